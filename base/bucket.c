@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fractions of a nanosecond are kept, so that the mean rate has no rounding error over hours. */
+#include "base/bucket.h"
+
+void bucket_init(struct bucket *b, uint64_t rate_bps, tick burst, tick slack, tick now)
+{
+    *b = (struct bucket){.rate_bps = rate_bps, .burst = burst, .slack = slack, .free_at = now};
+}
+
+void bucket_begin(struct bucket *b, tick now)
+{
+    b->batch = 0;
+    if (tick_add(b->free_at, b->slack) < now) {
+        b->free_at = now - b->slack;
+        b->frac = 0;
+    }
+}
+
+void bucket_spend(struct bucket *b, uint64_t bytes, tick now)
+{
+    if (b->rate_bps == 0)
+        return;
+    if (tick_add(b->free_at, b->slack) < now) {
+        b->free_at = now - b->slack;
+        b->frac = 0;
+    }
+    uint64_t sum = bytes * 8 * TICK_S + b->frac;
+    b->free_at += sum / b->rate_bps;
+    b->batch += sum / b->rate_bps;
+    b->frac = sum % b->rate_bps;
+}
+
+tick bucket_wake(const struct bucket *b, tick now)
+{
+    if (b->rate_bps == 0)
+        return now;
+    /* half a burst is left to gather, so that the next wake-up may be late by the other half */
+    tick gather = b->burst / 2;
+    if (b->free_at > now)
+        return tick_add(b->free_at, gather);
+    return tick_add(now, b->batch == 0 ? 0 : gather);
+}

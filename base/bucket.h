@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The token bucket of a link, written as a virtual serial line: free_at is when a line of the
+ * nominal rate would have sent everything so far, and a segment may leave when that time has come.
+ *
+ * Two limits make it usable with timers that come late: at one wake-up (bucket_begin) at most
+ * `burst` of air time leaves, and time lost to a late wake-up is made good only up to `slack`. With
+ * both 0 the bucket is an ideal line: one segment at a time, each when the one before has left.
+ */
+#ifndef BASE_BUCKET_H
+#define BASE_BUCKET_H
+
+#include <stdbool.h>
+
+#include "base/tick.h"
+
+struct bucket {
+    uint64_t rate_bps; /* bits per second on the air; 0 = not limited */
+    tick burst;        /* most air time that leaves at one wake-up, ns */
+    tick slack;        /* most air time that is made good after a late wake-up, ns */
+    tick free_at;      /* when the line is free */
+    uint64_t frac;     /* the part of free_at below 1 ns, in units of 1/rate_bps */
+    tick batch;        /* air time sent since bucket_begin, ns */
+};
+
+void bucket_init(struct bucket *b, uint64_t rate_bps, tick burst, tick slack, tick now);
+
+/* A wake-up: a new burst may begin. */
+void bucket_begin(struct bucket *b, tick now);
+
+/* May a segment leave now? */
+static inline bool bucket_ready(const struct bucket *b, tick now)
+{
+    return b->rate_bps == 0 || (b->free_at <= now && (b->batch == 0 || b->batch < b->burst));
+}
+
+/* Accounts for `bytes` (below 2^30) on the air that leave now. */
+void bucket_spend(struct bucket *b, uint64_t bytes, tick now);
+
+/* When to wake up for the next burst, given that there is something to send. Never before `now`. */
+tick bucket_wake(const struct bucket *b, tick now);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One allocation holds the counter and the bytes; what can go wrong is memory running out. */
+#include "base/buf.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct buf *buf_new(size_t head, size_t room)
+{
+    if (head > SIZE_MAX / 4 || room > SIZE_MAX / 4)
+        return NULL;
+    struct buf *b = malloc(sizeof *b + head + room);
+    if (b == NULL)
+        return NULL;
+    b->refs = 1;
+    b->cap = head + room;
+    b->off = head;
+    b->len = 0;
+    return b;
+}
+
+struct buf *buf_keep(struct buf *b)
+{
+    assert(b->refs > 0 && b->refs < UINT32_MAX);
+    b->refs++;
+    return b;
+}
+
+void buf_drop(struct buf *b)
+{
+    if (b == NULL)
+        return;
+    assert(b->refs > 0);
+    if (--b->refs == 0)
+        free(b);
+}
+
+uint8_t *buf_prepend(struct buf *b, size_t n)
+{
+    if (n > b->off)
+        return NULL;
+    b->off -= n;
+    b->len += n;
+    return b->mem + b->off;
+}
+
+uint8_t *buf_append(struct buf *b, size_t n)
+{
+    if (n > buf_tailroom(b))
+        return NULL;
+    uint8_t *p = b->mem + b->off + b->len;
+    b->len += n;
+    return p;
+}

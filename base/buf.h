@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reference-counted block of bytes: [head room | data | tail room] in one allocation. It carries
+ * a payload from the system call that read it to the one that sends it without a further copy:
+ * headers are written into the head room, check values into the tail room. Not thread-safe: one
+ * thread holds all references of a buffer, or hands the only one over.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include "base/slice.h"
+
+struct buf {
+    uint32_t refs;
+    size_t cap;    /* bytes in mem */
+    size_t off;    /* first byte of data; off + len <= cap */
+    size_t len;    /* bytes of data */
+    uint8_t mem[]; /* the bytes themselves */
+};
+
+/* A buffer with one reference, `head` bytes of head room and room for `room` bytes after it; len is
+ * 0. NULL when memory is out. */
+struct buf *buf_new(size_t head, size_t room);
+
+/* One more reference; returns b. */
+struct buf *buf_keep(struct buf *b);
+
+/* One reference less; the last one frees. NULL is allowed. */
+void buf_drop(struct buf *b);
+
+static inline uint8_t *buf_data(struct buf *b)
+{
+    return b->mem + b->off;
+}
+
+static inline size_t buf_tailroom(const struct buf *b)
+{
+    return b->cap - b->off - b->len;
+}
+
+static inline struct slice buf_slice(const struct buf *b)
+{
+    return slice_of(b->mem + b->off, b->len);
+}
+
+/* Lengthens the data by n bytes at the front (or the back) and returns where they go, or NULL when
+ * the room is less than n. The bytes are not initialised. */
+uint8_t *buf_prepend(struct buf *b, size_t n);
+uint8_t *buf_append(struct buf *b, size_t n);
+
+#endif

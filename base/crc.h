@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The check values of RFC 9171 §4.2.1: CRC-16/X.25 and CRC-32C (Castagnoli). */
+#ifndef BASE_CRC_H
+#define BASE_CRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Both can be fed in parts: pass 0 first, then the value so far. The result is the final check
+ * value. */
+uint16_t crc16_x25(uint16_t crc, const void *data, size_t len);
+uint32_t crc32c(uint32_t crc, const void *data, size_t len);
+
+/* The table-driven way that crc32c takes where the processor has no instruction for it (for tests).
+ */
+uint32_t crc32c_portable(uint32_t crc, const void *data, size_t len);
+
+/* The check value of A followed by B, from crc32c(A), crc32c(B) and the length of B. */
+uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains in a power-of-two table that doubles when there are as many nodes as slots. Only the first
+ * allocation can fail. */
+#include "base/hash.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+int hash_init(struct hash *h, uint64_t seed)
+{
+    h->slots = calloc(16, sizeof(struct hash_node *));
+    h->mask = 15;
+    h->len = 0;
+    h->seed = seed;
+    return h->slots == NULL ? HELIO_ENOMEM : 0;
+}
+
+void hash_fini(struct hash *h)
+{
+    free(h->slots);
+    *h = (struct hash){0};
+}
+
+static void grow(struct hash *h)
+{
+    size_t mask = h->mask * 2 + 1;
+    struct hash_node **slots = calloc(mask + 1, sizeof(struct hash_node *));
+    if (slots == NULL)
+        return;
+    for (size_t i = 0; i <= h->mask; i++) {
+        for (struct hash_node *n = h->slots[i], *next; n != NULL; n = next) {
+            next = n->next;
+            n->next = slots[n->hash & mask];
+            slots[n->hash & mask] = n;
+        }
+    }
+    free(h->slots);
+    h->slots = slots;
+    h->mask = mask;
+}
+
+void hash_add(struct hash *h, struct hash_node *n, uint64_t hash)
+{
+    if (h->len > h->mask)
+        grow(h);
+    n->hash = hash;
+    n->next = h->slots[hash & h->mask];
+    h->slots[hash & h->mask] = n;
+    h->len++;
+}
+
+void hash_sub(struct hash *h, struct hash_node *n)
+{
+    struct hash_node **at = &h->slots[n->hash & h->mask];
+    while (*at != n) {
+        assert(*at != NULL);
+        at = &(*at)->next;
+    }
+    *at = n->next;
+    n->next = NULL;
+    h->len--;
+}
+
+struct hash_node *hash_find(const struct hash *h, uint64_t hash)
+{
+    struct hash_node *n = h->slots[hash & h->mask];
+    while (n != NULL && n->hash != hash)
+        n = n->next;
+    return n;
+}
+
+struct hash_node *hash_next(const struct hash_node *n)
+{
+    uint64_t hash = n->hash;
+    struct hash_node *next = n->next;
+    while (next != NULL && next->hash != hash)
+        next = next->next;
+    return next;
+}
+
+struct hash_node *hash_walk(const struct hash *h, const struct hash_node *n)
+{
+    if (n != NULL && n->next != NULL)
+        return n->next;
+    for (size_t i = n == NULL ? 0 : (n->hash & h->mask) + 1; i <= h->mask; i++) {
+        if (h->slots[i] != NULL)
+            return h->slots[i];
+    }
+    return NULL;
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
+{
+    const uint8_t *p = data;
+    uint64_t x = hash_mix(seed, len, 0);
+    for (; len >= 8; p += 8, len -= 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        x = hash_mix(x, word, 1);
+    }
+    uint64_t last = 0;
+    for (size_t i = 0; i < len; i++)
+        last |= (uint64_t)p[i] << (8 * i);
+    return hash_mix(x, last, 2);
+}

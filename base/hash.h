@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An intrusive hash table: chained nodes that lie inside their elements. The caller gives the
+ * 64-bit hash and compares keys itself; hash_mix makes one from integers. The seed keeps a peer
+ * from choosing keys that all meet in one chain.
+ */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hash_node {
+    struct hash_node *next;
+    uint64_t hash;
+};
+
+struct hash {
+    struct hash_node **slots;
+    size_t mask; /* slots - 1, a power of two less one */
+    size_t len;
+    uint64_t seed;
+};
+
+/* Returns 0 or HELIO_ENOMEM. */
+int hash_init(struct hash *h, uint64_t seed);
+void hash_fini(struct hash *h);
+
+/* Puts a node in; duplicates are the caller's affair. Never fails: when there is no memory to grow
+ * the table, its chains get longer. */
+void hash_add(struct hash *h, struct hash_node *n, uint64_t hash);
+void hash_sub(struct hash *h, struct hash_node *n);
+
+/* The first node with this hash, and the next one after n; NULL when there is none. */
+struct hash_node *hash_find(const struct hash *h, uint64_t hash);
+struct hash_node *hash_next(const struct hash_node *n);
+
+/* Visits all nodes: start with NULL. The table must not change in between. */
+struct hash_node *hash_walk(const struct hash *h, const struct hash_node *n);
+
+static inline uint64_t hash_mix(uint64_t seed, uint64_t a, uint64_t b)
+{
+    uint64_t x = seed ^ (a * UINT64_C(0x9e3779b97f4a7c15)) ^ (b + UINT64_C(0x7f4a7c159e3779b9));
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* The same for bytes. */
+uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deadlines: a binary heap of nodes that lie inside their elements. Nodes with the same tick come
+ * out in the order in which they went in, so that a virtual run is the same every time.
+ */
+#ifndef BASE_HEAP_H
+#define BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/tick.h"
+
+#define HEAP_OUT SIZE_MAX
+
+struct heap_node {
+    tick due;
+    uint64_t order; /* of insertion; breaks ties */
+    size_t pos;     /* in the heap's array, or HEAP_OUT */
+};
+
+struct heap {
+    struct heap_node **nodes;
+    size_t len, cap;
+    uint64_t order;
+};
+
+void heap_init(struct heap *h);
+
+/* Frees the array; the elements stay their owner's. */
+void heap_fini(struct heap *h);
+
+static inline void heap_node_init(struct heap_node *n)
+{
+    n->due = TICK_NEVER;
+    n->order = 0;
+    n->pos = HEAP_OUT;
+}
+
+static inline bool heap_has(const struct heap_node *n)
+{
+    return n->pos != HEAP_OUT;
+}
+
+/* Makes room for one more node beside those inside, so that the next heap_set cannot fail.
+ * Returns 0 or HELIO_ENOMEM. */
+int heap_reserve(struct heap *h, size_t nodes);
+
+/* Puts the node in, or moves it, to come out at `due`. Returns 0 or HELIO_ENOMEM (a move cannot
+ * fail, nor can an insertion for which heap_reserve was called). */
+int heap_set(struct heap *h, struct heap_node *n, tick due);
+
+/* Takes the node out, if it is in. */
+void heap_sub(struct heap *h, struct heap_node *n);
+
+static inline struct heap_node *heap_first(const struct heap *h)
+{
+    return h->len == 0 ? NULL : h->nodes[0];
+}
+
+static inline tick heap_due(const struct heap *h)
+{
+    return h->len == 0 ? TICK_NEVER : h->nodes[0]->due;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one porting header: what differs between processors and compilers. */
+#ifndef BASE_PORT_H
+#define BASE_PORT_H
+
+#if defined(__x86_64__)
+#define PORT_X86_CRC32C 1
+#else
+#define PORT_X86_CRC32C 0
+#endif
+
+#define PORT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PORT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A set of byte offsets as sorted, disjoint, non-adjacent ranges [lo, hi). The number of ranges is
+ * limited, since a peer decides how many holes there are.
+ */
+#ifndef BASE_RANGES_H
+#define BASE_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct range {
+    uint64_t lo, hi; /* lo < hi; hi itself is not inside */
+};
+
+struct ranges {
+    struct range *at;
+    size_t len, cap;
+};
+
+void ranges_init(struct ranges *s);
+void ranges_fini(struct ranges *s);
+void ranges_clear(struct ranges *s);
+
+/* Adds [lo, hi). Returns 1 when it brought any new byte, 0 when all was inside already (or lo >=
+ * hi), HELIO_EAGAIN when the set would then have more than `max` ranges, HELIO_ENOMEM; on failure
+ * the set is as before. */
+int ranges_add(struct ranges *s, uint64_t lo, uint64_t hi, size_t max);
+
+/* Takes [lo, hi) out. Returns 0, HELIO_EAGAIN (more than `max` ranges would remain), HELIO_ENOMEM.
+ */
+int ranges_sub(struct ranges *s, uint64_t lo, uint64_t hi, size_t max);
+
+/* Is all of [lo, hi) inside? True for an empty range. */
+bool ranges_has(const struct ranges *s, uint64_t lo, uint64_t hi);
+
+/* Is any byte of [lo, hi) inside? */
+bool ranges_meets(const struct ranges *s, uint64_t lo, uint64_t hi);
+
+/* The index of the first range whose hi is above `at`; len when there is none. */
+size_t ranges_find(const struct ranges *s, uint64_t at);
+
+/* The first gap in [lo, hi): 1 and *gap, or 0 when there is none. */
+int ranges_gap(const struct ranges *s, uint64_t lo, uint64_t hi, struct range *gap);
+
+/* How many bytes are inside: of all, or of [lo, hi). */
+uint64_t ranges_bytes(const struct ranges *s);
+uint64_t ranges_bytes_in(const struct ranges *s, uint64_t lo, uint64_t hi);
+
+/* Asserts the invariants. */
+void ranges_check(const struct ranges *s);
+
+#endif

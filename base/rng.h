@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeded random numbers (xoshiro256**): the same seed gives the same numbers on every machine. Not
+ * for secrets. */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rng {
+    uint64_t s[4];
+};
+
+void rng_init(struct rng *r, uint64_t seed);
+
+uint64_t rng_u64(struct rng *r);
+
+/* Uniform in [0, n); 0 when n is 0. */
+uint64_t rng_below(struct rng *r, uint64_t n);
+
+/* Uniform in [0, 1) with 53 bits. */
+double rng_unit(struct rng *r);
+
+/* True with probability p. */
+bool rng_chance(struct rng *r, double p);
+
+#endif

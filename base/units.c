@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A decimal number is read into a mantissa of at most 18 digits and scaled by the unit in 128 bits,
+ * so that no rounding differs between machines. What can go wrong: no digits, an unknown unit,
+ * overflow. */
+#include "base/units.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/err.h"
+
+const char units_duration_hint[] = "a duration with its unit, such as 30ms, 500us, 2s, 1h";
+const char units_rate_hint[] = "a rate with its unit, such as 500Mbit/s, 2.5Gbit/s, or unlimited";
+const char units_size_hint[] = "a size with its unit, such as 1024B, 500kB, 20GiB";
+
+struct unit {
+    const char *name;
+    uint64_t scale;
+};
+
+static const char *read_number(const char *p, uint64_t *mantissa, uint64_t *divisor)
+{
+    int digits = 0;
+    bool point = false, any = false;
+    *mantissa = 0;
+    *divisor = 1;
+    for (;; p++) {
+        if (*p == '.' && !point && any) {
+            point = true;
+            continue;
+        }
+        if (*p < '0' || *p > '9')
+            return any && p[-1] != '.' ? p : NULL;
+        any = true;
+        if (digits == 18)
+            return NULL;
+        *mantissa = *mantissa * 10 + (uint64_t)(*p - '0');
+        digits += *mantissa != 0;
+        if (point)
+            *divisor *= 10;
+    }
+}
+
+static int parse(const char *text, const struct unit *units, uint64_t *out)
+{
+    uint64_t mantissa, divisor;
+    const char *unit = read_number(text, &mantissa, &divisor);
+    if (unit == NULL || divisor > UINT64_C(1000000000000000000))
+        return HELIO_EFORMAT;
+    if (*unit == '\0' && mantissa == 0) {
+        *out = 0;
+        return 0;
+    }
+    for (; units->name != NULL; units++) {
+        if (strcmp(unit, units->name) != 0)
+            continue;
+        __extension__ unsigned __int128 v = (unsigned __int128)mantissa * units->scale / divisor;
+        if (v >= UINT64_MAX)
+            return HELIO_EFORMAT;
+        *out = (uint64_t)v;
+        return 0;
+    }
+    return HELIO_EFORMAT;
+}
+
+int units_duration(const char *text, tick *out)
+{
+    static const struct unit units[] = {{"ns", 1},
+                                        {"us", TICK_US},
+                                        {"ms", TICK_MS},
+                                        {"s", TICK_S},
+                                        {"min", 60 * TICK_S},
+                                        {"h", 3600 * TICK_S},
+                                        {"d", 86400 * TICK_S},
+                                        {NULL, 0}};
+    return parse(text, units, out);
+}
+
+int units_rate(const char *text, uint64_t *out_bps)
+{
+    static const struct unit units[] = {{"bit/s", 1},
+                                        {"bps", 1},
+                                        {"kbit/s", 1000},
+                                        {"kbps", 1000},
+                                        {"Mbit/s", 1000000},
+                                        {"Mbps", 1000000},
+                                        {"Gbit/s", 1000000000},
+                                        {"Gbps", 1000000000},
+                                        {"B/s", 8},
+                                        {"kB/s", 8000},
+                                        {"MB/s", 8000000},
+                                        {"GB/s", 8000000000},
+                                        {NULL, 0}};
+    if (strcmp(text, "unlimited") == 0) {
+        *out_bps = 0;
+        return 0;
+    }
+    return parse(text, units, out_bps);
+}
+
+int units_size(const char *text, uint64_t *out_bytes)
+{
+    static const struct unit units[] = {{"", 1},
+                                        {"B", 1},
+                                        {"kB", 1000},
+                                        {"MB", 1000000},
+                                        {"GB", 1000000000},
+                                        {"TB", UINT64_C(1000000000000)},
+                                        {"KiB", UINT64_C(1) << 10},
+                                        {"MiB", UINT64_C(1) << 20},
+                                        {"GiB", UINT64_C(1) << 30},
+                                        {"TiB", UINT64_C(1) << 40},
+                                        {NULL, 0}};
+    return parse(text, units, out_bytes);
+}
+
+int units_count(const char *text, uint64_t max, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (*text == '\0')
+        return HELIO_EFORMAT;
+    for (; *text != '\0'; text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (*text < '0' || *text > '9' || v > (UINT64_MAX - digit) / 10)
+            return HELIO_EFORMAT;
+        v = v * 10 + digit;
+    }
+    if (v > max)
+        return HELIO_EFORMAT;
+    *out = v;
+    return 0;
+}

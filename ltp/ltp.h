@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The LTP engine (RFC 5326 with erratum 1657, CCSDS 734.1-B-1): pure, without I/O, clock or
+ * callbacks.
+ *
+ *   push:  ltp_span_set · ltp_link · ltp_send · ltp_cancel · ltp_accept · ltp_input · ltp_expire
+ *   pull:  ltp_output (the next segment to radiate) · ltp_poll (the next notice) · ltp_deadline
+ *
+ * Each push takes the time `now`, which never goes back. After any push, call ltp_poll until it
+ * returns 0, ltp_output for each span while its link has capacity, and ltp_expire when ltp_deadline
+ * has come. Every notice and segment is asked for; the engine never calls its user (but for the
+ * event sink, which must not call back). An engine and all it returns belong to one thread. Two
+ * engines fit in a process.
+ */
+#ifndef LTP_LTP_H
+#define LTP_LTP_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/event.h"
+#include "base/tick.h"
+
+struct ltp;
+
+/* RFC 5326 §3.1: a session is named by the engine that opened it and that engine's number for it.
+ */
+struct ltp_session_id {
+    uint64_t originator;
+    uint64_t number;
+};
+
+/* RFC 5326 §3.2.4 with RFC 7116: reason codes of cancel segments. */
+enum ltp_reason {
+    LTP_USR_CNCLD = 0, /* client service cancelled */
+    LTP_UNREACH = 1,   /* unreachable client service */
+    LTP_RLEXC = 2,     /* retransmission limit exceeded */
+    LTP_MISCOLORED = 3,
+    LTP_SYS_CNCLD = 4, /* system error */
+    LTP_RXMTCYCEXC = 5 /* retransmission-cycle limit exceeded */
+};
+
+/* Limits of an engine; 0 takes the default in brackets. */
+struct ltp_config {
+    uint64_t engine; /* this engine's number, 1..2^64-1; by default the ipn node number */
+    uint64_t seed;   /* of session numbers, serials and hashes; another one at each start */
+    uint32_t import_sessions; /* open import sessions, all peers together [4096] */
+    uint64_t held_bytes;      /* block bytes allocated by import sessions together [1 GiB] */
+    uint32_t closed_memory;   /* closed import sessions that are remembered [65536] */
+    tick closed_time;         /* for how long at least, unless there are too many [300 s] */
+    event_sink *sink;         /* NULL: no event records are made, only counters */
+    void *sink_context;
+};
+
+/* What is agreed with one peer. 0 takes the default in brackets. */
+struct ltp_span {
+    uint64_t peer;        /* its engine number */
+    uint32_t segment_max; /* longest segment to send, bytes, header included, 64..65000 [1400] */
+    uint32_t export_sessions; /* parallel sessions that we open, 1..65536 [16] */
+    uint32_t import_sessions; /* parallel sessions that the peer may open [1024] */
+    uint64_t block_max;  /* longest block to receive, bytes [1 GiB]; longer ones are cancelled */
+    uint32_t ranges_max; /* ranges (gaps + 1) per import session [4096] */
+    uint32_t
+        claims_max; /* claims per report segment that we send [20]; more go into further ones */
+    /* The retransmission timer of checkpoints, reports and cancels, ns: from de-queueing for
+     * transmission. Fixed, the binder computes it: either as configured, or 2 x one-way light time
+     * + margins. 100 µs … ; no default. */
+    tick rto;
+    uint32_t retries_max; /* times that a checkpoint, report or cancel is sent again [20] */
+    tick report_delay;    /* waits between a checkpoint's arrival and its report, ns [0]: emulates
+                             processing */
+    tick idle_timeout;    /* an import session with no arrival for so long is cancelled, ns
+                             [0 = never for red, 10 x rto for green] */
+    bool confirm_import;  /* the report that completes a red part waits for ltp_accept */
+};
+
+int ltp_new(struct ltp **out, const struct ltp_config *config);
+void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
+
+/* Adds or changes the span to a peer. Its link starts down. Returns 0, HELIO_EINVAL, HELIO_ENOMEM.
+ */
+int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now);
+
+/* The link to the peer is known to be up or down (RFC 5326 §4.1, §6.5, §6.6). While down nothing is
+ * output and the span's timers stand still. Returns 0 or HELIO_ENOENT. */
+int ltp_link(struct ltp *l, uint64_t peer, bool up, tick now);
+
+/* Client services that accept blocks; blocks for others are cancelled with LTP_UNREACH. Service 1
+ * (bundles, CCSDS 734.1) is open from the start. Returns 0 or HELIO_EINVAL (above 2^32-1),
+ * HELIO_ENOMEM. */
+int ltp_service_open(struct ltp *l, uint64_t client_service);
+
+/*
+ * A block to send (RFC 5326 §4.2 transmission request). The first red_len bytes are red (reliable),
+ * the rest green. The engine keeps a reference to the block until the session's close notice, which
+ * carries `tag` back. The block's bytes must not change in the meantime. Returns 0 and the
+ * session's id; HELIO_EAGAIN when the span's limit of export sessions is reached; HELIO_ENOENT
+ * unknown peer; HELIO_EINVAL (empty block, red_len > length, or longer than 2^32-1); HELIO_ENOMEM.
+ */
+struct ltp_block {
+    uint64_t peer;
+    uint64_t client_service;
+    struct buf *data; /* borrowed: the engine takes its own reference on success */
+    uint64_t red_len; /* 0 … data->len */
+    uint64_t tag;     /* of the user, opaque */
+};
+int ltp_send(struct ltp *l, const struct ltp_block *block, tick now, struct ltp_session_id *out);
+
+/* How many more blocks ltp_send would take for this peer now. 0 for an unknown peer. */
+uint32_t ltp_room(const struct ltp *l, uint64_t peer);
+
+/* Cancels a session from this end, export or import (RFC 5326 §4.3, §6.15-6.17).
+ * Returns 0 or HELIO_ENOENT. The close notice follows. */
+int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now);
+
+/* With confirm_import: the user has made the red part its own (stored it); the completing report
+ * may go. Without this call the peer keeps repeating its checkpoint. Returns 0 or HELIO_ENOENT. */
+int ltp_accept(struct ltp *l, struct ltp_session_id id, tick now);
+
+/* One datagram. The bytes are copied where needed, nothing refers to them afterwards. The verdict
+ * is counted and given to the sink. Never fails otherwise. */
+enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now);
+
+/* Acts on all timers that are due. */
+void ltp_expire(struct ltp *l, tick now);
+
+/* When ltp_expire should be called; TICK_NEVER when no timer runs. */
+tick ltp_deadline(const struct ltp *l);
+
+/*
+ * The next segment for the link to `peer`, in the order of RFC 5326 §5 with retransmissions first:
+ * cancels and their acknowledgements, report acknowledgements and reports, data sent again, new
+ * data of the oldest session (one session's new data is sent to its end before the next session
+ * starts). The call is the moment of transmission: it starts the timer of a checkpoint, report or
+ * cancel.
+ *
+ * All data segments of a block but the last of a stretch have exactly segment_max bytes whatever
+ * their header's length, so that a batch suits UDP_SEGMENT.
+ *
+ * Returns 1 and a segment, or 0 when there is nothing to send. `head` is written by the engine;
+ * `data` points into the block and holds until the next push call.
+ */
+#define LTP_HEAD_MAX 160 /* longest header of a data segment */
+struct ltp_out {
+    uint8_t *head;     /* the caller's buffer of at least max(LTP_HEAD_MAX, segment_max) bytes */
+    uint32_t head_cap; /* its size */
+    uint32_t head_len; /* bytes written: the whole segment, or the header of a data segment */
+    struct slice data; /* the data part, empty for control segments */
+};
+int ltp_output(struct ltp *l, uint64_t peer, tick now, struct ltp_out *out);
+
+/* Is there anything that ltp_output would give for this peer (its link being up)? */
+bool ltp_has_output(const struct ltp *l, uint64_t peer);
+
+enum ltp_notice_kind {
+    LTP_BLOCK, /* a red part (and what followed of a mixed block's green part is reported by
+                  LTP_GREEN) has arrived whole: `data` has red_len bytes */
+    LTP_GREEN, /* green data has arrived in `data` at `offset`; `end` when it is the block's last
+                  byte. A wholly green block whose bytes all arrived is given as one notice with
+                  offset 0 and end true. When bytes are missing, the contiguous pieces are given in
+                  order of offset once the last segment arrived and reordering had its time. */
+    LTP_EXPORT_DONE, /* our block: the red part is at the receiver, or all green data was sent */
+    LTP_EXPORT_CANCELLED, /* our block, by either side; see reason and remote */
+    LTP_IMPORT_CANCELLED, /* the peer's block, by either side */
+    LTP_INITIAL_SENT,     /* our block: all of it has been sent once (RFC 5326 §7.4) */
+};
+
+struct ltp_notice {
+    enum ltp_notice_kind kind;
+    struct ltp_session_id id;
+    uint64_t peer;
+    uint64_t client_service;
+    uint64_t tag;     /* of ltp_send, for our blocks */
+    struct buf *data; /* LTP_BLOCK, LTP_GREEN: one reference, now the caller's */
+    uint64_t offset;  /* of data in the block */
+    uint64_t red_len;
+    bool end; /* data reaches the end of the block */
+    enum ltp_reason reason;
+    bool remote; /* the peer cancelled */
+};
+
+/* The next notice: 1, or 0 when there is none. */
+int ltp_poll(struct ltp *l, struct ltp_notice *out);
+
+/* Counters since ltp_new; never reset. */
+struct ltp_counters {
+    uint64_t rx[16], tx[16];     /* segments by type */
+    uint64_t rx_bytes, tx_bytes; /* of whole segments */
+    uint64_t verdicts[VERDICT_COUNT];
+    uint64_t retransmitted_bytes; /* data bytes sent again */
+    uint64_t timers[4];           /* by enum event_timer */
+    uint64_t opened_export, opened_import;
+    uint64_t closed[3]; /* by enum event_outcome */
+};
+const struct ltp_counters *ltp_counters(const struct ltp *l);
+
+/* A view of one open session, for status pages. */
+struct ltp_session_info {
+    struct ltp_session_id id;
+    uint64_t peer, client_service;
+    bool export;
+    uint64_t length;  /* of the block; EVENT_NONE while unknown */
+    uint64_t red_len; /* EVENT_NONE while unknown */
+    uint64_t done;    /* bytes claimed by the receiver (export) or received (import) */
+    uint64_t held;    /* bytes of memory held */
+    tick opened;
+};
+/* Up to `max` sessions into out; returns how many there are in all. */
+size_t ltp_sessions(const struct ltp *l, struct ltp_session_info *out, size_t max);
+
+/* Nothing open, nothing to send, no notice waiting, no byte held. */
+bool ltp_idle(const struct ltp *l);
+
+/* Asserts every invariant of the engine. For tests: it walks everything. */
+void ltp_check(const struct ltp *l);
+
+#endif

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the build and the tests need and is not here yet (Debian 12 package names).
+# usage: tools/setup.sh build|test
+set -euo pipefail
+
+build=(gcc cmake ninja-build pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
+    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev)
+test=(clang clang-tidy clang-format libclang-rt-14-dev llvm check tshark python3 python3-venv binutils)
+
+want=("${build[@]}")
+[ "${1:-build}" = test ] && want+=("${test[@]}")
+
+missing=()
+for package in "${want[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "setup: these packages are missing: ${missing[*]}" >&2
+        echo "setup: run this as root, or install sudo, or: apt-get install ${missing[*]}" >&2
+        exit 1
+    }
+    as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
