@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bundle agent (RFC 9171 §5): pure. It decides what becomes of each bundle; storing, sending
+ * and delivering are done by the binder, which tells it the outcome.
+ *
+ *   push:  agent_register · agent_link · agent_send · agent_receive · agent_stored · agent_loaded ·
+ * agent_sent · agent_delivered · agent_expire pull:  agent_poll (the next action) · agent_deadline
+ *
+ * The life of a bundle: it is accepted (agent_send, agent_receive) → STORE → agent_stored → CONFIRM
+ * to whoever brought it → SEND or DELIVER → agent_sent/agent_delivered → REMOVE. A bundle whose
+ * bytes are not in memory is asked for by LOAD first. Bundles that were stored before a restart
+ * come back by agent_restore.
+ */
+#ifndef BP_AGENT_H
+#define BP_AGENT_H
+
+#include "bp/admin.h"
+#include "bp/bundle.h"
+
+struct agent;
+
+/* 0 takes the default in brackets. */
+struct agent_config {
+    struct eid node; /* ipn:N.0 or dtn://name/ */
+    uint64_t seed;
+    enum bundle_mode mode; /* how bundles of peers are read */
+    enum crc_type
+        crc; /* of bundles that start here: CRC_NONE is raised to CRC_32C for the primary block */
+    uint64_t default_lifetime_ms; /* [86,400,000] */
+    uint64_t bundle_max;          /* longest bundle accepted, bytes [1 GiB] */
+    uint64_t held_bundles;        /* bundles at the node [1,000,000] */
+    uint64_t held_bytes;          /* their bytes [20 GiB] */
+    uint64_t memory_bytes; /* bundle bytes kept in memory beside the store [256 MiB]; more are
+                              LOADed when their turn comes */
+    uint64_t seen_max;     /* ids remembered against duplicates [1,000,000] */
+    bool status_reports;   /* send reports that bundles ask for [false: RFC 9171 §5 discourages
+                              floods] */
+    tick retry_min,
+        retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
+};
+
+int agent_new(struct agent **out, const struct agent_config *config);
+void agent_free(struct agent *a);
+
+/* `now` is the engine's clock; `dtn_ms` the DTN time (§4.2.6) at the same moment; both are given by
+ * a push. */
+struct agent_now {
+    tick now;
+    uint64_t dtn_ms;
+};
+
+/* Links and routes. link: an index that the binder chose, 0..63. window: how many bundles may be on
+ * the link at once (sessions). A route to link sends bundles whose destination matches; the highest
+ * rank wins, then the first added. */
+int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window);
+void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
+int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
+
+/* Endpoints of this node. `reg` is the binder's number for the registration. Bundles for a
+ * registered endpoint that wait are delivered at once; those for an endpoint of this node without
+ * registration wait until one comes or they expire. window: deliveries outstanding at once.
+ * HELIO_EEXIST when the endpoint is taken. */
+int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
+                   struct agent_now now);
+void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
+
+/* Why a bundle is refused. Each is counted. */
+#define AGENT_REFUSALS(X)                                                                          \
+    X(NONE, "accepted")                                                                            \
+    X(MALFORMED, "malformed bundle")                                                               \
+    X(DUPLICATE, "bundle was here before")                                                         \
+    X(EXPIRED, "lifetime expired")                                                                 \
+    X(HOP_LIMIT, "hop limit exceeded")                                                             \
+    X(NO_ROUTE, "no route to the destination")                                                     \
+    X(BLOCK, "a block that this node cannot process demands deletion")                             \
+    X(TOO_LONG, "bundle longer than the limit")                                                    \
+    X(FULL, "the node's limit of bundles or bytes is reached")                                     \
+    X(STORE, "the store refused it (medium or limit full)")                                        \
+    X(INVALID, "the request is not legal")                                                         \
+    X(NO_MEMORY, "out of memory")
+#define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,
+enum agent_refusal { AGENT_REFUSALS(AGENT_REFUSAL_ENUM) REFUSE_COUNT };
+#undef AGENT_REFUSAL_ENUM
+const char *agent_refusal_text(enum agent_refusal r); /* static */
+
+/*
+ * A bundle from an application. `payload` has the application data as its data, with head room >=
+ * BUNDLE_HEAD_MAX and tail room
+ * >= BUNDLE_TAIL_MAX; it becomes the agent's on REFUSE_NONE only (taken over, not copied). source
+ * and report_to may be eid_none(). The outcome comes as CONFIRM or REFUSED with `token`.
+ */
+struct agent_request {
+    struct eid source, destination, report_to;
+    uint64_t lifetime_ms; /* 0: default */
+    uint64_t flags;       /* bundle_flag: report requests, no-fragment, admin */
+    int crc;              /* enum crc_type of the payload block, or -1: as configured */
+    struct buf *payload;
+    uint64_t token; /* of the binder */
+};
+enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, struct agent_now now,
+                              struct bundle_id *out);
+
+/* A bundle from a link, whole, in its buffer; taken over in any case. `token` names it to the link:
+ * CONFIRM means that it is stored (the link may now tell the peer that it has it), REFUSED that the
+ * peer should keep it (STORE, FULL, NO_MEMORY) or that it was dropped for good (the other reasons;
+ * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both. */
+enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                                 struct agent_now now);
+
+/* At start, before anything else: what the store held. head is what STORE gave. 0, HELIO_EFORMAT
+ * (damaged head), HELIO_ENOMEM. */
+int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t bytes);
+int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
+
+/* Outcomes of actions. */
+void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now);
+void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
+                  struct agent_now now); /* takes the reference; NULL: failed, the bundle is dropped
+                                            and counted */
+void agent_sent(struct agent *a, uint64_t key, bool ok,
+                struct agent_now now); /* !ok: kept, and tried again */
+void agent_delivered(struct agent *a, uint64_t key, bool ok,
+                     struct agent_now now); /* !ok: kept for the next registration */
+/* Deletes a bundle by an operator's wish. 0 or HELIO_ENOENT. */
+int agent_delete(struct agent *a, uint64_t key, struct agent_now now);
+
+void agent_expire(struct agent *a, struct agent_now now);
+tick agent_deadline(const struct agent *a);
+
+enum agent_action_kind {
+    AGENT_STORE,   /* put key, head, bundle (and mark id, if any) in one transaction; answer with
+                      agent_stored */
+    AGENT_LOAD,    /* get key with BUNDLE_HEAD_MAX head room; answer with agent_loaded */
+    AGENT_REMOVE,  /* remove key, and mark id when mark_id is not empty; no answer */
+    AGENT_SEND,    /* give the bundle to the link; answer with agent_sent */
+    AGENT_DELIVER, /* give the payload to the registration; answer with agent_delivered */
+    AGENT_CONFIRM, /* tell token's owner: accepted */
+    AGENT_REFUSED, /* tell token's owner: refused, with refusal */
+};
+struct agent_action {
+    enum agent_action_kind kind;
+    uint64_t key;   /* of the bundle, unique for the store's life */
+    uint64_t token; /* CONFIRM, REFUSED */
+    bool from_link; /* CONFIRM, REFUSED: the token is a link's, not an application's */
+    enum agent_refusal refusal;
+    uint32_t link;        /* SEND; CONFIRM and REFUSED from a link */
+    uint64_t reg;         /* DELIVER */
+    struct slice head;    /* STORE; holds until the next agent call */
+    struct slice mark_id; /* STORE, REMOVE: remember this id */
+    uint64_t mark_until_ms;
+    struct buf *bundle;   /* STORE, SEND: the encoded bundle. DELIVER: the same; payload below. One
+                             reference, the caller's to drop */
+    struct slice payload; /* DELIVER: view into bundle */
+    struct bundle_id id;  /* DELIVER, CONFIRM */
+    struct eid destination;              /* DELIVER */
+    uint64_t flags, age_ms, lifetime_ms; /* DELIVER */
+};
+/* The next action: 1, or 0. SEND comes only for a link that is up with room in its window; DELIVER
+ * only with room in the registration's. */
+int agent_poll(struct agent *a, struct agent_action *out);
+
+struct agent_counters {
+    uint64_t accepted_local, received, refused[REFUSE_COUNT];
+    uint64_t forwarded, delivered, expired, deleted, send_failures, load_failures;
+    uint64_t lenient; /* received bundles with findings that only the lenient mode lets pass */
+    uint64_t reports_sent, reports_received;
+    uint64_t bundles, bytes, memory_bytes; /* now */
+};
+const struct agent_counters *agent_counters(const struct agent *a);
+
+struct agent_bundle_info {
+    uint64_t key;
+    struct bundle_id id;
+    struct eid destination;
+    uint64_t bytes, expires_ms; /* DTN time */
+    const char *state;          /* "storing", "waiting", "sending", "delivering" … static */
+    int link;                   /* -1: none */
+};
+size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
+
+void agent_check(const struct agent *a); /* asserts the invariants */
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles on the wire (RFC 9171 §4 with errata 7272, 7337, 8043, 8525; RFC 9758): decoding into a
+ * struct of views, and encoding around a payload that stays where it is.
+ */
+#ifndef BP_BUNDLE_H
+#define BP_BUNDLE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/tick.h"
+#include "bp/eid.h"
+
+/* RFC 9171 §4.2.3: bundle processing control flags */
+enum bundle_flag {
+    BUNDLE_IS_FRAGMENT = 0x01,
+    BUNDLE_IS_ADMIN = 0x02,
+    BUNDLE_NO_FRAGMENT = 0x04,
+    BUNDLE_APP_ACK = 0x20,
+    BUNDLE_REPORT_TIME = 0x40,
+    BUNDLE_REPORT_RECEPTION = 0x4000,
+    BUNDLE_REPORT_FORWARDING = 0x10000,
+    BUNDLE_REPORT_DELIVERY = 0x20000,
+    BUNDLE_REPORT_DELETION = 0x40000,
+};
+/* §4.2.4: block processing control flags */
+enum block_flag {
+    BLOCK_REPLICATE = 0x01, /* must be replicated in every fragment */
+    BLOCK_REPORT_IF_UNKNOWN = 0x02,
+    BLOCK_DELETE_BUNDLE_IF_UNKNOWN = 0x04,
+    BLOCK_DROP_IF_UNKNOWN = 0x10,
+};
+enum block_type { BLOCK_PAYLOAD = 1, BLOCK_PREVIOUS_NODE = 6, BLOCK_AGE = 7, BLOCK_HOP_COUNT = 10 };
+enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
+
+#define BUNDLE_BLOCKS_MAX 32 /* canonical blocks of a bundle beside the payload */
+#define BUNDLE_HEAD_MAX                                                                            \
+    2048 /* room that bundle_encode may need in front of the payload, unless unknown               \
+            blocks are carried: bundle_head_size tells */
+#define BUNDLE_TAIL_MAX 16                 /* and behind it: payload CRC, "break" */
+#define DTN_EPOCH_UNIX UINT64_C(946684800) /* 2000-01-01T00:00:00Z in Unix seconds (§4.2.6) */
+
+/* What names a bundle (§4.2.7): unique over all nodes. */
+struct bundle_id {
+    struct eid source;
+    uint64_t time_ms; /* DTN time of creation, ms; 0 = the source has no clock */
+    uint64_t sequence;
+    bool fragment;
+    uint64_t offset, total; /* of fragments, bytes of the application data unit */
+};
+bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b);
+uint64_t bundle_id_hash(uint64_t seed, const struct bundle_id *id);
+
+struct bundle_block {
+    uint64_t type, number, flags;
+    enum crc_type crc;
+    struct slice data; /* content of the block-type-specific byte string */
+};
+
+struct bundle {
+    uint64_t flags;
+    enum crc_type crc; /* of the primary block */
+    struct eid destination, report_to;
+    struct bundle_id id; /* holds the source */
+    uint64_t lifetime_ms;
+    bool has_previous, has_age, has_hops;
+    struct eid previous;
+    uint64_t age_ms;
+    uint64_t hop_limit, hop_count;
+    struct bundle_block others[BUNDLE_BLOCKS_MAX]; /* unknown types, views of the decoded bytes */
+    size_t others_len;
+    uint64_t payload_flags;
+    enum crc_type payload_crc;
+    struct slice payload; /* view */
+};
+
+/* Defaults: lifetime 1 day, CRC-32C on all blocks, no flags, no extension blocks. */
+void bundle_init(struct bundle *b);
+
+enum bundle_mode {
+    BUNDLE_STRICT,  /* RFC 9171, its errata and RFC 9758 to the letter */
+    BUNDLE_LENIENT, /* also what deployed peers send; each deviation is reported as a warning */
+};
+
+/* One finding: which rule of which document was broken, where. */
+struct bundle_finding {
+    const char *section; /* "RFC 9171 §4.3.1" … static */
+    const char *text;    /* what is wrong and what would be right, static */
+    size_t at;           /* byte offset in the bundle */
+    bool fatal;          /* this reading mode refuses the bundle for it */
+};
+#define BUNDLE_FINDINGS_MAX 16
+struct bundle_findings {
+    struct bundle_finding at[BUNDLE_FINDINGS_MAX];
+    size_t len;
+};
+
+/*
+ * Decodes and checks a bundle (all CRCs too) of exactly len bytes. Views in *out point into data.
+ * Returns 0, or HELIO_EFORMAT with the reason as the last finding. findings may be NULL. Never
+ * allocates. A bundle with a payload of 500 kB costs its head and its CRC.
+ */
+int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
+                  struct bundle_findings *findings);
+
+/* Checks in strict mode and goes on after what can be survived: all findings, for `bundle lint`.
+ * Returns the number of findings. */
+size_t bundle_lint(const uint8_t *data, size_t len, struct bundle_findings *findings);
+
+/* Bytes that the encoding takes before the payload's first byte. */
+size_t bundle_head_size(const struct bundle *b);
+
+/*
+ * Encodes around a payload in place: on entry the data of `payload` is the payload's bytes, with
+ * head room >= bundle_head_size(b) and tail room >= BUNDLE_TAIL_MAX; on return the buffer's data is
+ * the whole bundle. b->payload is ignored. Block order: primary, previous node, hop count, age,
+ * others, payload (last, §4.1). Returns 0, HELIO_ESPACE (room), HELIO_EINVAL (a struct that has no
+ * legal encoding, e.g. a fragment whose end is beyond the total). On failure the buffer is
+ * unchanged.
+ */
+int bundle_encode(const struct bundle *b, struct buf *payload);
+
+/* The same into a new buffer with a copy of b->payload. NULL when memory is out or the struct is
+ * not legal. */
+struct buf *bundle_encode_copy(const struct bundle *b);
+
+/* One fragment of a bundle (§5.8): a copy of payload
+ * [offset, offset + len) with the blocks that each fragment must carry. NULL: not legal, or no
+ * memory. */
+struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t len);
+
+#endif

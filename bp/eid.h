@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoint identifiers: `ipn` in two- and three-element form (RFC 9758) and `dtn` (RFC 9171
+ * §4.2.5.1.2). A value type: copied freely, compared with eid_equal.
+ */
+#ifndef BP_EID_H
+#define BP_EID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EID_SSP_MAX 255  /* longest scheme-specific part of a dtn EID, bytes */
+#define EID_TEXT_MAX 264 /* longest text with its terminating 0 */
+
+enum eid_scheme { EID_DTN = 1, EID_IPN = 2 };
+
+struct eid {
+    enum eid_scheme scheme;
+    /* ipn: allocator 0 = the default allocator. Fully qualified node = allocator.node */
+    uint64_t allocator, node, service;
+    bool three; /* ipn: encoded with three elements; equality ignores it */
+    /* dtn: "//node/demux", or "none"; zero-terminated */
+    char ssp[EID_SSP_MAX + 1];
+};
+
+/* dtn:none. */
+struct eid eid_none(void);
+bool eid_is_none(const struct eid *e); /* dtn:none, and the null ipn EID 0.0 (RFC 9758 §3.4.1) */
+struct eid eid_ipn(uint64_t allocator, uint64_t node, uint64_t service);
+
+/* "ipn:1.0", "ipn:977000.100.1", "dtn://host/demux", "dtn:none". Returns 0 or HELIO_EFORMAT. */
+int eid_parse(const char *text, struct eid *out);
+
+/* Writes the text; returns its length. */
+size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX]);
+
+bool eid_equal(const struct eid *a, const struct eid *b);
+bool eid_same_node(const struct eid *a, const struct eid *b);
+uint64_t eid_hash(uint64_t seed, const struct eid *e);
+
+/* The node's own EID: ipn service 0, dtn "//node/". */
+struct eid eid_node(const struct eid *e);
+/* Is it a node's own EID (the administrative endpoint)? */
+bool eid_is_node(const struct eid *e);
+
+/* A pattern of routes: an EID, "ipn:2.*", "ipn:*.*", "dtn://host/" followed by "*", or "*". */
+struct eid_pattern {
+    struct eid eid;
+    bool any, any_node, any_service; /* any: everything */
+};
+int eid_pattern_parse(const char *text, struct eid_pattern *out); /* 0 or HELIO_EFORMAT */
+bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);
+/* More specific patterns have higher numbers. */
+int eid_pattern_rank(const struct eid_pattern *p);
+
+#endif
