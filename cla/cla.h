@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The convergence-layer interface: what a node knows of its links. An adapter is one file that
+ * defines a struct cla_ops, and one line of the table in cla_table.c. It describes its own
+ * configuration keys, so that no other file knows them.
+ */
+#ifndef CLA_CLA_H
+#define CLA_CLA_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/event.h"
+#include "bp/eid.h"
+
+struct uv_loop_s;
+struct cla;
+
+/* Kinds of configuration values; the type of the field at `offset` is given in brackets. */
+enum option_type {
+    OPTION_DURATION, /* [tick] */
+    OPTION_RATE,     /* [uint64_t] bit/s, 0 = unlimited */
+    OPTION_SIZE,     /* [uint64_t] bytes */
+    OPTION_COUNT,    /* [uint64_t] */
+    OPTION_BOOL,     /* [bool] yes/no, true/false */
+    OPTION_TEXT,     /* [char *] owned by the configuration */
+    OPTION_CHOICE,   /* [int] index into choices, separated by "|" */
+    OPTION_EID,      /* [struct eid] */
+    OPTION_ADDRESS,  /* [struct cla_address] HOST:PORT or [V6]:PORT, numeric */
+};
+
+struct cla_address {
+    char host[64]; /* numeric, without brackets; "" = not given */
+    uint16_t port;
+};
+int cla_address_parse(const char *text, struct cla_address *out); /* 0 or HELIO_EFORMAT */
+
+struct option {
+    const char *key;
+    enum option_type type;
+    size_t offset;       /* of the field in the configuration struct */
+    const char *initial; /* default as a person would write it; NULL: the key is required */
+    uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
+    const char *choices;
+    const char *help; /* one line for the reference */
+};
+
+/* What an adapter tells its node. Calls come from the loop's thread, never from within a call into
+ * the adapter. */
+struct cla_events {
+    void *context;
+    /* A bundle arrived; the reference is the receiver's now. It answers with ops->confirm(token).
+     */
+    void (*received)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
+    /* The outcome of ops->send: the peer has it, or not. */
+    void (*sent)(void *context, struct cla *c, uint64_t key, bool ok);
+    void (*link)(void *context, struct cla *c, bool up);
+    /* A line for the operator's log; level 0 error, 1 warning, 2 information */
+    void (*say)(void *context, struct cla *c, int level, const char *text);
+};
+
+struct cla_env {
+    struct uv_loop_s *loop;
+    struct eid node;
+    bool confirm; /* acceptance is told to the peer only after ops->confirm (durability sync) */
+    uint64_t bundle_max; /* longest bundle to receive, bytes */
+    uint64_t seed;
+    event_sink *sink; /* segment log; NULL: none. Event times are CLOCK_MONOTONIC ns */
+    void *sink_context;
+    struct cla_events events;
+    void **shared; /* adapter's own anchor for what links of one node share (one LTP engine and
+                      socket per local address); starts as NULL; one per adapter and node */
+};
+
+struct json_t; /* jansson */
+
+struct cla_ops {
+    const char *name;             /* the word in the configuration: "ltp-udp" */
+    const struct option *options; /* ends with a NULL key */
+    size_t config_size;
+    /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
+     * text of what is wrong and what would be right. */
+    int (*check)(const void *config, const char **key, char *why, size_t why_cap);
+    /* 0, or an error with a text. `config` is borrowed for the life of the link. */
+    int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                size_t why_cap);
+    /* How many bundles may be on the link at once. */
+    uint32_t (*window)(const struct cla *c);
+    /* Takes its own reference on success. 0, HELIO_EAGAIN (window full), or another error. `sent`
+     * follows on success. */
+    int (*send)(struct cla *c, uint64_t key, struct buf *bundle);
+    /* The node's answer to `received`: stored, or not (ok false: the peer is told so, where the
+     * protocol can). */
+    void (*confirm)(struct cla *c, uint64_t token, bool ok);
+    /* Adds what is worth showing (counters, sessions, rates) to a JSON object. */
+    void (*status)(struct cla *c, struct json_t *object);
+    /* An operator's or contact plan's word: the link is up or down. */
+    void (*set_link)(struct cla *c, bool up);
+    /* Ends the link; open sessions are dropped. `closed` may come later, from the loop. */
+    void (*close)(struct cla *c, void (*closed)(void *context), void *context);
+};
+
+struct cla {
+    const struct cla_ops *ops; /* adapters put this first */
+};
+
+/* NULL when there is no adapter of that name. */
+const struct cla_ops *cla_find(const char *name);
+/* The i-th adapter, NULL beyond the last. */
+const struct cla_ops *cla_at(size_t i);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The segment log: one CSV line per event (columns in event_csv_header), buffered, one file. */
+#ifndef CLA_SEGLOG_H
+#define CLA_SEGLOG_H
+
+#include "base/event.h"
+
+struct seglog;
+
+/* Opens (appends to) the file; writes the header line when it is empty. epoch is added to event
+ * times: CLOCK_REALTIME minus the engines' clock, ns. Returns 0 or -errno. */
+int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t epoch);
+
+/* An event_sink; context is the struct seglog. Never blocks longer than a write to the page cache;
+ * lines that a full disk refuses are counted as lost. */
+void seglog_sink(void *context, const struct event *e);
+
+void seglog_flush(struct seglog *s); /* call at least once a second */
+int seglog_reopen(
+    struct seglog *s); /* after the file was moved away: 0 or -errno (the old file stays in use) */
+uint64_t seglog_lost(const struct seglog *s);
+void seglog_close(struct seglog *s); /* flushes; NULL is allowed */
+
+#endif
