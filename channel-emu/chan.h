@@ -54,7 +54,8 @@ struct chan_config {
     uint32_t overhead;         /* bytes added to each frame on the air */
     tick delay;                /* propagation, ns */
     tick jitter;               /* uniform extra delay [0, jitter); frames may overtake, ns */
-    uint64_t queue_bytes;      /* limit of what waits for the line; 0 = none */
+    uint64_t queue_bytes;      /* limit of what waits for the line, overhead counted; 0 = none. An
+                                * idle line takes any frame; it needs a rate. */
     const struct trace *trace; /* NULL: none; borrowed for the life of the channel */
     tick trace_offset;         /* where in the trace time `origin` lies */
     tick origin;
@@ -72,17 +73,24 @@ struct chan_counters {
 };
 
 struct chan;
+/* 0, HELIO_ENOMEM, HELIO_EINVAL (a probability outside 0..1, too much overhead, an empty trace). */
 int chan_new(struct chan **out, const struct chan_config *config);
 void chan_free(struct chan *c);
 
-/* A frame enters the line at `now` (which never goes back). The bytes are copied. `tag` comes out
-with it (port numbers, flow). void chan_input(struct chan *c, const uint8_t *data, size_t len,
-uint64_t tag, tick now);
+/* Bytes of a frame, and overhead added to it, at most. */
+#define CHAN_FRAME_MAX (UINT32_C(1) << 24)
+#define CHAN_OVERHEAD_MAX (UINT32_C(1) << 20)
+
+/* A frame enters the line at `now`, which never goes back from one input or outage to the next
+ * (output has its own time and may be ahead). The bytes are copied; len <= CHAN_FRAME_MAX. `tag`
+ * comes out with it (port numbers, flow). */
+void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now);
 
 /* Frames whose time on the air meets an outage are lost (set down, then up). */
 void chan_outage(struct chan *c, bool down, tick now);
 
-/* When the next frame comes out; TICK_NEVER when the line is empty. */
+/* When to call chan_output next: the next frame comes out then, or is found lost in an outage.
+ * TICK_NEVER when the line is empty. */
 tick chan_deadline(const struct chan *c);
 
 /* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next chan

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory for frames in flight. A frame that was given back is taken again for the next of about its
+ * size, so that a steady stream allocates nothing.
+ */
+#ifndef CHANNEL_EMU_CHAN_POOL_H
+#define CHANNEL_EMU_CHAN_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/heap.h"
+#include "base/list.h"
+
+#define CHAN_POOL_CLASSES 30
+
+struct chan_frame {
+    struct list link;      /* in the line (order of arrival), or in the pool */
+    struct heap_node node; /* by time of arrival, when frames may overtake */
+    tick due;
+    tick air_start, air_end; /* its time on the air */
+    uint64_t tag;
+    uint32_t len;
+    uint8_t size_class;
+    bool lost; /* in an outage */
+    uint8_t data[];
+};
+
+struct chan_pool {
+    struct list free[CHAN_POOL_CLASSES];
+};
+
+void chan_pool_init(struct chan_pool *p);
+/* Frees what was given back; frames still taken are leaked. */
+void chan_pool_fini(struct chan_pool *p);
+
+/* A frame with room for len bytes (<= CHAN_FRAME_MAX), its fields not set but for size_class and
+ * len. NULL when memory is out. */
+struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len);
+void chan_pool_give(struct chan_pool *p, struct chan_frame *f);
+
+#endif
