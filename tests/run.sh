@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, builds everything and runs every test.
+#
+#   tests/run.sh            all of it (about 15 minutes on two cores)
+#   tests/run.sh quick      the debug build with its unit, sim and style tests
+#
+# Named targets that the default leaves out: tests/soak.sh (long soak), tests/fuzz/long.sh (long fuzzing),
+# tests/bench/run.sh (benchmarks).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mode=${1:-all}
+case $mode in
+all | quick) ;;
+*)
+    sed -n '3,9s/^# \{0,1\}//p' "$0"
+    exit 2
+    ;;
+esac
+started=$(date +%s)
+trap 'trap - INT TERM; kill 0' INT TERM
+
+step() { printf '\n== %s (%d s)\n' "$1" $(($(date +%s) - started)); }
+
+build() { # PRESET
+    step "build: $1"
+    cmake --preset "$1" >build/"$1".log 2>&1 || { cat build/"$1".log; exit 1; }
+    cmake --build --preset "$1" >>build/"$1".log 2>&1 || { tail -50 build/"$1".log; exit 1; }
+    ! grep -n 'warning:' build/"$1".log
+}
+
+check() { # PRESET, more arguments for ctest
+    local preset=$1
+    shift
+    step "tests: $preset"
+    ctest --test-dir build/"$preset" --output-on-failure --no-tests=error "$@"
+}
+
+tools/setup.sh test
+mkdir -p build
+step "style"
+tests/style/check.sh
+build debug
+if [ "$mode" = quick ]; then
+    check debug -LE 'slow|realtime' -j2
+    exit 0
+fi
+build clang
+step "clang-tidy"
+tests/style/tidy.sh build/clang
+build release
+check debug -LE 'realtime' -j2
+check release -L 'realtime|release'
+build asan
+check asan -LE 'release' -j1
+build fuzz
+step "fuzz: each target for 5 s from its corpus"
+tests/fuzz/run.sh build/fuzz 5
+step "all tests passed"

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The rules of the house that a machine can check: licence line, file length, format, who may include what.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+status=0
+fail() {
+    echo "style: $*"
+    status=1
+}
+mapfile -t sources < <(git ls-files '*.c' '*.h')
+mapfile -t texts < <(git ls-files '*.c' '*.h' '*.sh' '*.py' '*.cmake' '*CMakeLists.txt' '*.proto')
+for f in "${texts[@]}"; do
+    head -2 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || fail "$f: no SPDX line"
+done
+for f in "${sources[@]}" $(git ls-files '*.py' '*.sh'); do
+    lines=$(wc -l <"$f")
+    [ "$lines" -le 600 ] || fail "$f: $lines lines; 600 at most"
+done
+[ "$(wc -l <README.md)" -le 150 ] || fail "README.md: more than 150 lines"
+[ "$(wc -l <ARCHITECTURE.md)" -le 200 ] || fail "ARCHITECTURE.md: more than 200 lines"
+clang-format --dry-run -Werror "${sources[@]}" 2>&1 | head -20 | grep . && fail "clang-format: see above; run clang-format -i"
+
+# each folder includes only what the house allows
+may() { # FOLDER ALLOWED...
+    local folder=$1 allowed
+    allowed=$(IFS='|'; echo "${*:2}")
+    grep -nE '^#include "' "$folder"/*.c "$folder"/*.h 2>/dev/null | grep -vE "#include \"($allowed)/" &&
+        fail "$folder/ includes a folder that it must not"
+}
+may base base
+may ltp base ltp
+may bp base bp
+may cla base ltp bp cla
+for f in channel-emu/chan*.[ch]; do
+    grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan)' && fail "$f: chan is pure: base only"
+done
+only() { # HEADER PATTERN-OF-FILES
+    git grep -lE "^#include <$1>" -- '*.c' '*.h' | grep -vE "$2" && fail "<$1> is included outside its one place"
+}
+only 'cbor.h' '^bp/cbor\.c$'
+only 'uv.h' '(^|/)uv_[a-z_]+\.[ch]$'
+only 'lmdb.h' '^bp/store_lmdb\.c$'
+only 'yaml.h' '^tools/[a-z_]+\.c$'
+[ $status -eq 0 ] && echo "style: ${#sources[@]} C files, ${#texts[@]} files with a licence line"
+exit $status

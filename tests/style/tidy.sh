@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# clang-tidy with the limit of 70 lines a function, over every C file of a build folder's compile_commands.json.
+# usage: tidy.sh BUILD
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+build=$1
+git ls-files 'base/*.c' 'ltp/*.c' 'bp/*.c' 'cla/*.c' 'tools/*.c' 'channel-emu/*.c' |
+    xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet 2>/dev/null
+echo "tidy: clean"
