@@ -48,8 +48,8 @@ struct option {
  * the adapter. */
 struct cla_events {
     void *context;
-    /* A bundle arrived; the reference is the receiver's now. It answers with ops->confirm(token).
-     */
+    /* A bundle arrived; the reference is the receiver's now. It answers with ops->confirm(token),
+     * once, at any time, also from within this call. */
     void (*received)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
     /* The outcome of ops->send: the peer has it, or not. */
     void (*sent)(void *context, struct cla *c, uint64_t key, bool ok);
@@ -61,6 +61,7 @@ struct cla_events {
 struct cla_env {
     struct uv_loop_s *loop;
     struct eid node;
+    struct eid peer; /* the node at the other end, as far as configured; dtn:none: not known */
     bool confirm; /* acceptance is told to the peer only after ops->confirm (durability sync) */
     uint64_t bundle_max; /* longest bundle to receive, bytes */
     uint64_t seed;
@@ -95,7 +96,8 @@ struct cla_ops {
     void (*status)(struct cla *c, struct json_t *object);
     /* An operator's or contact plan's word: the link is up or down. */
     void (*set_link)(struct cla *c, bool up);
-    /* Ends the link; open sessions are dropped. `closed` may come later, from the loop. */
+    /* Ends the link; open sessions are dropped, and no event of this link follows but `closed`,
+     * which comes from the loop, later than the call. */
     void (*close)(struct cla *c, void (*closed)(void *context), void *context);
 };
 
