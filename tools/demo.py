@@ -1,183 +1,167 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo's experiment, run by tools/demo.sh: two nodes, a relay that erases by a trace, and a traffic generator.
 
-Everything is real: separate processes, UDP sockets, RFC 9171 bundles, RFC 5326 segments. All addresses are
-on the loopback interface; all files are in one folder."""
+Everything is real: separate processes, UDP sockets, RFC 9171 bundles, RFC 5326 segments."""
 
 import argparse
+import csv
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 
+from lab import Failed, Lab
 
-class Failed(Exception):
-    """Something that the user should read, without a traceback."""
-
-
-def free_udp_ports(count):
-    """Ports of 127.0.0.1 that nobody uses now."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+OVERHEAD = 42  # bytes per segment on the air beside the segment: UDP, IPv4, Ethernet
+SEGMENT = 1024
+UNITS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
 
 
-NODE = """\
-# Node {number} of the demo. `heliod --check` validates it; docs/heliod.md explains every key.
-node: ipn:{number}.0
-socket: {sockets}/node{number}.sock
-store: {store}
-log: {{segments: {out}/node{number}.segments.csv, level: info}}
-links:
-  - name: to-{peer}
-    adapter: ltp-udp
-    peer: ipn:{peer}.0
-    local: 127.0.0.1:{local}
-    remote: 127.0.0.1:{remote}
-    rate: {rate}
-    overhead: 42
-    segment: 1024B
-    sessions: {sessions}
-    rto: {rto}
-    colour: {colour}
-"""
-
-
-class Demo:
-    def __init__(self, options):
-        self.o = options
-        self.out = options.out
-        self.processes = []
-        os.makedirs(self.out, exist_ok=True)
-        # a UNIX socket's path is limited to 107 bytes, the output folder's is not
-        self.sockets = tempfile.mkdtemp(prefix="helio-demo-")
-
-    def path(self, name):
-        return os.path.join(self.out, name)
-
-    def program(self, name):
-        return os.path.join(self.o.bin, name)
-
-    def start(self, name, *command):
-        with open(self.path(name + ".log"), "w") as log:
-            p = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
-        self.processes.append((name, p))
-        return p
-
-    def stop(self, name, p, sig=signal.SIGTERM):
-        if p.poll() is None:
-            p.send_signal(sig)
-        try:
-            code = p.wait(20)
-        except subprocess.TimeoutExpired:
-            p.kill()
-            raise Failed(f"{name} did not stop; see {self.path(name + '.log')}") from None
-        if code != 0:
-            raise Failed(f"{name} ended with exit code {code}; see {self.path(name + '.log')}")
-
-    def wait_for_socket(self, path, name, process):
-        for _ in range(500):
-            if process.poll() is not None:
-                break
+def bits_per_second(text):
+    for unit, factor in UNITS.items():
+        if text.endswith(unit):
             try:
-                with socket.socket(socket.AF_UNIX) as s:
-                    s.connect(path)
-                return
-            except OSError:
-                time.sleep(0.02)
-        raise Failed(f"{name} did not start; see {self.path(name + '.log')}")
+                return float(text[: -len(unit)]) * factor
+            except ValueError:
+                break
+    raise Failed(f"--rate {text}: a rate with its unit is wanted, such as 500Mbit/s")
 
-    def write_node(self, number, peer, local, remote, rate, sessions, colour):
-        store = "{durability: none}"
-        if self.o.durability != "none":
-            store = f"{{path: {self.path(f'store{number}')}, durability: {self.o.durability}, limit: 4GiB}}"
-        path = self.path(f"node{number}.yaml")
-        with open(path, "w") as f:
-            f.write(NODE.format(number=number, peer=peer, local=local, remote=remote, rate=rate,
-                                sessions=sessions, colour=colour, out=self.out, rto=self.o.rto,
-                                sockets=self.sockets, store=store))
-        return path
 
-    def setup(self):
+def payload_share(log):
+    """How much of a full segment's time on the air is block data, read off the first one that was sent."""
+    with open(log, newline="") as f:
+        for row in csv.DictReader(f):
+            if row["dir"] == "tx" and row["udp_len"] == str(SEGMENT):
+                return int(row["length"]) / (SEGMENT + OVERHEAD)
+    raise Failed(f"{log} has no full segment: nothing was sent")
+
+
+class Demo(Lab):
+    def __init__(self, options):
+        super().__init__(options.bin, options.out)
+        self.o = options
+
+    def store(self, number):
+        if self.o.durability == "none":
+            return "{durability: none}"
+        path = self.path(f"store{number}")
+        return f"{{path: {path}, durability: {self.o.durability}, limit: 4GiB}}"
+
+    def start_all(self):
         o = self.o
-        port1, port2, relay_in, relay_back = free_udp_ports(4)
-        # Forward data crosses the relay's channel; the return direction is delayed but ideal, as in the paper.
-        config1 = self.write_node(1, 2, port1, relay_in, o.rate, o.sessions, "red")
-        config2 = self.write_node(2, 1, port2, relay_back, "unlimited", 64, "green")
-        command = [self.program("helio-emu"), "relay", "--listen", f"127.0.0.1:{relay_in}",
-                   "--to", f"127.0.0.1:{port2}", "--return-from", f"127.0.0.1:{relay_back}",
-                   "--delay", o.delay, "--rate", o.rate, "--overhead", "42",
-                   "--trace", o.trace, "--json", self.path("relay.json")]
-        relay = self.start("relay", *command)
+        port1, port2, relay_port = self.udp_ports(3)
+        relay = self.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay_port}",
+                           "--to", f"127.0.0.1:{port2}", "--delay", o.delay, "--rate", o.rate,
+                           "--overhead", str(OVERHEAD), "--trace", o.trace, "--json", self.path("relay.json"))
+        common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": o.rto}
+        # Data is red; the generator's acknowledgements return as green sessions over an ideal channel.
+        forward = self.link(2, port1, relay_port, rate=o.rate, sessions=o.sessions, colour="red", **common)
+        back = self.link(1, port2, relay_port, rate="unlimited", sessions=64, colour="green", **common)
         nodes = {}
-        for number, config in ((1, config1), (2, config2)):
-            nodes[number] = self.start(f"node{number}", self.program("heliod"), config)
-        for number, p in nodes.items():
-            self.wait_for_socket(f"{self.sockets}/node{number}.sock", f"node{number}", p)
+        for number, link in ((1, forward), (2, back)):
+            config = self.write_node(number, [link], self.store(number))
+            nodes[number] = self.start_node(number, config)
         if relay.poll() is not None:
             raise Failed(f"the relay did not start; see {self.path('relay.log')}")
         return relay, nodes
 
-    def traffic(self):
+    def generate(self):
         o = self.o
-        server = self.start("perf-server", self.program("helio-perf"), "server",
-                            "--socket", f"{self.sockets}/node2.sock", "--json", self.path("server.json"))
+        server = self.start("server", "helio-perf", "server", "--socket", self.socket(2),
+                            "--json", self.path("server.json"))
         time.sleep(0.3)
-        client = [self.program("helio-perf"), "client", "--socket", f"{self.sockets}/node1.sock",
-                  "-d", "ipn:2.2000", "-T", str(o.duration), "-W", str(2 * o.sessions + 10), "-P", "500kB",
+        print(f"demo: sending 500 kB bundles for {o.duration:g} s over {o.rate}, trace {o.trace}, "
+              f"{o.sessions} sessions …", flush=True)
+        client = [self.program("helio-perf"), "client", "--socket", self.socket(1), "-d", "ipn:2.2000",
+                  "-T", f"{o.duration:g}", "-W", str(2 * o.sessions + 10), "-P", "500kB",
                   "--json", self.path("client.json")]
-        print(f"demo: sending 500 kB bundles for {o.duration} s …", flush=True)
-        p = subprocess.Popen(client, start_new_session=True, stdout=subprocess.DEVNULL)
-        self.processes.append(("perf-client", p))
+        p = subprocess.Popen(client, stdin=subprocess.DEVNULL, start_new_session=True)
+        self.processes.append(("client", p))
         if p.wait(o.duration + 60) != 0:
             raise Failed("the traffic generator failed; see its message above")
         return server
 
-    def run(self):
-        relay, nodes = self.setup()
-        server = self.traffic()
-        self.counters()
-        self.stop("perf-server", server)
+    def experiment(self):
+        relay, nodes = self.start_all()
+        server = self.generate()
+        links = {number: self.control(number, "links") for number in nodes}
+        for number, answer in links.items():
+            with open(self.path(f"node{number}.links.json"), "w") as f:
+                json.dump(answer, f, indent=2)
+        self.stop("server", server, signal.SIGINT)
         for number, p in nodes.items():
             self.stop(f"node{number}", p)
-        self.stop("relay", relay)
-        logs = [self.path("node1.segments.csv"), self.path("node2.segments.csv")]
-        with open(self.path("sessions.txt"), "w") as f:
-            subprocess.run([self.program("helio-analyze"), *logs, "--sessions", self.path("sessions.csv"),
-                            "--node", "1"], stdout=f, check=True)
-        return self.result()
+        self.stop("relay", relay, signal.SIGINT)
+        logs = [self.path(f"node{number}.segments.csv") for number in (1, 2)]
+        self.summary = self.run("helio-analyze", *logs, "--sessions", self.path("sessions.csv"))
+        with open(self.path("summary.txt"), "w") as f:
+            f.write(self.summary)
+        return self.result(links)
 
-    def counters(self):
-        for number in (1, 2):
-            with open(self.path(f"node{number}.counters.json"), "w") as f:
-                subprocess.run([self.program("helioctl"), "--socket", f"{self.sockets}/node{number}.sock.ctl",
-                                "--json", "counters"], stdout=f, check=True)
+    def result(self, links):
+        client, server, relay = (self.load(f"{n}.json") for n in ("client", "server", "relay"))
+        share = payload_share(self.path("node1.segments.csv"))
+        good = relay["forward"]["good_share_active"]
+        capacity = bits_per_second(self.o.rate) * share * good
+        drops = {way: relay[way]["dropped"] for way in ("forward", "return")}
+        return {
+            "goodput_bps": client["goodput_bps"],
+            "capacity_bps": capacity,
+            "efficiency": client["goodput_bps"] / capacity,
+            "payload_share": share,
+            "good_share": good,
+            "bundles_sent": client["bundles_sent"],
+            "bundles_delivered": server["bundles"],
+            "bundles_acked": client["bundles_acked"],
+            "duplicates": server["duplicates"],
+            "wrong_crc": server["wrong_crc"],
+            "relay_drops": drops,
+            "socket_drops": {f"node{n}": sum(x.get("socket_drops", 0) for x in links[n]["links"]) for n in links},
+            "delay_ms": client["delay_ms"],
+            "trace": self.o.trace, "rate": self.o.rate, "sessions": self.o.sessions, "rto": self.o.rto,
+            "delay": self.o.delay, "duration_s": self.o.duration, "durability": self.o.durability,
+        }
 
-    def result(self):
-        def load(name):
-            with open(self.path(name)) as f:
-                return json.load(f)
 
-        client, server, relay = load("client.json"), load("server.json"), load("relay.json")
-        return {"client": client, "server": server, "relay": relay}
+def say(demo, r):
+    print(demo.summary)
+    print(f"goodput     {r['goodput_bps'] / 1e6:9.1f} Mbit/s   of application data")
+    print(f"capacity    {r['capacity_bps'] / 1e6:9.1f} Mbit/s   = rate × payload share {r['payload_share']:.4f} "
+          f"× good share {r['good_share']:.4f}")
+    print(f"efficiency  {100 * r['efficiency']:9.1f} %")
+    print(f"bundles     {r['bundles_sent']:9d} sent, {r['bundles_delivered']} delivered, {r['duplicates']} twice, "
+          f"{r['wrong_crc']} damaged")
+    for way, reasons in r["relay_drops"].items():
+        words = ", ".join(f"{n} {reason}" for reason, n in reasons.items())
+        print(f"relay       {way} drops: {words}")
+    print(f"sockets     drops: {', '.join(f'{n} at {node}' for node, n in r['socket_drops'].items())}")
+    print(f"\nlogs, tables and configurations are in {demo.out}")
 
-    def close(self):
-        for _, p in reversed(self.processes):
-            if p.poll() is None:
-                p.terminate()
-        for _, p in self.processes:
-            try:
-                p.wait(5)
-            except subprocess.TimeoutExpired:
-                p.kill()
-        for name in os.listdir(self.sockets):
-            os.unlink(os.path.join(self.sockets, name))
-        os.rmdir(self.sockets)
+
+def main():
+    parser = argparse.ArgumentParser(prog="demo")
+    for name, kind in (("bin", str), ("duration", float), ("trace", str), ("rate", str), ("sessions", int),
+                       ("rto", str), ("delay", str), ("durability", str), ("out", str)):
+        parser.add_argument(f"--{name}", type=kind, required=True)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        bits_per_second(options.rate)
+        with Demo(options) as demo:
+            result = demo.experiment()
+            if options.json:
+                with open(options.json, "w") as f:
+                    json.dump(result, f, indent=2)
+            say(demo, result)
+    except Failed as e:
+        print(f"demo: {e}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ndemo: interrupted; everything was stopped", file=sys.stderr)
+        return 1
+    return 0
+
+
+sys.exit(main())
