@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define FINE_STEP 128u
+#define FINE_STEP ((size_t)128)
 #define FINE_CLASSES 16u
 
 static unsigned class_of(size_t len)

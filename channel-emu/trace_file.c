@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zlib reads plain files as they are and inflates compressed ones; lines go to the parser one by
+ * one. A file that cannot be read, is damaged, or has a wrong line ends with one message. */
+#include "channel-emu/trace_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/err.h"
+#include "channel-emu/chan_text.h"
+
+__attribute__((format(printf, 2, 3))) static void say(char *error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, TRACE_FILE_ERROR_MAX, format, args);
+    va_end(args);
+}
+
+static int read_lines(gzFile file, struct trace_text *p)
+{
+    char line[TRACE_TEXT_LINE_MAX + 3];
+    while (gzgets(file, line, sizeof line) != NULL) {
+        size_t len = strlen(line);
+        if (len > 0 && line[len - 1] == '\n')
+            len--;
+        int rc = trace_text_line(p, line, len);
+        if (rc < 0)
+            return rc;
+    }
+    int code;
+    const char *why = gzerror(file, &code);
+    if (code == Z_OK || code == Z_STREAM_END)
+        return trace_text_end(p);
+    snprintf(p->error, sizeof p->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
+    return HELIO_EIO;
+}
+
+int trace_file_read(struct trace *t, const char *path, tick step, char *error)
+{
+    struct trace_text p;
+    trace_init(t, step == 0 ? TRACE_STEP_DEFAULT : step);
+    trace_text_init(&p, t);
+    p.step_fixed = step != 0;
+    gzFile file = gzopen(path, "rb");
+    if (file == NULL) {
+        say(error, "%s: cannot be opened: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    int rc = read_lines(file, &p);
+    gzclose(file);
+    if (rc == 0)
+        return 0;
+    if (rc == HELIO_ENOMEM)
+        say(error, "%s:%" PRIu64 ": %s", path, p.line, helio_strerror(rc));
+    else if (rc == HELIO_EIO)
+        say(error, "%s: cannot be read after line %" PRIu64 ": %s", path, p.line, p.error);
+    else
+        say(error, "%s:%" PRIu64 ": %s", path, p.line, p.error);
+    trace_fini(t);
+    return rc;
+}
+
+static int write_text(const struct trace *t, gzFile file, const char *comment)
+{
+    bool ok = comment == NULL || gzprintf(file, "# %s\n", comment) > 0;
+    ok = ok && gzprintf(file, "# step_ns %" PRIu64 "\n", t->step) > 0;
+    for (size_t i = 0; ok && i < t->len; i++)
+        ok = gzprintf(file, "%d %" PRIu64 "\n", t->runs[i].bad, t->runs[i].steps) > 0;
+    return ok ? 0 : HELIO_EIO;
+}
+
+int trace_file_write(const struct trace *t, const char *path, const char *comment, char *error)
+{
+    size_t len = strlen(path);
+    bool compressed = len > 3 && strcmp(path + len - 3, ".gz") == 0;
+    const char *mode = compressed ? "wb9" : "wbT";
+    gzFile file = strcmp(path, "-") == 0 ? gzdopen(1, "wbT") : gzopen(path, mode);
+    if (file == NULL) {
+        say(error, "%s: cannot be created: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    int rc = write_text(t, file, comment);
+    if (gzclose(file) != Z_OK)
+        rc = HELIO_EIO;
+    if (rc < 0)
+        say(error, "%s: cannot be written: %s", path, strerror(errno));
+    return rc;
+}
