@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Full-stack goodput on this machine: two applications, two nodes, loopback, no relay and no erasures.
+
+usage: full.py BIN OUT [--seconds S] [--rounds N] [--json FILE]
+
+Each round measures, one after the other, a raw sendmmsg/recvmmsg blast (one datagram a message), LTP alone from memory to
+memory, and the full stack, all with 1024-byte datagrams and 500 kB blocks; so that ratios are taken within a round, and
+their median over the rounds is what to quote."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def full_stack(options, out):
+    shutil.rmtree(out, ignore_errors=True)
+    with Lab(options.bin, out) as lab:
+        port1, port2 = lab.udp_ports(2)
+        keys = {"rate": "unlimited", "segment": "1024B", "rto": "200ms"}
+        links = {1: lab.link(2, port1, port2, sessions=options.sessions, colour="red", **keys),
+                 2: lab.link(1, port2, port1, sessions=64, colour="green", **keys)}
+        nodes = {n: lab.start_node(n, lab.write_node(n, [link], log=options.log)) for n, link in links.items()}
+        server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--json", lab.path("server.json"))
+        time.sleep(0.3)
+        before = {n: cpu_seconds(p.pid) for n, p in nodes.items()}
+        client = subprocess.Popen([lab.program("helio-perf"), "client", "--socket", lab.socket(1), "-d", "ipn:2.2000",
+                                   "-T", str(options.seconds), "-W", str(3 * options.sessions), "-P", "500kB",
+                                   "--json", lab.path("client.json")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        lab.processes.append(("client", client))
+        usage = os.wait4(client.pid, 0)[2]
+        client.returncode = 0
+        cpu = {f"node{n}": cpu_seconds(p.pid) - before[n] for n, p in nodes.items()}
+        cpu["client"] = usage.ru_utime + usage.ru_stime
+        cpu["server"] = cpu_seconds(server.pid)
+        links = {n: lab.control(n, "links")["links"][0] for n in nodes}
+        lab.stop("server", server, signal.SIGINT)
+        for n, p in nodes.items():
+            lab.stop(f"node{n}", p)
+        result, far = lab.load("client.json"), lab.load("server.json")
+    gigabits = result["goodput_bps"] * result["execution_s"] / 1e9
+    return {"gbps": result["goodput_bps"] / 1e9, "bundles": result["bundles_sent"], "delivered": far["bundles"],
+            "duplicates": far["duplicates"], "wrong_crc": far["wrong_crc"],
+            "cpu_s_per_gbit": {name: seconds / gigabits for name, seconds in cpu.items()},
+            "socket_drops": {f"node{n}": link.get("socket_drops") for n, link in links.items()}}
+
+
+def program(options, name, *arguments):
+    done = subprocess.run([os.path.join(options.bin, name), *arguments], stdout=subprocess.PIPE, check=True, timeout=300)
+    return json.loads(done.stdout)
+
+
+def one_round(options, out):
+    seconds = str(options.seconds)
+    raw = program(options, "bench_raw", "--seconds", seconds, "--size", "1024")
+    ltp = program(options, "bench_ltp", "--seconds", seconds, "--segment", "1024", "--block", "500000")
+    full = full_stack(options, out)
+    return {"raw": raw, "ltp": ltp, "full": full,
+            "ltp_to_raw": ltp["gbps"] / raw["gbps"], "full_to_raw": full["gbps"] / raw["gbps"]}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin")
+    parser.add_argument("out")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sessions", type=int, default=8)
+    parser.add_argument("--log", action="store_true", help="write the segment log, to see what it costs")
+    parser.add_argument("--full-only", action="store_true", help="the full stack without the baselines")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    if options.full_only:
+        print(json.dumps(full_stack(options, options.out), indent=2))
+        return
+    rounds = [one_round(options, options.out) for _ in range(options.rounds)]
+    result = {"median": {key: statistics.median(r[key] for r in rounds) for key in ("ltp_to_raw", "full_to_raw")},
+              "rounds": rounds}
+    for key in ("raw", "ltp", "full"):
+        result["median"][f"{key}_gbps"] = statistics.median(r[key]["gbps"] for r in rounds)
+    text = json.dumps(result, indent=2)
+    if options.json:
+        with open(options.json, "w") as f:
+            f.write(text)
+    print(text)
+
+
+main()

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo at a low rate: every bundle arrives once and equal, nothing is lost but what the trace erased, and the
+tables are there. usage: demo_test.py BIN OUT"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+programs, out = sys.argv[1:3]
+shutil.rmtree(out, ignore_errors=True)
+os.makedirs(out)
+demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "demo.py")
+command = [sys.executable, demo, "--bin", programs, "--duration", "6", "--trace", "A", "--rate", "50Mbit/s",
+           "--sessions", "5", "--rto", "60ms", "--delay", "5ms", "--durability", "async", "--out", os.path.join(out, "run"),
+           "--json", os.path.join(out, "result.json")]
+subprocess.run(command, check=True, timeout=120)
+with open(os.path.join(out, "result.json")) as f:
+    r = json.load(f)
+assert r["bundles_sent"] >= 40, r
+assert r["bundles_delivered"] == r["bundles_sent"] == r["bundles_acked"], r
+assert r["duplicates"] == 0 and r["wrong_crc"] == 0, r
+drops = r["relay_drops"]
+assert drops["forward"].pop("trace") > 0, "the trace erased nothing"
+assert all(n == 0 for way in drops.values() for n in way.values()), drops
+assert all(n == 0 for n in r["socket_drops"].values()), r["socket_drops"]
+assert 0.80 < r["efficiency"] < 1.0, r["efficiency"]
+with open(os.path.join(out, "run", "sessions.csv")) as f:
+    rows = f.readlines()
+assert len(rows) > r["bundles_sent"], "one row per session is wanted"
+print(f"{r['bundles_sent']} bundles, efficiency {r['efficiency']:.3f}")
