@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounded histogram against values whose quantiles are known. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tools/hist.h"
+
+static struct hist h;
+
+START_TEST(empty_and_single)
+{
+    hist_init(&h);
+    ck_assert_uint_eq(hist_quantile(&h, 0.5), 0);
+    ck_assert_double_eq(hist_sd(&h), 0);
+    hist_add(&h, 123456789);
+    ck_assert_uint_eq(hist_quantile(&h, 0.01), 123456789);
+    ck_assert_uint_eq(hist_quantile(&h, 0.99), 123456789);
+    ck_assert_uint_eq(h.min, 123456789);
+}
+END_TEST
+
+START_TEST(small_values_are_exact)
+{
+    hist_init(&h);
+    for (uint64_t v = 1; v <= 100; v++)
+        hist_add(&h, v);
+    ck_assert_uint_eq(hist_quantile(&h, 0.5), 50);
+    ck_assert_uint_eq(hist_quantile(&h, 0.9), 90);
+    ck_assert_uint_eq(hist_quantile(&h, 0.99), 99);
+    ck_assert_uint_eq(hist_quantile(&h, 1), 100);
+    ck_assert_double_eq_tol(h.mean, 50.5, 1e-9);
+    ck_assert_double_eq_tol(hist_sd(&h), 29.011491975882016, 1e-9);
+}
+END_TEST
+
+START_TEST(every_magnitude_within_its_bound)
+{
+    for (uint64_t v = 1; v < UINT64_MAX / 3; v = v * 3 + 1) {
+        hist_init(&h);
+        hist_add(&h, 0);
+        hist_add(&h, v);
+        hist_add(&h, UINT64_MAX);
+        double got = (double)hist_quantile(&h, 0.5);
+        ck_assert(fabs(got - (double)v) <= 0.004 * (double)v);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("hist");
+    tcase_add_test(t, empty_and_single);
+    tcase_add_test(t, small_values_are_exact);
+    tcase_add_test(t, every_magnitude_within_its_bound);
+    Suite *s = suite_create("tools_hist");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
