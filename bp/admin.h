@@ -35,7 +35,8 @@ struct status_report {
     bool timed[STATUS_ITEMS]; /* time_ms is present */
     uint64_t time_ms[STATUS_ITEMS];
     uint64_t reason;
-    struct bundle_id subject;
+    struct bundle_id subject; /* of a fragment: total is not transmitted, 0 after decoding */
+    uint64_t subject_bytes;   /* of a fragment: length of its payload */
 };
 
 /* Into out; returns the length or HELIO_ESPACE. 512 bytes always suffice. */

@@ -57,6 +57,13 @@ struct bundle_block {
     struct slice data; /* content of the block-type-specific byte string */
 };
 
+/* How a block that the codec itself understands was, or shall be, framed. */
+struct bundle_frame {
+    uint64_t number; /* 0: bundle_encode chooses a free one */
+    uint64_t flags;
+    enum crc_type crc;
+};
+
 struct bundle {
     uint64_t flags;
     enum crc_type crc; /* of the primary block */
@@ -67,14 +74,18 @@ struct bundle {
     struct eid previous;
     uint64_t age_ms;
     uint64_t hop_limit, hop_count;
-    struct bundle_block others[BUNDLE_BLOCKS_MAX]; /* unknown types, views of the decoded bytes */
+    struct bundle_frame previous_frame, age_frame, hops_frame;
+    /* Unknown types, and blocks that a BPSec block encrypts: views of the decoded bytes. Number 0:
+     * bundle_encode chooses a free one. */
+    struct bundle_block others[BUNDLE_BLOCKS_MAX];
     size_t others_len;
     uint64_t payload_flags;
     enum crc_type payload_crc;
     struct slice payload; /* view */
 };
 
-/* Defaults: lifetime 1 day, CRC-32C on all blocks, no flags, no extension blocks. */
+/* Defaults: lifetime 1 day, CRC-32C on all blocks, no flags, no extension blocks, all EIDs
+ * dtn:none (an anonymous bundle also needs BUNDLE_NO_FRAGMENT, §4.2.3). */
 void bundle_init(struct bundle *b);
 
 enum bundle_mode {
@@ -107,16 +118,18 @@ int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct
  * Returns the number of findings. */
 size_t bundle_lint(const uint8_t *data, size_t len, struct bundle_findings *findings);
 
-/* Bytes that the encoding takes before the payload's first byte. */
+/* Room that the encoding takes before the payload's first byte: at most this, whatever the
+ * payload's length. */
 size_t bundle_head_size(const struct bundle *b);
 
 /*
  * Encodes around a payload in place: on entry the data of `payload` is the payload's bytes, with
  * head room >= bundle_head_size(b) and tail room >= BUNDLE_TAIL_MAX; on return the buffer's data is
- * the whole bundle. b->payload is ignored. Block order: primary, previous node, hop count, age,
- * others, payload (last, §4.1). Returns 0, HELIO_ESPACE (room), HELIO_EINVAL (a struct that has no
- * legal encoding, e.g. a fragment whose end is beyond the total). On failure the buffer is
- * unchanged.
+ * the whole bundle. b->payload is ignored; b->others may view the bytes in front of the payload
+ * (a bundle that is forwarded). The buffer must have no other reader. Block order: primary,
+ * previous node, hop count, age, others, payload (last, §4.1). Returns 0, HELIO_ESPACE (room),
+ * HELIO_EINVAL (a struct that has no legal encoding, e.g. a fragment whose end is beyond the
+ * total). On failure the buffer is unchanged.
  */
 int bundle_encode(const struct bundle *b, struct buf *payload);
 
@@ -124,9 +137,10 @@ int bundle_encode(const struct bundle *b, struct buf *payload);
  * not legal. */
 struct buf *bundle_encode_copy(const struct bundle *b);
 
-/* One fragment of a bundle (§5.8): a copy of payload
- * [offset, offset + len) with the blocks that each fragment must carry. NULL: not legal, or no
- * memory. */
+/* One fragment of a bundle (§5.8): a copy of payload [offset, offset + len) with the blocks that it
+ * must carry: all in the fragment with offset 0, in the others those with BLOCK_REPLICATE, and
+ * always previous node, hop count and age. b may be a fragment itself. NULL: not legal (empty,
+ * beyond the payload, BUNDLE_NO_FRAGMENT), or no memory. */
 struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t len);
 
 #endif

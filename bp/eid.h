@@ -27,14 +27,30 @@ struct eid {
 /* dtn:none. */
 struct eid eid_none(void);
 bool eid_is_none(const struct eid *e); /* dtn:none, and the null ipn EID 0.0 (RFC 9758 §3.4.1) */
+/* allocator and node below 2^32 */
 struct eid eid_ipn(uint64_t allocator, uint64_t node, uint64_t service);
 
-/* "ipn:1.0", "ipn:977000.100.1", "dtn://host/demux", "dtn:none". Returns 0 or HELIO_EFORMAT. */
+/* "ipn:!.N": this very node, never seen on a link (RFC 9758 §3.4.2, §5.4). */
+#define EID_LOCAL_NODE UINT32_MAX
+bool eid_is_local(const struct eid *e);
+
+/* "ipn:1.0", "ipn:977000.100.1", "ipn:!.7", "dtn://host/demux", "dtn:none". Returns 0 or
+ * HELIO_EFORMAT. */
 int eid_parse(const char *text, struct eid *out);
+
+/* What the scheme-specific part of a dtn EID looks like. */
+enum eid_dtn_form {
+    EID_DTN_NONE,  /* "none" */
+    EID_DTN_FULL,  /* "//node/demux" (RFC 9171 §4.2.5.1.1 with erratum 7272) */
+    EID_DTN_LOOSE, /* printable, but without "//", the "/" after the node, or with a query */
+    EID_DTN_BAD,   /* empty, too long, or not printable ASCII */
+};
+enum eid_dtn_form eid_dtn_form(const char *ssp, size_t len);
 
 /* Writes the text; returns its length. */
 size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX]);
 
+/* All spellings of the null endpoint are equal. */
 bool eid_equal(const struct eid *a, const struct eid *b);
 bool eid_same_node(const struct eid *a, const struct eid *b);
 uint64_t eid_hash(uint64_t seed, const struct eid *e);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call of the library's streaming decoder reads one head; a callback for each kind leaves what
+ * it found in a struct on the stack. What can go wrong: the data ends, the item is of another kind
+ * than the caller can use, or it is not well-formed; the reader then stays where it was and keeps
+ * the first reason.
+ */
+#include "bp/cbor.h"
+
+#include <cbor.h>
+
+struct found {
+    enum item_kind kind;
+    uint64_t value;
+    struct slice string;
+};
+
+static void found_number(void *ctx, enum item_kind kind, uint64_t value)
+{
+    struct found *f = ctx;
+    f->kind = kind;
+    f->value = value;
+}
+
+static void found_string(void *ctx, enum item_kind kind, cbor_data data, size_t len)
+{
+    struct found *f = ctx;
+    f->kind = kind;
+    f->value = len;
+    f->string = slice_of(data, len);
+}
+
+static void on_uint8(void *ctx, uint8_t v)
+{
+    found_number(ctx, ITEM_UINT, v);
+}
+static void on_uint16(void *ctx, uint16_t v)
+{
+    found_number(ctx, ITEM_UINT, v);
+}
+static void on_uint32(void *ctx, uint32_t v)
+{
+    found_number(ctx, ITEM_UINT, v);
+}
+static void on_uint64(void *ctx, uint64_t v)
+{
+    found_number(ctx, ITEM_UINT, v);
+}
+static void on_negint8(void *ctx, uint8_t v)
+{
+    found_number(ctx, ITEM_NEGATIVE, v);
+}
+static void on_negint16(void *ctx, uint16_t v)
+{
+    found_number(ctx, ITEM_NEGATIVE, v);
+}
+static void on_negint32(void *ctx, uint32_t v)
+{
+    found_number(ctx, ITEM_NEGATIVE, v);
+}
+static void on_negint64(void *ctx, uint64_t v)
+{
+    found_number(ctx, ITEM_NEGATIVE, v);
+}
+static void on_bytes(void *ctx, cbor_data data, size_t len)
+{
+    found_string(ctx, ITEM_BYTES, data, len);
+}
+static void on_text(void *ctx, cbor_data data, size_t len)
+{
+    found_string(ctx, ITEM_TEXT, data, len);
+}
+static void on_array(void *ctx, size_t count)
+{
+    found_number(ctx, ITEM_ARRAY, count);
+}
+static void on_array_open(void *ctx)
+{
+    found_number(ctx, ITEM_ARRAY_OPEN, 0);
+}
+static void on_map(void *ctx, size_t count)
+{
+    found_number(ctx, ITEM_OTHER, count);
+}
+static void on_tag(void *ctx, uint64_t v)
+{
+    found_number(ctx, ITEM_TAG, v);
+}
+static void on_bool(void *ctx, bool v)
+{
+    found_number(ctx, ITEM_BOOL, v);
+}
+static void on_break(void *ctx)
+{
+    found_number(ctx, ITEM_BREAK, 0);
+}
+static void on_other(void *ctx)
+{
+    found_number(ctx, ITEM_OTHER, 0);
+}
+static void on_float(void *ctx, float v)
+{
+    (void)v;
+    found_number(ctx, ITEM_OTHER, 0);
+}
+static void on_double(void *ctx, double v)
+{
+    (void)v;
+    found_number(ctx, ITEM_OTHER, 0);
+}
+
+static const struct cbor_callbacks callbacks = {
+    .uint8 = on_uint8,
+    .uint16 = on_uint16,
+    .uint32 = on_uint32,
+    .uint64 = on_uint64,
+    .negint8 = on_negint8,
+    .negint16 = on_negint16,
+    .negint32 = on_negint32,
+    .negint64 = on_negint64,
+    .byte_string_start = on_other,
+    .byte_string = on_bytes,
+    .string = on_text,
+    .string_start = on_other,
+    .indef_array_start = on_array_open,
+    .array_start = on_array,
+    .indef_map_start = on_other,
+    .map_start = on_map,
+    .tag = on_tag,
+    .float2 = on_float,
+    .float4 = on_float,
+    .float8 = on_double,
+    .undefined = on_other,
+    .null = on_other,
+    .boolean = on_bool,
+    .indef_break = on_break,
+};
+
+struct item_reader item_reader_of(const uint8_t *base, struct slice part)
+{
+    return (struct item_reader){.in = reader_of(part.data, part.len), .base = base};
+}
+
+size_t item_at(const struct item_reader *r)
+{
+    return (size_t)(r->in.p - r->base);
+}
+
+void item_fail(struct item_reader *r, const char *why, size_t at)
+{
+    if (r->in.bad)
+        return;
+    r->in.bad = true;
+    r->why = why;
+    r->why_at = at;
+}
+
+size_t item_size(uint64_t value)
+{
+    if (value < 24)
+        return 1;
+    if (value <= UINT8_MAX)
+        return 2;
+    if (value <= UINT16_MAX)
+        return 3;
+    return value <= UINT32_MAX ? 5 : 9;
+}
+
+enum item_kind item_peek(const struct item_reader *r)
+{
+    struct found f = {.kind = ITEM_NONE};
+    if (r->in.bad || r->in.p == r->in.end)
+        return ITEM_NONE;
+    struct cbor_decoder_result got =
+        cbor_stream_decode(r->in.p, reader_left(&r->in), &callbacks, &f);
+    return got.status == CBOR_DECODER_FINISHED ? f.kind : ITEM_NONE;
+}
+
+static size_t head_size(uint8_t first)
+{
+    unsigned info = first & 0x1f;
+    return info >= 24 && info <= 27 ? 1 + ((size_t)1 << (info - 24)) : 1;
+}
+
+/* The next item, which must be of this kind. */
+static struct found take(struct item_reader *r, enum item_kind kind, const char *expected)
+{
+    const struct found none = {.kind = ITEM_NONE};
+    struct found f = none;
+    if (r->in.bad)
+        return none;
+    size_t at = item_at(r), left = reader_left(&r->in);
+    struct cbor_decoder_result got = {.status = CBOR_DECODER_NEDATA};
+    if (left > 0)
+        got = cbor_stream_decode(r->in.p, left, &callbacks, &f);
+    if (got.status == CBOR_DECODER_NEDATA) {
+        item_fail(r, "the data ends within an item", at);
+        return none;
+    }
+    if (got.status != CBOR_DECODER_FINISHED || f.kind != kind) {
+        item_fail(r, expected, at);
+        return none;
+    }
+    if (kind != ITEM_BOOL && kind != ITEM_BREAK && kind != ITEM_ARRAY_OPEN && !r->wide &&
+        head_size(*r->in.p) != item_size(f.value)) {
+        r->wide = true;
+        r->wide_at = at;
+    }
+    r->in.p += got.read;
+    return f;
+}
+
+uint64_t item_uint(struct item_reader *r)
+{
+    return take(r, ITEM_UINT, "an unsigned integer is expected").value;
+}
+
+uint64_t item_array(struct item_reader *r)
+{
+    return take(r, ITEM_ARRAY, "an array of definite length is expected").value;
+}
+
+void item_array_open(struct item_reader *r)
+{
+    take(r, ITEM_ARRAY_OPEN, "an array of indefinite length is expected");
+}
+
+struct slice item_bytes(struct item_reader *r)
+{
+    return take(r, ITEM_BYTES, "a byte string of definite length is expected").string;
+}
+
+struct slice item_text(struct item_reader *r)
+{
+    return take(r, ITEM_TEXT, "a text string of definite length is expected").string;
+}
+
+uint64_t item_tag(struct item_reader *r)
+{
+    return take(r, ITEM_TAG, "a tag is expected").value;
+}
+
+bool item_bool(struct item_reader *r)
+{
+    return take(r, ITEM_BOOL, "true or false is expected").value != 0;
+}
+
+void item_break(struct item_reader *r)
+{
+    take(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
+}
+
+static void wrote(struct writer *w, size_t n)
+{
+    if (n == 0)
+        w->bad = true;
+    w->p += n;
+}
+
+static size_t room(const struct writer *w)
+{
+    return w->bad ? 0 : (size_t)(w->end - w->p);
+}
+
+void item_put_uint(struct writer *w, uint64_t value)
+{
+    wrote(w, cbor_encode_uint(value, w->p, room(w)));
+}
+
+void item_put_array(struct writer *w, size_t count)
+{
+    wrote(w, cbor_encode_array_start(count, w->p, room(w)));
+}
+
+void item_put_array_open(struct writer *w)
+{
+    wrote(w, cbor_encode_indef_array_start(w->p, room(w)));
+}
+
+void item_put_bytes_head(struct writer *w, size_t len)
+{
+    wrote(w, cbor_encode_bytestring_start(len, w->p, room(w)));
+}
+
+void item_put_bytes(struct writer *w, struct slice s)
+{
+    item_put_bytes_head(w, s.len);
+    writer_bytes(w, s.data, s.len);
+}
+
+void item_put_text(struct writer *w, struct slice s)
+{
+    wrote(w, cbor_encode_string_start(s.len, w->p, room(w)));
+    writer_bytes(w, s.data, s.len);
+}
+
+void item_put_bool(struct writer *w, bool value)
+{
+    wrote(w, cbor_encode_bool(value, w->p, room(w)));
+}
+
+void item_put_break(struct writer *w)
+{
+    wrote(w, cbor_encode_break(w->p, room(w)));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Patterns of routes: an EID, optionally with a "*" for its service or its node and service. What
+ * can go wrong: a "*" elsewhere, or a rest that is no EID.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "bp/eid.h"
+
+/* The text before the "*" with `end` in its place is an EID. */
+static int parse_prefix(const char *text, size_t prefix, const char *end, struct eid *out)
+{
+    char whole[EID_TEXT_MAX];
+    size_t tail = strlen(end);
+    if (prefix + tail >= sizeof whole)
+        return HELIO_EFORMAT;
+    memcpy(whole, text, prefix);
+    memcpy(whole + prefix, end, tail + 1);
+    return eid_parse(whole, out);
+}
+
+int eid_pattern_parse(const char *text, struct eid_pattern *out)
+{
+    struct eid_pattern p = {.eid = eid_none()};
+    size_t len = strnlen(text, EID_TEXT_MAX);
+    int rc = 0;
+    if (strcmp(text, "*") == 0) {
+        p.any = true;
+    } else if (strcmp(text, "ipn:*.*") == 0) {
+        p.any_node = p.any_service = true;
+        p.eid = eid_ipn(0, 1, 0);
+    } else if (len > 6 && strncmp(text, "ipn:", 4) == 0 && strcmp(text + len - 2, ".*") == 0) {
+        p.any_service = true;
+        rc = parse_prefix(text, len - 1, "0", &p.eid);
+    } else if (len > 7 && strncmp(text, "dtn:", 4) == 0 && strcmp(text + len - 2, "/*") == 0) {
+        p.any_service = true;
+        rc = parse_prefix(text, len - 1, "", &p.eid);
+    } else {
+        rc = eid_parse(text, &p.eid);
+    }
+    if (rc == 0 && strchr(p.eid.ssp, '*') != NULL)
+        rc = HELIO_EFORMAT;
+    if (rc == 0)
+        *out = p;
+    return rc;
+}
+
+bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e)
+{
+    if (p->any)
+        return true;
+    if (!p->any_service)
+        return eid_equal(&p->eid, e);
+    if (eid_is_none(e) || e->scheme != p->eid.scheme)
+        return false;
+    if (p->any_node)
+        return true;
+    if (e->scheme == EID_IPN)
+        return eid_same_node(&p->eid, e);
+    return strncmp(p->eid.ssp, e->ssp, strlen(p->eid.ssp)) == 0;
+}
+
+int eid_pattern_rank(const struct eid_pattern *p)
+{
+    if (p->any)
+        return 0;
+    if (p->any_node)
+        return 1;
+    int length = p->eid.scheme == EID_DTN ? (int)strlen(p->eid.ssp) : 0;
+    return p->any_service ? 2 + length : 1000;
+}
