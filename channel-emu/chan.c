@@ -28,7 +28,7 @@ struct chan {
     struct list line;  /* frames in order of arrival, when there is no jitter */
     struct heap order; /* the same, with jitter */
     struct chan_pool pool;
-    struct chan_frame *held; /* its data was lent to the caller */
+    struct list held; /* frames whose data was lent to the caller */
     bool down;
     tick down_since;
 };
@@ -57,6 +57,7 @@ int chan_new(struct chan **out, const struct chan_config *config)
     rng_init(&c->loss, config->seed);
     rng_init(&c->noise, ~config->seed);
     list_init(&c->line);
+    list_init(&c->held);
     heap_init(&c->order);
     chan_pool_init(&c->pool);
     *out = c;
@@ -72,7 +73,8 @@ void chan_free(struct chan *c)
     for (size_t i = 0; i < c->order.len; i++)
         free(container_of(c->order.nodes[i], struct chan_frame, node));
     heap_fini(&c->order);
-    free(c->held);
+    list_for_each_safe (it, &c->held)
+        free(container_of(it, struct chan_frame, link));
     chan_pool_fini(&c->pool);
     free(c);
 }
@@ -87,9 +89,8 @@ static void check(const struct chan *c)
 
 static void release_held(struct chan *c)
 {
-    if (c->held != NULL)
-        chan_pool_give(&c->pool, c->held);
-    c->held = NULL;
+    list_for_each_safe (it, &c->held)
+        chan_pool_give(&c->pool, container_of(it, struct chan_frame, link));
 }
 
 /* Would this many more bytes make the wait for the line too long? */
@@ -247,7 +248,6 @@ tick chan_deadline(const struct chan *c)
 int chan_output(struct chan *c, tick now, struct chan_out *out)
 {
     struct chan_counters *n = &c->counters;
-    release_held(c);
     check(c);
     for (;;) {
         struct chan_frame *f = first(c);
@@ -263,7 +263,7 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
         }
         n->out++;
         n->out_bytes += f->len;
-        c->held = f;
+        list_add_tail(&c->held, &f->link);
         *out = (struct chan_out){.data = f->data, .len = f->len, .tag = f->tag, .due = f->due};
         return 1;
     }

@@ -93,8 +93,8 @@ void chan_outage(struct chan *c, bool down, tick now);
  * TICK_NEVER when the line is empty. */
 tick chan_deadline(const struct chan *c);
 
-/* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next chan
- * call. */
+/* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next
+ * chan_input, chan_outage or chan_free, so that a batch can be gathered without a copy. */
 struct chan_out {
     const uint8_t *data;
     size_t len;

@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "base/err.h"
+#include "channel-emu/chan_gen.h"
 #include "channel-emu/chan_text.h"
 
 __attribute__((format(printf, 2, 3))) static void say(char *error, const char *format, ...)
@@ -90,4 +92,46 @@ int trace_file_write(const struct trace *t, const char *path, const char *commen
     if (rc < 0)
         say(error, "%s: cannot be written: %s", path, strerror(errno));
     return rc;
+}
+
+static int read_iid(struct trace_source *s, const char *text, char *error)
+{
+    char *end;
+    s->loss = strtod(text, &end);
+    if (end != text && *end == '\0' && s->loss >= 0 && s->loss <= 1)
+        return 0;
+    say(error, "'iid:%s' is wrong; right is a probability from 0 to 1, such as iid:0.05", text);
+    return HELIO_EINVAL;
+}
+
+static int make_preset(struct trace_source *s, const struct gen_preset *preset, char *error)
+{
+    trace_init(&s->trace, TRACE_STEP_DEFAULT);
+    int rc = gen_trace(&s->trace, preset, 1000000, preset->seed);
+    if (rc < 0) {
+        say(error, "trace %s cannot be made: %s", preset->name, helio_strerror(rc));
+        trace_fini(&s->trace);
+    }
+    return rc;
+}
+
+int trace_source_read(struct trace_source *s, const char *option, char *error)
+{
+    *s = (struct trace_source){.on = false};
+    if (strcmp(option, "none") == 0)
+        return 0;
+    if (strncmp(option, "iid:", 4) == 0)
+        return read_iid(s, option + 4, error);
+    const struct gen_preset *preset = gen_preset_find(option);
+    int rc = preset != NULL ? make_preset(s, preset, error)
+                            : trace_file_read(&s->trace, option, 0, error);
+    s->on = rc == 0;
+    return rc;
+}
+
+void trace_source_fini(struct trace_source *s)
+{
+    if (s->on)
+        trace_fini(&s->trace);
+    s->on = false;
 }

@@ -18,4 +18,16 @@ int trace_file_read(struct trace *t, const char *path, tick step, char *error);
  * `error` as above. */
 int trace_file_write(const struct trace *t, const char *path, const char *comment, char *error);
 
+/* What a --trace option says: `none`, `iid:P` (independent losses with probability P), `A`, `F` or
+ * `H` (the preset's 10^6 steps of 0.1 ms with its own seed, as in traces/), or a file. */
+struct trace_source {
+    bool on; /* there is a trace */
+    struct trace trace;
+    double loss; /* of iid:P, else 0 */
+};
+
+/* Returns and owns as trace_file_read; HELIO_EINVAL for an option that cannot be right. */
+int trace_source_read(struct trace_source *s, const char *option, char *error);
+void trace_source_fini(struct trace_source *s);
+
 #endif

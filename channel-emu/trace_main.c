@@ -19,6 +19,7 @@ const char *argp_program_version = "helio-trace " HELIO_VERSION;
 struct options {
     const struct gen_preset *preset;
     uint64_t steps, seed;
+    bool seeded;
     tick step;
     const char *output, *input;
     bool json;
@@ -56,6 +57,7 @@ static error_t gen_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 's':
         o->seed = read_count(state, "--seed", arg, 0);
+        o->seeded = true;
         return 0;
     case 't':
         o->step = read_step(state, arg);
@@ -69,6 +71,8 @@ static error_t gen_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->preset == NULL)
             argp_error(state, "--preset is missing; right is A, F or H");
+        if (!o->seeded)
+            o->seed = o->preset->seed;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -104,13 +108,13 @@ static const struct argp gen_argp = {
         (const struct argp_option[]){
             {"preset", 'p', "A|F|H", 0, "Which published statistics to meet", 0},
             {"steps", 'n', "N", 0, "Length in steps (default 1000000)", 0},
-            {"seed", 's', "N", 0, "Seed of the random numbers (default 1)", 0},
+            {"seed", 's', "N", 0, "Seed of the random numbers (default: the preset's own)", 0},
             {"step", 't', "DURATION", 0, "Duration of a step (default 0.1ms)", 0},
             {"output", 'o', "FILE", 0, "Where to; compressed if it ends in .gz (default -)", 0},
             {0}},
     .parser = gen_option,
     .doc = "Makes a synthetic erasure trace.\vExample:\n"
-           "  helio-trace gen --preset A --steps 1000000 --seed 1 -o A.txt.gz"};
+           "  helio-trace gen --preset A --steps 1000000 -o A.txt.gz"};
 
 static const struct argp info_argp = {
     .options = (const struct argp_option[]){{"json", 'j', NULL, 0, "Print JSON", 0},
@@ -198,7 +202,7 @@ static void usage(FILE *to)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.steps = 1000000, .seed = 1, .output = "-"};
+    struct options o = {.steps = 1000000, .output = "-"};
     const char *command = argc > 1 ? argv[1] : "";
     argp_err_exit_status = 2;
     if (strcmp(command, "--help") == 0 || strcmp(command, "--version") == 0) {
