@@ -26,6 +26,17 @@ struct buf *buf_keep(struct buf *b)
     return b;
 }
 
+struct buf *buf_resize(struct buf *b, size_t cap)
+{
+    assert(b->refs == 1 && cap >= b->off + b->len);
+    if (cap > SIZE_MAX / 4)
+        return NULL;
+    struct buf *sized = realloc(b, sizeof *b + cap);
+    if (sized != NULL)
+        sized->cap = cap;
+    return sized;
+}
+
 void buf_drop(struct buf *b)
 {
     if (b == NULL)

@@ -25,6 +25,10 @@ struct buf *buf_new(size_t head, size_t room);
 /* One more reference; returns b. */
 struct buf *buf_keep(struct buf *b);
 
+/* The same bytes in a buffer of capacity `cap` (at least off + len), or NULL when memory is out and
+ * b is as before. The only reference to b becomes the one to the result. */
+struct buf *buf_resize(struct buf *b, size_t cap);
+
 /* One reference less; the last one frees. NULL is allowed. */
 void buf_drop(struct buf *b);
 

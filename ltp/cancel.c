@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cancellation (RFC 5326 §6.15-6.20). Cancelling ends the session at once; what remains is the
+ * closed record and, until the peer acknowledges, the cancel segment with its timer. The peer's
+ * cancel is always acknowledged, also for a session that is over or was never known. What can go
+ * wrong: no memory for the segment (the peer's own timers then end the session there), and a peer
+ * that makes us refuse without end (the number of open cancels is bounded).
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+
+void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason reason)
+{
+    struct cancel *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return;
+    if (ltp_timer_init(l, &c->timer, session->peer, USE_CANCEL) < 0) {
+        free(c);
+        return;
+    }
+    c->session = session;
+    c->type = session->export ? LTP_CS : LTP_CR;
+    c->reason = (uint8_t)reason;
+    c->cause = CAUSE_FIRST;
+    list_init(&c->queue);
+    list_add_tail(&session->peer->cancels, &c->queue);
+    session->cancel = c;
+    l->cancels++;
+}
+
+void ltp_cancel_end(struct ltp *l, struct cancel *c)
+{
+    list_sub(&c->queue);
+    ltp_timer_fini(l, &c->timer);
+    c->session->cancel = NULL;
+    l->cancels--;
+    free(c);
+}
+
+/* §6.16 */
+void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
+{
+    ltp_emit_timer(l, c->session->peer, c->session->id, TIMER_CANCEL, 0, c->sent, now);
+    if (c->sent > c->session->peer->span.retries_max) {
+        ltp_cancel_end(l, c);
+        return;
+    }
+    c->cause = CAUSE_TIMER;
+    list_add_tail(&c->session->peer->cancels, &c->queue);
+}
+
+void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,
+                       enum ltp_reason reason, tick now)
+{
+    if (l->cancels >= l->config.import_sessions)
+        return;
+    struct closed *c = ltp_closed_new(peer, id, false);
+    if (c == NULL)
+        return;
+    ltp_closed_add(l, c, now);
+    ltp_cancel_begin(l, c, reason);
+}
+
+/* §6.17: the acknowledgement goes out whatever is known of the session. */
+static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s, tick now,
+                                      struct peer **peer)
+{
+    bool export = s->type == LTP_CR;
+    struct session *open = ltp_session_find(l, s->id, export);
+    struct closed *over = open != NULL ? NULL : ltp_closed_find(l, s->id, export);
+    if (open != NULL || over != NULL)
+        *peer = open != NULL ? open->peer : over->peer;
+    else
+        *peer = export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
+    if (*peer == NULL)
+        return VERDICT_UNKNOWN_PEER;
+    uint8_t type = export ? LTP_CAR : LTP_CAS;
+    ltp_peer_ack(*peer, (struct ack){.type = type, .id = s->id, .cause = CAUSE_FIRST});
+    if (over != NULL)
+        return VERDICT_CLOSED_SESSION;
+    if (open == NULL) {
+        /* data that the cancel overtook must not open the session */
+        struct closed *c = export ? NULL : ltp_closed_new(*peer, s->id, false);
+        if (c != NULL)
+            ltp_closed_add(l, c, now);
+        return VERDICT_UNKNOWN_SESSION;
+    }
+    enum ltp_reason reason = (enum ltp_reason)s->reason;
+    if (export)
+        ltp_export_close(l, container_of(open, struct export, s), OUTCOME_CANCELLED_REMOTE, reason,
+                         now, false);
+    else
+        ltp_import_close(l, container_of(open, struct import, s), OUTCOME_CANCELLED_REMOTE, reason,
+                         now);
+    return VERDICT_OK;
+}
+
+/* §6.18 */
+static enum verdict acknowledged(struct ltp *l, const struct ltp_segment *s, struct peer **peer)
+{
+    struct closed *c = ltp_closed_find(l, s->id, s->type == LTP_CAS);
+    if (c == NULL)
+        return VERDICT_UNKNOWN_SESSION;
+    *peer = c->peer;
+    if (c->cancel == NULL)
+        return VERDICT_CLOSED_SESSION;
+    ltp_cancel_end(l, c->cancel);
+    return VERDICT_OK;
+}
+
+enum verdict ltp_cancel_input(struct ltp *l, const struct ltp_segment *s, tick now,
+                              struct peer **peer)
+{
+    /* §6.17: a CR names a session of ours, as does an acknowledgement of our CS */
+    bool ours = s->type == LTP_CR || s->type == LTP_CAS;
+    if (ours && s->id.originator != l->config.engine)
+        return VERDICT_UNKNOWN_SESSION;
+    if (s->type == LTP_CS || s->type == LTP_CR)
+        return cancelled_by_peer(l, s, now, peer);
+    return acknowledged(l, s, peer);
+}
+
+int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now)
+{
+    ltp_export_settle(l);
+    struct session *s = ltp_session_find(l, id, id.originator == l->config.engine);
+    if (s == NULL)
+        s = ltp_session_find(l, id, false);
+    if (s == NULL)
+        return HELIO_ENOENT;
+    if (s->export)
+        ltp_export_close(l, container_of(s, struct export, s), OUTCOME_CANCELLED_LOCAL, reason, now,
+                         false);
+    else
+        ltp_import_close(l, container_of(s, struct import, s), OUTCOME_CANCELLED_LOCAL, reason,
+                         now);
+    return 0;
+}

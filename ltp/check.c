@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All invariants of the engine, asserted. It walks everything and is for tests. */
+#include <assert.h>
+
+#include "ltp/engine.h"
+
+static void check_export(const struct export *e)
+{
+    assert(e->red_len <= e->length && e->next <= e->length && e->data->len == e->length);
+    ranges_check(&e->claimed);
+    ranges_check(&e->heard);
+    uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
+    assert(e->claimed.len == 0 || e->claimed.at[e->claimed.len - 1].hi <= sent);
+    assert(list_empty(&e->fresh) == (e->next == e->length));
+    assert((e->eorp != NULL) == (e->next < e->red_len));
+    assert(e->cp_last + 1 >= e->cp_first);
+    list_for_each (it, &e->checkpoints) {
+        const struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        assert(c->export == e && c->sent > 0 && c->serial >= e->cp_first &&
+               c->serial <= e->cp_last);
+        assert(c->offset + c->length <= e->red_len && c->length > 0);
+        /* it is on its way and timed, or waits to go again */
+        assert(list_empty(&c->queue) != list_empty(&c->timer.in_peer));
+    }
+    list_for_each (it, &e->resends) {
+        const struct resend *r = container_of(it, struct resend, in_export);
+        assert(r->export == e && r->checkpoint != NULL && r->gap < r->gaps.len);
+        assert(r->at >= r->gaps.at[r->gap].lo && r->at < r->gaps.at[r->gap].hi);
+        assert(r->gaps.at[r->gaps.len - 1].hi <= sent);
+    }
+    bool whole = ranges_has(&e->claimed, 0, e->red_len);
+    assert(!whole || e->next < e->length); /* else it would be closed */
+    bool moved_by_us = e->eorp != NULL || !list_empty(&e->checkpoints) || !list_empty(&e->resends);
+    assert(whole || moved_by_us || !list_empty(&e->stall.in_peer));
+}
+
+static void check_part(const struct import *im, const struct part *p, uint64_t lo, uint64_t hi,
+                       uint64_t *held)
+{
+    if (p->buf == NULL)
+        return;
+    *held += p->buf->cap;
+    assert(p->base <= lo && (hi <= lo || hi - p->base <= p->buf->cap));
+    assert(p->buf->refs == 1 && p->buf->off == 0);
+    (void)im;
+}
+
+static void check_reports(const struct import *im)
+{
+    assert(im->reported <= REPORTS_MAX && im->reported <= im->history_cap);
+    list_for_each (it, &im->reports) {
+        const struct report *r = container_of(it, struct report, in_import);
+        assert(r->import == im && r->lower < r->upper);
+        assert(r->serial - im->rpt_first < im->reported);
+        assert(im->history[r->serial - im->rpt_first].lower == r->lower);
+        for (size_t i = 0; i < r->count; i++) {
+            assert(r->claims[i].lo < r->claims[i].hi && r->claims[i].hi <= r->upper);
+            assert(r->claims[i].lo >= (i == 0 ? r->lower : r->claims[i - 1].hi));
+            assert(ranges_has(&im->got, r->claims[i].lo, r->claims[i].hi));
+        }
+        assert(list_empty(&r->queue) != list_empty(&r->timer.in_peer));
+    }
+}
+
+static void check_import(const struct import *im, uint64_t *held)
+{
+    ranges_check(&im->got);
+    ranges_check(&im->acked);
+    uint64_t high = im->got.len == 0 ? 0 : im->got.at[im->got.len - 1].hi;
+    assert(im->got.len <= im->s.peer->span.ranges_max);
+    assert(im->red_len == EVENT_NONE || im->red_high <= im->red_len);
+    assert(im->length == EVENT_NONE || high <= im->length);
+    assert(im->green_low == EVENT_NONE || im->red_high <= im->green_low);
+    assert(!im->delivered || ranges_has(&im->got, 0, im->red_len));
+    assert(!im->delivered || im->red.buf == NULL);
+    check_part(im, &im->red, 0, im->red_high, held);
+    check_part(im, &im->green, im->green_low, im->green_low == EVENT_NONE ? 0 : high, held);
+    for (size_t i = 0; i < im->acked.len; i++)
+        assert(ranges_has(&im->got, im->acked.at[i].lo, im->acked.at[i].hi));
+    check_reports(im);
+}
+
+static void check_sessions(const struct ltp *l)
+{
+    size_t exports = 0, imports = 0, promised = 0;
+    uint64_t held = 0;
+    for (struct hash_node *n = hash_walk(&l->sessions, NULL); n != NULL;
+         n = hash_walk(&l->sessions, n)) {
+        const struct session *s = container_of(n, struct session, node);
+        assert(s->memory != NULL && ltp_session_find(l, s->id, s->export) == s);
+        assert(ltp_closed_find(l, s->id, s->export) == NULL);
+        promised += s->promised;
+        if (s->export)
+            check_export(container_of(s, struct export, s));
+        else
+            check_import(container_of(s, struct import, s), &held);
+        exports += s->export ? 1 : 0;
+        imports += s->export ? 0 : 1;
+    }
+    assert(exports == l->exports && imports == l->imports && held == l->held);
+    assert(imports <= l->config.import_sessions && held <= l->config.held_bytes);
+    assert(promised == l->promised && l->notice_len + promised <= l->notice_cap);
+}
+
+static size_t check_closed(const struct ltp *l)
+{
+    size_t cancels = 0, n = 0;
+    list_for_each (it, &l->closed_fifo) {
+        const struct closed *c = container_of(it, struct closed, fifo);
+        n++;
+        if (c->cancel == NULL)
+            continue;
+        cancels++;
+        assert(c->cancel->session == c);
+        assert(list_empty(&c->cancel->queue) != list_empty(&c->cancel->timer.in_peer));
+    }
+    assert(n == l->closed.len && n <= (size_t)l->config.closed_memory + 1);
+    assert(cancels == l->cancels);
+    return cancels;
+}
+
+static void check_peer(const struct ltp *l, const struct peer *p, size_t *running)
+{
+    assert(p->ack_len <= p->ack_cap && p->ack_cap <= ACKS_MAX);
+    list_for_each (it, &p->timers) {
+        const struct timer *t = container_of(it, struct timer, in_peer);
+        bool runs = heap_has(&t->node);
+        assert(t->peer == p && runs == (p->up || t->use == USE_DELAY));
+        *running += runs ? 1 : 0;
+    }
+    (void)l;
+}
+
+void ltp_check(const struct ltp *l)
+{
+    size_t running = 0;
+    check_sessions(l);
+    check_closed(l);
+    for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n))
+        check_peer(l, container_of(n, struct peer, node), &running);
+    assert(running == l->heap.len && l->timers >= running && l->heap.cap >= l->timers);
+    for (size_t i = 1; i < l->heap.len; i++)
+        assert(l->heap.nodes[(i - 1) / 2]->due <= l->heap.nodes[i]->due);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine as a whole: made, freed, fed with datagrams and with time. A datagram is parsed,
+ * handed to the file of its kind, and its verdict counted; a timer that ran out is handed likewise.
+ * What can go wrong is in those files.
+ */
+#include "ltp/engine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static void set_defaults(struct ltp_config *c)
+{
+    c->import_sessions = c->import_sessions == 0 ? 4096 : c->import_sessions;
+    c->held_bytes = c->held_bytes == 0 ? UINT64_C(1) << 30 : c->held_bytes;
+    c->closed_memory = c->closed_memory == 0 ? 65536 : c->closed_memory;
+    c->closed_time = c->closed_time == 0 ? 300 * TICK_S : c->closed_time;
+}
+
+int ltp_new(struct ltp **out, const struct ltp_config *config)
+{
+    if (config->engine == 0)
+        return HELIO_EINVAL;
+    struct ltp *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return HELIO_ENOMEM;
+    l->config = *config;
+    set_defaults(&l->config);
+    rng_init(&l->rng, config->seed);
+    l->number = rng_below(&l->rng, UINT32_MAX);
+    heap_init(&l->heap);
+    list_init(&l->closed_fifo);
+    list_init(&l->spent);
+    if (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
+        hash_init(&l->sessions, rng_u64(&l->rng)) < 0 ||
+        hash_init(&l->closed, rng_u64(&l->rng)) < 0 || ltp_service_open(l, 1) < 0) {
+        ltp_free(l);
+        return HELIO_ENOMEM;
+    }
+    *out = l;
+    return 0;
+}
+
+static void free_sessions(struct ltp *l)
+{
+    for (size_t i = 0; l->sessions.slots != NULL && i <= l->sessions.mask; i++) {
+        while (l->sessions.slots[i] != NULL) {
+            struct session *s = container_of(l->sessions.slots[i], struct session, node);
+            ltp_session_forget(l, s);
+            if (s->export)
+                ltp_export_free(l, container_of(s, struct export, s));
+            else
+                ltp_import_free(l, container_of(s, struct import, s));
+        }
+    }
+}
+
+void ltp_free(struct ltp *l)
+{
+    if (l == NULL)
+        return;
+    struct ltp_notice n;
+    while (ltp_poll(l, &n) != 0)
+        buf_drop(n.data);
+    ltp_export_settle(l);
+    free_sessions(l);
+    list_for_each_safe (it, &l->closed_fifo)
+        ltp_closed_free(l, container_of(it, struct closed, fifo));
+    for (size_t i = 0; l->peers.slots != NULL && i <= l->peers.mask; i++) {
+        while (l->peers.slots[i] != NULL)
+            ltp_peer_free(l, container_of(l->peers.slots[i], struct peer, node));
+    }
+    assert(l->timers == 0 && l->held == 0);
+    hash_fini(&l->peers);
+    hash_fini(&l->sessions);
+    hash_fini(&l->closed);
+    heap_fini(&l->heap);
+    free(l->notices);
+    free(l->services);
+    free(l);
+}
+
+int ltp_service_open(struct ltp *l, uint64_t client_service)
+{
+    if (client_service > UINT32_MAX)
+        return HELIO_EINVAL;
+    if (ltp_service_known(l, client_service))
+        return 0;
+    uint64_t *grown = realloc(l->services, (l->service_count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    l->services = grown;
+    l->services[l->service_count++] = client_service;
+    return 0;
+}
+
+enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
+{
+    struct ltp_segment s;
+    struct peer *peer = NULL;
+    ltp_export_settle(l);
+    enum verdict v = segment_parse(&s, data, len);
+    if (v != VERDICT_OK) {
+        ltp_emit_bad(l, v, len, now);
+        return v;
+    }
+    if (PORT_LIKELY(segment_is_data(&s)))
+        v = ltp_import_data(l, &s, now, &peer);
+    else if (s.type == LTP_RS)
+        v = ltp_export_report(l, &s, now, &peer);
+    else if (s.type == LTP_RA)
+        v = ltp_report_ack(l, &s, now, &peer);
+    else
+        v = ltp_cancel_input(l, &s, now, &peer);
+    struct emit e = {.kind = EVENT_RX,
+                     .peer = peer == NULL ? EVENT_NONE : peer->span.peer,
+                     .len = len,
+                     .cause = (int)v,
+                     .attempt = EVENT_NONE};
+    ltp_emit_segment(l, &s, &e, now);
+    return v;
+}
+
+static void expire_one(struct ltp *l, struct timer *t, tick now)
+{
+    ltp_timer_stop(l, t);
+    switch (t->use) {
+    case USE_CHECKPOINT:
+    case USE_STALL:
+        ltp_export_expire(l, t, now);
+        break;
+    case USE_REPORT:
+    case USE_DELAY:
+        ltp_report_expire(l, container_of(t, struct report, timer), now);
+        break;
+    case USE_CANCEL:
+        ltp_cancel_expire(l, container_of(t, struct cancel, timer), now);
+        break;
+    case USE_IDLE:
+        ltp_import_idle(l, container_of(t, struct import, idle), now);
+        break;
+    }
+}
+
+void ltp_expire(struct ltp *l, tick now)
+{
+    ltp_export_settle(l);
+    while (heap_due(&l->heap) <= now && l->heap.len > 0)
+        expire_one(l, container_of(heap_first(&l->heap), struct timer, node), now);
+}
+
+tick ltp_deadline(const struct ltp *l)
+{
+    return heap_due(&l->heap);
+}
+
+const struct ltp_counters *ltp_counters(const struct ltp *l)
+{
+    return &l->counters;
+}
+
+bool ltp_idle(const struct ltp *l)
+{
+    if (l->imports + l->exports + l->cancels + l->notice_len > 0 || l->held > 0)
+        return false;
+    for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n)) {
+        if (ltp_has_output(l, container_of(n, struct peer, node)->span.peer))
+            return false;
+    }
+    return true;
+}

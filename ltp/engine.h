@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the LTP engine, shared by its files and by nobody else. One engine has peers (one
+ * per configured span), each with its sessions' things to send in five queues; sessions live in one
+ * table; the ones that ended leave a `closed` record; timers of all lie in one heap.
+ *
+ * Memory: everything that must not fail later is reserved when a session opens (timers' places in
+ * the heap, notices, the closed record, the checkpoint), so ltp_output, ltp_expire and closing
+ * allocate nothing.
+ */
+#ifndef LTP_ENGINE_H
+#define LTP_ENGINE_H
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/port.h"
+#include "base/ranges.h"
+#include "base/rng.h"
+#include "ltp/ltp.h"
+#include "ltp/segment.h"
+
+/* Limits that no configuration changes. */
+#define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
+#define REPORTS_MAX 4096  /* reports made in one import session */
+#define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
+#define PREFIX_MAX 32     /* constant front of a data segment's header */
+
+enum timer_use { USE_CHECKPOINT, USE_REPORT, USE_DELAY, USE_CANCEL, USE_IDLE, USE_STALL };
+
+struct timer {
+    struct heap_node node;
+    struct list in_peer; /* of peer->timers, while armed */
+    struct peer *peer;
+    enum timer_use use;
+    tick left; /* while the link is down: what remains */
+};
+
+struct ack {
+    uint8_t type; /* LTP_RA, LTP_CAS, LTP_CAR */
+    uint8_t cause;
+    struct ltp_session_id id;
+    uint64_t serial;
+};
+
+struct peer {
+    struct hash_node node;
+    struct ltp_span span;
+    bool up;
+    struct list timers;
+    /* To send, in this order: */
+    struct list cancels; /* struct cancel */
+    struct ack *acks;    /* a ring */
+    uint32_t ack_head, ack_len, ack_cap;
+    struct list reports;     /* struct report */
+    struct list checkpoints; /* struct checkpoint, again */
+    struct list resends;     /* struct resend */
+    struct list fresh;       /* struct export */
+    uint32_t exports, imports;
+    uint64_t hint[2]; /* size of the last block received, green and red */
+};
+
+struct session {
+    struct hash_node node;
+    struct ltp_session_id id;
+    bool export;
+    uint8_t promised; /* notices that it may still put without memory running out */
+    struct peer *peer;
+    uint64_t client_service;
+    tick opened;
+    struct closed *memory; /* becomes its record */
+};
+
+/* A session that is over: RFC 5326 §8 wants its late segments answered and not taken for new. */
+struct closed {
+    struct hash_node node;
+    struct list fifo; /* of ltp->closed_fifo, oldest first; alone until it closes */
+    struct ltp_session_id id;
+    bool export;
+    struct peer *peer;
+    tick since;
+    struct cancel *cancel; /* not yet acknowledged */
+};
+
+struct cancel {
+    struct list queue; /* of peer->cancels, while it waits for output */
+    struct closed *session;
+    struct timer timer;
+    uint8_t type;
+    uint8_t reason;
+    uint8_t cause;
+    uint32_t sent;
+};
+
+/* A checkpoint that was or will be sent and is not yet answered. */
+struct checkpoint {
+    struct list in_export;
+    struct list queue; /* of peer->checkpoints, while it waits to be sent again */
+    struct export *export;
+    struct timer timer;
+    uint8_t type;
+    uint64_t serial, rpt_serial;
+    uint64_t offset, length;
+    uint32_t sent;
+};
+
+/* The answer to one report: its gaps, to be sent again. */
+struct resend {
+    struct list in_export;
+    struct list queue; /* of peer->resends */
+    struct export *export;
+    struct ranges gaps;
+    size_t gap;  /* the one being sent */
+    uint64_t at; /* next byte in it */
+    struct checkpoint *checkpoint;
+};
+
+struct export
+{
+    struct session s;
+    struct list fresh; /* of peer->fresh, until all was sent once; then of ltp->spent, if closed */
+    struct buf *data;
+    uint64_t red_len, length, tag;
+    uint64_t next;              /* first byte that was never sent */
+    struct checkpoint *eorp;    /* waiting for the end of the red part to be sent */
+    uint64_t cp_first, cp_last; /* serials in use */
+    struct list checkpoints;    /* struct checkpoint: sent, unanswered */
+    struct list resends;        /* struct resend */
+    struct ranges claimed;      /* by the receiver, within the red part */
+    struct ranges heard;        /* serials of reports that were acted on */
+    struct timer stall;         /* runs while only the receiver can move the session on */
+    uint32_t prefix_len;        /* control byte, session id, extensions, client service: */
+    uint8_t prefix[PREFIX_MAX];
+};
+
+struct report {
+    struct list in_import;
+    struct list queue; /* of peer->reports, while it waits for output */
+    struct import *import;
+    struct timer timer; /* of the delay first, then of the repetition */
+    uint64_t serial, cp_serial;
+    uint64_t lower, upper;
+    uint8_t cause;
+    uint32_t sent, fired;
+    size_t count;
+    struct range claims[]; /* absolute */
+};
+
+/* What must be known of a report after its acknowledgement; its serial is first + index. */
+struct reported {
+    uint64_t cp_serial, lower;
+};
+
+/* A stretch of the block in memory. */
+struct part {
+    struct buf *buf; /* NULL before the first byte and after delivery */
+    uint64_t base;   /* the block offset of its first byte */
+};
+
+struct import {
+    struct session s;
+    struct part red, green;
+    struct ranges got;        /* bytes received */
+    struct ranges acked;      /* bytes whose claims the sender has acknowledged */
+    uint64_t red_len, length; /* EVENT_NONE while unknown */
+    uint64_t red_high;        /* end of the highest red byte, 0 if none */
+    uint64_t green_low;       /* offset of the lowest green byte, EVENT_NONE if none */
+    bool delivered;           /* the red part was given to the user */
+    bool accepted;            /* … who has confirmed it, or need not */
+    bool green_done;          /* the green part was given, or given up */
+    tick arrival;             /* of the latest data segment */
+    struct timer idle;
+    struct list reports;      /* struct report: not acknowledged */
+    struct reported *history; /* of all reports made */
+    size_t reported, history_cap;
+    uint64_t rpt_first;     /* serial of the first one */
+    uint64_t primary_upper; /* §6.11: lower bound of the next primary report */
+    uint64_t asked;         /* serial of the checkpoint that waits for ltp_accept; 0 = none */
+    tick asked_at;
+};
+
+struct ltp {
+    struct ltp_config config;
+    struct ltp_counters counters;
+    struct rng rng;
+    uint64_t number; /* of the last session that we opened */
+    struct hash peers, sessions, closed;
+    struct list closed_fifo;
+    struct peer *last_peer; /* caches before the tables */
+    struct import *last_import;
+    struct heap heap;
+    size_t timers;              /* initialised ones; the heap has a place for each */
+    struct ltp_notice *notices; /* a ring */
+    size_t notice_head, notice_len, notice_cap, promised;
+    uint64_t *services;
+    size_t service_count;
+    uint64_t held;
+    size_t imports, exports, cancels;
+    struct list spent; /* exports closed by ltp_output, whose bytes the user may still send */
+};
+
+/* timer.c: expiry acts through ltp_expire. init reserves the place; 0 or HELIO_ENOMEM. */
+int ltp_timer_init(struct ltp *l, struct timer *t, struct peer *peer, enum timer_use use);
+void ltp_timer_fini(struct ltp *l, struct timer *t);
+void ltp_timer_start(struct ltp *l, struct timer *t, tick now, tick duration);
+void ltp_timer_stop(struct ltp *l, struct timer *t);
+void ltp_timers_suspend(struct ltp *l, struct peer *peer, tick now);
+void ltp_timers_resume(struct ltp *l, struct peer *peer, tick now);
+
+/* notice.c: promise makes room for n notices of this session; put uses one up. */
+int ltp_notice_promise(struct ltp *l, struct session *s, uint8_t n);
+struct ltp_notice *ltp_notice_put(struct ltp *l, struct session *s, enum ltp_notice_kind kind);
+void ltp_notice_release(struct ltp *l, struct session *s);
+
+/* emit.c: counts, and tells the sink. */
+struct emit {
+    enum event_kind kind; /* EVENT_RX or EVENT_TX */
+    uint64_t peer;
+    size_t len;
+    int cause; /* TX: enum event_reason; RX: enum verdict */
+    uint64_t attempt;
+};
+void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct emit *e, tick now);
+void ltp_emit_bad(struct ltp *l, enum verdict verdict, size_t len, tick now);
+void ltp_emit_open(struct ltp *l, const struct session *s, uint64_t length, tick now);
+void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
+                    enum event_outcome outcome, enum ltp_reason reason, tick now);
+void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_id id,
+                    enum event_timer timer, uint64_t serial, uint64_t attempt, tick now);
+void ltp_emit_link(struct ltp *l, const struct peer *peer, tick now);
+
+/* peer.c */
+struct peer *ltp_peer_find(struct ltp *l, uint64_t engine);
+struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
+struct peer *ltp_peer_only(struct ltp *l); /* the one there is; NULL when there are several */
+void ltp_peer_free(struct ltp *l, struct peer *p);
+void ltp_peer_ack(struct peer *p, struct ack ack);
+
+/* session.c */
+struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export);
+int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices);
+void ltp_session_forget(struct ltp *l, struct session *s);
+bool ltp_service_known(const struct ltp *l, uint64_t client_service);
+
+/* closed.c: find and evict by age and number. */
+struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool export);
+struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool export);
+void ltp_closed_add(struct ltp *l, struct closed *c, tick now);
+void ltp_closed_free(struct ltp *l, struct closed *c);
+
+/* cancel.c */
+void ltp_cancel_begin(struct ltp *l, struct closed *c, enum ltp_reason reason);
+void ltp_cancel_end(struct ltp *l, struct cancel *c);
+void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now);
+void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,
+                       enum ltp_reason reason, tick now);
+enum verdict ltp_cancel_input(struct ltp *l, const struct ltp_segment *s, tick now,
+                              struct peer **peer);
+
+/* export.c */
+enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick now,
+                               struct peer **peer);
+void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcome,
+                      enum ltp_reason reason, tick now, bool lent);
+void ltp_export_free(struct ltp *l, struct export *e);
+void ltp_export_expire(struct ltp *l, struct timer *t, tick now);
+void ltp_export_settle(struct ltp *l);
+
+/* checkpoint.c */
+struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t rpt_serial);
+void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c);
+/* The job for the gaps in the scope of report s; *out is NULL when there are none. 0 or ENOMEM. */
+int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
+                   struct resend **out);
+void ltp_resend_free(struct ltp *l, struct resend *r);
+
+/* import.c */
+enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, tick now,
+                             struct peer **peer);
+void ltp_import_settle(struct ltp *l, struct import *im, tick now);
+void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outcome,
+                      enum ltp_reason reason, tick now);
+void ltp_import_free(struct ltp *l, struct import *im);
+void ltp_import_idle(struct ltp *l, struct import *im, tick now);
+
+/* part.c: room in memory up to block offset `end` (`last`: nothing will follow). VERDICT_OK,
+ * LIMIT_BYTES or NO_MEMORY. take gives the bytes [from, from + len) away. */
+enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last);
+struct buf *ltp_part_take(struct ltp *l, struct part *p, uint64_t from, uint64_t len);
+void ltp_part_drop(struct ltp *l, struct part *p);
+
+/* green.c */
+void ltp_green_progress(struct ltp *l, struct import *im);
+void ltp_green_flush(struct ltp *l, struct import *im);
+
+/* report.c */
+enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,
+                                   tick now);
+int ltp_report_accepted(struct ltp *l, struct import *im, tick now);
+enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now,
+                            struct peer **peer);
+void ltp_report_expire(struct ltp *l, struct report *r, tick now);
+void ltp_report_free(struct ltp *l, struct report *r);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sender's side of a session. ltp_send queues the block, ltp_output sends it once and starts
+ * the timer of the checkpoint at the end of the red part; each report takes off what it claims and,
+ * when gaps remain in its scope, makes a resend job; when all of the red part is claimed the
+ * session is done. What can go wrong: a checkpoint's timer (sent again until the limit, RFC 5326
+ * §6.7), a report that claims what was never sent, and a receiver that acknowledged a checkpoint
+ * with one of several reports and then forgot the session: the stall timer ends that.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+#include "ltp/sdnv.h"
+
+static void make_prefix(struct export *e)
+{
+    uint8_t *p = e->prefix;
+    *p++ = 0;
+    p = sdnv_put(p, e->s.id.originator);
+    p = sdnv_put(p, e->s.id.number);
+    *p++ = 0;
+    p = sdnv_put(p, e->s.client_service);
+    e->prefix_len = (uint32_t)(p - e->prefix);
+    assert(e->prefix_len <= PREFIX_MAX);
+}
+
+/* §3.1.2; CCSDS 734.1-B-1 keeps it within 32 bits. */
+static struct ltp_session_id next_id(struct ltp *l)
+{
+    struct ltp_session_id id = {.originator = l->config.engine};
+    do {
+        l->number = l->number >= UINT32_MAX ? 1 : l->number + 1;
+        id.number = l->number;
+    } while (ltp_session_find(l, id, true) != NULL || ltp_closed_find(l, id, true) != NULL);
+    return id;
+}
+
+static struct export *export_new(struct ltp *l, struct peer *peer, const struct ltp_block *b)
+{
+    struct export *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    if (ltp_timer_init(l, &e->stall, peer, USE_STALL) < 0) {
+        free(e);
+        return NULL;
+    }
+    list_init(&e->fresh);
+    list_init(&e->checkpoints);
+    list_init(&e->resends);
+    e->s.peer = peer;
+    e->s.export = true;
+    e->s.id = next_id(l);
+    e->s.client_service = b->client_service;
+    e->red_len = b->red_len;
+    e->length = b->data->len;
+    e->tag = b->tag;
+    e->cp_last = rng_below(&l->rng, SERIAL_FIRST);
+    e->cp_first = e->cp_last + 1;
+    make_prefix(e);
+    return e;
+}
+
+int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_session_id *out)
+{
+    ltp_export_settle(l);
+    struct peer *peer = ltp_peer_find(l, b->peer);
+    if (peer == NULL)
+        return HELIO_ENOENT;
+    if (b->data->len == 0 || b->data->len > UINT32_MAX || b->red_len > b->data->len ||
+        b->client_service > UINT32_MAX)
+        return HELIO_EINVAL;
+    if (peer->exports >= peer->span.export_sessions)
+        return HELIO_EAGAIN;
+    struct export *e = export_new(l, peer, b);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    if (b->red_len > 0 && (e->eorp = ltp_checkpoint_new(l, e, 0)) == NULL)
+        goto drop;
+    if (ltp_session_open(l, &e->s, 2) < 0)
+        goto drop;
+    e->s.opened = now;
+    e->data = buf_keep(b->data);
+    list_add_tail(&peer->fresh, &e->fresh);
+    *out = e->s.id;
+    ltp_emit_open(l, &e->s, e->length, now);
+    return 0;
+drop:
+    ltp_export_free(l, e);
+    return HELIO_ENOMEM;
+}
+
+static void drop_red(struct ltp *l, struct export *e)
+{
+    ltp_checkpoint_free(l, e->eorp);
+    e->eorp = NULL;
+    list_for_each_safe (it, &e->checkpoints)
+        ltp_checkpoint_free(l, container_of(it, struct checkpoint, in_export));
+    list_for_each_safe (it, &e->resends)
+        ltp_resend_free(l, container_of(it, struct resend, in_export));
+    ltp_timer_stop(l, &e->stall);
+}
+
+void ltp_export_free(struct ltp *l, struct export *e)
+{
+    drop_red(l, e);
+    list_sub(&e->fresh);
+    ltp_timer_fini(l, &e->stall);
+    ranges_fini(&e->claimed);
+    ranges_fini(&e->heard);
+    buf_drop(e->data);
+    free(e);
+}
+
+void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcome,
+                      enum ltp_reason reason, tick now, bool lent)
+{
+    bool done = outcome == OUTCOME_DONE;
+    struct ltp_notice *n = ltp_notice_put(l, &e->s, done ? LTP_EXPORT_DONE : LTP_EXPORT_CANCELLED);
+    n->tag = e->tag;
+    n->red_len = e->red_len;
+    n->reason = reason;
+    n->remote = outcome == OUTCOME_CANCELLED_REMOTE;
+    ltp_emit_close(l, &e->s, e->length, outcome, reason, now);
+    struct closed *memory = e->s.memory;
+    e->s.memory = NULL;
+    ltp_closed_add(l, memory, now);
+    /* the receiver of nothing need not hear that there will be nothing */
+    if (outcome == OUTCOME_CANCELLED_LOCAL && e->next > 0)
+        ltp_cancel_begin(l, memory, reason);
+    ltp_session_forget(l, &e->s);
+    drop_red(l, e);
+    list_sub(&e->fresh);
+    if (lent)
+        list_add_tail(&l->spent, &e->fresh);
+    else
+        ltp_export_free(l, e);
+}
+
+void ltp_export_settle(struct ltp *l)
+{
+    list_for_each_safe (it, &l->spent)
+        ltp_export_free(l, container_of(it, struct export, fresh));
+}
+
+/* §6.13: the checkpoint that the report answers needs no timer any more. */
+static void stop_checkpoint(struct ltp *l, struct export *e, uint64_t serial)
+{
+    list_for_each (it, &e->checkpoints) {
+        struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        if (c->serial == serial) {
+            ltp_checkpoint_free(l, c);
+            return;
+        }
+    }
+}
+
+static enum verdict add_claims(struct export *e, const struct ltp_segment *s)
+{
+    struct slice at = s->claims;
+    struct range claim;
+    while (segment_claim(s, &at, &claim)) {
+        int rc = ranges_add(&e->claimed, claim.lo, claim.hi, e->s.peer->span.ranges_max);
+        if (rc < 0)
+            return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+    }
+    return VERDICT_OK;
+}
+
+static void watch_stall(struct ltp *l, struct export *e, tick now)
+{
+    const struct ltp_span *span = &e->s.peer->span;
+    tick times = (tick)span->retries_max + 1;
+    if (e->eorp != NULL || !list_empty(&e->checkpoints) || !list_empty(&e->resends))
+        ltp_timer_stop(l, &e->stall);
+    else
+        ltp_timer_start(l, &e->stall, now,
+                        span->rto > TICK_NEVER / times ? TICK_NEVER : span->rto * times);
+}
+
+static enum verdict act_on_report(struct ltp *l, struct export *e, const struct ltp_segment *s,
+                                  tick now)
+{
+    uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
+    bool our_cp = s->cp_serial == 0 || (s->cp_serial >= e->cp_first && s->cp_serial <= e->cp_last);
+    if (s->upper > sent || !our_cp || s->rpt_serial == UINT64_MAX)
+        return VERDICT_BAD_REPORT;
+    if (ranges_has(&e->heard, s->rpt_serial, s->rpt_serial + 1))
+        return VERDICT_DUPLICATE;
+    enum verdict v = add_claims(e, s);
+    if (v != VERDICT_OK)
+        return v;
+    struct resend *job = NULL;
+    bool whole = ranges_has(&e->claimed, 0, e->red_len);
+    if (!whole && ltp_resend_new(l, e, s, &job) < 0)
+        return VERDICT_NO_MEMORY;
+    int rc = ranges_add(&e->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
+    if (rc < 0) {
+        ltp_resend_free(l, job);
+        return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+    }
+    stop_checkpoint(l, e, s->cp_serial);
+    if (job != NULL) {
+        list_add_tail(&e->resends, &job->in_export);
+        list_add_tail(&e->s.peer->resends, &job->queue);
+    }
+    if (!whole)
+        watch_stall(l, e, now);
+    else if (e->next == e->length)
+        ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
+    else
+        drop_red(l, e);
+    return VERDICT_OK;
+}
+
+enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick now,
+                               struct peer **peer)
+{
+    if (s->id.originator != l->config.engine)
+        return VERDICT_UNKNOWN_SESSION;
+    struct session *open = ltp_session_find(l, s->id, true);
+    enum verdict v;
+    if (open != NULL) {
+        *peer = open->peer;
+        v = act_on_report(l, container_of(open, struct export, s), s, now);
+    } else {
+        const struct closed *c = ltp_closed_find(l, s->id, true);
+        *peer = c != NULL ? c->peer : ltp_peer_only(l);
+        v = c != NULL ? VERDICT_CLOSED_SESSION : VERDICT_UNKNOWN_SESSION;
+    }
+    /* §6.13: every report is acknowledged, but one that could not be acted on must come again */
+    bool settled = v == VERDICT_OK || v == VERDICT_DUPLICATE || open == NULL;
+    if (settled && *peer != NULL)
+        ltp_peer_ack(*peer, (struct ack){.type = LTP_RA,
+                                         .cause = v == VERDICT_OK ? CAUSE_FIRST : CAUSE_ANSWER,
+                                         .id = s->id,
+                                         .serial = s->rpt_serial});
+    return v;
+}
+
+/* §6.7 */
+static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
+{
+    struct export *e = c->export;
+    ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
+    if (c->sent > e->s.peer->span.retries_max)
+        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
+    else
+        list_add_tail(&e->s.peer->checkpoints, &c->queue);
+}
+
+void ltp_export_expire(struct ltp *l, struct timer *t, tick now)
+{
+    if (t->use == USE_CHECKPOINT) {
+        expire_checkpoint(l, container_of(t, struct checkpoint, timer), now);
+        return;
+    }
+    struct export *e = container_of(t, struct export, stall);
+    ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_IDLE, 0, 1, now);
+    ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiver's side of a session. The first data segment opens it; each one is checked against
+ * what is known, copied into its part and noted in the set of ranges; the red part is given to the
+ * user when it is whole, checkpoints are answered (report.c), and the session is over when the
+ * sender has acknowledged reports that claim all of the red part. What can go wrong: data that
+ * contradicts the session, the wrong colour (RFC 5326 §6.21), a client service that nobody has,
+ * and every limit.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+
+static struct import *import_new(struct ltp *l, struct peer *peer, const struct ltp_segment *s)
+{
+    struct import *im = calloc(1, sizeof *im);
+    if (im == NULL)
+        return NULL;
+    if (ltp_timer_init(l, &im->idle, peer, USE_IDLE) < 0) {
+        free(im);
+        return NULL;
+    }
+    list_init(&im->reports);
+    im->s.peer = peer;
+    im->s.id = s->id;
+    im->s.client_service = s->client_service;
+    im->red_len = im->length = im->green_low = EVENT_NONE;
+    im->accepted = !peer->span.confirm_import;
+    im->rpt_first = 1 + rng_below(&l->rng, SERIAL_FIRST);
+    return im;
+}
+
+/* The session of a first segment, or NULL and why not. */
+static struct import *open_session(struct ltp *l, const struct ltp_segment *s, tick now,
+                                   struct peer **peer, enum verdict *why)
+{
+    struct closed *over = ltp_closed_find(l, s->id, false);
+    struct peer *p = over != NULL ? over->peer : ltp_peer_find(l, s->id.originator);
+    *peer = p;
+    *why = VERDICT_OK;
+    if (over != NULL)
+        *why = VERDICT_CLOSED_SESSION;
+    else if (p == NULL)
+        *why = VERDICT_UNKNOWN_PEER;
+    else if (!ltp_service_known(l, s->client_service))
+        *why = VERDICT_NO_CLIENT_SERVICE;
+    else if (s->offset + s->data.len > p->span.block_max)
+        *why = VERDICT_LIMIT_BYTES;
+    /* not cancelled: the sender's checkpoint comes again, when there may be room */
+    else if (l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions)
+        *why = VERDICT_LIMIT_SESSIONS;
+    if (*why == VERDICT_NO_CLIENT_SERVICE)
+        ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
+    if (*why == VERDICT_LIMIT_BYTES)
+        ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
+    if (*why != VERDICT_OK)
+        return NULL;
+    struct import *im = import_new(l, p, s);
+    if (im != NULL && ltp_session_open(l, &im->s, 3) == 0) {
+        im->s.opened = now;
+        ltp_emit_open(l, &im->s, EVENT_NONE, now);
+        return im;
+    }
+    if (im != NULL)
+        ltp_import_free(l, im);
+    *why = VERDICT_NO_MEMORY;
+    return NULL;
+}
+
+static enum verdict examine_red(const struct import *im, const struct ltp_segment *s, uint64_t end)
+{
+    bool eorp = s->type >= LTP_RED_CP_EORP;
+    if (im->green_low != EVENT_NONE && end > im->green_low)
+        return VERDICT_MISCOLOURED;
+    if (im->red_len != EVENT_NONE && (end > im->red_len || (eorp && end != im->red_len)))
+        return VERDICT_INCONSISTENT;
+    if (eorp && end < im->red_high)
+        return VERDICT_INCONSISTENT;
+    if (s->type == LTP_RED_CP_EOB && im->green_low != EVENT_NONE)
+        return VERDICT_INCONSISTENT;
+    return VERDICT_OK;
+}
+
+static enum verdict examine(const struct import *im, const struct ltp_segment *s)
+{
+    uint64_t end = s->offset + s->data.len;
+    uint64_t high = im->got.len == 0 ? 0 : im->got.at[im->got.len - 1].hi;
+    bool eob = s->type == LTP_RED_CP_EOB || s->type == LTP_GREEN_EOB;
+    if (s->client_service != im->s.client_service)
+        return VERDICT_INCONSISTENT;
+    if (segment_is_red(s)) {
+        enum verdict v = examine_red(im, s, end);
+        if (v != VERDICT_OK)
+            return v;
+    } else if (s->offset < im->red_high || (im->red_len != EVENT_NONE && s->offset < im->red_len)) {
+        return VERDICT_MISCOLOURED;
+    }
+    if (im->length != EVENT_NONE && (end > im->length || (eob && end != im->length)))
+        return VERDICT_INCONSISTENT;
+    if (eob && end < high)
+        return VERDICT_INCONSISTENT;
+    return VERDICT_OK;
+}
+
+/* VERDICT_OK, DUPLICATE, or why the bytes cannot be kept. */
+static enum verdict store(struct ltp *l, struct import *im, const struct ltp_segment *s)
+{
+    bool red = segment_is_red(s);
+    uint64_t lo = s->offset, hi = lo + s->data.len;
+    struct range *last = im->got.len == 0 ? NULL : &im->got.at[im->got.len - 1];
+    bool in_order = last != NULL && last->hi == lo;
+    if (!in_order && ranges_has(&im->got, lo, hi))
+        return VERDICT_DUPLICATE;
+    bool ends = s->type == LTP_GREEN_EOB || s->type == LTP_RED_CP_EORP || s->type == LTP_RED_CP_EOB;
+    enum verdict v = ltp_part_reserve(l, im, red, hi, ends);
+    if (v != VERDICT_OK)
+        return v;
+    if (PORT_LIKELY(in_order)) {
+        last->hi = hi;
+    } else {
+        int rc = ranges_add(&im->got, lo, hi, im->s.peer->span.ranges_max);
+        if (rc < 0)
+            return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+    }
+    struct part *p = red ? &im->red : &im->green;
+    memcpy(p->buf->mem + (lo - p->base), s->data.data, s->data.len);
+    return VERDICT_OK;
+}
+
+static void learn(struct import *im, const struct ltp_segment *s)
+{
+    uint64_t end = s->offset + s->data.len;
+    if (segment_is_red(s) && end > im->red_high)
+        im->red_high = end;
+    if (!segment_is_red(s) && s->offset < im->green_low)
+        im->green_low = s->offset;
+    if (s->type == LTP_RED_CP_EORP || s->type == LTP_RED_CP_EOB)
+        im->red_len = end;
+    if (s->type == LTP_RED_CP_EOB || s->type == LTP_GREEN_EOB)
+        im->length = end;
+}
+
+/* §6.9 */
+static void deliver_red(struct ltp *l, struct import *im)
+{
+    if (im->delivered || im->red_len == EVENT_NONE || !ranges_has(&im->got, 0, im->red_len))
+        return;
+    im->s.peer->hint[1] = im->red_len;
+    struct ltp_notice *n = ltp_notice_put(l, &im->s, LTP_BLOCK);
+    n->data = ltp_part_take(l, &im->red, 0, im->red_len);
+    n->red_len = im->red_len;
+    n->end = im->length == im->red_len;
+    im->delivered = true;
+}
+
+static bool green_awaited(const struct import *im)
+{
+    bool has_green =
+        im->green_low != EVENT_NONE || (im->red_len != EVENT_NONE && im->length != im->red_len);
+    return has_green && !im->green_done;
+}
+
+static tick patience(const struct import *im)
+{
+    const struct ltp_span *span = &im->s.peer->span;
+    if (span->idle_timeout != 0)
+        return span->idle_timeout;
+    return span->rto > TICK_NEVER / 10 ? TICK_NEVER : 10 * span->rto;
+}
+
+static void watch(struct ltp *l, struct import *im, tick now)
+{
+    bool needed = green_awaited(im) || (im->s.peer->span.idle_timeout != 0 && !im->delivered);
+    if (needed && list_empty(&im->idle.in_peer))
+        ltp_timer_start(l, &im->idle, now, patience(im));
+}
+
+void ltp_import_settle(struct ltp *l, struct import *im, tick now)
+{
+    ltp_green_progress(l, im);
+    bool red_over = im->red_high == 0 || (im->delivered && list_empty(&im->reports) &&
+                                          ranges_has(&im->acked, 0, im->red_len));
+    bool green_over = im->green_done || (im->delivered && im->length == im->red_len);
+    if (red_over && green_over)
+        ltp_import_close(l, im, OUTCOME_DONE, LTP_USR_CNCLD, now);
+    else
+        watch(l, im, now);
+}
+
+static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
+{
+    enum verdict v = examine(im, s);
+    if (v == VERDICT_MISCOLOURED)
+        ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_MISCOLORED, now);
+    if (v != VERDICT_OK)
+        return v;
+    im->arrival = now;
+    if (!segment_is_red(s) && im->green_done)
+        return VERDICT_DUPLICATE;
+    v = s->offset + s->data.len > im->s.peer->span.block_max ? VERDICT_LIMIT_BYTES
+                                                             : store(l, im, s);
+    if (v == VERDICT_LIMIT_BYTES)
+        ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_SYS_CNCLD, now);
+    if (v != VERDICT_OK && v != VERDICT_DUPLICATE)
+        return v;
+    learn(im, s);
+    if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
+                    im->s.peer->span.idle_timeout == 0))
+        return v;
+    deliver_red(l, im);
+    if (segment_is_checkpoint(s)) {
+        enum verdict answer = ltp_report_checkpoint(l, im, s, now);
+        v = answer == VERDICT_DUPLICATE ? v : answer;
+    }
+    ltp_import_settle(l, im, now);
+    return v;
+}
+
+enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, tick now,
+                             struct peer **peer)
+{
+    struct import *im = l->last_import;
+    if (im == NULL || im->s.id.number != s->id.number || im->s.id.originator != s->id.originator) {
+        struct session *open = ltp_session_find(l, s->id, false);
+        enum verdict why = VERDICT_OK;
+        im = open != NULL ? container_of(open, struct import, s)
+                          : open_session(l, s, now, peer, &why);
+        if (im == NULL)
+            return why;
+        l->last_import = im;
+    }
+    *peer = im->s.peer;
+    return absorb(l, im, s, now);
+}
+
+void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outcome,
+                      enum ltp_reason reason, tick now)
+{
+    if (outcome != OUTCOME_DONE) {
+        struct ltp_notice *n = ltp_notice_put(l, &im->s, LTP_IMPORT_CANCELLED);
+        n->red_len = im->red_len == EVENT_NONE ? 0 : im->red_len;
+        n->reason = reason;
+        n->remote = outcome == OUTCOME_CANCELLED_REMOTE;
+    }
+    ltp_emit_close(l, &im->s, im->length, outcome, reason, now);
+    struct closed *memory = im->s.memory;
+    im->s.memory = NULL;
+    ltp_closed_add(l, memory, now);
+    if (outcome == OUTCOME_CANCELLED_LOCAL)
+        ltp_cancel_begin(l, memory, reason);
+    ltp_session_forget(l, &im->s);
+    ltp_import_free(l, im);
+}
+
+void ltp_import_free(struct ltp *l, struct import *im)
+{
+    if (l->last_import == im)
+        l->last_import = NULL;
+    list_for_each_safe (it, &im->reports)
+        ltp_report_free(l, container_of(it, struct report, in_import));
+    ltp_timer_fini(l, &im->idle);
+    ltp_part_drop(l, &im->red);
+    ltp_part_drop(l, &im->green);
+    ranges_fini(&im->got);
+    ranges_fini(&im->acked);
+    free(im->history);
+    free(im);
+}
+
+/* The timer is not moved at each arrival, so it may find that it has come too early. */
+void ltp_import_idle(struct ltp *l, struct import *im, tick now)
+{
+    tick due = tick_add(im->arrival, patience(im));
+    if (due > now) {
+        ltp_timer_start(l, &im->idle, now, due - now);
+        return;
+    }
+    ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_IDLE, 0, 1, now);
+    bool cut_short = im->red_high == 0 ? im->length == EVENT_NONE
+                                       : !im->delivered && im->s.peer->span.idle_timeout != 0;
+    if (green_awaited(im))
+        ltp_green_flush(l, im);
+    if (cut_short)
+        ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_SYS_CNCLD, now);
+    else
+        ltp_import_settle(l, im, now);
+}
+
+int ltp_accept(struct ltp *l, struct ltp_session_id id, tick now)
+{
+    ltp_export_settle(l);
+    struct session *s = ltp_session_find(l, id, false);
+    if (s == NULL)
+        return HELIO_ENOENT;
+    return ltp_report_accepted(l, container_of(s, struct import, s), now);
+}

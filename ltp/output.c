@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The next segment for a link. Control segments are written whole into the caller's buffer; of data
+ * segments only the header is, and the data stays in the block. Data parts are cut so that a
+ * segment has segment_max bytes; the last of a stretch is what remains, and must hold the
+ * checkpoint's serials besides. Nothing can fail: all was reserved when it was queued.
+ */
+#include <assert.h>
+
+#include "ltp/engine.h"
+#include "ltp/sdnv.h"
+
+struct piece {
+    uint64_t offset, length;
+    bool last;
+    uint8_t type;
+    uint64_t cp_serial, rpt_serial; /* 0, 0: no checkpoint */
+};
+
+/* The longest data part in `room` bytes that also hold its length. */
+static uint64_t fit(uint64_t room)
+{
+    uint64_t n = room <= 128 ? 1 : room <= 16385 ? 2 : 3;
+    return room - n < UINT64_C(1) << (7 * n) ? room - n : (UINT64_C(1) << (7 * n)) - 1;
+}
+
+/* The next piece of [at, end); the last one carries the checkpoint c, if there is one. */
+static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
+                        const struct checkpoint *c)
+{
+    uint64_t left = end - at;
+    uint64_t room = e->s.peer->span.segment_max - e->prefix_len - sdnv_len(at);
+    uint64_t full = fit(room);
+    struct piece p = {.offset = at, .length = full, .last = false};
+    if (left > full)
+        return p;
+    p.length = left;
+    p.last = true;
+    if (c == NULL)
+        return p;
+    if (left > fit(room - sdnv_len(c->serial) - sdnv_len(c->rpt_serial))) {
+        p.length = left - 1;
+        p.last = false;
+        return p;
+    }
+    p.cp_serial = c->serial;
+    p.rpt_serial = c->rpt_serial;
+    return p;
+}
+
+static uint8_t red_type(const struct export *e, const struct piece *p)
+{
+    if (p->cp_serial == 0)
+        return LTP_RED;
+    if (p->offset + p->length < e->red_len)
+        return LTP_RED_CP;
+    return e->red_len == e->length ? LTP_RED_CP_EOB : LTP_RED_CP_EORP;
+}
+
+static void write_piece(struct ltp *l, const struct export *e, const struct piece *p,
+                        const struct emit *cause, struct ltp_out *out, tick now)
+{
+    memcpy(out->head, e->prefix, PREFIX_MAX);
+    out->head[0] = p->type;
+    uint8_t *at = sdnv_put(sdnv_put(out->head + e->prefix_len, p->offset), p->length);
+    if (p->cp_serial != 0)
+        at = sdnv_put(sdnv_put(at, p->cp_serial), p->rpt_serial);
+    out->head_len = (uint32_t)(at - out->head);
+    out->data = slice_of(buf_data(e->data) + p->offset, (size_t)p->length);
+    struct ltp_segment s;
+    s.type = p->type;
+    s.id = e->s.id;
+    s.client_service = e->s.client_service;
+    s.offset = p->offset;
+    s.data = out->data;
+    s.cp_serial = p->cp_serial;
+    s.rpt_serial = p->rpt_serial;
+    struct emit em = *cause;
+    em.kind = EVENT_TX;
+    em.peer = e->s.peer->span.peer;
+    em.len = out->head_len + out->data.len;
+    ltp_emit_segment(l, &s, &em, now);
+}
+
+/* §6.2: the checkpoint leaves; its timer starts. */
+static void checkpoint_sent(struct ltp *l, struct checkpoint *c, const struct piece *p, tick now)
+{
+    c->type = p->type;
+    c->offset = p->offset;
+    c->length = p->length;
+    c->sent = 1;
+    list_add_tail(&c->export->checkpoints, &c->in_export);
+    ltp_timer_start(l, &c->timer, now, c->timer.peer->span.rto);
+}
+
+static void output_fresh(struct ltp *l, struct export *e, struct ltp_out *out, tick now)
+{
+    bool red = e->next < e->red_len;
+    struct piece p = cut(e, e->next, red ? e->red_len : e->length, red ? e->eorp : NULL);
+    p.type = red ? red_type(e, &p) : p.last ? LTP_GREEN_EOB : LTP_GREEN_DATA;
+    write_piece(l, e, &p, &(struct emit){.cause = CAUSE_FIRST, .attempt = 1}, out, now);
+    e->next += p.length;
+    if (red && p.last) {
+        checkpoint_sent(l, e->eorp, &p, now);
+        e->eorp = NULL;
+    }
+    if (e->next < e->length)
+        return;
+    list_sub(&e->fresh);
+    ltp_notice_put(l, &e->s, LTP_INITIAL_SENT)->tag = e->tag;
+    if (ranges_has(&e->claimed, 0, e->red_len))
+        ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, true);
+}
+
+static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, tick now)
+{
+    struct export *e = r->export;
+    bool last_gap = r->gap + 1 == r->gaps.len;
+    struct piece p = cut(e, r->at, r->gaps.at[r->gap].hi, last_gap ? r->checkpoint : NULL);
+    p.type = red_type(e, &p);
+    struct emit cause = {.cause = CAUSE_REPORT, .attempt = p.cp_serial != 0 ? 1 : EVENT_NONE};
+    write_piece(l, e, &p, &cause, out, now);
+    if (!p.last) {
+        r->at += p.length;
+    } else if (!last_gap) {
+        r->at = r->gaps.at[++r->gap].lo;
+    } else {
+        checkpoint_sent(l, r->checkpoint, &p, now);
+        r->checkpoint = NULL;
+        ltp_resend_free(l, r);
+    }
+}
+
+static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_out *out, tick now)
+{
+    struct piece p = {.offset = c->offset,
+                      .length = c->length,
+                      .type = c->type,
+                      .cp_serial = c->serial,
+                      .rpt_serial = c->rpt_serial};
+    list_sub(&c->queue);
+    c->sent++;
+    write_piece(l, c->export, &p, &(struct emit){.cause = CAUSE_TIMER, .attempt = c->sent}, out,
+                now);
+    ltp_timer_start(l, &c->timer, now, c->timer.peer->span.rto);
+}
+
+static void write_control(struct ltp *l, const struct ltp_segment *s, struct emit em,
+                          struct ltp_out *out, tick now)
+{
+    out->head_len = (uint32_t)segment_write(s, out->head, out->head_cap);
+    out->data = slice_of(NULL, 0);
+    assert(out->head_len > 0);
+    em.kind = EVENT_TX;
+    em.len = out->head_len;
+    ltp_emit_segment(l, s, &em, now);
+}
+
+static void output_cancel(struct ltp *l, struct cancel *c, struct ltp_out *out, tick now)
+{
+    struct ltp_segment s = {.type = c->type, .id = c->session->id, .reason = c->reason};
+    list_sub(&c->queue);
+    c->sent++;
+    struct peer *p = c->session->peer;
+    write_control(l, &s, (struct emit){.peer = p->span.peer, .cause = c->cause, .attempt = c->sent},
+                  out, now);
+    ltp_timer_start(l, &c->timer, now, p->span.rto);
+}
+
+static void output_ack(struct ltp *l, struct peer *p, struct ltp_out *out, tick now)
+{
+    struct ack a = p->acks[p->ack_head];
+    p->ack_head = (p->ack_head + 1) & (p->ack_cap - 1);
+    p->ack_len--;
+    struct ltp_segment s = {.type = a.type, .id = a.id, .rpt_serial = a.serial};
+    write_control(l, &s,
+                  (struct emit){.peer = p->span.peer, .cause = a.cause, .attempt = EVENT_NONE}, out,
+                  now);
+}
+
+static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, tick now)
+{
+    struct ltp_segment s = {.type = LTP_RS,
+                            .id = r->import->s.id,
+                            .rpt_serial = r->serial,
+                            .cp_serial = r->cp_serial,
+                            .lower = r->lower,
+                            .upper = r->upper,
+                            .claim_count = r->count};
+    out->head_len = (uint32_t)segment_write_report(&s, r->claims, out->head, out->head_cap);
+    assert(out->head_len > 0);
+    out->data = slice_of(NULL, 0);
+    list_sub(&r->queue);
+    r->sent++;
+    struct peer *p = r->import->s.peer;
+    ltp_emit_segment(l, &s,
+                     &(struct emit){.kind = EVENT_TX,
+                                    .peer = p->span.peer,
+                                    .len = out->head_len,
+                                    .cause = r->cause,
+                                    .attempt = r->sent},
+                     now);
+    ltp_timer_start(l, &r->timer, now, p->span.rto);
+}
+
+int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
+{
+    struct peer *p = ltp_peer_find(l, engine);
+    if (p == NULL || !p->up)
+        return 0;
+    assert(out->head_cap >= LTP_HEAD_MAX && out->head_cap >= p->span.segment_max);
+    if (!list_empty(&p->cancels))
+        output_cancel(l, container_of(p->cancels.next, struct cancel, queue), out, now);
+    else if (p->ack_len > 0)
+        output_ack(l, p, out, now);
+    else if (!list_empty(&p->reports))
+        output_report(l, container_of(p->reports.next, struct report, queue), out, now);
+    else if (!list_empty(&p->checkpoints))
+        output_checkpoint(l, container_of(p->checkpoints.next, struct checkpoint, queue), out, now);
+    else if (!list_empty(&p->resends))
+        output_resend(l, container_of(p->resends.next, struct resend, queue), out, now);
+    else if (!list_empty(&p->fresh))
+        output_fresh(l, container_of(p->fresh.next, struct export, fresh), out, now);
+    else
+        return 0;
+    return 1;
+}
+
+static bool waiting(const struct peer *p)
+{
+    return !list_empty(&p->cancels) || p->ack_len > 0 || !list_empty(&p->reports) ||
+           !list_empty(&p->checkpoints) || !list_empty(&p->resends) || !list_empty(&p->fresh);
+}
+
+bool ltp_has_output(const struct ltp *l, uint64_t engine)
+{
+    const struct peer *p = ltp_peer_peek(l, engine);
+    return p != NULL && waiting(p);
+}

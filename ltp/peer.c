@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One peer per configured span: its limits, its queues and whether its link is up. What can go
+ * wrong: a configuration out of range, memory, and a peer that makes us acknowledge faster than the
+ * link carries (the ring of acknowledgements is bounded; it repeats what is dropped).
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+
+static uint64_t key(const struct ltp *l, uint64_t engine)
+{
+    return hash_mix(l->peers.seed, engine, 1);
+}
+
+struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine)
+{
+    if (PORT_LIKELY(l->last_peer != NULL && l->last_peer->span.peer == engine))
+        return l->last_peer;
+    for (struct hash_node *n = hash_find(&l->peers, key(l, engine)); n != NULL; n = hash_next(n)) {
+        struct peer *p = container_of(n, struct peer, node);
+        if (p->span.peer == engine)
+            return p;
+    }
+    return NULL;
+}
+
+struct peer *ltp_peer_find(struct ltp *l, uint64_t engine)
+{
+    struct peer *p = ltp_peer_peek(l, engine);
+    if (p != NULL)
+        l->last_peer = p;
+    return p;
+}
+
+struct peer *ltp_peer_only(struct ltp *l)
+{
+    if (l->peers.len != 1)
+        return NULL;
+    return container_of(hash_walk(&l->peers, NULL), struct peer, node);
+}
+
+static struct ltp_span with_defaults(struct ltp_span s)
+{
+    s.segment_max = s.segment_max == 0 ? 1400 : s.segment_max;
+    s.export_sessions = s.export_sessions == 0 ? 16 : s.export_sessions;
+    s.import_sessions = s.import_sessions == 0 ? 1024 : s.import_sessions;
+    s.block_max = s.block_max == 0 ? UINT64_C(1) << 30 : s.block_max;
+    s.ranges_max = s.ranges_max == 0 ? 4096 : s.ranges_max;
+    s.claims_max = s.claims_max == 0 ? 20 : s.claims_max;
+    s.retries_max = s.retries_max == 0 ? 20 : s.retries_max;
+    return s;
+}
+
+static bool valid(const struct ltp_span *s)
+{
+    return s->peer != 0 && s->segment_max >= 64 && s->segment_max <= 65000 &&
+           s->export_sessions <= 65536 && s->rto >= 100 * TICK_US &&
+           s->block_max <= UINT64_C(1) << 40;
+}
+
+int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
+{
+    (void)now;
+    ltp_export_settle(l);
+    struct ltp_span full = with_defaults(*span);
+    if (!valid(&full))
+        return HELIO_EINVAL;
+    struct peer *p = ltp_peer_find(l, full.peer);
+    if (p == NULL) {
+        p = calloc(1, sizeof *p);
+        if (p == NULL)
+            return HELIO_ENOMEM;
+        list_init(&p->timers);
+        list_init(&p->cancels);
+        list_init(&p->reports);
+        list_init(&p->checkpoints);
+        list_init(&p->resends);
+        list_init(&p->fresh);
+        hash_add(&l->peers, &p->node, key(l, full.peer));
+    }
+    p->span = full;
+    return 0;
+}
+
+void ltp_peer_free(struct ltp *l, struct peer *p)
+{
+    hash_sub(&l->peers, &p->node);
+    free(p->acks);
+    free(p);
+}
+
+int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
+{
+    ltp_export_settle(l);
+    struct peer *p = ltp_peer_find(l, engine);
+    if (p == NULL)
+        return HELIO_ENOENT;
+    if (p->up == up)
+        return 0;
+    p->up = up;
+    if (up)
+        ltp_timers_resume(l, p, now);
+    else
+        ltp_timers_suspend(l, p, now);
+    ltp_emit_link(l, p, now);
+    return 0;
+}
+
+void ltp_peer_ack(struct peer *p, struct ack ack)
+{
+    if (p->ack_len == p->ack_cap) {
+        uint32_t cap = p->ack_cap == 0 ? 16 : p->ack_cap * 2;
+        struct ack *ring = cap > ACKS_MAX ? NULL : malloc(cap * sizeof *ring);
+        if (ring == NULL)
+            return;
+        for (uint32_t i = 0; i < p->ack_len; i++)
+            ring[i] = p->acks[(p->ack_head + i) & (p->ack_cap - 1)];
+        free(p->acks);
+        p->acks = ring;
+        p->ack_cap = cap;
+        p->ack_head = 0;
+    }
+    p->acks[(p->ack_head + p->ack_len++) & (p->ack_cap - 1)] = ack;
+}
+
+uint32_t ltp_room(const struct ltp *l, uint64_t engine)
+{
+    const struct peer *p = ltp_peer_peek(l, engine);
+    if (p == NULL || p->exports >= p->span.export_sessions)
+        return 0;
+    return p->span.export_sessions - p->exports;
+}

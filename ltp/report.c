@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports of the receiver (RFC 5326 §6.8, §6.11, §6.14). A checkpoint makes one report for its
+ * scope, or several when the claims do not fit one; each has its own serial and timer and is sent
+ * until acknowledged. So each loss recovers by itself: a lost report by its timer (or earlier, when
+ * the checkpoint comes again), a lost acknowledgement by the same, a lost checkpoint by the
+ * sender's timer. What can go wrong: the limits of reports and memory (then nothing is noted, and
+ * the checkpoint's repetition is a new try), and the retry limit, which cancels.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+#include "ltp/sdnv.h"
+
+static void queue(struct ltp *l, struct report *r, enum event_reason cause)
+{
+    ltp_timer_stop(l, &r->timer);
+    r->timer.use = USE_REPORT;
+    if (!list_empty(&r->queue))
+        return;
+    r->cause = (uint8_t)cause;
+    list_add_tail(&r->import->s.peer->reports, &r->queue);
+}
+
+void ltp_report_free(struct ltp *l, struct report *r)
+{
+    list_sub(&r->in_import);
+    list_sub(&r->queue);
+    ltp_timer_fini(l, &r->timer);
+    free(r);
+}
+
+/* How many ranges of [at, upper), from index i, fit one report; at least 1. */
+static size_t claims_that_fit(const struct import *im, size_t i, uint64_t at, uint64_t upper,
+                              uint64_t serial, uint64_t cp_serial)
+{
+    const struct ltp_span *span = &im->s.peer->span;
+    size_t size = 2 + sdnv_len(im->s.id.originator) + sdnv_len(im->s.id.number) + sdnv_len(serial) +
+                  sdnv_len(cp_serial) + sdnv_len(upper) + sdnv_len(at) + sdnv_len(span->claims_max);
+    size_t n = 0;
+    for (; i + n < im->got.len && im->got.at[i + n].lo < upper && n < span->claims_max; n++) {
+        struct range r = im->got.at[i + n];
+        size += sdnv_len(r.lo > at ? r.lo - at : 0) + sdnv_len(r.hi - r.lo);
+        if (n > 0 && size > span->segment_max)
+            break;
+    }
+    return n;
+}
+
+/* The report that begins at `at`. It ends where its last claim does, so that the gap after it is in
+ * the scope of the next, or at upper. */
+static struct report *report_new(struct ltp *l, struct import *im, uint64_t serial,
+                                 uint64_t cp_serial, struct range scope)
+{
+    size_t i = ranges_find(&im->got, scope.lo);
+    size_t n = claims_that_fit(im, i, scope.lo, scope.hi, serial, cp_serial);
+    struct report *r = calloc(1, sizeof *r + n * sizeof r->claims[0]);
+    if (r == NULL)
+        return NULL;
+    if (ltp_timer_init(l, &r->timer, im->s.peer, USE_REPORT) < 0) {
+        free(r);
+        return NULL;
+    }
+    list_init(&r->in_import);
+    list_init(&r->queue);
+    r->import = im;
+    r->serial = serial;
+    r->cp_serial = cp_serial;
+    r->lower = scope.lo;
+    r->count = n;
+    for (size_t k = 0; k < n; k++) {
+        struct range got = im->got.at[i + k];
+        r->claims[k].lo = got.lo < scope.lo ? scope.lo : got.lo;
+        r->claims[k].hi = got.hi > scope.hi ? scope.hi : got.hi;
+    }
+    bool more = i + n < im->got.len && im->got.at[i + n].lo < scope.hi;
+    r->upper = more ? r->claims[n - 1].hi : scope.hi;
+    return r;
+}
+
+static int note(struct import *im, const struct report *r)
+{
+    if (im->reported >= REPORTS_MAX)
+        return HELIO_EAGAIN;
+    if (im->reported == im->history_cap) {
+        size_t cap = im->history_cap == 0 ? 4 : im->history_cap * 2;
+        struct reported *grown = realloc(im->history, cap * sizeof *grown);
+        if (grown == NULL)
+            return HELIO_ENOMEM;
+        im->history = grown;
+        im->history_cap = cap;
+    }
+    im->history[im->reported++] = (struct reported){.cp_serial = r->cp_serial, .lower = r->lower};
+    return 0;
+}
+
+/* All reports on a scope, or none: a part of them would stop the checkpoint's timer. */
+static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct range scope, tick now,
+                tick delay)
+{
+    size_t before = im->reported;
+    struct list made;
+    list_init(&made);
+    int rc = 0;
+    while (scope.lo < scope.hi) {
+        struct report *r = report_new(l, im, im->rpt_first + im->reported, cp_serial, scope);
+        rc = r == NULL ? HELIO_ENOMEM : note(im, r);
+        if (r != NULL)
+            list_add_tail(&made, &r->in_import);
+        if (rc < 0)
+            goto undo;
+        scope.lo = r->upper;
+    }
+    list_for_each_safe (it, &made) {
+        struct report *r = container_of(it, struct report, in_import);
+        list_sub(it);
+        list_add_tail(&im->reports, it);
+        if (delay == 0) {
+            queue(l, r, CAUSE_FIRST);
+        } else {
+            r->timer.use = USE_DELAY;
+            ltp_timer_start(l, &r->timer, now, delay);
+        }
+    }
+    return 0;
+undo:
+    list_for_each_safe (it, &made)
+        ltp_report_free(l, container_of(it, struct report, in_import));
+    im->reported = before;
+    return rc;
+}
+
+/* A checkpoint that was answered before comes again: so do its reports, unless they arrived. */
+static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial)
+{
+    list_for_each (it, &im->reports) {
+        struct report *r = container_of(it, struct report, in_import);
+        if (r->cp_serial == cp_serial && r->timer.use != USE_DELAY)
+            queue(l, r, CAUSE_ANSWER);
+    }
+}
+
+enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,
+                                   tick now)
+{
+    for (size_t i = im->reported; i > 0; i--) {
+        if (im->history[i - 1].cp_serial == s->cp_serial) {
+            answer_again(l, im, s->cp_serial);
+            return VERDICT_DUPLICATE;
+        }
+    }
+    if (im->delivered && !im->accepted) {
+        im->asked = s->cp_serial;
+        im->asked_at = now;
+        return VERDICT_OK;
+    }
+    /* §6.11: the scope of a secondary report begins where that of the report did which the
+     * checkpoint answers; primary reports follow one another */
+    struct range scope = {.lo = im->primary_upper, .hi = s->offset + s->data.len};
+    uint64_t answered = s->rpt_serial - im->rpt_first;
+    if (s->rpt_serial != 0)
+        scope.lo = s->rpt_serial >= im->rpt_first && answered < im->reported
+                       ? im->history[answered].lower
+                       : 0;
+    if (scope.lo >= scope.hi)
+        return VERDICT_DUPLICATE;
+    int rc = make(l, im, s->cp_serial, scope, now, im->s.peer->span.report_delay);
+    if (rc < 0)
+        return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+    if (s->rpt_serial == 0)
+        im->primary_upper = scope.hi;
+    return VERDICT_OK;
+}
+
+/* The red part is whole and the user's: one claim says so, whichever checkpoints had asked. */
+int ltp_report_accepted(struct ltp *l, struct import *im, tick now)
+{
+    if (im->delivered && !im->accepted && im->asked != 0) {
+        tick due = tick_add(im->asked_at, im->s.peer->span.report_delay);
+        struct range scope = {.lo = 0, .hi = im->red_len};
+        int rc = make(l, im, im->asked, scope, now, due > now ? due - now : 0);
+        if (rc < 0)
+            return rc;
+        im->primary_upper = im->red_len;
+    }
+    if (im->delivered)
+        im->accepted = true;
+    return 0;
+}
+
+static struct report *find(const struct import *im, uint64_t serial)
+{
+    list_for_each (it, &im->reports) {
+        struct report *r = container_of(it, struct report, in_import);
+        if (r->serial == serial)
+            return r;
+    }
+    return NULL;
+}
+
+/* §6.14 */
+enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now,
+                            struct peer **peer)
+{
+    struct session *open = ltp_session_find(l, s->id, false);
+    if (open == NULL) {
+        const struct closed *c = ltp_closed_find(l, s->id, false);
+        *peer = c != NULL ? c->peer : NULL;
+        return c != NULL ? VERDICT_CLOSED_SESSION : VERDICT_UNKNOWN_SESSION;
+    }
+    struct import *im = container_of(open, struct import, s);
+    *peer = im->s.peer;
+    struct report *r = find(im, s->rpt_serial);
+    if (r == NULL) {
+        bool past = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;
+        return past ? VERDICT_DUPLICATE : VERDICT_INCONSISTENT;
+    }
+    if (r->sent == 0)
+        return VERDICT_INCONSISTENT;
+    for (size_t i = 0; i < r->count; i++) {
+        if (ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX) < 0)
+            return VERDICT_NO_MEMORY;
+    }
+    ltp_report_free(l, r);
+    ltp_import_settle(l, im, now);
+    return VERDICT_OK;
+}
+
+void ltp_report_expire(struct ltp *l, struct report *r, tick now)
+{
+    if (r->timer.use == USE_DELAY) {
+        queue(l, r, CAUSE_FIRST);
+        return;
+    }
+    struct import *im = r->import;
+    ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_REPORT, r->serial, r->sent, now);
+    if (++r->fired > im->s.peer->span.retries_max)
+        ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
+    else
+        queue(l, r, CAUSE_TIMER);
+}

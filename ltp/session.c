@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What exports and imports have in common: their place in the table, the notices they promise and
+ * the record that they leave. Opening reserves all three or fails with nothing changed.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+
+static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool export)
+{
+    return hash_mix(l->sessions.seed + (export ? 1 : 0), id.originator, id.number);
+}
+
+struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export)
+{
+    for (struct hash_node *n = hash_find(&l->sessions, key(l, id, export)); n != NULL;
+         n = hash_next(n)) {
+        struct session *s = container_of(n, struct session, node);
+        if (s->id.originator == id.originator && s->id.number == id.number && s->export == export)
+            return s;
+    }
+    return NULL;
+}
+
+int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
+{
+    s->memory = ltp_closed_new(s->peer, s->id, s->export);
+    if (s->memory == NULL)
+        return HELIO_ENOMEM;
+    int rc = ltp_notice_promise(l, s, notices);
+    if (rc < 0) {
+        free(s->memory);
+        s->memory = NULL;
+        return rc;
+    }
+    hash_add(&l->sessions, &s->node, key(l, s->id, s->export));
+    if (s->export) {
+        l->exports++;
+        s->peer->exports++;
+    } else {
+        l->imports++;
+        s->peer->imports++;
+    }
+    return 0;
+}
+
+void ltp_session_forget(struct ltp *l, struct session *s)
+{
+    hash_sub(&l->sessions, &s->node);
+    ltp_notice_release(l, s);
+    free(s->memory); /* unless it was made a record, which clears it */
+    s->memory = NULL;
+    if (s->export) {
+        l->exports--;
+        s->peer->exports--;
+    } else {
+        l->imports--;
+        s->peer->imports--;
+    }
+}
+
+bool ltp_service_known(const struct ltp *l, uint64_t client_service)
+{
+    for (size_t i = 0; i < l->service_count; i++) {
+        if (l->services[i] == client_service)
+            return true;
+    }
+    return false;
+}
+
+static struct ltp_session_info info_of(const struct session *s)
+{
+    struct ltp_session_info info = {.id = s->id,
+                                    .peer = s->peer->span.peer,
+                                    .client_service = s->client_service,
+                                    .export = s->export,
+                                    .opened = s->opened};
+    if (s->export) {
+        const struct export *e = container_of(s, struct export, s);
+        info.length = e->length;
+        info.red_len = e->red_len;
+        info.done = ranges_bytes(&e->claimed);
+        info.held = e->length;
+    } else {
+        const struct import *im = container_of(s, struct import, s);
+        info.length = im->length;
+        info.red_len = im->red_len;
+        info.done = ranges_bytes(&im->got);
+        info.held = (im->red.buf == NULL ? 0 : im->red.buf->cap) +
+                    (im->green.buf == NULL ? 0 : im->green.buf->cap);
+    }
+    return info;
+}
+
+size_t ltp_sessions(const struct ltp *l, struct ltp_session_info *out, size_t max)
+{
+    size_t i = 0;
+    for (struct hash_node *n = hash_walk(&l->sessions, NULL); n != NULL;
+         n = hash_walk(&l->sessions, n)) {
+        if (i < max)
+            out[i] = info_of(container_of(n, struct session, node));
+        i++;
+    }
+    return i;
+}
