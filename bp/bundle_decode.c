@@ -46,7 +46,10 @@ static void read_blocks(struct item_reader *r, struct check *c, struct bundle *b
                         uint64_t count)
 {
     bool payload = false;
-    for (uint64_t i = 1; open ? item_peek(r) != ITEM_BREAK : i < count; i++) {
+    for (uint64_t i = 1; open || i < count; i++) {
+        enum item_kind next = item_peek(r);
+        if (open && (next == ITEM_BREAK || (payload && next == ITEM_NONE)))
+            break;
         if (payload)
             check_note(c, CHECK_REFUSE, SECTION_BUNDLE, "the payload block is the last block",
                        item_at(r));
@@ -165,11 +168,11 @@ void bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle
         primary_read(&r, c, out);
     if (!c->stop)
         read_blocks(&r, c, out, open, count);
+    note_wide(c, &r);
     if (!c->stop)
         read_extensions(out, c, data);
     if (!c->stop)
         bundle_rules(out, c);
-    note_wide(c, &r);
 }
 
 int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,

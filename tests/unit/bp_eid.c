@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoint identifiers: text, comparison, patterns, and their CBOR. */
+#include "bp_help.h"
+
+#include "bp/check.h"
+
+static struct eid parsed(const char *text)
+{
+    struct eid e;
+    ck_assert_msg(eid_parse(text, &e) == 0, "%s", text);
+    return e;
+}
+
+START_TEST(texts_come_back)
+{
+    static const char *const texts[] = {
+        "ipn:1.0",           "ipn:0.0",  "ipn:977000.100.1", "ipn:4294967294.18446744073709551615",
+        "ipn:!.7",           "dtn:none", "dtn://host/",      "dtn://host/a/b~c",
+        "ipn:4294967295.1.2"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char out[EID_TEXT_MAX];
+        struct eid e = parsed(texts[i]);
+        ck_assert_uint_eq(eid_text(&e, out), strlen(texts[i]));
+        ck_assert_str_eq(out, texts[i]);
+    }
+    char out[EID_TEXT_MAX];
+    struct eid e = parsed("ipn:0.5.6"); /* the default allocator need not be named */
+    eid_text(&e, out);
+    ck_assert_str_eq(out, "ipn:5.6");
+}
+END_TEST
+
+START_TEST(bad_texts)
+{
+    static const char *const texts[] = {"",
+                                        "ipn",
+                                        "ipn:",
+                                        "ipn:1",
+                                        "ipn:1.",
+                                        "ipn:.1",
+                                        "ipn:1.2.3.4",
+                                        "ipn:01.2",
+                                        "ipn:1.02",
+                                        "ipn:-1.2",
+                                        "ipn: 1.2",
+                                        "ipn:1.2 ",
+                                        "ipn:4294967296.1",
+                                        "ipn:4294967296.1.1",
+                                        "ipn:1.18446744073709551616",
+                                        "ipn:1.99999999999999999999",
+                                        "ipn:0.7",
+                                        "ipn:0.0.7",
+                                        "ipn:!",
+                                        "ipn:1.!",
+                                        "ipn:!.1.2.3",
+                                        "dtn:",
+                                        "dtn:host",
+                                        "dtn:/host/",
+                                        "dtn://host",
+                                        "dtn:///x",
+                                        "dtn://host/a b",
+                                        "dtn://host/\n",
+                                        "dtn://host/?q",
+                                        "dtn://host/#f",
+                                        "imc:1.2",
+                                        "http://a/",
+                                        "dtn://host/\xc3\xa4"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct eid e;
+        ck_assert_msg(eid_parse(texts[i], &e) == HELIO_EFORMAT, "'%s'", texts[i]);
+    }
+}
+END_TEST
+
+START_TEST(longest_dtn)
+{
+    char text[EID_TEXT_MAX + 10], out[EID_TEXT_MAX];
+    struct eid e;
+    memset(text, 'x', sizeof text);
+    memcpy(text, "dtn://h/", 8);
+    text[4 + EID_SSP_MAX] = '\0';
+    ck_assert_int_eq(eid_parse(text, &e), 0);
+    ck_assert_uint_eq(eid_text(&e, out), 4 + EID_SSP_MAX);
+    text[4 + EID_SSP_MAX] = 'x';
+    text[4 + EID_SSP_MAX + 1] = '\0';
+    ck_assert_int_eq(eid_parse(text, &e), HELIO_EFORMAT);
+}
+END_TEST
+
+START_TEST(comparison)
+{
+    struct eid a = parsed("ipn:1.2"), b = parsed("ipn:1.3"), none = eid_none(),
+               zero = eid_ipn(0, 0, 0), d = parsed("dtn://h/x"), far = parsed("ipn:9.1.2");
+    ck_assert(eid_equal(&a, &a) && !eid_equal(&a, &b) && !eid_equal(&a, &far));
+    ck_assert(eid_same_node(&a, &b) && !eid_same_node(&a, &far) && !eid_same_node(&a, &d));
+    ck_assert(eid_equal(&none, &zero) && eid_hash(1, &none) == eid_hash(1, &zero));
+    ck_assert(eid_is_none(&none) && eid_is_none(&zero) && !eid_is_none(&a) && !eid_is_none(&d));
+    ck_assert_uint_ne(eid_hash(1, &a), eid_hash(1, &b));
+    ck_assert_uint_ne(eid_hash(1, &a), eid_hash(2, &a));
+    struct eid three = a;
+    three.three = true;
+    ck_assert(eid_equal(&a, &three) && eid_hash(1, &a) == eid_hash(1, &three));
+    struct eid node = eid_node(&d), home = parsed("dtn://h/");
+    ck_assert(eid_equal(&node, &home) && eid_is_node(&node) && !eid_is_node(&d));
+    node = eid_node(&a);
+    ck_assert(eid_is_node(&node) && !eid_is_node(&a));
+    struct eid local = parsed("ipn:!.7");
+    ck_assert(eid_is_local(&local) && !eid_is_local(&a));
+}
+END_TEST
+
+static bool match(const char *pattern, const char *eid)
+{
+    struct eid_pattern p;
+    ck_assert_msg(eid_pattern_parse(pattern, &p) == 0, "%s", pattern);
+    struct eid e = parsed(eid);
+    return eid_pattern_match(&p, &e);
+}
+
+START_TEST(patterns)
+{
+    ck_assert(match("*", "ipn:1.2") && match("*", "dtn://h/x"));
+    ck_assert(match("ipn:*.*", "ipn:1.2") && match("ipn:*.*", "ipn:9.1.2"));
+    ck_assert(!match("ipn:*.*", "dtn://h/x") && !match("ipn:*.*", "dtn:none") &&
+              !match("ipn:*.*", "ipn:0.0"));
+    ck_assert(match("ipn:2.*", "ipn:2.7") && !match("ipn:2.*", "ipn:3.7") &&
+              !match("ipn:2.*", "ipn:9.2.7") && match("ipn:9.2.*", "ipn:9.2.7"));
+    ck_assert(match("ipn:2.7", "ipn:2.7") && !match("ipn:2.7", "ipn:2.8"));
+    ck_assert(match("dtn://h/*", "dtn://h/x") && match("dtn://h/*", "dtn://h/") &&
+              !match("dtn://h/*", "dtn://hh/x") && !match("dtn://h/*", "ipn:2.7"));
+    ck_assert(match("dtn://h/a/*", "dtn://h/a/b") && !match("dtn://h/a/*", "dtn://h/b"));
+    ck_assert(match("dtn:none", "ipn:0.0"));
+}
+END_TEST
+
+START_TEST(bad_patterns)
+{
+    static const char *const texts[] = {"",           "**",          "ipn:*",    "ipn:*.1",
+                                        "ipn:1.*.*",  "ipn:1*",      "dtn://*/", "dtn://h*",
+                                        "dtn://h/*x", "dtn://h/*/*", "ipn:.*",   "dtn:*"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct eid_pattern p;
+        ck_assert_msg(eid_pattern_parse(texts[i], &p) == HELIO_EFORMAT, "'%s'", texts[i]);
+    }
+}
+END_TEST
+
+START_TEST(ranks_rise_with_detail)
+{
+    static const char *const texts[] = {"*", "ipn:*.*", "ipn:2.*", "ipn:2.7"};
+    static const char *const names[] = {"*", "dtn://h/*", "dtn://h/a/*", "dtn://h/a/b"};
+    for (size_t i = 0; i + 1 < 4; i++) {
+        struct eid_pattern low, high;
+        ck_assert(eid_pattern_parse(texts[i], &low) == 0 &&
+                  eid_pattern_parse(texts[i + 1], &high) == 0);
+        ck_assert_int_lt(eid_pattern_rank(&low), eid_pattern_rank(&high));
+        ck_assert(eid_pattern_parse(names[i], &low) == 0 &&
+                  eid_pattern_parse(names[i + 1], &high) == 0);
+        ck_assert_int_lt(eid_pattern_rank(&low), eid_pattern_rank(&high));
+    }
+}
+END_TEST
+
+static void assert_wire(struct eid e, const char *hex)
+{
+    uint8_t want[300], got[300];
+    size_t len = unhex(hex, want, sizeof want);
+    struct writer w = writer_of(got, sizeof got);
+    eid_write(&w, &e);
+    ck_assert(!w.bad);
+    ck_assert_uint_eq(eid_size(&e), writer_len(&w));
+    ck_assert(slice_equal(slice_of(got, writer_len(&w)), slice_of(want, len)));
+    struct check c = {.mode = BUNDLE_STRICT};
+    struct item_reader r = item_reader_of(want, slice_of(want, len));
+    struct eid back = eid_read(&r, &c);
+    ck_assert(!r.in.bad && !c.bad && eid_equal(&e, &back) && back.three == e.three);
+}
+
+START_TEST(wire_forms)
+{
+    assert_wire(eid_none(), "820100");
+    assert_wire(parsed("ipn:1.2"), "8202820102");
+    assert_wire(parsed("ipn:0.0"), "8202820000");
+    assert_wire(parsed("dtn://h/"), "8201642f2f682f");
+    assert_wire(parsed("ipn:977000.100.1"), "8202831a000ee868186401"); /* RFC 9758 §6.1.2 */
+    struct eid packed = parsed("ipn:977000.100.1");
+    packed.three = false;
+    assert_wire(packed, "8202821b000ee8680000006401"); /* RFC 9758 §6.1.1 */
+    struct eid three = parsed("ipn:1.2");
+    three.three = true;
+    assert_wire(three, "820283000102");
+}
+END_TEST
+
+static int read_verdict(const char *hex, enum bundle_mode mode)
+{
+    uint8_t bytes[400];
+    size_t len = unhex(hex, bytes, sizeof bytes);
+    struct check c = {.mode = mode};
+    struct item_reader r = item_reader_of(bytes, slice_of(bytes, len));
+    eid_read(&r, &c);
+    return r.in.bad ? 2 : c.bad ? 1 : 0;
+}
+
+START_TEST(bad_wire_forms)
+{
+    static const char *const always[] = {"",
+                                         "82",
+                                         "8202",
+                                         "810100",
+                                         "830100 00",
+                                         "8201 01",
+                                         "820120",
+                                         "8203820102",
+                                         "82028101",
+                                         "82028400010203",
+                                         "820282 20 01",
+                                         "8202831b0000000100000000 0102",
+                                         "820283 00 1b0000000100000000 02",
+                                         "820160",
+                                         "8201632f2f0a",
+                                         "8201644141 2041",
+                                         "820143414141",
+                                         "9f0100ff",
+                                         "82029f0102ff"};
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+        ck_assert_msg(read_verdict(always[i], BUNDLE_LENIENT) == 2, "%s", always[i]);
+        ck_assert_msg(read_verdict(always[i], BUNDLE_STRICT) == 2, "%s", always[i]);
+    }
+    static const char *const lenient[] = {"8201646e6f6e65", "8201632f2f68", "82016161",
+                                          "8201672f2f682f613f62", "8201672f2f682f612362"};
+    for (size_t i = 0; i < sizeof lenient / sizeof lenient[0]; i++) {
+        ck_assert_msg(read_verdict(lenient[i], BUNDLE_LENIENT) == 0, "%s", lenient[i]);
+        ck_assert_msg(read_verdict(lenient[i], BUNDLE_STRICT) == 1, "%s", lenient[i]);
+    }
+    ck_assert_int_eq(read_verdict("8202820007", BUNDLE_STRICT), 0); /* counts as null */
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_test(t, texts_come_back);
+    tcase_add_test(t, bad_texts);
+    tcase_add_test(t, longest_dtn);
+    tcase_add_test(t, comparison);
+    tcase_add_test(t, patterns);
+    tcase_add_test(t, bad_patterns);
+    tcase_add_test(t, ranks_rise_with_detail);
+    tcase_add_test(t, wire_forms);
+    tcase_add_test(t, bad_wire_forms);
+}
+
+int main(void)
+{
+    return run_tests("eid", add);
+}
