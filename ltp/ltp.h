@@ -9,8 +9,9 @@
  * Each push takes the time `now`, which never goes back. After any push, call ltp_poll until it
  * returns 0, ltp_output for each span while its link has capacity, and ltp_expire when ltp_deadline
  * has come. Every notice and segment is asked for; the engine never calls its user (but for the
- * event sink, which must not call back). An engine and all it returns belong to one thread. Two
- * engines fit in a process.
+ * event sink, which must not call back; what a datagram causes, such as the opening or closing of a
+ * session, is told before the record of the datagram, which has its verdict). An engine and all it
+ * returns belong to one thread. Two engines fit in a process.
  */
 #ifndef LTP_LTP_H
 #define LTP_LTP_H
@@ -135,8 +136,9 @@ tick ltp_deadline(const struct ltp *l);
  * starts). The call is the moment of transmission: it starts the timer of a checkpoint, report or
  * cancel.
  *
- * All data segments of a block but the last of a stretch have exactly segment_max bytes whatever
- * their header's length, so that a batch suits UDP_SEGMENT.
+ * All data segments of a block have exactly segment_max bytes whatever their header's length, so
+ * that a batch suits UDP_SEGMENT; but the last of a stretch is what remains, and the one before it
+ * can be a few bytes short, when the remainder and the checkpoint's serials do not fit together.
  *
  * Returns 1 and a segment, or 0 when there is nothing to send. `head` is written by the engine;
  * `data` points into the block and holds until the next push call.
