@@ -188,22 +188,30 @@ void ltp_import_settle(struct ltp *l, struct import *im, tick now)
         watch(l, im, now);
 }
 
-static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
+static enum verdict keep(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
 {
     enum verdict v = examine(im, s);
+    if (v == VERDICT_OK && !segment_is_red(s) && im->green_done)
+        v = VERDICT_DUPLICATE;
+    else if (v == VERDICT_OK && s->offset + s->data.len > im->s.peer->span.block_max)
+        v = VERDICT_LIMIT_BYTES;
+    else if (v == VERDICT_OK)
+        v = store(l, im, s);
     if (v == VERDICT_MISCOLOURED)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_MISCOLORED, now);
-    if (v != VERDICT_OK)
-        return v;
-    im->arrival = now;
-    if (!segment_is_red(s) && im->green_done)
-        return VERDICT_DUPLICATE;
-    v = s->offset + s->data.len > im->s.peer->span.block_max ? VERDICT_LIMIT_BYTES
-                                                             : store(l, im, s);
     if (v == VERDICT_LIMIT_BYTES)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_SYS_CNCLD, now);
-    if (v != VERDICT_OK && v != VERDICT_DUPLICATE)
+    return v;
+}
+
+static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
+{
+    enum verdict v = keep(l, im, s, now);
+    /* data for which there is no range left counts as lost, but its checkpoint is answered: what
+     * the sender then fills in joins ranges */
+    if (v != VERDICT_OK && v != VERDICT_DUPLICATE && v != VERDICT_LIMIT_RANGES)
         return v;
+    im->arrival = now;
     learn(im, s);
     if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
                     im->s.peer->span.idle_timeout == 0))
@@ -211,7 +219,7 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
     deliver_red(l, im);
     if (segment_is_checkpoint(s)) {
         enum verdict answer = ltp_report_checkpoint(l, im, s, now);
-        v = answer == VERDICT_DUPLICATE ? v : answer;
+        v = answer == VERDICT_DUPLICATE || v == VERDICT_LIMIT_RANGES ? v : answer;
     }
     ltp_import_settle(l, im, now);
     return v;

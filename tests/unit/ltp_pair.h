@@ -36,8 +36,9 @@ struct pair {
         uint64_t nth; /* 0 = the first of this type */
     } drops[PAIR_DROPS];
     size_t drop_count;
-    size_t largest; /* segment seen */
-    bool accept;    /* answer each LTP_BLOCK with ltp_accept */
+    uint64_t dropped_data; /* bytes of data segments */
+    size_t largest;        /* segment seen */
+    bool accept;           /* answer each LTP_BLOCK with ltp_accept */
     uint64_t notices[6];
     struct ltp_notice last[6]; /* by kind; without data */
     struct buf *red;           /* of the last LTP_BLOCK */
@@ -114,8 +115,10 @@ static inline void pair_fly(struct pair *p, int to, const struct ltp_out *out)
     if (len > p->largest)
         p->largest = len;
     for (size_t i = 0; i < p->drop_count; i++) {
-        if (p->drops[i].type == type && p->drops[i].nth == nth)
+        if (p->drops[i].type == type && p->drops[i].nth == nth) {
+            p->dropped_data += out->data.len;
             return;
+        }
     }
     ck_assert(p->flying < PAIR_FLIGHTS);
     struct flight *f = &p->flights[p->flying++];
