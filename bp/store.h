@@ -7,12 +7,19 @@
 #ifndef BP_STORE_H
 #define BP_STORE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 
+#define STORE_HEAD_MAX 1024 /* bytes of a head */
+#define STORE_MARK_MAX 400  /* bytes of a mark's id */
+
 enum store_durability {
     STORE_SYNC,  /* commit returns when the medium has it: survives power loss and SIGKILL */
-    STORE_ASYNC, /* commit survives the process (SIGKILL), not the machine; flushed at intervals */
+    STORE_ASYNC, /* commit survives the process (SIGKILL), not the machine; call flush at
+                    intervals. A machine that dies between two flushes may damage the whole store,
+                    not only its latest bundles: open then fails with HELIO_EIO */
     STORE_NONE,  /* bundles live in memory only and end with the process */
 };
 
@@ -20,6 +27,7 @@ struct store_options {
     const char *path;     /* directory; made when it does not exist */
     uint64_t limit_bytes; /* of bundle bytes; a put beyond it fails with HELIO_ESPACE */
     enum store_durability durability;
+    uint64_t marks_max; /* marks kept [0: 1,000,000]; forget trims to it */
 };
 
 struct store;
@@ -28,34 +36,43 @@ struct store_ops {
     const char *name; /* "lmdb", "memory" … */
     /* 0; or a negative error and a text in why[why_cap] */
     int (*open)(struct store **out, const struct store_options *o, char *why, size_t why_cap);
-    void (*close)(struct store *s);
+    void (*close)(struct store *s); /* aborts an open transaction; NULL is allowed */
     int (*begin)(struct store *s);
-    /* 0; on an error nothing of the transaction happened (HELIO_ESPACE: medium or limit is full) */
+    /* 0; on an error nothing of the transaction happened (HELIO_ESPACE: medium or limit is full).
+     * The removes of a batch that failed must be tried again without the puts: on a full medium
+     * they are what makes room. */
     int (*commit)(struct store *s);
     void (*abort)(struct store *s);
     /*
      * A bundle: `key` is chosen by the user, never 0, never used before. `head` is small metadata
-     * (<= 1 KiB) that `each` gives back at a restart without reading the bundle itself. A put that
-     * fails leaves the transaction usable without it.
+     * (<= STORE_HEAD_MAX) that `each` gives back at a restart without reading the bundle itself.
+     * HELIO_ESPACE because of limit_bytes, HELIO_EEXIST and HELIO_EINVAL leave the transaction
+     * usable without this bundle; after any other failure of put, update, remove or mark, commit
+     * fails with the same error.
      */
     int (*put)(struct store *s, uint64_t key, struct slice head, struct slice bundle);
     /* Replaces the head only. HELIO_ENOENT. */
     int (*update)(struct store *s, uint64_t key, struct slice head);
     int (*remove)(struct store *s, uint64_t key); /* 0 or HELIO_ENOENT */
     /* The bundle's bytes in a new buffer with `head_room` bytes before it. 0, HELIO_ENOENT,
-     * HELIO_EIO, HELIO_ENOMEM. Outside a transaction or within. */
+     * HELIO_EIO, HELIO_ENOMEM. Outside a transaction or within (and then with its changes). */
     int (*get)(struct store *s, uint64_t key, size_t head_room, struct buf **out);
     /* All bundles in ascending order of their keys, at start. Stops when fn returns non-zero, and
      * returns that. */
     int (*each)(struct store *s,
                 int (*fn)(void *ctx, uint64_t key, struct slice head, uint64_t bytes), void *ctx);
-    /* Small records beside the bundles: ids of bundles seen (duplicate suppression over restarts).
-     * `until` is a DTN time in ms after which the record may be forgotten. */
+    /* Small records beside the bundles: ids (1..STORE_MARK_MAX bytes) of bundles seen (duplicate
+     * suppression over restarts). `until` is a DTN time in ms after which the record may be
+     * forgotten. A second mark of the same id replaces the first. */
     int (*mark)(struct store *s, struct slice id, uint64_t until_ms);
     int (*marks)(struct store *s, int (*fn)(void *ctx, struct slice id, uint64_t until_ms),
                  void *ctx);
-    int (*forget)(struct store *s, uint64_t now_ms); /* removes marks whose time has come */
-    uint64_t (*bytes)(struct store *s);              /* bundle bytes held */
+    /* Removes marks whose time has come, and some of those that end first while there are more
+     * than marks_max. A transaction of its own: call it outside of one. Long lists take several
+     * calls. */
+    int (*forget)(struct store *s, uint64_t now_ms);
+    int (*flush)(struct store *s);      /* STORE_ASYNC: to the medium now; else nothing */
+    uint64_t (*bytes)(struct store *s); /* bundle bytes held */
 };
 
 struct store {
