@@ -76,6 +76,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
     X(STORE, "the store refused it (medium or limit full)")                                        \
+    X(FRAGMENT, "fragment for this node, which does not put fragments together")                   \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,
@@ -164,7 +165,10 @@ struct agent_counters {
     uint64_t forwarded, delivered, expired, deleted, send_failures, load_failures;
     uint64_t lenient; /* received bundles with findings that only the lenient mode lets pass */
     uint64_t reports_sent, reports_received;
+    uint64_t forgotten; /* ids that found no memory: duplicates of these are not known */
     uint64_t bundles, bytes, memory_bytes; /* now */
+    uint64_t storing_bytes; /* now, of bundles that wait for agent_stored: binders read no more
+                               from applications while it is high */
 };
 const struct agent_counters *agent_counters(const struct agent *a);
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bundle agent's frame: construction, the outcomes of storing and loading, expiry, deletion. An
+ * outcome for a bundle that is gone by then, or that was not asked for, is ignored. A failed store
+ * refuses the bundle; a failed load is tried again, and the bundle is given up after LOAD_TRIES or
+ * when its bytes are damaged.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+const char *agent_refusal_text(enum agent_refusal r)
+{
+#define REFUSAL_TEXT(name, text) [REFUSE_##name] = text,
+    static const char *const texts[REFUSE_COUNT] = {AGENT_REFUSALS(REFUSAL_TEXT)};
+#undef REFUSAL_TEXT
+    return (unsigned)r < REFUSE_COUNT ? texts[r] : "unknown";
+}
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+    return value == 0 ? otherwise : value;
+}
+
+static void set_defaults(struct agent_config *c)
+{
+    c->default_lifetime_ms = or_default(c->default_lifetime_ms, UINT64_C(86400000));
+    c->bundle_max = or_default(c->bundle_max, UINT64_C(1) << 30);
+    c->held_bundles = or_default(c->held_bundles, 1000000);
+    c->held_bytes = or_default(c->held_bytes, UINT64_C(20) << 30);
+    c->memory_bytes = or_default(c->memory_bytes, UINT64_C(256) << 20);
+    c->seen_max = or_default(c->seen_max, 1000000);
+    c->retry_min = or_default(c->retry_min, TICK_S);
+    c->retry_max = or_default(c->retry_max, 60 * TICK_S);
+    if (c->retry_max < c->retry_min)
+        c->retry_max = c->retry_min;
+}
+
+static int tables_init(struct agent *a, uint64_t seed)
+{
+    if (hash_init(&a->by_key, seed) < 0)
+        return HELIO_ENOMEM;
+    if (hash_init(&a->by_id, seed) < 0)
+        goto by_key;
+    if (hash_init(&a->endpoints, seed) < 0)
+        goto by_id;
+    if (hash_init(&a->registrations, seed) < 0)
+        goto endpoints;
+    if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
+        goto registrations;
+    return 0;
+registrations:
+    hash_fini(&a->registrations);
+endpoints:
+    hash_fini(&a->endpoints);
+by_id:
+    hash_fini(&a->by_id);
+by_key:
+    hash_fini(&a->by_key);
+    return HELIO_ENOMEM;
+}
+
+int agent_new(struct agent **out, const struct agent_config *config)
+{
+    if (!eid_is_node(&config->node) || eid_is_none(&config->node) || config->crc > CRC_32C)
+        return HELIO_EINVAL;
+    struct agent *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return HELIO_ENOMEM;
+    a->config = *config;
+    set_defaults(&a->config);
+    a->primary_crc = config->crc == CRC_NONE ? CRC_32C : config->crc; /* §4.3.1 */
+    if (tables_init(a, config->seed) < 0) {
+        free(a);
+        return HELIO_ENOMEM;
+    }
+    heap_init(&a->timers);
+    routes_init(&a->routes);
+    list_init(&a->to_store);
+    list_init(&a->answers);
+    list_init(&a->removals);
+    list_init(&a->unplaced);
+    list_init(&a->ready);
+    a->next_key = 1;
+    *out = a;
+    return 0;
+}
+
+static void free_records(struct agent *a)
+{
+    /* Ended records that wait for their answer only are in no other list. */
+    list_for_each_safe (it, &a->answers) {
+        struct record *r = container_of(it, struct record, answer);
+        if (r->state == STATE_GONE && !r->stored)
+            free(r);
+    }
+    list_for_each_safe (it, &a->removals) {
+        free(container_of(it, struct record, node));
+    }
+    struct hash_node *n = hash_walk(&a->by_key, NULL);
+    while (n != NULL) {
+        struct hash_node *next = hash_walk(&a->by_key, n);
+        struct record *r = container_of(n, struct record, by_key);
+        record_release(a, r);
+        free(r);
+        n = next;
+    }
+}
+
+void agent_free(struct agent *a)
+{
+    if (a == NULL)
+        return;
+    free_records(a);
+    struct hash_node *n = hash_walk(&a->endpoints, NULL);
+    while (n != NULL) {
+        struct hash_node *next = hash_walk(&a->endpoints, n);
+        free(container_of(n, struct endpoint, by_eid));
+        n = next;
+    }
+    free(a->polled);
+    free(a->notices);
+    routes_fini(&a->routes);
+    heap_fini(&a->timers);
+    seen_fini(&a->seen);
+    hash_fini(&a->registrations);
+    hash_fini(&a->endpoints);
+    hash_fini(&a->by_id);
+    hash_fini(&a->by_key);
+    free(a);
+}
+
+void agent_begin(struct agent *a, struct agent_now now)
+{
+    a->now = now;
+    if (a->place)
+        agent_place_all(a);
+}
+
+static void expire(struct agent *a, struct record *r)
+{
+    a->counters.expired++;
+    agent_report(a, r, STATUS_DELETED, REASON_LIFETIME_EXPIRED);
+    record_end(a, r);
+}
+
+static void delete (struct agent *a, struct record *r)
+{
+    a->counters.deleted++;
+    agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
+    record_end(a, r);
+}
+
+bool agent_overdue(struct agent *a, struct record *r)
+{
+    if (r->doomed)
+        delete (a, r);
+    else if (r->expires <= a->now.now)
+        expire(a, r);
+    else
+        return false;
+    return true;
+}
+
+void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_NEW || !list_empty(&r->node))
+        return;
+    r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
+    if (r->has_token)
+        list_add_tail(&a->answers, &r->answer);
+    if (!ok) {
+        a->counters.refused[REFUSE_STORE]++;
+        record_end(a, r);
+        return;
+    }
+    r->stored = true;
+    if (r->from_link)
+        a->counters.received++;
+    else
+        a->counters.accepted_local++;
+    agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
+    if (agent_overdue(a, r))
+        return;
+    a->counters.storing_bytes -= r->bytes;
+    agent_place(a, r);
+}
+
+static void give_up(struct agent *a, struct record *r)
+{
+    a->counters.deleted++;
+    agent_report(a, r, STATUS_DELETED, REASON_DEPLETED_STORAGE);
+    record_end(a, r);
+}
+
+/* Are these the bytes that were stored? */
+static bool loaded_well(struct agent *a, struct record *r, struct buf *whole)
+{
+    struct bundle b;
+    if (whole->len != r->bytes ||
+        bundle_decode(buf_data(whole), whole->len, a->config.mode, &b, NULL) < 0)
+        return false;
+    r->payload_off = (size_t)(b.payload.data - buf_data(whole));
+    r->payload_len = b.payload.len;
+    return true;
+}
+
+void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || !r->loading) {
+        buf_drop(bundle);
+        return;
+    }
+    record_load_done(a, r);
+    if (bundle != NULL && loaded_well(a, r, bundle)) {
+        r->load_failures = 0;
+        record_hold(a, r, bundle);
+        lane_wake(a, r->lane);
+        return;
+    }
+    a->counters.load_failures++;
+    if (bundle != NULL || ++r->load_failures == LOAD_TRIES)
+        give_up(a, r);
+    else
+        lane_retry(a, r);
+    buf_drop(bundle);
+}
+
+int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL)
+        return HELIO_ENOENT;
+    /* What the binder has in hand ends with its outcome. */
+    if (r->state == STATE_NEW || r->state == STATE_BUSY)
+        r->doomed = true;
+    else
+        delete (a, r);
+    return 0;
+}
+
+void agent_expire(struct agent *a, struct agent_now now)
+{
+    agent_begin(a, now);
+    while (heap_due(&a->timers) <= now.now && a->timers.len > 0) {
+        struct record *r = container_of(heap_first(&a->timers), struct record, timer);
+        if (agent_overdue(a, r))
+            continue;
+        if (r->state == STATE_PAUSED) {
+            lane_return(a, r);
+        } else {
+            assert(r->state == STATE_UNPLACED);
+            list_sub(&r->node);
+            agent_place(a, r);
+        }
+    }
+}
+
+tick agent_deadline(const struct agent *a)
+{
+    return a->place ? 0 : heap_due(&a->timers);
+}
+
+const struct agent_counters *agent_counters(const struct agent *a)
+{
+    return &a->counters;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How bundles come in: from an application (RFC 9171 §5.2), which is encoded around its payload in
+ * place, or from a link (§5.6), which stays as it came. Every check is done before anything
+ * changes; the reason of a refusal is returned and counted. An accepted bundle waits for the store;
+ * only then is it confirmed, and only then does it go on.
+ */
+#include <assert.h>
+
+#include "bp/agent_impl.h"
+
+static uint64_t add_sat(uint64_t x, uint64_t y)
+{
+    return y > UINT64_MAX - x ? UINT64_MAX : x + y;
+}
+
+static void head_of(const struct agent *a, const struct bundle *b, bool from_link,
+                    struct agent_head *h)
+{
+    *h = (struct agent_head){
+        .from_link = from_link,
+        .rewrite = from_link || b->has_age,
+        .has_hops = b->has_hops,
+        .flags = b->flags,
+        .arrived_ms = a->now.dtn_ms,
+        .lifetime_ms = b->lifetime_ms,
+        .age_ms = b->has_age ? b->age_ms : 0,
+        .hop_limit = b->hop_limit,
+        .hop_count = b->hop_count,
+        .payload_len = b->payload.len,
+        .destination = b->destination,
+        .report_to = b->report_to,
+        .id = b->id,
+    };
+    /* §4.2.6: without a creation time the age tells how much of the lifetime is left. */
+    if (b->id.time_ms != 0)
+        h->expires_ms = add_sat(b->id.time_ms, b->lifetime_ms);
+    else if (h->age_ms >= b->lifetime_ms)
+        h->expires_ms = 0;
+    else
+        h->expires_ms = add_sat(a->now.dtn_ms, b->lifetime_ms - h->age_ms);
+}
+
+static bool expired(const struct agent *a, const struct agent_head *h)
+{
+    return h->expires_ms <= a->now.dtn_ms && h->expires_ms != UINT64_MAX;
+}
+
+/* The bundle is the node's from here on, unless this fails. */
+static enum agent_refusal admit(struct agent *a, const struct agent_head *h, struct buf *whole,
+                                struct record **out)
+{
+    enum agent_refusal room = record_room(a, whole->len);
+    if (room != REFUSE_NONE)
+        return room;
+    struct record *r;
+    if (record_new(a, h, a->next_key, whole->len, &r) < 0)
+        return REFUSE_NO_MEMORY;
+    a->next_key++;
+    r->state = STATE_NEW;
+    r->rewrite = h->rewrite;
+    r->arrived = a->now.now;
+    r->expires = agent_expiry(a, h->expires_ms);
+    a->counters.storing_bytes += r->bytes;
+    record_hold(a, r, whole);
+    list_add_tail(&a->to_store, &r->node);
+    *out = r;
+    return REFUSE_NONE;
+}
+
+/* §4.2.7: time and sequence number are unique for this node as long as its clock does not go back
+ * over a restart. */
+static void stamp(const struct agent *a, struct bundle_id *id)
+{
+    id->time_ms = a->now.dtn_ms > a->last_ms ? a->now.dtn_ms : a->last_ms;
+    if (a->now.dtn_ms == 0)
+        id->time_ms = 0;
+    id->sequence = id->time_ms == a->last_ms ? a->sequence : 0;
+}
+
+enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
+                                   struct record **out)
+{
+    int link;
+    if (agent_target(a, &b->destination, &link) < 0)
+        return REFUSE_NO_ROUTE;
+    stamp(a, &b->id);
+    b->has_age = b->id.time_ms == 0; /* §4.4.2 */
+    b->age_ms = 0;
+    const size_t off = payload->off, len = payload->len;
+    b->payload = buf_slice(payload);
+    struct agent_head h;
+    head_of(a, b, false, &h);
+    if (bundle_encode(b, payload) < 0)
+        return REFUSE_INVALID;
+    struct record *r;
+    enum agent_refusal refusal =
+        payload->len > a->config.bundle_max ? REFUSE_TOO_LONG : admit(a, &h, payload, &r);
+    if (refusal != REFUSE_NONE) {
+        payload->off = off;
+        payload->len = len;
+        return refusal;
+    }
+    r->payload_off = off - payload->off;
+    r->payload_len = len;
+    a->last_ms = b->id.time_ms;
+    a->sequence = b->id.sequence + 1;
+    *out = r;
+    return REFUSE_NONE;
+}
+
+static bool request_legal(const struct agent *a, const struct agent_request *q)
+{
+    const uint64_t reports = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
+                             BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION;
+    const uint64_t allowed =
+        BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK | BUNDLE_REPORT_TIME | reports;
+    bool anonymous = eid_is_none(&q->source);
+    if (q->payload == NULL || eid_is_none(&q->destination) || (q->flags & ~allowed) ||
+        q->crc > CRC_32C)
+        return false;
+    if (!anonymous && !agent_is_here(a, &q->source))
+        return false;
+    /* §4.2.3: no reports about administrative records and anonymous bundles */
+    return !((q->flags & reports) && (anonymous || (q->flags & BUNDLE_IS_ADMIN)));
+}
+
+enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, struct agent_now now,
+                              struct bundle_id *out)
+{
+    agent_begin(a, now);
+    if (!request_legal(a, q)) {
+        a->counters.refused[REFUSE_INVALID]++;
+        return REFUSE_INVALID;
+    }
+    struct bundle b;
+    bundle_init(&b);
+    b.flags = q->flags | (eid_is_none(&q->source) ? BUNDLE_NO_FRAGMENT : 0);
+    b.crc = a->primary_crc;
+    b.payload_crc = q->crc < 0 ? a->config.crc : (enum crc_type)q->crc;
+    b.destination = q->destination;
+    b.report_to = q->report_to;
+    b.id.source = q->source;
+    b.lifetime_ms = q->lifetime_ms == 0 ? a->config.default_lifetime_ms : q->lifetime_ms;
+    struct record *r;
+    enum agent_refusal refusal = agent_originate(a, &b, q->payload, &r);
+    if (refusal != REFUSE_NONE) {
+        a->counters.refused[refusal]++;
+        return refusal;
+    }
+    r->token = q->token;
+    r->has_token = true;
+    if (out != NULL)
+        *out = b.id;
+    return REFUSE_NONE;
+}
+
+/* §5.6 step 4: blocks of unknown type. */
+static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
+                                       const struct agent_head *h)
+{
+    bool report = false, remove = false;
+    for (size_t i = 0; i < b->others_len; i++) {
+        report = report || (b->others[i].flags & BLOCK_REPORT_IF_UNKNOWN);
+        remove = remove || (b->others[i].flags & BLOCK_DELETE_BUNDLE_IF_UNKNOWN);
+    }
+    if (report)
+        agent_report_now(a, h, STATUS_RECEIVED, REASON_BLOCK_UNSUPPORTED);
+    return remove ? REFUSE_BLOCK : REFUSE_NONE;
+}
+
+static enum agent_refusal judge(struct agent *a, const struct bundle *b, const struct agent_head *h)
+{
+    if (expired(a, h))
+        return REFUSE_EXPIRED;
+    enum agent_refusal refusal = judge_blocks(a, b, h);
+    if (refusal != REFUSE_NONE)
+        return refusal;
+    int link;
+    if (agent_target(a, &b->destination, &link) < 0)
+        return REFUSE_NO_ROUTE;
+    /* §4.4.3: the hop to the next node counts as well. */
+    if (b->has_hops &&
+        (b->hop_count > b->hop_limit || (link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
+        return REFUSE_HOP_LIMIT;
+    if (link == TO_ENDPOINT && b->id.fragment)
+        return REFUSE_FRAGMENT;
+    return REFUSE_NONE;
+}
+
+/* §5.10: a bundle that is dropped for good is reported, if it asks for that. */
+static void report_refusal(struct agent *a, const struct agent_head *h, enum agent_refusal refusal)
+{
+    static const enum status_reason reasons[REFUSE_COUNT] = {
+        [REFUSE_EXPIRED] = REASON_LIFETIME_EXPIRED,   [REFUSE_HOP_LIMIT] = REASON_HOP_LIMIT,
+        [REFUSE_NO_ROUTE] = REASON_NO_ROUTE,          [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
+        [REFUSE_FRAGMENT] = REASON_BLOCK_UNSUPPORTED,
+    };
+    if (reasons[refusal] != REASON_NONE)
+        agent_report_head(a, h, STATUS_DELETED, reasons[refusal]);
+}
+
+static bool duplicate(const struct agent *a, const struct bundle *b, struct record **held)
+{
+    *held = NULL;
+    if (eid_is_none(&b->id.source))
+        return false;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice s = slice_of(id, agent_id_encode(&b->id, b->payload.len, id));
+    *held = record_by_id(a, s);
+    return *held != NULL || seen_has(&a->seen, s);
+}
+
+/* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
+static enum agent_refusal take(struct agent *a, struct buf *whole, struct bundle *b,
+                               enum agent_refusal *answer, struct record **out)
+{
+    struct bundle_findings findings = {0};
+    *out = NULL;
+    if (whole->len > a->config.bundle_max)
+        return *answer = REFUSE_TOO_LONG;
+    if (bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings) < 0)
+        return *answer = REFUSE_MALFORMED;
+    if (findings.len > 0)
+        a->counters.lenient++;
+    struct record *held;
+    if (duplicate(a, b, &held)) {
+        /* As long as the first one is not stored, the peer has to keep its copy. */
+        *answer = held != NULL && held->state == STATE_NEW ? REFUSE_STORE : REFUSE_DUPLICATE;
+        return REFUSE_DUPLICATE;
+    }
+    struct agent_head h;
+    head_of(a, b, true, &h);
+    enum agent_refusal refusal = judge(a, b, &h);
+    if (refusal == REFUSE_NONE && agent_consume(a, b))
+        return *answer = REFUSE_NONE;
+    if (refusal == REFUSE_NONE)
+        refusal = admit(a, &h, whole, out);
+    if (refusal != REFUSE_NONE)
+        report_refusal(a, &h, refusal);
+    return *answer = refusal;
+}
+
+enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                                 struct agent_now now)
+{
+    agent_begin(a, now);
+    if (notice_reserve(a) < 0) {
+        buf_drop(bundle);
+        a->counters.refused[REFUSE_NO_MEMORY]++;
+        return REFUSE_NO_MEMORY;
+    }
+    struct bundle b = {0};
+    struct record *r;
+    enum agent_refusal answer;
+    enum agent_refusal refusal = take(a, bundle, &b, &answer, &r);
+    if (r != NULL) {
+        r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
+        r->payload_len = b.payload.len;
+        r->token = token;
+        r->has_token = true;
+        r->in_link = link;
+        return REFUSE_NONE;
+    }
+    notice_add(a, &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
+    buf_drop(bundle);
+    if (refusal == REFUSE_NONE)
+        a->counters.received++;
+    else
+        a->counters.refused[refusal]++;
+    return refusal;
+}

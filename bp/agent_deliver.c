@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoints of this node (RFC 9171 §5.7): registered ones get their bundles in order, up to their
+ * window; bundles for others wait. An endpoint without registration and without bundles does not
+ * exist. What a registration has not confirmed when it ends goes back to the head of the queue.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+static uint64_t reg_hash(const struct agent *a, uint64_t reg)
+{
+    return hash_mix(a->config.seed, reg, 1);
+}
+
+struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
+{
+    struct hash_node *n = hash_find(&a->endpoints, eid_hash(a->config.seed, e));
+    for (; n != NULL; n = hash_next(n)) {
+        struct endpoint *found = container_of(n, struct endpoint, by_eid);
+        if (eid_equal(&found->eid, e))
+            return found;
+    }
+    return NULL;
+}
+
+struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
+{
+    struct endpoint *e = endpoint_find(a, eid);
+    if (e != NULL)
+        return e;
+    e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    e->eid = *eid;
+    lane_init(&e->lane, 1);
+    hash_add(&a->endpoints, &e->by_eid, eid_hash(a->config.seed, eid));
+    return e;
+}
+
+void endpoint_tidy(struct agent *a, struct lane *l)
+{
+    if (l->open || !lane_empty(l)) {
+        lane_wake(a, l);
+        return;
+    }
+    struct endpoint *e = container_of(l, struct endpoint, lane);
+    list_sub(&l->node);
+    hash_sub(&a->endpoints, &e->by_eid);
+    free(e);
+}
+
+static struct endpoint *by_reg(const struct agent *a, uint64_t reg)
+{
+    struct hash_node *n = hash_find(&a->registrations, reg_hash(a, reg));
+    for (; n != NULL; n = hash_next(n)) {
+        struct endpoint *e = container_of(n, struct endpoint, by_reg);
+        if (e->reg == reg)
+            return e;
+    }
+    return NULL;
+}
+
+int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
+                   struct agent_now now)
+{
+    agent_begin(a, now);
+    if (window == 0 || eid_is_none(endpoint) || !agent_is_here(a, endpoint))
+        return HELIO_EINVAL;
+    if (by_reg(a, reg) != NULL)
+        return HELIO_EEXIST;
+    struct endpoint *e = endpoint_get(a, endpoint);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    if (e->lane.open)
+        return HELIO_EEXIST;
+    e->reg = reg;
+    e->lane.window = window;
+    e->lane.open = true;
+    hash_add(&a->registrations, &e->by_reg, reg_hash(a, reg));
+    lane_resume(a, &e->lane);
+    lane_wake(a, &e->lane);
+    return 0;
+}
+
+void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct endpoint *e = by_reg(a, reg);
+    if (e == NULL)
+        return;
+    hash_sub(&a->registrations, &e->by_reg);
+    e->lane.open = false;
+    list_sub(&e->lane.node);
+    while (!list_empty(&e->lane.busy))
+        lane_return(a, container_of(e->lane.busy.prev, struct record, node));
+    endpoint_tidy(a, &e->lane);
+}
+
+int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    *out = (struct agent_action){
+        .kind = AGENT_DELIVER,
+        .key = r->key,
+        .reg = container_of(r->lane, struct endpoint, lane)->reg,
+        .bundle = buf_keep(r->buf),
+        .payload = slice_of(buf_data(r->buf) + r->payload_off, r->payload_len),
+        .id = h.id,
+        .destination = h.destination,
+        .flags = h.flags,
+        .age_ms = record_age_ms(a, r, h.age_ms),
+        .lifetime_ms = h.lifetime_ms,
+    };
+    if (h.id.time_ms != 0)
+        out->age_ms = a->now.dtn_ms > h.id.time_ms ? a->now.dtn_ms - h.id.time_ms : 0;
+    return 1;
+}
+
+void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
+        return;
+    if (ok) {
+        a->counters.delivered++;
+        agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
+        record_end(a, r);
+    } else if (!agent_overdue(a, r)) {
+        /* It waits for the next registration; this one would refuse it again. */
+        lane_pause(a, r, TICK_NEVER);
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Links (RFC 9171 §5.4). A bundle that started here is sent as it was encoded. A bundle of a peer
+ * is written anew when its turn comes: this node as previous node (§4.4.1), one hop more (§4.4.3),
+ * the time it stayed here added to its age (§4.4.2), unknown blocks left out that ask for it
+ * (§4.2.4). What was received stays untouched in the store, so that writing it twice gives the
+ * same. When memory for that is out the bundle pauses; when a link fails it is tried again, with
+ * pauses that double.
+ */
+#include <assert.h>
+
+#include "bp/agent_impl.h"
+
+int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window)
+{
+    if (link >= LINKS_MAX || window == 0)
+        return HELIO_EINVAL;
+    struct link *l = &a->links[link];
+    if (l->used)
+        return HELIO_EEXIST;
+    l->used = true;
+    l->peer = *peer;
+    lane_init(&l->lane, window);
+    return 0;
+}
+
+int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
+{
+    if (link >= LINKS_MAX || !a->links[link].used)
+        return HELIO_ENOENT;
+    int rc = routes_add(&a->routes, pattern, link);
+    if (rc == 0 && !list_empty(&a->unplaced))
+        a->place = true;
+    return rc;
+}
+
+void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
+{
+    agent_begin(a, now);
+    if (link >= LINKS_MAX || !a->links[link].used)
+        return;
+    struct lane *l = &a->links[link].lane;
+    l->open = up;
+    if (!up)
+        return;
+    lane_resume(a, l);
+    lane_wake(a, l);
+}
+
+static void drop_unknown_blocks(struct bundle *b)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < b->others_len; i++) {
+        if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN))
+            b->others[kept++] = b->others[i];
+    }
+    b->others_len = kept;
+}
+
+/* The bundle as it leaves here, or NULL: no memory. */
+static struct buf *rewrite(const struct agent *a, const struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    struct bundle b;
+    int rc = bundle_decode(buf_data(r->buf), r->buf->len, a->config.mode, &b, NULL);
+    if (rc < 0)
+        return NULL;
+    drop_unknown_blocks(&b);
+    b.has_previous = true;
+    b.previous = a->config.node;
+    if (b.has_hops)
+        b.hop_count = h.hop_count + 1;
+    if (b.has_age || b.id.time_ms == 0) {
+        b.has_age = true;
+        b.age_ms = record_age_ms(a, r, h.age_ms);
+    }
+    return bundle_encode_copy(&b);
+}
+
+int link_action(struct agent *a, struct record *r, struct agent_action *out)
+{
+    struct buf *b = r->rewrite ? rewrite(a, r) : buf_keep(r->buf);
+    if (b == NULL) {
+        a->counters.send_failures++;
+        lane_retry(a, r);
+        return 0;
+    }
+    /* The store has it; under pressure the memory goes to bundles whose turn is to come. */
+    if (a->counters.memory_bytes > a->config.memory_bytes)
+        record_release(a, r);
+    *out = (struct agent_action){
+        .kind = AGENT_SEND, .key = r->key, .link = (uint32_t)r->link, .bundle = b};
+    return 1;
+}
+
+void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
+        return;
+    if (ok) {
+        a->counters.forwarded++;
+        agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
+        record_end(a, r);
+        return;
+    }
+    a->counters.send_failures++;
+    if (agent_overdue(a, r))
+        return;
+    if (a->links[r->link].lane.open)
+        lane_retry(a, r);
+    else
+        lane_return(a, r);
+}

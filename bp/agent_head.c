@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Straight lines of cursor calls in one fixed order. The store gives back what it was given; bytes
+ * that are not such a head (a damaged medium, another version) are refused as a whole.
+ */
+#include "bp/agent_head.h"
+
+#include <assert.h>
+
+#include "base/cursor.h"
+
+#define HEAD_VERSION 1
+
+enum head_flag {
+    HEAD_FROM_LINK = 1,
+    HEAD_REWRITE = 2,
+    HEAD_HOPS = 4,
+    HEAD_DESTINATION_THREE = 8,
+    HEAD_REPORT_TO_THREE = 16,
+    HEAD_SOURCE_THREE = 32,
+    HEAD_ALL = 63,
+};
+
+static void put_number(struct writer *w, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        writer_byte(w, (uint8_t)(v | 0x80));
+    writer_byte(w, (uint8_t)v);
+}
+
+static uint64_t get_number(struct reader *r)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t b = reader_byte(r);
+        if (shift == 63 && b > 1)
+            r->bad = true;
+        v |= (uint64_t)(b & 0x7f) << shift;
+        if (!(b & 0x80))
+            return v;
+    }
+    r->bad = true;
+    return 0;
+}
+
+static void put_eid(struct writer *w, const struct eid *e)
+{
+    writer_byte(w, (uint8_t)e->scheme);
+    if (e->scheme == EID_IPN) {
+        put_number(w, e->allocator);
+        put_number(w, e->node);
+        put_number(w, e->service);
+        return;
+    }
+    size_t len = strnlen(e->ssp, EID_SSP_MAX);
+    put_number(w, len);
+    writer_bytes(w, e->ssp, len);
+}
+
+static struct eid get_eid(struct reader *r, bool three)
+{
+    struct eid e = eid_none();
+    uint8_t scheme = reader_byte(r);
+    if (scheme == EID_IPN) {
+        uint64_t allocator = get_number(r), node = get_number(r), service = get_number(r);
+        e = eid_ipn(allocator, node, service);
+        e.three = three;
+        return e;
+    }
+    struct slice ssp = reader_take(r, get_number(r));
+    if (scheme != EID_DTN || ssp.len > EID_SSP_MAX) {
+        r->bad = true;
+        return e;
+    }
+    memset(e.ssp, 0, sizeof e.ssp);
+    if (ssp.len > 0)
+        memcpy(e.ssp, ssp.data, ssp.len);
+    return e;
+}
+
+static void put_id(struct writer *w, const struct bundle_id *id, uint64_t payload_len)
+{
+    put_eid(w, &id->source);
+    put_number(w, id->time_ms);
+    put_number(w, id->sequence);
+    if (!id->fragment)
+        return;
+    put_number(w, id->offset);
+    put_number(w, id->total);
+    put_number(w, payload_len);
+}
+
+size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t out[AGENT_ID_MAX])
+{
+    struct writer w = writer_of(out, AGENT_ID_MAX);
+    put_id(&w, id, payload_len);
+    assert(!w.bad);
+    return writer_len(&w);
+}
+
+size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX], size_t *id_off)
+{
+    struct writer w = writer_of(out, AGENT_HEAD_MAX);
+    writer_byte(&w, HEAD_VERSION);
+    writer_byte(&w, (uint8_t)((h->from_link ? HEAD_FROM_LINK : 0) |
+                              (h->rewrite ? HEAD_REWRITE : 0) | (h->has_hops ? HEAD_HOPS : 0) |
+                              (h->destination.three ? HEAD_DESTINATION_THREE : 0) |
+                              (h->report_to.three ? HEAD_REPORT_TO_THREE : 0) |
+                              (h->id.source.three ? HEAD_SOURCE_THREE : 0)));
+    const uint64_t numbers[] = {h->flags,  h->expires_ms, h->arrived_ms, h->lifetime_ms,
+                                h->age_ms, h->hop_limit,  h->hop_count,  h->payload_len};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        put_number(&w, numbers[i]);
+    put_eid(&w, &h->destination);
+    put_eid(&w, &h->report_to);
+    *id_off = writer_len(&w);
+    put_id(&w, &h->id, h->payload_len);
+    assert(!w.bad);
+    return writer_len(&w);
+}
+
+static void get_id(struct reader *r, struct agent_head *h, bool three)
+{
+    h->id.source = get_eid(r, three);
+    h->id.time_ms = get_number(r);
+    h->id.sequence = get_number(r);
+    h->id.fragment = reader_left(r) > 0;
+    if (!h->id.fragment)
+        return;
+    h->id.offset = get_number(r);
+    h->id.total = get_number(r);
+    if (get_number(r) != h->payload_len)
+        r->bad = true;
+}
+
+int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
+{
+    struct reader r = reader_of(head.data, head.len);
+    *h = (struct agent_head){0};
+    if (head.len > AGENT_HEAD_MAX || reader_byte(&r) != HEAD_VERSION)
+        return HELIO_EFORMAT;
+    uint8_t flags = reader_byte(&r);
+    if (flags & ~HEAD_ALL)
+        return HELIO_EFORMAT;
+    h->from_link = flags & HEAD_FROM_LINK;
+    h->rewrite = flags & HEAD_REWRITE;
+    h->has_hops = flags & HEAD_HOPS;
+    uint64_t *numbers[] = {&h->flags,  &h->expires_ms, &h->arrived_ms, &h->lifetime_ms,
+                           &h->age_ms, &h->hop_limit,  &h->hop_count,  &h->payload_len};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        *numbers[i] = get_number(&r);
+    h->destination = get_eid(&r, flags & HEAD_DESTINATION_THREE);
+    h->report_to = get_eid(&r, flags & HEAD_REPORT_TO_THREE);
+    *id_off = head.len - reader_left(&r);
+    get_id(&r, h, flags & HEAD_SOURCE_THREE);
+    return r.bad || reader_left(&r) > 0 ? HELIO_EFORMAT : 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the agent must know of a bundle without reading it: kept in memory with each bundle and by
+ * the store as its head. One version byte, flags, numbers as LEB128, and last the bundle's id,
+ * which is also what duplicates are known by.
+ */
+#ifndef BP_AGENT_HEAD_H
+#define BP_AGENT_HEAD_H
+
+#include "base/slice.h"
+#include "bp/bundle.h"
+
+#define AGENT_HEAD_MAX 1024 /* longest encoding, bytes; = STORE_HEAD_MAX */
+#define AGENT_ID_MAX 400    /* longest id; = STORE_MARK_MAX */
+
+struct agent_head {
+    bool from_link; /* came from a peer; else it started here */
+    bool rewrite;   /* its blocks change when it is forwarded */
+    bool has_hops;
+    uint64_t flags;                  /* of the bundle */
+    uint64_t expires_ms, arrived_ms; /* DTN times; UINT64_MAX: never */
+    uint64_t lifetime_ms;
+    uint64_t age_ms;               /* when it came here */
+    uint64_t hop_limit, hop_count; /* as it came here */
+    uint64_t payload_len;
+    struct eid destination, report_to;
+    struct bundle_id id;
+};
+
+/* Returns the length; the id is at [*id_off, length). */
+size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX], size_t *id_off);
+/* 0 or HELIO_EFORMAT. */
+int agent_head_decode(struct slice head, struct agent_head *out, size_t *id_off);
+/* The id alone. Of fragments it has the payload's length, too: two fragments may start at one
+ * offset. */
+size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t out[AGENT_ID_MAX]);
+
+#endif

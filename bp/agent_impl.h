@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the bundle agent share; not for others. */
+#ifndef BP_AGENT_IMPL_H
+#define BP_AGENT_IMPL_H
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/list.h"
+#include "bp/agent.h"
+#include "bp/agent_head.h"
+#include "bp/routes.h"
+#include "bp/seen.h"
+
+#define LINKS_MAX 64
+#define PREFETCH 4       /* bundles in memory beyond the window, so that a link never waits */
+#define LOAD_TRIES 8     /* a bundle that cannot be read this often is given up */
+#define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
+
+/*
+ * A queue in front of a link or an endpoint. Bundles move from `back` (any length, bytes perhaps
+ * only in the store) to `front` (short, in memory or being loaded), to `busy` (given away, outcome
+ * open). Those whose forwarding failed sit in `paused` until their time comes.
+ */
+struct lane {
+    struct list node; /* in agent.ready, when it may have work */
+    struct list front, back, busy, paused;
+    uint64_t front_len, busy_len, window;
+    bool open; /* link up, or endpoint registered */
+};
+
+struct link {
+    bool used;
+    struct eid peer;
+    struct lane lane;
+};
+
+/* Exists while it is registered or bundles wait for it. */
+struct endpoint {
+    struct hash_node by_eid, by_reg;
+    struct eid eid;
+    uint64_t reg; /* while lane.open */
+    struct lane lane;
+};
+
+enum record_state {
+    STATE_NEW,      /* in agent.to_store, or with the binder to be stored */
+    STATE_UNPLACED, /* in agent.unplaced: no route now, or just restored */
+    STATE_FRONT,
+    STATE_BACK,
+    STATE_BUSY,
+    STATE_PAUSED,
+    STATE_GONE, /* in agent.removals, or only an answer is due */
+};
+
+/* One bundle at the node. */
+struct record {
+    struct hash_node by_key, by_id; /* by_id only when id_listed */
+    struct list node;               /* in the list of its state */
+    struct list answer;             /* in agent.answers */
+    struct heap_node timer;         /* expiry, or the end of its pause */
+    enum record_state state;
+    uint64_t key, token;
+    uint64_t bytes;   /* of the encoded bundle */
+    struct buf *buf;  /* NULL: in the store only */
+    tick arrived;     /* when it came, or was placed after a restart */
+    uint64_t rest_ms; /* residence before that */
+    tick expires;
+    tick pause; /* the last one; 0 = none yet */
+    int link;   /* or TO_ENDPOINT */
+    struct lane *lane;
+    uint32_t load_failures, in_link;
+    bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
+    enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
+    size_t payload_off, payload_len;   /* within buf's data */
+    size_t id_off, head_len;
+    uint8_t head[]; /* what the store keeps (agent_head.h); ends with the id */
+};
+
+/* An answer that belongs to no record. */
+struct notice {
+    uint64_t token;
+    uint32_t link;
+    enum agent_refusal refusal;
+    struct bundle_id id;
+};
+
+struct agent {
+    struct agent_config config;
+    struct agent_counters counters;
+    struct agent_now now; /* of the last push */
+    struct hash by_key, by_id, endpoints, registrations;
+    struct heap timers; /* has room for every record */
+    struct list to_store, answers, removals, unplaced, ready;
+    bool place;             /* unplaced bundles may have a way now */
+    struct record *polled;  /* freed at the next poll: the last action shows its bytes */
+    struct notice *notices; /* ring */
+    size_t notices_at, notices_len, notices_cap;
+    struct link links[LINKS_MAX];
+    struct routes routes;
+    struct seen seen;
+    uint64_t next_key, last_ms, sequence;
+    uint64_t loading_bytes; /* asked for with LOAD */
+    enum crc_type primary_crc;
+};
+
+/* agent.c */
+void agent_begin(struct agent *a, struct agent_now now); /* every push starts with it */
+/* Ends a bundle that an operator deleted or whose lifetime is over; true when it was one. */
+bool agent_overdue(struct agent *a, struct record *r);
+
+/* agent_record.c */
+struct record *record_find(const struct agent *a, uint64_t key);
+struct record *record_by_id(const struct agent *a, struct slice id);
+enum agent_refusal record_room(const struct agent *a, uint64_t bytes);
+int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
+               struct record **out);
+void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
+void record_release(struct agent *a, struct record *r);
+void record_load_done(struct agent *a, struct record *r);
+void record_end(struct agent *a, struct record *r); /* out of all; REMOVE follows when stored */
+struct slice record_id(const struct record *r);
+void record_head(const struct record *r, struct agent_head *out);
+void record_set_timer(struct agent *a, struct record *r, tick due);
+
+/* agent_lane.c */
+void lane_init(struct lane *l, uint64_t window);
+bool lane_empty(const struct lane *l);
+void lane_wake(struct agent *a, struct lane *l);
+void lane_add(struct agent *a, struct lane *l, struct record *r);
+void lane_leave(struct agent *a, struct record *r);
+void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
+void lane_pause(struct agent *a, struct record *r, tick until);
+void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
+void lane_resume(struct agent *a, struct lane *l);  /* all pauses end */
+int lane_poll(struct agent *a, struct lane *l, struct agent_action *out);
+void lane_check(const struct lane *l);
+
+/* agent_place.c */
+bool agent_is_here(const struct agent *a, const struct eid *e);
+int agent_target(const struct agent *a, const struct eid *destination, int *link);
+void agent_place(struct agent *a, struct record *r);
+void agent_place_all(struct agent *a);
+tick agent_expiry(const struct agent *a, uint64_t expires_ms);
+uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
+
+/* agent_deliver.c */
+struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);
+struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no memory */
+void endpoint_tidy(struct agent *a, struct lane *l); /* frees it when nobody needs it */
+int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
+
+/* agent_forward.c */
+int link_action(struct agent *a, struct record *r, struct agent_action *out);
+
+/* agent_report.c: _head when the bundle asks for it, _now when a block does */
+void agent_report(struct agent *a, const struct record *r, enum status_item item,
+                  enum status_reason reason);
+void agent_report_head(struct agent *a, const struct agent_head *h, enum status_item item,
+                       enum status_reason reason);
+void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
+                      enum status_reason reason);
+/* An administrative record for this node that nobody registered for: read, and done. */
+bool agent_consume(struct agent *a, const struct bundle *b);
+
+/* agent_accept.c: takes the payload on REFUSE_NONE */
+enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
+                                   struct record **out);
+
+/* agent_poll.c */
+int notice_reserve(struct agent *a); /* 0 or HELIO_ENOMEM */
+void notice_add(struct agent *a, const struct notice *n);
+
+#endif

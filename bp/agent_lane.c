@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queues in front of links and endpoints: first in, first out, every step O(1). A bundle whose
+ * turn is near but whose bytes are only in the store is asked for ahead of time (PREFETCH), so that
+ * a link with a full window never waits for the medium; under memory pressure at least the one at
+ * the head is loaded, so that a queue always moves.
+ */
+#include <assert.h>
+
+#include "bp/agent_impl.h"
+
+void lane_init(struct lane *l, uint64_t window)
+{
+    *l = (struct lane){.window = window};
+    list_init(&l->node);
+    list_init(&l->front);
+    list_init(&l->back);
+    list_init(&l->busy);
+    list_init(&l->paused);
+}
+
+bool lane_empty(const struct lane *l)
+{
+    return list_empty(&l->front) && list_empty(&l->back) && list_empty(&l->busy) &&
+           list_empty(&l->paused);
+}
+
+void lane_wake(struct agent *a, struct lane *l)
+{
+    if (l->open && list_empty(&l->node) && (!list_empty(&l->front) || !list_empty(&l->back)))
+        list_add_tail(&a->ready, &l->node);
+}
+
+static bool memory_full(const struct agent *a, uint64_t more)
+{
+    uint64_t used = a->counters.memory_bytes + a->loading_bytes;
+    return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
+}
+
+static bool front_has_room(const struct lane *l)
+{
+    return l->front_len + l->busy_len < l->window + PREFETCH;
+}
+
+static void to_front(struct lane *l, struct record *r, bool first)
+{
+    r->state = STATE_FRONT;
+    l->front_len++;
+    if (first)
+        list_add_head(&l->front, &r->node);
+    else
+        list_add_tail(&l->front, &r->node);
+}
+
+void lane_add(struct agent *a, struct lane *l, struct record *r)
+{
+    r->lane = l;
+    if (r->buf != NULL && list_empty(&l->back) && front_has_room(l)) {
+        to_front(l, r, false);
+    } else {
+        r->state = STATE_BACK;
+        list_add_tail(&l->back, &r->node);
+        if (memory_full(a, 0))
+            record_release(a, r);
+    }
+    lane_wake(a, l);
+}
+
+static void take_out(struct record *r)
+{
+    struct lane *l = r->lane;
+    list_sub(&r->node);
+    if (r->state == STATE_FRONT)
+        l->front_len--;
+    else if (r->state == STATE_BUSY)
+        l->busy_len--;
+}
+
+void lane_leave(struct agent *a, struct record *r)
+{
+    struct lane *l = r->lane;
+    take_out(r);
+    r->lane = NULL;
+    if (r->link == TO_ENDPOINT)
+        endpoint_tidy(a, l);
+    else
+        lane_wake(a, l);
+}
+
+void lane_return(struct agent *a, struct record *r)
+{
+    take_out(r);
+    to_front(r->lane, r, true);
+    record_set_timer(a, r, r->expires);
+    lane_wake(a, r->lane);
+}
+
+void lane_pause(struct agent *a, struct record *r, tick until)
+{
+    struct lane *l = r->lane;
+    take_out(r);
+    r->state = STATE_PAUSED;
+    list_add_tail(&l->paused, &r->node);
+    record_set_timer(a, r, tick_min(r->expires, until));
+    lane_wake(a, l);
+}
+
+void lane_retry(struct agent *a, struct record *r)
+{
+    const struct agent_config *c = &a->config;
+    r->pause = r->pause == 0 ? c->retry_min : tick_min(tick_add(r->pause, r->pause), c->retry_max);
+    lane_pause(a, r, tick_add(a->now.now, r->pause));
+}
+
+void lane_resume(struct agent *a, struct lane *l)
+{
+    while (!list_empty(&l->paused))
+        lane_return(a, container_of(l->paused.prev, struct record, node));
+}
+
+static int load(struct agent *a, struct record *r, struct agent_action *out)
+{
+    r->loading = true;
+    a->loading_bytes += r->bytes;
+    *out = (struct agent_action){.kind = AGENT_LOAD, .key = r->key};
+    return 1;
+}
+
+/* Moves bundles up from the back; 1 when one must be loaded for it. */
+static int fill(struct agent *a, struct lane *l, struct agent_action *out)
+{
+    while (!list_empty(&l->back) && front_has_room(l)) {
+        struct record *r = container_of(list_first(&l->back), struct record, node);
+        if (r->buf == NULL && l->front_len > 0 && memory_full(a, r->bytes))
+            break;
+        take_out(r);
+        to_front(l, r, false);
+        if (r->buf == NULL)
+            return load(a, r, out);
+    }
+    return 0;
+}
+
+static int give(struct agent *a, struct record *r, struct agent_action *out)
+{
+    struct lane *l = r->lane;
+    take_out(r);
+    r->state = STATE_BUSY;
+    l->busy_len++;
+    list_add_tail(&l->busy, &r->node);
+    heap_sub(&a->timers, &r->timer);
+    return r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out);
+}
+
+int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
+{
+    while (l->open) {
+        if (list_empty(&l->front) && list_empty(&l->back))
+            return 0;
+        if (!list_empty(&l->front)) {
+            struct record *r = container_of(list_first(&l->front), struct record, node);
+            if (r->buf != NULL && l->busy_len < l->window) {
+                if (give(a, r, out))
+                    return 1;
+                continue;
+            }
+            if (r->buf == NULL && !r->loading)
+                return load(a, r, out);
+        }
+        size_t before = l->front_len;
+        if (fill(a, l, out))
+            return 1;
+        if (l->front_len == before || before > 0)
+            return 0;
+    }
+    return 0;
+}
+
+void lane_check(const struct lane *l)
+{
+    uint64_t front = 0, busy = 0;
+    list_for_each (it, &l->front) {
+        assert(container_of(it, struct record, node)->state == STATE_FRONT);
+        front++;
+    }
+    list_for_each (it, &l->busy) {
+        assert(container_of(it, struct record, node)->state == STATE_BUSY);
+        busy++;
+    }
+    list_for_each (it, &l->back) {
+        assert(container_of(it, struct record, node)->state == STATE_BACK);
+    }
+    list_for_each (it, &l->paused) {
+        assert(container_of(it, struct record, node)->state == STATE_PAUSED);
+    }
+    assert(front == l->front_len && busy == l->busy_len && busy <= l->window);
+    (void)front;
+    (void)busy;
+}

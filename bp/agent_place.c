@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a bundle goes: to an endpoint of this node, or to the link of the best route (RFC 9171
+ * §5.4). Bundles without a way (restored before the routes were told, or their route is gone from
+ * the configuration) wait apart until a route comes or they expire.
+ */
+#include "bp/agent_impl.h"
+
+bool agent_is_here(const struct agent *a, const struct eid *e)
+{
+    return eid_same_node(e, &a->config.node);
+}
+
+int agent_target(const struct agent *a, const struct eid *destination, int *link)
+{
+    if (agent_is_here(a, destination)) {
+        *link = TO_ENDPOINT;
+        return 0;
+    }
+    int found = routes_find(&a->routes, destination);
+    if (found < 0)
+        return found;
+    *link = found;
+    return 0;
+}
+
+static void set_aside(struct agent *a, struct record *r, tick until)
+{
+    r->state = STATE_UNPLACED;
+    list_add_tail(&a->unplaced, &r->node);
+    record_set_timer(a, r, tick_min(r->expires, until));
+}
+
+void agent_place(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    if (agent_target(a, &h.destination, &r->link) < 0) {
+        set_aside(a, r, TICK_NEVER);
+        return;
+    }
+    struct lane *l;
+    if (r->link == TO_ENDPOINT) {
+        struct endpoint *e = endpoint_get(a, &h.destination);
+        if (e == NULL) {
+            set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+            return;
+        }
+        l = &e->lane;
+    } else {
+        l = &a->links[r->link].lane;
+    }
+    record_set_timer(a, r, r->expires);
+    lane_add(a, l, r);
+}
+
+tick agent_expiry(const struct agent *a, uint64_t expires_ms)
+{
+    uint64_t now_ms = a->now.dtn_ms;
+    if (expires_ms <= now_ms)
+        return a->now.now;
+    uint64_t left = expires_ms - now_ms;
+    return left > TICK_NEVER / TICK_MS ? TICK_NEVER : tick_add(a->now.now, left * TICK_MS);
+}
+
+/* A restored bundle meets the clock for the first time. */
+static void wake_up(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    r->restored = false;
+    r->arrived = a->now.now;
+    r->rest_ms = a->now.dtn_ms > h.arrived_ms ? a->now.dtn_ms - h.arrived_ms : 0;
+    r->expires = agent_expiry(a, h.expires_ms);
+}
+
+void agent_place_all(struct agent *a)
+{
+    struct list all;
+    list_init(&all);
+    a->place = false;
+    while (!list_empty(&a->unplaced)) {
+        struct list *n = list_first(&a->unplaced);
+        list_sub(n);
+        list_add_tail(&all, n);
+    }
+    while (!list_empty(&all)) {
+        struct record *r = container_of(list_first(&all), struct record, node);
+        list_sub(&r->node);
+        if (r->restored)
+            wake_up(a, r);
+        agent_place(a, r);
+    }
+}
+
+uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms)
+{
+    uint64_t stay = r->rest_ms + (a->now.now - r->arrived) / TICK_MS;
+    return stay > UINT64_MAX - age_ms ? UINT64_MAX : age_ms + stay;
+}

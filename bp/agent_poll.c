@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The next action. Answers go first (they are what peers and applications wait for, and they name
+ * bundles that the later actions may end), then what the store has to do, then deliveries and
+ * transmissions of one queue after another. Each action costs O(1).
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+#define NOTICES_FIRST 64
+
+int notice_reserve(struct agent *a)
+{
+    if (a->notices_len < a->notices_cap)
+        return 0;
+    size_t cap = a->notices_cap == 0 ? NOTICES_FIRST : 2 * a->notices_cap;
+    struct notice *grown = calloc(cap, sizeof *grown);
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    for (size_t i = 0; i < a->notices_len; i++)
+        grown[i] = a->notices[(a->notices_at + i) % a->notices_cap];
+    free(a->notices);
+    a->notices = grown;
+    a->notices_at = 0;
+    a->notices_cap = cap;
+    return 0;
+}
+
+void notice_add(struct agent *a, const struct notice *n)
+{
+    assert(a->notices_len < a->notices_cap);
+    a->notices[(a->notices_at + a->notices_len++) % a->notices_cap] = *n;
+}
+
+static int poll_notice(struct agent *a, struct agent_action *out)
+{
+    if (a->notices_len == 0)
+        return 0;
+    const struct notice *n = &a->notices[a->notices_at];
+    /* A duplicate is safe here already: the peer may stop. */
+    bool confirm = n->refusal == REFUSE_NONE || n->refusal == REFUSE_DUPLICATE;
+    *out = (struct agent_action){
+        .kind = confirm ? AGENT_CONFIRM : AGENT_REFUSED,
+        .token = n->token,
+        .from_link = true,
+        .link = n->link,
+        .refusal = n->refusal,
+        .id = n->id,
+    };
+    a->notices_at = (a->notices_at + 1) % a->notices_cap;
+    a->notices_len--;
+    return 1;
+}
+
+static int poll_answer(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->answers))
+        return 0;
+    struct record *r = container_of(list_first(&a->answers), struct record, answer);
+    struct agent_head h;
+    record_head(r, &h);
+    *out = (struct agent_action){
+        .kind = r->answer_refusal == REFUSE_NONE ? AGENT_CONFIRM : AGENT_REFUSED,
+        .key = r->key,
+        .token = r->token,
+        .from_link = r->from_link,
+        .link = r->in_link,
+        .refusal = r->answer_refusal,
+        .id = h.id,
+    };
+    list_sub(&r->answer);
+    if (r->state == STATE_GONE && !r->stored)
+        free(r);
+    return 1;
+}
+
+static int poll_store(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->to_store))
+        return 0;
+    struct record *r = container_of(list_first(&a->to_store), struct record, node);
+    list_sub(&r->node);
+    *out = (struct agent_action){
+        .kind = AGENT_STORE,
+        .key = r->key,
+        .head = slice_of(r->head, r->head_len),
+        .bundle = buf_keep(r->buf),
+    };
+    return 1;
+}
+
+static int poll_removal(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->removals))
+        return 0;
+    struct record *r = container_of(list_first(&a->removals), struct record, node);
+    list_sub(&r->node);
+    *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
+    struct agent_head h;
+    record_head(r, &h);
+    if (r->from_link && r->id_listed && h.expires_ms > a->now.dtn_ms) {
+        out->mark_id = record_id(r);
+        out->mark_until_ms = h.expires_ms;
+    }
+    a->polled = r;
+    return 1;
+}
+
+int agent_poll(struct agent *a, struct agent_action *out)
+{
+    free(a->polled);
+    a->polled = NULL;
+    if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) || poll_removal(a, out))
+        return 1;
+    while (!list_empty(&a->ready)) {
+        struct lane *l = container_of(list_first(&a->ready), struct lane, node);
+        if (lane_poll(a, l, out))
+            return 1;
+        list_sub(&l->node);
+    }
+    return 0;
+}

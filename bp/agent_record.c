@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of one record: made when a bundle is admitted or restored, found by key and by id, ended
+ * once. Ending takes it out of every table and queue at once; its memory stays until the binder has
+ * seen the answer and the removal that are still due. Making one can fail for memory only, and then
+ * changes nothing.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+static uint64_t key_hash(const struct agent *a, uint64_t key)
+{
+    return hash_mix(a->config.seed, key, 0);
+}
+
+struct record *record_find(const struct agent *a, uint64_t key)
+{
+    struct hash_node *n = hash_find(&a->by_key, key_hash(a, key));
+    for (; n != NULL; n = hash_next(n)) {
+        struct record *r = container_of(n, struct record, by_key);
+        if (r->key == key)
+            return r;
+    }
+    return NULL;
+}
+
+struct slice record_id(const struct record *r)
+{
+    return slice_of(r->head + r->id_off, r->head_len - r->id_off);
+}
+
+void record_head(const struct record *r, struct agent_head *out)
+{
+    size_t id_off;
+    int rc = agent_head_decode(slice_of(r->head, r->head_len), out, &id_off);
+    assert(rc == 0 && id_off == r->id_off);
+    (void)rc;
+}
+
+struct record *record_by_id(const struct agent *a, struct slice id)
+{
+    struct hash_node *n = hash_find(&a->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    for (; n != NULL; n = hash_next(n)) {
+        struct record *r = container_of(n, struct record, by_id);
+        if (slice_equal(record_id(r), id))
+            return r;
+    }
+    return NULL;
+}
+
+enum agent_refusal record_room(const struct agent *a, uint64_t bytes)
+{
+    const struct agent_config *c = &a->config;
+    if (a->counters.bundles >= c->held_bundles || bytes > c->held_bytes ||
+        a->counters.bytes > c->held_bytes - bytes)
+        return REFUSE_FULL;
+    /* What waits for the store is in memory whatever the limit says: a store that is slower than
+     * the links must not fill the memory. */
+    if (a->counters.storing_bytes > 0 &&
+        (bytes > c->memory_bytes || a->counters.storing_bytes > c->memory_bytes - bytes))
+        return REFUSE_FULL;
+    return REFUSE_NONE;
+}
+
+int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
+               struct record **out)
+{
+    uint8_t head[AGENT_HEAD_MAX];
+    size_t id_off, len = agent_head_encode(h, head, &id_off);
+    if (heap_reserve(&a->timers, (size_t)a->counters.bundles + 1) < 0)
+        return HELIO_ENOMEM;
+    struct record *r = calloc(1, sizeof *r + len);
+    if (r == NULL)
+        return HELIO_ENOMEM;
+    r->key = key;
+    r->bytes = bytes;
+    r->from_link = h->from_link;
+    r->head_len = len;
+    r->id_off = id_off;
+    memcpy(r->head, head, len);
+    list_init(&r->node);
+    list_init(&r->answer);
+    heap_node_init(&r->timer);
+    hash_add(&a->by_key, &r->by_key, key_hash(a, key));
+    /* Anonymous bundles (§4.2.7) share their source: their ids tell nothing. */
+    r->id_listed = !eid_is_none(&h->id.source);
+    if (r->id_listed)
+        hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, head + id_off, len - id_off));
+    a->counters.bundles++;
+    a->counters.bytes += bytes;
+    *out = r;
+    return 0;
+}
+
+void record_hold(struct agent *a, struct record *r, struct buf *b)
+{
+    assert(r->buf == NULL);
+    r->buf = b;
+    a->counters.memory_bytes += b->cap;
+}
+
+void record_release(struct agent *a, struct record *r)
+{
+    if (r->buf == NULL)
+        return;
+    a->counters.memory_bytes -= r->buf->cap;
+    buf_drop(r->buf);
+    r->buf = NULL;
+}
+
+void record_load_done(struct agent *a, struct record *r)
+{
+    if (r->loading)
+        a->loading_bytes -= r->bytes;
+    r->loading = false;
+}
+
+static void leave_queue(struct agent *a, struct record *r)
+{
+    if (r->state == STATE_NEW)
+        a->counters.storing_bytes -= r->bytes;
+    if (r->state == STATE_NEW || r->state == STATE_UNPLACED)
+        list_sub(&r->node);
+    else
+        lane_leave(a, r);
+}
+
+/* A bundle of a peer that was here must be known when it comes again. */
+static void remember(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    if (h.expires_ms <= a->now.dtn_ms)
+        return;
+    if (seen_add(&a->seen, record_id(r), h.expires_ms, a->now.dtn_ms) < 0)
+        a->counters.forgotten++;
+}
+
+void record_end(struct agent *a, struct record *r)
+{
+    assert(r->state != STATE_GONE);
+    leave_queue(a, r);
+    r->state = STATE_GONE;
+    record_load_done(a, r);
+    heap_sub(&a->timers, &r->timer);
+    hash_sub(&a->by_key, &r->by_key);
+    if (r->id_listed)
+        hash_sub(&a->by_id, &r->by_id);
+    record_release(a, r);
+    a->counters.bundles--;
+    a->counters.bytes -= r->bytes;
+    if (r->stored && r->from_link && r->id_listed)
+        remember(a, r);
+    if (r->stored)
+        list_add_tail(&a->removals, &r->node);
+    else if (list_empty(&r->answer))
+        free(r);
+}
+
+void record_free(struct agent *a, struct record *r)
+{
+    record_release(a, r);
+    free(r);
+}
+
+void record_set_timer(struct agent *a, struct record *r, tick due)
+{
+    int rc = heap_set(&a->timers, &r->timer, due);
+    assert(rc == 0); /* record_new reserved its place */
+    (void)rc;
+}

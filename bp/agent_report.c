@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Status reports (RFC 9171 §5.1, §6.1): made when the node's configuration allows it and the bundle
+ * asks for it, sent as bundles that start here. They are a courtesy: a report that finds no route,
+ * no room or no memory is not sent, and nothing else changes.
+ */
+#include "bp/agent_impl.h"
+
+static bool wanted(const struct agent_head *h, enum status_item item)
+{
+    static const uint64_t asks[STATUS_ITEMS] = {
+        [STATUS_RECEIVED] = BUNDLE_REPORT_RECEPTION,
+        [STATUS_FORWARDED] = BUNDLE_REPORT_FORWARDING,
+        [STATUS_DELIVERED] = BUNDLE_REPORT_DELIVERY,
+        [STATUS_DELETED] = BUNDLE_REPORT_DELETION,
+    };
+    return h->flags & asks[item];
+}
+
+void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
+                      enum status_reason reason)
+{
+    /* §4.2.3: no reports about administrative records, so that reports do not breed. */
+    if (!a->config.status_reports || (h->flags & BUNDLE_IS_ADMIN) || eid_is_none(&h->report_to))
+        return;
+    struct status_report s = {.reason = (uint64_t)reason, .subject = h->id};
+    s.asserted[item] = true;
+    s.timed[item] = (h->flags & BUNDLE_REPORT_TIME) && a->now.dtn_ms != 0;
+    s.time_ms[item] = a->now.dtn_ms;
+    struct buf *payload = buf_new(BUNDLE_HEAD_MAX, 512 + BUNDLE_TAIL_MAX);
+    if (payload == NULL)
+        return;
+    int len = status_report_encode(&s, buf_data(payload), 512);
+    struct bundle b;
+    bundle_init(&b);
+    b.flags = BUNDLE_IS_ADMIN;
+    b.crc = a->primary_crc;
+    b.payload_crc = a->config.crc;
+    b.destination = h->report_to;
+    b.id.source = a->config.node;
+    b.report_to = eid_none();
+    b.lifetime_ms = a->config.default_lifetime_ms;
+    struct record *r;
+    if (len > 0 && buf_append(payload, (size_t)len) != NULL &&
+        agent_originate(a, &b, payload, &r) == REFUSE_NONE)
+        a->counters.reports_sent++;
+    else
+        buf_drop(payload);
+}
+
+void agent_report_head(struct agent *a, const struct agent_head *h, enum status_item item,
+                       enum status_reason reason)
+{
+    if (wanted(h, item))
+        agent_report_now(a, h, item, reason);
+}
+
+void agent_report(struct agent *a, const struct record *r, enum status_item item,
+                  enum status_reason reason)
+{
+    if (!a->config.status_reports)
+        return;
+    struct agent_head h;
+    record_head(r, &h);
+    agent_report_head(a, &h, item, reason);
+}
+
+bool agent_consume(struct agent *a, const struct bundle *b)
+{
+    if (!(b->flags & BUNDLE_IS_ADMIN) || !agent_is_here(a, &b->destination))
+        return false;
+    struct status_report s;
+    if (status_report_decode(b->payload.data, b->payload.len, &s) == 0)
+        a->counters.reports_received++;
+    struct endpoint *e = endpoint_find(a, &b->destination);
+    return eid_is_node(&b->destination) && (e == NULL || !e->lane.open);
+}

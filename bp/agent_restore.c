@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * After a restart: bundles come back by their heads, ids by their marks. There is no clock and
+ * perhaps no route yet, so restored bundles wait apart until the first push that brings a time.
+ */
+#include "bp/agent_impl.h"
+
+int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t bytes)
+{
+    struct agent_head h;
+    size_t id_off;
+    if (key == 0 || key == UINT64_MAX || record_find(a, key) != NULL)
+        return HELIO_EINVAL;
+    int rc = agent_head_decode(head, &h, &id_off);
+    if (rc < 0)
+        return rc;
+    struct record *r;
+    rc = record_new(a, &h, key, bytes, &r);
+    if (rc < 0)
+        return rc;
+    r->stored = true;
+    r->restored = true;
+    r->rewrite = h.rewrite;
+    r->state = STATE_UNPLACED;
+    r->link = TO_ENDPOINT;
+    list_add_tail(&a->unplaced, &r->node);
+    a->place = true;
+    if (key >= a->next_key)
+        a->next_key = key + 1;
+    if (!h.from_link && h.id.time_ms >= a->last_ms) {
+        bool same = h.id.time_ms == a->last_ms && h.id.sequence < a->sequence;
+        a->last_ms = h.id.time_ms;
+        a->sequence = same ? a->sequence : h.id.sequence + 1;
+    }
+    return 0;
+}
+
+int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms)
+{
+    if (id.len == 0 || id.len > AGENT_ID_MAX)
+        return HELIO_EFORMAT;
+    return seen_add(&a->seen, id, until_ms, 0);
+}

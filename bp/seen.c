@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table and a list in the order of arrival. An id that comes again moves to the list's end.
+ * Without memory the id is not remembered, and the set stays as it was.
+ */
+#include "bp/seen.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+struct seen_id {
+    struct hash_node by_id;
+    struct list order;
+    uint64_t until_ms;
+    size_t len;
+    uint8_t id[];
+};
+
+int seen_init(struct seen *s, uint64_t seed, uint64_t max)
+{
+    list_init(&s->order);
+    s->max = max;
+    s->seed = seed;
+    return hash_init(&s->ids, seed);
+}
+
+static void forget(struct seen *s, struct seen_id *e)
+{
+    hash_sub(&s->ids, &e->by_id);
+    list_sub(&e->order);
+    free(e);
+}
+
+void seen_fini(struct seen *s)
+{
+    while (!list_empty(&s->order))
+        forget(s, container_of(list_first(&s->order), struct seen_id, order));
+    hash_fini(&s->ids);
+}
+
+static struct seen_id *find(const struct seen *s, struct slice id, uint64_t hash)
+{
+    for (struct hash_node *n = hash_find(&s->ids, hash); n != NULL; n = hash_next(n)) {
+        struct seen_id *e = container_of(n, struct seen_id, by_id);
+        if (slice_equal(slice_of(e->id, e->len), id))
+            return e;
+    }
+    return NULL;
+}
+
+bool seen_has(const struct seen *s, struct slice id)
+{
+    return find(s, id, hash_bytes(s->seed, id.data, id.len)) != NULL;
+}
+
+int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms)
+{
+    if (s->max == 0)
+        return 0;
+    uint64_t hash = hash_bytes(s->seed, id.data, id.len);
+    struct seen_id *e = find(s, id, hash);
+    if (e != NULL) {
+        list_sub(&e->order);
+        list_add_tail(&s->order, &e->order);
+        e->until_ms = until_ms;
+        return 0;
+    }
+    e = malloc(sizeof *e + id.len);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    while (!list_empty(&s->order)) {
+        struct seen_id *old = container_of(list_first(&s->order), struct seen_id, order);
+        if (old->until_ms > now_ms && s->ids.len < s->max)
+            break;
+        forget(s, old);
+    }
+    e->until_ms = until_ms;
+    e->len = id.len;
+    memcpy(e->id, id.data, id.len);
+    hash_add(&s->ids, &e->by_id, hash);
+    list_add_tail(&s->order, &e->order);
+    return 0;
+}
+
+void seen_check(const struct seen *s)
+{
+    size_t n = 0;
+    list_for_each (it, &s->order) {
+        n++;
+    }
+    assert(n == s->ids.len && n <= s->max);
+    (void)n;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ids of bundles that were here and are gone, against duplicates. Bounded: the oldest make room for
+ * new ones.
+ */
+#ifndef BP_SEEN_H
+#define BP_SEEN_H
+
+#include <stdbool.h>
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/slice.h"
+
+struct seen {
+    struct hash ids;
+    struct list order; /* oldest first */
+    uint64_t max, seed;
+};
+
+int seen_init(struct seen *s, uint64_t seed, uint64_t max); /* 0 or HELIO_ENOMEM */
+void seen_fini(struct seen *s);
+bool seen_has(const struct seen *s, struct slice id);
+/* Remembers id until the DTN time until_ms; those at the old end whose time has come at now_ms are
+ * forgotten. 0 or HELIO_ENOMEM. */
+int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms);
+void seen_check(const struct seen *s);
+
+#endif
