@@ -62,7 +62,7 @@ struct cla_env {
     struct uv_loop_s *loop;
     struct eid node;
     struct eid peer; /* the node at the other end, as far as configured; dtn:none: not known */
-    bool confirm; /* acceptance is told to the peer only after ops->confirm (durability sync) */
+    bool confirm;    /* acceptance is told to the peer only after ops->confirm (durability sync) */
     uint64_t bundle_max; /* longest bundle to receive, bytes */
     uint64_t seed;
     event_sink *sink; /* segment log; NULL: none. Event times are CLOCK_MONOTONIC ns */

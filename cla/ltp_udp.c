@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table says what a key is; the functions say what follows from the keys together. What can go
+ * wrong is told by ltp_udp_check: a value that makes no sense beside another. */
+#include "cla/ltp_udp.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cla/udp_io.h"
+
+#define AT(field) offsetof(struct ltp_udp_config, field)
+#define HOUR (3600 * TICK_S)
+
+/* clang-format off */
+const struct option ltp_udp_options[] = {
+    {"local", OPTION_ADDRESS, AT(local), NULL, 0, 0, NULL,
+     "address and port of this node's socket; links with the same one share socket and engine"},
+    {"remote", OPTION_ADDRESS, AT(remote), NULL, 0, 0, NULL,
+     "address and port that segments are sent to"},
+    {"engine", OPTION_COUNT, AT(engine), "0", 0, 0, NULL,
+     "LTP engine number of this node; 0: its ipn node number"},
+    {"peer_engine", OPTION_COUNT, AT(peer_engine), "0", 0, 0, NULL,
+     "LTP engine number of the peer; 0: its ipn node number"},
+    {"rate", OPTION_RATE, AT(rate), "unlimited", 0, UINT64_C(1000000000000), NULL,
+     "nominal rate of the link, in bits on the air"},
+    {"overhead", OPTION_SIZE, AT(overhead), "42", 0, 65535, NULL,
+     "bytes on the air beside each segment: UDP, IPv4 and Ethernet headers by default"},
+    {"segment", OPTION_SIZE, AT(segment), "1024B", 64, 65000, NULL,
+     "length of a whole LTP segment, header included"},
+    {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, NULL,
+     "export sessions at once, one bundle each"},
+    {"rto", OPTION_DURATION, AT(rto), "0", 0, 10000 * HOUR, NULL,
+     "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin"},
+    {"owlt", OPTION_DURATION, AT(owlt), "0", 0, 1000 * HOUR, NULL,
+     "one-way light time to the peer"},
+    {"margin", OPTION_DURATION, AT(margin), "20ms", 0, HOUR, NULL,
+     "added to 2 x owlt: queueing and processing at both ends"},
+    {"retries", OPTION_COUNT, AT(retries), "20", 1, 100000, NULL,
+     "times that a checkpoint, report or cancel is sent again before the session is cancelled"},
+    {"report_delay", OPTION_DURATION, AT(report_delay), "0", 0, HOUR, NULL,
+     "wait between a checkpoint's arrival and its report, to emulate processing"},
+    {"claims", OPTION_COUNT, AT(claims), "20", 1, 10000, NULL,
+     "claims per report segment; more go into further ones"},
+    {"ranges", OPTION_COUNT, AT(ranges), "4096", 1, 10000000, NULL,
+     "stretches of received data per import session"},
+    {"colour", OPTION_CHOICE, AT(colour), "red", 0, 0, "red|green",
+     "red: reliable; green: sent once"},
+    {"block_max", OPTION_SIZE, AT(block_max), "0", 0, UINT32_MAX, NULL,
+     "longest block to receive; 0: the node's longest bundle"},
+    {"import_sessions", OPTION_COUNT, AT(import_sessions), "1024", 1, 1000000, NULL,
+     "import sessions that the peer may have open"},
+    {"import_sessions_all", OPTION_COUNT, AT(import_sessions_all), "4096", 1, 10000000, NULL,
+     "import sessions of all peers of the local address"},
+    {"held_bytes", OPTION_SIZE, AT(held_bytes), "1GiB", 65536, 0, NULL,
+     "memory of all import sessions of the local address"},
+    {"closed_sessions", OPTION_COUNT, AT(closed_sessions), "65536", 1, 100000000, NULL,
+     "closed import sessions that the local address remembers, so that a late duplicate opens none"},
+    {"closed_time", OPTION_DURATION, AT(closed_time), "300s", TICK_MS, 10000 * HOUR, NULL,
+     "how long it remembers them"},
+    {"idle_timeout", OPTION_DURATION, AT(idle_timeout), "0", 0, 10000 * HOUR, NULL,
+     "an import session without arrivals for so long is cancelled; 0: never if red, 10 x RTO if "
+     "green"},
+    {"burst", OPTION_DURATION, AT(burst), "100us", 0, TICK_S, NULL,
+     "most air time that leaves at once; 0: one segment"},
+    {"slack", OPTION_DURATION, AT(slack), "2ms", 0, TICK_S, NULL,
+     "most air time that is made good when the machine was late"},
+    {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
+     "socket buffers to ask for; 0: as the rate needs"},
+    {"batch", OPTION_BOOL, AT(batch), "yes", 0, 0, NULL,
+     "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"},
+    {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
+     "state of the link at the start"},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+__attribute__((format(printf, 5, 6))) static int
+wrong(const char **key, const char *which, char *why, size_t cap, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, cap, format, args);
+    va_end(args);
+    *key = which;
+    return HELIO_EINVAL;
+}
+
+int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = config;
+    struct udp_peer local, remote;
+    if (udp_peer_init(&local, &k->local) != 0)
+        return wrong(key, "local", why, why_cap,
+                     "is not given; write a numeric address such as 127.0.0.1:1113");
+    if (udp_peer_init(&remote, &k->remote) != 0 || k->remote.port == 0)
+        return wrong(key, "remote", why, why_cap,
+                     "is not given; write a numeric address and a port above 0");
+    if (local.address.ss_family != remote.address.ss_family)
+        return wrong(key, "remote", why, why_cap,
+                     "local is IPv%d and remote IPv%d; both must be of one kind",
+                     local.address.ss_family == AF_INET ? 4 : 6,
+                     remote.address.ss_family == AF_INET ? 4 : 6);
+    if (k->rto == 0 && k->owlt == 0)
+        return wrong(key, "rto", why, why_cap,
+                     "neither rto nor owlt is given; write the retransmission timer (rto: 30ms) or "
+                     "the one-way light time (owlt: 5ms)");
+    if (ltp_udp_rto(k) < 100 * TICK_US)
+        return wrong(key, k->rto != 0 ? "rto" : "margin", why, why_cap,
+                     "the retransmission timer is below 100us; write at least 100us");
+    if (k->rto != 0 && k->rto <= tick_add(k->owlt, k->owlt))
+        return wrong(key, "rto", why, why_cap,
+                     "is not above 2 x owlt: every checkpoint would be sent again; leave rto away, "
+                     "or write more than twice the owlt");
+    if (k->import_sessions > k->import_sessions_all)
+        return wrong(key, "import_sessions", why, why_cap,
+                     "is above import_sessions_all (%llu); raise that or lower this",
+                     (unsigned long long)k->import_sessions_all);
+    if (k->block_max > k->held_bytes)
+        return wrong(key, "block_max", why, why_cap,
+                     "is above held_bytes (%llu bytes): no such block could be received",
+                     (unsigned long long)k->held_bytes);
+    return 0;
+}
+
+uint64_t ltp_udp_engine(const struct eid *node)
+{
+    if (node->scheme != EID_IPN || node->allocator > UINT32_MAX || node->node > UINT32_MAX)
+        return 0;
+    return node->allocator << 32 | node->node;
+}
+
+tick ltp_udp_rto(const struct ltp_udp_config *k)
+{
+    return k->rto != 0 ? k->rto : tick_add(tick_add(k->owlt, k->owlt), k->margin);
+}
+
+/* A buffer bridges the time in which the other process or ours does not run: that is 50 ms on a
+ * busy machine, whatever the distance of the peer. Without a rate the limit of what can be under
+ * way is sessions x block; a megabyte stands for a block. */
+uint64_t ltp_udp_buffer(const struct ltp_udp_config *k)
+{
+    const uint64_t least = 4 << 20, most = 64 << 20;
+    if (k->socket_buffer != 0)
+        return k->socket_buffer;
+    tick stall = ltp_udp_rto(k);
+    stall = stall < 50 * TICK_MS ? 50 * TICK_MS : stall > 500 * TICK_MS ? 500 * TICK_MS : stall;
+    uint64_t want = k->rate != 0 ? k->rate / 8 / 1000 * (stall / TICK_MS) : k->sessions << 20;
+    return want < least ? least : want > most ? most : want;
+}
+
+struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
+                             bool confirm)
+{
+    return (struct ltp_span){
+        .peer = peer,
+        .segment_max = (uint32_t)k->segment,
+        .export_sessions = (uint32_t)k->sessions,
+        .import_sessions = (uint32_t)k->import_sessions,
+        .block_max = k->block_max != 0 ? k->block_max : bundle_max,
+        .ranges_max = (uint32_t)k->ranges,
+        .claims_max = (uint32_t)k->claims,
+        .rto = ltp_udp_rto(k),
+        .retries_max = (uint32_t)k->retries,
+        .report_delay = k->report_delay,
+        .idle_timeout = k->idle_timeout,
+        .confirm_import = confirm,
+    };
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of an LTP link over UDP: keys, relations between them, and what follows. */
+#ifndef CLA_LTP_UDP_H
+#define CLA_LTP_UDP_H
+
+#include "base/tick.h"
+#include "cla/cla.h"
+#include "ltp/ltp.h"
+
+enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN };
+enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
+
+/* Explained by the table's help texts. */
+struct ltp_udp_config {
+    struct cla_address local, remote;
+    uint64_t engine, peer_engine; /* 0: the number of the node */
+    uint64_t rate, overhead, segment, sessions;
+    tick rto, owlt, margin, report_delay, idle_timeout, burst, slack;
+    uint64_t retries, claims, ranges, block_max;
+    uint64_t import_sessions, import_sessions_all, held_bytes, closed_sessions;
+    tick closed_time;
+    uint64_t socket_buffer;
+    int colour, state;
+    bool batch;
+};
+
+extern const struct option ltp_udp_options[];
+
+/* As cla_ops.check. */
+int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap);
+
+/* The LTP engine number of a node: its ipn node number, with a non-default allocator above it (RFC
+ * 9758 §3.3.1); 0 when there is none. */
+uint64_t ltp_udp_engine(const struct eid *node);
+
+/* The retransmission timer: as configured, or 2 x owlt + margin. */
+tick ltp_udp_rto(const struct ltp_udp_config *k);
+
+/* What the link asks of the kernel's socket buffers, bytes of datagrams. */
+uint64_t ltp_udp_buffer(const struct ltp_udp_config *k);
+
+struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
+                             bool confirm);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the socket, asks for its buffers and for the kernel's batching. What can go wrong: the
+ * address is not ours or in use, or the kernel's limit is below the buffers that are wanted. The
+ * kernel counts bookkeeping within the buffers and so doubles what is asked for (socket(7)); sizes
+ * here are as asked. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cla/udp_io_private.h"
+
+int udp_peer_init(struct udp_peer *p, const struct cla_address *address)
+{
+    memset(p, 0, sizeof *p);
+    struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&p->address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&p->address;
+    if (inet_pton(AF_INET, address->host, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(address->port);
+        p->address_len = sizeof *v4;
+        return 0;
+    }
+    if (inet_pton(AF_INET6, address->host, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(address->port);
+        p->address_len = sizeof *v6;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+static int bind_socket(struct udp_io *io, const struct cla_address *local)
+{
+    struct udp_peer self;
+    if (udp_peer_init(&self, local) != 0)
+        return -EINVAL;
+    int family = self.address.ss_family;
+    io->fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (io->fd < 0)
+        return -errno;
+    int on = 1;
+    if (family == AF_INET6)
+        (void)setsockopt(io->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(io->fd, (struct sockaddr *)&self.address, self.address_len) != 0)
+        return -errno;
+    socklen_t len = sizeof self.address;
+    if (getsockname(io->fd, (struct sockaddr *)&self.address, &len) != 0)
+        return -errno;
+    /* sin_port and sin6_port lie at the same place */
+    io->port = ntohs(((struct sockaddr_in *)(void *)&self.address)->sin_port);
+    return 0;
+}
+
+int udp_open(struct udp_io **out, const struct cla_address *local, bool segments)
+{
+    struct udp_io *io = calloc(1, sizeof *io);
+    if (io == NULL)
+        return -ENOMEM;
+    io->fd = -1;
+    int r = -ENOMEM;
+    io->tx.segments = segments;
+    io->tx.heads = malloc(UDP_HEADS_MAX + UDP_DATAGRAM_MAX);
+    io->rx.mem = malloc((size_t)UDP_RX_MAX * UDP_RX_BUFFER);
+    if (io->tx.heads == NULL || io->rx.mem == NULL)
+        goto fail;
+    r = bind_socket(io, local);
+    if (r != 0)
+        goto fail;
+    /* Both are improvements that an old kernel may lack. */
+    int on = 1;
+    (void)setsockopt(io->fd, SOL_UDP, UDP_GRO, &on, sizeof on);
+    (void)setsockopt(io->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
+    udp_rx_init(io);
+    *out = io;
+    return 0;
+fail:
+    udp_close(io);
+    return r;
+}
+
+void udp_close(struct udp_io *io)
+{
+    if (io == NULL)
+        return;
+    if (io->fd >= 0)
+        close(io->fd);
+    free(io->tx.heads);
+    free(io->tx.stash);
+    free(io->rx.mem);
+    free(io);
+}
+
+int udp_fd(const struct udp_io *io)
+{
+    return io->fd;
+}
+
+uint16_t udp_port(const struct udp_io *io)
+{
+    return io->port;
+}
+
+static uint64_t buffer_size(int fd, int option)
+{
+    int size = 0;
+    socklen_t len = sizeof size;
+    if (getsockopt(fd, SOL_SOCKET, option, &size, &len) != 0)
+        return 0;
+    return (uint64_t)size / 2;
+}
+
+static uint64_t buffer_ask(int fd, uint64_t want, int option, int force)
+{
+    if (buffer_size(fd, option) < want) {
+        int size = want > INT32_MAX / 2 ? INT32_MAX / 2 : (int)want;
+        if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof size) != 0)
+            (void)setsockopt(fd, SOL_SOCKET, option, &size, sizeof size);
+    }
+    return buffer_size(fd, option);
+}
+
+bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, uint64_t *got_tx)
+{
+    *got_rx = buffer_ask(io->fd, rx, SO_RCVBUF, SO_RCVBUFFORCE);
+    *got_tx = buffer_ask(io->fd, tx, SO_SNDBUF, SO_SNDBUFFORCE);
+    return *got_rx >= rx && *got_tx >= tx;
+}
+
+const struct udp_counters *udp_counters(const struct udp_io *io)
+{
+    return &io->n;
+}

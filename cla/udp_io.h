@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batched datagrams on one UDP socket: many leave or arrive with one system call. Neither a loop
+ * nor a clock: the owner waits for the descriptor and calls.
+ *
+ *   send:     while (udp_room) { udp_head; write; udp_add }  udp_flush
+ *   receive:  udp_fill  while (udp_next) …
+ *
+ * Runs of equal datagrams to one peer go out as one buffer that the kernel or the card cuts up
+ * (UDP_SEGMENT); what a route refuses to cut goes out as a plain sendmmsg.
+ */
+#ifndef CLA_UDP_IO_H
+#define CLA_UDP_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/slice.h"
+#include "cla/cla.h"
+
+#define UDP_DATAGRAM_MAX 65507 /* longest payload over IPv4 */
+
+struct udp_io;
+
+struct udp_peer {
+    struct sockaddr_storage address;
+    socklen_t address_len;
+    bool plain; /* its route refuses UDP_SEGMENT */
+};
+
+struct udp_counters {
+    uint64_t tx_datagrams, tx_bytes, tx_calls;
+    uint64_t tx_blocked; /* the socket was full; the batch was kept and sent later */
+    uint64_t tx_refused; /* nobody listens at the peer; not lost by us, but not received */
+    uint64_t tx_errors;  /* datagrams that the kernel refused for another reason */
+    uint64_t tx_plain;   /* routes without UDP_SEGMENT */
+    uint64_t rx_datagrams, rx_bytes, rx_calls;
+    uint64_t rx_socket_drops; /* datagrams that found the receive buffer full */
+};
+
+/* A numeric address as the kernel wants it. 0 or -EINVAL. */
+int udp_peer_init(struct udp_peer *p, const struct cla_address *address);
+
+/* A bound, non-blocking socket. segments false: never use UDP_SEGMENT. 0 or -errno. */
+int udp_open(struct udp_io **out, const struct cla_address *local, bool segments);
+void udp_close(struct udp_io *io); /* NULL is allowed */
+int udp_fd(const struct udp_io *io);
+
+/* The port that the socket has: for a local address with port 0. */
+uint16_t udp_port(const struct udp_io *io);
+
+/* Asks for socket buffers of at least this many bytes of datagrams; never makes them smaller.
+ * Returns true when the kernel gives both; otherwise *got_rx and *got_tx say what there is. */
+bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, uint64_t *got_tx);
+
+/* May a datagram whose own part (not counting borrowed data) has at most `head_max` bytes be added?
+ */
+bool udp_room(const struct udp_io *io, uint32_t head_max);
+
+/* Where the next datagram's head is written: `head_max` bytes, after udp_room said yes. */
+uint8_t *udp_head(struct udp_io *io, uint32_t head_max);
+
+/* Adds the datagram made of the head written there and of borrowed data that must hold until
+ * udp_flush. The peer must live as long as udp_pending. */
+void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct slice data);
+
+/* Sends what was added. True: all done. False: the socket is full; the rest was copied, borrowed
+ * data is free, and udp_flush is to be called again once the descriptor is writable. Nothing may be
+ * added before. */
+bool udp_flush(struct udp_io *io);
+bool udp_pending(const struct udp_io *io);
+
+/* Forgets a peer that goes away: its datagrams that were not sent are lost. */
+void udp_forget(struct udp_io *io, const struct udp_peer *peer);
+
+/* Reads up to about `bytes_max` bytes (at least one datagram). Returns false when there was
+ * nothing. Then udp_next gives them one by one; a slice holds until the next udp_fill. */
+bool udp_fill(struct udp_io *io, uint32_t bytes_max);
+bool udp_next(struct udp_io *io, struct slice *out);
+
+const struct udp_counters *udp_counters(const struct udp_io *io);
+
+#endif

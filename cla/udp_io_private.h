@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of udp_io: shared by its sending and its receiving half, and by nobody else. */
+#ifndef CLA_UDP_IO_PRIVATE_H
+#define CLA_UDP_IO_PRIVATE_H
+
+#include "cla/udp_io.h"
+
+#define UDP_RUN_MAX 64                 /* datagrams per run: UDP_MAX_SEGMENTS of old kernels */
+#define UDP_RUNS_MAX 16                /* runs per batch */
+#define UDP_IOVS_MAX (UDP_RUN_MAX * 2) /* per run: head and data of each datagram */
+#define UDP_HEADS_MAX (256 * 1024)     /* bytes of heads per batch */
+#define UDP_RX_MAX 64                  /* messages per recvmmsg */
+#define UDP_RX_BUFFER 65536            /* bytes per message */
+#define UDP_RX_CONTROL 64              /* room for UDP_GRO and SO_RXQ_OVFL */
+
+/* A run: datagrams of `size` bytes to one peer, the last of which may be shorter. */
+struct udp_run {
+    struct udp_peer *to;
+    uint32_t size, bytes;
+    uint16_t datagrams, iovs;
+    bool ended; /* a shorter datagram was the last */
+    uint8_t iovs_of[UDP_RUN_MAX];
+    struct iovec iov[UDP_IOVS_MAX];
+};
+
+struct udp_tx {
+    bool segments;
+    unsigned runs, first; /* first: runs before it are sent */
+    unsigned plain_done;  /* datagrams of the first run that were sent plainly */
+    bool kept;            /* the batch waits for the socket, its bytes lie in `stash` */
+    uint32_t heads_used;
+    uint8_t *heads; /* UDP_HEADS_MAX + UDP_DATAGRAM_MAX bytes */
+    uint8_t *stash; /* NULL until first needed; UDP_RUNS_MAX * UDP_DATAGRAM_MAX bytes */
+    struct udp_run run[UDP_RUNS_MAX];
+};
+
+struct udp_rx {
+    unsigned filled, next; /* messages */
+    size_t at, size;       /* within the current message: next datagram, its size */
+    uint64_t mean;         /* bytes per message lately */
+    uint32_t drops_seen;   /* the kernel's counter, modulo 2^32 */
+    uint8_t *mem;          /* UDP_RX_MAX * UDP_RX_BUFFER bytes */
+    struct mmsghdr msg[UDP_RX_MAX];
+    struct iovec iov[UDP_RX_MAX];
+    _Alignas(8) uint8_t control[UDP_RX_MAX][UDP_RX_CONTROL];
+};
+
+struct udp_io {
+    int fd;
+    uint16_t port;
+    struct udp_counters n;
+    struct udp_tx tx;
+    struct udp_rx rx;
+};
+
+void udp_rx_init(struct udp_io *io);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One recvmmsg fills buffers that are used over and over; a message that the kernel put together
+ * from several datagrams (UDP_GRO) is cut at the size that comes with it. How many messages are
+ * asked for follows their mean size, so that one call reads about as many bytes as the caller wants
+ * whether or not they come put together. What can go wrong is only that nothing is there. */
+#include <assert.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#include "cla/udp_io_private.h"
+
+void udp_rx_init(struct udp_io *io)
+{
+    struct udp_rx *rx = &io->rx;
+    rx->mean = UDP_RX_BUFFER;
+    for (unsigned i = 0; i < UDP_RX_MAX; i++) {
+        rx->iov[i].iov_base = rx->mem + (size_t)i * UDP_RX_BUFFER;
+        rx->iov[i].iov_len = UDP_RX_BUFFER;
+        rx->msg[i].msg_hdr.msg_iov = &rx->iov[i];
+        rx->msg[i].msg_hdr.msg_iovlen = 1;
+        rx->msg[i].msg_hdr.msg_control = rx->control[i];
+    }
+}
+
+static unsigned messages_for(const struct udp_rx *rx, uint32_t bytes_max)
+{
+    uint64_t n = bytes_max / (rx->mean + 1);
+    return n < 1 ? 1 : n > UDP_RX_MAX ? UDP_RX_MAX : (unsigned)n;
+}
+
+bool udp_fill(struct udp_io *io, uint32_t bytes_max)
+{
+    struct udp_rx *rx = &io->rx;
+    unsigned want = messages_for(rx, bytes_max);
+    for (unsigned i = 0; i < want; i++)
+        rx->msg[i].msg_hdr.msg_controllen = UDP_RX_CONTROL;
+    int n = recvmmsg(io->fd, rx->msg, want, MSG_DONTWAIT, NULL);
+    io->n.rx_calls++;
+    rx->next = 0;
+    rx->at = 0;
+    rx->filled = n > 0 ? (unsigned)n : 0;
+    rx->size = 0;
+    if (n <= 0)
+        return false;
+    uint64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += rx->msg[i].msg_len;
+    rx->mean = (rx->mean * 3 + sum / (uint64_t)n) / 4;
+    io->n.rx_bytes += sum;
+    return true;
+}
+
+/* The size of the datagrams within a message, and how many were dropped before it. */
+static size_t read_control(struct udp_io *io, struct mmsghdr *m)
+{
+    size_t size = m->msg_len;
+    struct msghdr *h = &m->msg_hdr;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c != NULL; c = CMSG_NXTHDR(h, c)) {
+        if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+            int gro;
+            memcpy(&gro, CMSG_DATA(c), sizeof gro);
+            if (gro > 0)
+                size = (size_t)gro;
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
+            uint32_t drops;
+            memcpy(&drops, CMSG_DATA(c), sizeof drops);
+            io->n.rx_socket_drops += drops - io->rx.drops_seen;
+            io->rx.drops_seen = drops;
+        }
+    }
+    return size;
+}
+
+bool udp_next(struct udp_io *io, struct slice *out)
+{
+    struct udp_rx *rx = &io->rx;
+    if (rx->next == rx->filled)
+        return false;
+    struct mmsghdr *m = &rx->msg[rx->next];
+    if (rx->at == 0)
+        rx->size = read_control(io, m);
+    size_t left = m->msg_len - rx->at;
+    size_t len = left < rx->size ? left : rx->size;
+    *out = slice_of((uint8_t *)m->msg_hdr.msg_iov->iov_base + rx->at, len);
+    rx->at += len;
+    if (rx->at >= m->msg_len) {
+        rx->next++;
+        rx->at = 0;
+    }
+    io->n.rx_datagrams++;
+    return true;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter "ltp-udp": the calls of the node. Each is one push into the LTP engine and a request
+ * to pump, so that several sends of one turn of the loop share their datagrams. What can go wrong
+ * at open: the address is in use, engine numbers are missing or clash; all with a text for the
+ * operator. Later on: the window is full (HELIO_EAGAIN), memory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "cla/uv_ltp.h"
+
+static struct link *link_of(struct cla *c)
+{
+    return container_of(c, struct link, cla);
+}
+
+static int engine_numbers(struct link *l, uint64_t *own, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    *own = k->engine != 0 ? k->engine : ltp_udp_engine(&l->env.node);
+    l->peer = k->peer_engine != 0 ? k->peer_engine : ltp_udp_engine(&l->env.peer);
+    if (*own != 0 && l->peer != 0)
+        return 0;
+    snprintf(why, why_cap, "%s: no ipn node number to take it from; write the LTP engine number",
+             *own == 0 ? "engine" : "peer_engine");
+    return HELIO_EINVAL;
+}
+
+extern const struct cla_ops uv_ltp_ops;
+
+static int ltp_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                    size_t why_cap)
+{
+    const struct ltp_udp_config *k = config;
+    struct link *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+        return HELIO_ENOMEM;
+    }
+    l->cla.ops = &uv_ltp_ops;
+    l->env = *env;
+    l->config = k;
+    l->up = k->state == LTP_UDP_UP;
+    list_init(&l->node);
+    uint64_t own;
+    int r = udp_peer_init(&l->to, &k->remote) == 0 ? 0 : HELIO_EINVAL;
+    if (r != 0)
+        snprintf(why, why_cap, "remote: not a numeric address");
+    if (r == 0)
+        r = engine_numbers(l, &own, why, why_cap);
+    if (r == 0)
+        r = hub_join(l, own, why, why_cap);
+    if (r != 0) {
+        free(l);
+        return r;
+    }
+    *out = &l->cla;
+    return 0;
+}
+
+static uint32_t ltp_window(const struct cla *c)
+{
+    const struct link *l = (const struct link *)(const void *)c;
+    return (uint32_t)l->config->sessions;
+}
+
+static int ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
+{
+    struct link *l = link_of(c);
+    struct outgoing *x = malloc(sizeof *x);
+    if (x == NULL)
+        return HELIO_ENOMEM;
+    x->link = l;
+    x->key = key;
+    struct ltp_block block = {
+        .peer = l->peer,
+        .client_service = 1, /* CCSDS 734.1-B-1: bundles */
+        .data = bundle,
+        .red_len = l->config->colour == LTP_UDP_RED ? bundle->len : 0,
+        .tag = (uintptr_t)x,
+    };
+    struct ltp_session_id id;
+    int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &id);
+    if (r != 0) {
+        free(x);
+        return r;
+    }
+    list_add_tail(&l->hub->outgoing, &x->node);
+    hub_kick(l->hub);
+    return 0;
+}
+
+static void ltp_confirm(struct cla *c, uint64_t token, bool ok)
+{
+    incoming_answer(link_of(c)->hub, token, ok);
+}
+
+static void ltp_set_link(struct cla *c, bool up)
+{
+    struct link *l = link_of(c);
+    l->up = up;
+    int r = ltp_link(l->hub->engine, l->peer, up, hub_now(l->hub));
+    (void)r; /* the span exists as long as the link */
+    hub_kick(l->hub);
+}
+
+static void ltp_close(struct cla *c, void (*closed)(void *context), void *context)
+{
+    struct link *l = link_of(c);
+    l->closed = closed;
+    l->closed_context = context;
+    hub_leave(l);
+}
+
+const struct cla_ops uv_ltp_ops = {
+    .name = "ltp-udp",
+    .options = ltp_udp_options,
+    .config_size = sizeof(struct ltp_udp_config),
+    .check = ltp_udp_check,
+    .open = ltp_open,
+    .window = ltp_window,
+    .send = ltp_link_send,
+    .confirm = ltp_confirm,
+    .status = link_status,
+    .set_link = ltp_set_link,
+    .close = ltp_close,
+};

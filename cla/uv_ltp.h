@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the adapter "ltp-udp", for its uv_ltp*.c files. They include <uv.h> before this. */
+#ifndef CLA_UV_LTP_H
+#define CLA_UV_LTP_H
+
+#include "base/bucket.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "cla/ltp_udp.h"
+#include "cla/udp_io.h"
+
+struct link;
+
+/* A local address: one socket, one LTP engine, the links that go through them. */
+struct hub {
+    struct hub *next; /* in *anchor */
+    struct hub **anchor;
+    struct cla_address local;
+    uint64_t engine_number;
+    struct ltp *engine;
+    struct udp_io *io;
+    int timer_fd;
+    uv_loop_t *loop;
+    uv_poll_t socket_poll, timer_poll;
+    uv_idle_t idle;       /* active: the pump has work that needs no event to go on */
+    unsigned handles;     /* open ones of the three */
+    struct list links;    /* of struct link.node, the next to be served first */
+    struct list leaving;  /* links whose `closed` is due */
+    struct list outgoing; /* of struct outgoing.node */
+    struct hash incoming; /* received bundles that wait for confirm, by token */
+    uint64_t next_token;
+    tick now;    /* the clock, read once per handler */
+    tick armed;  /* what the timer descriptor is set to; TICK_NEVER: not */
+    int events;  /* what socket_poll waits for */
+    bool busy;   /* in a handler: a call from a callback leaves the rest to its pump */
+    bool ending; /* no links are left, handles are closing */
+};
+
+struct link_counters {
+    uint64_t bundles_sent, bundles_failed; /* as reported by `sent` */
+    uint64_t bundles_received, bundles_refused;
+    uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
+    uint64_t not_a_bundle;     /* blocks of mixed colour or for another client service: dropped */
+    uint64_t air_bytes;        /* segments and overhead */
+};
+
+struct link {
+    struct cla cla;
+    struct list node; /* in hub->links or hub->leaving */
+    struct hub *hub;
+    struct cla_env env;
+    const struct ltp_udp_config *config;
+    uint64_t peer; /* engine number */
+    struct udp_peer to;
+    struct bucket bucket;
+    bool up, told_up, told;
+    uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
+    struct link_counters n;
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+/* A block on its way out; its address is the tag. */
+struct outgoing {
+    struct list node;
+    struct link *link; /* NULL: the link was closed */
+    uint64_t key;
+};
+
+/* A bundle that the node has not yet confirmed. */
+struct incoming {
+    struct hash_node node; /* hash = token */
+    struct ltp_session_id id;
+    struct link *link;
+};
+
+/* uv_ltp_hub.c: life and handlers. */
+int hub_join(struct link *l, uint64_t engine, char *why,
+             size_t why_cap); /* 0 or an error with its text */
+void hub_leave(struct link *l);
+tick hub_now(struct hub *h);   /* for a push: within a handler the time of that handler */
+void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
+void hub_again(struct hub *h); /* from within a turn: another one soon */
+struct link *hub_link(struct hub *h, uint64_t peer); /* NULL: none */
+void link_say(struct link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* uv_ltp_pump.c */
+void hub_pump(struct hub *h);
+void incoming_answer(struct hub *h, uint64_t token, bool ok);
+void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
+
+/* uv_ltp_status.c */
+void link_status(struct cla *c, struct json_t *object);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hub's life and its handlers. It begins with the first link of a local address and ends with the
+ * last; its memory goes when libuv has let go of its handles. Three handlers wake it: the socket is
+ * ready, the timer descriptor has run out, or there is work left over (idle). Each reads the clock
+ * once, pushes what happened and pumps. What can go wrong at the beginning: the address cannot be
+ * bound, or another link of it has another engine number or the same peer.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "cla/uv_ltp.h"
+
+/* Per handler, so that sending has its turn: about half a millisecond of work. */
+#define INPUT_BYTES (512 * 1024)
+
+void link_say(struct link *l, int level, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    if (l->env.events.say == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+struct link *hub_link(struct hub *h, uint64_t peer)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (l->peer == peer)
+            return l;
+    }
+    return NULL;
+}
+
+tick hub_now(struct hub *h)
+{
+    if (!h->busy) {
+        tick t = uv_hrtime();
+        h->now = t > h->now ? t : h->now;
+    }
+    return h->now;
+}
+
+static void tell_left(struct hub *h)
+{
+    while (!list_empty(&h->leaving)) {
+        struct link *l = container_of(list_first(&h->leaving), struct link, node);
+        list_sub(&l->node);
+        void (*closed)(void *context) = l->closed;
+        void *context = l->closed_context;
+        free(l);
+        if (closed != NULL)
+            closed(context);
+    }
+}
+
+static void turn_begin(struct hub *h)
+{
+    hub_now(h);
+    h->busy = true;
+}
+
+static void turn_end(struct hub *h);
+
+static void on_idle(uv_idle_t *handle)
+{
+    struct hub *h = handle->data;
+    uv_idle_stop(handle); /* the pump starts it again when work is left */
+    turn_begin(h);
+    turn_end(h);
+}
+
+static void on_timer(uv_poll_t *handle, int status, int events)
+{
+    struct hub *h = handle->data;
+    (void)status;
+    (void)events;
+    turn_begin(h);
+    uint64_t count;
+    if (read(h->timer_fd, &count, sizeof count) == sizeof count)
+        h->armed = TICK_NEVER;
+    turn_end(h);
+}
+
+static void input(struct hub *h)
+{
+    struct slice datagram;
+    if (!udp_fill(h->io, INPUT_BYTES))
+        return;
+    while (udp_next(h->io, &datagram))
+        (void)ltp_input(h->engine, datagram.data, datagram.len, h->now); /* counts its verdicts */
+}
+
+static void on_socket(uv_poll_t *handle, int status, int events)
+{
+    struct hub *h = handle->data;
+    turn_begin(h);
+    if (status < 0) { /* libuv has stopped the handle: a pending socket error, cleared by reading */
+        int error;
+        socklen_t len = sizeof error;
+        (void)getsockopt(udp_fd(h->io), SOL_SOCKET, SO_ERROR, &error, &len);
+        h->events = 0;
+    }
+    if (events & UV_WRITABLE && udp_pending(h->io))
+        (void)udp_flush(h->io);
+    if (events & UV_READABLE)
+        input(h);
+    turn_end(h);
+}
+
+static void watch(struct hub *h)
+{
+    int events = UV_READABLE | (udp_pending(h->io) ? UV_WRITABLE : 0);
+    if (events == h->events)
+        return;
+    h->events = events;
+    int r = uv_poll_start(&h->socket_poll, events, on_socket);
+    assert(r == 0);
+    (void)r;
+}
+
+static void turn_end(struct hub *h)
+{
+    hub_pump(h);
+    h->busy = false;
+    if (h->ending)
+        return;
+    watch(h);
+    tell_left(h);
+}
+
+void hub_kick(struct hub *h)
+{
+    if (!h->busy && !h->ending)
+        uv_idle_start(&h->idle, on_idle);
+}
+
+void hub_again(struct hub *h)
+{
+    if (!h->ending)
+        uv_idle_start(&h->idle, on_idle);
+}
+
+static void hub_free(struct hub *h)
+{
+    tell_left(h);
+    incoming_drop(h, NULL);
+    hash_fini(&h->incoming);
+    ltp_free(h->engine);
+    while (!list_empty(&h->outgoing)) {
+        struct list *node = list_first(&h->outgoing);
+        list_sub(node);
+        free(container_of(node, struct outgoing, node));
+    }
+    udp_close(h->io);
+    if (h->timer_fd >= 0)
+        close(h->timer_fd);
+    free(h);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct hub *h = handle->data;
+    if (--h->handles == 0)
+        hub_free(h);
+}
+
+/* Handles that were not yet initialised are not counted; they come in the order of `all`. */
+static void hub_end(struct hub *h)
+{
+    uv_handle_t *all[] = {(uv_handle_t *)&h->idle, (uv_handle_t *)&h->timer_poll,
+                          (uv_handle_t *)&h->socket_poll};
+    h->ending = true;
+    for (struct hub **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
+        if (*p == h) {
+            *p = h->next;
+            break;
+        }
+    }
+    unsigned open = h->handles;
+    if (open == 0)
+        hub_free(h);
+    for (unsigned i = 0; i < open; i++)
+        uv_close(all[i], on_closed);
+}
+
+static int hub_handles(struct hub *h)
+{
+    int r = uv_idle_init(h->loop, &h->idle);
+    if (r != 0)
+        return r;
+    h->idle.data = h;
+    h->handles = 1;
+    r = uv_poll_init(h->loop, &h->timer_poll, h->timer_fd);
+    if (r != 0)
+        return r;
+    h->timer_poll.data = h;
+    h->handles = 2;
+    r = uv_poll_init(h->loop, &h->socket_poll, udp_fd(h->io));
+    if (r != 0)
+        return r;
+    h->socket_poll.data = h;
+    h->handles = 3;
+    watch(h);
+    return uv_poll_start(&h->timer_poll, UV_READABLE, on_timer);
+}
+
+static struct hub *hub_new(const struct link *l, uint64_t engine)
+{
+    struct hub *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    h->loop = l->env.loop;
+    h->local = l->config->local;
+    h->engine_number = engine;
+    h->timer_fd = -1;
+    h->armed = TICK_NEVER;
+    h->next_token = 1;
+    list_init(&h->links);
+    list_init(&h->leaving);
+    list_init(&h->outgoing);
+    if (hash_init(&h->incoming, l->env.seed) != 0) {
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+static int hub_engine(struct hub *h, const struct link *l)
+{
+    const struct ltp_udp_config *k = l->config;
+    struct ltp_config config = {
+        .engine = h->engine_number,
+        .seed = l->env.seed,
+        .import_sessions = (uint32_t)k->import_sessions_all,
+        .held_bytes = k->held_bytes,
+        .closed_memory = (uint32_t)k->closed_sessions,
+        .closed_time = k->closed_time,
+        .sink = l->env.sink,
+        .sink_context = l->env.sink_context,
+    };
+    return ltp_new(&h->engine, &config);
+}
+
+/* A new hub in *out, or an error with its text. */
+static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why, size_t why_cap)
+{
+    struct hub *h = hub_new(l, engine);
+    if (h == NULL)
+        return HELIO_ENOMEM;
+    int r = hub_engine(h, l);
+    if (r != 0)
+        goto fail;
+    r = udp_open(&h->io, &h->local, l->config->batch);
+    if (r != 0) {
+        snprintf(why, why_cap, "local: cannot bind %s port %u: %s", h->local.host, h->local.port,
+                 strerror(-r));
+        r = HELIO_EIO;
+        goto fail;
+    }
+    h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    r = h->timer_fd < 0 ? -errno : hub_handles(h);
+    if (r != 0) {
+        snprintf(why, why_cap, "local: cannot wait for events: %s", strerror(-r));
+        r = HELIO_EIO;
+        goto fail;
+    }
+    if (l->env.shared != NULL) {
+        h->anchor = (struct hub **)(void *)l->env.shared;
+        h->next = *h->anchor;
+        *h->anchor = h;
+    }
+    *out = h;
+    return 0;
+fail:
+    hub_end(h);
+    return r;
+}
+
+static struct hub *hub_find(const struct link *l)
+{
+    const struct cla_address *local = &l->config->local;
+    if (l->env.shared == NULL || local->port == 0)
+        return NULL;
+    for (struct hub *h = *l->env.shared; h != NULL; h = h->next)
+        if (h->local.port == local->port && strcmp(h->local.host, local->host) == 0)
+            return h;
+    return NULL;
+}
+
+static void ask_buffers(struct link *l)
+{
+    uint64_t want = ltp_udp_buffer(l->config);
+    if (udp_buffers(l->hub->io, want, want, &l->rx_buffer, &l->tx_buffer))
+        return;
+    char advice[128] = "";
+    if (l->rx_buffer < want)
+        snprintf(advice, sizeof advice, " net.core.rmem_max=%llu", (unsigned long long)want);
+    if (l->tx_buffer < want)
+        snprintf(advice + strlen(advice), sizeof advice - strlen(advice), " net.core.wmem_max=%llu",
+                 (unsigned long long)want);
+    link_say(l, 1,
+             "socket buffers of %llu bytes are wanted, the kernel allows %llu for receiving and "
+             "%llu for sending: bursts may be lost. To allow more: sysctl -w%s",
+             (unsigned long long)want, (unsigned long long)l->rx_buffer,
+             (unsigned long long)l->tx_buffer, advice);
+}
+
+int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    struct hub *h = hub_find(l);
+    bool fresh = h == NULL;
+    snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+    if (!fresh && h->engine_number != engine) {
+        snprintf(why, why_cap, "engine: another link of %s port %u has LTP engine number %llu",
+                 h->local.host, h->local.port, (unsigned long long)h->engine_number);
+        return HELIO_EINVAL;
+    }
+    if (!fresh && hub_link(h, l->peer) != NULL) {
+        snprintf(why, why_cap, "peer_engine: another link of %s port %u goes to LTP engine %llu",
+                 h->local.host, h->local.port, (unsigned long long)l->peer);
+        return HELIO_EEXIST;
+    }
+    int r = fresh ? hub_open(&h, l, engine, why, why_cap) : 0;
+    if (r != 0)
+        return r;
+    tick now = hub_now(h);
+    struct ltp_span span = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
+    r = ltp_span_set(h->engine, &span, now);
+    if (r == 0)
+        r = ltp_link(h->engine, l->peer, l->up, now);
+    if (r != 0) {
+        snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
+        if (fresh)
+            hub_end(h);
+        return r;
+    }
+    l->hub = h;
+    list_add_tail(&h->links, &l->node);
+    bucket_init(&l->bucket, k->rate, k->burst, k->slack, now);
+    ask_buffers(l);
+    hub_kick(h);
+    return 0;
+}
+
+void hub_leave(struct link *l)
+{
+    struct hub *h = l->hub;
+    list_sub(&l->node);
+    list_add_tail(&h->leaving, &l->node);
+    udp_forget(h->io, &l->to);
+    incoming_drop(h, l);
+    list_for_each (it, &h->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link == l)
+            x->link = NULL;
+    }
+    int r = ltp_link(h->engine, l->peer, false, hub_now(h));
+    (void)r; /* the span exists as long as the hub */
+    if (list_empty(&h->links))
+        hub_end(h);
+    else
+        hub_kick(h);
+}

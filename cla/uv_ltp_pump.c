@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of every handler: notices go to the node, segments to the socket while the links' buckets
+ * have credit, and one timer is set for whatever comes first. It goes round while output makes new
+ * notices (a green block is done when it is sent). What can go wrong: the socket is full, then the
+ * batch waits for it and no segment is asked for; there is more than a turn's work, then the idle
+ * handler goes on after the loop has looked at the other descriptors.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <uv.h>
+
+#include "cla/uv_ltp.h"
+
+/* Per turn, so that receiving has its turn. */
+#define OUTPUT_BYTES (256 * 1024)
+
+static struct incoming *incoming_of(struct hub *h, uint64_t token)
+{
+    struct hash_node *n = hash_find(&h->incoming, token);
+    return n == NULL ? NULL : container_of(n, struct incoming, node);
+}
+
+static void answer(struct hub *h, struct ltp_session_id id, bool ok)
+{
+    /* A session that is gone (cancelled in the meantime) needs no answer. */
+    if (ok)
+        (void)ltp_accept(h->engine, id, hub_now(h));
+    else
+        (void)ltp_cancel(h->engine, id, LTP_SYS_CNCLD, hub_now(h));
+    hub_kick(h);
+}
+
+void incoming_answer(struct hub *h, uint64_t token, bool ok)
+{
+    struct incoming *m = incoming_of(h, token);
+    if (m == NULL)
+        return;
+    m->link->n.bundles_refused += !ok;
+    struct ltp_session_id id = m->id;
+    hash_sub(&h->incoming, &m->node);
+    free(m);
+    answer(h, id, ok);
+}
+
+void incoming_drop(struct hub *h, const struct link *l)
+{
+    struct hash_node *n = hash_walk(&h->incoming, NULL);
+    while (n != NULL) {
+        struct incoming *m = container_of(n, struct incoming, node);
+        if (l != NULL && m->link != l) {
+            n = hash_walk(&h->incoming, n);
+            continue;
+        }
+        hash_sub(&h->incoming, n);
+        free(m);
+        n = hash_walk(&h->incoming, NULL);
+    }
+}
+
+/* The token, or UINT64_MAX when memory is out. */
+static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_id id)
+{
+    struct incoming *m = malloc(sizeof *m);
+    if (m == NULL)
+        return UINT64_MAX;
+    m->id = id;
+    m->link = l;
+    hash_add(&h->incoming, &m->node, h->next_token);
+    return h->next_token++;
+}
+
+/* One block is one bundle: wholly red or wholly green (CCSDS 734.1-B-1). */
+static void notice_received(struct hub *h, struct ltp_notice *n)
+{
+    struct link *l = hub_link(h, n->peer);
+    bool red = n->kind == LTP_BLOCK;
+    bool whole = n->end && n->offset == 0;
+    if (l == NULL || n->client_service != 1 || !whole) {
+        if (l != NULL && !red && n->red_len == 0)
+            l->n.green_incomplete++;
+        else if (l != NULL)
+            l->n.not_a_bundle++;
+        if (red && l != NULL && l->env.confirm)
+            answer(h, n->id, false);
+        buf_drop(n->data);
+        return;
+    }
+    uint64_t token = red && l->env.confirm ? incoming_new(h, l, n->id) : 0;
+    if (token == UINT64_MAX) {
+        answer(h, n->id, false);
+        buf_drop(n->data);
+        return;
+    }
+    l->n.bundles_received++;
+    l->env.events.received(l->env.events.context, &l->cla, n->data, token);
+}
+
+static void notice_closed(struct ltp_notice *n)
+{
+    struct outgoing *x = (struct outgoing *)(uintptr_t)n->tag;
+    struct link *l = x->link;
+    uint64_t key = x->key;
+    bool ok = n->kind == LTP_EXPORT_DONE;
+    list_sub(&x->node);
+    free(x);
+    if (l == NULL)
+        return;
+    if (ok)
+        l->n.bundles_sent++;
+    else
+        l->n.bundles_failed++;
+    l->env.events.sent(l->env.events.context, &l->cla, key, ok);
+}
+
+static struct link *untold(struct hub *h)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (!l->told || l->told_up != l->up)
+            return l;
+    }
+    return NULL;
+}
+
+static void tell_links(struct hub *h)
+{
+    struct link *l;
+    while ((l = untold(h)) != NULL) {
+        l->told = true;
+        l->told_up = l->up;
+        if (l->env.events.link != NULL)
+            l->env.events.link(l->env.events.context, &l->cla, l->up);
+    }
+}
+
+/* True when there was any. */
+static bool notices(struct hub *h)
+{
+    struct ltp_notice n;
+    bool any = false;
+    while (!h->ending && ltp_poll(h->engine, &n) != 0) {
+        any = true;
+        switch (n.kind) {
+        case LTP_BLOCK:
+        case LTP_GREEN:
+            notice_received(h, &n);
+            break;
+        case LTP_EXPORT_DONE:
+        case LTP_EXPORT_CANCELLED:
+            notice_closed(&n);
+            break;
+        case LTP_IMPORT_CANCELLED: /* a late answer finds no session */
+        case LTP_INITIAL_SENT:
+            break;
+        }
+    }
+    return any;
+}
+
+/* Sends what the link's bucket allows, up to the rest of the turn's budget. False when the socket
+ * is full. */
+static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
+{
+    uint32_t segment = (uint32_t)l->config->segment;
+    uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
+    bucket_begin(&l->bucket, h->now);
+    while (*budget > 0 && bucket_ready(&l->bucket, h->now)) {
+        if (!udp_room(h->io, head_max) && !udp_flush(h->io))
+            return false;
+        struct ltp_out out = {.head = udp_head(h->io, head_max), .head_cap = head_max};
+        if (ltp_output(h->engine, l->peer, h->now, &out) == 0)
+            break;
+        udp_add(h->io, &l->to, out.head_len, out.data);
+        uint64_t air = out.head_len + out.data.len + l->config->overhead;
+        bucket_spend(&l->bucket, air, h->now);
+        l->n.air_bytes += air;
+        *budget -= air < *budget ? air : *budget;
+    }
+    return true;
+}
+
+/* False when the socket is full or the turn's budget is spent. */
+static bool output(struct hub *h, uint64_t *budget)
+{
+    bool room = !udp_pending(h->io);
+    list_for_each (it, &h->links)
+        room = room && link_output(h, container_of(it, struct link, node), budget);
+    return room && udp_flush(h->io) && *budget > 0;
+}
+
+static tick wake_time(struct hub *h)
+{
+    tick wake = ltp_deadline(h->engine);
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (ltp_has_output(h->engine, l->peer))
+            wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
+    }
+    return wake;
+}
+
+/* A timer that is set too early costs one turn and no call now: it is left. */
+static void arm(struct hub *h, tick wake)
+{
+    if (h->armed <= wake)
+        return;
+    struct itimerspec at = {
+        .it_value = {.tv_sec = (time_t)(wake / TICK_S), .tv_nsec = (long)(wake % TICK_S)}};
+    int r = timerfd_settime(h->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+    assert(r == 0);
+    (void)r;
+    h->armed = wake;
+}
+
+void hub_pump(struct hub *h)
+{
+    uint64_t budget = OUTPUT_BYTES;
+    bool more = true;
+    if (ltp_deadline(h->engine) <= h->now)
+        ltp_expire(h->engine, h->now);
+    tell_links(h);
+    while (notices(h) || more) {
+        if (h->ending)
+            return;
+        more = false;
+        if (!output(h, &budget))
+            break;
+    }
+    if (h->ending)
+        return;
+    if (!list_empty(&h->links)) { /* the next turn begins with the next link */
+        struct list *first = list_first(&h->links);
+        list_sub(first);
+        list_add_tail(&h->links, first);
+    }
+    if (udp_pending(h->io))
+        arm(h, ltp_deadline(h->engine));
+    else if (budget == 0)
+        hub_again(h);
+    else
+        arm(h, wake_time(h));
+}

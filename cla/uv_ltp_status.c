@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a link shows of itself. Counters of engine and socket are those of the local address, shared
+ * by its links. Memory that runs out leaves fields away. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "cla/uv_ltp.h"
+
+#define SESSIONS_SHOWN 64
+
+static void put(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_integer((json_int_t)v));
+}
+
+static json_t *put_object(json_t *o, const char *key)
+{
+    json_t *inner = json_object();
+    json_object_set_new(o, key, inner);
+    return inner;
+}
+
+static void put_ltp(json_t *o, const struct ltp_counters *n)
+{
+    uint64_t tx = 0, rx = 0;
+    json_t *by_type = put_object(o, "segments");
+    for (int i = 0; i < 16; i++) {
+        rx += n->rx[i];
+        tx += n->tx[i];
+        if (n->rx[i] == 0 && n->tx[i] == 0)
+            continue;
+        json_t *type = put_object(by_type, event_type_name(i));
+        put(type, "rx", n->rx[i]);
+        put(type, "tx", n->tx[i]);
+    }
+    put(o, "segments_rx", rx);
+    put(o, "segments_tx", tx);
+    put(o, "segment_bytes_rx", n->rx_bytes);
+    put(o, "segment_bytes_tx", n->tx_bytes);
+    put(o, "retransmitted_bytes", n->retransmitted_bytes);
+    put(o, "sessions_opened_export", n->opened_export);
+    put(o, "sessions_opened_import", n->opened_import);
+    put(o, "sessions_done", n->closed[OUTCOME_DONE]);
+    put(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
+    put(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
+    json_t *timers = put_object(o, "timers");
+    put(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
+    put(timers, "report", n->timers[TIMER_REPORT]);
+    put(timers, "cancel", n->timers[TIMER_CANCEL]);
+    put(timers, "idle", n->timers[TIMER_IDLE]);
+    json_t *verdicts = put_object(o, "verdicts");
+    for (int v = 0; v < VERDICT_COUNT; v++)
+        put(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
+}
+
+static void put_socket(json_t *o, const struct udp_io *io)
+{
+    const struct udp_counters *n = udp_counters(io);
+    put(o, "local_port", udp_port(io));
+    put(o, "datagrams_tx", n->tx_datagrams);
+    put(o, "datagrams_rx", n->rx_datagrams);
+    put(o, "socket_bytes_tx", n->tx_bytes);
+    put(o, "socket_bytes_rx", n->rx_bytes);
+    put(o, "socket_calls_tx", n->tx_calls);
+    put(o, "socket_calls_rx", n->rx_calls);
+    put(o, "socket_blocked", n->tx_blocked);
+    put(o, "socket_refused", n->tx_refused);
+    put(o, "socket_errors", n->tx_errors);
+    put(o, "socket_drops", n->rx_socket_drops);
+}
+
+static void put_link(json_t *o, const struct link *l)
+{
+    json_object_set_new(o, "up", json_boolean(l->up));
+    put(o, "engine", l->hub->engine_number);
+    put(o, "peer_engine", l->peer);
+    put(o, "rate_bps", l->config->rate);
+    put(o, "overhead", l->config->overhead);
+    put(o, "rto_ns", ltp_udp_rto(l->config));
+    put(o, "receive_buffer", l->rx_buffer);
+    put(o, "send_buffer", l->tx_buffer);
+    json_object_set_new(o, "batch", json_boolean(l->config->batch && !l->to.plain));
+    put(o, "bundles_sent", l->n.bundles_sent);
+    put(o, "bundles_failed", l->n.bundles_failed);
+    put(o, "bundles_received", l->n.bundles_received);
+    put(o, "bundles_refused", l->n.bundles_refused);
+    put(o, "green_incomplete", l->n.green_incomplete);
+    put(o, "not_a_bundle", l->n.not_a_bundle);
+    put(o, "air_bytes", l->n.air_bytes);
+}
+
+static json_t *session_json(const struct ltp_session_info *s, tick now)
+{
+    json_t *o = json_object();
+    put(o, "originator", s->id.originator);
+    put(o, "number", s->id.number);
+    json_object_set_new(o, "direction", json_string(s->export ? "export" : "import"));
+    put(o, "client_service", s->client_service);
+    if (s->length != EVENT_NONE)
+        put(o, "length", s->length);
+    if (s->red_len != EVENT_NONE)
+        put(o, "red_length", s->red_len);
+    put(o, "done", s->done);
+    put(o, "held", s->held);
+    put(o, "age_ns", now > s->opened ? now - s->opened : 0);
+    return o;
+}
+
+static void put_sessions(json_t *o, const struct link *l)
+{
+    static const size_t most = 4096;
+    struct ltp_session_info *all = calloc(most, sizeof *all);
+    if (all == NULL)
+        return;
+    json_t *shown = json_array();
+    size_t total = ltp_sessions(l->hub->engine, all, most), mine = 0;
+    for (size_t i = 0; i < total && i < most; i++) {
+        if (all[i].peer != l->peer)
+            continue;
+        if (mine++ < SESSIONS_SHOWN)
+            json_array_append_new(shown, session_json(&all[i], hub_now(l->hub)));
+    }
+    put(o, "sessions_open", mine);
+    json_object_set_new(o, "sessions", shown);
+    free(all);
+}
+
+void link_status(struct cla *c, struct json_t *object)
+{
+    const struct link *l = container_of(c, struct link, cla);
+    put_link(object, l);
+    put_socket(object, l->hub->io);
+    put_ltp(object, ltp_counters(l->hub->engine));
+    put_sessions(object, l);
+}
