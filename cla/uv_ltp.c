@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <uv.h>
 
 #include "cla/uv_ltp.h"
 

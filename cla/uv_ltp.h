@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the adapter "ltp-udp", for its uv_ltp*.c files. They include <uv.h> before this. */
+/* The inside of the adapter "ltp-udp", for its uv_ltp*.c files. */
 #ifndef CLA_UV_LTP_H
 #define CLA_UV_LTP_H
+
+#include <uv.h>
 
 #include "base/bucket.h"
 #include "base/hash.h"

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "cla/uv_ltp.h"
 

@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
-#include <uv.h>
 
 #include "cla/uv_ltp.h"
 

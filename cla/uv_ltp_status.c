@@ -3,7 +3,6 @@
  * by its links. Memory that runs out leaves fields away. */
 #include <jansson.h>
 #include <stdlib.h>
-#include <uv.h>
 
 #include "cla/uv_ltp.h"
 
