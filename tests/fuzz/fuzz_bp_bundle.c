@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What strict mode accepts, lenient mode accepts too; what either accepts is written back and read
+ * again as the same bundle; a lint of a strict bundle finds nothing fatal. */
+#include <stdlib.h>
+
+#include "bp/bundle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+static void require_same(const struct bundle *a, const struct bundle *b)
+{
+    require(a->flags == b->flags && a->crc == b->crc && a->lifetime_ms == b->lifetime_ms);
+    require(bundle_id_equal(&a->id, &b->id));
+    require(bundle_id_hash(1, &a->id) == bundle_id_hash(1, &b->id));
+    require(eid_equal(&a->destination, &b->destination) && eid_equal(&a->report_to, &b->report_to));
+    require(a->has_previous == b->has_previous && a->has_age == b->has_age);
+    require(a->has_hops == b->has_hops && a->others_len == b->others_len);
+    require(a->age_ms == b->age_ms && a->hop_count == b->hop_count);
+    for (size_t i = 0; i < a->others_len; i++)
+        require(a->others[i].type == b->others[i].type &&
+                a->others[i].number == b->others[i].number &&
+                slice_equal(a->others[i].data, b->others[i].data));
+    require(slice_equal(a->payload, b->payload));
+}
+
+static void read_back(const struct bundle *b, enum bundle_mode mode)
+{
+    struct bundle again;
+    struct buf *wire = bundle_encode_copy(b);
+    require(wire != NULL);
+    require(bundle_decode(buf_data(wire), wire->len, mode, &again, NULL) == 0);
+    require_same(b, &again);
+    buf_drop(wire);
+    struct buf *piece = bundle_fragment(b, 0, (b->payload.len + 1) / 2);
+    require(piece == NULL ||
+            bundle_decode(buf_data(piece), piece->len, BUNDLE_LENIENT, &again, NULL) == 0);
+    buf_drop(piece);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bundle strict, lenient;
+    struct bundle_findings f;
+    int s = bundle_decode(data, size, BUNDLE_STRICT, &strict, &f);
+    require((s != 0) == (f.len > 0 && f.at[f.len - 1].fatal));
+    int l = bundle_decode(data, size, BUNDLE_LENIENT, &lenient, NULL);
+    require(s != 0 || l == 0);
+    if (s == 0)
+        read_back(&strict, BUNDLE_STRICT);
+    if (l == 0)
+        read_back(&lenient, BUNDLE_LENIENT);
+    size_t n = bundle_lint(data, size, &f);
+    require(n == f.len && (s == 0 || n > 0));
+    return 0;
+}
