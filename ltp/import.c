@@ -171,7 +171,7 @@ static tick patience(const struct import *im)
 
 static void watch(struct ltp *l, struct import *im, tick now)
 {
-    bool needed = green_awaited(im) || (im->s.peer->span.idle_timeout != 0 && !im->delivered);
+    bool needed = green_awaited(im) || im->s.peer->span.idle_timeout != 0;
     if (needed && list_empty(&im->idle.in_peer))
         ltp_timer_start(l, &im->idle, now, patience(im));
 }
@@ -285,8 +285,11 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now)
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_IDLE, 0, 1, now);
-    bool cut_short = im->red_high == 0 ? im->length == EVENT_NONE
-                                       : !im->delivered && im->s.peer->span.idle_timeout != 0;
+    /* also a delivered red part that no checkpoint asks for any more: the sender has gone. Reports
+     * that wait for their acknowledgement have a limit of their own. */
+    bool cut_short = im->red_high == 0
+                         ? im->length == EVENT_NONE
+                         : list_empty(&im->reports) && im->s.peer->span.idle_timeout != 0;
     if (green_awaited(im))
         ltp_green_flush(l, im);
     if (cut_short)
