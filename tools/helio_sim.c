@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-sim: the demo's experiment in virtual time. Options become a struct sim_params, a trace is
+ * read, the experiment runs, the result is printed and the log closed. What can go wrong: a wrong
+ * option (exit 2, saying what would be right), a trace or log file (exit 1).
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "channel-emu/trace_file.h"
+#include "tools/sim_report.h"
+
+enum {
+    OPT_TRACE = 256,
+    OPT_TRACE_DIR,
+    OPT_TRACE_OFFSET,
+    OPT_RATE,
+    OPT_OVERHEAD,
+    OPT_DELAY,
+    OPT_PROCESSING,
+    OPT_SESSIONS,
+    OPT_RTO,
+    OPT_BUNDLE,
+    OPT_SEGMENT,
+    OPT_DURATION,
+    OPT_SEED,
+    OPT_RECOVERY,
+    OPT_LOG,
+    OPT_LOG_NODE,
+    OPT_JSON
+};
+
+static const struct argp_option options[] = {
+    {"trace", OPT_TRACE, "FILE|A|F|H|none|iid:P", 0,
+     "Erasures from node 1 to node 2: a trace, none, or independent with probability P [A]", 0},
+    {"trace-dir", OPT_TRACE_DIR, "DIR", 0, "Where the traces A, F and H are", 0},
+    {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
+    {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air [500Mbit/s]", 0},
+    {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 0},
+    {"delay", OPT_DELAY, "TIME", 0, "Propagation each way [5ms]", 0},
+    {"processing", OPT_PROCESSING, "TIME", 0, "Between a checkpoint's arrival and its report [0]",
+     0},
+    {"sessions", OPT_SESSIONS, "N", 0, "Export sessions in parallel [10]", 0},
+    {"rto", OPT_RTO, "TIME", 0, "Retransmission timer [30ms]", 0},
+    {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
+    {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
+    {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
+    {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
+    {"recovery", OPT_RECOVERY, "plain", 0, "plain: exactly RFC 5326 with a fixed timer [plain]", 0},
+    {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
+    {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
+    {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
+    {0}};
+
+struct arguments {
+    struct sim_params params;
+    const char *trace, *trace_dir, *log_path;
+    uint64_t log_node; /* 0 = both */
+    bool json;
+};
+
+struct log {
+    FILE *file;
+    uint64_t node; /* 0 = both */
+};
+
+static void want(struct argp_state *state, const char *option, const char *arg, const char *hint)
+{
+    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
+}
+
+static void parse_time(struct argp_state *state, const char *option, const char *arg, tick *out)
+{
+    if (units_duration(arg, out) != 0)
+        want(state, option, arg, units_duration_hint);
+}
+
+static uint64_t parse_between(struct argp_state *state, const char *option, const char *arg,
+                              uint64_t low, uint64_t high)
+{
+    uint64_t v = 0;
+    char hint[96];
+    snprintf(hint, sizeof hint, "%" PRIu64 " to %" PRIu64 " bytes, as in 1024B or 500kB", low,
+             high);
+    if (units_size(arg, &v) != 0 || v < low || v > high)
+        want(state, option, arg, hint);
+    return v;
+}
+
+static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg,
+                            uint64_t low, uint64_t high)
+{
+    uint64_t v = 0;
+    char hint[96];
+    snprintf(hint, sizeof hint, "a number from %" PRIu64 " to %" PRIu64, low, high);
+    if (units_count(arg, high, &v) != 0 || v < low)
+        want(state, option, arg, hint);
+    return v;
+}
+
+static error_t parse_link(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    struct sim_params *p = &a->params;
+    switch (key) {
+    case OPT_TRACE:
+        a->trace = arg;
+        return 0;
+    case OPT_TRACE_DIR:
+        a->trace_dir = arg;
+        return 0;
+    case OPT_TRACE_OFFSET:
+        parse_time(state, "trace-offset", arg, &p->trace_offset);
+        return 0;
+    case OPT_RATE:
+        if (units_rate(arg, &p->rate_bps) != 0 || p->rate_bps == 0)
+            want(state, "rate", arg, units_rate_hint);
+        return 0;
+    case OPT_OVERHEAD:
+        p->overhead = (uint32_t)parse_between(state, "overhead", arg, 0, 65535);
+        return 0;
+    case OPT_DELAY:
+        parse_time(state, "delay", arg, &p->delay);
+        return 0;
+    case OPT_PROCESSING:
+        parse_time(state, "processing", arg, &p->processing);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void parse_log_node(struct argp_state *state, const char *arg, uint64_t *node)
+{
+    if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0 && strcmp(arg, "both") != 0)
+        want(state, "log-node", arg, "1, 2 or both");
+    *node = strcmp(arg, "both") == 0 ? 0 : (uint64_t)(arg[0] - '0');
+}
+
+static error_t parse_rest(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_RECOVERY:
+        if (strcmp(arg, "plain") != 0)
+            want(state, "recovery", arg, "'plain' (the only choice)");
+        return 0;
+    case OPT_LOG:
+        a->log_path = arg;
+        return 0;
+    case OPT_LOG_NODE:
+        parse_log_node(state, arg, &a->log_node);
+        return 0;
+    case OPT_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    struct sim_params *p = &a->params;
+    switch (key) {
+    case OPT_SESSIONS:
+        p->sessions = (uint32_t)parse_count(state, "sessions", arg, 1, 65536);
+        return 0;
+    case OPT_RTO:
+        parse_time(state, "rto", arg, &p->rto);
+        if (p->rto < 100 * TICK_US)
+            want(state, "rto", arg, "at least 100us");
+        return 0;
+    case OPT_BUNDLE:
+        p->bundle = parse_between(state, "bundle", arg, 1, UINT32_MAX);
+        return 0;
+    case OPT_SEGMENT:
+        p->segment = (uint32_t)parse_between(state, "segment", arg, 64, 65000);
+        return 0;
+    case OPT_DURATION:
+        parse_time(state, "duration", arg, &p->duration);
+        if (p->duration == 0)
+            want(state, "duration", arg, "more than 0");
+        return 0;
+    case OPT_SEED:
+        p->seed = parse_count(state, "seed", arg, 0, INT64_MAX);
+        return 0;
+    default:
+        return parse_link(key, arg, state) == 0 ? 0 : parse_rest(key, arg, state);
+    }
+}
+
+/* The path of trace A, F or H: in the given folder, beside the sources, or where it is installed.
+ */
+static int preset_path(const struct arguments *a, char *path, size_t cap)
+{
+    const char *dirs[] = {a->trace_dir, a->trace_dir == NULL ? HELIO_TRACES_SOURCE : NULL,
+                          a->trace_dir == NULL ? HELIO_TRACES_INSTALLED : NULL};
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+        if (dirs[i] == NULL)
+            continue;
+        int n = snprintf(path, cap, "%s/%s.txt.gz", dirs[i], a->trace);
+        if (n > 0 && (size_t)n < cap && access(path, R_OK) == 0)
+            return 0;
+    }
+    return HELIO_ENOENT;
+}
+
+static bool is_preset(const char *name)
+{
+    return strcmp(name, "A") == 0 || strcmp(name, "F") == 0 || strcmp(name, "H") == 0;
+}
+
+/* Returns an exit code. On 0 the caller owns *t. */
+static int load_trace(struct arguments *a, struct trace *t)
+{
+    char path[4096], error[TRACE_FILE_ERROR_MAX];
+    const char *name = a->trace;
+    trace_init(t, TICK_MS / 10);
+    if (strcmp(name, "none") == 0)
+        return 0;
+    if (strncmp(name, "iid:", 4) == 0) {
+        char *end;
+        a->params.loss = strtod(name + 4, &end);
+        if (end != name + 4 && *end == '\0' && a->params.loss >= 0 && a->params.loss <= 1)
+            return 0;
+        fprintf(stderr, "helio-sim: --trace '%s': expected a probability, as in iid:0.05\n", name);
+        return 2;
+    }
+    if (is_preset(name)) {
+        if (preset_path(a, path, sizeof path) != 0) {
+            fprintf(stderr, "helio-sim: no %s.txt.gz found; name its folder with --trace-dir\n",
+                    name);
+            return 1;
+        }
+        name = path;
+    }
+    if (trace_file_read(t, name, 0, error) != 0) {
+        fprintf(stderr, "helio-sim: %s\n", error);
+        return 1;
+    }
+    a->params.trace = t;
+    return 0;
+}
+
+static void write_log(void *context, uint64_t node, const struct event *e)
+{
+    const struct log *log = context;
+    char line[EVENT_CSV_MAX];
+    if (log->node == 0 || log->node == node)
+        fwrite_unlocked(line, 1, event_csv(e, node, 0, line), log->file);
+}
+
+static int open_log(struct arguments *a, struct log *log)
+{
+    if (a->log_path == NULL)
+        return 0;
+    log->node = a->log_node;
+    log->file = fopen(a->log_path, "w");
+    if (log->file == NULL) {
+        fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, strerror(errno));
+        return 1;
+    }
+    setvbuf(log->file, NULL, _IOFBF, 1 << 20);
+    fputs(event_csv_header, log->file);
+    a->params.log = write_log;
+    a->params.log_context = log;
+    return 0;
+}
+
+static int close_log(const struct arguments *a, struct log *log)
+{
+    if (log->file == NULL)
+        return 0;
+    bool failed = ferror(log->file) != 0;
+    failed |= fclose(log->file) != 0;
+    if (failed)
+        fprintf(stderr, "helio-sim: %s: could not be written whole\n", a->log_path);
+    return failed;
+}
+
+static int print(const struct arguments *a, const struct sim_result *r)
+{
+    if (a->json)
+        return sim_report_json(stdout, &a->params, a->trace, r) != 0;
+    sim_report_text(stdout, &a->params, a->trace, r);
+    return fflush(stdout) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse,
+        NULL,
+        "LTP red sessions through an erasure channel, in virtual time: node 1 sends blocks to "
+        "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
+        "500kB. The same options and seed give the same log byte for byte.",
+        NULL,
+        NULL,
+        NULL};
+    struct arguments a = {.trace = "A",
+                          .params = {.rate_bps = 500000000,
+                                     .overhead = 42,
+                                     .delay = 5 * TICK_MS,
+                                     .sessions = 10,
+                                     .rto = 30 * TICK_MS,
+                                     .bundle = 500000,
+                                     .segment = 1024,
+                                     .duration = 100 * TICK_S,
+                                     .seed = 1}};
+    struct trace trace;
+    struct log log = {0};
+    struct sim_result result;
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    int status = load_trace(&a, &trace);
+    if (status == 0)
+        status = open_log(&a, &log);
+    if (status == 0) {
+        int rc = sim_run_experiment(&a.params, &result);
+        if (rc != 0)
+            fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
+        status = rc != 0;
+    }
+    if (close_log(&a, &log) != 0)
+        status = 1;
+    if (status == 0)
+        status = print(&a, &result);
+    trace_fini(&trace);
+    return status;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A saturating source: whenever a session has ended the next block is sent, all from one buffer,
+ * since their bytes do not matter. What the channel drops is known as it enters, so a lost
+ * checkpoint is counted, not guessed. Only memory can run out.
+ */
+#include "tools/sim_run.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+#include "tools/sim_world.h"
+
+#define SENDER 0
+#define RECEIVER 1
+
+struct run;
+
+struct end {
+    struct run *run;
+    uint64_t number;
+};
+
+struct run {
+    const struct sim_params *params;
+    struct sim_world world;
+    struct sim_stats stats;
+    struct buf *block;
+    struct end ends[2];
+    size_t forward; /* index of the link */
+    int error;      /* the first failure of ltp_send */
+};
+
+static void on_event(void *context, const struct event *e)
+{
+    const struct end *end = context;
+    const struct sim_params *p = end->run->params;
+    if (end->number == 1)
+        sim_stats_event(&end->run->stats, e, p->segment);
+    if (p->log != NULL)
+        p->log(p->log_context, end->number, e);
+}
+
+static void feed(struct run *r)
+{
+    struct ltp *ltp = r->world.nodes[SENDER].ltp;
+    struct ltp_block block = {
+        .peer = 2, .client_service = 1, .data = r->block, .red_len = r->params->bundle};
+    struct ltp_session_id id;
+    while (r->error == 0 && ltp_room(ltp, 2) > 0)
+        r->error = ltp_send(ltp, &block, r->world.now, &id);
+}
+
+static void on_notice(void *context, size_t node, const struct ltp_notice *n)
+{
+    struct run *r = context;
+    if (node == RECEIVER && n->kind == LTP_BLOCK)
+        sim_stats_delivered(&r->stats, n->id.number, r->world.now);
+    if (node == SENDER && (n->kind == LTP_EXPORT_DONE || n->kind == LTP_EXPORT_CANCELLED))
+        feed(r);
+}
+
+static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
+{
+    struct run *r = context;
+    const struct chan_counters *c = chan_counters(r->world.links[link].chan);
+    uint64_t before = c->erased_trace + c->erased_random;
+    sim_enter(&r->world, link, data, len);
+    if (c->erased_trace + c->erased_random != before)
+        sim_stats_lost(&r->stats, data[0] & 15);
+}
+
+static int check_params(const struct sim_params *p)
+{
+    bool good = p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
+                p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
+                p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 && p->loss >= 0 &&
+                p->loss <= 1;
+    return good ? 0 : HELIO_EINVAL;
+}
+
+static int make_node(struct run *r, size_t i, uint64_t seed)
+{
+    const struct sim_params *p = r->params;
+    /* an import session outlives its export session by half a round trip */
+    uint64_t imports = 2 * (uint64_t)p->sessions + 16;
+    r->ends[i] = (struct end){r, i + 1};
+    struct ltp_config config = {.engine = i + 1,
+                                .seed = seed,
+                                .import_sessions = (uint32_t)imports,
+                                .held_bytes = imports * (p->bundle + p->segment),
+                                .sink = i == SENDER || p->log != NULL ? on_event : NULL,
+                                .sink_context = &r->ends[i]};
+    size_t index;
+    int rc = sim_node_add(&r->world, &config, &index);
+    if (rc != 0)
+        return rc;
+    struct ltp_span span = {.peer = 2 - i,
+                            .segment_max = p->segment,
+                            .export_sessions = p->sessions,
+                            .import_sessions = (uint32_t)imports,
+                            .block_max = p->bundle,
+                            .ranges_max =
+                                (uint32_t)(p->bundle / 2 + 2 > 65536 ? 65536 : p->bundle / 2 + 2),
+                            .rto = p->rto,
+                            .report_delay = p->processing};
+    return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
+}
+
+static int build(struct run *r)
+{
+    const struct sim_params *p = r->params;
+    struct rng rng;
+    rng_init(&rng, p->seed);
+    int rc = sim_stats_init(&r->stats, rng_u64(&rng));
+    if (rc == 0)
+        rc = sim_init(&r->world, &(struct sim_hooks){r, on_notice, on_segment});
+    for (size_t i = 0; i < 2 && rc == 0; i++)
+        rc = make_node(r, i, rng_u64(&rng));
+    struct chan_config forward = {.rate_bps = p->rate_bps,
+                                  .overhead = p->overhead,
+                                  .delay = p->delay,
+                                  .trace = p->trace,
+                                  .trace_offset = p->trace_offset,
+                                  .loss = p->loss,
+                                  .seed = rng_u64(&rng)};
+    struct chan_config back = {.delay = p->delay};
+    size_t index;
+    if (rc == 0)
+        rc = sim_link_add(&r->world, SENDER, RECEIVER, &forward, &r->forward);
+    if (rc == 0)
+        rc = sim_link_add(&r->world, RECEIVER, SENDER, &back, &index);
+    r->block = rc == 0 ? buf_new(0, p->bundle) : NULL;
+    if (rc == 0 && r->block == NULL)
+        rc = HELIO_ENOMEM;
+    if (rc == 0)
+        memset(buf_append(r->block, p->bundle), 0x5a, p->bundle);
+    return rc;
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static int conclude(const struct run *r, struct sim_result *out)
+{
+    const struct sim_params *p = r->params;
+    const struct sim_stats *s = &r->stats;
+    int rc = r->error != 0 ? r->error : sim_stats_figures(s, &out->figures);
+    double seconds = (double)p->duration / (double)TICK_S;
+    tick bad = p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, 0, p->duration);
+    out->good_share = (1 - (double)bad / (double)p->duration) * (1 - p->loss);
+    double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
+    out->payload_share = share((double)s->full_data, on_air);
+    out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
+    out->goodput_bps = (double)out->figures.delivered * (double)p->bundle * 8 / seconds;
+    out->efficiency = share(out->goodput_bps, out->capacity_bps);
+    out->rto_firings = s->rto_firings;
+    out->cancelled = s->cancelled;
+    const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
+    out->frames = c->in;
+    out->frames_lost = c->erased_trace + c->erased_random;
+    return rc;
+}
+
+int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
+{
+    *out = (struct sim_result){0};
+    int rc = check_params(p);
+    if (rc != 0)
+        return rc;
+    struct run r = {.params = p};
+    rc = build(&r);
+    if (rc == 0) {
+        ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
+        ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
+        feed(&r);
+        sim_touch(&r.world, SENDER);
+        sim_run(&r.world, p->duration);
+        rc = conclude(&r, out);
+    }
+    sim_fini(&r.world);
+    sim_stats_fini(&r.stats);
+    buf_drop(r.block);
+    return rc;
+}

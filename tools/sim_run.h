@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The experiment in virtual time: node 1 sends blocks to node 2 through an erasure channel for as
+ * long as it lasts, as many at a time as sessions are permitted. The way back loses nothing and has
+ * no serialisation. Pure; the same parameters give the same events.
+ */
+#ifndef TOOLS_SIM_RUN_H
+#define TOOLS_SIM_RUN_H
+
+#include "base/event.h"
+#include "channel-emu/chan.h"
+#include "tools/sim_stats.h"
+
+struct sim_params {
+    const struct trace *trace; /* erasures of the forward direction, or NULL */
+    tick trace_offset;         /* where in the trace the run starts */
+    double loss;               /* independent erasures of the forward direction, 0..1 */
+    uint64_t rate_bps;         /* nominal, bits on the air, >= 1 */
+    uint32_t overhead;         /* bytes on the air beside each segment */
+    tick delay;                /* each way */
+    tick processing;           /* between a checkpoint's arrival and its report */
+    uint32_t sessions;         /* in parallel, 1..65536 */
+    tick rto;                  /* >= 100 µs */
+    uint64_t bundle;           /* bytes of a block, 1..2^32-1 */
+    uint32_t segment;          /* bytes of a whole segment, 64..65000 */
+    tick duration;             /* >= 1 */
+    uint64_t seed;
+    /* Gets each event with its node's number, 1 or 2; NULL: none. */
+    void (*log)(void *context, uint64_t node, const struct event *e);
+    void *log_context;
+};
+
+struct sim_result {
+    struct sim_figures figures;
+    double good_share;    /* of the channel's time (or frames) */
+    double payload_share; /* block bytes of what a whole segment takes on the air */
+    double capacity_bps;  /* rate x payload share x good share */
+    double goodput_bps;   /* of blocks delivered within the duration */
+    double efficiency;    /* goodput / capacity */
+
+    uint64_t rto_firings, cancelled;
+    uint64_t frames, frames_lost; /* forward */
+};
+
+/* Returns 0, HELIO_EINVAL (a parameter out of its range) or HELIO_ENOMEM. */
+int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
+
+#endif

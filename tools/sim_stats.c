@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sender's events carry all but losses and deliveries, which the simulation knows by itself:
+ * nothing is inferred. A retransmission cycle is counted when data is sent again after a report
+ * with gaps, once per checkpoint however many report segments answer it. Without memory for a
+ * session the run goes on and says at its end that the figures are not complete.
+ */
+#include "tools/sim_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+int sim_stats_init(struct sim_stats *s, uint64_t seed)
+{
+    *s = (struct sim_stats){0};
+    return hash_init(&s->table, seed);
+}
+
+void sim_stats_fini(struct sim_stats *s)
+{
+    hash_fini(&s->table);
+    while (s->first != NULL) {
+        struct sim_session *next = s->first->next;
+        free(s->first);
+        s->first = next;
+    }
+}
+
+static struct sim_session *find(const struct sim_stats *s, uint64_t number)
+{
+    uint64_t hash = hash_mix(s->table.seed, number, 0);
+    for (struct hash_node *n = hash_find(&s->table, hash); n != NULL; n = hash_next(n)) {
+        struct sim_session *session = (struct sim_session *)(void *)n; /* node is first */
+        if (session->number == number)
+            return session;
+    }
+    return NULL;
+}
+
+static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
+{
+    struct sim_session *n = malloc(sizeof *n);
+    if (n == NULL) {
+        s->out_of_memory = true;
+        return NULL;
+    }
+    *n = (struct sim_session){.next = s->first,
+                              .number = number,
+                              .first_tx = TICK_NEVER,
+                              .delivered = TICK_NEVER,
+                              .closed = TICK_NEVER,
+                              .gap_checkpoint = EVENT_NONE,
+                              .cycle_checkpoint = EVENT_NONE};
+    s->first = n;
+    hash_add(&s->table, &n->node, hash_mix(s->table.seed, number, 0));
+    return n;
+}
+
+static void sent(struct sim_stats *s, struct sim_session *n, const struct event *e,
+                 uint32_t segment_max)
+{
+    if (e->type < 0 || e->type >= 8)
+        return;
+    if (n->first_tx == TICK_NEVER)
+        n->first_tx = e->now;
+    if (e->type >= 1 && e->type <= 3)
+        n->checkpoints++;
+    if (e->cause == CAUSE_FIRST && e->udp_len == segment_max) {
+        s->full_bytes += e->udp_len;
+        s->full_data += e->length;
+        s->full_count++;
+    }
+    if (e->cause == CAUSE_REPORT && n->gap_checkpoint != EVENT_NONE) {
+        n->cycles++;
+        n->cycle_checkpoint = n->gap_checkpoint;
+        n->gap_checkpoint = EVENT_NONE;
+    }
+}
+
+static void report(struct sim_session *n, const struct event *e)
+{
+    bool gaps = e->claimed_bytes < e->rs_upper - e->rs_lower;
+    if (e->verdict == VERDICT_OK && gaps && e->cp_serial != n->cycle_checkpoint)
+        n->gap_checkpoint = e->cp_serial;
+}
+
+void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max)
+{
+    if (e->session == EVENT_NONE)
+        return;
+    if (s->last == NULL || s->last->number != e->session)
+        s->last = e->kind == EVENT_OPEN ? open_session(s, e->session) : find(s, e->session);
+    if (s->last == NULL)
+        return;
+    if (e->kind == EVENT_TX)
+        sent(s, s->last, e, segment_max);
+    else if (e->kind == EVENT_RX && e->type == 8)
+        report(s->last, e);
+    else if (e->kind == EVENT_TIMER)
+        s->rto_firings++;
+    else if (e->kind == EVENT_CLOSE && e->cause == OUTCOME_DONE)
+        s->last->closed = e->now;
+    else if (e->kind == EVENT_CLOSE)
+        s->cancelled++;
+}
+
+void sim_stats_lost(struct sim_stats *s, int type)
+{
+    if (s->last == NULL || type >= 8)
+        return;
+    s->last->lossy = true;
+    if (type >= 1 && type <= 3)
+        s->last->checkpoints_lost++;
+}
+
+void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now)
+{
+    struct sim_session *n = find(s, number);
+    if (n != NULL)
+        n->delivered = now;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const tick *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double rank(const tick *sorted, uint64_t len, uint64_t percent)
+{
+    uint64_t at = (len * percent + 99) / 100;
+    return (double)sorted[at == 0 ? 0 : at - 1] / (double)TICK_MS;
+}
+
+static struct sim_spread spread(tick *times, uint64_t len)
+{
+    if (len == 0)
+        return (struct sim_spread){0};
+    qsort(times, len, sizeof *times, compare);
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < len; i++)
+        sum += (double)times[i] / (double)TICK_MS;
+    double mean = sum / (double)len;
+    for (uint64_t i = 0; i < len; i++)
+        squares += pow((double)times[i] / (double)TICK_MS - mean, 2);
+    return (struct sim_spread){.mean = mean,
+                               .sd = len > 1 ? sqrt(squares / (double)(len - 1)) : 0,
+                               .p50 = rank(times, len, 50),
+                               .p90 = rank(times, len, 90),
+                               .p99 = rank(times, len, 99)};
+}
+
+int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
+{
+    *out = (struct sim_figures){0};
+    tick *session = calloc(s->table.len + 1, sizeof *session);
+    tick *delivery = calloc(s->table.len + 1, sizeof *delivery);
+    int rc = session == NULL || delivery == NULL || s->out_of_memory ? HELIO_ENOMEM : 0;
+    for (const struct sim_session *n = s->first; rc == 0 && n != NULL; n = n->next) {
+        if (n->delivered != TICK_NEVER)
+            delivery[out->delivered++] = n->delivered - n->first_tx;
+        if (n->closed == TICK_NEVER)
+            continue;
+        session[out->sessions++] = n->closed - n->first_tx;
+        out->cycles_mean += n->cycles;
+        out->checkpoints_mean += n->checkpoints;
+        out->checkpoints_lost_mean += n->checkpoints_lost;
+        out->lossy_share += n->lossy;
+    }
+    if (rc == 0 && out->sessions > 0) {
+        double count = (double)out->sessions;
+        out->cycles_mean /= count;
+        out->checkpoints_mean /= count;
+        out->checkpoints_lost_mean /= count;
+        out->lossy_share /= count;
+    }
+    if (rc == 0) {
+        out->session = spread(session, out->sessions);
+        out->delivery = spread(delivery, out->delivered);
+    }
+    free(session);
+    free(delivery);
+    return rc;
+}

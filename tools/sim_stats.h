@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a simulated experiment measures of each of its sessions, and the figures made of them. */
+#ifndef TOOLS_SIM_STATS_H
+#define TOOLS_SIM_STATS_H
+
+#include "base/event.h"
+#include "base/hash.h"
+
+struct sim_session {
+    struct hash_node node;
+    struct sim_session *next;
+    uint64_t number;
+    tick first_tx;   /* its first segment was radiated; TICK_NEVER before */
+    tick delivered;  /* the block was whole at the receiver; TICK_NEVER before */
+    tick closed;     /* the report that completes it arrived; TICK_NEVER before */
+    uint32_t cycles; /* checkpoints whose report made the sender send gaps again */
+    uint32_t checkpoints, checkpoints_lost;
+    uint64_t gap_checkpoint;   /* last checkpoint whose report showed gaps; EVENT_NONE: none */
+    uint64_t cycle_checkpoint; /* last one that was counted in `cycles` */
+    bool lossy;                /* a data segment was lost */
+};
+
+struct sim_stats {
+    struct hash table;
+    struct sim_session *first;                  /* latest first */
+    struct sim_session *last;                   /* of the last event; NULL when it had none */
+    uint64_t full_bytes, full_data, full_count; /* whole segments sent for the first time */
+    uint64_t rto_firings, cancelled;
+    bool out_of_memory;
+};
+
+int sim_stats_init(struct sim_stats *s, uint64_t seed);
+void sim_stats_fini(struct sim_stats *s);
+
+/* An event of the sender's engine. `segment_max` tells whole segments from shorter ones. */
+void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max);
+
+/* The segment of the last event was lost on its way. */
+void sim_stats_lost(struct sim_stats *s, int type);
+
+/* The receiver has the session's block. */
+void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now);
+
+/* Of a set of times, in ms; all 0 when there are none. Percentiles by nearest rank. */
+struct sim_spread {
+    double mean, sd, p50, p90, p99;
+};
+
+struct sim_figures {
+    uint64_t sessions;  /* closed */
+    uint64_t delivered; /* blocks */
+    struct sim_spread session, delivery;
+    double cycles_mean, checkpoints_mean, checkpoints_lost_mean, lossy_share;
+};
+
+/* Returns 0 or HELIO_ENOMEM. */
+int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out);
+
+#endif

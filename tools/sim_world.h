@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual time: LTP engines joined by one-way channels and a clock that jumps to the next thing
+ * that happens. The world knows no sockets and no files; scenarios, the soak and helio-sim drive
+ * it. Things at the same time happen in a fixed order: what the caller does by itself, arrivals,
+ * engine timers, lines that become free; then the lower index; then the earlier insertion.
+ */
+#ifndef TOOLS_SIM_WORLD_H
+#define TOOLS_SIM_WORLD_H
+
+#include "base/bucket.h"
+#include "channel-emu/chan.h"
+#include "ltp/ltp.h"
+
+#define SIM_NODES_MAX 8
+#define SIM_LINKS_MAX 16
+
+struct sim_world;
+
+/* What the world tells its user. Either may be NULL. Both may push to engines and read the world,
+ * but must not call sim_touch, sim_step or sim_run. */
+struct sim_hooks {
+    void *context;
+    /* A notice of a node's engine; its data is dropped after the call. */
+    void (*notice)(void *context, size_t node, const struct ltp_notice *notice);
+    /* A segment that a node radiates on a link. It is up to the hook to call sim_enter, once,
+     * several times or never; without a hook each segment enters once. */
+    void (*segment)(void *context, size_t link, const uint8_t *data, size_t len);
+};
+
+struct sim_node {
+    struct ltp *ltp;
+    uint64_t engine;
+    tick deadline; /* of the engine, as of the last touch */
+};
+
+/* One direction between two nodes. The pacer is an ideal line at the channel's rate. */
+struct sim_link {
+    size_t from, to;
+    struct chan *chan;
+    struct bucket line;
+    uint32_t overhead;
+    tick wake; /* when the line is free for a segment that waits; TICK_NEVER without one */
+};
+
+struct sim_world {
+    tick now;
+    bool fcs;             /* frames with flipped bits are dropped on arrival, as by a checksum */
+    uint32_t check_every; /* run ltp_check after each so many things that happen; 0 = never */
+    uint64_t steps;       /* things that happened so far */
+    uint64_t fcs_dropped;
+    struct sim_hooks hooks;
+    size_t node_count, link_count;
+    struct sim_node nodes[SIM_NODES_MAX];
+    struct sim_link links[SIM_LINKS_MAX];
+    uint8_t *frame; /* room for the longest segment */
+};
+
+/* Returns 0 or HELIO_ENOMEM. `hooks` is copied. */
+int sim_init(struct sim_world *w, const struct sim_hooks *hooks);
+void sim_fini(struct sim_world *w);
+
+/* Adds a node with an engine of its own. Returns 0 and its index, HELIO_ESPACE beyond
+ * SIM_NODES_MAX, or an error of ltp_new. */
+int sim_node_add(struct sim_world *w, const struct ltp_config *config, size_t *index);
+
+/* The node's engine dies with all it knew, and a new one without spans takes its place.
+ * Returns 0 or an error of ltp_new (then the old one lives on). */
+int sim_node_restart(struct sim_world *w, size_t node, const struct ltp_config *config);
+
+/* Adds a one-way link. Returns 0 and its index, HELIO_ESPACE, or an error of chan_new. */
+int sim_link_add(struct sim_world *w, size_t from, size_t to, const struct chan_config *config,
+                 size_t *index);
+
+/* The link from one node to another, or SIZE_MAX. */
+size_t sim_link_find(const struct sim_world *w, size_t from, size_t to);
+
+/* A frame enters a link's channel now. */
+void sim_enter(struct sim_world *w, size_t link, const uint8_t *data, size_t len);
+
+/* To be called after each push to a node's engine from outside a hook: drains its notices and
+ * outputs. */
+void sim_touch(struct sim_world *w, size_t node);
+
+/* When the next thing happens; TICK_NEVER if nothing will. */
+tick sim_deadline(const struct sim_world *w);
+
+/* Does the next thing; sim_deadline must not be TICK_NEVER. */
+void sim_step(struct sim_world *w);
+
+/* Does everything that happens before `until`, and sets the clock to it. */
+void sim_run(struct sim_world *w, tick until);
+
+/* All engines are idle and no frame is on its way. */
+bool sim_idle(const struct sim_world *w);
+
+#endif
