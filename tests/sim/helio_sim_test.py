@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-sim as its user meets it: figures, repeatability, the log, errors.
+
+usage: helio_sim_test.py PROGRAM [--timed]
+"""
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "helio-sim"
+TIMED = "--timed" in sys.argv  # a release build: whole runs, and how long they take
+PAPER = ["--rto", "30ms", "--processing", "4ms", "--overhead", "42", "--recovery", "plain"]
+
+
+def run(*args):
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, check=False)
+
+
+def result(*args):
+    done = run("--json", *args)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class Figures(unittest.TestCase):
+    def near(self, value, wanted, share):
+        self.assertLessEqual(abs(value - wanted), share * wanted, f"{value} instead of {wanted}")
+
+    def test_ideal_session(self):
+        """8.4 ms radiation + 10 ms channel + 4 ms processing, alone or among seven."""
+        for sessions in "1", "7":
+            r = result(*PAPER, "--trace", "none", "--sessions", sessions, "--duration", "5s")
+            self.near(r["session_ms"]["mean"], 22.4, 0.01)
+            self.near(r["delivery_ms"]["mean"], 13.4, 0.01)
+            self.assertEqual((r["retx_cycles_mean"], r["checkpoints_lost_mean"],
+                              r["lossy_share"], r["frames_lost"]), (0, 0, 0, 0))
+
+    def test_trace_a(self):
+        seconds = 100 if TIMED else 20
+        start = time.monotonic()
+        r = result(*PAPER, "--trace", "A", "--sessions", "7", "--duration", f"{seconds}s")
+        took = time.monotonic() - start
+        tolerance = 1 if TIMED else 2  # the shorter run has seen less of the trace
+        self.near(r["sessions"], 11250 * seconds / 100, 0.02 * tolerance)
+        self.near(r["session_ms"]["mean"], 32.2, 0.03 * tolerance)
+        self.assertGreater(r["efficiency"], 0.95)
+        self.assertLessEqual(r["efficiency"], 1)
+        if TIMED:
+            self.assertLess(took, seconds / 5)
+
+    def test_independent_losses_are_worse(self):
+        args = [*PAPER, "--sessions", "7", "--duration", "10s"]
+        burst, single = result("--trace", "A", *args), result("--trace", "iid:0.0498", *args)
+        self.assertGreater(single["session_ms"]["mean"], 1.3 * burst["session_ms"]["mean"])
+        self.assertGreater(single["lossy_share"], 0.99)
+        self.assertLess(burst["lossy_share"], 0.5)
+        self.assertGreater(single["retx_cycles_mean"], 2 * burst["retx_cycles_mean"])
+
+    def test_capacity(self):
+        r = result("--trace", "none", "--duration", "1s", "--sessions", "10")
+        self.near(r["capacity_bps"], 500e6 * 1010 / 1066, 0.002)
+        self.near(r["goodput_bps"], r["delivered"] * 500000 * 8, 1e-9)
+        self.near(r["efficiency"], r["goodput_bps"] / r["capacity_bps"], 1e-9)
+
+
+class Log(unittest.TestCase):
+    def log(self, folder, name, *args):
+        path = os.path.join(folder, name)
+        r = result("--log", path, "--trace", "H", "--duration", "500ms", "--sessions", "12", *args)
+        return r, path
+
+    @staticmethod
+    def digest(path):
+        with open(path, "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()
+
+    def test_same_seed_same_bytes(self):
+        with tempfile.TemporaryDirectory() as d:
+            a, one = self.log(d, "a", "--seed", "5")
+            b, two = self.log(d, "b", "--seed", "5")
+            _, three = self.log(d, "c", "--seed", "6")
+            self.assertEqual(a, b)
+            self.assertEqual(self.digest(one), self.digest(two))
+            self.assertNotEqual(self.digest(one), self.digest(three))
+
+    def test_log_agrees_with_the_result(self):
+        with tempfile.TemporaryDirectory() as d:
+            r, path = self.log(d, "a")
+            with open(path, newline="", encoding="ascii") as f:
+                rows = list(csv.DictReader(f))
+            times = [int(row["t_ns"]) for row in rows]
+            self.assertEqual(times, sorted(times))
+            self.assertLess(times[-1], 500_000_000)
+            sent = [x for x in rows if x["dir"] == "tx" and x["node"] == "1"]
+            got = [x for x in rows if x["dir"] == "rx" and x["node"] == "2"]
+            closed = [x for x in rows if x["dir"] == "close" and x["node"] == "1"]
+            self.assertEqual(len(closed), r["sessions"])
+            self.assertEqual(len(sent), r["frames"])
+            in_flight = 330  # 5 ms of segments, and control segments
+            lost = len(sent) - len(got)
+            self.assertTrue(r["frames_lost"] <= lost <= r["frames_lost"] + in_flight)
+
+    def test_one_node(self):
+        with tempfile.TemporaryDirectory() as d:
+            _, path = self.log(d, "a", "--log-node", "2")
+            with open(path, newline="", encoding="ascii") as f:
+                self.assertEqual({row["node"] for row in csv.DictReader(f)}, {"2"})
+
+
+class Errors(unittest.TestCase):
+    def test_usage(self):
+        for args, word in ((["--recovery", "magic"], "plain"), (["--rate", "fast"], "Mbit/s"),
+                           (["--rto", "50us"], "100us"), (["--sessions", "0"], "1 to 65536"),
+                           (["--segment", "63"], "64 to 65000"), (["--trace", "iid:2"], "iid:0.05"),
+                           (["--delay", "5"], "ms"), (["extra"], "extra"), (["--nonsense"], "--")):
+            done = run(*args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(word, done.stderr, args)
+
+    def test_files(self):
+        self.assertEqual(run("--trace", "/nonexistent").returncode, 1)
+        self.assertEqual(run("--trace", "A", "--trace-dir", "/nonexistent").returncode, 1)
+        self.assertEqual(run("--log", "/nonexistent/x", "--duration", "1ms").returncode, 1)
+        if os.path.exists("/dev/full"):
+            done = run("--log", "/dev/full", "--duration", "50ms")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("/dev/full", done.stderr)
+
+    def test_plain_text_trace(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
+            f.write("# half of the time\n0 50\n1 50\n")
+            f.flush()
+            r = result("--trace", f.name, "--duration", "1s")
+            self.assertAlmostEqual(r["good_share"], 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

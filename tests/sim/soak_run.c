@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The case's actions and blocks are the script; engines and lines do the rest. At the end every
+ * block's ends are compared. What may excuse a block: the user cancelled it, nobody serves its
+ * service, an engine was restarted, or (when the case is not gentle) a retry limit was reached. A
+ * block may have arrived and yet be cancelled at the sender when the reports got lost; it may never
+ * be done at the sender and not have arrived.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/sim/ledger.h"
+#include "tests/sim/soak.h"
+#include "tools/sim_world.h"
+
+struct soak {
+    const struct soak_case *c;
+    struct sim_world world;
+    struct ledger ledger;
+    size_t action, sent[2]; /* next ones */
+    uint64_t tx_bytes;      /* of engines that were restarted */
+    uint32_t lives[2];
+    bool accept_later[2];
+    const char *wrong;
+    const struct ledger_entry *wrong_entry;
+};
+
+static void complain(struct soak *s, const char *what, const struct ledger_entry *e)
+{
+    if (s->wrong == NULL) {
+        s->wrong = what;
+        s->wrong_entry = e;
+    }
+}
+
+static void accept_block(struct soak *s, size_t node, struct ledger_entry *e)
+{
+    e->accepted = true;
+    ltp_accept(s->world.nodes[node].ltp, e->id, s->world.now);
+}
+
+static void on_notice(void *context, size_t node, const struct ltp_notice *n)
+{
+    struct soak *s = context;
+    if (s->c->safety_only)
+        return;
+    const char *wrong = ledger_notice(&s->ledger, n);
+    struct ledger_entry *e = ledger_find(&s->ledger, n->id);
+    if (wrong != NULL)
+        complain(s, wrong, e);
+    if (e != NULL && n->kind == LTP_BLOCK && !s->accept_later[node])
+        accept_block(s, node, e);
+}
+
+static void start_node(struct soak *s, size_t node)
+{
+    struct ltp *ltp = s->world.nodes[node].ltp;
+    if (ltp_span_set(ltp, &s->c->span[node], s->world.now) != 0 ||
+        ltp_link(ltp, 2 - node, true, s->world.now) != 0)
+        abort();
+}
+
+static void restart(struct soak *s, const struct soak_action *a)
+{
+    struct ltp_config config = s->c->engine[a->node];
+    config.seed = a->pick;
+    s->tx_bytes += ltp_counters(s->world.nodes[a->node].ltp)->tx_bytes;
+    if (sim_node_restart(&s->world, a->node, &config) != 0)
+        abort();
+    s->lives[a->node]++;
+    start_node(s, a->node);
+}
+
+static void cancel_one(struct soak *s, const struct soak_action *a)
+{
+    struct ltp_session_info info[64];
+    struct ltp *ltp = s->world.nodes[a->node].ltp;
+    size_t count = ltp_sessions(ltp, info, 64);
+    if (count == 0)
+        return;
+    struct ltp_session_id id = info[a->pick % (count < 64 ? count : 64)].id;
+    struct ledger_entry *e = ledger_find(&s->ledger, id);
+    if (e != NULL)
+        e->user_cancelled = true;
+    ltp_cancel(ltp, id, LTP_USR_CNCLD, s->world.now);
+}
+
+static void accept_all(struct soak *s, size_t node)
+{
+    s->accept_later[node] = false;
+    for (size_t i = s->action + 1; i < s->c->actions; i++) {
+        const struct soak_action *a = &s->c->action[i];
+        s->accept_later[node] |= a->what == SOAK_ACCEPT && a->node == node;
+    }
+    for (size_t i = 0; i < s->ledger.len; i++) {
+        struct ledger_entry *e = &s->ledger.entries[i];
+        if (e->to == node && e->red_arrived > 0 && !e->accepted)
+            accept_block(s, node, e);
+    }
+}
+
+static void act(struct soak *s)
+{
+    const struct soak_action *a = &s->c->action[s->action];
+    struct ltp *ltp = s->world.nodes[a->node].ltp;
+    switch (a->what) {
+    case SOAK_LINK_DOWN:
+    case SOAK_LINK_UP:
+        ltp_link(ltp, 2 - a->node, a->what == SOAK_LINK_UP, s->world.now);
+        break;
+    case SOAK_OUTAGE_BEGIN:
+    case SOAK_OUTAGE_END:
+        chan_outage(s->world.links[a->node].chan, a->what == SOAK_OUTAGE_BEGIN, s->world.now);
+        break;
+    case SOAK_RESTART:
+        restart(s, a);
+        break;
+    case SOAK_CANCEL:
+        cancel_one(s, a);
+        break;
+    case SOAK_ACCEPT:
+        accept_all(s, a->node);
+        break;
+    }
+    sim_touch(&s->world, a->node);
+    s->action++;
+}
+
+/* The next block that a node has to send; NULL when there is none. */
+static const struct soak_block *next_block(struct soak *s, size_t node)
+{
+    const struct soak_case *c = s->c;
+    while (s->sent[node] < c->blocks && c->block[s->sent[node]].from != node)
+        s->sent[node]++;
+    return s->sent[node] < c->blocks ? &c->block[s->sent[node]] : NULL;
+}
+
+static tick next_send(struct soak *s, size_t node)
+{
+    const struct soak_block *b = next_block(s, node);
+    if (b == NULL || ltp_room(s->world.nodes[node].ltp, 2 - node) == 0)
+        return TICK_NEVER;
+    return b->at > s->world.now ? b->at : s->world.now;
+}
+
+static void send_block(struct soak *s, size_t node)
+{
+    const struct soak_block *b = next_block(s, node);
+    struct ltp_block block = {.peer = 2 - node,
+                              .client_service = b->service,
+                              .data = ledger_block(s->c->seed + s->sent[node], b->red + b->green),
+                              .red_len = b->red};
+    struct ltp_session_id id;
+    int rc = ltp_send(s->world.nodes[node].ltp, &block, s->world.now, &id);
+    if (rc != 0) {
+        buf_drop(block.data);
+        complain(s, "ltp_send refused a block though there was room", NULL);
+    } else {
+        struct ledger_entry *e = ledger_add(&s->ledger, id, block.data);
+        e->from = node;
+        e->to = 1 - node;
+        e->red_len = b->red;
+        e->lives[0] = s->lives[node];
+        e->lives[1] = s->lives[1 - node];
+        e->lost_service = b->service != 1;
+    }
+    s->sent[node]++;
+    sim_touch(&s->world, node);
+}
+
+static void build(struct soak *s)
+{
+    if (sim_init(&s->world, &(struct sim_hooks){s, on_notice, NULL}) != 0)
+        abort();
+    s->world.check_every = 16;
+    s->world.fcs = s->c->fcs;
+    for (size_t i = 0; i < 2; i++) {
+        size_t index;
+        if (sim_node_add(&s->world, &s->c->engine[i], &index) != 0)
+            abort();
+        s->accept_later[i] = s->c->span[i].confirm_import;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t index;
+        if (sim_link_add(&s->world, i, 1 - i, &s->c->line[i], &index) != 0)
+            abort();
+        start_node(s, i);
+    }
+}
+
+/* Runs until nothing is left to do, or a bound is passed. */
+static void play(struct soak *s)
+{
+    while (s->wrong == NULL) {
+        tick action = s->action < s->c->actions ? s->c->action[s->action].at : TICK_NEVER;
+        tick send[2] = {next_send(s, 0), next_send(s, 1)};
+        tick script = tick_min(action, tick_min(send[0], send[1]));
+        if (script == TICK_NEVER && sim_idle(&s->world))
+            return;
+        tick due = sim_deadline(&s->world);
+        if (tick_min(script, due) > s->c->end)
+            complain(s, "not idle within the time", NULL);
+        else if (s->world.steps > s->c->steps_max)
+            complain(s, "not idle within the steps", NULL);
+        else if (script > due)
+            sim_step(&s->world);
+        else {
+            sim_run(&s->world, script);
+            if (action == script)
+                act(s);
+            else
+                send_block(s, send[0] == script ? 0 : 1);
+        }
+    }
+}
+
+static void judge_red(struct soak *s, const struct ledger_entry *e)
+{
+    bool sender_died = e->lives[0] != s->lives[e->from];
+    bool receiver_died = e->lives[1] != s->lives[e->to];
+    if (e->red_arrived > 1 && !receiver_died)
+        complain(s, "a red part was delivered twice", e);
+    if (e->done && e->red_arrived == 0 && !receiver_died)
+        complain(s, "done at the sender, but never delivered", e);
+    if (s->c->gentle && !e->done && !e->user_cancelled && !e->lost_service && !sender_died)
+        complain(s, "cancelled without a reason", e);
+}
+
+static void judge(struct soak *s)
+{
+    uint64_t tx = s->tx_bytes;
+    for (size_t i = 0; i < 2; i++) {
+        ltp_expire(s->world.nodes[i].ltp, s->world.now); /* the data of the last output ends */
+        ltp_check(s->world.nodes[i].ltp);
+        tx += ltp_counters(s->world.nodes[i].ltp)->tx_bytes;
+    }
+    if (tx > s->c->tx_bytes_max)
+        complain(s, "too many bytes were sent", NULL);
+    for (size_t i = 0; i < s->ledger.len; i++) {
+        const struct ledger_entry *e = &s->ledger.entries[i];
+        if (e->data->refs != 1)
+            complain(s, "an idle engine still holds the block", e);
+        if (s->c->safety_only)
+            continue;
+        if (!e->done && !e->cancelled && e->lives[0] == s->lives[e->from])
+            complain(s, "idle, but the sender was never told the end", e);
+        if (e->green_arrived > e->data->len - e->red_len && e->lives[1] == s->lives[e->to])
+            complain(s, "green data was delivered twice", e);
+        if (e->red_len > 0)
+            judge_red(s, e);
+    }
+}
+
+static void add_up(const struct soak *s, struct soak_totals *t)
+{
+    t->cases++;
+    t->gentle += s->c->gentle;
+    t->blocks += s->ledger.len;
+    t->steps += s->world.steps;
+    for (size_t i = 0; i < s->ledger.len; i++) {
+        t->red_delivered += s->ledger.entries[i].red_arrived;
+        t->cancelled += s->ledger.entries[i].cancelled;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const struct chan_counters *c = chan_counters(s->world.links[i].chan);
+        t->frames += c->in;
+        t->lost += c->erased_trace + c->erased_random + c->erased_outage;
+    }
+}
+
+bool soak_run(const struct soak_case *c, struct soak_totals *totals, char *why, size_t cap)
+{
+    struct soak s = {.c = c};
+    ledger_init(&s.ledger);
+    build(&s);
+    play(&s);
+    if (s.wrong == NULL)
+        judge(&s);
+    add_up(&s, totals);
+    if (s.wrong != NULL) {
+        const struct ledger_entry *e = s.wrong_entry;
+        snprintf(why, cap,
+                 "%s (at %.9f s, session %" PRIu64 ".%" PRIu64 ", %zu bytes, %" PRIu64
+                 " red, reason %d, remote %d)",
+                 s.wrong, (double)s.world.now / 1e9, e != NULL ? e->id.originator : 0,
+                 e != NULL ? e->id.number : 0, e != NULL ? e->data->len : 0,
+                 e != NULL ? e->red_len : 0, e != NULL ? (int)e->reason : -1,
+                 e != NULL && e->remote);
+    }
+    sim_fini(&s.world);
+    ledger_fini(&s.ledger);
+    return s.wrong == NULL;
+}
