@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of helio-bundle. Each gets its own argv and returns the exit code. */
+#ifndef TOOLS_HELIO_BUNDLE_H
+#define TOOLS_HELIO_BUNDLE_H
+
+#include <jansson.h>
+
+#include "bp/bundle.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+int command_lint(int argc, char **argv);
+int command_show(int argc, char **argv);
+int command_make(int argc, char **argv);
+
+/* The whole file ("-": standard input), hexadecimal text turned into bytes when hex is set. NULL:
+ * a message was printed. */
+struct buf *bundle_file_read(const char *path, bool hex);
+
+/* Findings as text lines "FILE:OFFSET: error: TEXT [SECTION]", or as a JSON array. */
+void findings_print(const char *path, const struct bundle_findings *f);
+json_t *findings_json(const struct bundle_findings *f);
+
+/* A number; a string when it is beyond what JSON readers keep exact (2^63). */
+json_t *json_number(uint64_t value);
+
+/* Names of the set flags, as a JSON array; bits without a name as "0x…". */
+struct flag_name {
+    uint64_t bit;
+    const char *name;
+};
+extern const struct flag_name bundle_flag_names[], block_flag_names[]; /* end with bit 0 */
+const char *crc_name(enum crc_type crc);
+
+#endif
