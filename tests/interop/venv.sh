@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A Python environment with the independent peers, at fixed versions. Does nothing when it is there already;
+# several callers may come at once. usage: venv.sh DIR
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: venv.sh DIR" >&2; exit 2; }
+dir=$1
+pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2"
+mkdir -p "$(dirname "$dir")"
+exec 9>"$dir.lock"
+flock 9
+[ "$(cat "$dir/pins" 2>/dev/null)" = "$pins" ] && exit 0
+rm -rf "$dir"
+python3 -m venv "$dir" 9>&-
+# shellcheck disable=SC2086
+"$dir/bin/pip" install --quiet --disable-pip-version-check $pins 9>&-
+echo "$pins" >"$dir/pins"
