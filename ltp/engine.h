@@ -168,7 +168,7 @@ struct import {
     bool delivered;           /* the red part was given to the user */
     bool accepted;            /* … who has confirmed it, or need not */
     bool green_done;          /* the green part was given, or given up */
-    tick arrival;             /* of the latest data segment */
+    tick arrival;             /* of the latest segment */
     struct timer idle;
     struct list reports;      /* struct report: not acknowledged */
     struct reported *history; /* of all reports made */

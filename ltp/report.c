@@ -211,6 +211,7 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     }
     struct import *im = container_of(open, struct import, s);
     *peer = im->s.peer;
+    im->arrival = now;
     struct report *r = find(im, s->rpt_serial);
     if (r == NULL) {
         bool past = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;

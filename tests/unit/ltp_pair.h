@@ -6,6 +6,7 @@
 #ifndef TESTS_LTP_PAIR_H
 #define TESTS_LTP_PAIR_H
 
+#include <assert.h>
 #include <check.h>
 #include <stdlib.h>
 
@@ -120,7 +121,7 @@ static inline void pair_fly(struct pair *p, int to, const struct ltp_out *out)
             return;
         }
     }
-    ck_assert(p->flying < PAIR_FLIGHTS);
+    assert(p->flying < PAIR_FLIGHTS);
     struct flight *f = &p->flights[p->flying++];
     f->at = p->now + p->delay;
     f->order = p->order++;

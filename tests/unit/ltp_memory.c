@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that runs out: the same exchange is run with the first, the second, … allocation failing,
+ * once each, until one run gets by without the failure. Whatever fails, both engines stay
+ * consistent and end idle, and a block that was accepted is reported done or cancelled. (Leaks are
+ * the sanitizer's to find.) The linker puts the functions below before the library's.
+ */
+#include <stddef.h>
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+static long fail_at = -1; /* how many more succeed; below 0: all do */
+static int failed;
+
+static int refused(void)
+{
+    if (fail_at < 0 || fail_at-- > 0)
+        return 0;
+    failed = 1;
+    return 1;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return refused() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return refused() ? NULL : __real_realloc(p, n);
+}
+
+/* The pair allocates for itself what it has in flight: that must not fail. */
+#include <check.h>
+#include <stdlib.h>
+#define malloc(n) __real_malloc(n)
+#include "tests/unit/ltp_pair.h"
+#undef malloc
+
+START_TEST(engine_new)
+{
+    for (long n = 0;; n++) {
+        struct ltp *l = NULL;
+        struct ltp_config config = {.engine = 1};
+        struct ltp_span span = pair_span(2);
+        failed = 0;
+        fail_at = n;
+        int rc = ltp_new(&l, &config);
+        if (rc == 0)
+            rc = ltp_span_set(l, &span, 0);
+        if (rc == 0)
+            rc = ltp_service_open(l, 5);
+        fail_at = -1;
+        ck_assert_int_eq(rc, failed ? HELIO_ENOMEM : 0);
+        ltp_free(l);
+        if (!failed)
+            break;
+        ck_assert_int_lt(n, 20);
+    }
+}
+END_TEST
+
+static const struct scenario {
+    size_t len, red;
+    bool cancel;
+    uint32_t segment_max;
+} scenarios[] = {
+    {60000, 60000, false, 1024}, {60000, 20000, false, 1024}, {60000, 0, false, 1024},
+    {5000, 5000, true, 1024},    {20000, 20000, false, 200},
+};
+
+static struct pair *make(const struct scenario *sc)
+{
+    struct ltp_span to = pair_span(2), from = pair_span(1);
+    to.segment_max = sc->segment_max;
+    to.retries_max = from.retries_max = 4;
+    from.claims_max = 2;
+    struct pair *p = pair_new(&to, &from);
+    for (uint64_t i = 2; i < 30; i += 5)
+        pair_drop(p, LTP_RED, i);
+    pair_drop(p, LTP_GREEN_DATA, 3);
+    pair_drop(p, LTP_RS, 1);
+    return p;
+}
+
+/* Returns whether the failure happened. */
+static bool run(const struct scenario *sc, long n)
+{
+    struct pair *p = make(sc);
+    struct buf *b = pair_block(sc->len, 3);
+    struct ltp_block block = {.peer = 2, .client_service = 1, .data = b, .red_len = sc->red};
+    struct ltp_session_id id;
+    failed = 0;
+    fail_at = n;
+    int rc = ltp_send(p->l[0], &block, p->now, &id);
+    if (sc->cancel) {
+        pair_run_until(p, 5 * TICK_MS);
+        if (rc == 0)
+            ltp_cancel(p->l[1], id, LTP_SYS_CNCLD, p->now);
+    }
+    pair_run(p);
+    fail_at = -1;
+    ck_assert(rc == 0 || (failed && rc == HELIO_ENOMEM));
+    uint64_t ends = p->notices[LTP_EXPORT_DONE] + p->notices[LTP_EXPORT_CANCELLED];
+    ck_assert_uint_eq(ends, rc == 0 ? 1 : 0);
+    ck_assert_uint_le(p->notices[LTP_BLOCK], 1);
+    if (p->notices[LTP_EXPORT_DONE] > 0 && sc->red > 0)
+        pair_assert_red(p, sc->red);
+    pair_assert_idle(p);
+    buf_drop(b);
+    pair_free(p);
+    return failed;
+}
+
+START_TEST(exchange)
+{
+    long n = 0;
+    while (run(&scenarios[_i], n))
+        n++;
+    ck_assert_int_gt(n, 8);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp_memory");
+    TCase *t = tcase_create("memory");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, engine_new);
+    tcase_add_loop_test(t, exchange, 0, (int)(sizeof scenarios / sizeof *scenarios));
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int bad = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return bad == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
