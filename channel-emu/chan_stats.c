@@ -16,7 +16,8 @@ static int by_length(const void *a, const void *b)
 
 static double rank(const uint64_t *sorted, uint64_t n, uint64_t percent)
 {
-    return (double)sorted[(n * percent + 99) / 100 - 1];
+    uint64_t place = (n * percent + 99) / 100;
+    return (double)sorted[place - 1];
 }
 
 static void side_of(const struct trace *t, bool bad, uint64_t *lengths, struct trace_side *s)

@@ -96,7 +96,7 @@ static void address(struct argp_state *state, const char *option, const char *ar
 static tick duration(struct argp_state *state, const char *option, const char *arg)
 {
     tick t = 0;
-    if (units_duration(arg, &t) < 0 || t > 365 * 86400 * TICK_S)
+    if (units_duration(arg, &t) < 0 || t > 86400 * TICK_S * 365)
         wrong(state, option, arg, units_duration_hint);
     return t;
 }

@@ -70,8 +70,7 @@ void emu_relay_fini(struct emu_relay *r);
 /* Until a signal or the end of the duration. 0, or HELIO_EIO with a message on `say`. */
 int emu_relay_run(struct emu_relay *r, FILE *say);
 
-/* emu_options.c: reads the command line; ends the process with code 2 when it is wrong, 1 when a
- * trace cannot be read. */
+/* emu_options.c: reads the command line; ends the process with code 2 when it is wrong. */
 void emu_options_read(struct emu_options *o, int argc, char **argv);
 void emu_options_fini(struct emu_options *o);
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +14,35 @@
 #include "channel-emu/chan_gen.h"
 #include "channel-emu/chan_text.h"
 
-__attribute__((format(printf, 2, 3))) static void say(char *error, const char *format, ...)
+#define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
+
+static int damaged(gzFile file, struct trace_text *p)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(error, TRACE_FILE_ERROR_MAX, format, args);
-    va_end(args);
+    int code;
+    const char *why = gzerror(file, &code);
+    if (code == Z_OK || code == Z_STREAM_END)
+        return 0;
+    snprintf(p->error, sizeof p->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
+    return HELIO_EIO;
 }
 
+/* A damaged file may end within a line: that is looked at before the line. */
 static int read_lines(gzFile file, struct trace_text *p)
 {
+    int rc = 0;
     char line[TRACE_TEXT_LINE_MAX + 3];
     while (gzgets(file, line, sizeof line) != NULL) {
         size_t len = strlen(line);
         if (len > 0 && line[len - 1] == '\n')
             len--;
-        int rc = trace_text_line(p, line, len);
+        else
+            rc = damaged(file, p);
+        rc = rc < 0 ? rc : trace_text_line(p, line, len);
         if (rc < 0)
             return rc;
     }
-    int code;
-    const char *why = gzerror(file, &code);
-    if (code == Z_OK || code == Z_STREAM_END)
-        return trace_text_end(p);
-    snprintf(p->error, sizeof p->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
-    return HELIO_EIO;
+    rc = damaged(file, p);
+    return rc < 0 ? rc : trace_text_end(p);
 }
 
 int trace_file_read(struct trace *t, const char *path, tick step, char *error)
@@ -50,7 +53,7 @@ int trace_file_read(struct trace *t, const char *path, tick step, char *error)
     p.step_fixed = step != 0;
     gzFile file = gzopen(path, "rb");
     if (file == NULL) {
-        say(error, "%s: cannot be opened: %s", path, strerror(errno));
+        SAY(error, "%s: cannot be opened: %s", path, strerror(errno));
         return HELIO_EIO;
     }
     int rc = read_lines(file, &p);
@@ -58,11 +61,11 @@ int trace_file_read(struct trace *t, const char *path, tick step, char *error)
     if (rc == 0)
         return 0;
     if (rc == HELIO_ENOMEM)
-        say(error, "%s:%" PRIu64 ": %s", path, p.line, helio_strerror(rc));
+        SAY(error, "%s:%" PRIu64 ": %s", path, p.line, helio_strerror(rc));
     else if (rc == HELIO_EIO)
-        say(error, "%s: cannot be read after line %" PRIu64 ": %s", path, p.line, p.error);
+        SAY(error, "%s: cannot be read after line %" PRIu64 ": %s", path, p.line, p.error);
     else
-        say(error, "%s:%" PRIu64 ": %s", path, p.line, p.error);
+        SAY(error, "%s:%" PRIu64 ": %s", path, p.line, p.error);
     trace_fini(t);
     return rc;
 }
@@ -83,14 +86,14 @@ int trace_file_write(const struct trace *t, const char *path, const char *commen
     const char *mode = compressed ? "wb9" : "wbT";
     gzFile file = strcmp(path, "-") == 0 ? gzdopen(1, "wbT") : gzopen(path, mode);
     if (file == NULL) {
-        say(error, "%s: cannot be created: %s", path, strerror(errno));
+        SAY(error, "%s: cannot be created: %s", path, strerror(errno));
         return HELIO_EIO;
     }
     int rc = write_text(t, file, comment);
     if (gzclose(file) != Z_OK)
         rc = HELIO_EIO;
     if (rc < 0)
-        say(error, "%s: cannot be written: %s", path, strerror(errno));
+        SAY(error, "%s: cannot be written: %s", path, strerror(errno));
     return rc;
 }
 
@@ -100,7 +103,7 @@ static int read_iid(struct trace_source *s, const char *text, char *error)
     s->loss = strtod(text, &end);
     if (end != text && *end == '\0' && s->loss >= 0 && s->loss <= 1)
         return 0;
-    say(error, "'iid:%s' is wrong; right is a probability from 0 to 1, such as iid:0.05", text);
+    SAY(error, "'iid:%s' is wrong; right is a probability from 0 to 1, such as iid:0.05", text);
     return HELIO_EINVAL;
 }
 
@@ -109,7 +112,7 @@ static int make_preset(struct trace_source *s, const struct gen_preset *preset, 
     trace_init(&s->trace, TRACE_STEP_DEFAULT);
     int rc = gen_trace(&s->trace, preset, 1000000, preset->seed);
     if (rc < 0) {
-        say(error, "trace %s cannot be made: %s", preset->name, helio_strerror(rc));
+        SAY(error, "trace %s cannot be made: %s", preset->name, helio_strerror(rc));
         trace_fini(&s->trace);
     }
     return rc;

@@ -71,7 +71,7 @@ static error_t gen_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->preset == NULL)
             argp_error(state, "--preset is missing; right is A, F or H");
-        if (!o->seeded)
+        else if (!o->seeded)
             o->seed = o->preset->seed;
         return 0;
     default:

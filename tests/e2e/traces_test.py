@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The shipped traces: made again from their seeds they are the same, and they meet the published
+statistics; and what helio-trace says to wrong options and files.
+
+usage: traces_test.py BIN_DIR TRACES_DIR [unittest arguments]
+"""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = TRACES = ""
+# bad %, bad mean, sd, median, 90th percentile, good mean, sd (ms); Caini et al., IEEE TAES 59(6), 2023
+PUBLISHED = {"A": (4.98, 0.95, 0.66, 0.8, 1.8, 18.17, 17.37), "F": (13.7, 2.14, 3.15, 1.2, 4.4, 13.46, 18.19),
+             "H": (28.8, 5.46, 5.02, 4.1, 11.6, 13.48, 12.84)}
+
+
+def trace(*arguments):
+    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=60)
+
+
+class TracesTest(unittest.TestCase):
+    def test_made_again_they_are_the_same(self):
+        with tempfile.TemporaryDirectory() as d:
+            for name in PUBLISHED:
+                again = os.path.join(d, name + ".txt.gz")
+                self.assertEqual(trace("gen", "--preset", name, "--steps", "1000000", "-o", again).returncode, 0)
+                with open(again, "rb") as a, open(os.path.join(TRACES, name + ".txt.gz"), "rb") as b:
+                    new, shipped = a.read(), b.read()
+                self.assertEqual(new[4:8], b"\0\0\0\0", "a time stamp in the file")
+                self.assertEqual(gzip.decompress(new), gzip.decompress(shipped))
+
+    def test_they_meet_the_published_figures(self):
+        for name, published in PUBLISHED.items():
+            p = trace("info", "--json", os.path.join(TRACES, name + ".txt.gz"))
+            self.assertEqual(p.returncode, 0, p.stderr)
+            t = json.loads(p.stdout)
+            bad, good = t["bad"], t["good"]
+            self.assertEqual((t["steps"], t["step_ns"]), (1000000, 100000))
+            self.assertAlmostEqual(100 * bad["share"], published[0], delta=0.2)
+            ours = [bad[k] for k in ("mean_ms", "sd_ms", "median_ms", "p90_ms")] + [good["mean_ms"], good["sd_ms"]]
+            for figure, (a, b) in enumerate(zip(ours, published[1:])):
+                self.assertLess(abs(a / b - 1), 0.05, f"trace {name}, figure {figure}: {a} for {b}")
+
+    def test_statistics_of_a_small_trace(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
+            f.write("# step_ns 1000000\n\n0 10\n1 1\n0 30\r\n  1 3  # three\n1 0\n"[:-4])
+            f.flush()
+            t = json.loads(trace("info", "--json", f.name).stdout)
+            self.assertEqual(t["steps"], 44)
+            self.assertEqual((t["bad"]["runs"], t["bad"]["mean_ms"], t["bad"]["sd_ms"]), (2, 2, 1))
+            self.assertEqual((t["bad"]["median_ms"], t["bad"]["p90_ms"], t["good"]["mean_ms"]), (1, 3, 20))
+            self.assertAlmostEqual(t["bad"]["share"], 4 / 44, places=6)
+            self.assertIn(b"44 steps of 1 ms", trace("info", f.name).stdout)
+            self.assertIn(b"44 steps of 2 ms", trace("info", "--step", "2ms", f.name).stdout)
+
+    def test_seeds_matter_and_repeat(self):
+        make = lambda seed: trace("gen", "-p", "F", "-n", "5000", "-s", seed).stdout
+        self.assertEqual(make("1"), make("1"))
+        self.assertNotEqual(make("1").split(b"\n", 1)[1], make("2").split(b"\n", 1)[1])
+
+    def test_wrong_options_and_files(self):
+        for arguments, message in [((), b"Usage"), (("gem",), b"'gem' is unknown"), (("gen",), b"--preset is missing"),
+                                   (("gen", "-p", "B"), b"right is A, F or H"),
+                                   (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
+                                   (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
+                                   (("info",), b"the file is missing")]:
+            p = trace(*arguments)
+            self.assertEqual(p.returncode, 2, arguments)
+            self.assertIn(message, p.stderr)
+        for content, message in [(b"", b":0: no run in the file"), (b"0 5\n1 -3\n", b":2: the number of steps"),
+                                 (b"0 5 6\n", b":1: more than two values"), (b"good 5\n", b":1: the state must be"),
+                                 (b"0 5\n# step_ns 5\n", b":2: step_ns must stand before"),
+                                 (b"0 " + b"9" * 300 + b"\n", b":1: the line is longer"),
+                                 (b"0 18446744073709551615\n", b":1: the trace becomes longer"),
+                                 (gzip.compress(b"0 5\n" * 9999)[:-9], b"cannot be read after line")]:
+            with tempfile.NamedTemporaryFile(suffix=".txt") as f:
+                f.write(content)
+                f.flush()
+                p = trace("info", f.name)
+                self.assertEqual(p.returncode, 1, content[:20])
+                self.assertIn(f.name.encode() + (b": " if message[:1] != b":" else b"") + message, p.stderr)
+        self.assertEqual(trace("gen", "-p", "A", "-o", "/no/such/file").returncode, 1)
+        self.assertEqual(trace("info", "/no/such/file").returncode, 1)
+
+
+if __name__ == "__main__":
+    BIN, TRACES = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()
