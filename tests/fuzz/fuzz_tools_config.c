@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes are a configuration or a list of errors, and leave nothing behind. */
+#include <stdlib.h>
+
+#include "tools/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+struct settings {
+    tick rto;
+    uint64_t rate, size;
+    char *text;
+    int choice;
+    struct cla_address address;
+};
+#define AT(field) offsetof(struct settings, field)
+static const struct option options[] = {
+    {.key = "rto", .type = OPTION_DURATION, .offset = AT(rto), .min = 100000},
+    {.key = "rate", .type = OPTION_RATE, .offset = AT(rate), .initial = "unlimited"},
+    {.key = "segment", .type = OPTION_SIZE, .offset = AT(size), .initial = "1kB", .max = 65000},
+    {.key = "label", .type = OPTION_TEXT, .offset = AT(text), .initial = ""},
+    {.key = "colour",
+     .type = OPTION_CHOICE,
+     .offset = AT(choice),
+     .choices = "red|green",
+     .initial = "red"},
+    {.key = "listen", .type = OPTION_ADDRESS, .offset = AT(address), .initial = ""},
+    {.key = NULL},
+};
+static const struct cla_ops adapter = {
+    .name = "ltp-udp", .options = options, .config_size = sizeof(struct settings)};
+
+static const struct cla_ops *adapters(size_t i)
+{
+    return i == 0 ? &adapter : NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    static const char name[] = "fuzz.yaml";
+    struct config c;
+    struct config_errors *e = malloc(sizeof *e);
+    if (e == NULL)
+        return 0;
+    config_errors_init(e, name);
+    int err = config_parse(&c, (const char *)data, len, adapters, e);
+    if ((err == 0) != (e->total == 0) || e->len > CONFIG_ERRORS_MAX)
+        abort();
+    if (err == 0)
+        config_fini(&c);
+    free(e);
+    return 0;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration: what a right file becomes, and the exact words for each kind of wrong one. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/config.h"
+
+struct settings {
+    tick rto;
+    uint64_t rate, segment, sessions;
+    bool fast;
+    char *label;
+    int colour;
+    struct cla_address listen;
+};
+
+static const struct option settings_options[] = {
+    {.key = "rto",
+     .type = OPTION_DURATION,
+     .offset = offsetof(struct settings, rto),
+     .min = 100 * TICK_US,
+     .max = 3600 * TICK_S,
+     .help = "retransmission timeout"},
+    {.key = "rate",
+     .type = OPTION_RATE,
+     .offset = offsetof(struct settings, rate),
+     .initial = "unlimited"},
+    {.key = "segment",
+     .type = OPTION_SIZE,
+     .offset = offsetof(struct settings, segment),
+     .initial = "1400B",
+     .min = 64,
+     .max = 65000},
+    {.key = "sessions",
+     .type = OPTION_COUNT,
+     .offset = offsetof(struct settings, sessions),
+     .initial = "16",
+     .min = 1,
+     .max = 65536},
+    {.key = "fast",
+     .type = OPTION_BOOL,
+     .offset = offsetof(struct settings, fast),
+     .initial = "no"},
+    {.key = "label",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct settings, label),
+     .initial = ""},
+    {.key = "colour",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct settings, colour),
+     .choices = "red|green",
+     .initial = "red"},
+    {.key = "listen",
+     .type = OPTION_ADDRESS,
+     .offset = offsetof(struct settings, listen),
+     .initial = ""},
+    {.key = NULL},
+};
+
+static int settings_check(const void *config, const char **key, char *why, size_t cap)
+{
+    const struct settings *s = config;
+    if (s->rate == 0 || s->rto < 10 * TICK_S)
+        return 0;
+    *key = "rto";
+    snprintf(why, cap, "longer than this rate allows; write less than 10s");
+    return HELIO_EINVAL;
+}
+
+static const struct cla_ops fake = {
+    .name = "fake",
+    .options = settings_options,
+    .config_size = sizeof(struct settings),
+    .check = settings_check,
+};
+
+static const struct cla_ops *adapters(size_t i)
+{
+    return i == 0 ? &fake : NULL;
+}
+
+static const char good[] =
+    "node: ipn:1.0\n"
+    "socket: /tmp/n1.sock\n"
+    "store: {path: /tmp/n1, durability: async, limit: 3GiB}\n"
+    "bundles: {lifetime: 2h, crc: crc16, mode: strict, status_reports: yes}\n"
+    "log:\n"
+    "  segments: /tmp/seg.csv\n"
+    "links:\n"
+    "  - name: to-2\n"
+    "    adapter: fake\n"
+    "    peer: ipn:2.0\n"
+    "    rto: 30ms\n"
+    "    rate: 500Mbit/s\n"
+    "    fast: yes\n"
+    "    colour: green\n"
+    "    listen: 127.0.0.1:1113\n"
+    "routes:\n"
+    "  - {to: \"ipn:3.*\", via: to-2}\n";
+
+START_TEST(a_good_file)
+{
+    struct config c;
+    struct config_errors e;
+    config_errors_init(&e, "n.yaml");
+    int err = config_parse(&c, good, sizeof good - 1, adapters, &e);
+    ck_assert_msg(err == 0, "%s", e.text[0]);
+    ck_assert_uint_eq(c.node.node, 1);
+    ck_assert_str_eq(c.socket, "/tmp/n1.sock");
+    ck_assert_str_eq(c.control, "/tmp/n1.sock.ctl");
+    ck_assert_int_eq(c.store.durability, STORE_ASYNC);
+    ck_assert_uint_eq(c.store.limit, UINT64_C(3) << 30);
+    ck_assert_uint_eq(c.bundles.lifetime, 7200 * TICK_S);
+    ck_assert_uint_eq(c.bundles.max, UINT64_C(1) << 30);
+    ck_assert_int_eq(c.bundles.crc, CRC_16);
+    ck_assert_int_eq(c.bundles.mode, BUNDLE_STRICT);
+    ck_assert(c.bundles.status_reports);
+    ck_assert_uint_eq(c.links_len, 1);
+    const struct settings *s = c.links[0].settings;
+    ck_assert_uint_eq(c.links[0].peer.node, 2);
+    ck_assert_uint_eq(s->rto, 30 * TICK_MS);
+    ck_assert_uint_eq(s->rate, 500000000);
+    ck_assert_uint_eq(s->segment, 1400);
+    ck_assert(s->fast);
+    ck_assert_int_eq(s->colour, 1);
+    ck_assert_str_eq(s->listen.host, "127.0.0.1");
+    ck_assert_uint_eq(s->listen.port, 1113);
+    ck_assert_uint_eq(c.routes_len, 1);
+    ck_assert_uint_eq(c.routes[0].link, 0);
+    config_fini(&c);
+}
+END_TEST
+
+/* All errors of `text`, one per line, in *out. */
+static void errors_of(const char *text, struct config_errors *e)
+{
+    struct config c;
+    config_errors_init(e, "n.yaml");
+    ck_assert_int_eq(config_parse(&c, text, strlen(text), adapters, e), HELIO_EFORMAT);
+    ck_assert_uint_gt(e->total, 0);
+}
+
+#define HEAD "node: ipn:1.0\nsocket: /tmp/s\nstore: {durability: none}\n"
+#define LINK HEAD "links:\n  - name: to-2\n    adapter: fake\n    peer: ipn:2.0\n    rto: 30ms\n"
+
+static const struct {
+    const char *text, *error;
+} wrong[] = {
+    {"", "n.yaml:1: the file is empty; it needs at least the keys node and socket"},
+    {"- a\n", "n.yaml:1: a list is not expected here; write a map with the keys node and socket"},
+    {"node: [\n", "n.yaml:2: not YAML: did not find expected node content while parsing a flow "
+                  "node"},
+    {HEAD "---\nnode: ipn:1.0\n",
+     "n.yaml:4: a second document begins here; a configuration is one document"},
+    {"node: &a ipn:1.0\nsocket: *a\nstore: {durability: none}\n",
+     "n.yaml:1: aliases (*name) are not supported; repeat the text"},
+    {"socket: /tmp/s\nstore: {durability: none}\n",
+     "n.yaml:1: node: this key is missing; it is the node's own endpoint id"},
+    {"node: ipn:1.5\nsocket: /tmp/s\nstore: {durability: none}\n",
+     "n.yaml:1: node: \"ipn:1.5\" is an endpoint; write its node's id, ipn:1.0"},
+    {"node: ipn:x\nsocket: /tmp/s\nstore: {durability: none}\n",
+     "n.yaml:1: node: \"ipn:x\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/"},
+    {"node: ipn:1.0\nsocket: /tmp/s\n",
+     "n.yaml:1: store.path: this key is missing; write a directory, or durability: none to keep "
+     "bundles in memory only"},
+    {HEAD "sokcet: /tmp/t\n", "n.yaml:4: sokcet: unknown key; did you mean socket?"},
+    {HEAD "zzzzzzzzzzz: 1\n",
+     "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, socket, control, echo, store, "
+     "bundles, log, links, routes"},
+    {HEAD "socket: /tmp/t\n",
+     "n.yaml:4: socket: this key is here twice, first in line 2; keep one"},
+    {HEAD "echo: loud\n",
+     "n.yaml:4: echo: \"loud\" is not a service of this node; write on, off, or a number from 1"},
+    {HEAD "bundles: {lifetime: 30}\n",
+     "n.yaml:4: bundles.lifetime: \"30\" is not understood; write a duration with its unit, such "
+     "as 30ms, 500us, 2s, 1h"},
+    {HEAD "bundles: {max: 12}\n",
+     "n.yaml:4: bundles.max: 12 is out of range; write a value from 1kB to 4GB"},
+    {HEAD "bundles: {crc: md5}\n",
+     "n.yaml:4: bundles.crc: \"md5\" is not known; write one of: none, crc16, crc32c"},
+    {HEAD "bundles: {status_reports: maybe}\n",
+     "n.yaml:4: bundles.status_reports: \"maybe\" is not understood; write yes or no"},
+    {HEAD "bundles:\n  retry_min: 5s\n  retry_max: 2s\n",
+     "n.yaml:4: bundles.retry_max: shorter than retry_min; write a longer one"},
+    {HEAD "bundles: 7\n", "n.yaml:4: bundles: a value is not expected here; write a map of its "
+                          "keys"},
+    {HEAD "log: {level: [info]}\n",
+     "n.yaml:4: log.level: a list is not expected here; write one value"},
+    {HEAD "links: {a: 1}\n", "n.yaml:4: links: a map is not expected here; write a list of maps"},
+    {HEAD "links:\n  - name: a\n    adapter: telex\n    peer: ipn:2.0\n",
+     "n.yaml:6: links[a].adapter: \"telex\" is not known; write one of: fake"},
+    {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n",
+     "n.yaml:5: links[a].rto: this key is missing; it is retransmission timeout"},
+    {LINK "    rate: 500Mb\n",
+     "n.yaml:9: links[to-2].rate: \"500Mb\" is not understood; write a rate with its unit, such as "
+     "500Mbit/s, 2.5Gbit/s, or unlimited"},
+    {LINK "    segment: 70kB\n",
+     "n.yaml:9: links[to-2].segment: 70kB is out of range; write a value from 64B to 65kB"},
+    {LINK "    sessions: 0\n",
+     "n.yaml:9: links[to-2].sessions: 0 is out of range; write a value from 1 to 65536"},
+    {LINK "    listen: localhost:1113\n",
+     "n.yaml:9: links[to-2].listen: \"localhost:1113\" is not an address; write a numeric address "
+     "and a port, such as 127.0.0.1:1113 or [::1]:1113"},
+    {LINK "    rtos: 30ms\n", "n.yaml:9: links[to-2].rtos: unknown key; did you mean rto?"},
+    {LINK "  - name: to-2\n    adapter: fake\n    peer: ipn:3.0\n    rto: 1s\n",
+     "n.yaml:9: links[to-2].name: the link in line 5 has this name, too; write another"},
+    {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:1.0\n    rto: 1s\n",
+     "n.yaml:7: links[a].peer: ipn:1.0 is this node; write the neighbour's id"},
+    {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n    rto: 10s\n"
+          "    rate: 1Mbit/s\n",
+     "n.yaml:8: links[a].rto: longer than this rate allows; write less than 10s"},
+    {LINK "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n",
+     "n.yaml:10: routes.via: there is no link \"to-3\"; did you mean to-2"},
+    {LINK "routes:\n  - {to: \"nowhere\", via: to-2}\n",
+     "n.yaml:10: routes.to: \"nowhere\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
+     "dtn://name/* or *"},
+};
+
+START_TEST(a_wrong_file)
+{
+    struct config_errors e;
+    errors_of(wrong[_i].text, &e);
+    ck_assert_str_eq(e.text[0], wrong[_i].error);
+    ck_assert_msg(e.total == 1, "also: %s", e.text[1]);
+}
+END_TEST
+
+START_TEST(all_errors_at_once)
+{
+    struct config_errors e;
+    errors_of("node: ipn:1.0\nsocket: /tmp/s\nstore: {durability: never}\necko: off\n"
+              "bundles: {max: 1, crc: no}\nlinks:\n  - {name: a, adapter: fake}\n",
+              &e);
+    /* durability, ecko, max, crc, the store's path (sync is the default), rto and peer */
+    ck_assert_uint_eq(e.total, 7);
+    ck_assert_uint_eq(e.len, 7);
+}
+END_TEST
+
+START_TEST(at_most_twenty_errors_are_held)
+{
+    struct config_errors e;
+    char text[2000] = HEAD;
+    for (int i = 0; i < 30; i++)
+        sprintf(text + strlen(text), "key%d: 1\n", i);
+    errors_of(text, &e);
+    ck_assert_uint_eq(e.total, 30);
+    ck_assert_uint_eq(e.len, CONFIG_ERRORS_MAX);
+}
+END_TEST
+
+START_TEST(too_many_links)
+{
+    struct config_errors e;
+    char text[20000] = HEAD "links:\n";
+    for (int i = 0; i <= CONFIG_LINKS_MAX; i++)
+        sprintf(text + strlen(text), "  - {name: l%d, adapter: fake, peer: ipn:%d.0, rto: 1s}\n", i,
+                i + 2);
+    errors_of(text, &e);
+    ck_assert_str_eq(e.text[0], "n.yaml:69: links: more than 64 of them");
+}
+END_TEST
+
+START_TEST(control_characters_are_not_repeated)
+{
+    struct config_errors e;
+    errors_of(HEAD "\"a\\e[31mb\": 1\n", &e);
+    ck_assert_ptr_eq(strchr(e.text[0], 0x1b), NULL);
+}
+END_TEST
+
+START_TEST(a_missing_file)
+{
+    struct config c;
+    struct config_errors e;
+    config_errors_init(&e, "/nonexistent/n.yaml");
+    ck_assert_int_eq(config_load(&c, "/nonexistent/n.yaml", adapters, &e), HELIO_EFORMAT);
+    ck_assert_str_eq(e.text[0], "/nonexistent/n.yaml: cannot be read: No such file or directory");
+}
+END_TEST
+
+static void echo_is(const char *node, const char *echo, const char *eid)
+{
+    char text[300], got[EID_TEXT_MAX] = "off";
+    struct config c;
+    struct config_errors e;
+    struct eid out;
+    config_errors_init(&e, "n.yaml");
+    snprintf(text, sizeof text, "node: %s\nsocket: /tmp/s\nstore: {durability: none}\necho: %s\n",
+             node, echo);
+    ck_assert_int_eq(config_parse(&c, text, strlen(text), adapters, &e), 0);
+    if (config_echo(&c, &out))
+        eid_text(&out, got);
+    ck_assert_str_eq(got, eid);
+    config_fini(&c);
+}
+
+START_TEST(echo_endpoints)
+{
+    echo_is("ipn:1.0", "on", "ipn:1.128");
+    echo_is("ipn:1.0", "7", "ipn:1.7");
+    echo_is("ipn:1.0", "off", "off");
+    echo_is("dtn://a/", "on", "dtn://a/echo");
+    echo_is("dtn://a/", "back", "dtn://a/back");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("tools_config");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, a_good_file);
+    tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, all_errors_at_once);
+    tcase_add_test(t, at_most_twenty_errors_are_held);
+    tcase_add_test(t, too_many_links);
+    tcase_add_test(t, control_characters_are_not_repeated);
+    tcase_add_test(t, a_missing_file);
+    tcase_add_test(t, echo_endpoints);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

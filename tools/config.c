@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file becomes a tree, each section of the tree is read by its table, then the relations
+ * between values are checked: links have names of their own and a node as peer, routes name links
+ * that exist, a durable store has a path. All errors are collected; a configuration with one error
+ * is none at all.
+ */
+#include "tools/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "base/units.h"
+#include "tools/config_section.h"
+#include "tools/config_tables.h"
+#include "tools/config_value.h"
+
+#define ROUTES_MAX 10000
+#define NONE_LIMIT (UINT64_C(1) << 30)
+#define FILE_MAX_BYTES (1U << 20)
+
+static const struct config_section sections[] = {
+    {"", config_top},    {"store", config_store},        {"bundles", config_bundles},
+    {"log", config_log}, {"links", config_link_options}, {"routes", config_route_options},
+};
+static const char *const section_words[] = {"store", "bundles", "log", "links", "routes", NULL};
+
+const struct config_section *config_section_at(size_t i)
+{
+    return i < sizeof sections / sizeof *sections ? &sections[i] : NULL;
+}
+
+static void read_map(const struct tree *root, const char *name, const struct option *options,
+                     struct config *c, struct config_errors *errors)
+{
+    char where[32];
+    const struct tree *t = tree_child(root, name);
+    if (t == NULL || (t->kind == TREE_SCALAR && *t->text == '\0'))
+        return;
+    if (t->kind != TREE_MAP) {
+        config_error(errors, t->line, "%s: %s is not expected here; write a map of its keys", name,
+                     tree_kind_name(t->kind));
+        return;
+    }
+    snprintf(where, sizeof where, "%s.", name);
+    struct section_part part = {options, c};
+    section_read(t, where, &part, 1, NULL, errors);
+}
+
+/* The items of a list of maps; *n is their number. */
+static const struct tree *list_items(const struct tree *root, const char *name, size_t max,
+                                     size_t *n, struct config_errors *errors)
+{
+    const struct tree *t = tree_child(root, name);
+    *n = 0;
+    if (t == NULL || (t->kind == TREE_SCALAR && *t->text == '\0'))
+        return NULL;
+    if (t->kind != TREE_LIST) {
+        config_error(errors, t->line, "%s: %s is not expected here; write a list of maps", name,
+                     tree_kind_name(t->kind));
+        return NULL;
+    }
+    for (const struct tree *i = t->first; i != NULL; i = i->next) {
+        if (i->kind != TREE_MAP) {
+            config_error(errors, i->line, "%s: %s is not expected here; write a map of keys", name,
+                         tree_kind_name(i->kind));
+            return NULL;
+        }
+        if (++*n > max) {
+            config_error(errors, i->line, "%s: more than %zu of them", name, max);
+            return NULL;
+        }
+    }
+    return t->first;
+}
+
+static const struct cla_ops *find_adapter(const struct tree *map, const char *where,
+                                          config_adapters *adapters, struct config_errors *errors)
+{
+    const struct tree *t = tree_child(map, "adapter");
+    char list[256] = "";
+    size_t used = 0;
+    if (t == NULL || t->kind != TREE_SCALAR)
+        return NULL; /* section_read reports it */
+    for (size_t i = 0; adapters(i) != NULL; i++) {
+        const struct cla_ops *ops = adapters(i);
+        if (strcmp(ops->name, t->text) == 0)
+            return ops;
+        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
+        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
+    }
+    config_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where,
+                 t->text, list);
+    return NULL;
+}
+
+static void check_settings(const struct tree *map, const char *where, struct config_link *l,
+                           struct config_errors *errors)
+{
+    char why[256] = "";
+    const char *key = NULL;
+    if (l->ops->check == NULL || l->ops->check(l->settings, &key, why, sizeof why) == 0)
+        return;
+    const struct tree *t = key != NULL ? tree_child(map, key) : NULL;
+    config_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
+                 why);
+}
+
+static void check_peer(const struct config *c, const struct tree *map, const char *where,
+                       const struct config_link *l, struct config_errors *errors)
+{
+    const struct tree *t = tree_child(map, "peer");
+    if (t == NULL || eid_is_none(&l->peer))
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid node = eid_node(&l->peer);
+    eid_text(&node, text);
+    if (!eid_is_node(&l->peer))
+        config_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s",
+                     where, t->text, text);
+    else if (eid_same_node(&l->peer, &c->node))
+        config_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
+                     text);
+}
+
+static void read_link(struct config *c, const struct tree *map, config_adapters *adapters,
+                      struct config_errors *errors)
+{
+    struct config_link *l = &c->links[c->links_len++];
+    const struct tree *name = tree_child(map, "name");
+    char where[96];
+    l->line = map->line;
+    snprintf(where, sizeof where, "links[%.64s].",
+             name != NULL && name->kind == TREE_SCALAR ? name->text : "?");
+    struct section_part parts[2] = {{config_link_options, l}};
+    size_t before = errors->total, n = 1;
+    l->ops = find_adapter(map, where, adapters, errors);
+    if (l->ops != NULL) {
+        l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
+        if (l->settings == NULL || options_default(l->ops->options, l->settings) < 0) {
+            config_error(errors, map->line, "out of memory");
+            return;
+        }
+        parts[n++] = (struct section_part){l->ops->options, l->settings};
+    } else if (tree_child(map, "adapter") != NULL) {
+        return; /* without its table every other key would look unknown */
+    }
+    section_read(map, where, parts, n, NULL, errors);
+    check_peer(c, map, where, l, errors);
+    if (l->ops != NULL && errors->total == before)
+        check_settings(map, where, l, errors);
+    for (size_t i = 0; i + 1 < c->links_len && l->name != NULL; i++)
+        if (c->links[i].name != NULL && strcmp(c->links[i].name, l->name) == 0)
+            config_error(errors, name != NULL ? name->line : map->line,
+                         "%sname: the link in line %u has this name, too; write another", where,
+                         c->links[i].line);
+}
+
+static void resolve_route(const struct config *c, const struct tree *map, struct config_route *r,
+                          struct config_errors *errors)
+{
+    const char *names[CONFIG_LINKS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < c->links_len; i++) {
+        if (c->links[i].name == NULL)
+            continue;
+        if (strcmp(c->links[i].name, r->via) == 0) {
+            r->link = (uint32_t)i;
+            return;
+        }
+        names[n++] = c->links[i].name;
+    }
+    const char *closest = words_closest(r->via, names, n);
+    config_error(errors, tree_child(map, "via")->line, "routes.via: there is no link \"%s\"; %s%s",
+                 r->via, closest != NULL ? "did you mean " : "write the name of one of the links",
+                 closest != NULL ? closest : "");
+}
+
+static void read_route(struct config *c, const struct tree *map, struct config_errors *errors)
+{
+    struct config_route *r = &c->routes[c->routes_len++];
+    struct section_part part = {config_route_options, r};
+    r->line = map->line;
+    section_read(map, "routes.", &part, 1, NULL, errors);
+    if (r->to != NULL && eid_pattern_parse(r->to, &r->pattern) < 0)
+        config_error(errors, tree_child(map, "to")->line,
+                     "routes.to: \"%s\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
+                     "dtn://name/* or *",
+                     r->to);
+    if (r->via != NULL)
+        resolve_route(c, map, r, errors);
+}
+
+static void read_lists(struct config *c, const struct tree *root, config_adapters *adapters,
+                       struct config_errors *errors)
+{
+    size_t links, routes;
+    const struct tree *t = list_items(root, "links", CONFIG_LINKS_MAX, &links, errors);
+    c->links = calloc(links + 1, sizeof *c->links);
+    for (; c->links != NULL && t != NULL; t = t->next)
+        read_link(c, t, adapters, errors);
+    t = list_items(root, "routes", ROUTES_MAX, &routes, errors);
+    c->routes = calloc(routes + 1, sizeof *c->routes);
+    for (; c->routes != NULL && t != NULL; t = t->next)
+        read_route(c, t, errors);
+    if (c->links == NULL || c->routes == NULL)
+        config_error(errors, 0, "out of memory");
+}
+
+static void check_socket(const struct tree *root, const char *key, const char *path,
+                         struct config_errors *errors)
+{
+    const struct tree *t = tree_child(root, key);
+    size_t max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    if (path != NULL && strlen(path) > max)
+        config_error(errors, t != NULL ? t->line : root->line,
+                     "%s: the path has %zu bytes; a socket's path has at most %zu", key,
+                     strlen(path), max);
+}
+
+static void check_node(const struct config *c, const struct tree *root,
+                       struct config_errors *errors)
+{
+    const struct tree *t = tree_child(root, "node");
+    if (t == NULL || t->kind != TREE_SCALAR || *t->text == '\0')
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid node = eid_node(&c->node), parsed;
+    if (eid_parse(t->text, &parsed) < 0)
+        return;
+    eid_text(&node, text);
+    if (eid_is_none(&c->node))
+        config_error(errors, t->line, "node: %s names no node; write one such as ipn:1.0", t->text);
+    else if (!eid_is_node(&c->node))
+        config_error(errors, t->line, "node: \"%s\" is an endpoint; write its node's id, %s",
+                     t->text, text);
+}
+
+static void check_echo(const struct config *c, const struct tree *root,
+                       struct config_errors *errors)
+{
+    struct eid e;
+    const struct tree *t = tree_child(root, "echo");
+    if (t == NULL || c->echo == NULL || strcmp(c->echo, "off") == 0 || eid_is_none(&c->node))
+        return;
+    if (!config_echo(c, &e))
+        config_error(errors, t->line,
+                     "echo: \"%s\" is not a service of this node; write on, off, %s", c->echo,
+                     c->node.scheme == EID_IPN ? "or a number from 1" : "or a name");
+}
+
+static void check_store(struct config *c, const struct tree *root, struct config_errors *errors)
+{
+    const struct tree *t = tree_child(root, "store");
+    bool map = t != NULL && t->kind == TREE_MAP;
+    if (c->store.durability == STORE_NONE) {
+        if (!map || tree_child(t, "limit") == NULL)
+            c->store.limit = NONE_LIMIT;
+    } else if (c->store.path == NULL || *c->store.path == '\0') {
+        config_error(errors, t != NULL ? t->line : root->line,
+                     "store.path: this key is missing; write a directory, or durability: none to "
+                     "keep bundles in memory only");
+    }
+}
+
+static void check_all(struct config *c, const struct tree *root, struct config_errors *errors)
+{
+    check_node(c, root, errors);
+    check_echo(c, root, errors);
+    check_store(c, root, errors);
+    if (c->bundles.retry_max < c->bundles.retry_min)
+        config_error(errors, tree_child(root, "bundles")->line,
+                     "bundles.retry_max: shorter than retry_min; write a longer one");
+    if (c->socket != NULL && c->control != NULL && *c->control == '\0') {
+        size_t cap = strlen(c->socket) + sizeof ".ctl";
+        char *path = malloc(cap);
+        if (path == NULL) {
+            config_error(errors, 0, "out of memory");
+            return;
+        }
+        snprintf(path, cap, "%s.ctl", c->socket);
+        free(c->control);
+        c->control = path;
+    }
+    check_socket(root, "socket", c->socket, errors);
+    check_socket(root, "control", c->control, errors);
+}
+
+static void read_root(struct config *c, const struct tree *root, config_adapters *adapters,
+                      struct config_errors *errors)
+{
+    if (root->kind != TREE_MAP) {
+        config_error(errors, root->line,
+                     "%s is not expected here; write a map with the keys node "
+                     "and socket",
+                     tree_kind_name(root->kind));
+        return;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        if (options_default(sections[i].options, c) < 0) {
+            config_error(errors, 0, "out of memory");
+            return;
+        }
+    }
+    c->node = eid_none();
+    struct section_part part = {config_top, c};
+    section_read(root, "", &part, 1, section_words, errors);
+    for (size_t i = 1; i < 4; i++)
+        read_map(root, sections[i].name, sections[i].options, c, errors);
+    read_lists(c, root, adapters, errors);
+    check_all(c, root, errors);
+}
+
+int config_parse(struct config *out, const char *data, size_t len, config_adapters *adapters,
+                 struct config_errors *errors)
+{
+    *out = (struct config){.links = NULL};
+    struct tree *root = tree_parse(data, len, errors);
+    if (root != NULL)
+        read_root(out, root, adapters, errors);
+    tree_free(root);
+    if (errors->total == 0)
+        return 0;
+    config_fini(out);
+    return HELIO_EFORMAT;
+}
+
+int config_load(struct config *out, const char *path, config_adapters *adapters,
+                struct config_errors *errors)
+{
+    *out = (struct config){.links = NULL};
+    FILE *f = fopen(path, "rb");
+    char *data = malloc(FILE_MAX_BYTES + 1);
+    int err = HELIO_EFORMAT;
+    if (f == NULL || data == NULL) {
+        config_error(errors, 0, "cannot be read: %s", strerror(errno));
+    } else {
+        size_t len = fread(data, 1, FILE_MAX_BYTES + 1, f);
+        if (ferror(f))
+            config_error(errors, 0, "cannot be read: %s", strerror(errno));
+        else
+            err = config_parse(out, data, len, adapters, errors);
+    }
+    free(data);
+    if (f != NULL)
+        fclose(f);
+    return err;
+}
+
+void config_fini(struct config *c)
+{
+    for (size_t i = 0; i < 4; i++)
+        options_free(sections[i].options, c);
+    for (size_t i = 0; i < c->links_len; i++) {
+        options_free(config_link_options, &c->links[i]);
+        if (c->links[i].settings != NULL)
+            options_free(c->links[i].ops->options, c->links[i].settings);
+        free(c->links[i].settings);
+    }
+    for (size_t i = 0; i < c->routes_len; i++)
+        options_free(config_route_options, &c->routes[i]);
+    free(c->links);
+    free(c->routes);
+    *c = (struct config){.links = NULL};
+}
+
+bool config_echo(const struct config *c, struct eid *out)
+{
+    uint64_t service;
+    char text[EID_TEXT_MAX + 64];
+    if (strcmp(c->echo, "off") == 0 || strlen(c->echo) > 63)
+        return false;
+    bool on = strcmp(c->echo, "on") == 0;
+    if (c->node.scheme == EID_IPN) {
+        if (units_count(on ? "128" : c->echo, UINT32_MAX, &service) < 0 || service == 0)
+            return false;
+        *out = c->node;
+        out->service = service;
+        return true;
+    }
+    size_t n = eid_text(&c->node, text);
+    snprintf(text + n, sizeof text - n, "%s", on ? "echo" : c->echo);
+    return *c->echo != '\0' && eid_parse(text, out) == 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node's configuration: the YAML file of docs/heliod.md as a struct. Every key is described by a
+ * struct option, those of links by their adapter.
+ */
+#ifndef TOOLS_CONFIG_H
+#define TOOLS_CONFIG_H
+
+#include "bp/bundle.h"
+#include "bp/store.h"
+#include "cla/cla.h"
+#include "tools/config_tree.h"
+
+#define CONFIG_LINKS_MAX 64
+
+struct config_link {
+    char *name, *adapter;
+    struct eid peer;
+    const struct cla_ops *ops;
+    void *settings; /* ops->config_size bytes */
+    uint32_t line;
+};
+
+struct config_route {
+    char *to, *via;
+    struct eid_pattern pattern;
+    uint32_t link; /* index into links */
+    uint32_t line;
+};
+
+enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
+
+struct config {
+    struct eid node;
+    char *socket;  /* of applications (AAP2) */
+    char *control; /* of helioctl */
+    char *echo;    /* "on", "off", or the service of the echo endpoint */
+    struct {
+        char *path;     /* "" with STORE_NONE */
+        int durability; /* enum store_durability */
+        uint64_t limit; /* bytes */
+    } store;
+    struct {
+        tick lifetime;
+        uint64_t max;    /* longest bundle, bytes */
+        uint64_t count;  /* bundles at the node */
+        uint64_t memory; /* bytes */
+        int crc;         /* enum crc_type */
+        int mode;        /* enum bundle_mode */
+        bool status_reports;
+        tick retry_min, retry_max;
+    } bundles;
+    struct {
+        char *segments; /* "" = none */
+        int level;      /* enum config_level */
+    } log;
+    struct config_link *links;
+    size_t links_len;
+    struct config_route *routes;
+    size_t routes_len;
+};
+
+/* The i-th adapter, or NULL beyond the last (cla_at). */
+typedef const struct cla_ops *config_adapters(size_t i);
+
+/*
+ * Reads a configuration from memory. Returns 0; or HELIO_EFORMAT with all that is wrong in *errors
+ * (and *out empty). On success *out is the caller's to config_fini, wherever it lies: adapters
+ * borrow link->settings until then.
+ */
+int config_parse(struct config *out, const char *data, size_t len, config_adapters *adapters,
+                 struct config_errors *errors);
+
+/* The same from a file; errors name `path`. */
+int config_load(struct config *out, const char *path, config_adapters *adapters,
+                struct config_errors *errors);
+void config_fini(struct config *c);
+
+/* The sections and their keys, for the reference's test and --help: section "" is the top level.
+ * NULL beyond the last. */
+struct config_section {
+    const char *name;
+    const struct option *options;
+};
+const struct config_section *config_section_at(size_t i);
+
+/* The echo endpoint of the node; false when it is off. */
+bool config_echo(const struct config *c, struct eid *out);
+
+#endif
