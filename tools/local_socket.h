@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UNIX sockets by their path. */
+#ifndef TOOLS_LOCAL_SOCKET_H
+#define TOOLS_LOCAL_SOCKET_H
+
+#include <stddef.h>
+
+/* Makes the path free for a server: removes the file of one that has ended. Returns 0; or
+ * HELIO_EEXIST (a server answers there), HELIO_EIO, HELIO_EINVAL (too long) with the reason in
+ * why. */
+int local_socket_claim(const char *path, char *why, size_t why_cap);
+
+/* A connection, or a negative error with the reason in why. */
+int local_socket_connect(const char *path, char *why, size_t why_cap);
+
+#endif
