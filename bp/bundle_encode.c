@@ -215,6 +215,8 @@ int bundle_encode(const struct bundle *b, struct buf *payload)
 
 struct buf *bundle_encode_copy(const struct bundle *b)
 {
+    if (b->payload.len > SIZE_MAX / 8) /* no object is as long */
+        return NULL;
     struct buf *out = buf_new(bundle_head_size(b), b->payload.len + BUNDLE_TAIL_MAX);
     if (out == NULL)
         return NULL;

@@ -200,8 +200,9 @@ static int usage(FILE *to, int code)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name, *full;
+    struct {
+        const char *name;
+        char full[24]; /* what messages begin with */
         int (*run)(int argc, char **argv);
     } commands[] = {{"lint", "helio-bundle lint", command_lint},
                     {"show", "helio-bundle show", command_show},
@@ -216,10 +217,9 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char name[32];
         if (strcmp(argv[1], commands[i].name) != 0)
             continue;
-        argv[1] = strcpy(name, commands[i].full);
+        argv[1] = commands[i].full;
         return commands[i].run(argc - 1, argv + 1);
     }
     fprintf(stderr, "helio-bundle: no command \"%s\"; lint, show or make is expected\n", argv[1]);

@@ -16,7 +16,9 @@ for archive in "$@"; do
         printf '    %s\n' $foreign
         status=1
     fi
-    writable=$(nm "$archive" 2>/dev/null | awk '$2 ~ /^[bBdDC]$/ && $3 !~ /^\.L|^__afl|^__asan|^__sancov/ {print $3}')
+    # .data.rel.ro holds constants with addresses: written by the loader only
+    writable=$(objdump -t "$archive" 2>/dev/null | awk '/ O +(\.t?data|\.t?bss|\*COM\*)/ && !/ \.data\.rel\.ro/ &&
+        $NF !~ /^\.L|^__afl|^__asan|^__sancov/ {print $NF}')
     if [ -n "$writable" ]; then
         echo "$(basename "$archive") has writable data (a mutable static?):"
         printf '    %s\n' $writable

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of helio-bundle: exit codes, messages, formats. usage: bundle_tool_test.py BIN-FOLDER"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = ""
+BASE = ["make", "-d", "ipn:2.1", "-s", "ipn:1.1", "--time", "5", "--text", "hello"]
+
+
+def run(*args, stdin=b""):
+    r = subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, timeout=30, check=False)
+    return r.returncode, r.stdout, r.stderr.decode()
+
+
+class Tool(unittest.TestCase):
+    def test_usage_errors_say_what_is_right(self):
+        for args, hint in (
+                ([], "lint"), (["frob"], "lint, show or make"), (["lint"], "FILE"), (["show"], "FILE"),
+                (["lint", "--frob", "-"], "frob"), (BASE + ["--crc", "33"], "none, 16 or 32c"),
+                (BASE + ["-d", "ipn:1"], "ipn:NODE.SERVICE"), (BASE + ["-l", "3 fortnights"], "--lifetime"),
+                (BASE + ["-f", "frob"], "frob"), (BASE + ["-f", "fragment"], "fragment"),
+                (BASE + ["--hop-limit", "256"], "1 to 255"), (BASE + ["--block", "200:1"], "TYPE:FLAGS:HEX"),
+                (BASE + ["--block", "200:1:abc"], "TYPE:FLAGS:HEX"), (BASE + ["--fragment", "3"], "OFFSET:TOTAL"),
+                (BASE + ["--block", "200:1:"] * 33, "at most 32"), (BASE + ["-p", "-"], "--payload"),
+                (BASE + ["--sequence", "-1"], "number"), (BASE + ["stray"], "stray"),
+                (["make", "--text", "x"], "--destination"), (["make", "-d", "ipn:2.1"], "--payload")):
+            code, out, err = run(*args)
+            self.assertEqual((code, out), (2, b""), args)
+            self.assertIn(hint, err, args)
+
+    def test_failures(self):
+        for args, hint in ((["lint", "/nonexistent"], "/nonexistent"), (["show", "/nonexistent"], "No such file"),
+                           (BASE + ["-o", "/nonexistent/x"], "/nonexistent/x"),
+                           (BASE + ["--fragment", "3:5"], "no legal bundle"),
+                           (BASE + ["--block", "1:0:00"], "no legal bundle")):
+            code, _, err = run(*args)
+            self.assertEqual(code, 1, args)
+            self.assertIn(hint, err, args)
+        self.assertEqual(run("lint", "--hex", "-", stdin=b"9fz")[0], 1)
+
+    def test_clean_and_not_clean(self):
+        code, wire, _ = run(*BASE)
+        self.assertEqual(code, 0)
+        self.assertEqual(run("lint", "-", stdin=wire), (0, b"", ""))
+        self.assertEqual(run("lint", "--hex", "-", stdin=wire.hex(" ").encode()), (0, b"", ""))
+        self.assertEqual(run(*BASE)[1], wire)
+        broken = bytearray(wire)
+        broken[-3] ^= 1
+        code, out, _ = run("lint", "-", stdin=bytes(broken))
+        self.assertEqual((code, out.decode()),
+                         (1, f"-:{len(wire) - 6}: error: the CRC does not match the block [RFC 9171 §4.2.1]\n"))
+        code, out, _ = run("show", "--json", "-", stdin=bytes(broken))
+        self.assertEqual((code, json.loads(out)["findings"][0]["section"]), (1, "RFC 9171 §4.2.1"))
+
+    def test_files_and_blocks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "bundle")
+            self.assertEqual(run(*BASE, "--block", "200:17:c0ffee", "--fragment", "2:7", "-o", path)[0], 0)
+            self.assertEqual(run("lint", path, path)[0], 0)
+            code, out, _ = run("show", "--json", path)
+            got = json.loads(out)
+            self.assertEqual((code, got["fragment_offset"], got["total_bytes"]), (0, 2, 7))
+            self.assertEqual([(b["type"], b["bytes"]) for b in got["blocks"]], [(200, 3), (1, 5)])
+            self.assertEqual(got["blocks"][0]["flags"], ["replicate", "drop-if-unknown"])
+            text = run("show", path)[1].decode()
+            self.assertIn("destination: ipn:2.1", text)
+            self.assertIn("findings: none", text)
+
+    def test_anonymous_and_clockless(self):
+        code, wire, _ = run("make", "-d", "ipn:2.1", "--time", "0", "--text", "x")
+        self.assertEqual(code, 0)
+        self.assertEqual(run("lint", "-", stdin=wire)[0], 0)
+        got = json.loads(run("show", "--json", "-", stdin=wire)[1])
+        self.assertEqual((got["source"], got["flags"], got["created"]), ("dtn:none", ["no-fragment"], "unknown"))
+        self.assertEqual(got["blocks"][0]["age_ms"], 0)
+
+    def test_long_payload(self):
+        payload = bytes(range(256)) * 4000
+        code, wire, _ = run("make", "-d", "ipn:2.1", "-s", "ipn:1.1", "-p", "-", stdin=payload)
+        self.assertEqual(code, 0)
+        self.assertIn(payload, wire)
+        self.assertEqual(run("lint", "-", stdin=wire)[0], 0)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.join(sys.argv.pop(1), "helio-bundle")
+    unittest.main(verbosity=2)
