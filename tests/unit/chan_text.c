@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text form of traces: what is read, what is refused and why. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "channel-emu/chan_text.h"
+
+struct example {
+    const char *text;  /* lines, separated by line feeds */
+    const char *error; /* how the message begins; NULL: none */
+    uint64_t line, steps, runs, step;
+};
+
+static int read_all(struct trace_text *p, const char *text)
+{
+    for (;;) {
+        const char *end = strchr(text, '\n');
+        size_t len = end == NULL ? strlen(text) : (size_t)(end - text);
+        int rc = trace_text_line(p, text, len);
+        if (rc < 0)
+            return rc;
+        if (end == NULL)
+            return trace_text_end(p);
+        text = end + 1;
+    }
+}
+
+static const struct example examples[] = {
+    {"0 267\n1 13", NULL, 2, 280, 2, 100000},
+    {"# step_ns 5\n0 1\r\n\t\n 0\t2  # more\n1 3\n", NULL, 6, 6, 2, 5},
+    {"#step_ns 7\n#step_ns_x bad\n0 1", NULL, 3, 1, 1, 7},
+    {"# step_nsx 7\n0 1", NULL, 2, 1, 1, 100000},
+    {"", "no run", 1, 0, 0, 0},
+    {"# only words", "no run", 1, 0, 0, 0},
+    {"0 1\n2 1", "the state must be 0", 2, 0, 0, 0},
+    {"-1 1", "the state must be 0", 1, 0, 0, 0},
+    {"0", "the number of steps", 1, 0, 0, 0},
+    {"1 0", "the number of steps", 1, 0, 0, 0},
+    {"1 1.5", "the number of steps", 1, 0, 0, 0},
+    {"1 18446744073709551616", "the number of steps", 1, 0, 0, 0},
+    {"1 18446744073709551615", "the trace becomes longer", 1, 0, 0, 0},
+    {"1 1 1", "more than two values", 1, 0, 0, 0},
+    {"# step_ns 0", "step_ns wants", 1, 0, 0, 0},
+    {"# step_ns 3600000000001", "step_ns wants", 1, 0, 0, 0},
+    {"# step_ns 5 ns", "step_ns wants", 1, 0, 0, 0},
+    {"0 1\n# step_ns 5", "step_ns must stand", 2, 0, 0, 0},
+};
+
+START_TEST(reads_or_says_why)
+{
+    const struct example *e = &examples[_i];
+    struct trace t;
+    struct trace_text p;
+    trace_init(&t, TRACE_STEP_DEFAULT);
+    trace_text_init(&p, &t);
+    int rc = read_all(&p, e->text);
+    ck_assert_uint_eq(p.line, e->line);
+    if (e->error == NULL) {
+        ck_assert_msg(rc == 0, "%s", p.error);
+        ck_assert_uint_eq(t.steps, e->steps);
+        ck_assert_uint_eq(t.len, e->runs);
+        ck_assert_uint_eq(t.step, e->step);
+    } else {
+        ck_assert_int_eq(rc, HELIO_EFORMAT);
+        ck_assert_msg(strncmp(p.error, e->error, strlen(e->error)) == 0, "%s", p.error);
+    }
+    trace_fini(&t);
+}
+END_TEST
+
+START_TEST(lines_have_a_limit)
+{
+    char line[TRACE_TEXT_LINE_MAX + 1];
+    struct trace t;
+    struct trace_text p;
+    trace_init(&t, TRACE_STEP_DEFAULT);
+    trace_text_init(&p, &t);
+    memset(line, ' ', sizeof line);
+    memcpy(line, "0 5", 3);
+    ck_assert_int_eq(trace_text_line(&p, line, TRACE_TEXT_LINE_MAX), 0);
+    ck_assert_int_eq(trace_text_line(&p, line, TRACE_TEXT_LINE_MAX + 1), HELIO_EFORMAT);
+    ck_assert_uint_eq(t.steps, 5);
+    trace_fini(&t);
+}
+END_TEST
+
+START_TEST(a_fixed_step_stays)
+{
+    struct trace t;
+    struct trace_text p;
+    trace_init(&t, 42);
+    trace_text_init(&p, &t);
+    p.step_fixed = true;
+    ck_assert_int_eq(read_all(&p, "# step_ns 5\n0 1"), 0);
+    ck_assert_uint_eq(t.step, 42);
+    trace_fini(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("chan_text");
+    TCase *tc = tcase_create("text");
+    tcase_add_loop_test(tc, reads_or_says_why, 0, (int)(sizeof examples / sizeof *examples));
+    tcase_add_test(tc, lines_have_a_limit);
+    tcase_add_test(tc, a_fixed_step_stays);
+    suite_add_tcase(s, tc);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? 0 : 1;
+}
