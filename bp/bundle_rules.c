@@ -67,11 +67,23 @@ static void fragment_rules(const struct bundle *b, struct check *c)
          CHECK_REFUSE, "RFC 9171 §5.8", "the fragment's end is beyond the total length");
 }
 
+/* An encrypted integrity block may name the primary block; nobody here can tell. */
+static bool primary_protected(const struct bundle *b)
+{
+    if (b->crc != CRC_NONE || bundle_targeted(b, BLOCK_BIB, 0))
+        return true;
+    for (size_t i = 0; i < b->others_len; i++) {
+        if (b->others[i].type == BLOCK_BIB && bundle_targeted(b, BLOCK_BCB, b->others[i].number))
+            return true;
+    }
+    return false;
+}
+
 void bundle_rules(const struct bundle *b, struct check *c)
 {
     flag_rules(b, c);
     fragment_rules(b, c);
-    rule(c, b->crc == CRC_NONE && !bundle_targeted(b, BLOCK_BIB, 0), CHECK_RULE, "RFC 9171 §4.3.1",
+    rule(c, !primary_protected(b), CHECK_RULE, "RFC 9171 §4.3.1",
          "the primary block has neither a CRC nor an integrity block");
     rule(c, ((b->flags & BUNDLE_IS_ADMIN) || eid_is_none(&b->id.source)) && reports_unknown(b),
          CHECK_RULE, "RFC 9171 §4.2.4",

@@ -117,6 +117,39 @@ START_TEST(encrypted_known_block_stays_a_view)
 }
 END_TEST
 
+START_TEST(encrypted_integrity_block_may_cover_the_primary)
+{
+    static const uint8_t cipher[] = {0xde, 0xad}, asb[] = {0x81, 0x06};
+    struct bundle b = sample_bundle("x", 1), got;
+    b.crc = CRC_NONE;
+    b.others[0] = (struct bundle_block){.type = 11, .number = 6, .data = slice_of(cipher, 2)};
+    b.others[1] = (struct bundle_block){.type = 12, .number = 7, .data = slice_of(asb, 2)};
+    for (b.others_len = 1; b.others_len <= 2; b.others_len++) {
+        struct buf *wire = bundle_encode_copy(&b);
+        int rc = bundle_decode(buf_data(wire), wire->len, BUNDLE_STRICT, &got, NULL);
+        ck_assert_int_eq(rc, b.others_len == 2 ? 0 : HELIO_EFORMAT);
+        buf_drop(wire);
+    }
+}
+END_TEST
+
+/* A list of targets without end must not cost more than its block. */
+START_TEST(targets_are_limited)
+{
+    static uint8_t asb[5 + 200] = {0x9a, 0, 0, 0, 200};
+    memset(asb + 5, 3, 200);
+    struct bundle b = sample_bundle("x", 1), got;
+    asb[5 + 100] = 4; /* the age block's number */
+    b.age_frame.number = 4;
+    b.others[0] = (struct bundle_block){.type = 12, .number = 7, .data = slice_of(asb, 205)};
+    b.others_len = 1;
+    struct buf *wire = bundle_encode_copy(&b);
+    ck_assert_int_eq(bundle_decode(buf_data(wire), wire->len, BUNDLE_STRICT, &got, NULL), 0);
+    ck_assert(got.has_age);
+    buf_drop(wire);
+}
+END_TEST
+
 START_TEST(known_check_values)
 {
     /* CRC-16/X.25 and CRC-32C of a block, from an independent bit-by-bit computation below */
@@ -321,6 +354,8 @@ START_TEST(illegal_structs_are_refused)
     assert_illegal(b);
     b = good, b.others_len = BUNDLE_BLOCKS_MAX - 2;
     assert_illegal(b);
+    b = good, b.payload.len = SIZE_MAX; /* no buffer can be as long */
+    assert_illegal(b);
 }
 END_TEST
 
@@ -405,6 +440,8 @@ static void add(TCase *t)
     tcase_add_test(t, published_bundles_are_written_back);
     tcase_add_test(t, integrity_block_stands_for_the_primary_crc);
     tcase_add_test(t, encrypted_known_block_stays_a_view);
+    tcase_add_test(t, encrypted_integrity_block_may_cover_the_primary);
+    tcase_add_test(t, targets_are_limited);
     tcase_add_test(t, known_check_values);
     tcase_add_test(t, random_bundles_come_back_equal);
     tcase_add_test(t, reencode_in_place);
