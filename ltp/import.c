@@ -285,11 +285,11 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now)
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_IDLE, 0, 1, now);
-    /* a delivered red part that no checkpoint asks for any more ends too: the sender has gone. But
-     * reports that are on their way have their own end, and the user's time is not the peer's. */
-    bool waits = !list_empty(&im->reports) || (im->delivered && !im->accepted);
-    bool cut_short =
-        im->red_high == 0 ? im->length == EVENT_NONE : !waits && im->s.peer->span.idle_timeout != 0;
+    /* Also a delivered red part that no checkpoint asks for any more: the sender has gone, whether
+     * or not the user accepts. Reports on their way have a limit of their own. */
+    bool cut_short = im->red_high == 0
+                         ? im->length == EVENT_NONE
+                         : list_empty(&im->reports) && im->s.peer->span.idle_timeout != 0;
     if (green_awaited(im))
         ltp_green_flush(l, im);
     if (cut_short)
