@@ -132,7 +132,9 @@ static const char *cmd_node(struct script *s)
 {
     if (s->world.node_count == SIM_NODES_MAX)
         return "too many nodes";
-    const char *wrong = set_all(s, 1, options_engine, &s->engines[s->world.node_count]);
+    if (s->len < 2 || strtoul(s->words[1], NULL, 10) != s->world.node_count + 1)
+        return "node NUMBER KEY VALUE… (numbers from 1 on)";
+    const char *wrong = set_all(s, 2, options_engine, &s->engines[s->world.node_count]);
     return wrong != NULL ? wrong : make_node(s);
 }
 

@@ -133,6 +133,20 @@ static void draw_engines(struct soak_case *c, struct rng *r, tick round)
     c->gentle = !hasty && !c->safety_only && !repeats;
 }
 
+/* Limits that are met: what they refuse may come again until a retry limit ends it. */
+static void draw_limits(struct soak_case *c, struct rng *r)
+{
+    if (!rng_chance(r, 0.1))
+        return;
+    c->gentle = false;
+    for (int i = 0; i < 2; i++) {
+        c->span[i].import_sessions = (uint32_t)integer(r, 1, 4);
+        c->span[i].ranges_max = (uint32_t)integer(r, 1, 8);
+        c->span[i].block_max = (uint64_t)log_between(r, 1000, 200000);
+        c->engine[i].held_bytes = (uint64_t)log_between(r, 20000, 400000);
+    }
+}
+
 static void add_action(struct soak_case *c, tick at, enum soak_what what, size_t node,
                        uint64_t pick)
 {
@@ -207,6 +221,7 @@ void soak_draw(struct soak_case *c, uint64_t seed)
     tick round = 2 * (c->line[0].delay + c->line[0].jitter + c->line[1].jitter) + radiation(c);
     draw_bursts(c, &r, round);
     draw_engines(c, &r, round);
+    draw_limits(c, &r);
     draw_actions(c, &r, round);
     set_bounds(c, round);
 }
