@@ -120,6 +120,13 @@ static void do_sessions(struct node *n, const json_t *in, json_t *out)
     json_object_set_new(out, "sessions", list);
 }
 
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = ((const struct agent_bundle_info *)a)->key;
+    uint64_t y = ((const struct agent_bundle_info *)b)->key;
+    return (x > y) - (x < y);
+}
+
 static void do_bundles(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
@@ -129,6 +136,7 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
         return;
     }
     size_t total = agent_bundles(n->agent, info, BUNDLES_SHOWN);
+    qsort(info, total < BUNDLES_SHOWN ? total : BUNDLES_SHOWN, sizeof *info, by_key);
     json_t *list = json_array();
     for (size_t i = 0; i < total && i < BUNDLES_SHOWN; i++) {
         json_t *o = json_object();

@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The node daemon and its control program, over their sockets. usage: node_test.py BIN OUT [TEST...]"""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+MUTATIONS = 100_000
+
+
+def wait_for(what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
+
+
+class NodeTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+
+    def single(self, **keys):
+        """A node without links."""
+        config = self.lab.write_node(1, [], log=False, **keys)
+        return config, self.lab.start_node(1, config)
+
+    def pair(self, **keys):
+        ports = self.lab.udp_ports(2)
+        configs = {}
+        for n in (1, 2):
+            stores = {"store": keys["store"].format(n=n, out=self.lab.out)} if "store" in keys else {}
+            link = self.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms")
+            configs[n] = self.lab.write_node(n, [link], log=keys.get("log", False), **stores)
+        return configs, {n: self.lab.start_node(n, configs[n]) for n in (1, 2)}
+
+    def client(self, number, endpoint=None, **keys):
+        c = aap2.Client(self.lab.socket(number))
+        self.addCleanup(c.close)
+        if endpoint:
+            self.assertEqual(c.configure(endpoint, **keys), aap2.SUCCESS)
+        return c
+
+    def heliod(self, *arguments):
+        return subprocess.run([self.lab.program("heliod"), *arguments], capture_output=True, text=True, timeout=30)
+
+    # ---- configuration and life cycle ----
+
+    def test_check(self):
+        good = self.lab.write_node(1, [self.lab.link(2, 1113, 1114, rto="30ms")])
+        done = self.heliod("--check", good)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(good) as f:
+            text = f.read()
+        bad = self.lab.path("bad.yaml")
+        with open(bad, "w") as f:
+            f.write(text.replace("rto: 30ms", "rto: 30").replace("durability", "durabilty"))
+        line = {key: 1 + text[:text.index(key)].count("\n") for key in ("durability", "rto:")}
+        done = self.heliod("--check", bad)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(f"{bad}:{line['durability']}: store.durabilty: unknown key; did you mean durability?", done.stderr)
+        self.assertIn(f"{bad}:{line['rto:']}: links[to-2].rto: \"30\" is not understood; write a duration with its "
+                      "unit", done.stderr)
+        # a node with a wrong file does not start either
+        self.assertEqual(self.heliod(bad).returncode, 2)
+
+    def test_usage(self):
+        self.assertEqual(self.heliod("--help").returncode, 0)
+        self.assertIn("heliod ", self.heliod("--version").stdout)
+        self.assertEqual(self.heliod().returncode, 2)
+        self.assertEqual(self.heliod("--nonsense").returncode, 2)
+        self.assertEqual(self.heliod("--check", "/nonexistent.yaml").returncode, 2)
+        ctl = self.lab.program("helioctl")
+        for words, code in ((["--help"], 0), (["status"], 2), (["--socket", "/nonexistent", "status"], 1),
+                            (["--socket", "x", "nonsense"], 2), (["--socket", "x", "link", "a"], 2)):
+            self.assertEqual(subprocess.run([ctl, *words], capture_output=True).returncode, code, words)
+
+    def test_signals(self):
+        configs, nodes = self.pair(log=True)
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        tx = self.client(1, "ipn:1.5")
+        log = self.lab.path("node1.segments.csv")
+        os.rename(log, log + ".old")
+        nodes[1].send_signal(signal.SIGHUP)
+        wait_for(lambda: os.path.exists(log))
+        self.assertEqual(tx.request("ipn:2.7", b"x" * 5000)[0], aap2.SUCCESS)
+        rx.delivery()
+        for n in nodes:
+            self.lab.stop(f"node{n}", nodes[n])
+            self.assertFalse(os.path.exists(self.lab.socket(n)))
+            self.assertFalse(os.path.exists(self.lab.socket(n) + ".ctl"))
+        with open(log) as f:
+            lines = f.readlines()
+        self.assertTrue(lines[0].startswith("t_ns,"))
+        self.assertGreater(len(lines), 5)
+
+    def test_second_daemon(self):
+        store = f"{{path: {self.lab.path('store')}, durability: sync}}"
+        config, _ = self.single(store=store)
+        done = self.heliod(config)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is in use by another heliod", done.stderr)
+        with open(config) as f:
+            text = f.read()
+        with open(config, "w") as f:
+            f.write(text.replace(store, "{durability: none}"))
+        done = self.heliod(config)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is served by another heliod", done.stderr)
+        self.client(1, "ipn:1.5")  # the first one goes on
+
+    def test_stale_socket(self):
+        config, node = self.single()
+        node.kill()
+        node.wait()
+        self.assertTrue(os.path.exists(self.lab.socket(1)))
+        node = self.lab.start_node(1, config)
+        self.client(1, "ipn:1.5")
+        # a file that is not ours stays
+        self.lab.stop("node1", node)
+        with open(self.lab.socket(1), "w") as f:
+            f.write("precious")
+        done = self.heliod(config)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is not a socket", done.stderr)
+        with open(self.lab.socket(1)) as f:
+            self.assertEqual(f.read(), "precious")
+
+    # ---- applications ----
+
+    def test_exchange(self):
+        self.pair()
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        tx = self.client(1, "ipn:1.5")
+        self.assertEqual(tx.node, "ipn:1.0")
+        for size in (0, 1, 1000, 100_000, 3_000_000):
+            payload = random.Random(size).randbytes(size)
+            status, text, bundle = tx.request("ipn:2.7", payload)
+            self.assertEqual((status, text), (aap2.SUCCESS, ""))
+            self.assertEqual((bundle[1], bundle[2], bundle.get(5, 0)), (b"ipn:1.5", b"ipn:2.7", size))
+            self.assertEqual(rx.delivery(), ("ipn:1.5", payload))
+        counters = self.lab.control(2, "counters")
+        self.assertEqual(counters["agent"]["delivered"], 5)
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
+        wait_for(lambda: self.lab.control(2, "status")["bundles"] == 0)
+
+    def test_requests(self):
+        self.single()
+        a = self.client(1, "ipn:1.5", secret="right", subscribe=True)
+        wrong = self.client(1)
+        self.assertEqual(wrong.configure("ipn:1.5", secret="wrong"), aap2.UNAUTHORIZED)
+        self.assertEqual(wrong.configure("ipn:1.5", secret="right", subscribe=True), aap2.UNAUTHORIZED)
+        self.assertEqual(wrong.configure("ipn:1.5", secret="right", auth=2), aap2.UNAUTHORIZED)
+        for endpoint in ("", "nonsense", "ipn:1.0", "ipn:2.5", "dtn://x/y", "ipn:1.128"):
+            self.assertEqual(wrong.configure(endpoint), aap2.INVALID_REQUEST, endpoint)
+        self.assertEqual(wrong.request("ipn:1.5", b"x")[0], aap2.INVALID_REQUEST)
+        right = self.client(1, "ipn:1.5", secret="right")
+        self.assertEqual(right.configure("ipn:1.6"), aap2.INVALID_REQUEST)
+        for destination, keys in (("", {}), ("dtn:none", {}), ("ipn:1.5", {"source": "ipn:1.6"}),
+                                  ("ipn:1.5", {"flags": [1]}), ("ipn:1.5", {"flags": [2]})):
+            status, text, _ = right.request(destination, b"x", **keys)
+            self.assertIn(status, (aap2.INVALID_REQUEST, aap2.ERROR))
+            self.assertNotEqual(text, "")
+        status, text, _ = right.request("ipn:9.1", b"x")
+        self.assertEqual((status, text), (aap2.ERROR, "no route to the destination"))
+        for kind in (aap2.DISPATCH, aap2.LINK, aap2.WELCOME):
+            right.send(aap2.framed([(kind, [])]))
+            self.assertEqual(right.answer()[0], aap2.INVALID_REQUEST)
+        right.send(aap2.framed([(aap2.KEEPALIVE, [])]))
+        self.assertEqual(right.answer()[0], aap2.ACK)
+        self.assertEqual(right.request("ipn:1.5", b"to myself")[0], aap2.SUCCESS)
+        self.assertEqual(a.delivery(), ("ipn:1.5", b"to myself"))
+
+    def test_answers_in_order_and_backpressure(self):
+        store = f"{{path: {self.lab.path('store')}, durability: sync}}"
+        self.single(store=store)
+        tx = self.client(1, "ipn:1.5")
+        count = 5000
+        data = b"".join(aap2.adu("ipn:9.1" if i % 10 == 3 else "ipn:1.7", b"%06d" % i) for i in range(count))
+        # nobody reads the answers: the node stops reading, instead of queueing all of them
+        sender = threading.Thread(target=tx.send, args=(data,))
+        sender.start()
+        wait_for(lambda: self.lab.control(1, "counters")["applications"]["pauses"] > 0)
+        for i in range(count):
+            status, _, bundle = tx.answer()
+            self.assertEqual(status, aap2.ERROR if i % 10 == 3 else aap2.SUCCESS, i)
+        sender.join()
+        counters = self.lab.control(1, "counters")["applications"]
+        self.assertEqual(counters["requests"], count)
+        self.assertEqual(counters["unanswered"], 0)
+        rx = self.client(1, "ipn:1.7", subscribe=True, window=50)
+        for i in range(count):
+            if i % 10 != 3:
+                self.assertEqual(rx.delivery()[1], b"%06d" % i)
+
+    def test_too_long(self):
+        self.single(extra="bundles: {max: 100kB}\n")
+        tx = self.client(1, "ipn:1.5")
+        tx.send(aap2.framed([(aap2.ADU, [(2, "ipn:1.7"), (5, 1 << 40)])]))
+        status, text, _ = tx.answer()
+        self.assertEqual(status, aap2.INVALID_REQUEST)
+        self.assertIn("longer than the node's limit", text)
+        with self.assertRaises(EOFError):
+            tx.answer()
+
+    def test_unanswered_deliveries_come_again(self):
+        self.single()
+        tx = self.client(1, "ipn:1.5")
+        for i in range(3):
+            self.assertEqual(tx.request("ipn:1.7", b"%d" % i)[0], aap2.SUCCESS)
+        first = aap2.Client(self.lab.socket(1))
+        self.assertEqual(first.configure("ipn:1.7", subscribe=True, window=2), aap2.SUCCESS)
+        self.assertEqual(first.delivery(answer=None)[1], b"0")
+        self.assertEqual(first.delivery(answer=None)[1], b"1")
+        first.close()
+        wait_for(lambda: self.lab.control(1, "status")["applications"] == 1)
+        second = self.client(1, "ipn:1.7", subscribe=True)
+        self.assertEqual([second.delivery()[1] for _ in range(3)], [b"0", b"1", b"2"])
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
+        self.assertEqual(self.lab.control(1, "counters")["applications"]["undelivered"], 2)
+
+    def test_keepalives(self):
+        self.single()
+        rx = self.client(1, "ipn:1.7", subscribe=True, keepalive=1)
+        silent = self.client(1, "ipn:1.5", keepalive=1)
+        for _ in range(2):
+            self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
+            rx.send(aap2.response(aap2.ACK))
+        with self.assertRaises(EOFError):
+            silent.answer()
+        self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
+        with self.assertRaises(EOFError):  # not answered
+            rx.message()
+        self.assertEqual(self.lab.control(1, "counters")["applications"]["keepalives_missed"], 2)
+
+    def test_echo(self):
+        self.pair()
+        rx = self.client(1, "ipn:1.5", subscribe=True)
+        tx = self.client(1, "ipn:1.5")
+        for size in (0, 10, 200_000):
+            payload = random.Random(size).randbytes(size)
+            self.assertEqual(tx.request("ipn:2.128", payload)[0], aap2.SUCCESS)
+            self.assertEqual(rx.delivery(), ("ipn:2.128", payload))
+
+    def test_garbage(self):
+        """Messages with bits flipped, cut, repeated and mixed, many per connection: the node goes on."""
+        self.single(extra="bundles: {max: 1MB, count: 1000}\n")
+        rng = random.Random(7)
+        seeds = [aap2.config("ipn:1.5"), aap2.config("ipn:1.6", subscribe=True, window=9), aap2.adu("ipn:1.7", b"payload"),
+                 aap2.adu("dtn://x/y", b"", source="ipn:1.5", lifetime_ms=5), aap2.response(), aap2.framed([(6, [])]),
+                 aap2.framed([(4, [(1, [(1, "ipn:1.1")]), (2, 3)])]), aap2.framed([(5, [(1, 3), (2, "ipn:2.0")])])]
+        done = 0
+        while done < MUTATIONS:
+            stream = bytearray(rng.choice(seeds[:2]))
+            for _ in range(25):
+                m = bytearray(rng.choice(seeds))
+                for _ in range(rng.choice((0, 1, 1, 2, 8))):
+                    way = rng.randrange(4)
+                    at = rng.randrange(len(m) + 1) if m else 0
+                    if way == 0 and m:
+                        m[at % len(m)] ^= 1 << rng.randrange(8)
+                    elif way == 1:
+                        m[at:at] = rng.randbytes(rng.randrange(1, 9))
+                    elif way == 2:
+                        del m[at:at + rng.randrange(1, 9)]
+                    elif m:
+                        m[at % len(m)] = rng.choice((0, 0x7F, 0x80, 0xFF))
+                stream += m
+                done += 1
+            with socket.socket(socket.AF_UNIX) as s:
+                s.settimeout(20)
+                s.connect(self.lab.socket(1))
+                try:
+                    s.sendall(stream)
+                    s.shutdown(socket.SHUT_WR)
+                    while s.recv(65536):
+                        pass
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+        self.assertGreater(self.lab.control(1, "counters")["applications"]["malformed"], MUTATIONS // 100)
+        self.client(1, "ipn:1.99")
+        wait_for(lambda: self.lab.control(1, "status")["applications"] == 1)
+
+    def test_control_garbage(self):
+        self.single()
+        rng = random.Random(8)
+        for _ in range(300):
+            with socket.socket(socket.AF_UNIX) as s:
+                s.settimeout(20)
+                s.connect(self.lab.socket(1) + ".ctl")
+                line = rng.choice((b'{"cmd": "status"}', b"[1,2]", b"null", b'{"cmd": 7}', b'{"cmd":"delete","key":-1}',
+                                   b'{"cmd":"link","name":[],"state":"up"}', rng.randbytes(40).replace(b"\n", b"")))
+                s.sendall(line + b"\n")
+                self.assertIn(b'"ok":', s.recv(65536))
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(20)
+            s.connect(self.lab.socket(1) + ".ctl")
+            try:
+                s.sendall(b"x" * 100_000)
+                self.assertEqual(s.recv(10), b"")
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        self.assertTrue(self.lab.control(1, "status")["ok"])
+
+    # ---- store and links ----
+
+    def restart(self, durability, sig):
+        """20 bundles wait for a link that is down; the node ends and starts; how many are there?"""
+        shutil.rmtree(self.lab.path("store"), ignore_errors=True)
+        link = self.lab.link(2, *self.lab.udp_ports(2), rto="100ms", state="down")
+        where = "" if durability == "none" else f"path: {self.lab.path('store')}, "
+        config = self.lab.write_node(1, [link], store=f"{{{where}durability: {durability}}}", log=False)
+        node = self.lab.start_node(1, config)
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for i in range(20):
+                self.assertEqual(tx.request("ipn:2.7", b"%d" % i * 100)[0], aap2.SUCCESS)
+        node.send_signal(sig)
+        node.wait(20)
+        node = self.lab.start_node(1, config)
+        found = self.lab.control(1, "bundles")["total"]
+        self.assertEqual(self.lab.control(1, "status")["restored"], found)
+        self.lab.stop("node1", node)
+        return found
+
+    def test_restart(self):
+        for durability, kept in (("sync", 20), ("async", 20), ("none", 0)):
+            for sig in (signal.SIGTERM, signal.SIGKILL):
+                with self.subTest(durability=durability, sig=sig):
+                    self.assertEqual(self.restart(durability, sig), kept)
+
+    def test_store_limit(self):
+        for durability in ("sync", "none"):
+            with self.subTest(durability=durability):
+                path = self.lab.path("store-" + durability)
+                where = "" if durability == "none" else f"path: {path}, "
+                config = self.lab.write_node(1, [], f"{{{where}durability: {durability}, limit: 1MB}}", log=False)
+                node = self.lab.start_node(1, config)
+                with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(1)) as rx:
+                    self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+                    accepted = []
+                    for i in range(30):
+                        payload = b"%02d" % i * 25_000
+                        status, text, _ = tx.request("ipn:1.7", payload)
+                        if status == aap2.SUCCESS:
+                            accepted.append(payload)
+                        else:
+                            self.assertEqual(status, aap2.ERROR)
+                            self.assertRegex(text, "limit|store")
+                    self.assertTrue(18 <= len(accepted) <= 20, len(accepted))
+                    self.assertEqual(rx.configure("ipn:1.7", subscribe=True), aap2.SUCCESS)
+                    self.assertEqual([rx.delivery()[1] for _ in accepted], accepted)
+                    wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
+                    self.assertEqual(tx.request("ipn:1.7", b"again")[0], aap2.SUCCESS)
+                    self.assertEqual(rx.delivery()[1], b"again")
+                self.lab.stop("node1", node)
+
+    def test_links(self):
+        self.pair(store="{{path: {out}/store{n}, durability: async}}")
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        tx = self.client(1, "ipn:1.5")
+        self.lab.control(1, "link", "to-2", "down")
+        wait_for(lambda: self.lab.control(1, "links")["links"][0]["state"] == "down")
+        for i in range(5):
+            self.assertEqual(tx.request("ipn:2.7", b"%d" % i)[0], aap2.SUCCESS)
+        bundles = self.lab.control(1, "bundles")
+        self.assertEqual((bundles["total"], {b["state"] for b in bundles["bundles"]}), (5, {"waiting"}))
+        self.lab.control(1, "delete", str(bundles["bundles"][2]["key"]))
+        self.lab.control(1, "link", "to-2", "up")
+        self.assertEqual([rx.delivery()[1] for _ in range(4)], [b"0", b"1", b"3", b"4"])
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "links"],
+                              capture_output=True, text=True, timeout=20)
+        title, row = done.stdout.splitlines()
+        self.assertEqual(title.split()[:4], ["NAME", "ADAPTER", "PEER", "STATE"])
+        self.assertEqual(row.split()[:4], ["to-2", "ltp-udp", "ipn:2.0", "up"])
+        self.assertNotIn("\x1b", done.stdout)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("NodeTest.test_" + t for t in sys.argv[3:])], verbosity=2)

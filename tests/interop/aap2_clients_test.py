@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""uD3TN's own clients, unchanged, at our nodes: aap2-send and aap2-receive exchange bundles through two nodes,
+aap2-ping reaches the echo endpoint. usage: aap2_clients_test.py BIN OUT (with the Python of tests/interop/venv.sh)"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+CLIENTS = os.path.dirname(sys.executable)
+
+
+def client(name, lab, number, *arguments, **keys):
+    command = [os.path.join(CLIENTS, name), "--socket", lab.socket(number), *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keys)
+
+
+def end(process, data=None):
+    out, err = process.communicate(data, timeout=60)
+    return process.returncode, out, err.decode()
+
+
+class ClientsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(OUT, ignore_errors=True)
+        cls.lab = Lab(PROGRAMS, OUT)
+        cls.addClassCleanup(cls.lab.__exit__)
+        ports = cls.lab.udp_ports(4)
+        for n, scheme in ((1, "ipn"), (2, "ipn")):
+            store = f"{{path: {cls.lab.path(f'store{n}')}, durability: sync}}"
+            link = cls.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms")
+            cls.lab.start_node(n, cls.lab.write_node(n, [link], store))
+        # two more nodes with dtn names
+        for n, name, peer in ((3, "alpha", "beta"), (4, "beta", "alpha")):
+            link = cls.lab.link(n, ports[n - 1], ports[6 - n], rto="100ms", engine=n, peer_engine=7 - n)
+            link["peer"] = f"dtn://{peer}/"
+            path = cls.lab.write_node(n, [link])
+            with open(path) as f:
+                text = f.read()
+            with open(path, "w") as f:
+                f.write(text.replace(f"node: ipn:{n}.0", f"node: dtn://{name}/"))
+            cls.lab.start_node(n, path)
+
+    def registered(self, number, count):
+        """Waits until so many applications are connected."""
+        for _ in range(500):
+            if self.lab.control(number, "status")["applications"] >= count:
+                return
+            time.sleep(0.02)
+        self.fail("the receiver did not connect")
+
+    def exchange(self, sender, receiver, source, destination, agents, payload):
+        receive = client("aap2-receive", self.lab, receiver, "-a", agents[1], "-c", "1", "--verify-source", source)
+        self.registered(receiver, 1)
+        self.assertEqual(end(client("aap2-send", self.lab, sender, "-a", agents[0], destination), payload)[0], 0)
+        code, out, err = end(receive)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out, payload)
+
+    def test_send_and_receive(self):
+        self.exchange(1, 2, "ipn:1.5", "ipn:2.7", ("5", "7"), b"from one to two")
+        self.exchange(2, 1, "ipn:2.7", "ipn:1.5", ("7", "5"), bytes(range(256)) * 200)
+
+    def test_send_and_receive_dtn(self):
+        self.exchange(3, 4, "dtn://alpha/out", "dtn://beta/in", ("out", "in"), b"from alpha to beta")
+
+    def test_waits_for_the_receiver(self):
+        self.assertEqual(end(client("aap2-send", self.lab, 1, "ipn:2.99", "early"))[0], 0)
+        code, out, err = end(client("aap2-receive", self.lab, 2, "-a", "99", "-c", "1", "-k", "1"))
+        self.assertEqual((code, out), (0, b"early"), err)
+
+    def test_refusals(self):
+        code, _, err = end(client("aap2-send", self.lab, 1, "-a", "5", "ipn:77.1", "nowhere"))
+        self.assertEqual(code, 1)
+        self.assertIn("RESPONSE_STATUS_ERROR", err)
+        code, _, _ = end(client("aap2-send", self.lab, 1, "--bdm-auth", "ipn:2.7", "as an administrator"))
+        self.assertNotEqual(code, 0)
+
+    def test_ping(self):
+        code, _, err = end(client("aap2-ping", self.lab, 1, "-a", "6", "-c", "3", "-i", "0.1", "-t", "5", "ipn:2.128"))
+        self.assertEqual(code, 0, err)
+        self.assertIn("received 3 of 3", err)
+        code, _, err = end(client("aap2-ping", self.lab, 4, "-c", "2", "-i", "0.1", "-t", "5", "dtn://alpha/echo"))
+        self.assertEqual(code, 0, err)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
