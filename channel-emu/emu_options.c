@@ -32,7 +32,8 @@ enum key {
     BATCH,
     DURATION,
     STATS,
-    JSON
+    JSON,
+    PRIORITY
 };
 
 static const struct argp_option table[] = {
@@ -69,6 +70,8 @@ static const struct argp_option table[] = {
     {"json", JSON, "FILE", 0, "Write the counters at the end; - is the standard output", 4},
     {"stats", STATS, "DURATION", 0, "Print a line of counters at this interval", 4},
     {"batch", BATCH, "DURATION", 0, "Release frames in batches of this time (default 100us)", 4},
+    {"priority", PRIORITY, "realtime|normal", 0,
+     "Real-time scheduling where it is permitted (default), or not", 4},
     {"socket-buffer", BUFFER, "SIZE", 0, "Buffer of each socket (default 32MB)", 4},
     {0}};
 
@@ -228,6 +231,11 @@ static error_t run_setting(int key, char *arg, struct argp_state *state, struct 
     case STATS:
         o->stats = duration(state, "--stats", arg);
         return 0;
+    case PRIORITY:
+        o->realtime = strcmp(arg, "realtime") == 0;
+        if (!o->realtime && strcmp(arg, "normal") != 0)
+            wrong(state, "--priority", arg, "realtime or normal");
+        return 0;
     case JSON:
         o->json = arg;
         return 0;
@@ -263,7 +271,8 @@ void emu_options_read(struct emu_options *o, int argc, char **argv)
                               .queue_bytes = 64000000,
                               .seed = 1,
                               .buffer_bytes = 32000000,
-                              .batch = 100 * TICK_US};
+                              .batch = 100 * TICK_US,
+                              .realtime = true};
     o->way[EMU_FORWARD].trace_name = o->way[EMU_RETURN].trace_name = "none";
     argp_parse(&argp, argc, argv, 0, NULL, o);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop: read what came (with the time at which it came), let out what is due, sleep until the
- * next frame is due. While frames come, it sleeps a batch (100 us) at a time without looking at the
- * sockets: the kernel keeps the time of arrival, so nothing is lost by reading later, and a wake-up
- * serves several frames.
+ * next frame is due, or a batch (100 us) after the last ones. While frames come, it sleeps a batch
+ * at a time without looking at the sockets: the kernel keeps the time of arrival, so nothing is
+ * lost by reading later, and a wake-up serves several frames.
  *
  * Which way a datagram goes: what comes to a flow's own socket is an answer to that flow's peer.
- * What comes to the listening socket from the far end (--to, or --return-from) is return traffic:
- * to
- * --return-to if given, else to the flow that leaves by the listening socket, else to the peer
- * heard last. All else there is forward traffic, and its sender's flow is opened if need be. The
- * first flow leaves by the listening socket, so that a far end with a fixed idea of its peer's
+ * What comes to the listening socket from the far end (--to, or --return-from) is return traffic,
+ * for --return-to if given, else for the flow that leaves by the listening socket, else for the
+ * peer heard last. All else there is forward traffic, and its sender's flow is opened if need be.
+ * The first flow leaves by the listening socket, so that a far end with a fixed idea of its peer's
  * address sees one address; further flows have sockets of their own.
  *
  * What can go wrong: no peer yet for return traffic, and datagrams that the kernel refuses; both
@@ -20,6 +19,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -186,6 +186,7 @@ static void let_out(struct emu_relay *r, int dir, tick now)
     if (w->chan == NULL || chan_deadline(w->chan) > now)
         return;
     uint64_t failed = emu_sender_failed(r->sender, &ignored);
+    r->released = now;
     while (chan_output(w->chan, now, &out) == 1) {
         emu_late_add(&w->late, now - out.due);
         send_frame(r, dir, &out);
@@ -194,14 +195,16 @@ static void let_out(struct emu_relay *r, int dir, tick now)
     w->send_failed += emu_sender_failed(r->sender, &ignored) - failed;
 }
 
-static tick next_due(const struct emu_relay *r)
+/* When to let frames out next: when one is due, but a batch after the last ones. */
+static tick next_release(const struct emu_relay *r)
 {
     tick due = TICK_NEVER;
     for (int dir = 0; dir < 2; dir++) {
         if (r->way[dir].chan != NULL)
             due = tick_min(due, chan_deadline(r->way[dir].chan));
     }
-    return due;
+    tick batch = tick_add(r->released, r->options.batch);
+    return due > batch ? due : batch;
 }
 
 static void take_signal(struct emu_relay *r, FILE *say)
@@ -268,8 +271,8 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     tick stats = o->stats == 0 ? TICK_NEVER : r->started + o->stats;
     while (!r->stop && emu_now() < end) {
         bool busy = false;
-        tick due = tick_add(next_due(r), o->batch);
-        int rc = serve(r, tick_min(tick_min(due, end), stats), &busy, say);
+        tick until = tick_min(next_release(r), tick_min(end, stats));
+        int rc = serve(r, until, &busy, say);
         if (rc == 0 && busy && o->batch > 0) {
             struct pollfd signal;
             rc = wait_until(r, tick_min(end, emu_now() + o->batch), false, &signal);
@@ -298,6 +301,13 @@ static int open_signals(void)
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Frames are released on time also when the processors are busy; not permitted to all users. */
+static void ask_for_realtime(void)
+{
+    struct sched_param priority = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    sched_setscheduler(0, SCHED_RR, &priority);
 }
 
 static void say_buffer(const struct emu_options *o, uint64_t granted, FILE *say)
@@ -334,6 +344,8 @@ int emu_relay_init(struct emu_relay *r, const struct emu_options *options, FILE 
     }
     say_buffer(options, granted, say);
     prctl(PR_SET_TIMERSLACK, 1000UL);
+    if (options->realtime)
+        ask_for_realtime();
     r->options.listen.len = sizeof r->options.listen.sa;
     getsockname(r->listen_fd, (struct sockaddr *)&r->options.listen.sa, &r->options.listen.len);
     r->share_listen = emu_addr_reaches(&r->options.listen, &options->to);

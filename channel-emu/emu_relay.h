@@ -35,6 +35,7 @@ struct emu_options {
     tick batch;        /* frames are released at most this late by intention */
     tick duration;     /* 0: until a signal */
     tick stats;        /* interval of status lines; 0: none */
+    bool realtime;     /* ask for real-time scheduling */
     bool origin_start; /* the trace begins with the process, not with the first frame */
     const char *json;  /* file of the report, "-" for the standard output, NULL for none */
 };
@@ -59,6 +60,7 @@ struct emu_relay {
     struct emu_receiver *receiver;
     struct emu_sender *sender;
     tick started;
+    tick released;       /* when frames were let out last */
     uint64_t gone_drops; /* kernel's drops at sockets that are closed by now */
     bool stop;
 };

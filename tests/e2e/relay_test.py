@@ -260,6 +260,25 @@ class RelayTest(unittest.TestCase):
             self.assertEqual(peer.recvfrom(100), (b"%d answered" % i, relay.address))
         self.finish(relay)
 
+    def test_the_table_of_peers_has_a_limit(self):
+        far, peers = udp(), [udp() for _ in range(257)]
+        relay = Relay(far, "--delay-return", "100ms")
+        sources = []
+        for peer in peers[:256]:
+            peer.sendto(b"hello", relay.address)
+            sources.append(far.recvfrom(100)[1])
+        self.assertEqual(len(set(sources)), 256)
+        far.sendto(b"too late", sources[0])  # its peer is gone when it comes out
+        time.sleep(0.02)
+        peers[256].sendto(b"hello", relay.address)  # takes the place of the first
+        self.assertEqual(far.recvfrom(100)[1], sources[0])
+        far.sendto(b"for the last", sources[0])
+        far.sendto(b"for the second", sources[1])
+        self.assertEqual(peers[256].recv(100), b"for the last")
+        self.assertEqual(peers[1].recv(100), b"for the second")
+        _, back = self.finish(relay)
+        self.assertEqual((back["in"], back["out"], back["dropped"]["no_peer"]), (3, 2, 1))
+
     def test_signals_and_duration(self):
         far = udp()
         relay = Relay(far)

@@ -78,7 +78,8 @@ START_TEST(lines_have_a_limit)
     trace_init(&t, TRACE_STEP_DEFAULT);
     trace_text_init(&p, &t);
     memset(line, ' ', sizeof line);
-    memcpy(line, "0 5", 3);
+    line[0] = '0';
+    line[2] = '5';
     ck_assert_int_eq(trace_text_line(&p, line, TRACE_TEXT_LINE_MAX), 0);
     ck_assert_int_eq(trace_text_line(&p, line, TRACE_TEXT_LINE_MAX + 1), HELIO_EFORMAT);
     ck_assert_uint_eq(t.steps, 5);
