@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-perf's two ends, each a process, with a node between them that loses, repeats, damages,
+ * refuses and dies. Nothing here depends on how fast things go. */
+#include <check.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tests/unit/fake_node.h"
+#include "tools/perf_client.h"
+#include "tools/perf_server.h"
+
+struct lab {
+    char dir[64], socket[96], client_json[96], server_json[96], file[96], out[96];
+    struct fake_options node;
+    pid_t node_pid, server_pid;
+    int client_code;
+    json_t *client, *server;
+};
+
+static pid_t start(struct lab *l, int listener, const struct perf_options *o)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    if (o == NULL)
+        fake_run(listener, l->node);
+    _exit(o->server ? perf_server_run(o) : perf_client_run(o));
+}
+
+static int join(pid_t pid)
+{
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static json_t *load(const char *path)
+{
+    json_error_t e;
+    json_t *j = json_load_file(path, 0, &e);
+    ck_assert_msg(j != NULL, "%s: %s", path, e.text);
+    return j;
+}
+
+static void lab_init(struct lab *l)
+{
+    *l = (struct lab){0};
+    snprintf(l->dir, sizeof l->dir, "/tmp/perf-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(l->dir));
+    snprintf(l->socket, sizeof l->socket, "%s/socket", l->dir);
+    snprintf(l->client_json, sizeof l->client_json, "%s/client.json", l->dir);
+    snprintf(l->server_json, sizeof l->server_json, "%s/server.json", l->dir);
+    snprintf(l->file, sizeof l->file, "%s/in:put", l->dir);
+    snprintf(l->out, sizeof l->out, "%s/out", l->dir);
+    ck_assert_int_eq(mkdir(l->out, 0755), 0);
+}
+
+static struct perf_options client_options(const struct lab *l)
+{
+    return (struct perf_options){.socket = l->socket,
+                                 .json = l->client_json,
+                                 .destination = "ipn:1.2000",
+                                 .mode = PERF_MODE_DATA,
+                                 .data = 1000 * 1000,
+                                 .window = 10,
+                                 .payload = 1000,
+                                 .lifetime_ms = 60000,
+                                 .linger = 2 * TICK_S};
+}
+
+/* Runs server, then client to its end; both results are in the lab. */
+static void run(struct lab *l, struct perf_options c, bool reconnect)
+{
+    struct perf_options s = {.server = true,
+                             .socket = l->socket,
+                             .json = l->server_json,
+                             .linger = 2 * TICK_S,
+                             .output = l->out,
+                             .payload_max = 1 << 20,
+                             .file_max = 1 << 24,
+                             .deliveries = 16};
+    c.reconnect = s.reconnect = reconnect ? 20 * TICK_S : 0;
+    int listener = fake_listen(l->socket);
+    l->node_pid = start(l, listener, NULL);
+    l->server_pid = start(l, -1, &s);
+    l->client_code = join(start(l, -1, &c));
+    kill(l->server_pid, SIGTERM);
+    ck_assert_int_eq(join(l->server_pid), 0);
+    kill(l->node_pid, SIGKILL);
+    join(l->node_pid);
+    close(listener);
+    l->client = load(l->client_json);
+    l->server = load(l->server_json);
+}
+
+static void lab_fini(struct lab *l)
+{
+    char command[128];
+    json_decref(l->client);
+    json_decref(l->server);
+    snprintf(command, sizeof command, "rm -r %s", l->dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static long long number(const json_t *j, const char *key)
+{
+    json_t *v = json_object_get(j, key);
+    ck_assert_msg(json_is_number(v), "%s is missing", key);
+    return (long long)json_number_value(v);
+}
+
+static void check(const json_t *j, const char *key, long long want)
+{
+    long long got = number(j, key);
+    ck_assert_msg(got == want, "%s is %lld, not %lld", key, got, want);
+}
+
+START_TEST(all_arrive)
+{
+    struct lab l;
+    lab_init(&l);
+    run(&l, client_options(&l), false);
+    ck_assert_int_eq(l.client_code, 0);
+    check(l.client, "bundles_sent", 1000);
+    check(l.client, "bundles_confirmed", 1000);
+    check(l.client, "bundles_acked", 1000);
+    check(l.client, "bytes", 1000000);
+    check(l.client, "lost", 0);
+    check(l.server, "bundles", 1000);
+    check(l.server, "bytes", 1000000);
+    check(l.server, "duplicates", 0);
+    check(l.server, "lost", 0);
+    ck_assert_int_gt(number(l.client, "goodput_bps"), 0);
+    ck_assert(json_is_object(json_object_get(l.client, "delay_ms")));
+    lab_fini(&l);
+}
+END_TEST
+
+/* With a window of 10 and every 7th acknowledgement lost, all would stand still after 70 bundles if
+ * a lost one kept its place. */
+START_TEST(lost_acknowledgements_do_not_shrink_the_window)
+{
+    struct lab l;
+    lab_init(&l);
+    l.node = (struct fake_options){.drop_every = 7, .drop_kind = PERF_ACK};
+    struct perf_options o = client_options(&l);
+    o.data = 300 * 1000;
+    o.ack_timeout = 50 * TICK_MS;
+    run(&l, o, false);
+    check(l.client, "bundles_sent", 300);
+    check(l.client, "bundles_acked", 300 - 300 / 7);
+    check(l.server, "bundles", 300);
+    check(l.client, "lost", 0); /* the server's account says so */
+    ck_assert_int_eq(l.client_code, 0);
+    lab_fini(&l);
+}
+END_TEST
+
+START_TEST(lost_damaged_and_repeated_bundles_are_counted)
+{
+    struct lab l;
+    lab_init(&l);
+    l.node = (struct fake_options){
+        .drop_every = 10, .drop_kind = PERF_DATA, .damage_every = 50, .repeat_every = 25};
+    struct perf_options o = client_options(&l);
+    o.data = 500 * 1000;
+    o.window = 1000; /* nothing waits: the node sees the data in order */
+    o.ack_timeout = TICK_S;
+    o.linger = TICK_S / 2;
+    run(&l, o, false);
+    check(l.client, "bundles_sent", 500);
+    long long damaged = number(l.server, "wrong_crc");
+    ck_assert_int_ge(damaged, 9);
+    check(l.server, "bundles", number(l.client, "bundles_acked"));
+    check(l.server, "lost", number(l.client, "lost"));
+    ck_assert_int_ge(number(l.client, "lost"), 50 + 9);
+    ck_assert_int_ge(number(l.server, "duplicates"), 1);
+    ck_assert_int_eq(l.client_code, 1);
+    lab_fini(&l);
+}
+END_TEST
+
+START_TEST(a_dying_node_costs_nothing)
+{
+    struct lab l;
+    lab_init(&l);
+    l.node = (struct fake_options){.crash_every = 97};
+    run(&l, client_options(&l), true);
+    ck_assert_int_eq(l.client_code, 0);
+    check(l.client, "bundles_confirmed", 1000);
+    check(l.client, "bundles_acked", 1000);
+    check(l.server, "bundles", 1000);
+    check(l.server, "lost", 0);
+    ck_assert_int_ge(number(l.client, "reconnects"), 10);
+    ck_assert_int_ge(number(l.client, "resent"), 1);
+    lab_fini(&l);
+}
+END_TEST
+
+START_TEST(refused_bundles_are_given_again)
+{
+    struct lab l;
+    lab_init(&l);
+    l.node = (struct fake_options){.refuse_every = 60};
+    struct perf_options o = client_options(&l);
+    o.data = 200 * 1000;
+    o.ack_timeout = TICK_S;
+    run(&l, o, false);
+    check(l.client, "bundles_confirmed", 200);
+    check(l.server, "bundles", 200);
+    ck_assert_int_ge(number(l.client, "refused"), 1);
+    lab_fini(&l);
+}
+END_TEST
+
+START_TEST(rate_mode_keeps_its_rate)
+{
+    struct lab l;
+    lab_init(&l);
+    struct perf_options o = client_options(&l);
+    o.mode = PERF_MODE_TIME;
+    o.time = TICK_S;
+    o.window = 0;
+    o.rate = 200;
+    o.rate_in_bundles = true;
+    run(&l, o, false);
+    ck_assert_int_eq(l.client_code, 0);
+    long long sent = number(l.client, "bundles_sent");
+    ck_assert_int_le(sent, 201 + 20); /* 100 ms may be made good */
+    ck_assert_int_ge(sent, 50);
+    check(l.server, "bundles", sent);
+    check(l.client, "bundles_acked", 0);
+    ck_assert_str_eq(json_string_value(json_object_get(l.client, "goodput_basis")), "server");
+    lab_fini(&l);
+}
+END_TEST
+
+static void write_file(const char *path, size_t len)
+{
+    FILE *f = fopen(path, "w");
+    for (size_t i = 0; i < len; i++)
+        fputc((int)(i * i % 251), f);
+    fclose(f);
+}
+
+/* _i is the length. */
+START_TEST(a_file_is_rebuilt)
+{
+    struct lab l;
+    char command[256];
+    lab_init(&l);
+    write_file(l.file, (size_t)_i);
+    struct perf_options o = client_options(&l);
+    o.mode = PERF_MODE_FILE;
+    o.file = l.file;
+    run(&l, o, false);
+    ck_assert_int_eq(l.client_code, 0);
+    ck_assert(json_is_true(json_object_get(json_object_get(l.client, "server"), "file_verified")));
+    snprintf(command, sizeof command, "cmp %s %s/in_put", l.file, l.out);
+    ck_assert_int_eq(system(command), 0);
+    lab_fini(&l);
+}
+END_TEST
+
+START_TEST(no_node_is_an_error)
+{
+    struct lab l;
+    lab_init(&l);
+    struct perf_options o = client_options(&l);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(STDERR_FILENO);
+        _exit(perf_client_run(&o));
+    }
+    ck_assert_int_eq(join(pid), 1);
+    lab_fini(&l);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("perf");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, all_arrive);
+    tcase_add_test(t, lost_acknowledgements_do_not_shrink_the_window);
+    tcase_add_test(t, lost_damaged_and_repeated_bundles_are_counted);
+    tcase_add_test(t, a_dying_node_costs_nothing);
+    tcase_add_test(t, refused_bundles_are_given_again);
+    tcase_add_test(t, rate_mode_keeps_its_rate);
+    tcase_add_loop_test(t, a_file_is_rebuilt, 0, 2);
+    tcase_add_loop_test(t, a_file_is_rebuilt, 100000, 100001);
+    tcase_add_test(t, no_node_is_an_error);
+    Suite *s = suite_create("tools_perf_run");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

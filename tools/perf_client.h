@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sending end of helio-perf. */
+#ifndef TOOLS_PERF_CLIENT_H
+#define TOOLS_PERF_CLIENT_H
+
+#include "tools/hist.h"
+#include "tools/perf_link.h"
+#include "tools/perf_source.h"
+#include "tools/perf_window.h"
+
+enum perf_phase {
+    PERF_SENDING,  /* new bundles go */
+    PERF_DRAINING, /* all were sent; confirmations and acknowledgements are missing */
+    PERF_ENDING,   /* the server is asked what it has */
+    PERF_DONE,
+};
+
+/* Sequence numbers in the order in which they were given to the node; a ring. */
+struct perf_fifo {
+    uint64_t *at;
+    size_t first, len, cap;
+};
+
+struct perf_client {
+    const struct perf_options *options;
+    uint64_t session;
+    struct perf_link link;
+    struct perf_source source;
+    struct perf_window window; /* also of rate mode: there nothing is ever out */
+    struct perf_fifo given;    /* to the node, not answered yet */
+    struct perf_fifo again;    /* to be given again, before new ones */
+    enum perf_phase phase;
+    bool interrupted, failed;
+    uint64_t next; /* sequence number of the next new bundle */
+    tick start, send_end, last_ack, measure_from;
+    tick next_send, again_at, end_at, end_pause, quiet_until, refused_since, next_progress;
+    uint64_t sent_bytes, confirmed, confirmed_bytes, refused, resent;
+    uint64_t measured_bytes; /* acknowledged after the warm-up */
+    bool have_report;
+    struct perf_report report; /* of the server, the last one */
+    struct hist delay;
+};
+
+/* Runs to the end and prints the result. Returns the exit code: 0, or 1 when bundles are missing or
+ * the node failed. */
+int perf_client_run(const struct perf_options *o);
+
+/* Prints the result, and writes it as JSON where the options want it. Returns false when the file
+ * cannot be written. */
+bool perf_client_result(const struct perf_client *c);
+void perf_client_progress(const struct perf_client *c, tick now);
+
+/* Bundles that nobody confirmed the arrival of: by acknowledgements, or by the server's report. */
+uint64_t perf_client_missing(const struct perf_client *c);
+
+#endif

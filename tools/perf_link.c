@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The happy path: the first connection tells the node's name, the endpoint follows from it, both
+ * connections register it with one secret. What can go wrong: the node is not there (yet, or any
+ * more): then it is tried again with pauses from 20 ms to 1 s as long as the options allow. */
+#include "tools/perf_link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HANDSHAKE_MS 10000
+#define PAUSE_MIN (20 * TICK_MS)
+#define PAUSE_MAX TICK_S
+
+static tick clock_of(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
+}
+
+tick perf_now(void)
+{
+    return clock_of(CLOCK_MONOTONIC);
+}
+
+tick perf_realtime(void)
+{
+    return clock_of(CLOCK_REALTIME);
+}
+
+void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t random,
+                    uint32_t window, uint64_t payload_max)
+{
+    *l = (struct perf_link){.options = o, .window = window, .payload_max = payload_max};
+    l->pause = PAUSE_MIN;
+    if (o->service != NULL)
+        snprintf(l->service, sizeof l->service, "%s", o->service);
+    else if (!o->server)
+        snprintf(l->service, sizeof l->service, "%u", 0x10000u + (uint32_t)(random % 0x7fff0000u));
+    snprintf(l->secret, sizeof l->secret, "perf-%016llx", (unsigned long long)random);
+}
+
+static int open_one(struct perf_link *l, bool subscriber, struct aap2_client **out)
+{
+    int rc = aap2_client_open(out, l->options->socket, HANDSHAKE_MS, l->why);
+    if (rc != 0)
+        return rc;
+    const char *node = aap2_client_node(*out);
+    const char *service = l->service;
+    if (*service == '\0')
+        service = strncmp(node, "dtn:", 4) == 0 ? "perf" : "2000";
+    rc = aap2_endpoint(node, service, l->endpoint);
+    struct aap2_registration r = {.subscriber = subscriber,
+                                  .endpoint = l->endpoint,
+                                  .secret = l->secret,
+                                  .window = subscriber ? l->window : 0,
+                                  .payload_max = l->payload_max};
+    if (rc != 0)
+        snprintf(l->why, sizeof l->why, "the node's name is strange: %.100s", node);
+    else
+        rc = aap2_client_register(*out, &r, HANDSHAKE_MS, l->why);
+    if (rc != 0) {
+        aap2_client_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int perf_link_open(struct perf_link *l)
+{
+    int rc = open_one(l, true, &l->rx);
+    if (rc != 0)
+        return rc;
+    rc = open_one(l, false, &l->tx);
+    if (rc != 0) {
+        aap2_client_close(l->rx);
+        l->rx = NULL;
+    }
+    return rc;
+}
+
+void perf_link_close(struct perf_link *l, tick now)
+{
+    aap2_client_close(l->tx);
+    aap2_client_close(l->rx);
+    l->tx = l->rx = NULL;
+    l->pause = PAUSE_MIN;
+    l->retry_at = now;
+    l->give_up_at = tick_add(now, l->options->reconnect);
+}
+
+int perf_link_retry(struct perf_link *l, tick now)
+{
+    if (l->options->reconnect == 0)
+        return HELIO_EIO;
+    if (now < l->retry_at)
+        return 0;
+    if (perf_link_open(l) == 0) {
+        l->reconnects++;
+        return 1;
+    }
+    if (now >= l->give_up_at)
+        return HELIO_EIO;
+    l->retry_at = now + l->pause;
+    l->pause = tick_min(2 * l->pause, PAUSE_MAX);
+    return 0;
+}
+
+int perf_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return -1;
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+bool perf_wait(const struct perf_link *l, int signals, bool read_rx, tick until)
+{
+    struct pollfd p[3] = {{.fd = signals, .events = POLLIN}, {.fd = -1}, {.fd = -1}};
+    if (l->tx != NULL) {
+        p[1].fd = aap2_client_fd(l->tx);
+        p[1].events = (short)(POLLIN | (aap2_client_queued(l->tx) ? POLLOUT : 0));
+        p[2].fd = aap2_client_fd(l->rx);
+        p[2].events = (short)((read_rx ? POLLIN : 0) | (aap2_client_queued(l->rx) ? POLLOUT : 0));
+    }
+    tick now = perf_now();
+    tick left = until > now ? until - now : 0;
+    left = tick_min(left, 3600 * TICK_S);
+    struct timespec t = {.tv_sec = (time_t)(left / TICK_S), .tv_nsec = (long)(left % TICK_S)};
+    if (ppoll(p, 3, &t, NULL) <= 0 || (p[0].revents & POLLIN) == 0)
+        return false;
+    struct signalfd_siginfo info;
+    return read(signals, &info, sizeof info) == sizeof info;
+}

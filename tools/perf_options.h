@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What helio-perf was asked to do. */
+#ifndef TOOLS_PERF_OPTIONS_H
+#define TOOLS_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/tick.h"
+
+enum perf_mode { PERF_MODE_NONE, PERF_MODE_TIME, PERF_MODE_DATA, PERF_MODE_FILE };
+
+struct perf_options {
+    bool server;
+    const char *socket;
+    const char *service; /* of our endpoint; NULL: chosen by the program */
+    const char *json;    /* a file, "-" for standard output, or NULL */
+    tick reconnect;      /* how long a lost node is tried again, 0 = not at all */
+    tick linger;         /* how long missing confirmations are waited for, without progress */
+    /* client */
+    const char *destination;
+    enum perf_mode mode;
+    tick time;
+    uint64_t data; /* bytes */
+    const char *file;
+    uint64_t window; /* 0: rate mode */
+    double rate;     /* bit/s, or bundles/s */
+    bool rate_in_bundles;
+    uint64_t payload; /* bytes, header included */
+    uint64_t lifetime_ms;
+    uint32_t crc; /* of aap2.proto's crc_type */
+    tick warmup;
+    tick ack_timeout; /* 0: adaptive */
+    /* server */
+    const char *output; /* folder for files, or NULL */
+    uint64_t payload_max, file_max;
+    uint32_t deliveries; /* window of the server's connection */
+};
+
+/* Reads `client …` or `server …` (argv[1]). Exits with 2 and a message when the line is wrong, with
+ * 0 after --help and --version. */
+void perf_options_read(struct perf_options *o, int argc, char **argv);
+
+/* "500000", "500kB", "50k", "4M", "1G", "64B": bytes. 0 or HELIO_EFORMAT. */
+int perf_options_size(const char *text, uint64_t *out);
+
+/* "500M", "500Mbit/s", "2.5k", "20b" (bundles per second). 0 or HELIO_EFORMAT. */
+int perf_options_rate(const char *text, double *out, bool *in_bundles);
+
+/* "20", "0.5", "30s", "5min". 0 or HELIO_EFORMAT. */
+int perf_options_time(const char *text, tick *out);
+
+#endif

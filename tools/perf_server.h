@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The receiving end of helio-perf. */
+#ifndef TOOLS_PERF_SERVER_H
+#define TOOLS_PERF_SERVER_H
+
+#include "tools/perf_link.h"
+#include "tools/perf_session.h"
+
+#define PERF_SESSIONS_MAX 1024 /* remembered at once; the least recently heard goes first */
+#define PERF_ACKS_MAX 65536    /* not confirmed by the node; then nothing more is read */
+
+/* An acknowledgement that the node has not confirmed yet. */
+struct perf_ack {
+    char peer[PERF_PEER_MAX];
+    uint8_t payload[PERF_HEAD + PERF_REPORT];
+};
+
+struct perf_server {
+    const struct perf_options *options;
+    struct perf_link link;
+    struct hash sessions;
+    struct list order;
+    struct perf_ack *acks; /* a ring; [first, first + given) are with the node */
+    size_t first, given, len, cap;
+    uint64_t wrong_crc, foreign, acks_refused, opened, evicted;
+    struct perf_report sum; /* of sessions that are forgotten */
+    uint64_t sum_lost, sum_reordered, sum_refused;
+    struct hist delay;
+    bool stop, failed;
+    tick next_sweep;
+};
+
+/* Runs until SIGINT or SIGTERM; prints a row per finished client. Returns the exit code. */
+int perf_server_run(const struct perf_options *o);
+
+/* The row of a session, once; also brings the JSON file up to date. */
+void perf_server_tell(struct perf_server *p, struct perf_session *s);
+void perf_server_tell_header(void);
+
+/* The JSON of all sessions. */
+bool perf_server_result(const struct perf_server *p);
+
+#endif
