@@ -37,6 +37,8 @@ static const char *read_number(const char *p, uint64_t *mantissa, uint64_t *divi
             return NULL;
         *mantissa = *mantissa * 10 + (uint64_t)(*p - '0');
         digits += *mantissa != 0;
+        if (point && *divisor > UINT64_C(100000000000000000))
+            return NULL;
         if (point)
             *divisor *= 10;
     }
@@ -46,7 +48,7 @@ static int parse(const char *text, const struct unit *units, uint64_t *out)
 {
     uint64_t mantissa, divisor;
     const char *unit = read_number(text, &mantissa, &divisor);
-    if (unit == NULL || divisor > UINT64_C(1000000000000000000))
+    if (unit == NULL)
         return HELIO_EFORMAT;
     if (*unit == '\0' && mantissa == 0) {
         *out = 0;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The generator's numbers are the same on every machine, and about uniform. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+
+/* xoshiro256** from the state 1, 2, 3, 4: the authors' reference gives these. */
+START_TEST(known_numbers)
+{
+    struct rng r = {{1, 2, 3, 4}};
+    static const uint64_t want[] = {UINT64_C(11520), UINT64_C(0), UINT64_C(1509978240),
+                                    UINT64_C(1215971899390074240)};
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_eq(rng_u64(&r), want[i]);
+}
+END_TEST
+
+START_TEST(seeds_differ_and_repeat)
+{
+    struct rng a, b, c;
+    rng_init(&a, 1);
+    rng_init(&b, 1);
+    rng_init(&c, 2);
+    int equal = 0;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t x = rng_u64(&a);
+        ck_assert_uint_eq(x, rng_u64(&b));
+        equal += x == rng_u64(&c);
+    }
+    ck_assert_int_eq(equal, 0);
+}
+END_TEST
+
+START_TEST(about_uniform)
+{
+    struct rng r;
+    int count[10] = {0}, heads = 0;
+    double sum = 0;
+    rng_init(&r, 4);
+    for (int i = 0; i < 100000; i++) {
+        uint64_t x = rng_below(&r, 10);
+        double u = rng_unit(&r);
+        ck_assert_uint_lt(x, 10);
+        ck_assert(u >= 0 && u < 1);
+        count[x]++;
+        sum += u;
+        heads += rng_chance(&r, 0.2);
+    }
+    for (int i = 0; i < 10; i++)
+        ck_assert(count[i] > 9600 && count[i] < 10400);
+    ck_assert(sum > 49500 && sum < 50500);
+    ck_assert(heads > 19500 && heads < 20500);
+    ck_assert_uint_eq(rng_below(&r, 0), 0);
+    ck_assert_uint_eq(rng_below(&r, 1), 0);
+    ck_assert(!rng_chance(&r, 0) && rng_chance(&r, 1));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("base_rng");
+    TCase *t = tcase_create("rng");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, known_numbers);
+    tcase_add_test(t, seeds_differ_and_repeat);
+    tcase_add_test(t, about_uniform);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
