@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each bundle bears its number, length and check value, so that the receiver needs no list. */
+#include "uv_world.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc.h"
+#include "base/rng.h"
+
+/* A bundle says who it is: number, length, check value, then noise. */
+static struct buf *bundle_new(uint32_t number, uint64_t size_max)
+{
+    struct rng rng;
+    rng_init(&rng, number);
+    size_t len = 12 + rng_below(&rng, size_max);
+    struct buf *b = buf_new(0, len);
+    uint8_t *p = buf_append(b, len);
+    for (size_t i = 12; i < len; i++)
+        p[i] = (uint8_t)rng_u64(&rng);
+    uint32_t length = (uint32_t)len, crc = crc32c(0, p + 12, len - 12);
+    memcpy(p, &number, 4);
+    memcpy(p + 4, &length, 4);
+    memcpy(p + 8, &crc, 4);
+    return b;
+}
+
+static bool bundle_check(struct buf *b, uint32_t *number)
+{
+    uint32_t length, crc;
+    if (b->len < 12)
+        return false;
+    memcpy(number, buf_data(b), 4);
+    memcpy(&length, buf_data(b) + 4, 4);
+    memcpy(&crc, buf_data(b) + 8, 4);
+    return length == b->len && crc == crc32c(0, buf_data(b) + 12, b->len - 12) &&
+           *number < BUNDLES_MAX;
+}
+
+void end_send(struct end *e)
+{
+    while (e->next < e->total) {
+        struct buf *b = bundle_new(e->next, e->world->size_max);
+        int r = e->link->ops->send(e->link, e->next, b);
+        buf_drop(b);
+        if (r == HELIO_EAGAIN)
+            return;
+        ck_assert_int_eq(r, 0);
+        e->next++;
+    }
+}
+
+static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
+{
+    struct end *e = context;
+    ck_assert_ptr_eq(c, e->link);
+    ck_assert_uint_lt(key, e->next);
+    e->sent_ok += ok;
+    e->sent_failed += !ok;
+    end_send(e);
+}
+
+static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
+{
+    struct end *e = context;
+    uint32_t number = 0;
+    if (bundle_check(bundle, &number)) {
+        e->seen[number]++;
+        e->tokens[number] = token;
+    } else {
+        e->wrong++;
+    }
+    e->received++;
+    buf_drop(bundle);
+    if (!e->world->hold)
+        c->ops->confirm(c, token, !e->refuse);
+}
+
+static void on_link(void *context, struct cla *c, bool up)
+{
+    (void)c;
+    ((struct end *)context)->up = up;
+}
+
+static void on_say(void *context, struct cla *c, int level, const char *text)
+{
+    struct end *e = context;
+    (void)c;
+    (void)level;
+    e->said++;
+    snprintf(e->said_text, sizeof e->said_text, "%s", text);
+}
+
+void end_closed(void *context)
+{
+    ((struct end *)context)->closed = true;
+}
+
+struct cla_env end_env(struct world *w, struct end *e, uint64_t own, uint64_t peer)
+{
+    e->world = w;
+    return (struct cla_env){
+        .loop = &w->loop,
+        .node = {.scheme = EID_IPN, .node = own},
+        .peer = {.scheme = EID_IPN, .node = peer},
+        .confirm = w->confirm,
+        .bundle_max = 64 << 20,
+        .seed = own,
+        .events = {e, on_received, on_sent, on_link, on_say},
+        .shared = &e->shared,
+    };
+}
+
+void end_configure(struct end *e, const char *host, uint16_t local, uint16_t remote,
+                   const char *const *pairs)
+{
+    char from[80], to[80];
+    const char *all[40] = {"local", from, "remote", to, "rto", "50ms"};
+    size_t n = 6;
+    snprintf(from, sizeof from, "%s:%u", host, local);
+    snprintf(to, sizeof to, "%s:%u", host, remote);
+    for (; pairs != NULL && *pairs != NULL; pairs++)
+        all[n++] = *pairs;
+    rig_config(&e->config, all);
+}
+
+void end_open(struct world *w, struct end *e, uint64_t own, uint64_t peer)
+{
+    struct cla_env env = end_env(w, e, own, peer);
+    e->link = rig_open(&e->config, &env);
+}
+
+struct world *world_new(const char *host, const char *const *pairs)
+{
+    struct world *w = calloc(1, sizeof *w);
+    bool six = host[0] == '[';
+    uint16_t p1 = rig_port(six), p2 = rig_port(six);
+    uv_loop_init(&w->loop);
+    uv_timer_init(&w->loop, &w->timer);
+    w->size_max = 100000;
+    end_configure(&w->a, host, p1, p2, pairs);
+    end_configure(&w->b, host, p2, p1, pairs);
+    return w;
+}
+
+void world_tick(uv_timer_t *t)
+{
+    (void)t;
+}
+
+void world_free(struct world *w)
+{
+    struct end *ends[] = {&w->a, &w->b};
+    for (int i = 0; i < 2; i++)
+        if (ends[i]->link != NULL)
+            ends[i]->link->ops->close(ends[i]->link, end_closed, ends[i]);
+    uv_close((uv_handle_t *)&w->timer, NULL);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    for (int i = 0; i < 2; i++)
+        ck_assert(ends[i]->link == NULL || ends[i]->closed);
+    ck_assert_int_eq(uv_loop_close(&w->loop), 0);
+    free(w);
+}
+
+void end_expect_all(const struct end *from, const struct end *to)
+{
+    ck_assert_uint_eq(from->sent_ok, from->total);
+    ck_assert_uint_eq(from->sent_failed, 0);
+    ck_assert_uint_eq(to->wrong, 0);
+    ck_assert_uint_eq(to->received, from->total);
+    for (uint32_t i = 0; i < from->total; i++)
+        ck_assert_uint_eq(to->seen[i], 1);
+}
