@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "tools/config_value.h"
 
 static void die(const char *what, const char *detail)
 {
@@ -17,60 +17,16 @@ static void die(const char *what, const char *detail)
     abort();
 }
 
-static int choice(const char *choices, const char *word, int *out)
-{
-    size_t len = strlen(word);
-    int i = 0;
-    for (const char *p = choices; p != NULL; i++) {
-        const char *bar = strchr(p, '|');
-        size_t n = bar == NULL ? strlen(p) : (size_t)(bar - p);
-        if (n == len && memcmp(p, word, n) == 0) {
-            *out = i;
-            return 0;
-        }
-        p = bar == NULL ? NULL : bar + 1;
-    }
-    return HELIO_EFORMAT;
-}
-
-static int set(const struct option *o, void *base, const char *text)
-{
-    void *field = (char *)base + o->offset;
-    switch (o->type) {
-    case OPTION_DURATION:
-        return units_duration(text, field);
-    case OPTION_RATE:
-        return units_rate(text, field);
-    case OPTION_SIZE:
-        return units_size(text, field);
-    case OPTION_COUNT:
-        return units_count(text, UINT64_MAX, field);
-    case OPTION_BOOL:
-        *(bool *)field = strcmp(text, "yes") == 0;
-        return 0;
-    case OPTION_CHOICE:
-        return choice(o->choices, text, field);
-    case OPTION_ADDRESS:
-        return cla_address_parse(text, field);
-    case OPTION_EID:
-    case OPTION_TEXT:
-        break;
-    }
-    return HELIO_EINVAL;
-}
-
 void rig_config(struct ltp_udp_config *k, const char *const *pairs)
 {
     memset(k, 0, sizeof *k);
-    for (const struct option *o = ltp_udp_options; o->key != NULL; o++)
-        if (o->initial != NULL && set(o, k, o->initial) != 0)
-            die("default of", o->key);
+    if (options_default(ltp_udp_options, k) != 0)
+        die("defaults", "out of memory");
     for (; *pairs != NULL; pairs += 2) {
-        const struct option *o = ltp_udp_options;
-        while (o->key != NULL && strcmp(o->key, pairs[0]) != 0)
-            o++;
-        if (o->key == NULL || set(o, k, pairs[1]) != 0)
-            die("key", pairs[0]);
+        const struct option *o = option_find(ltp_udp_options, pairs[0]);
+        char why[256] = "no such key";
+        if (o == NULL || option_set(o, k, pairs[1], why, sizeof why) != 0)
+            die(pairs[0], why);
     }
 }
 
