@@ -38,7 +38,8 @@ struct store_ops {
     int (*open)(struct store **out, const struct store_options *o, char *why, size_t why_cap);
     void (*close)(struct store *s); /* aborts an open transaction; NULL is allowed */
     int (*begin)(struct store *s);
-    /* 0; on an error nothing of the transaction happened (HELIO_ESPACE: medium or limit is full).
+    /* 0; on an error nothing of the transaction happened (HELIO_ESPACE: medium or limit is full;
+     * HELIO_EIO: the medium failed, or took only part of a write because it is full).
      * The removes of a batch that failed must be tried again without the puts: on a full medium
      * they are what makes room. */
     int (*commit)(struct store *s);
@@ -46,7 +47,7 @@ struct store_ops {
     /*
      * A bundle: `key` is chosen by the user, never 0, never used before. `head` is small metadata
      * (<= STORE_HEAD_MAX) that `each` gives back at a restart without reading the bundle itself.
-     * HELIO_ESPACE because of limit_bytes, HELIO_EEXIST and HELIO_EINVAL leave the transaction
+     * HELIO_ESPACE (limit or medium), HELIO_EEXIST and HELIO_EINVAL leave the transaction
      * usable without this bundle; after any other failure of put, update, remove or mark, commit
      * fails with the same error.
      */

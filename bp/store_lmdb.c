@@ -4,14 +4,16 @@
  * there. Heads (with the bundle's length before them) lie apart from the bundles, so that a restart
  * reads kilobytes per bundle and not all of it; marks have a second table sorted by their end.
  *
- * What can go wrong: the limit of bytes (refused before the database is touched), a full medium or
- * map (the transaction is spoilt; commit says so and nothing of it happened; reading and removing
- * go on, since LMDB never overwrites pages in use), a damaged file. The map is not writable, so
- * that a full medium is an error and never a signal.
+ * What can go wrong: the limit of bytes or the medium is full (refused before the database is
+ * touched), the map is full or a write fails all the same (the transaction is spoilt; commit says
+ * so and nothing of it happened), a damaged file. Since LMDB never overwrites pages in use, even a
+ * removal needs some: blocks are reserved behind the end of the file before each put, and puts
+ * leave RESERVE of them, so that a full store can be emptied. The map is not writable, so that a
+ * full medium is an error and never a signal.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <lmdb.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,10 @@
 #define MARKS_DEFAULT 1000000
 #define FORGET_BATCH 4096
 #define SLACK_BYTES (UINT64_C(1) << 30)
+#define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */
+#define RESERVE_STEP (UINT64_C(16) << 20)
+#define PAGES_PER_PUT 16 /* at most, beside the bundle itself: paths through the trees, the head   \
+                          */
 
 struct lmdb {
     struct store store;
@@ -32,6 +38,9 @@ struct lmdb {
     uint64_t limit, marks_max;
     uint64_t bytes, bytes_before; /* now, and when the transaction began */
     int broken;                   /* the error that spoilt the transaction */
+    uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: cannot tell */
+    uint64_t putting;  /* bytes of pages that the transaction's puts may take */
+    uint64_t page_bytes;
 };
 
 static struct lmdb *lmdb_of(struct store *s)
@@ -89,7 +98,6 @@ static int fail(struct lmdb *l, int rc)
     return error;
 }
 
-/* Runs in every transaction of its own at open: the tables, and the bytes held. */
 static int open_tables(struct lmdb *l)
 {
     MDB_txn *txn;
@@ -123,7 +131,10 @@ static int open_env(struct lmdb *l, const struct store_options *o)
         (rc = mdb_env_open(l->env, o->path, flags, 0600)) != 0)
         return rc;
     int dead;
+    MDB_stat st;
     mdb_reader_check(l->env, &dead);
+    mdb_env_stat(l->env, &st);
+    l->page_bytes = st.ms_psize;
     return open_tables(l);
 }
 
@@ -192,6 +203,7 @@ static int lmdb_begin(struct store *s)
     if (l->txn != NULL)
         return HELIO_EINVAL;
     l->broken = 0;
+    l->putting = 0;
     l->bytes_before = l->bytes;
     int rc = mdb_txn_begin(l->env, NULL, 0, &l->txn);
     if (rc != 0)
@@ -215,6 +227,53 @@ static int lmdb_commit(struct store *s)
     return error_of(rc);
 }
 
+/* Bytes of pages that lie free within the file. */
+static uint64_t free_bytes(struct lmdb *l)
+{
+    MDB_txn *txn;
+    MDB_cursor *c;
+    uint64_t pages = 0;
+    if (mdb_txn_begin(l->env, NULL, MDB_RDONLY, &txn) != 0)
+        return 0;
+    if (mdb_cursor_open(txn, 0, &c) == 0) {
+        MDB_val k, v;
+        while (mdb_cursor_get(c, &k, &v, MDB_NEXT) == 0 && v.mv_size >= sizeof(size_t)) {
+            size_t n; /* each row is a list of page numbers after its length */
+            memcpy(&n, v.mv_data, sizeof n);
+            pages += n;
+        }
+        mdb_cursor_close(c);
+    }
+    mdb_txn_abort(txn);
+    return pages * l->page_bytes;
+}
+
+/* Is there room for the transaction's puts and `more`, with RESERVE left? 0 or HELIO_ESPACE. */
+static int reserve(struct lmdb *l, uint64_t more)
+{
+    MDB_envinfo info;
+    mdb_filehandle_t fd;
+    mdb_env_info(l->env, &info);
+    mdb_env_get_fd(l->env, &fd);
+    uint64_t end = (info.me_last_pgno + 1) * l->page_bytes + l->putting + more + RESERVE;
+    if (end <= l->reserved)
+        return 0;
+    for (uint64_t step = RESERVE_STEP;; step = 0) {
+        off_t from = (off_t)l->reserved, len = (off_t)(end + step - l->reserved);
+        if (fallocate(fd, FALLOC_FL_KEEP_SIZE, from, len) == 0) {
+            l->reserved = end + step;
+            return 0;
+        }
+        if (errno != ENOSPC && errno != EDQUOT) {
+            l->reserved = UINT64_MAX;
+            return 0;
+        }
+        if (step == 0)
+            break;
+    }
+    return free_bytes(l) >= 2 * (l->putting + more) + RESERVE ? 0 : HELIO_ESPACE;
+}
+
 /* A head as it lies in the table: the bundle's length, then the user's bytes. */
 static int write_head(struct lmdb *l, MDB_val *k, uint64_t bytes, struct slice head, unsigned flags)
 {
@@ -233,6 +292,9 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
         return HELIO_EINVAL;
     if (bundle.len > l->limit || l->bytes > l->limit - bundle.len)
         return HELIO_ESPACE;
+    uint64_t pages = bundle.len + PAGES_PER_PUT * l->page_bytes;
+    if (reserve(l, pages) < 0)
+        return HELIO_ESPACE;
     uint8_t name[8];
     number_key(key, name);
     MDB_val k = val_of(name, sizeof name);
@@ -243,8 +305,10 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
         MDB_val v = val_of(bundle.data, bundle.len);
         rc = mdb_put(l->txn, l->bundles, &k, &v, MDB_NOOVERWRITE);
     }
-    if (rc == 0)
+    if (rc == 0) {
         l->bytes += bundle.len;
+        l->putting += pages;
+    }
     return fail(l, rc);
 }
 
