@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/units.h"
@@ -18,7 +17,6 @@
 
 enum {
     OPT_TRACE = 256,
-    OPT_TRACE_DIR,
     OPT_TRACE_OFFSET,
     OPT_RATE,
     OPT_OVERHEAD,
@@ -28,6 +26,7 @@ enum {
     OPT_RTO,
     OPT_BUNDLE,
     OPT_SEGMENT,
+    OPT_CLAIMS,
     OPT_DURATION,
     OPT_SEED,
     OPT_RECOVERY,
@@ -39,7 +38,6 @@ enum {
 static const struct argp_option options[] = {
     {"trace", OPT_TRACE, "FILE|A|F|H|none|iid:P", 0,
      "Erasures from node 1 to node 2: a trace, none, or independent with probability P [A]", 0},
-    {"trace-dir", OPT_TRACE_DIR, "DIR", 0, "Where the traces A, F and H are", 0},
     {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
     {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air [500Mbit/s]", 0},
     {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 0},
@@ -50,6 +48,7 @@ static const struct argp_option options[] = {
     {"rto", OPT_RTO, "TIME", 0, "Retransmission timer [30ms]", 0},
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
     {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
+    {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [20]", 0},
     {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
     {"recovery", OPT_RECOVERY, "plain", 0, "plain: exactly RFC 5326 with a fixed timer [plain]", 0},
@@ -60,7 +59,7 @@ static const struct argp_option options[] = {
 
 struct arguments {
     struct sim_params params;
-    const char *trace, *trace_dir, *log_path;
+    const char *trace, *log_path;
     uint64_t log_node; /* 0 = both */
     bool json;
 };
@@ -111,9 +110,6 @@ static error_t parse_link(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_TRACE:
         a->trace = arg;
-        return 0;
-    case OPT_TRACE_DIR:
-        a->trace_dir = arg;
         return 0;
     case OPT_TRACE_OFFSET:
         parse_time(state, "trace-offset", arg, &p->trace_offset);
@@ -187,6 +183,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_SEGMENT:
         p->segment = (uint32_t)parse_between(state, "segment", arg, 64, 65000);
         return 0;
+    case OPT_CLAIMS:
+        p->claims = (uint32_t)parse_count(state, "claims", arg, 1, 65536);
+        return 0;
     case OPT_DURATION:
         parse_time(state, "duration", arg, &p->duration);
         if (p->duration == 0)
@@ -200,56 +199,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The path of trace A, F or H: in the given folder, beside the sources, or where it is installed.
- */
-static int preset_path(const struct arguments *a, char *path, size_t cap)
+/* Returns an exit code. */
+static int load_trace(struct arguments *a, struct trace_source *source)
 {
-    const char *dirs[] = {a->trace_dir, a->trace_dir == NULL ? HELIO_TRACES_SOURCE : NULL,
-                          a->trace_dir == NULL ? HELIO_TRACES_INSTALLED : NULL};
-    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-        if (dirs[i] == NULL)
-            continue;
-        int n = snprintf(path, cap, "%s/%s.txt.gz", dirs[i], a->trace);
-        if (n > 0 && (size_t)n < cap && access(path, R_OK) == 0)
-            return 0;
+    char error[TRACE_FILE_ERROR_MAX];
+    int rc = trace_source_read(source, a->trace, error);
+    if (rc != 0) {
+        fprintf(stderr, "helio-sim: --trace: %s\n", error);
+        return rc == HELIO_EINVAL ? 2 : 1;
     }
-    return HELIO_ENOENT;
-}
-
-static bool is_preset(const char *name)
-{
-    return strcmp(name, "A") == 0 || strcmp(name, "F") == 0 || strcmp(name, "H") == 0;
-}
-
-/* Returns an exit code. On 0 the caller owns *t. */
-static int load_trace(struct arguments *a, struct trace *t)
-{
-    char path[4096], error[TRACE_FILE_ERROR_MAX];
-    const char *name = a->trace;
-    trace_init(t, TICK_MS / 10);
-    if (strcmp(name, "none") == 0)
-        return 0;
-    if (strncmp(name, "iid:", 4) == 0) {
-        char *end;
-        a->params.loss = strtod(name + 4, &end);
-        if (end != name + 4 && *end == '\0' && a->params.loss >= 0 && a->params.loss <= 1)
-            return 0;
-        fprintf(stderr, "helio-sim: --trace '%s': expected a probability, as in iid:0.05\n", name);
-        return 2;
-    }
-    if (is_preset(name)) {
-        if (preset_path(a, path, sizeof path) != 0) {
-            fprintf(stderr, "helio-sim: no %s.txt.gz found; name its folder with --trace-dir\n",
-                    name);
-            return 1;
-        }
-        name = path;
-    }
-    if (trace_file_read(t, name, 0, error) != 0) {
-        fprintf(stderr, "helio-sim: %s\n", error);
-        return 1;
-    }
-    a->params.trace = t;
+    a->params.trace = source->on ? &source->trace : NULL;
+    a->params.loss = source->loss;
     return 0;
 }
 
@@ -317,9 +277,10 @@ int main(int argc, char **argv)
                                      .rto = 30 * TICK_MS,
                                      .bundle = 500000,
                                      .segment = 1024,
+                                     .claims = 20,
                                      .duration = 100 * TICK_S,
                                      .seed = 1}};
-    struct trace trace;
+    struct trace_source trace = {0};
     struct log log = {0};
     struct sim_result result;
     argp_err_exit_status = 2;
@@ -337,6 +298,6 @@ int main(int argc, char **argv)
         status = 1;
     if (status == 0)
         status = print(&a, &result);
-    trace_fini(&trace);
+    trace_source_fini(&trace);
     return status;
 }

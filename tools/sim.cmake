@@ -3,9 +3,3 @@
 helio_library(helio_simlib SOURCES sim_world.c sim_stats.c sim_run.c LIBS helio_ltp helio_chan m)
 helio_program(helio-sim SOURCES helio_sim.c sim_report.c
               LIBS helio_simlib helio_trace PkgConfig::JANSSON)
-include(GNUInstallDirs)
-target_compile_definitions(helio-sim PRIVATE
-    HELIO_TRACES_SOURCE="${PROJECT_SOURCE_DIR}/traces"
-    HELIO_TRACES_INSTALLED="${CMAKE_INSTALL_FULL_DATADIR}/heliograph/traces")
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/traces DESTINATION ${CMAKE_INSTALL_DATADIR}/heliograph
-        FILES_MATCHING PATTERN "*.txt.gz")

@@ -20,13 +20,14 @@ static json_t *spread(const struct sim_spread *s)
 
 static json_t *parameters(const struct sim_params *p, const char *trace)
 {
-    return json_pack("{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:f,s:I,s:s}", "trace", trace,
+    return json_pack("{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:I,s:s}", "trace", trace,
                      "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
                      "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay),
                      "processing_ms", ms(p->processing), "parallel_sessions",
                      (json_int_t)p->sessions, "rto_ms", ms(p->rto), "bundle_bytes",
-                     (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "duration_s",
-                     ms(p->duration) / 1000, "seed", (json_int_t)p->seed, "recovery", "plain");
+                     (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
+                     (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "seed",
+                     (json_int_t)p->seed, "recovery", "plain");
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,

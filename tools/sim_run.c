@@ -102,6 +102,7 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
                             .block_max = p->bundle,
                             .ranges_max =
                                 (uint32_t)(p->bundle / 2 + 2 > 65536 ? 65536 : p->bundle / 2 + 2),
+                            .claims_max = p->claims,
                             .rto = p->rto,
                             .report_delay = p->processing};
     return ltp_span_set(r->world.nodes[i].ltp, &span, 0);

@@ -23,6 +23,7 @@ struct sim_params {
     tick rto;                  /* >= 100 µs */
     uint64_t bundle;           /* bytes of a block, 1..2^32-1 */
     uint32_t segment;          /* bytes of a whole segment, 64..65000 */
+    uint32_t claims;           /* per report segment, at most; 0 = the engine's default */
     tick duration;             /* >= 1 */
     uint64_t seed;
     /* Gets each event with its node's number, 1 or 2; NULL: none. */

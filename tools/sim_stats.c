@@ -18,11 +18,19 @@ int sim_stats_init(struct sim_stats *s, uint64_t seed)
     return hash_init(&s->table, seed);
 }
 
+static void forget_rounds(struct sim_session *n)
+{
+    free(n->waves);
+    n->waves = NULL;
+    n->wave_len = n->wave_cap = 0;
+}
+
 void sim_stats_fini(struct sim_stats *s)
 {
     hash_fini(&s->table);
     while (s->first != NULL) {
         struct sim_session *next = s->first->next;
+        forget_rounds(s->first);
         free(s->first);
         s->first = next;
     }
@@ -50,12 +58,36 @@ static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
                               .number = number,
                               .first_tx = TICK_NEVER,
                               .delivered = TICK_NEVER,
-                              .closed = TICK_NEVER,
-                              .gap_checkpoint = EVENT_NONE,
-                              .cycle_checkpoint = EVENT_NONE};
+                              .closed = TICK_NEVER};
     s->first = n;
     hash_add(&s->table, &n->node, hash_mix(s->table.seed, number, 0));
     return n;
+}
+
+/* 0 for one that is not known: the first checkpoint of a block. */
+static uint32_t round_of(const struct sim_session *n, bool report, uint64_t serial)
+{
+    for (size_t i = n->wave_len; i > 0; i--) {
+        const struct sim_wave *w = &n->waves[i - 1];
+        if (w->serial == serial && w->report == report)
+            return w->round;
+    }
+    return 0;
+}
+
+static void note_round(struct sim_stats *s, struct sim_session *n, struct sim_wave wave)
+{
+    if (n->wave_len == n->wave_cap) {
+        size_t cap = n->wave_cap == 0 ? 8 : 2 * n->wave_cap;
+        struct sim_wave *grown = realloc(n->waves, cap * sizeof *grown);
+        if (grown == NULL) {
+            s->out_of_memory = true;
+            return;
+        }
+        n->waves = grown;
+        n->wave_cap = cap;
+    }
+    n->waves[n->wave_len++] = wave;
 }
 
 static void sent(struct sim_stats *s, struct sim_session *n, const struct event *e,
@@ -72,18 +104,28 @@ static void sent(struct sim_stats *s, struct sim_session *n, const struct event 
         s->full_data += e->length;
         s->full_count++;
     }
-    if (e->cause == CAUSE_REPORT && n->gap_checkpoint != EVENT_NONE) {
-        n->cycles++;
-        n->cycle_checkpoint = n->gap_checkpoint;
-        n->gap_checkpoint = EVENT_NONE;
+    if (e->cause == CAUSE_REPORT && e->type >= 1 && e->type <= 3) {
+        uint32_t round = round_of(n, true, e->rpt_serial) + 1;
+        note_round(s, n, (struct sim_wave){.serial = e->cp_serial, .round = round});
+        n->cycles = n->cycles > round ? n->cycles : round;
     }
 }
 
-static void report(struct sim_session *n, const struct event *e)
+static void reported(struct sim_stats *s, struct sim_session *n, const struct event *e)
 {
-    bool gaps = e->claimed_bytes < e->rs_upper - e->rs_lower;
-    if (e->verdict == VERDICT_OK && gaps && e->cp_serial != n->cycle_checkpoint)
-        n->gap_checkpoint = e->cp_serial;
+    uint32_t round = round_of(n, false, e->cp_serial);
+    if (e->verdict == VERDICT_OK && round > 0 && n->closed == TICK_NEVER)
+        note_round(s, n,
+                   (struct sim_wave){.serial = e->rpt_serial, .round = round, .report = true});
+}
+
+static void closed(struct sim_stats *s, struct sim_session *n, const struct event *e)
+{
+    if (e->cause == OUTCOME_DONE)
+        n->closed = e->now;
+    else
+        s->cancelled++;
+    forget_rounds(n);
 }
 
 void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max)
@@ -97,13 +139,11 @@ void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segmen
     if (e->kind == EVENT_TX)
         sent(s, s->last, e, segment_max);
     else if (e->kind == EVENT_RX && e->type == 8)
-        report(s->last, e);
+        reported(s, s->last, e);
     else if (e->kind == EVENT_TIMER)
         s->rto_firings++;
-    else if (e->kind == EVENT_CLOSE && e->cause == OUTCOME_DONE)
-        s->last->closed = e->now;
     else if (e->kind == EVENT_CLOSE)
-        s->cancelled++;
+        closed(s, s->last, e);
 }
 
 void sim_stats_lost(struct sim_stats *s, int type)

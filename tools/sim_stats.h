@@ -6,6 +6,14 @@
 #include "base/event.h"
 #include "base/hash.h"
 
+/* How many rounds of gaps and repetition had led to a checkpoint, or to a report that answers it.
+ */
+struct sim_wave {
+    uint64_t serial;
+    uint32_t round;
+    bool report;
+};
+
 struct sim_session {
     struct hash_node node;
     struct sim_session *next;
@@ -13,11 +21,11 @@ struct sim_session {
     tick first_tx;   /* its first segment was radiated; TICK_NEVER before */
     tick delivered;  /* the block was whole at the receiver; TICK_NEVER before */
     tick closed;     /* the report that completes it arrived; TICK_NEVER before */
-    uint32_t cycles; /* checkpoints whose report made the sender send gaps again */
+    uint32_t cycles; /* rounds of a report with gaps and their repetition */
     uint32_t checkpoints, checkpoints_lost;
-    uint64_t gap_checkpoint;   /* last checkpoint whose report showed gaps; EVENT_NONE: none */
-    uint64_t cycle_checkpoint; /* last one that was counted in `cycles` */
-    bool lossy;                /* a data segment was lost */
+    struct sim_wave *waves; /* until it is closed */
+    size_t wave_len, wave_cap;
+    bool lossy; /* a data segment was lost */
 };
 
 struct sim_stats {

@@ -141,7 +141,7 @@ static void draw_limits(struct soak_case *c, struct rng *r)
     c->gentle = false;
     for (int i = 0; i < 2; i++) {
         c->span[i].import_sessions = (uint32_t)integer(r, 1, 4);
-        c->span[i].ranges_max = (uint32_t)integer(r, 1, 8);
+        c->span[i].ranges_max = (uint32_t)integer(r, 3, 12);
         c->span[i].block_max = (uint64_t)log_between(r, 1000, 200000);
         c->engine[i].held_bytes = (uint64_t)log_between(r, 20000, 400000);
     }
