@@ -79,8 +79,8 @@ static const char doc[] =
     "Relays UDP datagrams over an emulated link: delay, rate, and erasures by a trace."
     "\vExamples:\n"
     "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 \\\n"
-    "      --delay 5ms --rate 500Mbit/s --trace traces/A.txt.gz --json counters.json\n"
-    "  helio-emu relay --listen '[::1]:5000' --to '[::1]:6000' --trace iid:0.05 --seed 7\n"
+    "      --delay 5ms --rate 500Mbit/s --trace A --json counters.json\n"
+    "  helio-emu relay --listen '[::1]:5000' --to '[::1]:6000' --trace iid:0.05\n"
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
 static void wrong(struct argp_state *state, const char *option, const char *arg, const char *right)

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation fails once: the channel counts what it had to drop, and goes on; traces and
+ * their readers say so and stay whole. And: a steady stream allocates nothing. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "channel-emu/chan.h"
+#include "channel-emu/chan_gen.h"
+#include "channel-emu/chan_stats.h"
+#include "channel-emu/chan_text.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+/* Check itself allocates: nothing is asserted between arm and disarm. */
+static bool armed;
+static long fail_at; /* so many succeed, then one fails; below 0: none fails */
+static uint64_t calls, failed;
+
+static void arm(long at)
+{
+    fail_at = at;
+    armed = true;
+}
+
+static bool refused(void)
+{
+    if (!armed)
+        return false;
+    calls++;
+    if (fail_at < 0 || fail_at-- > 0)
+        return false;
+    failed++;
+    return true;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return refused() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return refused() ? NULL : __real_realloc(p, n);
+}
+
+/* 50 frames, all inside at once; the number that came out, or -1 when there was no channel. */
+static int run_channel(tick jitter, long at, uint64_t *dropped)
+{
+    static const uint8_t frame[3000];
+    struct chan_config k = {.rate_bps = 1000000, .delay = TICK_S, .jitter = jitter};
+    struct chan *c;
+    struct chan_out out;
+    int got = 0;
+    *dropped = 0;
+    arm(at);
+    int rc = chan_new(&c, &k);
+    if (rc < 0) {
+        armed = false;
+        ck_assert_int_eq(rc, HELIO_ENOMEM);
+        return -1;
+    }
+    for (uint64_t i = 0; i < 50; i++)
+        chan_input(c, frame, (size_t)i * 60, i, 0);
+    while (chan_output(c, TICK_NEVER - 1, &out) == 1)
+        got++;
+    armed = false;
+    *dropped = chan_counters(c)->dropped_memory;
+    ck_assert_uint_eq(chan_counters(c)->queued, 0);
+    chan_free(c);
+    return got;
+}
+
+/* _i: with the list, with the heap */
+START_TEST(the_channel_drops_and_goes_on)
+{
+    for (long at = 0;; at++) {
+        uint64_t dropped, before = failed;
+        int got = run_channel((tick)_i * 5000, at, &dropped);
+        if (failed == before) {
+            ck_assert_int_ge(at, 50);
+            ck_assert_int_eq(got, 50);
+            break;
+        }
+        ck_assert_int_eq(got, at == 0 ? -1 : 49);
+        ck_assert_uint_eq(dropped, at == 0 ? 0 : 1);
+    }
+}
+END_TEST
+
+START_TEST(a_steady_stream_allocates_nothing)
+{
+    static const uint8_t frame[1500];
+    struct chan_config k = {.rate_bps = 1000000000, .delay = TICK_MS, .jitter = (tick)_i * 5000};
+    struct chan *c;
+    struct chan_out out;
+    uint64_t settled = 0, wrong = 0;
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    arm(-1);
+    for (uint64_t i = 0; i < 20000; i++) {
+        tick now = i * 20 * TICK_US;
+        if (i == 1000)
+            settled = calls;
+        while (chan_output(c, now, &out) == 1)
+            wrong += out.len != 1000 + out.tag % 3;
+        chan_input(c, frame, (size_t)(1000 + i % 3), i, now);
+    }
+    armed = false;
+    ck_assert_uint_eq(wrong, 0);
+    ck_assert_uint_gt(settled, 0);
+    ck_assert_uint_eq(calls, settled);
+    chan_free(c);
+}
+END_TEST
+
+START_TEST(traces_stay_whole)
+{
+    for (long at = 0;; at++) {
+        struct trace t;
+        struct trace_side good, bad;
+        uint64_t before = failed;
+        trace_init(&t, TRACE_STEP_DEFAULT);
+        arm(at);
+        int rc = gen_trace(&t, gen_preset_find("A"), 100000, 1);
+        uint64_t sum = 0;
+        for (size_t i = 0; i < t.len; i++)
+            sum += t.runs[i].steps;
+        bool whole = sum == t.steps;
+        if (rc == 0)
+            rc = trace_stats(&t, &good, &bad);
+        armed = false;
+        ck_assert(whole);
+        trace_fini(&t);
+        ck_assert_int_eq(rc, failed == before ? 0 : HELIO_ENOMEM);
+        if (failed == before)
+            break;
+    }
+}
+END_TEST
+
+START_TEST(a_line_reports_lack_of_memory)
+{
+    struct trace t;
+    struct trace_text p;
+    trace_init(&t, TRACE_STEP_DEFAULT);
+    trace_text_init(&p, &t);
+    arm(0);
+    int rc = trace_text_line(&p, "0 5", 3);
+    armed = false;
+    ck_assert_int_eq(rc, HELIO_ENOMEM);
+    ck_assert_int_eq(trace_text_line(&p, "0 5", 3), 0);
+    ck_assert_uint_eq(t.steps, 5);
+    trace_fini(&t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("chan_memory");
+    TCase *tc = tcase_create("memory");
+    tcase_add_loop_test(tc, the_channel_drops_and_goes_on, 0, 2);
+    tcase_add_loop_test(tc, a_steady_stream_allocates_nothing, 0, 2);
+    tcase_add_test(tc, traces_stay_whole);
+    tcase_add_test(tc, a_line_reports_lack_of_memory);
+    suite_add_tcase(s, tc);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int wrong = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return wrong == 0 ? 0 : 1;
+}
