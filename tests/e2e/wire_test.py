@@ -98,11 +98,11 @@ def main():
         count = transfer(lab, pcap)
     frames = tshark(pcap, "-Y", "ltp").count("\n")
     assert frames == sum(count), f"{sum(count)} datagrams, of which {frames} are LTP to tshark"
-    malformed = tshark(pcap, "-Y", "_ws.malformed || _ws.short || ltp.unexpected || ltp.neg_reception_claim_count")
+    malformed = tshark(pcap, "-Y", "_ws.malformed || _ws.short || ltp.mal_reception_claim || ltp.neg_reception_claim_count")
     assert malformed == "", malformed
-    # each severity from "warning" up; notes about repeated segments are what a lossy transfer is about
-    expert = tshark(pcap, "-Y", "_ws.expert.severity >= 6291456", "-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message")
-    assert expert == "", expert
+    # No warning either, but for "unknown type code": tshark has no dissector for the generator's own payload.
+    warned = set(tshark(pcap, "-Y", "_ws.expert.severity >= 6291456", "-T", "fields", "-e", "_ws.expert.message").split("\n"))
+    assert warned <= {"", "Unknown type code"}, warned
     kinds = set(tshark(pcap, "-T", "fields", "-e", "ltp.type").split())
     assert len(kinds) >= 5, kinds
     # BPv7 is recognised in the reassembled blocks, each with its payload and right check values
