@@ -2,9 +2,9 @@
 /*
  * Opening and receiving. The kernel stamps each datagram when it enters the machine
  * (CLOCK_REALTIME), so that a relay that wakes late still knows when it came; the stamp is moved to
- * the monotonic clock by an offset that is measured again when it cannot be right (the wall clock
- * was set). What can go wrong: a smaller buffer than asked for, which the caller reports; transient
- * errors of the network, which are not errors of the socket.
+ * the monotonic clock by an offset that is measured every second, and when it cannot be right (the
+ * wall clock was set). What can go wrong: a smaller buffer than asked for, which the caller
+ * reports; transient errors of the network, which are not errors of the socket.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -80,6 +80,7 @@ uint64_t emu_socket_drops(int fd)
 
 struct emu_receiver {
     uint64_t offset; /* CLOCK_MONOTONIC - CLOCK_REALTIME, modulo 2^64 */
+    tick measured;   /* when */
     struct mmsghdr heads[EMU_RECEIVE_MAX];
     struct iovec parts[EMU_RECEIVE_MAX];
     struct emu_addr from[EMU_RECEIVE_MAX];
@@ -90,6 +91,7 @@ struct emu_receiver {
 static void measure_offset(struct emu_receiver *r)
 {
     tick best = TICK_NEVER;
+    r->measured = emu_now();
     for (int i = 0; i < 8; i++) {
         tick before = emu_now(), wall = clock_ns(CLOCK_REALTIME), after = emu_now();
         if (after - before < best) {
@@ -148,6 +150,8 @@ static void read_control(struct emu_receiver *r, struct msghdr *head, tick now,
 
 int emu_receive(struct emu_receiver *r, int fd, tick now, struct emu_datagram *out)
 {
+    if (now > r->measured + TICK_S)
+        measure_offset(r);
     for (int i = 0; i < EMU_RECEIVE_MAX; i++) {
         r->parts[i] = (struct iovec){.iov_base = r->bytes[i], .iov_len = BUFFER_BYTES};
         r->heads[i].msg_hdr = (struct msghdr){.msg_name = &r->from[i].sa,
