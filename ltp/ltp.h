@@ -71,8 +71,10 @@ struct ltp_span {
     uint32_t retries_max; /* times that a checkpoint, report or cancel is sent again [20] */
     tick report_delay;    /* waits between a checkpoint's arrival and its report, ns [0]: emulates
                              processing */
-    tick idle_timeout;    /* an import session with no arrival for so long is cancelled, ns
-                             [0 = never for red, 10 x rto for green] */
+    tick idle_timeout;    /* an import session in which nothing arrived for so long, and no report
+                             waits for its acknowledgement, is cancelled; green pieces are given,
+                             ns [0 = never for red, 10 x rto for green]. With 0 a sender that is
+                             gone for good leaves its red sessions open here. */
     bool confirm_import;  /* the report that completes a red part waits for ltp_accept */
 };
 

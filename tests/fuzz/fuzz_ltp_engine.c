@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An engine with sessions of its own and one peer, under a script of bytes: each entry is an
- * opcode, a length and so many bytes, that arrive as a datagram or choose a call.
+ * opcode, a length and so many bytes, that arrive as a datagram or choose a call. One opcode puts
+ * the number of the engine's own last session into the datagram, since nobody would guess it.
  */
 #include <assert.h>
 
 #include "ltp/ltp.h"
+#include "ltp/sdnv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -37,16 +39,15 @@ static struct ltp *engine_new(uint8_t options)
     return l;
 }
 
-static void send_block(struct ltp *l, uint8_t how, tick now)
+static void send_block(struct ltp *l, uint8_t how, tick now, struct ltp_session_id *id)
 {
     struct buf *b = buf_new(0, 400);
-    struct ltp_session_id id;
     if (b == NULL)
         return;
     memset(buf_append(b, 400), how, 400);
     struct ltp_block block = {
         .peer = 1, .client_service = 1, .data = b, .red_len = how % 3 == 0 ? 400 : how % 300};
-    ltp_send(l, &block, now, &id);
+    ltp_send(l, &block, now, id);
     buf_drop(b);
 }
 
@@ -64,7 +65,19 @@ static void drain(struct ltp *l, uint8_t how, tick now)
     }
 }
 
-static void act(struct ltp *l, uint8_t op, struct slice arg, tick *now)
+/* arg is a control byte and what follows the session's number. */
+static void input_own(struct ltp *l, struct slice arg, struct ltp_session_id id, tick now)
+{
+    uint8_t bytes[300];
+    if (arg.len == 0)
+        return;
+    bytes[0] = arg.data[0];
+    uint8_t *p = sdnv_put(sdnv_put(bytes + 1, id.originator), id.number);
+    memcpy(p, arg.data + 1, arg.len - 1);
+    ltp_input(l, bytes, (size_t)(p - bytes) + arg.len - 1, now);
+}
+
+static void act(struct ltp *l, uint8_t op, struct slice arg, tick *now, struct ltp_session_id *id)
 {
     uint8_t how = arg.len == 0 ? 0 : arg.data[0];
     switch (op & 7) {
@@ -76,10 +89,13 @@ static void act(struct ltp *l, uint8_t op, struct slice arg, tick *now)
         drain(l, how, *now);
         break;
     case 2:
-        send_block(l, how, *now);
+        send_block(l, how, *now, id);
         break;
     case 3:
         ltp_link(l, 1, (how & 1) != 0, *now);
+        break;
+    case 4:
+        input_own(l, arg, *id, *now);
         break;
     default:
         assert(ltp_input(l, arg.data, arg.len, *now) < VERDICT_COUNT);
@@ -91,10 +107,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct ltp *l = engine_new(len == 0 ? 0 : data[0]);
     tick now = 0;
+    struct ltp_session_id id = {2, 1};
     for (size_t at = 1; l != NULL && at + 2 <= len;) {
         size_t n = data[at + 1];
         n = n > len - at - 2 ? len - at - 2 : n;
-        act(l, data[at], slice_of(data + at + 2, n), &now);
+        act(l, data[at], slice_of(data + at + 2, n), &now, &id);
         at += 2 + n;
     }
     ltp_free(l);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every limit of the engine, reached: what is refused, what is cancelled, what recovers. */
+#include "tests/unit/ltp_pair.h"
+
+#define BLOCK 50000
+
+START_TEST(session_limits)
+{
+    struct ltp_span to = pair_span(2), from = pair_span(1);
+    to.export_sessions = 5;
+    from.import_sessions = 2;
+    struct pair *p = pair_new(&to, &from);
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 5);
+    for (int i = 0; i < 5; i++)
+        pair_send(p, BLOCK, BLOCK);
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 0);
+    struct buf *b = pair_block(10, 0);
+    struct ltp_block sixth = {.peer = 2, .client_service = 1, .data = b, .red_len = 10};
+    struct ltp_session_id id;
+    ck_assert_int_eq(ltp_send(p->l[0], &sixth, p->now, &id), HELIO_EAGAIN);
+    ck_assert_uint_eq(b->refs, 1);
+    sixth.peer = 3;
+    ck_assert_int_eq(ltp_send(p->l[0], &sixth, p->now, &id), HELIO_ENOENT);
+    buf_drop(b);
+    pair_run(p); /* what finds no room comes again by the checkpoint's timer */
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 5);
+    ck_assert_uint_gt(ltp_counters(p->l[1])->verdicts[VERDICT_LIMIT_SESSIONS], 0);
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 5);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(block_limits)
+{
+    struct ltp_span from = pair_span(1);
+    from.block_max = 20000;
+    struct pair *p = pair_new(NULL, &from);
+    pair_send(p, 20000, 20000);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+    p->notices[LTP_EXPORT_DONE] = 0;
+    pair_send(p, 20001, 20001);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_CANCELLED], 1);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 0);
+    ck_assert_int_eq(p->last[LTP_EXPORT_CANCELLED].reason, LTP_SYS_CNCLD);
+    pair_assert_idle(p);
+    /* a first segment far out is refused before anything is allocated */
+    struct ltp_segment s = pair_data(9, LTP_RED, UINT64_C(1) << 40, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_LIMIT_BYTES);
+    pair_run(p);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(held_limit)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_config config = {.engine = 2, .seed = 1, .held_bytes = 100000};
+    struct ltp_span from = pair_span(1);
+    ltp_free(p->l[1]);
+    ck_assert_int_eq(ltp_new(&p->l[1], &config), 0);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &from, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
+    struct ltp_segment s = pair_data(1, LTP_RED, 60000, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
+    s.id.number = 2;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_LIMIT_BYTES);
+    s.id.number = 3;
+    s.offset = 20000;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed[OUTCOME_CANCELLED_LOCAL], 1);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(range_limit)
+{
+    struct ltp_span from = pair_span(1);
+    from.ranges_max = 3;
+    struct pair *p = pair_new(NULL, &from);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct ltp_segment s = pair_data(1, LTP_RED, i * 200, 100);
+        ck_assert_int_eq(pair_feed(p, 1, &s), i < 3 ? VERDICT_OK : VERDICT_LIMIT_RANGES);
+    }
+    pair_free(p);
+    p = pair_new(NULL, &from);
+    for (uint64_t i = 0; i < 40; i += 2)
+        pair_drop(p, LTP_RED, i);
+    pair_send(p, BLOCK, BLOCK);
+    pair_run(p);
+    ck_assert_uint_gt(ltp_counters(p->l[1])->verdicts[VERDICT_LIMIT_RANGES], 0);
+    pair_assert_red(p, BLOCK);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(closed_memory_is_bounded)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_config config = {.engine = 2, .seed = 1, .closed_memory = 4};
+    struct ltp_span from = pair_span(1);
+    ltp_free(p->l[1]);
+    ck_assert_int_eq(ltp_new(&p->l[1], &config), 0);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &from, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
+    struct ltp_segment s = {.type = LTP_CS, .id = {1, 0}};
+    for (s.id.number = 1; s.id.number <= 6; s.id.number++)
+        ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_UNKNOWN_SESSION);
+    s.id.number = 3;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_CLOSED_SESSION);
+    s.id.number = 2;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_UNKNOWN_SESSION);
+    p->now += 301 * TICK_S; /* too old: gone when the next one ends */
+    s.id.number = 9;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_UNKNOWN_SESSION);
+    s.id.number = 6;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_UNKNOWN_SESSION);
+    pair_free(p);
+}
+END_TEST
+
+/* New checkpoints without end in one session, all of them unanswered. */
+START_TEST(reports_are_bounded)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    ltp_link(p->l[1], 1, false, 0);
+    struct ltp_segment s = pair_data(1, LTP_RED, 0, 100);
+    uint8_t bytes[300];
+    enum verdict v = VERDICT_OK;
+    uint64_t n = 0;
+    for (; v == VERDICT_OK || v == VERDICT_DUPLICATE; n++) {
+        s.type = LTP_RED_CP;
+        s.cp_serial = n + 1;
+        s.rpt_serial = 1000000; /* which answers an unknown report, so the scope is all */
+        v = ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), p->now);
+    }
+    ltp_check(p->l[1]);
+    ck_assert_int_eq(v, VERDICT_LIMIT_RANGES);
+    ck_assert_uint_eq(n, 4097);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(acknowledgements_are_bounded)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    ltp_link(p->l[1], 1, false, 0);
+    struct ltp_segment s = {.type = LTP_CS, .id = {1, 0}};
+    uint8_t bytes[300];
+    for (s.id.number = 1; s.id.number <= 5000; s.id.number++)
+        ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), 0);
+    ltp_link(p->l[1], 1, true, 0);
+    pair_drain(p);
+    ck_assert_uint_eq(p->sent[LTP_CAS], 4096);
+    pair_run(p);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
+/* Refusals cost us a cancel each; there are never more open than sessions allowed. */
+START_TEST(refusals_are_bounded)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_config config = {.engine = 2, .seed = 1, .import_sessions = 3};
+    struct ltp_span from = pair_span(1);
+    ltp_free(p->l[1]);
+    ck_assert_int_eq(ltp_new(&p->l[1], &config), 0);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &from, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
+    for (uint64_t i = 1; i <= 10; i++) {
+        struct ltp_segment s = pair_data(i, LTP_RED, 0, 10);
+        s.client_service = 99;
+        ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_NO_CLIENT_SERVICE);
+    }
+    pair_run(p);
+    ck_assert_uint_eq(p->sent[LTP_CR], 3);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp_limits");
+    TCase *t = tcase_create("limits");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, session_limits);
+    tcase_add_test(t, block_limits);
+    tcase_add_test(t, held_limit);
+    tcase_add_test(t, range_limit);
+    tcase_add_test(t, closed_memory_is_bounded);
+    tcase_add_test(t, reports_are_bounded);
+    tcase_add_test(t, acknowledgements_are_bounded);
+    tcase_add_test(t, refusals_are_bounded);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
