@@ -8,12 +8,13 @@
 #include "tools/node.h"
 
 static const char help[] =
-    "usage: heliod [--check] CONFIG.yaml\n"
+    "usage: heliod [--check] CONFIG.yaml | heliod --keys\n"
     "\n"
     "Runs a DTN node (BPv7 over LTP) in the foreground until SIGTERM or SIGINT.\n"
     "SIGHUP reopens the segment log.\n"
     "\n"
     "  -c, --check    only validate the configuration: exit code 0 or 2\n"
+    "  -k, --keys     every key of a configuration with its default and meaning\n"
     "  -h, --help     this text\n"
     "  -V, --version  the version\n"
     "\n"
@@ -27,6 +28,32 @@ static const char help[] =
     "  store: {durability: none}\n"
     "\n"
     "exit codes: 0 done, 1 failed, 2 usage or configuration\n";
+
+static const char *type_text(const struct option *o)
+{
+    static const char *const names[] = {"duration", "rate",   "size", "number", "yes|no",
+                                        "text",     "choice", "EID",  "address"};
+    return o->type == OPTION_CHOICE ? o->choices : names[o->type];
+}
+
+/* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
+static void print_keys(const char *section, const struct option *options)
+{
+    for (const struct option *o = options; o->key != NULL; o++)
+        printf("%s\t%s\t%s\t%s\t%s\n", section, o->key, type_text(o),
+               o->initial == NULL    ? "(required)"
+               : *o->initial == '\0' ? "(empty)"
+                                     : o->initial,
+               o->help != NULL ? o->help : "");
+}
+
+static void print_all_keys(void)
+{
+    for (size_t i = 0; config_section_at(i) != NULL; i++)
+        print_keys(config_section_at(i)->name, config_section_at(i)->options);
+    for (size_t i = 0; cla_at(i) != NULL; i++)
+        print_keys(cla_at(i)->name, cla_at(i)->options);
+}
 
 static int load(struct config *c, const char *path)
 {
@@ -54,6 +81,10 @@ static int parse(int argc, char **argv, bool *check, const char **path)
         }
         if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
             printf("heliod %s\n", HELIO_VERSION);
+            return 0;
+        }
+        if (strcmp(a, "-k") == 0 || strcmp(a, "--keys") == 0) {
+            print_all_keys();
             return 0;
         }
         if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {

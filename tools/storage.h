@@ -39,8 +39,8 @@ int storage_get(struct storage *s, uint64_t key);
 int storage_remove(struct storage *s, const struct agent_action *a);
 void storage_submit(struct storage *s);
 
-/* Forgets the marks whose time has come. */
-void storage_forget(struct storage *s, uint64_t dtn_ms);
+/* Forgets the marks whose time has come, and with durability async flushes to the medium. */
+void storage_tidy(struct storage *s, uint64_t dtn_ms);
 
 struct storage_status {
     uint64_t bytes;   /* in the store, as of the last commit */

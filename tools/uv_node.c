@@ -20,7 +20,7 @@
 #include "tools/node.h"
 #include "tools/storage.h"
 
-#define FORGET_EVERY 60 /* seconds between removals of old marks */
+#define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes */
 
 enum { SIGNALS = 3 };
 
@@ -90,8 +90,8 @@ static void on_second(uv_timer_t *t)
     if (n->segments != NULL)
         seglog_flush(n->segments);
     apps_tick(n->apps, node_now().now);
-    if (n->storage != NULL && h->seconds % FORGET_EVERY == 0)
-        storage_forget(n->storage, node_now().dtn_ms);
+    if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
+        storage_tidy(n->storage, node_now().dtn_ms);
 }
 
 /* ---- links ---- */

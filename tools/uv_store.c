@@ -20,14 +20,14 @@
 
 #include "tools/storage.h"
 
-enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_FORGET };
+enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_TIDY };
 
 struct job {
     struct job *next;
     enum job_kind kind;
     int result;
     uint64_t key;
-    uint64_t until_ms; /* of the mark; JOB_FORGET: now */
+    uint64_t until_ms; /* of the mark; JOB_TIDY: now */
     struct buf *bundle;
     size_t head_len, id_len;
     uint8_t bytes[]; /* head, then the id to mark */
@@ -145,9 +145,8 @@ static void run_job(struct store *s, struct job *j)
         if (j->result == HELIO_ENOENT)
             j->result = 0;
         break;
-    case JOB_FORGET:
-        j->result = ops->forget(s, j->until_ms);
-        break;
+    case JOB_TIDY:
+        break; /* has no place in a transaction */
     }
     if (j->result == 0 && id.len > 0)
         j->result = ops->mark(s, id, j->until_ms);
@@ -155,21 +154,36 @@ static void run_job(struct store *s, struct job *j)
         (void)ops->remove(s, j->key); /* a bundle without its mark is not stored */
 }
 
-/* A transaction for each job. */
+static void run_one(struct store *s, struct job *j)
+{
+    j->result = s->ops->begin(s);
+    if (j->result < 0)
+        return;
+    run_job(s, j);
+    if (j->result < 0)
+        s->ops->abort(s);
+    else
+        j->result = s->ops->commit(s);
+}
+
+/* A transaction for each job; removals first, since they make room. A bundle's removal is never in
+ * the batch of its put: the agent has not heard yet that it is stored. */
 static void run_alone(struct store *s, struct job *first)
 {
-    for (struct job *j = first; j != NULL; j = j->next) {
-        if (j->kind == JOB_GET)
-            continue; /* was answered */
-        j->result = s->ops->begin(s);
-        if (j->result < 0)
-            continue;
-        run_job(s, j);
-        if (j->result < 0)
-            s->ops->abort(s);
-        else
-            j->result = s->ops->commit(s);
-    }
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_REMOVE)
+            run_one(s, j);
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_PUT)
+            run_one(s, j);
+}
+
+static void tidy(struct store *s, struct job *j)
+{
+    j->result = s->ops->forget(s, j->until_ms);
+    int flushed = s->ops->flush(s);
+    if (j->result == 0)
+        j->result = flushed;
 }
 
 static void run_batch(struct store *s, struct job *first)
@@ -183,6 +197,9 @@ static void run_batch(struct store *s, struct job *first)
     }
     if (err == 0 && s->ops->commit(s) < 0)
         run_alone(s, first);
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_TIDY)
+            tidy(s, j);
 }
 
 /* Takes the removals that failed out of the batch. Returns how many jobs failed in all. */
@@ -235,7 +252,7 @@ static void answer(struct storage *s, struct job *j)
     } else if (j->kind == JOB_GET) {
         s->events.loaded(s->events.context, j->key, j->result == 0 ? j->bundle : NULL);
     } else if (j->result < 0) {
-        s->events.trouble(s->events.context, "old marks could not be removed");
+        s->events.trouble(s->events.context, "it could not be tidied and flushed");
     }
     free(j);
 }
@@ -326,9 +343,9 @@ int storage_remove(struct storage *s, const struct agent_action *a)
     return 0;
 }
 
-void storage_forget(struct storage *s, uint64_t dtn_ms)
+void storage_tidy(struct storage *s, uint64_t dtn_ms)
 {
-    struct job *j = job_new(JOB_FORGET, 0, slice_of(NULL, 0), slice_of(NULL, 0));
+    struct job *j = job_new(JOB_TIDY, 0, slice_of(NULL, 0), slice_of(NULL, 0));
     if (j == NULL)
         return; /* the next round does it */
     j->until_ms = dtn_ms;

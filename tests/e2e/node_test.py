@@ -36,6 +36,13 @@ class NodeTest(unittest.TestCase):
         shutil.rmtree(out, ignore_errors=True)
         self.lab = Lab(PROGRAMS, out)
         self.addCleanup(self.lab.__exit__)
+        self.addCleanup(self.stop_all)
+
+    def stop_all(self):
+        """Nodes that still run stop cleanly: a crash, a leak or a hang is a failure of the test."""
+        for name, p in self.lab.processes:
+            if p.returncode is None:
+                self.lab.stop(name, p)
 
     def single(self, **keys):
         """A node without links."""
@@ -91,6 +98,20 @@ class NodeTest(unittest.TestCase):
         for words, code in ((["--help"], 0), (["status"], 2), (["--socket", "/nonexistent", "status"], 1),
                             (["--socket", "x", "nonsense"], 2), (["--socket", "x", "link", "a"], 2)):
             self.assertEqual(subprocess.run([ctl, *words], capture_output=True).returncode, code, words)
+
+    def test_reference(self):
+        """Each key of each table has its row in the reference, with its default and meaning."""
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+        with open(os.path.join(docs, "heliod.md")) as f:
+            text = f.read().replace("\\|", "!")
+        rows = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
+        keys = self.heliod("--keys").stdout.splitlines()
+        self.assertGreater(len(keys), 40)
+        for line in keys:
+            _, key, kind, default, meaning = line.split("\t")
+            shown = default if default.startswith("(") else f"`{default}`"
+            self.assertIn([f"`{key}`", kind.replace("|", " ! "), shown, meaning.replace("|", "!")], rows)
+        self.assertEqual(len(rows), len(keys), "the reference has a row of no key")
 
     def test_signals(self):
         configs, nodes = self.pair(log=True)
