@@ -18,7 +18,8 @@ enum head_flag {
     HEAD_DESTINATION_THREE = 8,
     HEAD_REPORT_TO_THREE = 16,
     HEAD_SOURCE_THREE = 32,
-    HEAD_ALL = 63,
+    HEAD_FRAGMENT = 64,
+    HEAD_ALL = 127,
 };
 
 static void put_number(struct writer *w, uint64_t v)
@@ -106,7 +107,8 @@ size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX]
                               (h->rewrite ? HEAD_REWRITE : 0) | (h->has_hops ? HEAD_HOPS : 0) |
                               (h->destination.three ? HEAD_DESTINATION_THREE : 0) |
                               (h->report_to.three ? HEAD_REPORT_TO_THREE : 0) |
-                              (h->id.source.three ? HEAD_SOURCE_THREE : 0)));
+                              (h->id.source.three ? HEAD_SOURCE_THREE : 0) |
+                              (h->id.fragment ? HEAD_FRAGMENT : 0)));
     const uint64_t numbers[] = {h->flags,  h->expires_ms, h->arrived_ms, h->lifetime_ms,
                                 h->age_ms, h->hop_limit,  h->hop_count,  h->payload_len};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -124,7 +126,6 @@ static void get_id(struct reader *r, struct agent_head *h, bool three)
     h->id.source = get_eid(r, three);
     h->id.time_ms = get_number(r);
     h->id.sequence = get_number(r);
-    h->id.fragment = reader_left(r) > 0;
     if (!h->id.fragment)
         return;
     h->id.offset = get_number(r);
@@ -145,6 +146,7 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
     h->from_link = flags & HEAD_FROM_LINK;
     h->rewrite = flags & HEAD_REWRITE;
     h->has_hops = flags & HEAD_HOPS;
+    h->id.fragment = flags & HEAD_FRAGMENT;
     uint64_t *numbers[] = {&h->flags,  &h->expires_ms, &h->arrived_ms, &h->lifetime_ms,
                            &h->age_ms, &h->hop_limit,  &h->hop_count,  &h->payload_len};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

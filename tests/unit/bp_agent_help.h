@@ -193,6 +193,14 @@ static inline void drain(struct binder *n)
     }
 }
 
+/* Drains, and forgets what happened. */
+static inline void skip(struct binder *n)
+{
+    drain(n);
+    n->len = 0;
+    n->trace[0] = 0;
+}
+
 /* Drains, and compares what happened since the last time. */
 static inline void expect(struct binder *n, const char *text)
 {
