@@ -9,7 +9,7 @@
  * The life of a bundle: it is accepted (agent_send, agent_receive) → STORE → agent_stored → CONFIRM
  * to whoever brought it → SEND or DELIVER → agent_sent/agent_delivered → REMOVE. A bundle whose
  * bytes are not in memory is asked for by LOAD first. Bundles that were stored before a restart
- * come back by agent_restore.
+ * come back by agent_restore. The binder polls until 0 after each push.
  */
 #ifndef BP_AGENT_H
 #define BP_AGENT_H
@@ -62,6 +62,8 @@ int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t
  * HELIO_EEXIST when the endpoint is taken. */
 int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
                    struct agent_now now);
+/* Deliveries of this registration that are still open go back to the head of the queue: no
+ * agent_delivered for them afterwards. */
 void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
 
 /* Why a bundle is refused. Each is counted. */
@@ -88,7 +90,9 @@ const char *agent_refusal_text(enum agent_refusal r); /* static */
  * A bundle from an application. `payload` has the application data as its data, with head room >=
  * BUNDLE_HEAD_MAX and tail room
  * >= BUNDLE_TAIL_MAX; it becomes the agent's on REFUSE_NONE only (taken over, not copied). source
- * and report_to may be eid_none(). The outcome comes as CONFIRM or REFUSED with `token`.
+ * and report_to may be eid_none(). An immediate refusal is returned and comes by no action; after
+ * REFUSE_NONE exactly one CONFIRM or REFUSED with `token` follows. An anonymous source (none) may
+ * not ask for reports.
  */
 struct agent_request {
     struct eid source, destination, report_to;
@@ -104,7 +108,10 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, st
 /* A bundle from a link, whole, in its buffer; taken over in any case. `token` names it to the link:
  * CONFIRM means that it is stored (the link may now tell the peer that it has it), REFUSED that the
  * peer should keep it (STORE, FULL, NO_MEMORY) or that it was dropped for good (the other reasons;
- * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both. */
+ * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both (unless
+ * memory is out even for that: then REFUSE_NO_MEMORY is returned, and no action comes). A DUPLICATE
+ * comes as CONFIRM, with refusal DUPLICATE; as long as the first one is not stored, as REFUSED with
+ * STORE. */
 enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                  struct agent_now now);
 
@@ -116,8 +123,8 @@ int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
 /* Outcomes of actions. */
 void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now);
 void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
-                  struct agent_now now); /* takes the reference; NULL: failed, the bundle is dropped
-                                            and counted */
+                  struct agent_now now); /* takes the reference; NULL: failed, counted, tried
+                                            again later; given up after 8 failures */
 void agent_sent(struct agent *a, uint64_t key, bool ok,
                 struct agent_now now); /* !ok: kept, and tried again */
 void agent_delivered(struct agent *a, uint64_t key, bool ok,

@@ -64,12 +64,17 @@ static struct eid get_eid(struct reader *r, bool three)
     uint8_t scheme = reader_byte(r);
     if (scheme == EID_IPN) {
         uint64_t allocator = get_number(r), node = get_number(r), service = get_number(r);
+        if (r->bad || allocator > UINT32_MAX || node > UINT32_MAX) {
+            r->bad = true;
+            return e;
+        }
         e = eid_ipn(allocator, node, service);
         e.three = three;
         return e;
     }
     struct slice ssp = reader_take(r, get_number(r));
-    if (scheme != EID_DTN || ssp.len > EID_SSP_MAX) {
+    if (scheme != EID_DTN || ssp.len > EID_SSP_MAX ||
+        (ssp.len > 0 && memchr(ssp.data, 0, ssp.len) != NULL)) {
         r->bad = true;
         return e;
     }

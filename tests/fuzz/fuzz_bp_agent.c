@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent under any sequence of events: each input byte picks a push, later bytes its arguments;
+ * bundles of peers are legal ones with some of their bytes changed. After every step the
+ * invariants are checked; answers to actions come at once, late, or never.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent.h"
+
+#define KEYS 256
+#define NODE 2
+
+struct feed {
+    const uint8_t *p, *end;
+};
+
+static uint8_t byte_of(struct feed *f)
+{
+    return f->p == f->end ? 0 : *f->p++;
+}
+
+struct world {
+    struct agent *a;
+    struct agent_now now;
+    struct buf *stored[KEYS];
+    uint64_t confirmed, answered, asked;
+    struct feed f;
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct agent_config config(void)
+{
+    return (struct agent_config){.node = eid_ipn(0, NODE, 0),
+                                 .seed = 1,
+                                 .mode = BUNDLE_LENIENT,
+                                 .held_bundles = 40,
+                                 .memory_bytes = 3000,
+                                 .seen_max = 8,
+                                 .status_reports = true};
+}
+
+static void add_ways(struct agent *a)
+{
+    struct eid one = eid_ipn(0, 1, 0), three = eid_ipn(0, 3, 0);
+    struct eid_pattern p;
+    int rc = agent_link_add(a, 0, &one, 1) | agent_link_add(a, 1, &three, 3);
+    rc |= eid_pattern_parse("ipn:1.*", &p) | agent_route_add(a, &p, 0);
+    rc |= eid_pattern_parse("ipn:3.*", &p) | agent_route_add(a, &p, 1);
+    if (rc != 0)
+        abort();
+}
+
+static uint64_t key_of(struct world *w)
+{
+    return byte_of(&w->f) % KEYS;
+}
+
+static void send_one(struct world *w)
+{
+    struct agent_request q = {.crc = -1, .report_to = eid_none()};
+    uint8_t how = byte_of(&w->f);
+    q.source = how & 1 ? eid_none() : eid_ipn(0, NODE, 7);
+    q.destination = eid_ipn(0, 1 + (how >> 1) % 4, byte_of(&w->f) % 4);
+    q.lifetime_ms = byte_of(&w->f) * 100;
+    q.flags = (uint64_t)byte_of(&w->f) << (how >> 4);
+    q.payload = buf_new(BUNDLE_HEAD_MAX, 300 + BUNDLE_TAIL_MAX);
+    if (q.payload == NULL)
+        return;
+    size_t len = byte_of(&w->f);
+    memset(buf_append(q.payload, len), 'x', len);
+    if (agent_send(w->a, &q, w->now, NULL) != REFUSE_NONE)
+        buf_drop(q.payload);
+    else
+        w->asked++;
+}
+
+static void receive_one(struct world *w)
+{
+    struct bundle b;
+    bundle_init(&b);
+    uint8_t how = byte_of(&w->f);
+    b.id.source = how & 1 ? eid_none() : eid_ipn(0, 1, 4);
+    b.id.sequence = byte_of(&w->f) % 8;
+    b.id.time_ms = how & 2 ? w->now.dtn_ms : 0;
+    b.has_age = !(how & 2);
+    b.has_hops = how & 4;
+    b.hop_limit = 3;
+    b.hop_count = how >> 6;
+    b.destination = eid_ipn(0, 1 + (how >> 3) % 4, byte_of(&w->f) % 4);
+    b.report_to = how & 32 ? eid_ipn(0, 1, 1) : eid_none();
+    b.lifetime_ms = byte_of(&w->f) * 100;
+    b.flags = (uint64_t)byte_of(&w->f) << 12;
+    if (how & 1)
+        b.flags = BUNDLE_NO_FRAGMENT;
+    b.others_len = 1;
+    b.others[0] = (struct bundle_block){.type = 200, .number = 9, .flags = byte_of(&w->f) & 0x17};
+    b.payload = slice_of("payload", 7);
+    struct buf *whole = bundle_encode_copy(&b);
+    if (whole == NULL)
+        return;
+    for (uint8_t damage = byte_of(&w->f) & 3; damage > 0; damage--)
+        buf_data(whole)[byte_of(&w->f) % whole->len] ^= byte_of(&w->f);
+    w->asked++;
+    agent_receive(w->a, byte_of(&w->f) % 3, whole, 5, w->now);
+}
+
+static void put(struct world *w, uint64_t key, struct buf *b)
+{
+    buf_drop(w->stored[key % KEYS]);
+    w->stored[key % KEYS] = b;
+}
+
+static void load(struct world *w, uint64_t key)
+{
+    struct buf *from = w->stored[key % KEYS], *copy = NULL;
+    if (from != NULL && (copy = buf_new(0, from->len)) != NULL)
+        memcpy(buf_append(copy, from->len), buf_data(from), from->len);
+    agent_loaded(w->a, key, copy, w->now);
+}
+
+static void on_action(struct world *w, struct agent_action *x)
+{
+    uint8_t how = byte_of(&w->f) % 4; /* 0, 1: well; 2: fails; 3: no answer for now */
+    switch (x->kind) {
+    case AGENT_STORE:
+        put(w, x->key, x->bundle);
+        if (how < 3)
+            agent_stored(w->a, x->key, how < 2, w->now);
+        break;
+    case AGENT_LOAD:
+        if (how < 2)
+            load(w, x->key);
+        else if (how == 2)
+            agent_loaded(w->a, x->key, NULL, w->now);
+        break;
+    case AGENT_REMOVE:
+        put(w, x->key, NULL);
+        break;
+    case AGENT_SEND:
+        buf_drop(x->bundle);
+        if (how < 3)
+            agent_sent(w->a, x->key, how < 2, w->now);
+        break;
+    case AGENT_DELIVER:
+        assert(x->payload.len <= x->bundle->len);
+        buf_drop(x->bundle);
+        if (how < 3)
+            agent_delivered(w->a, x->key, how < 2, w->now);
+        break;
+    case AGENT_CONFIRM:
+    case AGENT_REFUSED:
+        w->answered++;
+        break;
+    }
+}
+
+static void drain(struct world *w)
+{
+    struct agent_action x;
+    agent_check(w->a);
+    while (agent_poll(w->a, &x)) {
+        on_action(w, &x);
+        agent_check(w->a);
+    }
+    assert(w->answered <= w->asked); /* never two answers */
+}
+
+static void push(struct world *w)
+{
+    uint8_t what = byte_of(&w->f);
+    struct eid here = eid_ipn(0, NODE, byte_of(&w->f) % 4);
+    switch (what % 12) {
+    case 0:
+    case 1:
+        send_one(w);
+        break;
+    case 2:
+    case 3:
+        receive_one(w);
+        break;
+    case 4:
+        agent_link(w->a, here.service % 3 == 2 ? 1 : 0, byte_of(&w->f) & 1, w->now);
+        break;
+    case 5:
+        agent_register(w->a, here.service, &here, 1 + byte_of(&w->f) % 3, w->now);
+        break;
+    case 6:
+        agent_unregister(w->a, here.service, w->now);
+        break;
+    case 7:
+        agent_sent(w->a, key_of(w), byte_of(&w->f) & 1, w->now);
+        break;
+    case 8:
+        agent_delivered(w->a, key_of(w), byte_of(&w->f) & 1, w->now);
+        break;
+    case 9:
+        agent_stored(w->a, key_of(w), byte_of(&w->f) & 1, w->now);
+        break;
+    case 10:
+        agent_delete(w->a, key_of(w), w->now);
+        break;
+    default:
+        w->now.now += byte_of(&w->f) * 200 * TICK_MS;
+        w->now.dtn_ms += byte_of(&w->f) * 100u; /* the clocks need not agree */
+        agent_expire(w->a, w->now);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct world w = {.now = {.now = 1, .dtn_ms = 1000000}, .f = {data, data + size}};
+    struct agent_config c = config();
+    if (agent_new(&w.a, &c) < 0)
+        return 0;
+    for (uint64_t heads = byte_of(&w.f) % 3; heads > 0; heads--) {
+        size_t len = byte_of(&w.f), left = (size_t)(w.f.end - w.f.p);
+        len = len < left ? len : left;
+        agent_restore(w.a, heads, slice_of(w.f.p, len), 100);
+        w.f.p += len;
+    }
+    add_ways(w.a);
+    while (w.f.p < w.f.end) {
+        push(&w);
+        drain(&w);
+    }
+    agent_free(w.a);
+    for (size_t i = 0; i < KEYS; i++)
+        buf_drop(w.stored[i]);
+    return 0;
+}
