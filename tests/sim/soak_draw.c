@@ -139,11 +139,16 @@ static void draw_limits(struct soak_case *c, struct rng *r)
     if (!rng_chance(r, 0.1))
         return;
     c->gentle = false;
+    /* few ranges and many gaps: each cycle brings little and repeats all */
+    for (size_t i = 0; i < c->blocks; i++) {
+        c->block[i].red = c->block[i].red > 20000 ? c->block[i].red / 10 : c->block[i].red;
+        c->block[i].green = c->block[i].green > 20000 ? c->block[i].green / 10 : c->block[i].green;
+    }
     for (int i = 0; i < 2; i++) {
         c->span[i].import_sessions = (uint32_t)integer(r, 1, 4);
         c->span[i].ranges_max = (uint32_t)integer(r, 3, 12);
-        c->span[i].block_max = (uint64_t)log_between(r, 1000, 200000);
-        c->engine[i].held_bytes = (uint64_t)log_between(r, 20000, 400000);
+        c->span[i].block_max = (uint64_t)log_between(r, 1000, 40000);
+        c->engine[i].held_bytes = (uint64_t)log_between(r, 10000, 100000);
     }
 }
 
