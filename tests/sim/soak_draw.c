@@ -61,8 +61,8 @@ static void draw_bursts(struct soak_case *c, struct rng *r, tick round)
     trace_init(&c->trace, round / 1000 + 1);
     if (!rng_chance(r, 0.3))
         return;
-    double bad = log_between(r, 1, 2000), good = bad * between(r, 2, 20);
-    for (int i = 0; i < 200; i++) {
+    double bad = log_between(r, 20, 2000), good = bad * between(r, 2, 20);
+    for (int i = 0; i < 2000; i++) {
         double mean = i % 2 == 0 ? good : bad;
         uint64_t steps = 1 + (uint64_t)(-mean * log(1 - rng_unit(r)));
         if (trace_add(&c->trace, i % 2 == 1, steps) != 0)

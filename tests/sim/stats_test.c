@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures of helio-sim, from events made by hand. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "tools/sim_stats.h"
+
+static struct sim_stats stats;
+
+static void event(enum event_kind kind, int type, tick now, int cause, uint64_t cp, uint64_t rpt)
+{
+    struct event e = event_make(kind, now);
+    e.session = 77;
+    e.type = type;
+    e.cause = cause;
+    e.verdict = VERDICT_OK;
+    e.cp_serial = cp;
+    e.rpt_serial = rpt;
+    e.length = 100;
+    e.udp_len = 120;
+    sim_stats_event(&stats, &e, 120);
+}
+
+static struct sim_figures figures(void)
+{
+    struct sim_figures f;
+    ck_assert_int_eq(sim_stats_figures(&stats, &f), 0);
+    return f;
+}
+
+START_TEST(one_session)
+{
+    event(EVENT_OPEN, -1, 5, 0, EVENT_NONE, EVENT_NONE);
+    event(EVENT_TX, 0, 1 * TICK_MS, CAUSE_FIRST, EVENT_NONE, EVENT_NONE);
+    event(EVENT_TX, 3, 2 * TICK_MS, CAUSE_FIRST, 10, 0);
+    sim_stats_lost(&stats, 3);
+    event(EVENT_TX, 3, 3 * TICK_MS, CAUSE_TIMER, 10, 0);
+    sim_stats_delivered(&stats, 77, 8 * TICK_MS);
+    ck_assert_uint_eq(figures().sessions, 0);
+    event(EVENT_CLOSE, -1, 12 * TICK_MS, OUTCOME_DONE, EVENT_NONE, EVENT_NONE);
+    struct sim_figures f = figures();
+    ck_assert_uint_eq(f.sessions, 1);
+    ck_assert_double_eq(f.session.mean, 11);
+    ck_assert_double_eq(f.delivery.p50, 7);
+    ck_assert_double_eq(f.checkpoints_mean, 2);
+    ck_assert_double_eq(f.checkpoints_lost_mean, 1);
+    ck_assert_double_eq(f.lossy_share, 1);
+    ck_assert_double_eq(f.cycles_mean, 0);
+}
+END_TEST
+
+/* Two report segments answer checkpoint 10; each repetition has its checkpoint (11, 12): one cycle.
+ * The report on 12 has gaps again: the second. */
+START_TEST(cycles_count_in_depth)
+{
+    event(EVENT_OPEN, -1, 0, 0, EVENT_NONE, EVENT_NONE);
+    event(EVENT_TX, 3, 1, CAUSE_FIRST, 10, 0);
+    event(EVENT_RX, 8, 2, 0, 10, 500);
+    event(EVENT_RX, 8, 3, 0, 10, 501);
+    event(EVENT_TX, 0, 4, CAUSE_REPORT, EVENT_NONE, EVENT_NONE);
+    event(EVENT_TX, 1, 5, CAUSE_REPORT, 11, 500);
+    event(EVENT_TX, 1, 6, CAUSE_REPORT, 12, 501);
+    event(EVENT_RX, 8, 7, 0, 11, 502);
+    event(EVENT_RX, 8, 8, 0, 12, 503);
+    event(EVENT_TX, 1, 9, CAUSE_REPORT, 13, 503);
+    event(EVENT_RX, 8, 10, 0, 13, 504);
+    event(EVENT_CLOSE, -1, 11, OUTCOME_DONE, EVENT_NONE, EVENT_NONE);
+    ck_assert_double_eq(figures().cycles_mean, 2);
+}
+END_TEST
+
+START_TEST(nearest_rank)
+{
+    for (uint64_t i = 1; i <= 200; i++) {
+        struct event e = event_make(EVENT_OPEN, 0);
+        e.session = i;
+        sim_stats_event(&stats, &e, 120);
+        e.kind = EVENT_TX;
+        e.type = 0;
+        e.now = TICK_MS;
+        sim_stats_event(&stats, &e, 120);
+        e.kind = EVENT_CLOSE;
+        e.type = -1;
+        e.cause = i == 200 ? OUTCOME_CANCELLED_LOCAL : OUTCOME_DONE;
+        e.now = (i + 1) * TICK_MS;
+        sim_stats_event(&stats, &e, 120);
+    }
+    struct sim_figures f = figures();
+    ck_assert_uint_eq(f.sessions, 199);
+    ck_assert_uint_eq(stats.cancelled, 1);
+    ck_assert_double_eq(f.session.mean, 100);
+    ck_assert_double_eq(f.session.p50, 100);
+    ck_assert_double_eq(f.session.p90, 180);
+    ck_assert_double_eq(f.session.p99, 198);
+}
+END_TEST
+
+static void setup(void)
+{
+    ck_assert_int_eq(sim_stats_init(&stats, 1), 0);
+}
+
+static void teardown(void)
+{
+    sim_stats_fini(&stats);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("sim_stats");
+    TCase *tc = tcase_create("figures");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, one_session);
+    tcase_add_test(tc, cycles_count_in_depth);
+    tcase_add_test(tc, nearest_rank);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
