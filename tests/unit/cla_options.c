@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of "ltp-udp": what their relations refuse, what follows from them, and that the
+ * reference page has every one of them, as the table has it. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/ltp_udp.h"
+
+static struct ltp_udp_config sound(void)
+{
+    return (struct ltp_udp_config){
+        .local = {.host = "127.0.0.1", .port = 1113},
+        .remote = {.host = "127.0.0.2", .port = 1113},
+        .segment = 1024,
+        .sessions = 16,
+        .rto = 30 * TICK_MS,
+        .margin = 20 * TICK_MS,
+        .import_sessions = 10,
+        .import_sessions_all = 10,
+        .held_bytes = 1 << 20,
+    };
+}
+
+static void expect(const struct ltp_udp_config *k, const char *key, const char *text)
+{
+    const char *which = "";
+    char why[256] = "";
+    int r = ltp_udp_check(k, &which, why, sizeof why);
+    ck_assert_int_eq(r, key == NULL ? 0 : HELIO_EINVAL);
+    ck_assert_str_eq(which, key == NULL ? "" : key);
+    ck_assert_msg(key == NULL || strstr(why, text) != NULL, "%s", why);
+}
+
+START_TEST(relations)
+{
+    struct ltp_udp_config k = sound();
+    expect(&k, NULL, NULL);
+    k.local.host[0] = '\0';
+    expect(&k, "local", "127.0.0.1:1113");
+    k = sound();
+    k.remote.port = 0;
+    expect(&k, "remote", "port above 0");
+    k = sound();
+    strcpy(k.remote.host, "::1");
+    expect(&k, "remote", "local is IPv4 and remote IPv6");
+    k = sound();
+    k.rto = 0;
+    expect(&k, "rto", "owlt");
+    k.owlt = 5 * TICK_MS;
+    expect(&k, NULL, NULL);
+    k.owlt = TICK_US;
+    k.margin = 97 * TICK_US;
+    expect(&k, "margin", "100us");
+    k.margin++;
+    expect(&k, "margin", "100us");
+    k.margin = 98 * TICK_US;
+    expect(&k, NULL, NULL);
+    k = sound();
+    k.rto = 100 * TICK_US - 1;
+    expect(&k, "rto", "100us");
+    k = sound();
+    k.owlt = 15 * TICK_MS;
+    expect(&k, "rto", "2 x owlt");
+    k = sound();
+    k.import_sessions = 11;
+    expect(&k, "import_sessions", "import_sessions_all");
+    k = sound();
+    k.block_max = k.held_bytes + 1;
+    expect(&k, "block_max", "held_bytes");
+}
+END_TEST
+
+START_TEST(rto_and_buffers)
+{
+    struct ltp_udp_config k = sound();
+    ck_assert_uint_eq(ltp_udp_rto(&k), 30 * TICK_MS);
+    k.rto = 0;
+    k.owlt = 5 * TICK_MS;
+    ck_assert_uint_eq(ltp_udp_rto(&k), 30 * TICK_MS);
+    k.rate = 500000000; /* 50 ms of it are 3,125,000 bytes: the least is more */
+    ck_assert_uint_eq(ltp_udp_buffer(&k), 4 << 20);
+    k.rate = UINT64_C(8000000000);
+    ck_assert_uint_eq(ltp_udp_buffer(&k), 50000000);
+    k.owlt = 3600 * TICK_S; /* a stall is not longer because the peer is far */
+    ck_assert_uint_eq(ltp_udp_buffer(&k), 64 << 20);
+    k.rate = 0;
+    ck_assert_uint_eq(ltp_udp_buffer(&k), 16 << 20);
+    k.socket_buffer = 12345;
+    ck_assert_uint_eq(ltp_udp_buffer(&k), 12345);
+}
+END_TEST
+
+START_TEST(span_follows)
+{
+    struct ltp_udp_config k = sound();
+    k.retries = 7;
+    k.claims = 8;
+    k.ranges = 9;
+    k.report_delay = 4 * TICK_MS;
+    k.idle_timeout = TICK_S;
+    struct ltp_span s = ltp_udp_span(&k, 77, 5000, true);
+    ck_assert_uint_eq(s.peer, 77);
+    ck_assert_uint_eq(s.segment_max, 1024);
+    ck_assert_uint_eq(s.export_sessions, 16);
+    ck_assert_uint_eq(s.import_sessions, 10);
+    ck_assert_uint_eq(s.block_max, 5000);
+    ck_assert_uint_eq(s.retries_max, 7);
+    ck_assert_uint_eq(s.claims_max, 8);
+    ck_assert_uint_eq(s.ranges_max, 9);
+    ck_assert_uint_eq(s.rto, 30 * TICK_MS);
+    ck_assert_uint_eq(s.report_delay, 4 * TICK_MS);
+    ck_assert_uint_eq(s.idle_timeout, TICK_S);
+    ck_assert(s.confirm_import);
+    k.block_max = 4000;
+    ck_assert_uint_eq(ltp_udp_span(&k, 77, 5000, false).block_max, 4000);
+}
+END_TEST
+
+START_TEST(engine_of_a_node)
+{
+    struct eid e = {.scheme = EID_IPN, .node = 12, .service = 1};
+    ck_assert_uint_eq(ltp_udp_engine(&e), 12);
+    e.allocator = 977000;
+    ck_assert_uint_eq(ltp_udp_engine(&e), (UINT64_C(977000) << 32) + 12);
+    e.scheme = EID_DTN;
+    ck_assert_uint_eq(ltp_udp_engine(&e), 0);
+}
+END_TEST
+
+START_TEST(table_of_adapters)
+{
+    ck_assert_ptr_nonnull(cla_find("ltp-udp"));
+    ck_assert_ptr_null(cla_find("ltp"));
+    size_t n = 0;
+    while (cla_at(n) != NULL)
+        n++;
+    ck_assert_uint_ge(n, 1);
+    ck_assert_ptr_null(cla_at(n + 1));
+}
+END_TEST
+
+static char *read_page(void)
+{
+    FILE *f = fopen(LTP_UDP_PAGE, "r");
+    ck_assert_msg(f != NULL, "%s is missing", LTP_UDP_PAGE);
+    char *text = calloc(1, 1 << 18);
+    ck_assert_uint_gt(fread(text, 1, (1 << 18) - 1, f), 0);
+    fclose(f);
+    return text;
+}
+
+static const char *kind(enum option_type type)
+{
+    static const char *const names[] = {"duration", "rate",   "size", "count",  "yes/no",
+                                        "text",     "choice", "EID",  "address"};
+    return names[type];
+}
+
+static void limit(char out[32], enum option_type type, uint64_t v)
+{
+    static const struct {
+        enum option_type type;
+        uint64_t by;
+        const char *unit;
+    } scales[] = {{OPTION_DURATION, 3600 * TICK_S, "h"}, {OPTION_DURATION, TICK_S, "s"},
+                  {OPTION_DURATION, TICK_MS, "ms"},      {OPTION_DURATION, 1, "ns"},
+                  {OPTION_RATE, 1000000000, "Gbit/s"},   {OPTION_RATE, 1, "bit/s"},
+                  {OPTION_SIZE, 1 << 30, "GiB"},         {OPTION_SIZE, 1, "B"}};
+    snprintf(out, 32, "%llu", (unsigned long long)v);
+    for (size_t i = 0; v != 0 && i < sizeof scales / sizeof *scales; i++) {
+        if (scales[i].type == type && v % scales[i].by == 0) {
+            snprintf(out, 32, "%llu%s", (unsigned long long)(v / scales[i].by), scales[i].unit);
+            return;
+        }
+    }
+}
+
+/* A row of the page: key, kind, default, range, meaning. */
+static void row(const struct option *o, char out[512])
+{
+    char low[32], high[32], range[128] = "";
+    if (o->choices != NULL) {
+        snprintf(range, sizeof range, "%s", o->choices);
+        for (char *bar; (bar = strchr(range, '|')) != NULL;)
+            *bar = '/';
+    } else if (o->type <= OPTION_COUNT) {
+        limit(low, o->type, o->min);
+        limit(high, o->type, o->max);
+        if (o->max != 0)
+            snprintf(range, sizeof range, "%s … %s", low, high);
+        else
+            snprintf(range, sizeof range, "%s …", low);
+    }
+    snprintf(out, 512, "| `%s` | %s | %s | %s | %s |", o->key, kind(o->type),
+             o->initial == NULL ? "required" : o->initial, range, o->help);
+}
+
+START_TEST(page_has_every_key)
+{
+    char *page = read_page(), line[512];
+    const char *missing = NULL;
+    for (const struct option *o = ltp_udp_options; o->key != NULL; o++) {
+        row(o, line);
+        if (strstr(page, line) == NULL) {
+            missing = o->key;
+            fprintf(stderr, "missing in %s:\n%s\n", LTP_UDP_PAGE, line);
+        }
+    }
+    ck_assert_msg(missing == NULL, "the page differs from the table");
+    free(page);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp-udp options");
+    TCase *t = tcase_create("options");
+    tcase_add_test(t, relations);
+    tcase_add_test(t, rto_and_buffers);
+    tcase_add_test(t, span_follows);
+    tcase_add_test(t, engine_of_a_node);
+    tcase_add_test(t, table_of_adapters);
+    tcase_add_test(t, page_has_every_key);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batched datagrams: what is added arrives, in order and equal, whatever the sizes, and whatever
+ * the kernel answers on the way. sendmmsg is wrapped, so that its refusals can be played. */
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "cla/udp_io.h"
+
+/* What the next calls of sendmmsg do: 0 as usual; an errno; PART: only the first message. */
+#define PART -1
+static struct {
+    int plays[16];
+    unsigned n, next, calls;
+    size_t last_control;
+} play;
+
+int __real_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags);
+int __wrap_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags);
+
+int __wrap_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
+{
+    int what = play.next < play.n ? play.plays[play.next++] : 0;
+    play.calls++;
+    play.last_control = m[0].msg_hdr.msg_controllen;
+    if (what > 0) {
+        errno = what;
+        return -1;
+    }
+    return __real_sendmmsg(fd, m, what == PART ? 1 : n, flags);
+}
+
+struct pair {
+    struct udp_io *from, *to;
+    struct udp_peer peer;
+};
+
+static void played(const int *plays, unsigned n)
+{
+    memset(&play, 0, sizeof play);
+    for (unsigned i = 0; i < n; i++)
+        play.plays[i] = plays[i];
+    play.n = n;
+}
+
+#define PLAY(...)                                                                                  \
+    played((const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int))
+
+static void pair_init(struct pair *p, bool segments)
+{
+    struct cla_address any = {.host = "127.0.0.1", .port = 0};
+    played(NULL, 0);
+    ck_assert_int_eq(udp_open(&p->from, &any, segments), 0);
+    ck_assert_int_eq(udp_open(&p->to, &any, segments), 0);
+    uint64_t rx, tx;
+    (void)udp_buffers(p->to, 4 << 20, 4 << 20, &rx, &tx);
+    any.port = udp_port(p->to);
+    ck_assert_uint_ne(any.port, 0);
+    ck_assert_int_eq(udp_peer_init(&p->peer, &any), 0);
+}
+
+static void pair_fini(struct pair *p)
+{
+    udp_close(p->from);
+    udp_close(p->to);
+}
+
+/* Datagram i: `size` bytes that follow from i, the first `head` of them as the head. */
+static uint8_t byte_of(uint64_t i, size_t at)
+{
+    return (uint8_t)(i * 31 + at * 7 + (at >> 8));
+}
+
+static uint8_t scratch[70000];
+
+/* The borrowed part lies in memory of the caller. */
+static void add(struct pair *p, uint64_t i, size_t head, size_t size, uint8_t *data)
+{
+    ck_assert(udp_room(p->from, 2048));
+    uint8_t *h = udp_head(p->from, 2048);
+    for (size_t k = 0; k < size; k++)
+        *(k < head ? h + k : data + (k - head)) = byte_of(i, k);
+    udp_add(p->from, &p->peer, (uint32_t)head, slice_of(data, size - head));
+}
+
+static bool arrives(struct pair *p, struct slice *s)
+{
+    while (!udp_next(p->to, s)) {
+        struct pollfd f = {.fd = udp_fd(p->to), .events = POLLIN};
+        if (poll(&f, 1, 200) != 1)
+            return false;
+        (void)udp_fill(p->to, 256 * 1024);
+    }
+    return true;
+}
+
+static void expect(struct pair *p, uint64_t i, size_t size)
+{
+    struct slice s;
+    ck_assert_msg(arrives(p, &s), "datagram %llu is missing", (unsigned long long)i);
+    ck_assert_uint_eq(s.len, size);
+    for (size_t k = 0; k < size; k++)
+        ck_assert_msg(s.data[k] == byte_of(i, k), "datagram %llu", (unsigned long long)i);
+}
+
+static void expect_nothing(struct pair *p)
+{
+    struct slice s;
+    ck_assert(!arrives(p, &s));
+}
+
+/* Sizes as a link has them: runs of equal ones, a shorter last one, control segments between. */
+static void mixed(bool segments)
+{
+    struct pair p;
+    static uint8_t data[400][1024];
+    size_t sizes[400];
+    struct rng rng;
+    rng_init(&rng, 1);
+    pair_init(&p, segments);
+    for (int round = 0; round < 20; round++) {
+        int n = 0;
+        while (n < 400 && udp_room(p.from, 2048)) {
+            sizes[n] = rng_chance(&rng, 0.95) ? 1024 : 1 + rng_below(&rng, 1024);
+            size_t head = sizes[n] < 30 ? sizes[n] : 25 + rng_below(&rng, 3);
+            add(&p, (uint64_t)n, head, sizes[n], data[n]);
+            n++;
+        }
+        ck_assert(udp_flush(p.from));
+        ck_assert(!udp_pending(p.from));
+        for (int i = 0; i < n; i++)
+            expect(&p, (uint64_t)i, sizes[i]);
+    }
+    const struct udp_counters *tx = udp_counters(p.from), *rx = udp_counters(p.to);
+    ck_assert_uint_eq(tx->tx_datagrams, rx->rx_datagrams);
+    ck_assert_uint_eq(tx->tx_bytes, rx->rx_bytes);
+    if (segments)
+        ck_assert_uint_lt(tx->tx_calls, tx->tx_datagrams / 20);
+    pair_fini(&p);
+}
+
+START_TEST(mixed_sizes_cut)
+{
+    mixed(true);
+}
+END_TEST
+
+START_TEST(mixed_sizes_plain)
+{
+    mixed(false);
+}
+END_TEST
+
+START_TEST(longest_and_empty)
+{
+    struct pair p;
+    static uint8_t data[65507];
+    pair_init(&p, true);
+    add(&p, 0, 7, 65507, data);
+    ck_assert(udp_flush(p.from));
+    expect(&p, 0, 65507);
+    struct mmsghdr empty = {
+        .msg_hdr = {.msg_name = &p.peer.address, .msg_namelen = p.peer.address_len}};
+    ck_assert_int_eq(__real_sendmmsg(udp_fd(p.from), &empty, 1, 0), 1);
+    expect(&p, 0, 0);
+    pair_fini(&p);
+}
+END_TEST
+
+static void send_ten(struct pair *p)
+{
+    for (uint64_t i = 0; i < 10; i++)
+        add(p, i, 20, i == 9 ? 300 : 500, scratch + i * 500);
+}
+
+static void expect_ten(struct pair *p)
+{
+    for (uint64_t i = 0; i < 10; i++)
+        expect(p, i, i == 9 ? 300 : 500);
+    expect_nothing(p);
+    ck_assert_uint_eq(udp_counters(p->from)->tx_datagrams, 10);
+    ck_assert_uint_eq(udp_counters(p->from)->tx_bytes, 9 * 500 + 300);
+}
+
+START_TEST(full_socket_keeps_the_batch)
+{
+    struct pair p;
+    pair_init(&p, true);
+    send_ten(&p);
+    PLAY(EAGAIN, EAGAIN, ENOBUFS);
+    ck_assert(!udp_flush(p.from));
+    ck_assert(udp_pending(p.from));
+    ck_assert(!udp_room(p.from, 100));
+    memset(scratch, 0, sizeof scratch); /* the blocks may change now */
+    ck_assert(!udp_flush(p.from));
+    ck_assert(!udp_flush(p.from));
+    expect_nothing(&p);
+    ck_assert(udp_flush(p.from));
+    ck_assert(!udp_pending(p.from));
+    expect_ten(&p);
+    ck_assert_uint_eq(udp_counters(p.from)->tx_blocked, 3);
+    pair_fini(&p);
+}
+END_TEST
+
+START_TEST(full_socket_in_the_middle)
+{
+    struct pair p;
+    pair_init(&p, false); /* datagram by datagram: one goes, then the socket is full */
+    send_ten(&p);
+    PLAY(PART, EAGAIN, PART, EINTR, EAGAIN);
+    ck_assert(!udp_flush(p.from));
+    memset(scratch, 0, sizeof scratch);
+    ck_assert(!udp_flush(p.from));
+    ck_assert(udp_flush(p.from));
+    expect_ten(&p);
+    pair_fini(&p);
+}
+END_TEST
+
+START_TEST(route_that_does_not_cut)
+{
+    static const int refusals[] = {EINVAL, EIO, EMSGSIZE};
+    for (int i = 0; i < 3; i++) {
+        struct pair p;
+        pair_init(&p, true);
+        send_ten(&p);
+        PLAY(refusals[i]);
+        ck_assert(udp_flush(p.from));
+        ck_assert(p.peer.plain);
+        expect_ten(&p);
+        ck_assert_uint_eq(udp_counters(p.from)->tx_plain, 1);
+        ck_assert_uint_eq(udp_counters(p.from)->tx_errors, 0);
+        add(&p, 1, 20, 500, scratch);
+        add(&p, 2, 20, 500, scratch + 500);
+        ck_assert(udp_flush(p.from));
+        ck_assert_uint_eq(play.last_control, 0); /* it was not tried again */
+        expect(&p, 1, 500);
+        expect(&p, 2, 500);
+        pair_fini(&p);
+    }
+}
+END_TEST
+
+START_TEST(refusals_are_counted)
+{
+    struct pair p;
+    pair_init(&p, true);
+    send_ten(&p);
+    PLAY(ECONNREFUSED, ECONNREFUSED); /* tells of the past; this batch goes */
+    ck_assert(udp_flush(p.from));
+    expect_ten(&p);
+    ck_assert_uint_eq(udp_counters(p.from)->tx_refused, 2);
+    send_ten(&p);
+    PLAY(EPERM);
+    ck_assert(udp_flush(p.from));
+    ck_assert_uint_eq(udp_counters(p.from)->tx_errors, 10);
+    expect_nothing(&p);
+    add(&p, 0, 20, 100, scratch);
+    PLAY(EINVAL); /* a lone datagram was not to be cut: that is another refusal */
+    ck_assert(udp_flush(p.from));
+    ck_assert(!p.peer.plain);
+    ck_assert_uint_eq(udp_counters(p.from)->tx_errors, 11);
+    pair_fini(&p);
+}
+END_TEST
+
+START_TEST(forgotten_peer)
+{
+    struct pair p;
+    pair_init(&p, true);
+    struct udp_peer other = p.peer;
+    send_ten(&p);
+    uint8_t *h = udp_head(p.from, 100);
+    for (size_t k = 0; k < 100; k++)
+        h[k] = byte_of(77, k);
+    udp_add(p.from, &other, 100, slice_of(NULL, 0));
+    PLAY(EAGAIN);
+    ck_assert(!udp_flush(p.from));
+    udp_forget(p.from, &p.peer);
+    ck_assert(udp_pending(p.from));
+    ck_assert(udp_flush(p.from));
+    expect(&p, 77, 100);
+    expect_nothing(&p);
+    send_ten(&p);
+    PLAY(EAGAIN);
+    ck_assert(!udp_flush(p.from));
+    udp_forget(p.from, &p.peer);
+    ck_assert(!udp_pending(p.from));
+    pair_fini(&p);
+}
+END_TEST
+
+START_TEST(overflow_is_seen)
+{
+    struct pair p;
+    pair_init(&p, false);
+    static uint8_t data[1024];
+    for (int round = 0; round < 100; round++) { /* 50 MB into a socket of some 4 to 8 MB */
+        for (int i = 0; i < 500; i++) {
+            if (!udp_room(p.from, 2048))
+                ck_assert(udp_flush(p.from));
+            add(&p, 0, 20, 1024, data);
+        }
+        ck_assert(udp_flush(p.from));
+    }
+    struct slice s;
+    uint64_t got = 0;
+    while (arrives(&p, &s))
+        got++;
+    ck_assert_uint_lt(got, 50000);
+    add(&p, 0, 20, 1024, data); /* the kernel tells of drops with the next datagram */
+    ck_assert(udp_flush(p.from));
+    ck_assert(arrives(&p, &s));
+    ck_assert_uint_eq(udp_counters(p.to)->rx_socket_drops, 50000 - got);
+    pair_fini(&p);
+}
+END_TEST
+
+START_TEST(addresses_of_peers)
+{
+    struct udp_peer p;
+    ck_assert_int_eq(udp_peer_init(&p, &(struct cla_address){.host = "::1", .port = 5}), 0);
+    ck_assert_int_eq(p.address.ss_family, AF_INET6);
+    ck_assert_int_eq(udp_peer_init(&p, &(struct cla_address){.host = "nowhere", .port = 5}),
+                     -EINVAL);
+    struct udp_io *io;
+    ck_assert_int_eq(udp_open(&io, &(struct cla_address){.host = "192.0.2.1", .port = 5}, true),
+                     -EADDRNOTAVAIL);
+    udp_close(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("udp");
+    TCase *t = tcase_create("batches");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, mixed_sizes_cut);
+    tcase_add_test(t, mixed_sizes_plain);
+    tcase_add_test(t, longest_and_empty);
+    tcase_add_test(t, full_socket_keeps_the_batch);
+    tcase_add_test(t, full_socket_in_the_middle);
+    tcase_add_test(t, route_that_does_not_cut);
+    tcase_add_test(t, refusals_are_counted);
+    tcase_add_test(t, forgotten_peer);
+    tcase_add_test(t, overflow_is_seen);
+    tcase_add_test(t, addresses_of_peers);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
