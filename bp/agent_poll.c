@@ -9,7 +9,7 @@
 
 #include "bp/agent_impl.h"
 
-#define NOTICES_FIRST 64
+#define NOTICES_FIRST 64 /* a power of two, as all sizes of the ring */
 
 int notice_reserve(struct agent *a)
 {
@@ -20,7 +20,7 @@ int notice_reserve(struct agent *a)
     if (grown == NULL)
         return HELIO_ENOMEM;
     for (size_t i = 0; i < a->notices_len; i++)
-        grown[i] = a->notices[(a->notices_at + i) % a->notices_cap];
+        grown[i] = a->notices[(a->notices_at + i) & (a->notices_cap - 1)];
     free(a->notices);
     a->notices = grown;
     a->notices_at = 0;
@@ -31,7 +31,7 @@ int notice_reserve(struct agent *a)
 void notice_add(struct agent *a, const struct notice *n)
 {
     assert(a->notices_len < a->notices_cap);
-    a->notices[(a->notices_at + a->notices_len++) % a->notices_cap] = *n;
+    a->notices[(a->notices_at + a->notices_len++) & (a->notices_cap - 1)] = *n;
 }
 
 static int poll_notice(struct agent *a, struct agent_action *out)
@@ -49,7 +49,7 @@ static int poll_notice(struct agent *a, struct agent_action *out)
         .refusal = n->refusal,
         .id = n->id,
     };
-    a->notices_at = (a->notices_at + 1) % a->notices_cap;
+    a->notices_at = (a->notices_at + 1) & (a->notices_cap - 1);
     a->notices_len--;
     return 1;
 }

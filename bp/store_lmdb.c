@@ -27,8 +27,9 @@
 #define SLACK_BYTES (UINT64_C(1) << 30)
 #define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */
 #define RESERVE_STEP (UINT64_C(16) << 20)
-#define PAGES_PER_PUT 16 /* at most, beside the bundle itself: paths through the trees, the head   \
-                          */
+#define PAGES_PER_PUT                                                                              \
+    16 /* at most, beside the bundle itself: paths through the trees, the head                     \
+        */
 
 struct lmdb {
     struct store store;

@@ -33,6 +33,10 @@ enum statement {
     SQL_COUNT
 };
 
+#define TRIM                                                                                       \
+    "DELETE FROM marks WHERE id IN (SELECT id FROM marks ORDER BY until "                          \
+    "LIMIT max(0, (SELECT count(*) FROM marks) - ?1))"
+
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
@@ -48,8 +52,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_MARK] = "INSERT OR REPLACE INTO marks VALUES (?2, ?1)",
     [SQL_MARKS] = "SELECT until, id FROM marks ORDER BY until",
     [SQL_FORGET] = "DELETE FROM marks WHERE until <= ?1",
-    [SQL_TRIM] = "DELETE FROM marks WHERE id IN (SELECT id FROM marks ORDER BY until "
-                 "LIMIT max(0, (SELECT count(*) FROM marks) - ?1))",
+    [SQL_TRIM] = TRIM,
 };
 
 static const char schema[] =
