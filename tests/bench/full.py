@@ -29,14 +29,14 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def full_stack(options, out):
+def full_stack(options, out, rate="unlimited", log=False):
     shutil.rmtree(out, ignore_errors=True)
     with Lab(options.bin, out) as lab:
         port1, port2 = lab.udp_ports(2)
-        keys = {"rate": "unlimited", "segment": "1024B", "rto": "200ms"}
+        keys = {"rate": rate, "segment": "1024B", "rto": "200ms"}
         links = {1: lab.link(2, port1, port2, sessions=options.sessions, colour="red", **keys),
                  2: lab.link(1, port2, port1, sessions=64, colour="green", **keys)}
-        nodes = {n: lab.start_node(n, lab.write_node(n, [link], log=options.log)) for n, link in links.items()}
+        nodes = {n: lab.start_node(n, lab.write_node(n, [link], log=log)) for n, link in links.items()}
         server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--json", lab.path("server.json"))
         time.sleep(0.3)
         before = {n: cpu_seconds(p.pid) for n, p in nodes.items()}
@@ -61,6 +61,22 @@ def full_stack(options, out):
             "socket_drops": {f"node{n}": link.get("socket_drops") for n, link in links.items()}}
 
 
+def log_cost(options, out):
+    """CPU seconds per gigabit of both nodes at 500 Mbit/s, with the segment log and without, in turn."""
+    rounds = []
+    for _ in range(options.rounds):
+        cost = {}
+        for log in (False, True):
+            cpu = full_stack(options, out, rate="500Mbit/s", log=log)["cpu_s_per_gbit"]
+            cost["with_log" if log else "without_log"] = cpu["node1"] + cpu["node2"]
+        cost["ratio"] = cost["with_log"] / cost["without_log"]
+        # at 500 Mbit/s a node's share of a core is its CPU seconds per gigabit times 0.47 Gbit/s of goodput
+        cost["cores_more_per_node"] = (cost["with_log"] - cost["without_log"]) / 2 * 0.47
+        rounds.append(cost)
+    return {"ratio": statistics.median(r["ratio"] for r in rounds),
+            "cores_more_per_node": statistics.median(r["cores_more_per_node"] for r in rounds), "rounds": rounds}
+
+
 def program(options, name, *arguments):
     done = subprocess.run([os.path.join(options.bin, name), *arguments], stdout=subprocess.PIPE, check=True, timeout=300)
     return json.loads(done.stdout)
@@ -70,7 +86,7 @@ def one_round(options, out):
     seconds = str(options.seconds)
     raw = program(options, "bench_raw", "--seconds", seconds, "--size", "1024")
     ltp = program(options, "bench_ltp", "--seconds", seconds, "--segment", "1024", "--block", "500000")
-    full = full_stack(options, out)
+    full = full_stack(options, out, log=options.log)
     return {"raw": raw, "ltp": ltp, "full": full,
             "ltp_to_raw": ltp["gbps"] / raw["gbps"], "full_to_raw": full["gbps"] / raw["gbps"]}
 
@@ -82,12 +98,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sessions", type=int, default=8)
-    parser.add_argument("--log", action="store_true", help="write the segment log, to see what it costs")
+    parser.add_argument("--log", action="store_true", help="write the segment log while measuring the full stack")
+    parser.add_argument("--log-cost", action="store_true", help="only what the segment log costs at 500 Mbit/s")
     parser.add_argument("--full-only", action="store_true", help="the full stack without the baselines")
     parser.add_argument("--json")
     options = parser.parse_args()
-    if options.full_only:
-        print(json.dumps(full_stack(options, options.out), indent=2))
+    if options.full_only or options.log_cost:
+        one = log_cost(options, options.out) if options.log_cost else full_stack(options, options.out, log=options.log)
+        print(json.dumps(one, indent=2))
         return
     rounds = [one_round(options, options.out) for _ in range(options.rounds)]
     result = {"median": {key: statistics.median(r[key] for r in rounds) for key in ("ltp_to_raw", "full_to_raw")},
