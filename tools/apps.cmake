@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The programs for users of a node: helio-perf.
+# The programs for users of a node: helio-perf, helio-analyze.
 target_sources(helio_tools PRIVATE aap2_client.c
     perf_wire.c perf_window.c perf_options.c perf_source.c perf_link.c perf_report.c
-    perf_client.c perf_result.c perf_file.c perf_session.c perf_server.c perf_server_result.c)
-target_link_libraries(helio_tools PUBLIC PkgConfig::JANSSON)
+    perf_client.c perf_result.c perf_file.c perf_session.c perf_server.c perf_server_result.c
+    seglog_row.c seglog_input.c analyze.c analyze_result.c)
+target_link_libraries(helio_tools PUBLIC PkgConfig::JANSSON PkgConfig::ZLIB)
 
 helio_program(helio-perf SOURCES helio_perf.c LIBS helio_tools)
+helio_program(helio-analyze SOURCES helio_analyze.c LIBS helio_tools)

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small logs whose figures are computed by hand. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analyze.h"
+
+#define TAKEN_MAX 8
+
+struct taken {
+    struct analyze a;
+    struct analyze_session s[TAKEN_MAX];
+    size_t len;
+};
+
+static void take(void *context, const struct analyze_session *s)
+{
+    struct taken *t = context;
+    ck_assert_uint_lt(t->len, TAKEN_MAX);
+    t->s[t->len++] = *s;
+}
+
+static void feed(struct taken *t, const char *log)
+{
+    struct seglog_row row;
+    while (*log != '\0') {
+        size_t n = strcspn(log, "\n");
+        const char *why = seglog_row_parse(log, n, &row);
+        ck_assert_msg(why == NULL, "%.*s: %s", (int)n, log, why);
+        ck_assert_int_eq(analyze_row(&t->a, &row), 0);
+        log += n + 1;
+    }
+}
+
+static void begin(struct taken *t)
+{
+    t->len = 0;
+    ck_assert_int_eq(analyze_init(&t->a, take, t), 0);
+}
+
+/*
+ * Session 7 of node 1 to node 2, 3000 bytes in three segments. The second one and the checkpoint
+ * of the first round are lost; the timer sends the checkpoint again; its report shows a gap, which
+ * is filled; the second report is whole. From the first segment at 1.000000 ms to the close at
+ * 46.000000 ms.
+ */
+static const char sender[] =
+    "900000,open,1,2,1,7,,,,1,,3000,,,,,,,,,,\n"
+    "1000000,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020\n"
+    "2000000,tx,1,2,1,7,0,red_data,red,1,1000,1000,,,,,,,,1,first,1020\n"
+    "3000000,tx,1,2,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,1,first,1024\n"
+    "23000000,timer,1,2,1,7,,,,,,,50,,,,,,,1,checkpoint,\n"
+    "23000000,tx,1,2,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,2,timer,1024\n"
+    "34000000,rx,1,2,1,7,8,report,,,,,50,90,0,3000,2,2000,,,ok,24\n"
+    "34000000,tx,1,2,1,7,9,report_ack,,,,,,90,,,,,,1,first,12\n"
+    "35000000,tx,1,2,1,7,1,red_cp,red,1,1000,1000,51,90,,,,,,1,report,1024\n"
+    "46000000,rx,1,2,1,7,8,report,,,,,51,91,1000,2000,1,1000,,,ok,24\n"
+    "46000000,close,1,2,1,7,,,,1,,3000,,,,,,,,,done,\n"
+    "46000000,tx,1,2,1,7,9,report_ack,,,,,,91,,,,,,1,first,12\n";
+
+static void check_sender(const struct analyze_session *s)
+{
+    ck_assert_uint_eq(s->originator, 1);
+    ck_assert_uint_eq(s->peer, 2);
+    ck_assert_uint_eq(s->number, 7);
+    ck_assert_uint_eq(s->block_bytes, 3000);
+    ck_assert_int_eq(s->outcome, OUTCOME_DONE);
+    ck_assert_uint_eq(analyze_duration(s), 45000000);
+    ck_assert_uint_eq(s->segments_sent, 5);
+    ck_assert_uint_eq(s->bytes_sent, 1020 + 1020 + 1024 + 1024 + 1024);
+    ck_assert_uint_eq(s->data_sent, 5000);
+    ck_assert_uint_eq(s->data_resent, 2000);
+    ck_assert_uint_eq(s->reports_received, 2);
+    ck_assert_uint_eq(s->cycles, 1);
+    ck_assert_uint_eq(s->cp_sent, 3);
+    ck_assert_uint_eq(s->rto_checkpoint, 1);
+    ck_assert(s->red && !s->green);
+}
+
+START_TEST(the_senders_log_alone_infers_losses)
+{
+    struct taken t;
+    begin(&t);
+    feed(&t, sender);
+    ck_assert_uint_eq(t.len, 0); /* more rows of that moment could come */
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.len, 1);
+    check_sender(&t.s[0]);
+    ck_assert(!analyze_losses_known(&t.s[0]));
+    ck_assert_uint_eq(analyze_cp_lost(&t.s[0]), 1);
+    ck_assert(analyze_lossy(&t.s[0]));
+    ck_assert_uint_eq(t.a.strange, 0);
+    ck_assert_uint_eq(t.a.flows_len, 1);
+    const struct analyze_flow *f = t.a.flows[0];
+    ck_assert_uint_eq(f->sessions, 1);
+    ck_assert_uint_eq(f->losses_known, 0);
+    ck_assert_uint_eq(f->duration.max, 45000000);
+    /* 24000 bits in 45 ms */
+    ck_assert_double_eq_tol(analyze_goodput(f), 24000 / 0.045, 1e-6);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* Both logs in order of time; the report of the first round also went missing once: its timer ran
+ * out at the receiver. */
+START_TEST(both_logs_know_losses)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "900000,open,1,2,1,7,,,,1,,3000,,,,,,,,,,\n"
+             "1000000,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020\n"
+             "2000000,tx,1,2,1,7,0,red_data,red,1,1000,1000,,,,,,,,1,first,1020\n"
+             "3000000,tx,1,2,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,1,first,1024\n"
+             "6000000,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"
+             "6000000,rx,2,1,1,7,0,red_data,red,1,0,1000,,,,,,,,,ok,1020\n"
+             "23000000,timer,1,2,1,7,,,,,,,50,,,,,,,1,checkpoint,\n"
+             "23000000,tx,1,2,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,2,timer,1024\n"
+             "28000000,rx,2,1,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,,ok,1024\n"
+             "28000000,tx,2,1,1,7,8,report,,,,,50,90,0,3000,2,2000,,1,first,24\n"
+             "29000000,timer,2,1,1,7,,,,,,,,90,,,,,,1,report,\n"
+             "29000000,tx,2,1,1,7,8,report,,,,,50,90,0,3000,2,2000,,2,timer,24\n"
+             "34000000,rx,1,2,1,7,8,report,,,,,50,90,0,3000,2,2000,,,ok,24\n"
+             "34000000,tx,1,2,1,7,9,report_ack,,,,,,90,,,,,,1,first,12\n"
+             "35000000,tx,1,2,1,7,1,red_cp,red,1,1000,1000,51,90,,,,,,1,report,1024\n"
+             "39000000,rx,2,1,1,7,9,report_ack,,,,,,90,,,,,,,ok,12\n"
+             "40000000,rx,2,1,1,7,1,red_cp,red,1,1000,1000,51,90,,,,,,,ok,1024\n"
+             "40000000,tx,2,1,1,7,8,report,,,,,51,91,1000,2000,1,1000,,1,first,24\n"
+             "46000000,rx,1,2,1,7,8,report,,,,,51,91,1000,2000,1,1000,,,ok,24\n"
+             "46000000,close,1,2,1,7,,,,1,,3000,,,,,,,,,done,\n"
+             "46000000,tx,1,2,1,7,9,report_ack,,,,,,91,,,,,,1,first,12\n");
+    ck_assert_uint_eq(t.len, 0); /* the receiver's close is still to come */
+    feed(&t, "51000000,close,2,1,1,7,,,,1,,3000,,,,,,,,,done,\n"
+             "51000000,rx,2,1,1,7,9,report_ack,,,,,,91,,,,,,,ok,12\n"
+             "51000001,link,2,1,,,,,,,,,,,,,,,,,down,\n");
+    ck_assert_uint_eq(t.len, 1);
+    check_sender(&t.s[0]);
+    ck_assert(analyze_losses_known(&t.s[0]));
+    ck_assert_uint_eq(t.s[0].segments_received, 3);
+    ck_assert_uint_eq(t.s[0].cp_received, 2);
+    ck_assert_uint_eq(analyze_cp_lost(&t.s[0]), 1);
+    ck_assert(analyze_lossy(&t.s[0]));
+    ck_assert_uint_eq(t.s[0].rto_report, 1);
+    ck_assert_uint_eq(t.s[0].delivered, 40000000);
+    ck_assert_uint_eq(t.a.flows[0]->delivery.max, 39000000);
+    ck_assert_uint_eq(t.a.sessions.len, 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* A late report of the same checkpoint must not count the cycle twice; one for a further checkpoint
+ * that shows gaps begins another. */
+START_TEST(cycles_are_counted_once_per_checkpoint)
+{
+    struct taken t;
+    begin(&t);
+    feed(&t, "1,open,1,2,1,9,,,,1,,4000,,,,,,,,,,\n"
+             "2,tx,1,2,1,9,3,red_cp_eob,red,1,0,4000,50,0,,,,,,1,first,4020\n"
+             "3,rx,1,2,1,9,8,report,,,,,50,90,0,2000,1,1000,,,ok,24\n"
+             "4,tx,1,2,1,9,0,red_data,red,1,1000,500,,,,,,,,1,report,520\n"
+             "5,rx,1,2,1,9,8,report,,,,,50,91,2000,4000,1,1000,,,ok,24\n"
+             "6,tx,1,2,1,9,1,red_cp,red,1,1500,500,51,90,,,,,,1,report,520\n"
+             "7,rx,1,2,1,9,8,report,,,,,50,90,0,2000,1,1000,,,duplicate,24\n"
+             "8,rx,1,2,1,9,8,report,,,,,51,92,1000,2000,1,500,,,ok,24\n"
+             "9,tx,1,2,1,9,1,red_cp,red,1,1000,500,52,92,,,,,,1,report,520\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.s[0].cycles, 2);
+    ck_assert_int_eq(t.s[0].outcome, -1);
+    ck_assert_uint_eq(t.a.flows[0]->unfinished, 1);
+    ck_assert_uint_eq(t.a.flows[0]->sessions, 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+START_TEST(green_sessions_are_a_flow_of_their_own)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    /* the receiver closes before it tells of the last segment, at the same time */
+    feed(&t, "10,open,2,1,2,5,,,,1,,100,,,,,,,,,,\n"
+             "20,tx,2,1,2,5,7,green_eob,green,1,0,100,,,,,,,,1,first,110\n"
+             "20,close,2,1,2,5,,,,1,,100,,,,,,,,,done,\n"
+             "30,open,1,2,2,5,,,,1,,,,,,,,,,,,\n"
+             "30,close,1,2,2,5,,,,1,,100,,,,,,,,,done,\n"
+             "30,rx,1,2,2,5,7,green_eob,green,1,0,100,,,,,,,,,ok,110\n"
+             "40,open,1,2,1,5,,,,1,,100,,,,,,,,,,\n"
+             "41,tx,1,2,1,5,3,red_cp_eob,red,1,0,100,1,0,,,,,,1,first,110\n"
+             "42,close,1,2,1,5,,,,1,,100,,,,,,,,2,cancelled_remote,\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.a.strange, 0);
+    ck_assert_uint_eq(t.a.flows_len, 2);
+    ck_assert_int_eq(t.a.flows[0]->colour, 'g');
+    ck_assert_uint_eq(t.a.flows[0]->originator, 2);
+    ck_assert_uint_eq(t.a.flows[0]->sessions, 1);
+    ck_assert_uint_eq(t.a.flows[0]->lossy, 0);
+    ck_assert_int_eq(t.a.flows[1]->colour, 'r');
+    ck_assert_uint_eq(t.a.flows[1]->cancelled, 1);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+START_TEST(a_receiver_that_never_closes_does_not_hold_memory)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 2);
+    feed(&t, sender);
+    feed(&t, "60045999999,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    ck_assert_uint_eq(t.len, 0);
+    feed(&t, "60046000001,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    ck_assert_uint_eq(t.len, 1);
+    ck_assert_uint_eq(t.a.sessions.len, 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* A log of the sender that nobody announced begins at the moment at which the receiver's is over.
+ */
+START_TEST(a_sender_that_appears_late)
+{
+    struct taken t;
+    begin(&t);
+    feed(&t, "6,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"
+             "9,close,2,1,1,7,,,,1,,3000,,,,,,,,,done,\n"
+             "9,close,1,2,1,7,,,,1,,3000,,,,,,,,,done,\n"
+             "10,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    ck_assert_uint_eq(t.len, 1);
+    ck_assert(t.s[0].sender_closed && t.s[0].receiver_closed);
+    ck_assert_uint_eq(analyze_duration(&t.s[0]), TICK_NEVER);
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+START_TEST(rows_of_sessions_opened_before_the_log_are_counted_only)
+{
+    struct taken t;
+    begin(&t);
+    feed(&t, "5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020\n"
+             "6,close,1,2,1,7,,,,1,,3000,,,,,,,,,done,\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.len, 0);
+    ck_assert_uint_eq(t.a.strange, 2);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("analyze");
+    tcase_add_test(t, the_senders_log_alone_infers_losses);
+    tcase_add_test(t, both_logs_know_losses);
+    tcase_add_test(t, cycles_are_counted_once_per_checkpoint);
+    tcase_add_test(t, green_sessions_are_a_flow_of_their_own);
+    tcase_add_test(t, a_receiver_that_never_closes_does_not_hold_memory);
+    tcase_add_test(t, a_sender_that_appears_late);
+    tcase_add_test(t, rows_of_sessions_opened_before_the_log_are_counted_only);
+    Suite *s = suite_create("tools_analyze");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the segment log read back, bad rows, and several files as one stream. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/rng.h"
+#include "tools/seglog_input.h"
+
+static uint64_t some_number(struct rng *r)
+{
+    return rng_chance(r, 0.3) ? EVENT_NONE : rng_u64(r) >> rng_below(r, 64);
+}
+
+static struct event some_event(struct rng *r)
+{
+    struct event e = event_make((enum event_kind)rng_below(r, 6), rng_u64(r) >> 1);
+    uint64_t *const numbers[] = {&e.peer,      &e.client_service, &e.offset,        &e.length,
+                                 &e.cp_serial, &e.rpt_serial,     &e.rs_lower,      &e.rs_upper,
+                                 &e.claims,    &e.claimed_bytes,  &e.cancel_reason, &e.attempt,
+                                 &e.udp_len};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        *numbers[i] = some_number(r);
+        if (*numbers[i] == UINT64_MAX - 1)
+            *numbers[i] = 0;
+    }
+    static const int causes[] = {VERDICT_COUNT, 5, 1, 3, 4, 2};
+    e.cause = (int)rng_below(r, (uint64_t)causes[e.kind]);
+    e.verdict = e.kind == EVENT_RX ? e.cause : 0;
+    e.originator = rng_u64(r) >> 1;
+    e.session = rng_u64(r) >> 1;
+    if (e.kind == EVENT_RX || e.kind == EVENT_TX)
+        e.type = (int)rng_below(r, 16);
+    e.red = e.type >= 0 && e.type < 4;
+    return e;
+}
+
+/* What event_csv writes comes back, whatever the event; _i is the seed. */
+START_TEST(every_row_comes_back)
+{
+    struct rng r;
+    rng_init(&r, (uint64_t)_i);
+    for (int i = 0; i < 1000; i++) {
+        char line[EVENT_CSV_MAX];
+        struct seglog_row row;
+        struct event e = some_event(&r);
+        uint64_t node = rng_u64(&r) >> 1;
+        uint32_t n = event_csv(&e, node, 0, line);
+        const char *why = seglog_row_parse(line, n - 1, &row);
+        ck_assert_msg(why == NULL, "%.*s: %s", (int)n, line, why);
+        char again[EVENT_CSV_MAX];
+        ck_assert_uint_eq(event_csv(&row.event, row.node, 0, again), n);
+        ck_assert_int_eq(memcmp(line, again, n), 0);
+        ck_assert_int_eq(row.event.verdict, e.verdict);
+        for (uint32_t cut = 0; cut + 1 < n; cut++) /* a cut row must not read as a whole one */
+            if (line[cut] == ',')
+                ck_assert_ptr_nonnull(seglog_row_parse(line, cut, &row));
+    }
+}
+END_TEST
+
+#define GOOD "5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020"
+
+START_TEST(bad_rows_are_told_apart)
+{
+    static const char *const cases[][2] = {
+        {"", "too few columns"},
+        {"5,tx", "too few columns"},
+        {GOOD ",", "too many columns"},
+        {"x,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "not a number"},
+        {"5,tx,1,2,1,7,0,red_data,red,1,0,10-0,,,,,,,,1,first,1020", "not a number"},
+        {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020x", "not a number"},
+        {"18446744073709551615,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020",
+         "a number above 2^64 - 2"},
+        {"99999999999999999999,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020",
+         "a number above 2^64 - 2"},
+        {"5,sent,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "an unknown word in `dir`"},
+        {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,second,1020", "an unknown word in `cause`"},
+        {"5,tx,1,2,1,7,16,red_data,red,1,0,1000,,,,,,,,1,first,1020", "a segment type above 15"},
+        {"5,tx,1,2,1,7,0,red_data,blue,1,0,1000,,,,,,,,1,first,1020",
+         "a colour that is neither red nor green"},
+        {",tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "no time or no node"},
+        {"5,tx,1,2,,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "no session"},
+        {"5,tx,1,2,1,7,,,,1,0,1000,,,,,,,,1,first,1020", "a segment without a type"},
+    };
+    struct seglog_row row;
+    ck_assert_ptr_null(seglog_row_parse(GOOD, strlen(GOOD), &row));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *why = seglog_row_parse(cases[i][0], strlen(cases[i][0]), &row);
+        ck_assert_ptr_nonnull(why);
+        ck_assert_str_eq(why, cases[i][1]);
+    }
+}
+END_TEST
+
+START_TEST(damaged_datagrams_have_neither_type_nor_session)
+{
+    static const char line[] = "5,rx,1,,,,,,,,,,,,,,,,,,truncated,3";
+    struct seglog_row row;
+    ck_assert_ptr_null(seglog_row_parse(line, strlen(line), &row));
+    ck_assert_int_eq(row.event.verdict, VERDICT_TRUNCATED);
+    ck_assert_int_eq(row.event.type, -1);
+}
+END_TEST
+
+struct complaints {
+    uint64_t count, line;
+    char why[64];
+    bool stop;
+};
+
+static bool complain(void *context, const char *file, uint64_t line, const char *why)
+{
+    struct complaints *c = context;
+    (void)file;
+    c->count++;
+    c->line = line;
+    snprintf(c->why, sizeof c->why, "%s", why);
+    return !c->stop;
+}
+
+static void write_text(char *path, const char *text, size_t len, bool gz)
+{
+    strcpy(path, "/tmp/seglog-XXXXXX");
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    if (gz) {
+        gzFile f = gzdopen(fd, "wb");
+        ck_assert_int_eq(gzwrite(f, text, (unsigned)len), (int)len);
+        gzclose(f);
+        return;
+    }
+    ck_assert_int_eq(write(fd, text, len), (ssize_t)len);
+    close(fd);
+}
+
+/* The times and nodes of all rows, as text. */
+static int read_all(char *const *paths, size_t count, struct complaints *c, char *out, size_t cap)
+{
+    struct seglog_input *in;
+    const struct seglog_row *row;
+    size_t failed, n = 0;
+    int rc = seglog_input_open(&in, paths, count, complain, c, &failed);
+    out[0] = '\0';
+    if (rc != 0)
+        return rc;
+    while ((rc = seglog_input_next(in, &row, &failed)) == 1)
+        n += (size_t)snprintf(out + n, cap - n, "%llu@%llu ", (unsigned long long)row->event.now,
+                              (unsigned long long)row->node);
+    seglog_input_close(in);
+    return rc;
+}
+
+#define LINK(t, node) #t ",link," #node ",2,,,,,,,,,,,,,,,,,up,\n"
+
+START_TEST(files_are_merged_in_order_of_time)
+{
+    static const char one[] = LINK(10, 1) LINK(20, 1) LINK(20, 1) LINK(50, 1);
+    static const char two[] = LINK(5, 2) LINK(20, 2) LINK(60, 2);
+    char paths[3][32], out[256], header[600];
+    struct complaints c = {0};
+    snprintf(header, sizeof header, "%s" LINK(7, 3), event_csv_header);
+    write_text(paths[0], one, strlen(one), false);
+    write_text(paths[1], two, strlen(two), true);
+    write_text(paths[2], header, strlen(header), false);
+    char *const list[] = {paths[0], paths[1], paths[2]};
+    ck_assert_int_eq(read_all(list, 3, &c, out, sizeof out), 0);
+    ck_assert_str_eq(out, "5@2 7@3 10@1 20@1 20@1 20@2 50@1 60@2 ");
+    ck_assert_uint_eq(c.count, 0);
+    for (int i = 0; i < 3; i++)
+        unlink(paths[i]);
+}
+END_TEST
+
+START_TEST(malformed_rows_are_skipped_or_stop)
+{
+    static const char text[] = LINK(10, 1) "rubbish\n" LINK(20, 1) "30,link,1,2";
+    char path[32], out[256];
+    struct complaints c = {0};
+    write_text(path, text, strlen(text), false);
+    char *const list[] = {path};
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), 0);
+    ck_assert_str_eq(out, "10@1 20@1 ");
+    ck_assert_uint_eq(c.count, 2);
+    ck_assert_uint_eq(c.line, 4);
+    ck_assert_str_eq(c.why, "the file ends within this line");
+    c = (struct complaints){.stop = true};
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), -ECANCELED);
+    ck_assert_uint_eq(c.line, 2);
+    unlink(path);
+}
+END_TEST
+
+/* A line longer than any buffer is one malformed row, and the next one is read. */
+START_TEST(endless_lines)
+{
+    size_t len = 700000;
+    char *text = malloc(len + 100), path[32], out[64];
+    struct complaints c = {0};
+    memset(text, '7', len);
+    text[len] = '\n';
+    strcpy(text + len + 1, LINK(9, 1));
+    write_text(path, text, strlen(text), false);
+    char *const list[] = {path};
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), 0);
+    ck_assert_str_eq(out, "9@1 ");
+    ck_assert_uint_eq(c.count, 1);
+    ck_assert_uint_eq(c.line, 1);
+    unlink(path);
+    free(text);
+}
+END_TEST
+
+START_TEST(cut_gzip_is_an_error)
+{
+    char path[32], out[65536];
+    char *text = malloc(1 << 20);
+    struct complaints c = {0};
+    size_t n = 0;
+    for (unsigned i = 0; n < 500000; i++)
+        n += (size_t)sprintf(text + n, "%u,link,1,2,,,,,,,,,,,,,,,,,up,\n", i * 2654435761u);
+    write_text(path, text, n, true);
+    ck_assert_int_eq(truncate(path, 20000), 0);
+    char *const list[] = {path};
+    struct seglog_input *in;
+    const struct seglog_row *row;
+    size_t failed;
+    int rc = seglog_input_open(&in, list, 1, complain, &c, &failed);
+    ck_assert_int_eq(rc, 0);
+    while ((rc = seglog_input_next(in, &row, &failed)) == 1)
+        ;
+    ck_assert_int_eq(rc, -EIO);
+    seglog_input_close(in);
+    ck_assert_int_ne(read_all((char *const[]){(char[]){"/nonexistent"}}, 1, &c, out, 64), 0);
+    unlink(path);
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("seglog");
+    tcase_add_loop_test(t, every_row_comes_back, 0, 4);
+    tcase_add_test(t, bad_rows_are_told_apart);
+    tcase_add_test(t, damaged_datagrams_have_neither_type_nor_session);
+    tcase_add_test(t, files_are_merged_in_order_of_time);
+    tcase_add_test(t, malformed_rows_are_skipped_or_stop);
+    tcase_add_test(t, endless_lines);
+    tcase_add_test(t, cut_gzip_is_an_error);
+    Suite *s = suite_create("tools_seglog");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
