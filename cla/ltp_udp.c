@@ -60,8 +60,8 @@ const struct option ltp_udp_options[] = {
     {"closed_time", OPTION_DURATION, AT(closed_time), "300s", TICK_MS, 10000 * HOUR, NULL,
      "how long it remembers them"},
     {"idle_timeout", OPTION_DURATION, AT(idle_timeout), "0", 0, 10000 * HOUR, NULL,
-     "an import session without arrivals for so long is cancelled; 0: never if red, 10 x RTO if "
-     "green"},
+     "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries + 2), "
+     "whichever is longer, green 10 x RTO"},
     {"burst", OPTION_DURATION, AT(burst), "100us", 0, TICK_S, NULL,
      "most air time that leaves at once; 0: one segment"},
     {"slack", OPTION_DURATION, AT(slack), "2ms", 0, TICK_S, NULL,
@@ -150,6 +150,15 @@ uint64_t ltp_udp_buffer(const struct ltp_udp_config *k)
     return want < least ? least : want > most ? most : want;
 }
 
+/* A sender that is gone for good must not leave its sessions open for ever; one that is only slow
+ * has given up by itself before. */
+static tick red_patience(const struct ltp_udp_config *k)
+{
+    tick rto = ltp_udp_rto(k);
+    tick all = rto > TICK_NEVER / (k->retries + 2) ? TICK_NEVER : rto * (k->retries + 2);
+    return k->idle_timeout != 0 ? k->idle_timeout : all < 60 * TICK_S ? 60 * TICK_S : all;
+}
+
 struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
                              bool confirm)
 {
@@ -164,7 +173,8 @@ struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint
         .rto = ltp_udp_rto(k),
         .retries_max = (uint32_t)k->retries,
         .report_delay = k->report_delay,
-        .idle_timeout = k->idle_timeout,
+        .idle_timeout = red_patience(k),
+        .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_udp_rto(k),
         .confirm_import = confirm,
     };
 }

@@ -164,6 +164,8 @@ static bool green_awaited(const struct import *im)
 static tick patience(const struct import *im)
 {
     const struct ltp_span *span = &im->s.peer->span;
+    if (im->red_high == 0 && span->green_timeout != 0)
+        return span->green_timeout;
     if (span->idle_timeout != 0)
         return span->idle_timeout;
     return span->rto > TICK_NEVER / 10 ? TICK_NEVER : 10 * span->rto;
@@ -214,7 +216,7 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
     im->arrival = now;
     learn(im, s);
     if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
-                    im->s.peer->span.idle_timeout == 0))
+                    (im->s.peer->span.idle_timeout == 0 || !list_empty(&im->idle.in_peer))))
         return v;
     deliver_red(l, im);
     if (segment_is_checkpoint(s)) {

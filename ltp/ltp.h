@@ -75,6 +75,8 @@ struct ltp_span {
                              waits for its acknowledgement, is cancelled; green pieces are given,
                              ns [0 = never for red, 10 x rto for green]. With 0 a sender that is
                              gone for good leaves its red sessions open here. */
+    tick green_timeout;   /* the same for a wholly green one, whose pieces are then given
+                             [0 = idle_timeout] */
     bool confirm_import;  /* the report that completes a red part waits for ltp_accept */
 };
 

@@ -112,9 +112,16 @@ START_TEST(span_follows)
     ck_assert_uint_eq(s.rto, 30 * TICK_MS);
     ck_assert_uint_eq(s.report_delay, 4 * TICK_MS);
     ck_assert_uint_eq(s.idle_timeout, TICK_S);
+    ck_assert_uint_eq(s.green_timeout, TICK_S);
     ck_assert(s.confirm_import);
     k.block_max = 4000;
     ck_assert_uint_eq(ltp_udp_span(&k, 77, 5000, false).block_max, 4000);
+    k.idle_timeout = 0; /* then from the RTO: a sender that has gone gave up by itself before */
+    s = ltp_udp_span(&k, 77, 5000, false);
+    ck_assert_uint_eq(s.idle_timeout, 60 * TICK_S);
+    ck_assert_uint_eq(s.green_timeout, 300 * TICK_MS);
+    k.rto = 10 * TICK_S;
+    ck_assert_uint_eq(ltp_udp_span(&k, 77, 5000, false).idle_timeout, 90 * TICK_S);
 }
 END_TEST
 

@@ -162,6 +162,34 @@ START_TEST(silent_red)
 }
 END_TEST
 
+/* A wholly green session has a patience of its own, which red data does not shorten. */
+START_TEST(silent_green)
+{
+    struct ltp_span from = pair_span(1);
+    from.idle_timeout = 500 * TICK_MS;
+    from.green_timeout = 40 * TICK_MS;
+    struct pair *p = pair_new(NULL, &from);
+    struct ltp_segment s = {
+        .type = LTP_GREEN_DATA, .id = {1, 5}, .client_service = 1, .data = slice_of("abc", 3)};
+    uint8_t bytes[100];
+    ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), 0);
+    s.type = LTP_RED;
+    s.id.number = 6;
+    ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), 0);
+    pair_run_until(p, 40 * TICK_MS - 1);
+    ck_assert_uint_eq(p->notices[LTP_GREEN], 0);
+    pair_run_until(p, 40 * TICK_MS);
+    ck_assert_uint_eq(p->notices[LTP_GREEN], 1);
+    ck_assert_uint_eq(p->notices[LTP_IMPORT_CANCELLED], 1);
+    pair_run_until(p, 500 * TICK_MS - 1);
+    ck_assert_uint_eq(p->notices[LTP_IMPORT_CANCELLED], 1);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_IMPORT_CANCELLED], 2);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_green");
@@ -174,6 +202,7 @@ int main(void)
     tcase_add_test(t, mixed_without_green);
     tcase_add_test(t, green_first);
     tcase_add_test(t, silent_red);
+    tcase_add_test(t, silent_green);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
