@@ -188,6 +188,7 @@ static void hub_end(struct hub *h)
         }
     }
     unsigned open = h->handles;
+    assert(open <= sizeof all / sizeof *all);
     if (open == 0)
         hub_free(h);
     for (unsigned i = 0; i < open; i++)
