@@ -169,6 +169,31 @@ START_TEST(full_disk_loses_whole_lines)
 }
 END_TEST
 
+static void expect_word(const char *page, const char *word)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "`%s`", word);
+    ck_assert_msg(strstr(page, quoted) != NULL, "%s has no %s", SEGMENT_LOG_PAGE, quoted);
+}
+
+START_TEST(page_has_every_word)
+{
+    static char page[1 << 16];
+    char columns[1024], *at = columns;
+    FILE *f = fopen(SEGMENT_LOG_PAGE, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_gt(fread(page, 1, sizeof page - 1, f), 0);
+    fclose(f);
+    snprintf(columns, sizeof columns, "%.*s", (int)strlen(event_csv_header) - 1, event_csv_header);
+    for (char *word; (word = strsep(&at, ",")) != NULL;)
+        expect_word(page, word);
+    for (int v = 0; v < VERDICT_COUNT; v++)
+        expect_word(page, verdict_name((enum verdict)v));
+    for (int type = 0; type < 16; type++)
+        expect_word(page, event_type_name(type));
+}
+END_TEST
+
 int main(void)
 {
     if (mkdtemp(folder) == NULL)
@@ -181,6 +206,7 @@ int main(void)
     tcase_add_test(t, failed_reopen_keeps_the_old_file);
     tcase_add_test(t, open_tells_why_not);
     tcase_add_test(t, full_disk_loses_whole_lines);
+    tcase_add_test(t, page_has_every_word);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
