@@ -102,8 +102,10 @@ static void expect(struct pair *p, uint64_t i, size_t size)
     struct slice s;
     ck_assert_msg(arrives(p, &s), "datagram %llu is missing", (unsigned long long)i);
     ck_assert_uint_eq(s.len, size);
-    for (size_t k = 0; k < size; k++)
-        ck_assert_msg(s.data[k] == byte_of(i, k), "datagram %llu", (unsigned long long)i);
+    size_t same = 0;
+    while (same < size && s.data[same] == byte_of(i, same))
+        same++;
+    ck_assert_uint_eq(same, size);
 }
 
 static void expect_nothing(struct pair *p)
