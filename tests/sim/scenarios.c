@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim_scenarios [--update] FILE…: runs each scenario and compares its trace with the text that
- * stands below its line of dashes. --update writes the trace there instead; read it before you
- * believe it.
+ * sim_scenarios [--update] [--pcap OUT] FILE…: runs each scenario and compares its trace with the
+ * text that stands below its line of dashes. --update writes the trace there instead; read it
+ * before you believe it. --pcap also records what the engines radiate.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static bool write_back(const char *path, const char *text, size_t script, const 
     return fclose(f) == 0;
 }
 
-static bool run_file(const char *path, bool update)
+static bool run_file(const char *path, bool update, struct pcap *pcap)
 {
     char *text = read_all(path);
     if (text == NULL) {
@@ -81,7 +81,7 @@ static bool run_file(const char *path, bool update)
     char *trace = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&trace, &size);
-    bool ok = out != NULL && script_run(path, text, script, out) == 0;
+    bool ok = out != NULL && script_run(path, text, script, out, pcap) == 0;
     if (out != NULL)
         fclose(out);
     if (ok && update) {
@@ -96,16 +96,38 @@ static bool run_file(const char *path, bool update)
     return ok;
 }
 
+static int usage(void)
+{
+    fprintf(stderr, "usage: sim_scenarios [--update] [--pcap OUT] FILE…\n");
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    bool update = argc > 1 && strcmp(argv[1], "--update") == 0;
-    int first = update ? 2 : 1;
-    if (argc <= first) {
-        fprintf(stderr, "usage: sim_scenarios [--update] FILE…\n");
-        return 2;
+    bool update = false;
+    const char *record = NULL;
+    int next = 1;
+    for (; next < argc && strncmp(argv[next], "--", 2) == 0; next++) {
+        if (strcmp(argv[next], "--update") == 0)
+            update = true;
+        else if (strcmp(argv[next], "--pcap") == 0 && next + 1 < argc)
+            record = argv[++next];
+        else
+            return usage();
+    }
+    if (next == argc)
+        return usage();
+    struct pcap pcap;
+    if (record != NULL && !pcap_open(&pcap, record)) {
+        perror(record);
+        return 1;
     }
     int failed = 0;
-    for (int i = first; i < argc; i++)
-        failed += !run_file(argv[i], update);
+    for (; next < argc; next++)
+        failed += !run_file(argv[next], update, record != NULL ? &pcap : NULL);
+    if (record != NULL && !pcap_close(&pcap)) {
+        perror(record);
+        failed++;
+    }
     return failed != 0;
 }

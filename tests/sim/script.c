@@ -32,6 +32,7 @@ struct script {
     struct trace_text trace;
     struct fate fate;
     struct ledger ledger;
+    struct pcap *pcap;
     struct ltp_config engines[SIM_NODES_MAX];
     struct node_sink sinks[SIM_NODES_MAX];
     struct ltp_span spans[SIM_NODES_MAX][SIM_NODES_MAX];
@@ -56,6 +57,9 @@ static void on_notice(void *context, size_t node, const struct ltp_notice *n)
 static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
 {
     struct script *s = context;
+    const struct sim_link *l = &s->world.links[link];
+    if (s->pcap != NULL)
+        pcap_segment(s->pcap, s->world.now, l->from + 1, l->to + 1, data, len);
     fate_segment(&s->fate, link, data, len);
 }
 
@@ -436,7 +440,7 @@ static const char *run_line(struct script *s, char *line)
     return "unknown command";
 }
 
-int script_run(const char *name, const char *text, size_t len, FILE *out)
+int script_run(const char *name, const char *text, size_t len, FILE *out, struct pcap *pcap)
 {
     struct script *s = calloc(1, sizeof *s);
     char *copy = strndup(text, len);
@@ -445,6 +449,7 @@ int script_run(const char *name, const char *text, size_t len, FILE *out)
         abort();
     s->world.check_every = 1;
     s->trace.out = out;
+    s->pcap = pcap;
     s->trace.now = &s->world.now;
     fate_init(&s->fate, &s->world, &s->trace);
     ledger_init(&s->ledger);
