@@ -33,6 +33,13 @@ const struct config_section *config_section_at(size_t i)
     return i < sizeof sections / sizeof *sections ? &sections[i] : NULL;
 }
 
+/* Where to point at: the key's line, or its map's when it is not there. */
+static uint32_t line_of(const struct tree *map, const char *key)
+{
+    const struct tree *t = tree_child(map, key);
+    return t != NULL ? t->line : map->line;
+}
+
 static void read_map(const struct tree *root, const char *name, const struct option *options,
                      struct config *c, struct config_errors *errors)
 {
@@ -174,8 +181,8 @@ static void resolve_route(const struct config *c, const struct tree *map, struct
         names[n++] = c->links[i].name;
     }
     const char *closest = words_closest(r->via, names, n);
-    config_error(errors, tree_child(map, "via")->line, "routes.via: there is no link \"%s\"; %s%s",
-                 r->via, closest != NULL ? "did you mean " : "write the name of one of the links",
+    config_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
+                 closest != NULL ? "did you mean " : "write the name of one of the links",
                  closest != NULL ? closest : "");
 }
 
@@ -186,7 +193,7 @@ static void read_route(struct config *c, const struct tree *map, struct config_e
     r->line = map->line;
     section_read(map, "routes.", &part, 1, NULL, errors);
     if (r->to != NULL && eid_pattern_parse(r->to, &r->pattern) < 0)
-        config_error(errors, tree_child(map, "to")->line,
+        config_error(errors, line_of(map, "to"),
                      "routes.to: \"%s\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
                      "dtn://name/* or *",
                      r->to);
@@ -213,10 +220,9 @@ static void read_lists(struct config *c, const struct tree *root, config_adapter
 static void check_socket(const struct tree *root, const char *key, const char *path,
                          struct config_errors *errors)
 {
-    const struct tree *t = tree_child(root, key);
     size_t max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     if (path != NULL && strlen(path) > max)
-        config_error(errors, t != NULL ? t->line : root->line,
+        config_error(errors, line_of(root, key),
                      "%s: the path has %zu bytes; a socket's path has at most %zu", key,
                      strlen(path), max);
 }
@@ -272,7 +278,7 @@ static void check_all(struct config *c, const struct tree *root, struct config_e
     check_echo(c, root, errors);
     check_store(c, root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
-        config_error(errors, tree_child(root, "bundles")->line,
+        config_error(errors, line_of(root, "bundles"),
                      "bundles.retry_max: shorter than retry_min; write a longer one");
     if (c->socket != NULL && c->control != NULL && *c->control == '\0') {
         size_t cap = strlen(c->socket) + sizeof ".ctl";

@@ -253,7 +253,7 @@ static void show(const struct request *r, json_t *answer)
 
 int main(int argc, char **argv)
 {
-    struct request r = {.socket = NULL};
+    struct request r = {.words = {"", "", ""}};
     int code = parse(argc, argv, &r);
     if (code >= 0)
         return code;

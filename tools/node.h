@@ -45,6 +45,7 @@ struct node {
     uint64_t echoed, echo_refused;
     uint64_t restored; /* bundles that the store gave back at start */
     uint64_t store_failures;
+    tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
     bool awake;    /* the agent may have actions */
     bool stopping; /* no new work */

@@ -20,6 +20,7 @@
 #include "tools/node.h"
 #include "tools/storage.h"
 
+#define TROUBLE_PAUSE (10 * TICK_S)
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes */
 
 enum { SIGNALS = 3 };
@@ -233,6 +234,10 @@ static void on_loaded(void *context, uint64_t key, struct buf *bundle)
 static void on_trouble(void *context, const char *text)
 {
     struct node *n = context;
+    tick now = node_now().now;
+    if (now < n->trouble_after)
+        return; /* it is counted */
+    n->trouble_after = now + TROUBLE_PAUSE;
     say(&n->say, LEVEL_ERROR, "store: %s", text);
 }
 

@@ -89,6 +89,10 @@ class Client:
         self.close()
 
     def close(self):
+        try:
+            self.s.shutdown(socket.SHUT_RDWR)  # wakes a thread that reads
+        except OSError:
+            pass
         self.file.close()
         self.s.close()
 

@@ -4,6 +4,7 @@
 
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -100,18 +101,25 @@ class NodeTest(unittest.TestCase):
             self.assertEqual(subprocess.run([ctl, *words], capture_output=True).returncode, code, words)
 
     def test_reference(self):
-        """Each key of each table has its row in the reference, with its default and meaning."""
+        """Each key of each table has its row in the reference, with its default and meaning; those of an adapter are
+        on its own page."""
         docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
         with open(os.path.join(docs, "heliod.md")) as f:
             text = f.read().replace("\\|", "!")
         rows = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
-        keys = self.heliod("--keys").stdout.splitlines()
-        self.assertGreater(len(keys), 40)
-        for line in keys:
-            _, key, kind, default, meaning = line.split("\t")
+        keys = [line.split("\t") for line in self.heliod("--keys").stdout.splitlines()]
+        adapters = {section for section, *_ in keys} - {"", "store", "bundles", "log", "links", "routes"}
+        self.assertIn("ltp-udp", adapters)
+        for section, key, kind, default, meaning in keys:
+            if section in adapters:
+                with open(os.path.join(docs, section + ".md")) as f:
+                    self.assertIn(f"| `{key}` |", f.read())
+                continue
             shown = default if default.startswith("(") else f"`{default}`"
-            self.assertIn([f"`{key}`", kind.replace("|", " ! "), shown, meaning.replace("|", "!")], rows)
-        self.assertEqual(len(rows), len(keys), "the reference has a row of no key")
+            row = [f"`{key}`", kind.replace("|", " ! "), shown, meaning.replace("|", "!")]
+            self.assertIn(row, rows)
+            rows.remove(row)
+        self.assertEqual(rows, [], "the reference has a row of no key")
 
     def test_signals(self):
         configs, nodes = self.pair(log=True)
@@ -392,6 +400,84 @@ class NodeTest(unittest.TestCase):
                     self.assertEqual(tx.request("ipn:1.7", b"again")[0], aap2.SUCCESS)
                     self.assertEqual(rx.delivery()[1], b"again")
                 self.lab.stop("node1", node)
+
+    def test_stop_while_busy(self):
+        """SIGTERM in the middle of a transfer: what was confirmed arrives after the restart, once."""
+        configs, nodes = self.pair(store="{{path: {out}/store{n}, durability: sync}}")
+        rx = self.client(2, "ipn:2.7", subscribe=True, window=10)
+        got = []
+
+        def receive():
+            try:
+                while True:
+                    got.append(rx.delivery()[1].split()[:2])
+            except (EOFError, OSError, ValueError):
+                pass  # the test has ended
+
+        threading.Thread(target=receive, daemon=True).start()
+        confirmed = 0
+        for round in range(3):
+            tx = self.client(1, f"ipn:1.{round + 5}")
+            data = [aap2.adu("ipn:2.7", b"%d %d " % (round, i) * 10_000) for i in range(400)]
+
+            def send(tx=tx, data=data):
+                try:
+                    for d in data:
+                        tx.send(d)
+                except OSError:
+                    pass
+
+            sender = threading.Thread(target=send)
+            sender.start()
+            answers = 0
+            try:
+                while answers < 400:
+                    self.assertEqual(tx.answer()[0], aap2.SUCCESS)
+                    answers += 1
+                    if answers == 40:
+                        nodes[1].send_signal(signal.SIGTERM)
+            except (EOFError, ConnectionResetError):
+                pass
+            sender.join()
+            self.assertEqual(nodes[1].wait(20), 0)
+            self.assertLess(answers, 400, "the node stopped too late for this test")
+            confirmed += answers
+            nodes[1] = self.lab.start_node(1, configs[1])
+            tx.close()
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] + self.lab.control(2, "status")["bundles"] == 0, 60)
+        self.assertEqual(len(got), len({tuple(g) for g in got}), "a bundle came twice")
+        for round in range(3):
+            numbers = sorted(int(i) for r, i in got if int(r) == round)
+            self.assertEqual(numbers[:40], list(range(40)))
+        self.assertGreaterEqual(len(got), confirmed)
+
+    def test_full_medium(self):
+        """No file of the node may grow beyond 3 MB, as on a full disk: senders hear of it, nothing accepted is lost."""
+        config = self.lab.write_node(1, [], f"{{path: {self.lab.path('store')}, durability: sync}}", log=False)
+
+        def full():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, resource.RLIM_INFINITY))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        with open(self.lab.path("node1.log"), "a") as log:
+            node = subprocess.Popen([self.lab.program("heliod"), config], stderr=log, preexec_fn=full)
+        self.lab.processes.append(("node1", node))
+        wait_for(lambda: os.path.exists(self.lab.socket(1) + ".ctl"))
+        tx = self.client(1, "ipn:1.5")
+        accepted = []
+        for i in range(60):
+            payload = b"%02d" % i * 50_000
+            status, text, _ = tx.request("ipn:1.7", payload)
+            if status == aap2.SUCCESS:
+                accepted.append(payload)
+            else:
+                self.assertEqual((status, text), (aap2.ERROR, "the store refused it (medium or limit full)"))
+        self.assertTrue(10 < len(accepted) < 40, len(accepted))
+        self.lab.stop("node1", node)
+        self.lab.start_node(1, config)
+        rx = self.client(1, "ipn:1.7", subscribe=True)
+        self.assertEqual([rx.delivery()[1] for _ in accepted], accepted)
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
 
     def test_links(self):
         self.pair(store="{{path: {out}/store{n}, durability: async}}")
