@@ -205,16 +205,18 @@ static void read_lists(struct config *c, const struct tree *root, config_adapter
                        struct config_errors *errors)
 {
     size_t links, routes;
-    const struct tree *t = list_items(root, "links", CONFIG_LINKS_MAX, &links, errors);
+    const struct tree *l = list_items(root, "links", CONFIG_LINKS_MAX, &links, errors);
+    const struct tree *r = list_items(root, "routes", ROUTES_MAX, &routes, errors);
     c->links = calloc(links + 1, sizeof *c->links);
-    for (; c->links != NULL && t != NULL; t = t->next)
-        read_link(c, t, adapters, errors);
-    t = list_items(root, "routes", ROUTES_MAX, &routes, errors);
     c->routes = calloc(routes + 1, sizeof *c->routes);
-    for (; c->routes != NULL && t != NULL; t = t->next)
-        read_route(c, t, errors);
-    if (c->links == NULL || c->routes == NULL)
+    if (c->links == NULL || c->routes == NULL) {
         config_error(errors, 0, "out of memory");
+        return;
+    }
+    for (; l != NULL; l = l->next)
+        read_link(c, l, adapters, errors);
+    for (; r != NULL; r = r->next)
+        read_route(c, r, errors);
 }
 
 static void check_socket(const struct tree *root, const char *key, const char *path,
