@@ -17,18 +17,17 @@ endif()
 # A pure library: no I/O, no clock, no threads, no mutable statics (tests/pure checks its archive).
 function(helio_library name)
     cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
-    if(NOT A_SOURCES)
-        add_library(${name} INTERFACE)
-        target_link_libraries(${name} INTERFACE helio_flags ${A_LIBS})
-        return()
-    endif()
     add_library(${name} STATIC ${A_SOURCES})
     target_link_libraries(${name} PUBLIC helio_flags ${A_LIBS})
 endfunction()
+
+# What a user runs, without the tests: cmake --build … --target programs
+add_custom_target(programs)
 
 function(helio_program name)
     cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
     add_executable(${name} ${A_SOURCES})
     target_link_libraries(${name} PRIVATE helio_flags ${A_LIBS})
     install(TARGETS ${name} RUNTIME)
+    add_dependencies(programs ${name})
 endfunction()

@@ -46,7 +46,7 @@ if [ $make = yes ]; then
     tools/setup.sh build
     mkdir -p build
     echo "demo: building (build/release.log)"
-    { cmake --preset release && cmake --build --preset release; } >build/release.log 2>&1 ||
+    { cmake --preset release && cmake --build --preset release --target programs; } >build/release.log 2>&1 ||
         { tail -30 build/release.log; exit 1; }
 fi
 exec python3 tools/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \

@@ -4,9 +4,9 @@
 # usage: tools/setup.sh build|test
 set -euo pipefail
 
-build=(gcc cmake ninja-build pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
+build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
     libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev)
-test=(clang clang-tidy clang-format libclang-rt-14-dev llvm check tshark python3 python3-venv binutils)
+test=(clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils)
 
 want=("${build[@]}")
 [ "${1:-build}" = test ] && want+=("${test[@]}")
