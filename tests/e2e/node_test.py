@@ -249,6 +249,42 @@ class NodeTest(unittest.TestCase):
         with self.assertRaises(EOFError):
             tx.answer()
 
+    def test_connection_limits(self):
+        self.single()
+        for path, limit in ((self.lab.socket(1), 512), (self.lab.socket(1) + ".ctl", 32)):
+            sockets = []
+            for _ in range(limit + 20):
+                s = socket.socket(socket.AF_UNIX)
+                self.addCleanup(s.close)
+                s.settimeout(20)
+                s.connect(path)
+                sockets.append(s)
+            for s in sockets[limit:]:
+                self.assertEqual(s.recv(10), b"", "a connection beyond the limit is ended")
+            sockets[0].close()
+            sockets[0] = None
+            for s in filter(None, sockets):
+                s.close()
+            wait_for(lambda: self.lab.control(1, "status")["applications"] == 0)
+        self.assertEqual(self.lab.control(1, "counters")["applications"]["refused_connections"], 20)
+        self.client(1, "ipn:1.5")
+
+    def test_window(self):
+        """No more deliveries are outstanding than the subscriber said, 1 when it said nothing."""
+        self.single()
+        tx = self.client(1, "ipn:1.5")
+        for i in range(10):
+            self.assertEqual(tx.request("ipn:1.7", b"%d" % i)[0], aap2.SUCCESS)
+        for window, outstanding in ((0, 1), (4, 4)):
+            rx = aap2.Client(self.lab.socket(1))
+            self.assertEqual(rx.configure("ipn:1.7", subscribe=True, window=window), aap2.SUCCESS)
+            for i in range(outstanding):
+                self.assertEqual(rx.delivery(answer=None)[1], b"%d" % i)
+            states = [b["state"] for b in self.lab.control(1, "bundles")["bundles"]]
+            self.assertEqual(states.count("delivering"), outstanding, states)
+            rx.close()
+            wait_for(lambda: self.lab.control(1, "status")["applications"] == 1)
+
     def test_unanswered_deliveries_come_again(self):
         self.single()
         tx = self.client(1, "ipn:1.5")
