@@ -74,13 +74,14 @@ static int open_one(struct perf_link *l, bool subscriber, struct aap2_client **o
 
 int perf_link_open(struct perf_link *l)
 {
-    int rc = open_one(l, true, &l->rx);
+    /* the subscriber last: from then on deliveries come, which nobody reads while we still open */
+    int rc = open_one(l, false, &l->tx);
     if (rc != 0)
         return rc;
-    rc = open_one(l, false, &l->tx);
+    rc = open_one(l, true, &l->rx);
     if (rc != 0) {
-        aap2_client_close(l->rx);
-        l->rx = NULL;
+        aap2_client_close(l->tx);
+        l->tx = NULL;
     }
     return rc;
 }
