@@ -76,8 +76,8 @@ class Client:
 
     def __init__(self, path, timeout=20):
         self.s = socket.socket(socket.AF_UNIX)
+        self.s.connect(path)  # waits while the node's queue is full; with a timeout set it would fail instead
         self.s.settimeout(timeout)
-        self.s.connect(path)
         self.file = self.s.makefile("rb")
         assert self.exactly(1) == b"\x2f"
         self.node = unpack(unpack(self.message())[WELCOME])[1].decode()

@@ -256,8 +256,8 @@ class NodeTest(unittest.TestCase):
             for _ in range(limit + 20):
                 s = socket.socket(socket.AF_UNIX)
                 self.addCleanup(s.close)
-                s.settimeout(20)
                 s.connect(path)
+                s.settimeout(20)
                 sockets.append(s)
             for s in sockets[limit:]:
                 self.assertEqual(s.recv(10), b"", "a connection beyond the limit is ended")
@@ -350,8 +350,8 @@ class NodeTest(unittest.TestCase):
                 stream += m
                 done += 1
             with socket.socket(socket.AF_UNIX) as s:
-                s.settimeout(20)
                 s.connect(self.lab.socket(1))
+                s.settimeout(20)
                 try:
                     s.sendall(stream)
                     s.shutdown(socket.SHUT_WR)
@@ -368,15 +368,15 @@ class NodeTest(unittest.TestCase):
         rng = random.Random(8)
         for _ in range(300):
             with socket.socket(socket.AF_UNIX) as s:
-                s.settimeout(20)
                 s.connect(self.lab.socket(1) + ".ctl")
+                s.settimeout(20)
                 line = rng.choice((b'{"cmd": "status"}', b"[1,2]", b"null", b'{"cmd": 7}', b'{"cmd":"delete","key":-1}',
                                    b'{"cmd":"link","name":[],"state":"up"}', rng.randbytes(40).replace(b"\n", b"")))
                 s.sendall(line + b"\n")
                 self.assertIn(b'"ok":', s.recv(65536))
         with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(20)
             s.connect(self.lab.socket(1) + ".ctl")
+            s.settimeout(20)
             try:
                 s.sendall(b"x" * 100_000)
                 self.assertEqual(s.recv(10), b"")
