@@ -11,11 +11,11 @@
 #include "tools/aap2_wire.h"
 #include "tools/apps.h"
 
-#define APP_REQUESTS_MAX 64    /* unanswered requests of a connection */
-#define APP_OUT_MAX (1U << 20) /* bytes waiting to be written, beyond which reading stops */
-#define APP_WINDOW_MAX 1024    /* deliveries outstanding */
+#define APP_REQUESTS_MAX 64     /* unanswered requests of a connection */
+#define APP_OUT_MAX (1U << 20)  /* bytes waiting to be written, beyond which reading stops */
+#define APP_WINDOW_MAX 1024     /* deliveries outstanding */
 #define APP_CONNECTIONS_MAX 512 /* below the usual limit of 1024 descriptors */
-#define APP_MESSAGE_CAP 4096 /* our messages: a few EIDs and numbers */
+#define APP_MESSAGE_CAP 4096    /* our messages: a few EIDs and numbers */
 
 /* One message to write, with the payload behind it. */
 struct app_out {

@@ -19,7 +19,8 @@ for f in "${sources[@]}" $(git ls-files '*.py' '*.sh'); do
 done
 [ "$(wc -l <README.md)" -le 150 ] || fail "README.md: more than 150 lines"
 [ "$(wc -l <ARCHITECTURE.md)" -le 200 ] || fail "ARCHITECTURE.md: more than 200 lines"
-clang-format --dry-run -Werror "${sources[@]}" 2>&1 | head -20 | grep . && fail "clang-format: see above; run clang-format -i"
+format=$(clang-format --dry-run -Werror "${sources[@]}" 2>&1)
+[ -z "$format" ] || fail "clang-format (run clang-format -i): $(head -4 <<<"$format")"
 
 # each folder includes only what the house allows
 may() { # FOLDER ALLOWED...
