@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The storage thread on a store that fails when it is told to: what fits stays, removals are not
+ * forgotten, outcomes come in the order of requests. */
+#include <check.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "tools/storage.h"
+
+#define KEYS 64
+
+/* Keys that are in the store; `pending` while a transaction is open. */
+struct fake {
+    struct store base;
+    bool has[KEYS], pending[KEYS];
+    int batch;           /* puts of the open transaction */
+    atomic_int puts_max; /* a commit with more puts fails: the medium is full */
+    atomic_int removes;  /* removals work? */
+    atomic_int commits, forgets;
+};
+
+static int fake_open(struct store **out, const struct store_options *o, char *why, size_t cap);
+
+static void fake_close(struct store *s)
+{
+    free(s);
+}
+
+static int fake_begin(struct store *s)
+{
+    struct fake *f = (struct fake *)s;
+    memcpy(f->pending, f->has, sizeof f->has);
+    f->batch = 0;
+    return 0;
+}
+
+static int fake_commit(struct store *s)
+{
+    struct fake *f = (struct fake *)s;
+    if (f->batch > f->puts_max)
+        return HELIO_ESPACE;
+    memcpy(f->has, f->pending, sizeof f->has);
+    f->commits++;
+    return 0;
+}
+
+static void fake_abort(struct store *s)
+{
+    (void)s;
+}
+
+static int fake_put(struct store *s, uint64_t key, struct slice head, struct slice bundle)
+{
+    struct fake *f = (struct fake *)s;
+    (void)head;
+    f->batch += bundle.len > 0;
+    f->pending[key] = true;
+    return 0;
+}
+
+static int fake_remove(struct store *s, uint64_t key)
+{
+    struct fake *f = (struct fake *)s;
+    if (f->removes == 0)
+        return HELIO_EIO;
+    f->pending[key] = false;
+    return 0;
+}
+
+static int fake_get(struct store *s, uint64_t key, size_t head_room, struct buf **out)
+{
+    struct fake *f = (struct fake *)s;
+    if (!f->has[key])
+        return HELIO_ENOENT;
+    *out = buf_new(head_room, 1);
+    return *out != NULL ? 0 : HELIO_ENOMEM;
+}
+
+static int fake_mark(struct store *s, struct slice id, uint64_t until_ms)
+{
+    (void)s, (void)id, (void)until_ms;
+    return 0;
+}
+
+static int fake_forget(struct store *s, uint64_t now_ms)
+{
+    (void)now_ms;
+    ((struct fake *)s)->forgets++;
+    return 0;
+}
+
+static int fake_flush(struct store *s)
+{
+    (void)s;
+    return 0;
+}
+
+static uint64_t fake_bytes(struct store *s)
+{
+    (void)s;
+    return 0;
+}
+
+static const struct store_ops fake_ops = {
+    .name = "fake",
+    .open = fake_open,
+    .close = fake_close,
+    .begin = fake_begin,
+    .commit = fake_commit,
+    .abort = fake_abort,
+    .put = fake_put,
+    .remove = fake_remove,
+    .get = fake_get,
+    .mark = fake_mark,
+    .forget = fake_forget,
+    .flush = fake_flush,
+    .bytes = fake_bytes,
+};
+
+static int fake_open(struct store **out, const struct store_options *o, char *why, size_t cap)
+{
+    (void)o, (void)why, (void)cap;
+    struct fake *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return HELIO_ENOMEM;
+    f->base.ops = &fake_ops;
+    f->puts_max = KEYS;
+    f->removes = 1;
+    *out = &f->base;
+    return 0;
+}
+
+/* The outcomes, in their order. */
+struct rig {
+    uv_loop_t loop;
+    struct storage *storage;
+    struct fake *fake;
+    char path[64];
+    struct {
+        uint64_t key;
+        int error;
+    } outcome[KEYS];
+    size_t outcomes;
+};
+
+static void on_stored(void *context, uint64_t key, int error)
+{
+    struct rig *r = context;
+    r->outcome[r->outcomes].key = key;
+    r->outcome[r->outcomes++].error = error;
+}
+
+static void on_loaded(void *context, uint64_t key, struct buf *bundle)
+{
+    on_stored(context, key, bundle != NULL ? 0 : HELIO_ENOENT);
+    buf_drop(bundle);
+}
+
+static void on_trouble(void *context, const char *text)
+{
+    (void)context, (void)text;
+}
+
+static struct rig *rig_new(void)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    char why[256] = "";
+    struct store_options o = {.path = r->path};
+    struct storage_events events = {r, on_stored, on_loaded, on_trouble};
+    strcpy(r->path, "/tmp/helio-storage-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(r->path));
+    ck_assert_int_eq(uv_loop_init(&r->loop), 0);
+    ck_assert_msg(storage_open(&r->storage, &fake_ops, &o, why, sizeof why) == 0, "%s", why);
+    r->fake = (struct fake *)storage_store(r->storage);
+    ck_assert_int_eq(storage_start(r->storage, &r->loop, &events), 0);
+    return r;
+}
+
+static void put(struct rig *r, uint64_t key)
+{
+    struct buf *b = buf_new(0, 4);
+    memcpy(buf_append(b, 4), "abcd", 4);
+    struct agent_action a = {.kind = AGENT_STORE, .key = key, .bundle = b};
+    a.head = slice_of("head", 4);
+    ck_assert_int_eq(storage_put(r->storage, &a), 0);
+    buf_drop(b);
+}
+
+static void take(struct rig *r, uint64_t key)
+{
+    struct agent_action a = {.kind = AGENT_REMOVE, .key = key};
+    ck_assert_int_eq(storage_remove(r->storage, &a), 0);
+}
+
+static void await(struct rig *r, size_t outcomes)
+{
+    storage_submit(r->storage);
+    while (r->outcomes < outcomes)
+        uv_run(&r->loop, UV_RUN_ONCE);
+}
+
+static void rig_free(struct rig *r)
+{
+    char lock[96];
+    snprintf(lock, sizeof lock, "%s/lock", r->path);
+    storage_finish(r->storage);
+    uv_run(&r->loop, UV_RUN_DEFAULT);
+    ck_assert_int_eq(uv_loop_close(&r->loop), 0);
+    storage_close(r->storage);
+    remove(lock);
+    remove(r->path);
+    free(r);
+}
+
+START_TEST(one_commit_for_all_that_waits)
+{
+    struct rig *r = rig_new();
+    for (uint64_t key = 1; key <= 20; key++)
+        put(r, key);
+    await(r, 20);
+    ck_assert_int_eq(r->fake->commits, 1);
+    for (size_t i = 0; i < 20; i++) {
+        ck_assert_uint_eq(r->outcome[i].key, i + 1);
+        ck_assert_int_eq(r->outcome[i].error, 0);
+    }
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(a_failed_commit_is_done_job_by_job)
+{
+    struct rig *r = rig_new();
+    put(r, 1);
+    await(r, 1);
+    r->fake->puts_max = 1; /* two puts at once do not fit */
+    put(r, 2);
+    put(r, 3);
+    take(r, 1);
+    await(r, 3);
+    ck_assert_int_eq(r->outcome[1].error, 0);
+    ck_assert_int_eq(r->outcome[2].error, 0);
+    storage_finish(r->storage);
+    ck_assert(!r->fake->has[1] && r->fake->has[2] && r->fake->has[3]);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(a_full_medium_refuses_puts_and_lets_removals_pass)
+{
+    struct rig *r = rig_new();
+    put(r, 1);
+    await(r, 1);
+    r->fake->puts_max = 0;
+    put(r, 2);
+    take(r, 1);
+    await(r, 2);
+    ck_assert_int_eq(r->outcome[1].error, HELIO_ESPACE);
+    storage_finish(r->storage);
+    ck_assert(!r->fake->has[1] && !r->fake->has[2]);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(a_removal_that_failed_is_tried_again)
+{
+    struct rig *r = rig_new();
+    put(r, 1);
+    await(r, 1);
+    r->fake->removes = 0;
+    take(r, 1);
+    put(r, 2);
+    await(r, 2);
+    ck_assert(r->fake->has[1]);
+    r->fake->removes = 1;
+    put(r, 3);
+    await(r, 3);
+    storage_finish(r->storage);
+    ck_assert(!r->fake->has[1] && r->fake->has[2] && r->fake->has[3]);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(loads_and_tidying)
+{
+    struct rig *r = rig_new();
+    put(r, 5);
+    await(r, 1);
+    ck_assert_int_eq(storage_get(r->storage, 5), 0);
+    ck_assert_int_eq(storage_get(r->storage, 6), 0);
+    storage_tidy(r->storage, 1);
+    await(r, 3);
+    ck_assert_int_eq(r->outcome[1].error, 0);
+    ck_assert_int_eq(r->outcome[2].error, HELIO_ENOENT);
+    storage_finish(r->storage);
+    ck_assert_int_eq(r->fake->forgets, 1);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(what_was_asked_for_is_done_before_the_end)
+{
+    struct rig *r = rig_new();
+    for (uint64_t key = 1; key <= 10; key++)
+        put(r, key);
+    storage_finish(r->storage); /* without a submit and without the loop */
+    ck_assert_uint_eq(r->outcomes, 10);
+    ck_assert(r->fake->has[10]);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(a_directory_has_one_user)
+{
+    struct rig *r = rig_new();
+    struct storage *second = NULL;
+    char why[256] = "";
+    struct store_options o = {.path = r->path};
+    ck_assert_int_eq(storage_open(&second, &fake_ops, &o, why, sizeof why), HELIO_EEXIST);
+    ck_assert_ptr_nonnull(strstr(why, "is in use by another heliod; give each node its own path"));
+    rig_free(r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("storage");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, one_commit_for_all_that_waits);
+    tcase_add_test(t, a_failed_commit_is_done_job_by_job);
+    tcase_add_test(t, a_full_medium_refuses_puts_and_lets_removals_pass);
+    tcase_add_test(t, a_removal_that_failed_is_tried_again);
+    tcase_add_test(t, loads_and_tidying);
+    tcase_add_test(t, what_was_asked_for_is_done_before_the_end);
+    tcase_add_test(t, a_directory_has_one_user);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
