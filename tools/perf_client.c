@@ -397,7 +397,7 @@ int perf_client_run(const struct perf_options *o)
         return 1;
     }
     int rc = client_init(c, o);
-    rc = rc == 0 ? perf_link_open(&c->link) : rc;
+    rc = rc == 0 ? perf_link_start(&c->link, perf_now()) : rc;
     if (rc != 0) {
         fprintf(stderr, "helio-perf: %s\n", c->link.why);
     } else {

@@ -86,6 +86,16 @@ int perf_link_open(struct perf_link *l)
     return rc;
 }
 
+int perf_link_start(struct perf_link *l, tick now)
+{
+    int rc = perf_link_open(l);
+    if (rc != HELIO_EIO || l->options->reconnect == 0)
+        return rc;
+    perf_link_close(l, now);
+    l->retry_at = now + l->pause;
+    return 0;
+}
+
 void perf_link_close(struct perf_link *l, tick now)
 {
     aap2_client_close(l->tx);

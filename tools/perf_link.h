@@ -31,6 +31,10 @@ void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t 
 /* Opens both. Returns 0 or an error; `why` says it. */
 int perf_link_open(struct perf_link *l);
 
+/* The same at the start: when the node is not there yet and the options allow it, 0 is returned and
+ * perf_link_retry goes on. */
+int perf_link_start(struct perf_link *l, tick now);
+
 /* Closes both. From now on perf_link_retry tries to open them again, for options->reconnect. */
 void perf_link_close(struct perf_link *l, tick now);
 

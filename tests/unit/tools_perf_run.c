@@ -283,6 +283,74 @@ START_TEST(no_node_is_an_error)
 }
 END_TEST
 
+/* The exit code for a command line. */
+static int usage(char *const *words)
+{
+    struct perf_options o;
+    int argc = 0;
+    char *argv[16];
+    for (argv[argc++] = (char[]){"helio-perf"}; *words != NULL; words++)
+        argv[argc++] = *words;
+    argv[argc] = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(STDERR_FILENO);
+        perf_options_read(&o, argc, argv);
+        _exit(0);
+    }
+    return join(pid);
+}
+#define USAGE(...) usage((char *const[]){__VA_ARGS__, NULL})
+#define CLIENT "client", "--socket", "s", "-d", "ipn:2.2000"
+
+START_TEST(wrong_lines_exit_with_2)
+{
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "0.5", "-W", "3", "--crc", "--warmup", "0.1"), 0);
+    ck_assert_int_eq(USAGE(CLIENT, "-D", "1M", "-R", "20b", "-P", "64", "-l", "1h"), 0);
+    ck_assert_int_eq(USAGE("server", "--socket", "s", "--reconnect=5", "--deliveries", "9"), 0);
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1"), 2);                        /* no -W, no -R */
+    ck_assert_int_eq(USAGE(CLIENT, "-W", "1"), 2);                        /* no amount */
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-D", "1k", "-W", "1"), 2); /* two of them */
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-W", "1", "-R", "1M"), 2); /* two speeds */
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-W", "0"), 2);
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-W", "1", "-P", "63"), 2); /* no header fits */
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-W", "1", "--warmup", "1"), 2);
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-W", "1", "--crc=8"), 2);
+    ck_assert_int_eq(USAGE(CLIENT, "-T", "1", "-W", "1", "more"), 2);
+    ck_assert_int_eq(USAGE("client", "--socket", "s", "-T", "1", "-W", "1"), 2); /* no -d */
+    ck_assert_int_eq(USAGE("client", "-d", "ipn:2.1", "-T", "1", "-W", "1"), 2); /* no socket */
+    ck_assert_int_eq(USAGE("server"), 2);
+}
+END_TEST
+
+/* The node comes a little after its applications. */
+START_TEST(reconnect_waits_for_the_first_node)
+{
+    struct lab l;
+    lab_init(&l);
+    struct perf_options o = client_options(&l);
+    struct perf_options s = {.server = true,
+                             .socket = l.socket,
+                             .json = l.server_json,
+                             .payload_max = 1 << 20,
+                             .reconnect = 20 * TICK_S,
+                             .deliveries = 16};
+    o.reconnect = 20 * TICK_S;
+    l.server_pid = start(&l, -1, &s);
+    pid_t client = start(&l, -1, &o);
+    usleep(100000); /* long enough for a first attempt to fail; shorter is harmless */
+    l.node_pid = start(&l, fake_listen(l.socket), NULL);
+    ck_assert_int_eq(join(client), 0);
+    kill(l.server_pid, SIGTERM);
+    ck_assert_int_eq(join(l.server_pid), 0);
+    kill(l.node_pid, SIGKILL);
+    join(l.node_pid);
+    l.client = load(l.client_json);
+    check(l.client, "bundles_acked", 1000);
+    lab_fini(&l);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("perf");
@@ -296,6 +364,8 @@ int main(void)
     tcase_add_loop_test(t, a_file_is_rebuilt, 0, 2);
     tcase_add_loop_test(t, a_file_is_rebuilt, 100000, 100001);
     tcase_add_test(t, no_node_is_an_error);
+    tcase_add_test(t, reconnect_waits_for_the_first_node);
+    tcase_add_test(t, wrong_lines_exit_with_2);
     Suite *s = suite_create("tools_perf_run");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
