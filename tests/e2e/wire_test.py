@@ -8,21 +8,15 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
+import dissect  # noqa: E402
 from lab import Lab  # noqa: E402
-
-
-def ipv4_checksum(header):
-    total = sum(struct.unpack(f">{len(header) // 2}H", header))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
 
 
 class Recorder(threading.Thread):
@@ -30,8 +24,8 @@ class Recorder(threading.Thread):
 
     def __init__(self, path, in1, in2, to1, to2):
         super().__init__(daemon=True)
-        self.file = open(path, "wb")
-        self.file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
+        self.path = path
+        self.packets = []
         self.sockets = []
         for port in (in1, in2):
             s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -42,26 +36,18 @@ class Recorder(threading.Thread):
         self.count = [0, 0]
         self.done = False
 
-    def record(self, data, source, target):
-        udp = struct.pack(">HHHH", source, target, 8 + len(data), 0) + data
-        head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0,
-                           socket.inet_aton("127.0.0.1"), socket.inet_aton("127.0.0.1"))
-        head = head[:10] + struct.pack(">H", ipv4_checksum(head)) + head[12:]
-        now = time.time_ns()
-        frame = head + udp
-        self.file.write(struct.pack("<IIII", now // 10**9, now % 10**9 // 1000, len(frame), len(frame)) + frame)
-
     def run(self):
         while not self.done:
             for s in select.select(self.sockets, [], [], 0.1)[0]:
                 way = self.sockets.index(s)
-                data, source = s.recvfrom(65535)
+                data = s.recv(65535)
                 self.count[way] += 1
                 # LTP's port on one side, so that the dissector is chosen as for any user
-                self.record(data, *((40000, 1113) if way == 0 else (1113, 40000)))
+                ends = [("127.0.0.1", 40000), ("127.0.0.1", 1113)]
+                self.packets.append((time.time_ns(), dissect.datagram(data, ends[way], ends[1 - way])))
                 if self.count[way] % 50:
                     s.sendto(data, ("127.0.0.1", self.to[way]))
-        self.file.close()
+        dissect.pcap_write(self.path, self.packets)
 
 
 def tshark(pcap, *arguments):

@@ -35,7 +35,7 @@ def joined(offsets):
 
 
 class Scenario:
-    """Goes along a trace and the frames of its capture: the n-th segment out is the n-th frame."""
+    """Goes along a trace and its capture, pairs of time and frame: the n-th segment out is the n-th frame."""
 
     def __init__(self, path, captured):
         self.path = path
@@ -86,7 +86,7 @@ class Scenario:
         self.count["several" if len(claims) > 1 else "single"] += 1
 
     def segment(self, line):
-        frame = next(self.captured, None)
+        ns, frame = next(self.captured, (None, None))
         assert frame is not None, f"{self.path}: {line.string}: not in the capture"
         assert frame.protocols()[:4] == ["raw", "ip", "udp", "ltp"], f"{self.path}: {line.string}: not LTP"
         kind = TYPES[line["type"]]
@@ -95,8 +95,7 @@ class Scenario:
         assert frame.all("ip.src") == [f"10.0.0.{line['node']}"]
         session = (frame.number("ltp.session.orig"), frame.number("ltp.session.number"))
         assert self.sessions.setdefault(line["session"], session) == session, f"{self.path}: {line.string}: {session}"
-        time = frame.all("frame.time_epoch")[0].split(".")
-        assert int(time[0]) * 10**9 + int(time[1]) == int(line["ms"]) * 10**6 + int(line["ns"]), line.string
+        assert ns == int(line["ms"]) * 10**6 + int(line["ns"]), f"{self.path}: {line.string}: captured at {ns} ns"
         if kind < 8:
             self.data(frame, line)
         elif kind == 8:
@@ -169,7 +168,8 @@ def run(program, path, out, padding):
     for number, frame in enumerate(captured, 1):
         assert not frame.complaints(), f"{pcap}, frame {number}: {frame.complaints()}"
     with open(path, encoding="utf-8") as f:
-        return Scenario(path, captured).check(f.read().partition("\n----\n")[2])
+        times = [ns for ns, _ in dissect.pcap_read(pcap)]
+        return Scenario(path, list(zip(times, captured, strict=True))).check(f.read().partition("\n----\n")[2])
 
 
 def main():
