@@ -31,6 +31,8 @@ static void set_defaults(struct agent_config *c)
     c->held_bytes = or_default(c->held_bytes, UINT64_C(20) << 30);
     c->memory_bytes = or_default(c->memory_bytes, UINT64_C(256) << 20);
     c->seen_max = or_default(c->seen_max, 1000000);
+    c->assemblies_max = or_default(c->assemblies_max, 1024);
+    c->fragments_max = or_default(c->fragments_max, 4096);
     c->retry_min = or_default(c->retry_min, TICK_S);
     c->retry_max = or_default(c->retry_max, 60 * TICK_S);
     if (c->retry_max < c->retry_min)
@@ -47,9 +49,13 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto by_id;
     if (hash_init(&a->registrations, seed) < 0)
         goto endpoints;
-    if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
+    if (hash_init(&a->assemblies, seed) < 0)
         goto registrations;
+    if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
+        goto assemblies;
     return 0;
+assemblies:
+    hash_fini(&a->assemblies);
 registrations:
     hash_fini(&a->registrations);
 endpoints:
@@ -119,11 +125,14 @@ void agent_free(struct agent *a)
         free(container_of(n, struct endpoint, by_eid));
         n = next;
     }
+    while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
+        assembly_free(a, container_of(n, struct assembly, by_id));
     free(a->polled);
     free(a->notices);
     routes_fini(&a->routes);
     heap_fini(&a->timers);
     seen_fini(&a->seen);
+    hash_fini(&a->assemblies);
     hash_fini(&a->registrations);
     hash_fini(&a->endpoints);
     hash_fini(&a->by_id);
@@ -203,6 +212,12 @@ static bool loaded_well(struct agent *a, struct record *r, struct buf *whole)
     if (whole->len != r->bytes ||
         bundle_decode(buf_data(whole), whole->len, a->config.mode, &b, NULL) < 0)
         return false;
+    if (r->assembly != NULL) { /* its place in the whole is known from the head */
+        struct agent_head h;
+        record_head(r, &h);
+        if (b.payload.len != h.payload_len)
+            return false;
+    }
     r->payload_off = (size_t)(b.payload.data - buf_data(whole));
     r->payload_len = b.payload.len;
     return true;
@@ -217,17 +232,19 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
         return;
     }
     record_load_done(a, r);
+    /* A fragment is loaded for its whole, which cannot do without it. */
+    struct record *queued = r->assembly == NULL ? r : r->assembly->whole;
     if (bundle != NULL && loaded_well(a, r, bundle)) {
         r->load_failures = 0;
         record_hold(a, r, bundle);
-        lane_wake(a, r->lane);
+        lane_wake(a, queued->lane);
         return;
     }
     a->counters.load_failures++;
     if (bundle != NULL || ++r->load_failures == LOAD_TRIES)
-        give_up(a, r);
+        give_up(a, queued);
     else
-        lane_retry(a, r);
+        lane_retry(a, queued);
     buf_drop(bundle);
 }
 
@@ -237,6 +254,8 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
     struct record *r = record_find(a, key);
     if (r == NULL)
         return HELIO_ENOENT;
+    if (r->state == STATE_PIECE && r->assembly->whole != NULL)
+        r = r->assembly->whole;
     /* What the binder has in hand ends with its outcome. */
     if (r->state == STATE_NEW || r->state == STATE_BUSY)
         r->doomed = true;

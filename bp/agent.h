@@ -30,11 +30,13 @@ struct agent_config {
     uint64_t bundle_max;          /* longest bundle accepted, bytes [1 GiB] */
     uint64_t held_bundles;        /* bundles at the node [1,000,000] */
     uint64_t held_bytes;          /* their bytes [20 GiB] */
-    uint64_t memory_bytes; /* bundle bytes kept in memory beside the store [256 MiB]; more are
-                              LOADed when their turn comes */
-    uint64_t seen_max;     /* ids remembered against duplicates [1,000,000] */
-    bool status_reports;   /* send reports that bundles ask for [false: RFC 9171 §5 discourages
-                              floods] */
+    uint64_t memory_bytes;   /* bundle bytes kept in memory beside the store [256 MiB]; more are
+                                LOADed when their turn comes */
+    uint64_t seen_max;       /* ids remembered against duplicates [1,000,000] */
+    uint64_t assemblies_max; /* bundles for this node of which fragments are here [1,024] */
+    uint64_t fragments_max;  /* fragments of one of them [4,096] */
+    bool status_reports;     /* send reports that bundles ask for [false: RFC 9171 §5 discourages
+                                floods] */
     tick retry_min,
         retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
 };
@@ -78,7 +80,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
     X(STORE, "the store refused it (medium or limit full)")                                        \
-    X(FRAGMENT, "fragment for this node, which does not put fragments together")                   \
+    X(FRAGMENT, "fragment that does not fit those of its bundle that are here, or one too many")   \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,
@@ -87,8 +89,9 @@ enum agent_refusal { AGENT_REFUSALS(AGENT_REFUSAL_ENUM) REFUSE_COUNT };
 const char *agent_refusal_text(enum agent_refusal r); /* static */
 
 /*
- * A bundle from an application. `payload` has the application data as its data, with head room >=
- * BUNDLE_HEAD_MAX and tail room
+ * A bundle from an application. A destination or report-to ipn:!.N (RFC 9758 §3.4.2) is endpoint N
+ * of this node, when the node has an ipn name. `payload` has the application data as its data, with
+ * head room >= BUNDLE_HEAD_MAX and tail room
  * >= BUNDLE_TAIL_MAX; it becomes the agent's on REFUSE_NONE only (taken over, not copied). source
  * and report_to may be eid_none(). An immediate refusal is returned and comes by no action; after
  * REFUSE_NONE exactly one CONFIRM or REFUSED with `token` follows. An anonymous source (none) may
@@ -111,7 +114,8 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, st
  * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both (unless
  * memory is out even for that: then REFUSE_NO_MEMORY is returned, and no action comes). A DUPLICATE
  * comes as CONFIRM, with refusal DUPLICATE; as long as the first one is not stored, as REFUSED with
- * STORE. */
+ * STORE. A fragment for this node is stored and confirmed like any bundle; when all bytes of its
+ * bundle are here they are delivered as one (§5.9). */
 enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                  struct agent_now now);
 
@@ -156,10 +160,10 @@ struct agent_action {
     struct slice head;    /* STORE; holds until the next agent call */
     struct slice mark_id; /* STORE, REMOVE: remember this id */
     uint64_t mark_until_ms;
-    struct buf *bundle;   /* STORE, SEND: the encoded bundle. DELIVER: the same; payload below. One
-                             reference, the caller's to drop */
-    struct slice payload; /* DELIVER: view into bundle */
-    struct bundle_id id;  /* DELIVER, CONFIRM */
+    struct buf *bundle; /* STORE, SEND: the encoded bundle. DELIVER: the same, or the payload alone
+                           when it came in fragments. One reference, the caller's to drop */
+    struct slice payload;                /* DELIVER: view into bundle */
+    struct bundle_id id;                 /* DELIVER, CONFIRM */
     struct eid destination;              /* DELIVER */
     uint64_t flags, age_ms, lifetime_ms; /* DELIVER */
 };

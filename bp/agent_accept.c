@@ -53,10 +53,20 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
     enum agent_refusal room = record_room(a, whole->len);
     if (room != REFUSE_NONE)
         return room;
+    struct assembly *as = NULL;
+    if (h->id.fragment && agent_is_here(a, &h->destination)) {
+        enum agent_refusal refusal = fragment_enter(a, h, false, &as);
+        if (refusal != REFUSE_NONE)
+            return refusal;
+    }
     struct record *r;
-    if (record_new(a, h, a->next_key, whole->len, &r) < 0)
+    if (record_new(a, h, a->next_key, whole->len, &r) < 0) {
+        if (as != NULL)
+            fragment_leave(a, as);
         return REFUSE_NO_MEMORY;
+    }
     a->next_key++;
+    r->assembly = as;
     r->state = STATE_NEW;
     r->rewrite = h->rewrite;
     r->arrived = a->now.now;
@@ -109,6 +119,15 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     return REFUSE_NONE;
 }
 
+/* RFC 9758 §5.4: ipn:! does not leave the node. */
+static bool resolve(const struct agent *a, struct eid *e)
+{
+    const struct eid *node = &a->config.node;
+    if (eid_is_local(e) && node->scheme == EID_IPN)
+        *e = eid_ipn(node->allocator, node->node, e->service);
+    return !eid_is_local(e);
+}
+
 static bool request_legal(const struct agent *a, const struct agent_request *q)
 {
     const uint64_t reports = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
@@ -129,7 +148,8 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
                               struct bundle_id *out)
 {
     agent_begin(a, now);
-    if (!request_legal(a, q)) {
+    struct eid destination = q->destination, report_to = q->report_to;
+    if (!request_legal(a, q) || !resolve(a, &destination) || !resolve(a, &report_to)) {
         a->counters.refused[REFUSE_INVALID]++;
         return REFUSE_INVALID;
     }
@@ -138,8 +158,8 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     b.flags = q->flags | (eid_is_none(&q->source) ? BUNDLE_NO_FRAGMENT : 0);
     b.crc = a->primary_crc;
     b.payload_crc = q->crc < 0 ? a->config.crc : (enum crc_type)q->crc;
-    b.destination = q->destination;
-    b.report_to = q->report_to;
+    b.destination = destination;
+    b.report_to = report_to;
     b.id.source = q->source;
     b.lifetime_ms = q->lifetime_ms == 0 ? a->config.default_lifetime_ms : q->lifetime_ms;
     struct record *r;
@@ -183,8 +203,6 @@ static enum agent_refusal judge(struct agent *a, const struct bundle *b, const s
     if (b->has_hops &&
         (b->hop_count > b->hop_limit || (link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
         return REFUSE_HOP_LIMIT;
-    if (link == TO_ENDPOINT && b->id.fragment)
-        return REFUSE_FRAGMENT;
     return REFUSE_NONE;
 }
 
@@ -192,9 +210,11 @@ static enum agent_refusal judge(struct agent *a, const struct bundle *b, const s
 static void report_refusal(struct agent *a, const struct agent_head *h, enum agent_refusal refusal)
 {
     static const enum status_reason reasons[REFUSE_COUNT] = {
-        [REFUSE_EXPIRED] = REASON_LIFETIME_EXPIRED,   [REFUSE_HOP_LIMIT] = REASON_HOP_LIMIT,
-        [REFUSE_NO_ROUTE] = REASON_NO_ROUTE,          [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
-        [REFUSE_FRAGMENT] = REASON_BLOCK_UNSUPPORTED,
+        [REFUSE_EXPIRED] = REASON_LIFETIME_EXPIRED,
+        [REFUSE_HOP_LIMIT] = REASON_HOP_LIMIT,
+        [REFUSE_NO_ROUTE] = REASON_NO_ROUTE,
+        [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
+        [REFUSE_FRAGMENT] = REASON_BLOCK_UNINTELLIGIBLE,
     };
     if (reasons[refusal] != REASON_NONE)
         agent_report_head(a, h, STATUS_DELETED, reasons[refusal]);
@@ -208,7 +228,7 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
     uint8_t id[AGENT_ID_MAX];
     struct slice s = slice_of(id, agent_id_encode(&b->id, b->payload.len, id));
     *held = record_by_id(a, s);
-    return *held != NULL || seen_has(&a->seen, s);
+    return *held != NULL || seen_has(&a->seen, s) || fragment_known(a, b, held);
 }
 
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */

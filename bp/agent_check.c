@@ -5,8 +5,21 @@
 #include "bp/agent_impl.h"
 
 struct sums {
-    uint64_t bundles, bytes, memory, storing, loading, timed, ids;
+    uint64_t bundles, bytes, memory, storing, loading, timed, ids, fragments;
 };
+
+static void check_piece(const struct record *r)
+{
+    assert(r->assembly->fragments > 0);
+    if (r->state != STATE_PIECE)
+        return;
+    assert(heap_has(&r->timer) == (r->assembly->whole == NULL));
+    if (r->assembly->stale || r->assembly->whole != NULL)
+        return;
+    struct agent_head h;
+    record_head(r, &h);
+    assert(ranges_has(&r->assembly->have, h.id.offset, h.id.offset + h.payload_len));
+}
 
 static void check_record(const struct agent *a, const struct record *r, struct sums *s)
 {
@@ -14,11 +27,16 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     assert(record_find(a, r->key) == r && r->key < a->next_key);
     assert(r->stored == (r->state != STATE_NEW));
     assert(r->buf != NULL || r->stored);
-    assert(!r->loading || (r->buf == NULL && r->state == STATE_FRONT));
+    assert(!r->loading || (r->buf == NULL && (r->state == STATE_FRONT || r->state == STATE_PIECE)));
     assert((r->lane != NULL) == (r->state >= STATE_FRONT));
     assert(r->state != STATE_BUSY || !heap_has(&r->timer));
-    s->bundles++;
-    s->bytes += r->bytes;
+    assert(r->state != STATE_PIECE || r->assembly != NULL);
+    assert(!r->whole || (r->assembly->whole == r && !r->loading));
+    if (r->assembly != NULL && !r->whole)
+        check_piece(r);
+    s->bundles += !r->whole;
+    s->bytes += r->whole ? 0 : r->bytes;
+    s->fragments += r->assembly != NULL && !r->whole;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
     s->storing += r->state == STATE_NEW ? r->bytes : 0;
     s->loading += r->loading ? r->bytes : 0;
@@ -40,12 +58,42 @@ static void check_lanes(const struct agent *a)
     }
 }
 
+static uint64_t check_assembly(const struct assembly *as)
+{
+    uint64_t pieces = 0;
+    list_for_each (it, &as->pieces) {
+        const struct record *p = container_of(it, struct record, node);
+        assert(p->state == STATE_PIECE && p->assembly == as);
+        pieces++;
+    }
+    assert(pieces <= as->fragments && as->fragments > 0);
+    assert(as->whole != NULL || as->joined == NULL);
+    assert(as->whole == NULL || pieces > 0);
+    assert(as->whole != NULL || as->stale || !ranges_has(&as->have, 0, as->total));
+    ranges_check(&as->have);
+    (void)pieces;
+    return as->fragments;
+}
+
+static void check_assemblies(const struct agent *a, struct sums *s)
+{
+    uint64_t fragments = 0;
+    struct hash_node *n = hash_walk(&a->assemblies, NULL);
+    for (; n != NULL; n = hash_walk(&a->assemblies, n)) {
+        const struct assembly *as = container_of(n, struct assembly, by_id);
+        fragments += check_assembly(as);
+        s->memory += as->joined == NULL ? 0 : as->joined->cap;
+    }
+    assert(fragments == s->fragments);
+}
+
 void agent_check(const struct agent *a)
 {
     struct sums s = {0};
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
         check_record(a, container_of(n, struct record, by_key), &s);
+    check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
     assert(s.storing == c->storing_bytes && s.loading == a->loading_bytes);
@@ -57,11 +105,15 @@ void agent_check(const struct agent *a)
 
 static const char *state_text(const struct record *r)
 {
+    if (r->state == STATE_PIECE && r->assembly->whole != NULL)
+        r = r->assembly->whole;
     switch (r->state) {
     case STATE_NEW:
         return "storing";
     case STATE_UNPLACED:
         return "no route";
+    case STATE_PIECE:
+        return "fragment";
     case STATE_BUSY:
         return r->link == TO_ENDPOINT ? "delivering" : "sending";
     case STATE_PAUSED:
@@ -80,6 +132,8 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL && len < max; n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
+        if (r->whole)
+            continue;
         struct agent_head h;
         record_head(r, &h);
         out[len++] = (struct agent_bundle_info){

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/list.h"
+#include "base/ranges.h"
 #include "bp/agent.h"
 #include "bp/agent_head.h"
 #include "bp/routes.h"
@@ -45,6 +46,7 @@ struct endpoint {
 enum record_state {
     STATE_NEW,      /* in agent.to_store, or with the binder to be stored */
     STATE_UNPLACED, /* in agent.unplaced: no route now, or just restored */
+    STATE_PIECE,    /* in the pieces of its assembly */
     STATE_FRONT,
     STATE_BACK,
     STATE_BUSY,
@@ -68,12 +70,34 @@ struct record {
     tick pause; /* the last one; 0 = none yet */
     int link;   /* or TO_ENDPOINT */
     struct lane *lane;
+    struct assembly *assembly; /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
+    bool whole; /* what fragments make together; the store does not know it */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
     size_t id_off, head_len;
-    uint8_t head[]; /* what the store keeps (agent_head.h); ends with the id */
+    size_t mark_len; /* of the id: what is remembered when the bundle is gone */
+    uint8_t head[];  /* what the store keeps (agent_head.h); ends with the id */
+};
+
+/*
+ * Fragments of one bundle for this node. While bytes are missing each fragment has its own expiry;
+ * when the last one is placed, `whole` is made, which waits in the endpoint's queue for all of
+ * them, and ends them all when it ends.
+ */
+struct assembly {
+    struct hash_node by_id;
+    struct eid destination;
+    uint64_t total, fragments; /* bytes; records that have this assembly, stored or not */
+    struct list pieces;        /* stored fragments, each with bytes that those before lack */
+    struct ranges have;        /* bytes of all pieces; with `whole`: those in `joined` */
+    bool stale;                /* have is to be made anew: a piece is gone */
+    struct record *whole;
+    struct buf *joined; /* the whole payload in the making */
+    struct list *next;  /* the piece to copy next */
+    size_t id_len;
+    uint8_t id[]; /* of the bundle: what the ids of its fragments begin with */
 };
 
 /* An answer that belongs to no record. */
@@ -88,7 +112,7 @@ struct agent {
     struct agent_config config;
     struct agent_counters counters;
     struct agent_now now; /* of the last push */
-    struct hash by_key, by_id, endpoints, registrations;
+    struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct heap timers; /* has room for every record */
     struct list to_store, answers, removals, unplaced, ready;
     bool place;             /* unplaced bundles may have a way now */
@@ -114,11 +138,14 @@ struct record *record_by_id(const struct agent *a, struct slice id);
 enum agent_refusal record_room(const struct agent *a, uint64_t bytes);
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
                struct record **out);
+/* What the fragments of `as` make together; in no queue yet. 0 or HELIO_ENOMEM. */
+int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
 void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
 void record_release(struct agent *a, struct record *r);
 void record_load_done(struct agent *a, struct record *r);
 void record_end(struct agent *a, struct record *r); /* out of all; REMOVE follows when stored */
 struct slice record_id(const struct record *r);
+struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);
 void record_set_timer(struct agent *a, struct record *r, tick due);
 
@@ -132,6 +159,8 @@ void lane_return(struct agent *a, struct record *r); /* to the head of its lane 
 void lane_pause(struct agent *a, struct record *r, tick until);
 void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
 void lane_resume(struct agent *a, struct lane *l);  /* all pauses end */
+int lane_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
+bool lane_memory_full(const struct agent *a, uint64_t more);
 int lane_poll(struct agent *a, struct lane *l, struct agent_action *out);
 void lane_check(const struct lane *l);
 
@@ -139,9 +168,28 @@ void lane_check(const struct lane *l);
 bool agent_is_here(const struct agent *a, const struct eid *e);
 int agent_target(const struct agent *a, const struct eid *destination, int *link);
 void agent_place(struct agent *a, struct record *r);
+void agent_set_aside(struct agent *a, struct record *r, tick until);
 void agent_place_all(struct agent *a);
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
+
+/* agent_fragment.c: bundles for this node that come in fragments (RFC 9171 §5.9) */
+/* Room for one more fragment in the assembly of its bundle, which is made when it is the first. */
+enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, bool restored,
+                                  struct assembly **out);
+/* One fragment less; the last one frees. */
+void fragment_leave(struct agent *a, struct assembly *as);
+void assembly_free(struct agent *a, struct assembly *as);
+/* Is the bundle (or the one whose fragment it is) here or gone already, beside its own id? */
+bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held);
+/* For a stored bundle whose destination is here: true when it needs no queue. */
+bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h);
+/* The whole is gone: so are its pieces. */
+void fragment_end_all(struct agent *a, struct assembly *as);
+
+/* agent_join.c: 1 and a LOAD; or 0: the payload is in whole->buf now, or bytes of a piece are on
+ * their way, or the whole pauses */
+int fragment_join(struct agent *a, struct record *whole, struct agent_action *out);
 
 /* agent_deliver.c */
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);

@@ -31,7 +31,7 @@ void lane_wake(struct agent *a, struct lane *l)
         list_add_tail(&a->ready, &l->node);
 }
 
-static bool memory_full(const struct agent *a, uint64_t more)
+bool lane_memory_full(const struct agent *a, uint64_t more)
 {
     uint64_t used = a->counters.memory_bytes + a->loading_bytes;
     return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
@@ -60,7 +60,7 @@ void lane_add(struct agent *a, struct lane *l, struct record *r)
     } else {
         r->state = STATE_BACK;
         list_add_tail(&l->back, &r->node);
-        if (memory_full(a, 0))
+        if (lane_memory_full(a, 0))
             record_release(a, r);
     }
     lane_wake(a, l);
@@ -118,7 +118,7 @@ void lane_resume(struct agent *a, struct lane *l)
         lane_return(a, container_of(l->paused.prev, struct record, node));
 }
 
-static int load(struct agent *a, struct record *r, struct agent_action *out)
+int lane_load(struct agent *a, struct record *r, struct agent_action *out)
 {
     r->loading = true;
     a->loading_bytes += r->bytes;
@@ -126,17 +126,22 @@ static int load(struct agent *a, struct record *r, struct agent_action *out)
     return 1;
 }
 
+static int load(struct agent *a, struct record *r, struct agent_action *out)
+{
+    return r->whole ? fragment_join(a, r, out) : lane_load(a, r, out);
+}
+
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
 static int fill(struct agent *a, struct lane *l, struct agent_action *out)
 {
     while (!list_empty(&l->back) && front_has_room(l)) {
         struct record *r = container_of(list_first(&l->back), struct record, node);
-        if (r->buf == NULL && l->front_len > 0 && memory_full(a, r->bytes))
+        if (r->buf == NULL && l->front_len > 0 && lane_memory_full(a, r->bytes))
             break;
         take_out(r);
         to_front(l, r, false);
-        if (r->buf == NULL)
-            return load(a, r, out);
+        if (r->buf == NULL && load(a, r, out))
+            return 1;
     }
     return 0;
 }
@@ -164,8 +169,12 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
                     return 1;
                 continue;
             }
-            if (r->buf == NULL && !r->loading)
-                return load(a, r, out);
+            if (r->buf == NULL && !r->loading) {
+                if (load(a, r, out))
+                    return 1;
+                if (r->buf != NULL || r->state != STATE_FRONT)
+                    continue;
+            }
         }
         size_t before = l->front_len;
         if (fill(a, l, out))

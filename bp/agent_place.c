@@ -24,7 +24,7 @@ int agent_target(const struct agent *a, const struct eid *destination, int *link
     return 0;
 }
 
-static void set_aside(struct agent *a, struct record *r, tick until)
+void agent_set_aside(struct agent *a, struct record *r, tick until)
 {
     r->state = STATE_UNPLACED;
     list_add_tail(&a->unplaced, &r->node);
@@ -36,14 +36,16 @@ void agent_place(struct agent *a, struct record *r)
     struct agent_head h;
     record_head(r, &h);
     if (agent_target(a, &h.destination, &r->link) < 0) {
-        set_aside(a, r, TICK_NEVER);
+        agent_set_aside(a, r, TICK_NEVER);
         return;
     }
+    if (r->link == TO_ENDPOINT && fragment_place(a, r, &h))
+        return;
     struct lane *l;
     if (r->link == TO_ENDPOINT) {
         struct endpoint *e = endpoint_get(a, &h.destination);
         if (e == NULL) {
-            set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+            agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
             return;
         }
         l = &e->lane;

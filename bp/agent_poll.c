@@ -101,7 +101,7 @@ static int poll_removal(struct agent *a, struct agent_action *out)
     struct agent_head h;
     record_head(r, &h);
     if (r->from_link && r->id_listed && h.expires_ms > a->now.dtn_ms) {
-        out->mark_id = record_id(r);
+        out->mark_id = record_mark(r);
         out->mark_until_ms = h.expires_ms;
     }
     a->polled = r;

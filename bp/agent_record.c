@@ -31,6 +31,11 @@ struct slice record_id(const struct record *r)
     return slice_of(r->head + r->id_off, r->head_len - r->id_off);
 }
 
+struct slice record_mark(const struct record *r)
+{
+    return slice_of(r->head + r->id_off, r->mark_len);
+}
+
 void record_head(const struct record *r, struct agent_head *out)
 {
     size_t id_off;
@@ -64,33 +69,59 @@ enum agent_refusal record_room(const struct agent *a, uint64_t bytes)
     return REFUSE_NONE;
 }
 
-int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
-               struct record **out)
+static struct record *make(struct agent *a, const struct agent_head *h, uint64_t key,
+                           uint64_t bytes)
 {
     uint8_t head[AGENT_HEAD_MAX];
     size_t id_off, len = agent_head_encode(h, head, &id_off);
-    if (heap_reserve(&a->timers, (size_t)a->counters.bundles + 1) < 0)
-        return HELIO_ENOMEM;
     struct record *r = calloc(1, sizeof *r + len);
     if (r == NULL)
-        return HELIO_ENOMEM;
+        return NULL;
     r->key = key;
     r->bytes = bytes;
     r->from_link = h->from_link;
     r->head_len = len;
     r->id_off = id_off;
+    r->mark_len = len - id_off;
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);
     heap_node_init(&r->timer);
     hash_add(&a->by_key, &r->by_key, key_hash(a, key));
+    return r;
+}
+
+int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
+               struct record **out)
+{
+    if (heap_reserve(&a->timers, (size_t)a->counters.bundles + 1) < 0)
+        return HELIO_ENOMEM;
+    struct record *r = make(a, h, key, bytes);
+    if (r == NULL)
+        return HELIO_ENOMEM;
     /* Anonymous bundles (§4.2.7) share their source: their ids tell nothing. */
     r->id_listed = !eid_is_none(&h->id.source);
+    struct slice id = record_id(r);
     if (r->id_listed)
-        hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, head + id_off, len - id_off));
+        hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, id.data, id.len));
     a->counters.bundles++;
     a->counters.bytes += bytes;
     *out = r;
+    return 0;
+}
+
+int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as)
+{
+    /* Its timer takes the place of its pieces' ones: there is room. */
+    struct record *r = make(a, h, a->next_key, as->total);
+    if (r == NULL)
+        return HELIO_ENOMEM;
+    a->next_key++;
+    r->whole = r->stored = true;
+    r->state = STATE_UNPLACED;
+    r->payload_len = (size_t)as->total;
+    r->assembly = as;
+    as->whole = r;
     return 0;
 }
 
@@ -121,7 +152,9 @@ static void leave_queue(struct agent *a, struct record *r)
 {
     if (r->state == STATE_NEW)
         a->counters.storing_bytes -= r->bytes;
-    if (r->state == STATE_NEW || r->state == STATE_UNPLACED)
+    if (r->state == STATE_PIECE && r->assembly->whole == NULL)
+        r->assembly->stale = true;
+    if (r->state <= STATE_PIECE)
         list_sub(&r->node);
     else
         lane_leave(a, r);
@@ -134,7 +167,7 @@ static void remember(struct agent *a, struct record *r)
     record_head(r, &h);
     if (h.expires_ms <= a->now.dtn_ms)
         return;
-    if (seen_add(&a->seen, record_id(r), h.expires_ms, a->now.dtn_ms) < 0)
+    if (seen_add(&a->seen, record_mark(r), h.expires_ms, a->now.dtn_ms) < 0)
         a->counters.forgotten++;
 }
 
@@ -149,6 +182,12 @@ void record_end(struct agent *a, struct record *r)
     if (r->id_listed)
         hash_sub(&a->by_id, &r->by_id);
     record_release(a, r);
+    struct assembly *as = r->assembly;
+    if (r->whole) {
+        free(r);
+        fragment_end_all(a, as);
+        return;
+    }
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
     if (r->stored && r->from_link && r->id_listed)
@@ -157,12 +196,8 @@ void record_end(struct agent *a, struct record *r)
         list_add_tail(&a->removals, &r->node);
     else if (list_empty(&r->answer))
         free(r);
-}
-
-void record_free(struct agent *a, struct record *r)
-{
-    record_release(a, r);
-    free(r);
+    if (as != NULL)
+        fragment_leave(a, as);
 }
 
 void record_set_timer(struct agent *a, struct record *r, tick due)

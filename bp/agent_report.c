@@ -24,6 +24,7 @@ void agent_report_now(struct agent *a, const struct agent_head *h, enum status_i
     if (!a->config.status_reports || (h->flags & BUNDLE_IS_ADMIN) || eid_is_none(&h->report_to))
         return;
     struct status_report s = {.reason = (uint64_t)reason, .subject = h->id};
+    s.subject_bytes = h->id.fragment ? h->payload_len : 0;
     s.asserted[item] = true;
     s.timed[item] = (h->flags & BUNDLE_REPORT_TIME) && a->now.dtn_ms != 0;
     s.time_ms[item] = a->now.dtn_ms;
@@ -67,7 +68,7 @@ void agent_report(struct agent *a, const struct record *r, enum status_item item
 
 bool agent_consume(struct agent *a, const struct bundle *b)
 {
-    if (!(b->flags & BUNDLE_IS_ADMIN) || !agent_is_here(a, &b->destination))
+    if (!(b->flags & BUNDLE_IS_ADMIN) || b->id.fragment || !agent_is_here(a, &b->destination))
         return false;
     struct status_report s;
     if (status_report_decode(b->payload.data, b->payload.len, &s) == 0)

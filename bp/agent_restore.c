@@ -14,10 +14,19 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     int rc = agent_head_decode(head, &h, &id_off);
     if (rc < 0)
         return rc;
+    /* One that does not fit the others of its bundle is deleted when it is placed. */
+    struct assembly *as = NULL;
+    if (h.id.fragment && agent_is_here(a, &h.destination) &&
+        fragment_enter(a, &h, true, &as) == REFUSE_NO_MEMORY)
+        return HELIO_ENOMEM;
     struct record *r;
     rc = record_new(a, &h, key, bytes, &r);
-    if (rc < 0)
+    if (rc < 0) {
+        if (as != NULL)
+            fragment_leave(a, as);
         return rc;
+    }
+    r->assembly = as;
     r->stored = true;
     r->restored = true;
     r->rewrite = h.rewrite;

@@ -21,6 +21,7 @@ struct binder {
     struct store *store;
     struct agent_now now;
     bool store_fails, store_waits, load_fails;
+    bool store_silent;            /* stores, and leaves the answer to the test */
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
     struct slice payload;         /* in delivered */
     struct agent_action last;     /* the last DELIVER or CONFIRM */
@@ -113,7 +114,8 @@ static inline void do_store(struct binder *n, struct agent_action *x)
         ck_assert_int_eq(store_memory.commit(n->store), 0);
     }
     buf_drop(x->bundle);
-    agent_stored(n->a, x->key, ok, n->now);
+    if (!n->store_silent)
+        agent_stored(n->a, x->key, ok, n->now);
 }
 
 static inline void do_load(struct binder *n, const struct agent_action *x)

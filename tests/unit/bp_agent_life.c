@@ -97,6 +97,38 @@ START_TEST(bundle_for_an_endpoint_of_the_same_node)
 }
 END_TEST
 
+START_TEST(local_node_names_this_node)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:977000.2.0");
+    binder_init(&n, &c);
+    struct eid here = eid_of("ipn:977000.2.5");
+    ck_assert_int_eq(agent_register(n.a, 3, &here, 4, n.now), 0);
+    struct agent_request q = request_of("ipn:977000.2.7", "ipn:!.5", 8);
+    q.report_to = eid_of("ipn:!.6");
+    ck_assert_int_eq(app_send(&n, &q, "near"), REFUSE_NONE);
+    expect(&n, "store 1\nconfirm app 8\ndeliver 1 to 3: near\n");
+    struct bundle b;
+    ck_assert_int_eq(
+        bundle_decode(buf_data(n.delivered), n.delivered->len, BUNDLE_STRICT, &b, NULL), 0);
+    ck_assert(eid_equal(&b.destination, &here));
+    here.service = 6;
+    ck_assert(eid_equal(&b.report_to, &here));
+    binder_fini(&n);
+
+    c = config_of("dtn://two/"); /* has no ipn endpoints; ipn:! may not leave it (RFC 9758 §5.4) */
+    struct eid peer = eid_of("ipn:3.0");
+    struct eid_pattern all;
+    binder_init(&n, &c);
+    ck_assert_int_eq(agent_link_add(n.a, 0, &peer, 1), 0);
+    ck_assert_int_eq(eid_pattern_parse("*", &all), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &all, 0), 0);
+    q = request_of("dtn://two/x", "ipn:!.5", 8);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_INVALID);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(forwarding_updates_the_blocks)
 {
     struct binder n;
@@ -340,6 +372,7 @@ int main(void)
     tcase_add_test(t, names_are_unique_even_when_the_clock_stands_or_goes_back);
     tcase_add_test(t, received_bundle_is_delivered_in_its_own_buffer);
     tcase_add_test(t, bundle_for_an_endpoint_of_the_same_node);
+    tcase_add_test(t, local_node_names_this_node);
     tcase_add_test(t, forwarding_updates_the_blocks);
     tcase_add_test(t, source_without_clock_sends_an_age);
     tcase_add_test(t, link_down_keeps_bundles_and_the_window_limits_them);

@@ -71,6 +71,8 @@ START_TEST(illegal_requests)
     buf_drop(q.payload);
     q = request_of("ipn:2.7", "ipn:4.9", 5);
     refuse_app(&n, &q, "x", REFUSE_NO_ROUTE);
+    q = request_of("ipn:!.7", "ipn:3.9", 5); /* an EID of this node, but not a source */
+    refuse_app(&n, &q, "x", REFUSE_INVALID);
     binder_fini(&n);
 }
 END_TEST
@@ -171,6 +173,7 @@ START_TEST(bundles_of_peers)
     b.flags |= BUNDLE_IS_FRAGMENT;
     b.id.fragment = true;
     b.id.total = 100;
+    b.payload = slice_of("", 0); /* brings nothing */
     refuse_link(&n, &b, REFUSE_FRAGMENT);
     binder_fini(&n);
 }

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles for this node that come in fragments (RFC 9171 §5.9). Each fragment is stored and
+ * confirmed like a bundle, then placed in the assembly of its bundle; the one that brings the last
+ * missing bytes makes the whole, a record of its own that waits in the endpoint's queue
+ * (agent_join.c puts the bytes together when its turn is near). When the whole ends, all fragments
+ * end, and what is remembered of them is the bundle's id, so that any later fragment or copy of it
+ * is known. A fragment that brings no new byte ends when it is placed. One that expires before all
+ * are here leaves a gap; the others stay. When the bundle itself comes in one piece, that one is
+ * delivered, and the fragments end. When memory is out, a stored fragment is placed later.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+/* The id of the bundle whose fragment this may be. */
+static struct slice bundle_name(const struct bundle_id *id, uint8_t out[AGENT_ID_MAX])
+{
+    struct bundle_id all = *id;
+    all.fragment = false;
+    return slice_of(out, agent_id_encode(&all, 0, out));
+}
+
+static struct slice assembly_name(const struct assembly *as)
+{
+    return slice_of(as->id, as->id_len);
+}
+
+static struct assembly *assembly_find(const struct agent *a, struct slice id)
+{
+    struct hash_node *n = hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len));
+    for (; n != NULL; n = hash_next(n)) {
+        struct assembly *as = container_of(n, struct assembly, by_id);
+        if (slice_equal(assembly_name(as), id))
+            return as;
+    }
+    return NULL;
+}
+
+static struct assembly *assembly_new(struct agent *a, const struct agent_head *h, struct slice id)
+{
+    struct assembly *as = calloc(1, sizeof *as + id.len);
+    if (as == NULL)
+        return NULL;
+    as->destination = h->destination;
+    as->total = h->id.total;
+    as->id_len = id.len;
+    memcpy(as->id, id.data, id.len);
+    list_init(&as->pieces);
+    ranges_init(&as->have);
+    hash_add(&a->assemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    return as;
+}
+
+void assembly_free(struct agent *a, struct assembly *as)
+{
+    hash_sub(&a->assemblies, &as->by_id);
+    ranges_fini(&as->have);
+    buf_drop(as->joined);
+    free(as);
+}
+
+/* Does the head make sense by itself? An anonymous bundle has no fragments (§4.2.3). */
+static bool legal(const struct agent_head *h)
+{
+    return !eid_is_none(&h->id.source) && h->payload_len > 0 && h->id.offset < h->id.total &&
+           h->payload_len <= h->id.total - h->id.offset;
+}
+
+static bool fits(const struct assembly *as, const struct agent_head *h)
+{
+    return as->total == h->id.total && eid_equal(&as->destination, &h->destination);
+}
+
+enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, bool restored,
+                                  struct assembly **out)
+{
+    const struct agent_config *c = &a->config;
+    if (!legal(h))
+        return REFUSE_FRAGMENT;
+    if (!restored && h->id.total > c->bundle_max)
+        return REFUSE_TOO_LONG;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice name = bundle_name(&h->id, id);
+    struct assembly *as = assembly_find(a, name);
+    if (as == NULL) {
+        if (!restored && a->assemblies.len >= c->assemblies_max)
+            return REFUSE_FULL;
+        as = assembly_new(a, h, name);
+        if (as == NULL)
+            return REFUSE_NO_MEMORY;
+    } else if (!fits(as, h) || (!restored && as->fragments >= c->fragments_max)) {
+        return REFUSE_FRAGMENT;
+    }
+    as->fragments++;
+    *out = as;
+    return REFUSE_NONE;
+}
+
+void fragment_leave(struct agent *a, struct assembly *as)
+{
+    assert(as->fragments > 0);
+    if (--as->fragments == 0)
+        assembly_free(a, as);
+}
+
+bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
+{
+    if (!agent_is_here(a, &b->destination))
+        return false;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice name = bundle_name(&b->id, id);
+    const struct assembly *as = assembly_find(a, name);
+    if (as != NULL && as->whole != NULL)
+        return true;
+    if (!b->id.fragment)
+        return false;
+    *held = record_by_id(a, name);
+    return *held != NULL || seen_has(&a->seen, name);
+}
+
+/* The bytes that the pieces have, after one of them went. */
+static int count_again(struct assembly *as)
+{
+    ranges_clear(&as->have);
+    list_for_each (it, &as->pieces) {
+        struct agent_head h;
+        record_head(container_of(it, struct record, node), &h);
+        if (ranges_add(&as->have, h.id.offset, h.id.offset + h.payload_len, SIZE_MAX) < 0)
+            return HELIO_ENOMEM;
+    }
+    as->stale = false;
+    return 0;
+}
+
+static int make_whole(struct agent *a, struct assembly *as, const struct record *last,
+                      const struct agent_head *piece)
+{
+    /* §5.8: but for these the primary blocks of all fragments are the bundle's. */
+    struct agent_head h = *piece;
+    h.id.fragment = false;
+    h.id.offset = h.id.total = 0;
+    h.flags &= ~(uint64_t)BUNDLE_IS_FRAGMENT;
+    h.payload_len = as->total;
+    int rc = record_whole(a, &h, as);
+    if (rc < 0)
+        return rc;
+    as->whole->arrived = last->arrived;
+    as->whole->rest_ms = last->rest_ms;
+    return 0;
+}
+
+/* From here on the whole's timer counts: it cannot outlive any of its pieces. */
+static void queue_whole(struct agent *a, struct assembly *as)
+{
+    as->whole->expires = TICK_NEVER;
+    list_for_each (it, &as->pieces) {
+        struct record *p = container_of(it, struct record, node);
+        heap_sub(&a->timers, &p->timer);
+        as->whole->expires = tick_min(as->whole->expires, p->expires);
+    }
+    as->next = as->pieces.next;
+    ranges_clear(&as->have);
+    agent_place(a, as->whole);
+}
+
+/* 1: the piece is one of the assembly now; 0: it has nothing new; or HELIO_ENOMEM. */
+static int gather(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    struct assembly *as = r->assembly;
+    if (as->stale && count_again(as) < 0)
+        return HELIO_ENOMEM;
+    int rc = ranges_add(&as->have, h->id.offset, h->id.offset + h->payload_len, SIZE_MAX);
+    if (rc <= 0)
+        return rc;
+    if (ranges_has(&as->have, 0, as->total) && make_whole(a, as, r, h) < 0) {
+        as->stale = true;
+        return HELIO_ENOMEM;
+    }
+    r->state = STATE_PIECE;
+    list_add_tail(&as->pieces, &r->node);
+    /* Fragments may wait long for others: half of the memory is left to bundles on their way. */
+    if (lane_memory_full(a, a->config.memory_bytes / 2))
+        record_release(a, r);
+    if (as->whole == NULL)
+        record_set_timer(a, r, r->expires);
+    else
+        queue_whole(a, as);
+    return 1;
+}
+
+/* Was the bundle delivered while this fragment was being stored, or is it here in one piece? */
+static bool superseded(const struct agent *a, const struct assembly *as)
+{
+    const struct record *held = record_by_id(a, assembly_name(as));
+    return as->whole != NULL || seen_has(&a->seen, assembly_name(as)) ||
+           (held != NULL && held->stored);
+}
+
+static void place_fragment(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    r->state = STATE_UNPLACED; /* in no list, so that it can end */
+    if (r->assembly == NULL) { /* restored, and at odds with the others */
+        a->counters.deleted++;
+        record_end(a, r);
+        return;
+    }
+    int rc = superseded(a, r->assembly) ? 0 : gather(a, r, h);
+    if (rc == 0)
+        record_end(a, r);
+    else if (rc < 0)
+        agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+}
+
+static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len)
+{
+    while (!list_empty(&as->pieces)) {
+        struct record *p = container_of(list_first(&as->pieces), struct record, node);
+        p->mark_len = mark_len > 0 ? mark_len : p->mark_len;
+        record_end(a, p);
+    }
+}
+
+bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    if (r->whole)
+        return false;
+    if (h->id.fragment) {
+        place_fragment(a, r, h);
+        return true;
+    }
+    uint8_t id[AGENT_ID_MAX];
+    struct assembly *as = r->from_link ? assembly_find(a, bundle_name(&h->id, id)) : NULL;
+    if (as == NULL)
+        return false;
+    if (as->whole != NULL) {
+        r->state = STATE_UNPLACED;
+        record_end(a, r);
+        return true;
+    }
+    as->fragments++; /* it must outlive the loop */
+    end_pieces(a, as, 0);
+    fragment_leave(a, as);
+    return false;
+}
+
+void fragment_end_all(struct agent *a, struct assembly *as)
+{
+    as->fragments++;
+    if (as->joined != NULL)
+        a->counters.memory_bytes -= as->joined->cap;
+    buf_drop(as->joined);
+    as->joined = NULL;
+    as->whole = NULL;
+    end_pieces(a, as, as->id_len);
+    ranges_clear(&as->have);
+    as->stale = false;
+    fragment_leave(a, as);
+}

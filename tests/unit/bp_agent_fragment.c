@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fragments for an endpoint of this node: stored one by one, delivered as one bundle. */
+#include "bp_agent_piece.h"
+
+START_TEST(in_order)
+{
+    struct binder n;
+    start(&n);
+    listen(&n, 1);
+    piece(&n, 1, 0, 8);
+    expect(&n, "store 1\nconfirm link 0\n");
+    piece(&n, 1, 8, 16);
+    expect(&n, "store 2\nconfirm link 8\n");
+    pass(&n, 300 * TICK_MS);
+    piece(&n, 1, 16, 20);
+    expect(&n, "store 3\nconfirm link 16\ndeliver 4 to 9: " TEXT "\n");
+    struct bundle whole = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    ck_assert(bundle_id_equal(&n.last.id, &whole.id));
+    ck_assert(eid_equal(&n.last.destination, &whole.destination));
+    ck_assert_uint_eq(n.last.flags, whole.flags);
+    ck_assert_uint_eq(n.last.age_ms, 300);
+    ck_assert_uint_eq(n.last.lifetime_ms, 60000);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 3);
+    agent_delivered(n.a, 4, true, n.now);
+    expect(&n, "remove 1 marked\nremove 2 marked\nremove 3 marked\n");
+    ck_assert_uint_eq(agent_counters(n.a)->delivered, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->received, 3);
+    ck_assert_uint_eq(agent_deadline(n.a), TICK_NEVER);
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(reversed_and_waiting_for_a_registration)
+{
+    struct binder n;
+    start(&n);
+    for (size_t at = 20; at > 0; at -= 5)
+        piece(&n, 1, at - 5, at);
+    skip(&n);
+    struct agent_bundle_info info[8];
+    ck_assert_uint_eq(agent_bundles(n.a, info, 8), 4);
+    ck_assert_str_eq(info[0].state, "waiting");
+    listen(&n, 1);
+    expect(&n, "deliver 5 to 9: " TEXT "\n");
+    ck_assert_uint_eq(agent_bundles(n.a, info, 8), 4);
+    ck_assert_str_eq(info[3].state, "delivering");
+    agent_unregister(n.a, 9, n.now); /* before it confirmed */
+    expect(&n, "");
+    listen(&n, 1);
+    expect(&n, "deliver 5 to 9: " TEXT "\n");
+    agent_delivered(n.a, 5, false, n.now);
+    expect(&n, "");
+    agent_unregister(n.a, 9, n.now);
+    listen(&n, 1);
+    expect(&n, "deliver 5 to 9: " TEXT "\n");
+    agent_delivered(n.a, 5, true, n.now);
+    drain(&n);
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(two_bundles_interleaved_beside_a_third_in_one_piece)
+{
+    struct binder n;
+    start(&n);
+    listen(&n, 4);
+    piece(&n, 1, 0, 10);
+    piece(&n, 2, 10, 20);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 3);
+    give(&n, &b, REFUSE_NONE);
+    struct bundle other = piece_of("zyxwvutsrq9876543210", 2, 0, 10);
+    give(&n, &other, REFUSE_NONE);
+    drain(&n);
+    ck_assert_ptr_nonnull(strstr(n.trace, "deliver 3 to 9: data\n"));
+    ck_assert_ptr_nonnull(strstr(n.trace, "deliver 5 to 9: zyxwvutsrqABCDEFGHIJ\n"));
+    skip(&n);
+    piece(&n, 1, 10, 20);
+    expect(&n, "store 6\nconfirm link 10\ndeliver 7 to 9: " TEXT "\n");
+    agent_delivered(n.a, 5, true, n.now);
+    expect(&n, "remove 2 marked\nremove 4 marked\n");
+    agent_delivered(n.a, 7, true, n.now);
+    agent_delivered(n.a, 3, true, n.now);
+    drain(&n);
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(overlaps_the_first_wins)
+{
+    struct binder n;
+    start(&n);
+    listen(&n, 1);
+    piece(&n, 1, 4, 8);
+    piece(&n, 1, 12, 16);
+    struct bundle b = piece_of("abcdefghijklmnopqrst", 1, 2, 14);
+    give(&n, &b, REFUSE_NONE);
+    skip(&n);
+    piece(&n, 1, 5, 12); /* stored, then found to be of no use */
+    expect(&n, "store 4\nconfirm link 5\nremove 4 marked\n");
+    again(&n, 1, 5, 12);
+    skip(&n);
+    b = piece_of("..................!!", 1, 15, 20);
+    give(&n, &b, REFUSE_NONE);
+    piece(&n, 1, 0, 20);
+    drain(&n);
+    /* 4..8 and 12..16 as they came first, then 2..14, then 15..20, the rest of the last one */
+    ck_assert_ptr_nonnull(strstr(n.trace, ": 01cd4567ijklCDEF..!!\n"));
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(late_fragments_are_duplicates)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    start(&n);
+    listen(&n, 1);
+    piece(&n, 1, 0, 10);
+    again(&n, 1, 0, 10); /* while the first one is being stored: the peer keeps it */
+    expect(&n, "refuse link 0: the store refused it (medium or limit full)\n"
+               "store 1\nconfirm link 0\n");
+    again(&n, 1, 0, 10);
+    expect(&n, "confirm link 0 duplicate\n");
+    piece(&n, 1, 10, 20);
+    skip(&n);
+    again(&n, 1, 3, 7); /* all is here */
+    struct bundle whole = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    whole.payload = slice_of(TEXT, 20);
+    give(&n, &whole, REFUSE_DUPLICATE);
+    agent_delivered(n.a, 3, true, n.now);
+    skip(&n);
+    for (int restarted = 0; restarted < 2; restarted++) {
+        again(&n, 1, 0, 10);
+        again(&n, 1, 2, 9); /* never seen, but of a bundle that is gone */
+        give(&n, &whole, REFUSE_DUPLICATE);
+        expect(&n,
+               "confirm link 0 duplicate\nconfirm link 2 duplicate\nconfirm link 0 duplicate\n");
+        binder_restart(&n, &c);
+    }
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(the_bundle_itself_is_faster)
+{
+    struct binder n;
+    start(&n);
+    listen(&n, 1);
+    piece(&n, 1, 0, 10);
+    skip(&n);
+    struct bundle whole = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    whole.payload = slice_of(TEXT, 20);
+    n.store_silent = true;
+    piece(&n, 1, 10, 15);
+    give(&n, &whole, REFUSE_NONE);
+    again(&n, 1, 15, 20); /* the bundle is not stored yet */
+    expect(&n, "refuse link 15: the store refused it (medium or limit full)\nstore 2\nstore 3\n");
+    agent_stored(n.a, 3, true, n.now);
+    expect(&n, "confirm link 0\nremove 1 marked\ndeliver 3 to 9: " TEXT "\n");
+    agent_stored(n.a, 2, true, n.now);
+    expect(&n, "confirm link 10\nremove 2 marked\n");
+    again(&n, 1, 15, 20);
+    expect(&n, "confirm link 15 duplicate\n");
+    agent_delivered(n.a, 3, true, n.now);
+    expect(&n, "remove 3 marked\n");
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(the_fragments_are_faster)
+{
+    struct binder n;
+    start(&n);
+    struct bundle whole = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    whole.payload = slice_of("not told apart by its bytes", 20);
+    n.store_silent = true;
+    piece(&n, 1, 0, 10);
+    piece(&n, 1, 10, 20);
+    piece(&n, 1, 5, 15);
+    give(&n, &whole, REFUSE_NONE);
+    skip(&n);
+    agent_stored(n.a, 1, true, n.now);
+    agent_stored(n.a, 2, true, n.now);
+    agent_stored(n.a, 4, true, n.now);
+    expect(&n, "confirm link 0\nconfirm link 10\nconfirm link 0\nremove 4 marked\n");
+    listen(&n, 1);
+    expect(&n, "deliver 5 to 9: " TEXT "\n");
+    agent_delivered(n.a, 5, true, n.now);
+    expect(&n, "remove 1 marked\nremove 2 marked\n");
+    agent_stored(n.a, 3, true, n.now); /* its bundle is delivered and gone */
+    expect(&n, "confirm link 5\nremove 3 marked\n");
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(refusals_and_limits)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.assemblies_max = 2;
+    c.fragments_max = 3;
+    c.bundle_max = 300;
+    relay_init(&n, &c);
+    piece(&n, 1, 0, 2);
+    struct bundle b = piece_of(TEXT "more", 1, 2, 4); /* another total length */
+    give(&n, &b, REFUSE_FRAGMENT);
+    b = piece_of(TEXT, 1, 2, 4);
+    b.destination = eid_of("ipn:2.6");
+    give(&n, &b, REFUSE_FRAGMENT);
+    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_FRAGMENT], 2);
+    piece(&n, 1, 2, 4);
+    piece(&n, 1, 4, 6);
+    b = piece_of(TEXT, 1, 6, 8);
+    give(&n, &b, REFUSE_FRAGMENT); /* one too many */
+    piece(&n, 2, 0, 2);
+    b = piece_of(TEXT, 3, 0, 2);
+    give(&n, &b, REFUSE_FULL); /* a third assembly */
+    b = piece_of(TEXT, 2, 2, 4);
+    b.id.total = 301;
+    give(&n, &b, REFUSE_TOO_LONG);
+    b.destination = eid_of("ipn:3.5"); /* it is only on its way through here */
+    give(&n, &b, REFUSE_NONE);
+    skip(&n);
+    ck_assert_int_eq(agent_delete(n.a, 4, n.now), 0); /* the only one of bundle 2 */
+    expect(&n, "remove 4 marked\n");
+    piece(&n, 3, 0, 2);
+    n.store_fails = true;
+    piece(&n, 3, 2, 4);
+    skip(&n);
+    n.store_fails = false;
+    piece(&n, 3, 2, 4); /* what the store refused does not count */
+    piece(&n, 3, 4, 6);
+    drain(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(held_bytes_count_fragments)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.held_bundles = 1;
+    relay_init(&n, &c);
+    piece(&n, 1, 0, 10);
+    struct bundle b = piece_of(TEXT, 1, 10, 20);
+    give(&n, &b, REFUSE_FULL);
+    b = piece_of(TEXT, 2, 10, 20);
+    give(&n, &b, REFUSE_FULL); /* and leaves no assembly behind */
+    drain(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+static struct status_report report_in(struct binder *n)
+{
+    struct bundle b;
+    struct status_report s;
+    ck_assert_int_eq(bundle_decode(buf_data(n->sent), n->sent->len, BUNDLE_STRICT, &b, NULL), 0);
+    ck_assert_int_eq(status_report_decode(b.payload.data, b.payload.len, &s), 0);
+    return s;
+}
+
+START_TEST(reports_name_the_fragment_or_the_bundle)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.status_reports = true;
+    relay_init(&n, &c);
+    agent_link(n.a, 0, true, n.now);
+    struct bundle b = piece_of(TEXT, 1, 5, 20);
+    b.flags |= BUNDLE_REPORT_RECEPTION;
+    give(&n, &b, REFUSE_NONE);
+    drain(&n);
+    struct status_report s = report_in(&n);
+    ck_assert(s.asserted[STATUS_RECEIVED] && s.subject.fragment);
+    ck_assert_uint_eq(s.subject.offset, 5);
+    ck_assert_uint_eq(s.subject_bytes, 15);
+    agent_sent(n.a, 2, true, n.now);
+    b = piece_of(TEXT, 1, 0, 5);
+    b.flags |= BUNDLE_REPORT_DELIVERY;
+    give(&n, &b, REFUSE_NONE);
+    listen(&n, 1);
+    drain(&n);
+    agent_delivered(n.a, 4, true, n.now);
+    drain(&n);
+    s = report_in(&n);
+    ck_assert(s.asserted[STATUS_DELIVERED] && !s.subject.fragment);
+    ck_assert_uint_eq(s.subject.sequence, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->reports_sent, 2);
+    binder_fini(&n);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("agent fragments");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, in_order);
+    tcase_add_test(t, reversed_and_waiting_for_a_registration);
+    tcase_add_test(t, two_bundles_interleaved_beside_a_third_in_one_piece);
+    tcase_add_test(t, overlaps_the_first_wins);
+    tcase_add_test(t, late_fragments_are_duplicates);
+    tcase_add_test(t, the_bundle_itself_is_faster);
+    tcase_add_test(t, the_fragments_are_faster);
+    tcase_add_test(t, refusals_and_limits);
+    tcase_add_test(t, held_bytes_count_fragments);
+    tcase_add_test(t, reports_name_the_fragment_or_the_bundle);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
