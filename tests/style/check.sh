@@ -40,7 +40,7 @@ only() { # HEADER PATTERN-OF-FILES
     git grep -lE "^#include <$1>" -- '*.c' '*.h' | grep -vE "$2" && fail "<$1> is included outside its one place"
 }
 only 'cbor.h' '^bp/cbor\.c$'
-only 'uv.h' '(^|/)uv_[a-z_]+\.[ch]$'
+only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'lmdb.h' '^bp/store_lmdb\.c$'
 only 'yaml.h' '^tools/[a-z_]+\.c$'
 [ $status -eq 0 ] && echo "style: ${#sources[@]} C files, ${#texts[@]} files with a licence line"
