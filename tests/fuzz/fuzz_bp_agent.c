@@ -11,6 +11,9 @@
 
 #define KEYS 256
 #define NODE 2
+#define PAYLOAD 16 /* bytes of the bundles that come in fragments */
+
+static const uint8_t text[PAYLOAD + 1] = "abcdefghijklmnop"; /* with its 0 */
 
 struct feed {
     const uint8_t *p, *end;
@@ -26,6 +29,7 @@ struct world {
     struct agent_now now;
     struct buf *stored[KEYS];
     uint64_t confirmed, answered, asked;
+    bool damaged; /* bytes of some bundle were changed */
     struct feed f;
 };
 
@@ -39,6 +43,8 @@ static struct agent_config config(void)
                                  .held_bundles = 40,
                                  .memory_bytes = 3000,
                                  .seen_max = 8,
+                                 .assemblies_max = 3,
+                                 .fragments_max = 6,
                                  .status_reports = true};
 }
 
@@ -77,6 +83,45 @@ static void send_one(struct world *w)
         w->asked++;
 }
 
+static void take_in(struct world *w, const struct bundle *b)
+{
+    struct buf *whole = bundle_encode_copy(b);
+    if (whole == NULL)
+        return;
+    uint8_t damage = byte_of(&w->f) & 3;
+    w->damaged = w->damaged || damage > 0;
+    for (; damage > 0; damage--)
+        buf_data(whole)[byte_of(&w->f) % whole->len] ^= byte_of(&w->f);
+    w->asked++;
+    agent_receive(w->a, byte_of(&w->f) % 3, whole, 5, w->now);
+}
+
+/* A fragment of one of a few bundles, mostly for this node; or the bundle itself. */
+static void receive_piece(struct world *w)
+{
+    struct bundle b;
+    bundle_init(&b);
+    uint8_t how = byte_of(&w->f), at = byte_of(&w->f);
+    size_t lo = at % PAYLOAD, total = PAYLOAD + (how >> 7 & at >> 3 & 1);
+    b.id.source = eid_ipn(0, 1, 9);
+    b.id.sequence = how % 4;
+    b.id.time_ms = 900000;
+    b.destination = eid_ipn(0, how & 64 ? 3 : NODE, (how >> 2) % 2);
+    b.report_to = eid_ipn(0, 1, 1);
+    b.lifetime_ms = 100000 + (how & 8 ? 1000 : 60000);
+    b.flags = BUNDLE_IS_FRAGMENT | (how & 16 ? BUNDLE_REPORT_RECEPTION : 0);
+    b.id.fragment = true;
+    b.id.offset = lo;
+    b.id.total = total;
+    b.payload = slice_of(text + lo, 1 + (at >> 4) % (total - lo));
+    if (how & 32 && at > 200) {
+        b.flags &= ~(uint64_t)BUNDLE_IS_FRAGMENT;
+        b.id.fragment = false;
+        b.payload = slice_of(text, PAYLOAD);
+    }
+    take_in(w, &b);
+}
+
 static void receive_one(struct world *w)
 {
     struct bundle b;
@@ -98,13 +143,7 @@ static void receive_one(struct world *w)
     b.others_len = 1;
     b.others[0] = (struct bundle_block){.type = 200, .number = 9, .flags = byte_of(&w->f) & 0x17};
     b.payload = slice_of("payload", 7);
-    struct buf *whole = bundle_encode_copy(&b);
-    if (whole == NULL)
-        return;
-    for (uint8_t damage = byte_of(&w->f) & 3; damage > 0; damage--)
-        buf_data(whole)[byte_of(&w->f) % whole->len] ^= byte_of(&w->f);
-    w->asked++;
-    agent_receive(w->a, byte_of(&w->f) % 3, whole, 5, w->now);
+    take_in(w, &b);
 }
 
 static void put(struct world *w, uint64_t key, struct buf *b)
@@ -146,6 +185,8 @@ static void on_action(struct world *w, struct agent_action *x)
         break;
     case AGENT_DELIVER:
         assert(x->payload.len <= x->bundle->len);
+        if (!w->damaged && x->id.source.service == 9)
+            assert(memcmp(x->payload.data, text, x->payload.len) == 0);
         buf_drop(x->bundle);
         if (how < 3)
             agent_delivered(w->a, x->key, how < 2, w->now);
@@ -172,7 +213,7 @@ static void push(struct world *w)
 {
     uint8_t what = byte_of(&w->f);
     struct eid here = eid_ipn(0, NODE, byte_of(&w->f) % 4);
-    switch (what % 12) {
+    switch (what % 14) {
     case 0:
     case 1:
         send_one(w);
@@ -201,6 +242,10 @@ static void push(struct world *w)
         break;
     case 10:
         agent_delete(w->a, key_of(w), w->now);
+        break;
+    case 11:
+    case 12:
+        receive_piece(w);
         break;
     default:
         w->now.now += byte_of(&w->f) * 200 * TICK_MS;

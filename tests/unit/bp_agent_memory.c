@@ -4,7 +4,7 @@
  * invariants hold, every bundle that was confirmed is delivered or forwarded once memory is back,
  * and every bundle that was not is the caller's as before.
  */
-#include "bp_agent_help.h"
+#include "bp_agent_piece.h"
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -45,13 +45,15 @@ void *__wrap_realloc(void *p, size_t n)
 #define AGENT(call) (memory.armed = true, result = (int)(call), memory.armed = false, result)
 #define AGENT_VOID(call) (memory.armed = true, (call), memory.armed = false)
 
-#define KEYS 64
+#define KEYS 128
+#define ROUNDS 5
 
 struct exchange {
     struct agent *a;
     struct agent_now now;
     struct buf *stored[KEYS];
-    unsigned confirmed, refused, sent, delivered, removed;
+    unsigned confirmed, refused, sent, delivered, removed, spoiled;
+    bool taken[ROUNDS][2]; /* fragments of the bundles 30, 31 ... */
 };
 
 static void on_action(struct exchange *x, struct agent_action *t)
@@ -80,6 +82,7 @@ static void on_action(struct exchange *x, struct agent_action *t)
         AGENT_VOID(agent_sent(x->a, t->key, true, x->now));
         break;
     case AGENT_DELIVER:
+        x->spoiled += t->id.sequence >= 30 && !slice_equal(t->payload, slice_of(TEXT, 20));
         buf_drop(t->bundle);
         x->delivered++;
         AGENT_VOID(agent_delivered(x->a, t->key, true, x->now));
@@ -129,6 +132,21 @@ static void receive_one(struct exchange *x, const char *to, uint64_t sequence, u
     work(x);
 }
 
+/* The fragments that were not taken yet, as a peer would send them. */
+static void receive_pieces(struct exchange *x, uint64_t i, unsigned *accepted)
+{
+    int result;
+    for (size_t k = 0; k < 2; k++) {
+        if (x->taken[i][k])
+            continue;
+        struct bundle b = piece_of(TEXT, 30 + i, k * 8, k == 0 ? 12 : 20);
+        struct buf *whole = bundle_encode_copy(&b);
+        x->taken[i][k] = AGENT(agent_receive(x->a, 0, whole, i, x->now)) == REFUSE_NONE;
+        *accepted += x->taken[i][k];
+        work(x);
+    }
+}
+
 /* Link, route and registration; tried again while memory is out, as a person would. */
 static bool set_up(struct exchange *x)
 {
@@ -149,10 +167,11 @@ static unsigned run_script(struct exchange *x)
     unsigned accepted = 0;
     struct eid here = eid_of("ipn:2.5");
     int result;
-    for (uint64_t i = 0; i < 5; i++) {
+    for (uint64_t i = 0; i < ROUNDS; i++) {
         send_one(x, "ipn:3.9", &accepted);
         receive_one(x, "ipn:2.5", 10 + i, &accepted);
         receive_one(x, "ipn:3.5", 20 + i, &accepted);
+        receive_pieces(x, i, &accepted);
     }
     AGENT_VOID(agent_link(x->a, 1, true, x->now));
     work(x);
@@ -174,6 +193,8 @@ static long exchange(long fail_at, long fail_for)
     if (set_up(&x)) {
         unsigned accepted = run_script(&x);
         memory.fail_for = 0;
+        for (uint64_t i = 0; i < ROUNDS; i++)
+            receive_pieces(&x, i, &accepted);
         for (int i = 0; i < 40; i++) { /* memory is back */
             x.now.now += TICK_S;
             agent_expire(x.a, x.now);
@@ -183,7 +204,9 @@ static long exchange(long fail_at, long fail_for)
         (void)agent_register(x.a, 2, &here, 2, x.now);
         work(&x);
         const struct agent_counters *c = agent_counters(x.a);
-        ck_assert_uint_eq(c->forwarded + c->delivered, x.removed); /* none expired */
+        /* None expired; two removals for each bundle that came in fragments. */
+        ck_assert_uint_eq(c->forwarded + c->delivered + ROUNDS, x.removed);
+        ck_assert_uint_eq(x.spoiled, 0);
         ck_assert_uint_eq(x.removed, accepted + c->reports_sent);
         ck_assert_uint_eq(c->bundles, 0);
         ck_assert_uint_eq(c->memory_bytes, 0);
