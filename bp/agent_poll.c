@@ -2,7 +2,8 @@
 /*
  * The next action. Answers go first (they are what peers and applications wait for, and they name
  * bundles that the later actions may end), then what the store has to do, then deliveries and
- * transmissions of one queue after another. Each action costs O(1).
+ * transmissions of one queue after another. Each action costs O(1), but for the copy of a payload
+ * that came in fragments.
  */
 #include <assert.h>
 #include <stdlib.h>
