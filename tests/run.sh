@@ -5,8 +5,8 @@
 #   tests/run.sh            all of it (about 15 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #
-# Named targets that the default leaves out: tests/soak.sh (long soak), tests/fuzz/long.sh (long fuzzing),
-# tests/bench/run.sh (benchmarks).
+# What the default leaves out: the long soak (cmake --build build/release --target soak), longer fuzzing
+# (tests/fuzz/run.sh build/fuzz SECONDS) and the benchmarks (tests/bench/run.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}

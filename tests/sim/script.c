@@ -356,9 +356,10 @@ static const char *cmd_inject(struct script *s)
 static const char *cmd_restart(struct script *s)
 {
     size_t node;
-    if (s->len != 2 || !parse_node(s, s->words[1], &node))
-        return "restart NODE";
-    s->engines[node].seed += 100;
+    bool same = s->len == 3 && strcmp(s->words[2], "same") == 0;
+    if ((s->len != 2 && !same) || !parse_node(s, s->words[1], &node))
+        return "restart NODE [same]";
+    s->engines[node].seed += same ? 0 : 100;
     trace_line(&s->trace, "%zu restart", node + 1);
     if (sim_node_restart(&s->world, node, &s->engines[node]) != 0)
         return "the engine refused";
