@@ -25,7 +25,7 @@ struct fake_options {
     unsigned crash_every;  /* after so many ADUs all connections close, the last one unanswered */
     unsigned drop_every;   /* every n-th payload of kind `drop_kind` disappears */
     unsigned damage_every; /* every n-th payload of kind 1 has a bit turned */
-    unsigned refuse_every; /* every n-th ADU is refused */
+    unsigned refuse_every; /* every n-th payload of kind 1 is refused */
     unsigned repeat_every; /* every n-th ADU is delivered twice */
     int drop_kind;
 };
@@ -49,8 +49,14 @@ struct fake_node {
     struct fake_conn conns[FAKE_CONNS];
     struct fake_adu held[FAKE_HELD]; /* in order */
     size_t len;
-    unsigned adus, of_kind, data;
+    unsigned adus, of_kind, data, asked;
 };
+
+/* Of the generator's payloads: 1 = data. */
+static inline int fake_kind(struct buf *payload)
+{
+    return payload->len > 5 ? buf_data(payload)[5] : 0;
+}
 
 static inline void fake_write(int fd, const void *data, size_t n)
 {
@@ -142,7 +148,7 @@ static inline bool every(unsigned count, unsigned n)
 static inline void fake_hold(struct fake_node *n, const struct fake_conn *c, const char *dst,
                              struct buf *payload)
 {
-    int kind = payload->len > 5 ? buf_data(payload)[5] : 0;
+    int kind = fake_kind(payload);
     if (kind == n->o.drop_kind && every(++n->of_kind, n->o.drop_every)) {
         buf_drop(payload);
         return;
@@ -173,7 +179,7 @@ static inline bool fake_message_in(struct fake_node *n, int i, const Aap2__AAPMe
         fake_respond(c->fd, true);
     } else if (m->msg_case == AAP2__AAPMESSAGE__MSG_ADU) {
         n->adus++;
-        bool refuse = every(n->adus, n->o.refuse_every);
+        bool refuse = fake_kind(payload) == 1 && every(++n->asked, n->o.refuse_every);
         if (refuse)
             buf_drop(payload);
         else
