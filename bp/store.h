@@ -69,8 +69,8 @@ struct store_ops {
     int (*marks)(struct store *s, int (*fn)(void *ctx, struct slice id, uint64_t until_ms),
                  void *ctx);
     /* Removes marks whose time has come, and some of those that end first while there are more
-     * than marks_max. A transaction of its own: call it outside of one. Long lists take several
-     * calls. */
+     * than marks_max. A transaction of its own: call it outside of one. 0; or 1: more are left
+     * than one call removes. */
     int (*forget)(struct store *s, uint64_t now_ms);
     int (*flush)(struct store *s);      /* STORE_ASYNC: to the medium now; else nothing */
     uint64_t (*bytes)(struct store *s); /* bundle bytes held */

@@ -484,10 +484,12 @@ static int lmdb_marks(struct store *s, int (*fn)(void *ctx, struct slice id, uin
     return walk(l, l->ends, mark_row, &m);
 }
 
-static int forget_some(struct lmdb *l, uint64_t now_ms)
+/* `more` is set when the batch was too short for all. */
+static int forget_some(struct lmdb *l, uint64_t now_ms, int *more)
 {
     MDB_cursor *c;
     MDB_stat st;
+    *more = 1;
     int rc = mdb_stat(l->txn, l->ends, &st);
     if (rc != 0 || (rc = mdb_cursor_open(l->txn, l->ends, &c)) != 0)
         return rc;
@@ -495,8 +497,10 @@ static int forget_some(struct lmdb *l, uint64_t now_ms)
     MDB_val k, v;
     for (int i = 0; i < FORGET_BATCH; i++, left--) {
         rc = mdb_cursor_get(c, &k, &v, MDB_FIRST);
-        if (rc != 0 || (key_number(k.mv_data) > now_ms && left <= l->marks_max))
+        if (rc != 0 || (key_number(k.mv_data) > now_ms && left <= l->marks_max)) {
+            *more = 0;
             break;
+        }
         MDB_val id = val_of((uint8_t *)k.mv_data + 8, k.mv_size - 8);
         if ((rc = mdb_del(l->txn, l->marks, &id, NULL)) != 0 || (rc = mdb_cursor_del(c, 0)) != 0)
             break;
@@ -508,12 +512,14 @@ static int forget_some(struct lmdb *l, uint64_t now_ms)
 static int lmdb_forget(struct store *s, uint64_t now_ms)
 {
     struct lmdb *l = lmdb_of(s);
-    int rc = lmdb_begin(s);
+    int more, rc = lmdb_begin(s);
     if (rc != 0)
         return rc;
-    rc = forget_some(l, now_ms);
-    if (rc == 0)
-        return lmdb_commit(s);
+    rc = forget_some(l, now_ms, &more);
+    if (rc == 0) {
+        rc = lmdb_commit(s);
+        return rc == 0 ? more : rc;
+    }
     lmdb_abort(s);
     return error_of(rc);
 }

@@ -6,7 +6,9 @@
  *
  * What can go wrong: a put that the limit refuses fails alone. A commit that fails (the medium is
  * full) undoes all, so each job is tried again in a transaction of its own: those that fit stay. A
- * removal that fails is kept and tried with the next batch, since nobody asks for it again.
+ * removal that fails is kept and tried with the next batch, since nobody asks for it again. Marks
+ * come as fast as bundles do: once there are more old ones than a call removes, each round removes
+ * some.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +48,8 @@ struct storage {
     bool running;
     struct jobs collected; /* the loop's */
     struct jobs retry;     /* the thread's: removals that failed */
+    uint64_t forget_ms;    /* the thread's: marks that end before may go … */
+    bool forget_more;      /* … and there are more of them than one call takes */
     uv_mutex_t mutex;      /* guards what follows */
     uv_cond_t cond;
     struct jobs todo, done;
@@ -148,8 +152,9 @@ static void run_job(struct store *s, struct job *j)
     case JOB_TIDY:
         break; /* has no place in a transaction */
     }
-    if (j->result == 0 && id.len > 0)
-        j->result = ops->mark(s, id, j->until_ms);
+    if (j->result < 0 || id.len == 0)
+        return;
+    j->result = ops->mark(s, id, j->until_ms);
     if (j->result < 0 && j->kind == JOB_PUT)
         (void)ops->remove(s, j->key); /* a bundle without its mark is not stored */
 }
@@ -178,16 +183,25 @@ static void run_alone(struct store *s, struct job *first)
             run_one(s, j);
 }
 
-static void tidy(struct store *s, struct job *j)
+static int forget(struct storage *s)
 {
-    j->result = s->ops->forget(s, j->until_ms);
-    int flushed = s->ops->flush(s);
+    int rc = s->store->ops->forget(s->store, s->forget_ms);
+    s->forget_more = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static void tidy(struct storage *s, struct job *j)
+{
+    s->forget_ms = j->until_ms;
+    j->result = forget(s);
+    int flushed = s->store->ops->flush(s->store);
     if (j->result == 0)
         j->result = flushed;
 }
 
-static void run_batch(struct store *s, struct job *first)
+static void run_batch(struct storage *storage, struct job *first)
 {
+    struct store *s = storage->store;
     int err = s->ops->begin(s);
     for (struct job *j = first; j != NULL; j = j->next) {
         if (err == 0 || j->kind == JOB_GET)
@@ -199,7 +213,7 @@ static void run_batch(struct store *s, struct job *first)
         run_alone(s, first);
     for (struct job *j = first; j != NULL; j = j->next)
         if (j->kind == JOB_TIDY)
-            tidy(s, j);
+            tidy(storage, j);
 }
 
 /* Takes the removals that failed out of the batch. Returns how many jobs failed in all. */
@@ -220,20 +234,24 @@ static void thread_main(void *arg)
     struct jobs batch, finished;
     uv_mutex_lock(&s->mutex);
     for (;;) {
-        while (s->todo.first == NULL && !s->stop)
+        while (s->todo.first == NULL && !s->stop && !s->forget_more)
             uv_cond_wait(&s->cond, &s->mutex);
-        if (s->todo.first == NULL)
+        if (s->todo.first == NULL && s->stop)
             break;
         jobs_init(&batch);
         jobs_init(&finished);
         jobs_move(&batch, &s->retry);
         jobs_move(&batch, &s->todo);
         uv_mutex_unlock(&s->mutex);
-        run_batch(s->store, batch.first);
+        if (s->forget_more)
+            (void)forget(s); /* an error shows at the next tidying */
+        bool ran = batch.first != NULL;
+        if (ran)
+            run_batch(s, batch.first);
         uint64_t failed = keep_failed(s, &batch, &finished);
         uint64_t bytes = s->store->ops->bytes(s->store);
         uv_mutex_lock(&s->mutex);
-        s->status.commits++;
+        s->status.commits += ran;
         s->status.failures += failed;
         s->status.bytes = bytes;
         jobs_move(&s->done, &finished);

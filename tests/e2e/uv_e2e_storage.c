@@ -2,6 +2,7 @@
 /* The storage thread on a store that fails when it is told to: what fits stays, removals are not
  * forgotten, outcomes come in the order of requests. */
 #include <check.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct fake {
     atomic_int puts_max; /* a commit with more puts fails: the medium is full */
     atomic_int removes;  /* removals work? */
     atomic_int commits, forgets;
+    atomic_int old_marks; /* calls of forget that find more than they remove */
 };
 
 static int fake_open(struct store **out, const struct store_options *o, char *why, size_t cap);
@@ -86,9 +88,10 @@ static int fake_mark(struct store *s, struct slice id, uint64_t until_ms)
 
 static int fake_forget(struct store *s, uint64_t now_ms)
 {
+    struct fake *f = (struct fake *)s;
     (void)now_ms;
-    ((struct fake *)s)->forgets++;
-    return 0;
+    f->forgets++;
+    return f->old_marks > 0 && f->old_marks-- > 0;
 }
 
 static int fake_flush(struct store *s)
@@ -299,6 +302,24 @@ START_TEST(loads_and_tidying)
 }
 END_TEST
 
+/* Whether or not bundles come meanwhile: marks come as fast as bundles do. */
+START_TEST(old_marks_are_forgotten_until_none_is_left)
+{
+    struct rig *r = rig_new();
+    r->fake->old_marks = 30;
+    storage_tidy(r->storage, 1);
+    for (uint64_t key = 1; key <= 10; key++) {
+        put(r, key);
+        await(r, key);
+    }
+    while (r->fake->forgets < 31)
+        sched_yield();
+    storage_finish(r->storage);
+    ck_assert_int_eq(r->fake->forgets, 31);
+    rig_free(r);
+}
+END_TEST
+
 START_TEST(what_was_asked_for_is_done_before_the_end)
 {
     struct rig *r = rig_new();
@@ -333,6 +354,7 @@ int main(void)
     tcase_add_test(t, a_full_medium_refuses_puts_and_lets_removals_pass);
     tcase_add_test(t, a_removal_that_failed_is_tried_again);
     tcase_add_test(t, loads_and_tidying);
+    tcase_add_test(t, old_marks_are_forgotten_until_none_is_left);
     tcase_add_test(t, what_was_asked_for_is_done_before_the_end);
     tcase_add_test(t, a_directory_has_one_user);
     suite_add_tcase(s, t);

@@ -186,6 +186,33 @@ START_TEST(marks_end_and_are_bounded)
 }
 END_TEST
 
+static int count_mark(void *ctx, struct slice id, uint64_t until_ms)
+{
+    (void)id, (void)until_ms;
+    ++*(int *)ctx;
+    return 0;
+}
+
+START_TEST(a_long_list_of_old_marks_says_that_more_are_left)
+{
+    struct place p;
+    struct store *s = place_open(&p, backends[_i], 10, STORE_ASYNC);
+    const struct store_ops *o = s->ops;
+    int calls = 1, left = 0, rc;
+    ck_assert_int_eq(o->begin(s), 0);
+    for (uint32_t i = 0; i < 10000; i++)
+        ck_assert_int_eq(o->mark(s, slice_of(&i, sizeof i), i), 0);
+    ck_assert_int_eq(o->commit(s), 0);
+    while ((rc = o->forget(s, 20000)) == 1)
+        calls++;
+    ck_assert_int_eq(rc, 0);
+    ck_assert_int_le(calls, 3);
+    ck_assert_int_eq(o->marks(s, count_mark, &left), 0);
+    ck_assert_int_eq(left, 0);
+    place_done(&p, s);
+}
+END_TEST
+
 /* Random operations beside a model of what must be there. */
 START_TEST(agrees_with_a_model)
 {
@@ -247,6 +274,7 @@ int main(void)
     tcase_add_loop_test(t, abort_takes_everything_back, 0, count);
     tcase_add_loop_test(t, limit_refuses_one_and_keeps_the_transaction, 0, count);
     tcase_add_loop_test(t, marks_end_and_are_bounded, 0, count);
+    tcase_add_loop_test(t, a_long_list_of_old_marks_says_that_more_are_left, 0, count);
     tcase_add_loop_test(t, agrees_with_a_model, 0, count);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
