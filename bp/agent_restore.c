@@ -11,6 +11,8 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     size_t id_off;
     if (key == 0 || key == UINT64_MAX || record_find(a, key) != NULL)
         return HELIO_EINVAL;
+    if (key >= a->next_key) /* taken in any case: the store keeps a bundle with a damaged head */
+        a->next_key = key + 1;
     int rc = agent_head_decode(head, &h, &id_off);
     if (rc < 0)
         return rc;
@@ -34,8 +36,6 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     r->link = TO_ENDPOINT;
     list_add_tail(&a->unplaced, &r->node);
     a->place = true;
-    if (key >= a->next_key)
-        a->next_key = key + 1;
     if (!h.from_link && h.id.time_ms >= a->last_ms) {
         bool same = h.id.time_ms == a->last_ms && h.id.sequence < a->sequence;
         a->last_ms = h.id.time_ms;

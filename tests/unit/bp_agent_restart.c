@@ -81,6 +81,20 @@ START_TEST(route_comes_after_a_restart)
 }
 END_TEST
 
+/* It stays in the store: a new bundle under its key would collide with it. */
+START_TEST(keys_of_damaged_heads_are_not_used_again)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    ck_assert_int_eq(agent_restore(n.a, 7, slice_of("damaged", 7), 10), HELIO_EFORMAT);
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 3);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    expect(&n, "store 8\nconfirm app 3\n");
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(damaged_heads_are_refused)
 {
     struct agent_config c = config_of("ipn:2.0");
@@ -269,6 +283,7 @@ int main(void)
     tcase_add_test(t, restored_bundles_go_on);
     tcase_add_test(t, route_comes_after_a_restart);
     tcase_add_test(t, damaged_heads_are_refused);
+    tcase_add_test(t, keys_of_damaged_heads_are_not_used_again);
     tcase_add_test(t, little_memory_loads_ahead_of_the_turn);
     tcase_add_test(t, loads_that_fail);
     tcase_add_test(t, status_reports);
