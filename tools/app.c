@@ -453,7 +453,7 @@ void app_keepalive(struct app *c, tick now)
         return;
     if (now >= c->heard + 2 * c->keepalive && (!c->subscriber || !list_empty(&c->pending))) {
         c->apps->counters.keepalives_missed++;
-        c->failed = true;
+        c->failed = c->dead = true;
         touch(c);
         return;
     }

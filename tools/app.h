@@ -63,6 +63,7 @@ struct app {
     struct app_endpoint *endpoint; /* NULL: not configured */
     bool subscriber;
     bool failed; /* to be closed when what waits is written */
+    bool dead;   /* to be closed now: nobody reads it */
     tick keepalive, heard, asked;
     struct list requests, pending;
     size_t requests_len;

@@ -131,7 +131,7 @@ static void conn_flush(struct conn *c)
         return;
     if (c->app.failed) {
         read_stop(c);
-        if (c->flight_len == 0 && list_empty(&c->app.out))
+        if (c->app.dead || (c->flight_len == 0 && list_empty(&c->app.out)))
             conn_close(c);
         return;
     }
