@@ -135,10 +135,10 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
         fail(out, "out of memory");
         return;
     }
-    size_t total = agent_bundles(n->agent, info, BUNDLES_SHOWN);
-    qsort(info, total < BUNDLES_SHOWN ? total : BUNDLES_SHOWN, sizeof *info, by_key);
+    size_t shown = agent_bundles(n->agent, info, BUNDLES_SHOWN);
+    qsort(info, shown, sizeof *info, by_key);
     json_t *list = json_array();
-    for (size_t i = 0; i < total && i < BUNDLES_SHOWN; i++) {
+    for (size_t i = 0; i < shown; i++) {
         json_t *o = json_object();
         set_int(o, "key", info[i].key);
         set_eid(o, "source", &info[i].id.source);
@@ -153,7 +153,7 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
         json_array_append_new(list, o);
     }
     free(info);
-    set_int(out, "total", total);
+    set_int(out, "total", agent_counters(n->agent)->bundles);
     json_object_set_new(out, "bundles", list);
 }
 
@@ -172,6 +172,7 @@ static void fill_agent(const struct agent_counters *c, json_t *o)
     set_int(o, "send_failures", c->send_failures);
     set_int(o, "load_failures", c->load_failures);
     set_int(o, "lenient", c->lenient);
+    set_int(o, "forgotten", c->forgotten);
     set_int(o, "reports_sent", c->reports_sent);
     set_int(o, "reports_received", c->reports_received);
     json_object_set_new(o, "refused", refused);
@@ -221,6 +222,10 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
         struct node_link *l = &n->links[i];
         if (strcmp(l->config->name, name) != 0)
             continue;
+        if (l->cla == NULL) {
+            fail(out, "the link is closed: the node is stopping");
+            return;
+        }
         l->cla->ops->set_link(l->cla, strcmp(state, "up") == 0);
         node_wake(n);
         return;

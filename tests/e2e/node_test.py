@@ -315,6 +315,27 @@ class NodeTest(unittest.TestCase):
             rx.message()
         self.assertEqual(self.lab.control(1, "counters")["applications"]["keepalives_missed"], 2)
 
+    def test_deaf_subscriber(self):
+        """Who stops reading keeps neither its endpoint nor its deliveries beyond the keepalive."""
+        self.single()
+        deaf = self.client(1, "ipn:1.7", subscribe=True, keepalive=1, window=8)
+        tx = self.client(1, "ipn:1.5")
+        for i in range(8):
+            self.assertEqual(tx.request("ipn:1.7", b"%d" % i * 4_000_000)[0], aap2.SUCCESS)
+        wait_for(lambda: self.lab.control(1, "status")["applications"] == 1)
+        rx = self.client(1, "ipn:1.7", subscribe=True)
+        self.assertEqual([rx.delivery()[1][:1] for _ in range(8)], [b"%d" % i for i in range(8)])
+        deaf.close()
+
+    def test_total(self):
+        """The list of bundles has an end; their number does not."""
+        self.single()
+        tx = self.client(1, "ipn:1.5")
+        for i in range(1005):
+            self.assertEqual(tx.request("ipn:1.7", b"x")[0], aap2.SUCCESS)
+        answer = self.lab.control(1, "bundles")
+        self.assertEqual((answer["total"], len(answer["bundles"])), (1005, 1000))
+
     def test_echo(self):
         self.pair()
         rx = self.client(1, "ipn:1.5", subscribe=True)
