@@ -3,7 +3,9 @@
  * Queues in front of links and endpoints: first in, first out, every step O(1). A bundle whose
  * turn is near but whose bytes are only in the store is asked for ahead of time (PREFETCH), so that
  * a link with a full window never waits for the medium; under memory pressure at least the one at
- * the head is loaded, so that a queue always moves.
+ * the head is loaded, so that a queue always moves. Deliveries keep their bytes until they are
+ * answered, and anybody can name an endpoint: under pressure one that nobody registered has none in
+ * memory, and a registered one has one.
  */
 #include <assert.h>
 
@@ -52,10 +54,19 @@ static void to_front(struct lane *l, struct record *r, bool first)
         list_add_tail(&l->front, &r->node);
 }
 
+/* May the bundle's bytes stay in memory, or come there, although the memory is full? */
+static bool exempt(const struct lane *l, const struct record *r)
+{
+    if (r->link == TO_ENDPOINT)
+        return l->open && l->front_len + l->busy_len == 0;
+    return l->front_len == 0;
+}
+
 void lane_add(struct agent *a, struct lane *l, struct record *r)
 {
     r->lane = l;
-    if (r->buf != NULL && list_empty(&l->back) && front_has_room(l)) {
+    bool stays = r->link != TO_ENDPOINT || exempt(l, r) || !lane_memory_full(a, 0);
+    if (r->buf != NULL && stays && list_empty(&l->back) && front_has_room(l)) {
         to_front(l, r, false);
     } else {
         r->state = STATE_BACK;
@@ -136,7 +147,7 @@ static int fill(struct agent *a, struct lane *l, struct agent_action *out)
 {
     while (!list_empty(&l->back) && front_has_room(l)) {
         struct record *r = container_of(list_first(&l->back), struct record, node);
-        if (r->buf == NULL && l->front_len > 0 && lane_memory_full(a, r->bytes))
+        if (r->buf == NULL && !exempt(l, r) && lane_memory_full(a, r->bytes))
             break;
         take_out(r);
         to_front(l, r, false);

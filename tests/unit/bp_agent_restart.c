@@ -164,6 +164,57 @@ START_TEST(little_memory_loads_ahead_of_the_turn)
 }
 END_TEST
 
+static void receive_for(struct binder *n, unsigned service, uint64_t sequence)
+{
+    static const uint8_t bytes[500];
+    char to[32];
+    snprintf(to, sizeof to, "ipn:2.%u", service);
+    struct bundle b = peer_bundle("ipn:1.4", to, sequence);
+    b.payload = slice_of(bytes, sizeof bytes);
+    ck_assert_int_eq(link_receive(n, 0, &b, sequence), REFUSE_NONE);
+    skip(n);
+}
+
+/* A peer can name as many endpoints as it likes. */
+START_TEST(many_endpoints_share_the_memory)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.memory_bytes = 5000;
+    relay_init(&n, &c);
+    for (unsigned i = 1; i <= 200; i++) {
+        receive_for(&n, i, i);
+        ck_assert_uint_lt(agent_counters(n.a)->memory_bytes, 5000 + 3000);
+    }
+    struct eid last = eid_of("ipn:2.200");
+    ck_assert_int_eq(agent_register(n.a, 9, &last, 1, n.now), 0);
+    drain(&n);
+    ck_assert(strncmp(n.trace, "load 200\ndeliver 200 to 9: ", 27) == 0);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A subscriber can ask for a long window and answer nothing. */
+START_TEST(deliveries_without_answer_share_the_memory)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct eid here = eid_of("ipn:2.5");
+    c.memory_bytes = 5000;
+    relay_init(&n, &c);
+    for (unsigned i = 1; i <= 50; i++)
+        receive_for(&n, 5, i);
+    ck_assert_int_eq(agent_register(n.a, 9, &here, 64, n.now), 0);
+    for (unsigned i = 1; i <= 50; i++) {
+        skip(&n);
+        ck_assert_uint_lt(agent_counters(n.a)->memory_bytes, 5000 + 3000);
+        agent_delivered(n.a, i, true, n.now);
+        ck_assert_uint_eq(agent_counters(n.a)->delivered, i);
+    }
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(loads_that_fail)
 {
     struct binder n;
@@ -285,6 +336,8 @@ int main(void)
     tcase_add_test(t, damaged_heads_are_refused);
     tcase_add_test(t, keys_of_damaged_heads_are_not_used_again);
     tcase_add_test(t, little_memory_loads_ahead_of_the_turn);
+    tcase_add_test(t, many_endpoints_share_the_memory);
+    tcase_add_test(t, deliveries_without_answer_share_the_memory);
     tcase_add_test(t, loads_that_fail);
     tcase_add_test(t, status_reports);
     tcase_add_test(t, received_reports);
