@@ -8,3 +8,5 @@ target_link_libraries(helio_tools PUBLIC PkgConfig::JANSSON PkgConfig::ZLIB)
 
 helio_program(helio-perf SOURCES helio_perf.c LIBS helio_tools)
 helio_program(helio-analyze SOURCES helio_analyze.c LIBS helio_tools)
+helio_program(helio-ltp SOURCES helio_ltp.c ltp_tool_options.c ltp_tool_port.c ltp_tool_send.c ltp_tool_receive.c
+              LIBS helio_cla helio_ltp PkgConfig::JANSSON)

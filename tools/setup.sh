@@ -11,6 +11,12 @@ test=(clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv 
 want=("${build[@]}")
 [ "${1:-build}" = test ] && want+=("${test[@]}")
 
+# Peers of the interoperation tests are built with cargo 1.85 or later; Debian's own cargo is older, cargo-web is not.
+cargo=$(PATH=$PATH:$HOME/.cargo/bin cargo --version 2>/dev/null | cut -d' ' -f2 || true)
+if [ "${1:-build}" = test ] && [ "$(printf '%s\n' 1.85 "${cargo:-0}" | sort -V | head -1)" != 1.85 ]; then
+    want+=(cargo-web)
+fi
+
 missing=()
 for package in "${want[@]}"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

@@ -4,50 +4,16 @@ with losses are captured by a recorder between the nodes, which needs no privile
 usage: wire_test.py BIN OUT"""
 
 import os
-import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
-import dissect  # noqa: E402
 from lab import Lab  # noqa: E402
-
-
-class Recorder(threading.Thread):
-    """Forwards datagrams between two nodes, drops each 50th, and records all in a pcap of raw IPv4."""
-
-    def __init__(self, path, in1, in2, to1, to2):
-        super().__init__(daemon=True)
-        self.path = path
-        self.packets = []
-        self.sockets = []
-        for port in (in1, in2):
-            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-            s.bind(("127.0.0.1", port))
-            self.sockets.append(s)
-        self.to = [to2, to1]
-        self.count = [0, 0]
-        self.done = False
-
-    def run(self):
-        while not self.done:
-            for s in select.select(self.sockets, [], [], 0.1)[0]:
-                way = self.sockets.index(s)
-                data = s.recv(65535)
-                self.count[way] += 1
-                # LTP's port on one side, so that the dissector is chosen as for any user
-                ends = [("127.0.0.1", 40000), ("127.0.0.1", 1113)]
-                self.packets.append((time.time_ns(), dissect.datagram(data, ends[way], ends[1 - way])))
-                if self.count[way] % 50:
-                    s.sendto(data, ("127.0.0.1", self.to[way]))
-        dissect.pcap_write(self.path, self.packets)
+from recorder import Recorder  # noqa: E402
 
 
 def tshark(pcap, *arguments):
@@ -58,7 +24,7 @@ def tshark(pcap, *arguments):
 
 def transfer(lab, pcap):
     port1, port2, in1, in2 = lab.udp_ports(4)
-    recorder = Recorder(pcap, in1, in2, port1, port2)
+    recorder = Recorder(pcap, in1, in2, port1, port2, drop=50)
     recorder.start()
     keys = {"sessions": 4, "rto": "100ms", "segment": "1024B"}
     red = lab.link(2, port1, in1, rate="20Mbit/s", colour="red", **keys)
@@ -71,8 +37,7 @@ def transfer(lab, pcap):
     lab.stop("server", server, signal.SIGINT)
     for n, p in nodes.items():
         lab.stop(f"node{n}", p)
-    recorder.done = True
-    recorder.join()
+    recorder.stop()
     return recorder.count
 
 

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-ltp with itself: each mixture of colours, several files at once, losses, and every way to fail.
+usage: ltp_tool_test.py BIN OUT"""
+
+import filecmp
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
+from lab import Lab  # noqa: E402
+from recorder import Recorder  # noqa: E402
+
+PROGRAMS = OUT = ""
+
+
+class LtpToolTest(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab(PROGRAMS, os.path.join(OUT, self.id().split(".")[-1]))
+        self.addCleanup(self.lab.__exit__)
+
+    def file(self, size, name="data"):
+        path = self.lab.path(f"{name}{size}")
+        with open(path, "wb") as f:
+            f.write(random.Random(size).randbytes(size))
+        return path
+
+    def start(self, mode, name, *arguments):
+        out = open(self.lab.path(name + ".json"), "w+")
+        err = open(self.lab.path(name + ".log"), "a")
+        self.addCleanup(out.close)
+        self.addCleanup(err.close)
+        p = subprocess.Popen([self.lab.program("helio-ltp"), mode, "--json", *arguments], stdout=out, stderr=err)
+        self.lab.processes.append((name, p))
+        if mode == "receive":
+            time.sleep(0.2)
+        return p
+
+    def receiver(self, port, *more, rto="100ms"):
+        return self.start("receive", "receiver", "--local", f"127.0.0.1:{port}", "--engine", "2", "--peer-engine", "1",
+                          "--output", self.lab.path("in"), "--rto", rto, "--timeout", "30s", *more)
+
+    def send(self, port, *more, rto="100ms"):
+        p = self.start("send", "sender", "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{port}", "--engine", "1",
+                       "--peer-engine", "2", "--rto", rto, "--timeout", "30s", *more)
+        return p.wait(40), self.lab.load("sender.json")
+
+    def received(self, p, code=0):
+        self.assertEqual(p.wait(40), code)
+        return self.lab.load("receiver.json")
+
+    def transfer(self, size, red):
+        port, = self.lab.udp_ports(1)
+        ours = self.receiver(port, "--count", "1")
+        path = self.file(size)
+        code, sent = self.send(port, path, "--red", str(red), "--rate", "1Gbit/s")
+        self.assertEqual(code, 0, sent)
+        got = self.received(ours)["blocks"][0]
+        self.assertEqual((got["outcome"], got["bytes"], got["red_bytes"]),
+                         ("received", size, {"all": size, "none": 0}.get(red, red)))
+        self.assertTrue(filecmp.cmp(got["file"], path, shallow=False))
+        self.assertEqual(sent["blocks"][0]["outcome"], "sent" if red == "none" else "delivered")
+
+    def test_colours(self):
+        for size, red in ((1, "all"), (1, "none"), (2, 1), (100000, "all"), (100000, "none"), (100000, 1),
+                          (100000, 99999), (5000000, 2500000)):
+            with self.subTest(size=size, red=red):
+                self.transfer(size, red)
+
+    def test_several_files(self):
+        port, = self.lab.udp_ports(1)
+        ours = self.receiver(port, "--count", "3", "--service", "7")
+        paths = [self.file(size) for size in (10, 20000, 300000)]
+        code, sent = self.send(port, *paths, "--rate", "100Mbit/s", "--service", "7")
+        self.assertEqual(code, 0)
+        got = {b["session"]: b for b in self.received(ours)["blocks"]}
+        for block in sent["blocks"]:
+            self.assertTrue(filecmp.cmp(got[block["session"]]["file"], block["file"], shallow=False))
+            self.assertEqual(got[block["session"]]["service"], 7)
+
+    def lossy(self, red, code):
+        """Every tenth datagram of each direction is lost."""
+        port, there, back = self.lab.udp_ports(3)
+        recorder = Recorder(self.lab.path("lossy.pcap"), there, back, 9, port, drop=10)
+        recorder.to[1] = self.lab.udp_ports(1)[0]
+        self.addCleanup(recorder.stop)
+        recorder.start()
+        ours = self.receiver(port, "--remote", f"127.0.0.1:{back}", "--count", "1", rto="50ms")
+        p = self.start("send", "sender", "--local", f"127.0.0.1:{recorder.to[1]}", "--remote", f"127.0.0.1:{there}",
+                       "--engine", "1", "--peer-engine", "2", "--rto", "50ms", "--timeout", "30s", "--red", red,
+                       "--rate", "50Mbit/s", self.file(300000))
+        self.assertEqual(p.wait(40), 0)
+        return self.lab.load("sender.json"), self.received(ours, code)["blocks"][0]
+
+    def test_losses_red(self):
+        sent, got = self.lossy("all", 0)
+        self.assertGreater(sent["counters"]["retransmitted_bytes"], 20000)
+        self.assertTrue(filecmp.cmp(got["file"], self.lab.path("data300000"), shallow=False))
+
+    def test_losses_green(self):
+        _, got = self.lossy("none", 1)
+        self.assertEqual(got["outcome"], "incomplete")
+        self.assertTrue(got["file"].endswith(".part"))
+        self.assertTrue(200000 < got["bytes"] < 300000, got)
+        with open(got["file"], "rb") as f, open(self.lab.path("data300000"), "rb") as g:
+            ours, sent = f.read(), g.read()
+        self.assertEqual(ours[:1000], sent[:1000])
+        self.assertEqual(sum(a == b or a == 0 for a, b in zip(ours, sent)), len(ours))
+
+    def test_nobody_there(self):
+        port, = self.lab.udp_ports(1)
+        code, sent = self.send(port, self.file(1000), "--retries", "3", rto="20ms")
+        self.assertEqual(code, 1)
+        self.assertEqual((sent["blocks"][0]["outcome"], sent["blocks"][0]["reason"]),
+                         ("cancelled", "retransmission_limit"))
+        self.assertEqual(sent["counters"]["segments"]["red_cp_eob"]["tx"], 4)
+
+    def test_time_runs_out(self):
+        port, = self.lab.udp_ports(1)
+        code, sent = self.send(port, self.file(1000), "--timeout", "200ms", rto="10s")
+        self.assertEqual((code, sent["blocks"][0]["outcome"]), (1, "unfinished"))
+        ours = self.receiver(port, "--count", "1", "--timeout", "200ms")
+        self.assertEqual(self.received(ours, 1)["received"], 0)
+
+    def test_refused_by_the_peer(self):
+        port, = self.lab.udp_ports(1)
+        ours = self.receiver(port)
+        code, sent = self.send(port, self.file(1000), "--service", "9")
+        self.assertEqual(code, 1)
+        self.assertEqual((sent["blocks"][0]["outcome"], sent["blocks"][0]["reason"]),
+                         ("cancelled_by_peer", "unreachable_service"))
+        ours.send_signal(signal.SIGTERM)
+        self.assertEqual(self.received(ours)["counters"]["verdicts"]["no_client_service"], 1)
+
+    def test_usage(self):
+        for words, message in ((["send", "x"], "--local"), (["receive", "--local", "1.2.3.4"], "a numeric address"),
+                               (["fetch"], "usage:"), (["send", "--rto", "1us"], "at least 100us"),
+                               (["receive", "--count", "0"], "a number from 1")):
+            done = subprocess.run([self.lab.program("helio-ltp"), *words], capture_output=True, text=True, timeout=10)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(message, done.stderr)
+        done = subprocess.run([self.lab.program("helio-ltp"), "send", self.lab.path("none"), "--local", "127.0.0.1:0",
+                               "--remote", "127.0.0.1:9", "--engine", "1", "--peer-engine", "2"],
+                              capture_output=True, text=True, timeout=10)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No such file", done.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    shutil.rmtree(OUT, ignore_errors=True)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

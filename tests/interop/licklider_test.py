@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""licklider-cli, an LTP implementation that is not ours, exchanges files with helio-ltp in both directions: red, green
+and mixed blocks of 1 byte to 20 MB; through losses and duplicates that it makes itself, and through helio-emu with
+trace A. Each run leaves its capture. Its own retransmission timer is 2 x owlt + about 4 s, so lossy runs are few.
+usage: licklider_test.py BIN OUT LICKLIDER [TEST...]"""
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
+import dissect  # noqa: E402
+from lab import Lab  # noqa: E402
+from recorder import Recorder  # noqa: E402
+
+PROGRAMS = OUT = LICKLIDER = ""
+RATE = "200Mbit/s"
+
+
+def sha256(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+class LickliderTest(unittest.TestCase):
+    def setUp(self):
+        name = self.id().split(".")[-1]
+        self.lab = Lab(PROGRAMS, os.path.join(OUT, name))
+        self.addCleanup(self.lab.__exit__)
+        self.pcap = os.path.join(OUT, "captures", name)
+        self.runs = 0
+
+    def file(self, size):
+        path = self.lab.path(f"{size}.bin")
+        with open(path, "wb") as f:
+            f.write(random.Random(size).randbytes(size))
+        return path
+
+    def path_between(self, trace):
+        """Ports of the sender, of its peer; of the receiver, of its peer. A recorder stands between them, and a relay
+        with this trace behind it."""
+        sender, near, far, receiver, link = self.lab.udp_ports(5)
+        self.runs += 1
+        self.recorder = Recorder(f"{self.pcap}-{self.runs}.pcap", near, far, sender, link if trace else receiver)
+        self.addCleanup(self.recorder.stop)
+        self.recorder.start()
+        if trace:
+            self.relay = self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{link}", "--to",
+                           f"127.0.0.1:{receiver}", "--delay", "5ms", "--rate", RATE, "--trace", "A", "--json", self.lab.path("relay.json"))
+            time.sleep(0.3)
+            return sender, near, receiver, link
+        return sender, near, receiver, far
+
+    def start_peer(self, *arguments):
+        with open(self.lab.path("licklider.log"), "a") as log:
+            p = subprocess.Popen([LICKLIDER, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self.lab.processes.append(("licklider", p))
+        return p
+
+    def end(self, p, what, timeout=60):
+        try:
+            code = p.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.fail(f"{what} did not end")
+        self.assertEqual(code, 0, f"{what}: exit code {code}; see {self.lab.out}")
+
+    def start_receiver(self, port, peer_port, out):
+        p = self.lab.start("receiver", "helio-ltp", "receive", "--local", f"127.0.0.1:{port}", "--remote",
+                           f"127.0.0.1:{peer_port}", "--engine", "2", "--peer-engine", "1", "--output", out,
+                           "--rto", "100ms", "--count", "1", "--timeout", "60s", "--json")
+        time.sleep(0.2)
+        return p
+
+    def check_capture(self, trace, size):
+        """The run's capture, in which tshark finds nothing malformed; the relay has erased something."""
+        self.recorder.stop()
+        if trace:
+            self.lab.stop("relay", self.relay)
+            self.assertGreater(self.lab.load("relay.json")["forward"]["dropped"]["trace"], 0)
+        if size > 1000000:  # tshark is slow
+            return
+        frames = dissect.frames(self.recorder.path, "--disable-protocol", "bpv7", "--disable-protocol", "bundle")
+        self.assertGreater(len(frames), 0)
+        for number, frame in enumerate(frames, 1):
+            self.assertIn("ltp", frame.protocols())
+            self.assertEqual(frame.complaints(), [], f"{self.recorder.path}, frame {number}")
+
+    def to_us(self, size, red, trace=None, impair=None):
+        """A file from licklider to helio-ltp."""
+        data, out = self.file(size), self.lab.path(f"out{self.runs}")
+        sender, near, receiver, far = self.path_between(trace)
+        ours = self.start_receiver(receiver, far, out)
+        more = ["--impair", impair] if impair else []
+        peer = self.start_peer("send", data, "--to", f"2@127.0.0.1:{near}", "--engine", "1", "--listen",
+                               f"127.0.0.1:{sender}", "--red", red, *more)
+        self.end(peer, "licklider send")
+        self.end(ours, "helio-ltp receive")
+        self.check_capture(trace, size)
+        files = os.listdir(out)
+        self.assertEqual(len(files), 1, files)
+        self.assertEqual(sha256(os.path.join(out, files[0])), sha256(data))
+
+    def to_peer(self, size, red, trace=None, rto="100ms"):
+        """A file from helio-ltp to licklider, which writes the red part only."""
+        data, out = self.file(size), self.lab.path(f"out{self.runs}")
+        sender, near, receiver, far = self.path_between(trace)
+        peer = self.start_peer("recv", "--listen", f"127.0.0.1:{receiver}", "--engine", "2", "--peer",
+                               f"1@127.0.0.1:{far}", "--out", out)
+        time.sleep(0.2)
+        ours = self.lab.start("sender", "helio-ltp", "send", data, "--local", f"127.0.0.1:{sender}", "--remote",
+                              f"127.0.0.1:{near}", "--engine", "1", "--peer-engine", "2", "--red", red, "--rto", rto,
+                              "--rate", RATE, "--timeout", "60s", "--json")
+        self.end(ours, "helio-ltp send")
+        if red == "none":
+            peer.send_signal(signal.SIGINT)
+        self.end(peer, "licklider recv")
+        self.check_capture(trace, size)
+        if red == "none":
+            return
+        with open(data, "rb") as f:
+            sent = f.read() if red == "all" else f.read(int(red))
+        self.assertEqual(sha256(out), hashlib.sha256(sent).hexdigest())
+
+    def test_red_to_us(self):
+        for size in (1, 1400, 200000, 20000000):
+            self.to_us(size, "all")
+
+    def test_green_to_us(self):
+        for size in (1, 1400, 2000000):
+            self.to_us(size, "none")
+
+    def test_mixed_to_us(self):
+        for size, red in ((2, 1), (200000, 100000), (200000, 199999), (20000000, 10000000)):
+            self.to_us(size, str(red))
+
+    def test_red_to_peer(self):
+        for size in (1, 1024, 200000, 20000000):
+            self.to_peer(size, "all")
+
+    def test_mixed_to_peer(self):
+        for size, red in ((2, 1), (200000, 100000), (20000000, 10000000)):
+            self.to_peer(size, str(red))
+
+    def test_losses_and_duplicates_to_us(self):
+        self.to_us(200000, "all", impair="loss=0.1,dup=0.1,seed=5")
+        self.to_us(200000, "all", impair="loss=0,dup=0.5,seed=2")
+
+    def test_trace_to_us(self):
+        self.to_us(5000000, "all", trace="A")
+
+    def test_trace_to_peer(self):
+        self.to_peer(20000000, "all", trace="A")
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT, LICKLIDER = sys.argv[1:4]
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(os.path.join(OUT, "captures"))
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What helio-ltp was asked to do. */
+#ifndef TOOLS_LTP_TOOL_OPTIONS_H
+#define TOOLS_LTP_TOOL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/tick.h"
+
+#define LTP_TOOL_ALL UINT64_MAX /* --red all */
+
+struct ltp_tool_options {
+    bool receive, json;
+    const char *local, *remote; /* remote NULL: answers go where datagrams come from */
+    uint64_t engine, peer_engine, service;
+    uint64_t rate_bps, overhead, segment, retries;
+    tick rto, timeout; /* timeout 0: none */
+    const char *log;   /* segment log, or NULL */
+    /* send */
+    uint64_t red;
+    char **files;
+    size_t count;
+    /* receive */
+    const char *output;
+    uint64_t blocks; /* end after so many; 0: at a signal */
+    uint64_t block_max;
+    tick idle;
+};
+
+/* Reads `send …` or `receive …` (argv[1]). Exits with 2 and a message when the line is wrong, with
+ * 0 after --help. */
+void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv);
+
+/* A numeric address and a port? (ltp_tool_port.c) */
+bool ltp_tool_address_valid(const char *text);
+
+#endif
