@@ -114,6 +114,10 @@ struct bundle_findings {
 int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
                   struct bundle_findings *findings);
 
+/* Bytes of the bundle at the front of data, which may go on behind it; 0 when there is none or not
+ * all of one. Finds the end only: what the blocks hold is not checked. */
+size_t bundle_length(struct slice data);
+
 /* Checks in strict mode and goes on after what can be survived: all findings, for `bundle lint`.
  * Returns the number of findings. */
 size_t bundle_lint(const uint8_t *data, size_t len, struct bundle_findings *findings);

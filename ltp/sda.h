@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Service data aggregation (CCSDS 734.1-B-1, client service 2): a block made of data capsules. A
+ * capsule is the number of a client service as an SDNV and then one of its service data units,
+ * which tells its own length. What that length is, only the client service knows: the caller brings
+ * a function for it.
+ */
+#ifndef LTP_SDA_H
+#define LTP_SDA_H
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "ltp/sdnv.h"
+
+#define LTP_SERVICE_BUNDLES 1 /* one bundle per block */
+#define LTP_SERVICE_SDA 2     /* capsules */
+
+struct sda_capsule {
+    uint64_t client_service;
+    struct slice unit; /* a view of the block */
+};
+
+/* Bytes of the unit at the front of `rest`, 1 … rest.len; 0: there is none. */
+typedef size_t sda_length(uint64_t client_service, struct slice rest);
+
+/* The next capsule of a block; begin with *rest = the block. Returns 1, 0 at the block's end, or
+ * HELIO_EFORMAT (*rest is then unchanged). */
+int sda_next(struct slice *rest, sda_length *length, struct sda_capsule *out);
+
+/* The capsules of a whole block; HELIO_EFORMAT when it has none, more than max, or a malformed one.
+ */
+int sda_count(struct slice block, sda_length *length, uint32_t max);
+
+/* Bytes of a capsule. */
+static inline size_t sda_size(uint64_t client_service, size_t unit)
+{
+    return sdnv_len(client_service) + unit;
+}
+
+#endif
