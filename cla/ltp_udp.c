@@ -47,6 +47,10 @@ const struct option ltp_udp_options[] = {
      "stretches of received data per import session"},
     {"colour", OPTION_CHOICE, AT(colour), "red", 0, 0, "red|green",
      "red: reliable; green: sent once"},
+    {"aggregate", OPTION_SIZE, AT(aggregate), "0", 0, 1 << 30, NULL,
+     "longest block of several bundles (client service 2); 0: one bundle per block"},
+    {"aggregate_time", OPTION_DURATION, AT(aggregate_time), "0", 0, HOUR, NULL,
+     "a bundle waits for others at most so long; 0: only while the link is busy"},
     {"block_max", OPTION_SIZE, AT(block_max), "0", 0, UINT32_MAX, NULL,
      "longest block to receive; 0: the node's longest bundle"},
     {"import_sessions", OPTION_COUNT, AT(import_sessions), "1024", 1, 1000000, NULL,
@@ -121,7 +125,16 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
         return wrong(key, "block_max", why, why_cap,
                      "is above held_bytes (%llu bytes): no such block could be received",
                      (unsigned long long)k->held_bytes);
+    if (k->aggregate_time != 0 && k->aggregate == 0)
+        return wrong(key, "aggregate_time", why, why_cap,
+                     "bundles wait for nothing without aggregation; write aggregate: 64kB too");
     return 0;
+}
+
+uint32_t ltp_udp_window(const struct ltp_udp_config *k)
+{
+    uint64_t all = k->aggregate == 0 ? k->sessions : k->sessions * LTP_UDP_CAPSULES;
+    return (uint32_t)(all < 65536 ? all : 65536);
 }
 
 uint64_t ltp_udp_engine(const struct eid *node)

@@ -7,6 +7,9 @@
 #include "cla/cla.h"
 #include "ltp/ltp.h"
 
+/* With aggregation the window has so many bundles for each export session. */
+#define LTP_UDP_CAPSULES 64
+
 enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN };
 enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
 
@@ -20,6 +23,8 @@ struct ltp_udp_config {
     uint64_t import_sessions, import_sessions_all, held_bytes, closed_sessions;
     tick closed_time;
     uint64_t socket_buffer;
+    uint64_t aggregate;
+    tick aggregate_time;
     int colour, state;
     bool batch;
 };
@@ -35,6 +40,9 @@ uint64_t ltp_udp_engine(const struct eid *node);
 
 /* The retransmission timer: as configured, or 2 x owlt + margin. */
 tick ltp_udp_rto(const struct ltp_udp_config *k);
+
+/* How many bundles may be on the link at once. */
+uint32_t ltp_udp_window(const struct ltp_udp_config *k);
 
 /* What the link asks of the kernel's socket buffers, bytes of datagrams. */
 uint64_t ltp_udp_buffer(const struct ltp_udp_config *k);

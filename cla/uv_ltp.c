@@ -43,6 +43,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     l->config = k;
     l->up = k->state == LTP_UDP_UP;
     list_init(&l->node);
+    list_init(&l->waiting);
     uint64_t own;
     int r = udp_peer_init(&l->to, &k->remote) == 0 ? 0 : HELIO_EINVAL;
     if (r != 0)
@@ -62,33 +63,12 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
 static uint32_t ltp_window(const struct cla *c)
 {
     const struct link *l = (const struct link *)(const void *)c;
-    return (uint32_t)l->config->sessions;
+    return ltp_udp_window(l->config);
 }
 
 static int ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
 {
-    struct link *l = link_of(c);
-    struct outgoing *x = malloc(sizeof *x);
-    if (x == NULL)
-        return HELIO_ENOMEM;
-    x->link = l;
-    x->key = key;
-    struct ltp_block block = {
-        .peer = l->peer,
-        .client_service = 1, /* CCSDS 734.1-B-1: bundles */
-        .data = bundle,
-        .red_len = l->config->colour == LTP_UDP_RED ? bundle->len : 0,
-        .tag = (uintptr_t)x,
-    };
-    struct ltp_session_id id;
-    int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &id);
-    if (r != 0) {
-        free(x);
-        return r;
-    }
-    list_add_tail(&l->hub->outgoing, &x->node);
-    hub_kick(l->hub);
-    return 0;
+    return outgoing_send(link_of(c), key, bundle);
 }
 
 static void ltp_confirm(struct cla *c, uint64_t token, bool ok)

@@ -10,6 +10,9 @@
 #include "base/list.h"
 #include "cla/ltp_udp.h"
 #include "cla/udp_io.h"
+#include "ltp/sda.h"
+
+#define CAPSULES_RX_MAX 65536 /* bundles of one received block */
 
 struct link;
 
@@ -42,8 +45,9 @@ struct link_counters {
     uint64_t bundles_sent, bundles_failed; /* as reported by `sent` */
     uint64_t bundles_received, bundles_refused;
     uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
-    uint64_t not_a_bundle;     /* blocks of mixed colour or for another client service: dropped */
-    uint64_t air_bytes;        /* segments and overhead */
+    uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */
+    uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
+    uint64_t air_bytes;                            /* segments and overhead */
 };
 
 struct link {
@@ -57,16 +61,37 @@ struct link {
     struct bucket bucket;
     bool up, told_up, told;
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
+    struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
+    uint64_t waiting_len, waiting_bytes;
+    bool no_aggregates; /* the peer has no client service 2 */
+    uint64_t alone;     /* so many bundles go by themselves: a block with them was refused */
     struct link_counters n;
     void (*closed)(void *context);
     void *closed_context;
+};
+
+/* A bundle that waits to become a block, or a part of one. */
+struct waiting {
+    struct list node;
+    uint64_t key;
+    struct buf *bundle;
+    tick since;
 };
 
 /* A block on its way out; its address is the tag. */
 struct outgoing {
     struct list node;
     struct link *link; /* NULL: the link was closed */
-    uint64_t key;
+    size_t count;
+    uint64_t keys[]; /* of its bundles */
+};
+
+/* A received block of several bundles, of which some are not yet confirmed. */
+struct group {
+    struct ltp_session_id id;
+    uint32_t left;
+    bool refused; /* one of them was */
+    bool gone;    /* its link was closed: no answer */
 };
 
 /* A bundle that the node has not yet confirmed. */
@@ -74,6 +99,7 @@ struct incoming {
     struct hash_node node; /* hash = token */
     struct ltp_session_id id;
     struct link *link;
+    struct group *group; /* NULL: it is a block by itself */
 };
 
 /* uv_ltp_hub.c: life and handlers. */
@@ -89,6 +115,16 @@ void link_say(struct link *l, int level, const char *format, ...)
 
 /* uv_ltp_pump.c */
 void hub_pump(struct hub *h);
+
+/* uv_ltp_outgoing.c: bundles become blocks, blocks come to their end. */
+int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);
+bool outgoing_form(struct hub *h);                   /* true when a block was made of what waited */
+tick outgoing_due(const struct link *l);             /* when what waits becomes a block by itself */
+void outgoing_closed(struct ltp_notice *n);          /* our block is over */
+void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `sent` follows */
+
+/* uv_ltp_incoming.c: blocks become bundles, bundles get the node's answer. */
+void incoming_block(struct hub *h, struct ltp_notice *n);
 void incoming_answer(struct hub *h, uint64_t token, bool ok);
 void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
 

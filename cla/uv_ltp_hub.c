@@ -250,7 +250,8 @@ static int hub_engine(struct hub *h, const struct link *l)
         .sink = l->env.sink,
         .sink_context = l->env.sink_context,
     };
-    return ltp_new(&h->engine, &config);
+    int r = ltp_new(&h->engine, &config);
+    return r != 0 ? r : ltp_service_open(h->engine, LTP_SERVICE_SDA);
 }
 
 /* A new hub in *out, or an error with its text. */
@@ -362,11 +363,7 @@ void hub_leave(struct link *l)
     list_add_tail(&h->leaving, &l->node);
     udp_forget(h->io, &l->to);
     incoming_drop(h, l);
-    list_for_each (it, &h->outgoing) {
-        struct outgoing *x = container_of(it, struct outgoing, node);
-        if (x->link == l)
-            x->link = NULL;
-    }
+    outgoing_forget(h, l);
     int r = ltp_link(h->engine, l->peer, false, hub_now(h));
     (void)r; /* the span exists as long as the hub */
     if (list_empty(&h->links))

@@ -7,111 +7,12 @@
  * handler goes on after the loop has looked at the other descriptors.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <sys/timerfd.h>
 
 #include "cla/uv_ltp.h"
 
 /* Per turn, so that receiving has its turn. */
 #define OUTPUT_BYTES (256 * 1024)
-
-static struct incoming *incoming_of(struct hub *h, uint64_t token)
-{
-    struct hash_node *n = hash_find(&h->incoming, token);
-    return n == NULL ? NULL : container_of(n, struct incoming, node);
-}
-
-static void answer(struct hub *h, struct ltp_session_id id, bool ok)
-{
-    /* A session that is gone (cancelled in the meantime) needs no answer. */
-    if (ok)
-        (void)ltp_accept(h->engine, id, hub_now(h));
-    else
-        (void)ltp_cancel(h->engine, id, LTP_SYS_CNCLD, hub_now(h));
-    hub_kick(h);
-}
-
-void incoming_answer(struct hub *h, uint64_t token, bool ok)
-{
-    struct incoming *m = incoming_of(h, token);
-    if (m == NULL)
-        return;
-    m->link->n.bundles_refused += !ok;
-    struct ltp_session_id id = m->id;
-    hash_sub(&h->incoming, &m->node);
-    free(m);
-    answer(h, id, ok);
-}
-
-void incoming_drop(struct hub *h, const struct link *l)
-{
-    struct hash_node *n = hash_walk(&h->incoming, NULL);
-    while (n != NULL) {
-        struct incoming *m = container_of(n, struct incoming, node);
-        if (l != NULL && m->link != l) {
-            n = hash_walk(&h->incoming, n);
-            continue;
-        }
-        hash_sub(&h->incoming, n);
-        free(m);
-        n = hash_walk(&h->incoming, NULL);
-    }
-}
-
-/* The token, or UINT64_MAX when memory is out. */
-static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_id id)
-{
-    struct incoming *m = malloc(sizeof *m);
-    if (m == NULL)
-        return UINT64_MAX;
-    m->id = id;
-    m->link = l;
-    hash_add(&h->incoming, &m->node, h->next_token);
-    return h->next_token++;
-}
-
-/* One block is one bundle: wholly red or wholly green (CCSDS 734.1-B-1). */
-static void notice_received(struct hub *h, struct ltp_notice *n)
-{
-    struct link *l = hub_link(h, n->peer);
-    bool red = n->kind == LTP_BLOCK;
-    bool whole = n->end && n->offset == 0;
-    if (l == NULL || n->client_service != 1 || !whole) {
-        if (l != NULL && !red && n->red_len == 0)
-            l->n.green_incomplete++;
-        else if (l != NULL)
-            l->n.not_a_bundle++;
-        if (red && l != NULL && l->env.confirm)
-            answer(h, n->id, false);
-        buf_drop(n->data);
-        return;
-    }
-    uint64_t token = red && l->env.confirm ? incoming_new(h, l, n->id) : 0;
-    if (token == UINT64_MAX) {
-        answer(h, n->id, false);
-        buf_drop(n->data);
-        return;
-    }
-    l->n.bundles_received++;
-    l->env.events.received(l->env.events.context, &l->cla, n->data, token);
-}
-
-static void notice_closed(struct ltp_notice *n)
-{
-    struct outgoing *x = (struct outgoing *)(uintptr_t)n->tag;
-    struct link *l = x->link;
-    uint64_t key = x->key;
-    bool ok = n->kind == LTP_EXPORT_DONE;
-    list_sub(&x->node);
-    free(x);
-    if (l == NULL)
-        return;
-    if (ok)
-        l->n.bundles_sent++;
-    else
-        l->n.bundles_failed++;
-    l->env.events.sent(l->env.events.context, &l->cla, key, ok);
-}
 
 static struct link *untold(struct hub *h)
 {
@@ -144,11 +45,11 @@ static bool notices(struct hub *h)
         switch (n.kind) {
         case LTP_BLOCK:
         case LTP_GREEN:
-            notice_received(h, &n);
+            incoming_block(h, &n);
             break;
         case LTP_EXPORT_DONE:
         case LTP_EXPORT_CANCELLED:
-            notice_closed(&n);
+            outgoing_closed(&n);
             break;
         case LTP_IMPORT_CANCELLED: /* a late answer finds no session */
         case LTP_INITIAL_SENT:
@@ -196,6 +97,7 @@ static tick wake_time(struct hub *h)
         struct link *l = container_of(it, struct link, node);
         if (ltp_has_output(h->engine, l->peer))
             wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
+        wake = tick_min(wake, outgoing_due(l));
     }
     return wake;
 }
@@ -223,7 +125,7 @@ void hub_pump(struct hub *h)
     while (notices(h) || more) {
         if (h->ending)
             return;
-        more = false;
+        more = outgoing_form(h);
         if (!output(h, &budget))
             break;
     }

@@ -86,6 +86,9 @@ static void put_link(json_t *o, const struct link *l)
     put(o, "bundles_refused", l->n.bundles_refused);
     put(o, "green_incomplete", l->n.green_incomplete);
     put(o, "not_a_bundle", l->n.not_a_bundle);
+    put(o, "aggregates_sent", l->n.aggregates_sent);
+    put(o, "aggregates_received", l->n.aggregates_received);
+    put(o, "bundles_waiting", l->waiting_len);
     put(o, "air_bytes", l->n.air_bytes);
 }
 

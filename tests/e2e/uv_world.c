@@ -2,6 +2,7 @@
 /* Each bundle bears its number, length and check value, so that the receiver needs no list. */
 #include "uv_world.h"
 
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,9 @@
 
 #include "base/crc.h"
 #include "base/rng.h"
+#include "bp/bundle.h"
+
+#define FRAME 7
 
 /* A bundle says who it is: number, length, check value, then noise. */
 static struct buf *bundle_new(uint32_t number, uint64_t size_max)
@@ -16,7 +20,7 @@ static struct buf *bundle_new(uint32_t number, uint64_t size_max)
     struct rng rng;
     rng_init(&rng, number);
     size_t len = 12 + rng_below(&rng, size_max);
-    struct buf *b = buf_new(0, len);
+    struct buf *b = buf_new(FRAME, len + 1);
     uint8_t *p = buf_append(b, len);
     for (size_t i = 12; i < len; i++)
         p[i] = (uint8_t)rng_u64(&rng);
@@ -25,6 +29,25 @@ static struct buf *bundle_new(uint32_t number, uint64_t size_max)
     memcpy(p + 4, &length, 4);
     memcpy(p + 8, &crc, 4);
     return b;
+}
+
+/* An open array of one block: an array of one byte string. */
+static void bundle_frame(struct buf *b)
+{
+    uint32_t len = htonl((uint32_t)b->len);
+    uint8_t *p = buf_prepend(b, FRAME);
+    memcpy(p, "\x9f\x81\x5a", 3);
+    memcpy(p + 3, &len, 4);
+    *buf_append(b, 1) = 0xff;
+}
+
+static bool bundle_unframe(struct buf *b)
+{
+    if (bundle_length(buf_slice(b)) != b->len || b->len <= FRAME)
+        return false;
+    b->off += FRAME;
+    b->len -= FRAME + 1;
+    return true;
 }
 
 static bool bundle_check(struct buf *b, uint32_t *number)
@@ -43,6 +66,8 @@ void end_send(struct end *e)
 {
     while (e->next < e->total) {
         struct buf *b = bundle_new(e->next, e->world->size_max);
+        if (e->world->framed)
+            bundle_frame(b);
         int r = e->link->ops->send(e->link, e->next, b);
         buf_drop(b);
         if (r == HELIO_EAGAIN)
@@ -66,7 +91,7 @@ static void on_received(void *context, struct cla *c, struct buf *bundle, uint64
 {
     struct end *e = context;
     uint32_t number = 0;
-    if (bundle_check(bundle, &number)) {
+    if ((!e->world->framed || bundle_unframe(bundle)) && bundle_check(bundle, &number)) {
         e->seen[number]++;
         e->tokens[number] = token;
     } else {

@@ -27,6 +27,7 @@ struct world {
     struct end a, b;
     bool confirm, hold; /* hold: the answer is given by the test */
     uint64_t size_max;
+    bool framed; /* with a bundle's frame, so that its end is found in an aggregate */
 };
 
 /* Loopback, two free ports; the pairs go to both ends. Nothing is open yet. */

@@ -69,6 +69,11 @@ START_TEST(relations)
     k = sound();
     k.block_max = k.held_bytes + 1;
     expect(&k, "block_max", "held_bytes");
+    k = sound();
+    k.aggregate_time = TICK_MS;
+    expect(&k, "aggregate_time", "aggregate: 64kB");
+    k.aggregate = 64000;
+    expect(&k, NULL, NULL);
 }
 END_TEST
 
@@ -89,6 +94,17 @@ START_TEST(rto_and_buffers)
     ck_assert_uint_eq(ltp_udp_buffer(&k), 16 << 20);
     k.socket_buffer = 12345;
     ck_assert_uint_eq(ltp_udp_buffer(&k), 12345);
+}
+END_TEST
+
+START_TEST(window)
+{
+    struct ltp_udp_config k = sound();
+    ck_assert_uint_eq(ltp_udp_window(&k), 16);
+    k.aggregate = 64000;
+    ck_assert_uint_eq(ltp_udp_window(&k), 16 * LTP_UDP_CAPSULES);
+    k.sessions = 65536;
+    ck_assert_uint_eq(ltp_udp_window(&k), 65536);
 }
 END_TEST
 
@@ -226,6 +242,7 @@ int main(void)
     TCase *t = tcase_create("options");
     tcase_add_test(t, relations);
     tcase_add_test(t, rto_and_buffers);
+    tcase_add_test(t, window);
     tcase_add_test(t, span_follows);
     tcase_add_test(t, engine_of_a_node);
     tcase_add_test(t, table_of_adapters);

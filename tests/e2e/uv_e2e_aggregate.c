@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several bundles in one block (CCSDS 734.1-B-1, client service 2) over real sockets: they arrive
+ * once and equal in far fewer sessions, wait no longer than they may, and the peer's word on each
+ * of them decides about all.
+ */
+#include <check.h>
+#include <stdlib.h>
+
+#include "uv_world.h"
+
+/* Only the sender aggregates; the receiver takes what comes. */
+static struct world *one_way(uint64_t size_max, const char *const *pairs)
+{
+    struct world *w = world_new("127.0.0.1", NULL);
+    w->framed = true;
+    w->size_max = size_max;
+    end_configure(&w->a, "127.0.0.1", w->a.config.local.port, w->a.config.remote.port, pairs);
+    return w;
+}
+
+static void open_both(struct world *w)
+{
+    end_open(w, &w->a, 1, 2);
+    end_open(w, &w->b, 2, 1);
+}
+
+static void small_ones(bool confirm, const char *colour)
+{
+    struct world *w =
+        one_way(200, (const char *const[]){"aggregate", "16kB", "colour", colour, NULL});
+    w->confirm = confirm;
+    open_both(w);
+    w->a.total = 1000;
+    ck_assert_uint_eq(w->a.link->ops->window(w->a.link), 1024);
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok == 1000 && w->b.received == 1000, 30000);
+    end_expect_all(&w->a, &w->b);
+    uint64_t blocks = rig_status(w->a.link, "aggregates_sent");
+    ck_assert_uint_ge(blocks, 1000 * 112 / 16000);
+    ck_assert_uint_le(rig_status(w->a.link, "sessions_opened_export"), 100);
+    ck_assert_uint_eq(rig_status(w->b.link, "aggregates_received"), blocks);
+    ck_assert_uint_eq(rig_status(w->a.link, "bundles_sent"), 1000);
+    ck_assert_uint_eq(rig_status(w->b.link, "bundles_received"), 1000);
+    ck_assert_uint_eq(rig_status(w->a.link, "bundles_waiting"), 0);
+    world_free(w);
+}
+
+START_TEST(red)
+{
+    small_ones(false, "red");
+}
+END_TEST
+
+START_TEST(red_confirmed)
+{
+    small_ones(true, "red");
+}
+END_TEST
+
+START_TEST(green)
+{
+    small_ones(true, "green");
+}
+END_TEST
+
+START_TEST(long_ones_among_them)
+{
+    struct world *w = one_way(60000, (const char *const[]){"aggregate", "64kB", NULL});
+    w->confirm = true;
+    open_both(w);
+    w->a.total = w->b.total = 200;
+    end_send(&w->a);
+    end_send(&w->b);
+    RUN_UNTIL(w,
+              w->a.sent_ok == 200 && w->b.sent_ok == 200 && w->a.received == 200 &&
+                  w->b.received == 200,
+              30000);
+    end_expect_all(&w->a, &w->b);
+    end_expect_all(&w->b, &w->a);
+    ck_assert_uint_gt(rig_status(w->a.link, "aggregates_sent"), 0);
+    ck_assert_uint_eq(rig_status(w->b.link, "aggregates_sent"), 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_single_one_is_no_aggregate)
+{
+    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    open_both(w);
+    w->a.total = 1;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok == 1, 20000);
+    end_expect_all(&w->a, &w->b);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 0);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(what_has_no_end_goes_alone)
+{
+    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    w->framed = false;
+    open_both(w);
+    w->a.total = 50;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok == 50, 20000);
+    end_expect_all(&w->a, &w->b);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 0);
+    world_free(w);
+}
+END_TEST
+
+/* The first one waits for company its time; the second ends the wait by filling the block. */
+START_TEST(waits_its_time)
+{
+    struct world *w =
+        one_way(200, (const char *const[]){"aggregate", "16kB", "aggregate_time", "300ms", NULL});
+    open_both(w);
+    w->a.total = 3;
+    uint64_t start = uv_hrtime();
+    end_send(&w->a);
+    RUN_UNTIL(w, w->b.received == 3, 20000);
+    ck_assert_uint_ge(uv_hrtime() - start, 300 * TICK_MS);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
+    RUN_UNTIL(w, w->a.sent_ok == 3, 20000);
+    end_expect_all(&w->a, &w->b);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(a_full_block_does_not_wait)
+{
+    struct world *w =
+        one_way(200, (const char *const[]){"aggregate", "2kB", "aggregate_time", "1h", NULL});
+    open_both(w);
+    w->a.total = 200;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->b.received > 170, 20000);
+    ck_assert_uint_gt(w->b.received, 170);
+    RUN_UNTIL(w, w->b.received == 200, 100);
+    ck_assert_uint_lt(w->b.received, 200); /* the last block is not full */
+    ck_assert_uint_gt(rig_status(w->a.link, "bundles_waiting"), 0);
+    world_free(w);
+}
+END_TEST
+
+/* Three bundles of one block, whose confirmations the test holds back. */
+static struct world *three_held(void)
+{
+    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    w->confirm = w->hold = true;
+    open_both(w);
+    w->a.total = 3;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->b.received == 3, 20000);
+    ck_assert_uint_eq(w->b.received, 3);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
+    return w;
+}
+
+static void answer(struct world *w, uint32_t number, bool ok)
+{
+    w->b.link->ops->confirm(w->b.link, w->b.tokens[number], ok);
+}
+
+START_TEST(all_are_awaited)
+{
+    struct world *w = three_held();
+    answer(w, 2, true);
+    answer(w, 0, true);
+    RUN_UNTIL(w, w->a.sent_ok > 0, 100);
+    ck_assert_uint_eq(w->a.sent_ok, 0);
+    answer(w, 1, true);
+    RUN_UNTIL(w, w->a.sent_ok == 3, 20000);
+    end_expect_all(&w->a, &w->b);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(one_is_refused)
+{
+    struct world *w = three_held();
+    answer(w, 0, true);
+    answer(w, 1, false);
+    answer(w, 1, true); /* too late */
+    answer(w, 2, true);
+    RUN_UNTIL(w, w->a.sent_failed == 3, 20000);
+    ck_assert_uint_eq(w->a.sent_failed, 3);
+    ck_assert_uint_eq(w->a.sent_ok, 0);
+    ck_assert_uint_eq(rig_status(w->b.link, "bundles_refused"), 1);
+    w->hold = false;
+    w->a.total = 6; /* as many go alone, so that the refused one does not hold up the others */
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok == 3, 20000);
+    ck_assert_uint_eq(w->a.sent_ok, 3);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
+    w->a.total = 9;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok == 6, 20000);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 2);
+    world_free(w);
+}
+END_TEST
+
+START_TEST(closed_while_held)
+{
+    struct world *w = three_held();
+    answer(w, 0, true);
+    w->a.total = 60;
+    end_send(&w->a);
+    world_free(w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("e2e_aggregate");
+    TCase *c = tcase_create("all");
+    tcase_set_timeout(c, 90);
+    tcase_add_test(c, red);
+    tcase_add_test(c, red_confirmed);
+    tcase_add_test(c, green);
+    tcase_add_test(c, long_ones_among_them);
+    tcase_add_test(c, a_single_one_is_no_aggregate);
+    tcase_add_test(c, what_has_no_end_goes_alone);
+    tcase_add_test(c, waits_its_time);
+    tcase_add_test(c, a_full_block_does_not_wait);
+    tcase_add_test(c, all_are_awaited);
+    tcase_add_test(c, one_is_refused);
+    tcase_add_test(c, closed_while_held);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
