@@ -50,6 +50,7 @@ enum event_outcome {
     X(LIMIT_SESSIONS, "limit_sessions")       /* too many open import sessions */                  \
     X(LIMIT_BYTES, "limit_bytes")             /* too many bytes held, or block too long */         \
     X(LIMIT_RANGES, "limit_ranges")           /* too many gaps in one session */                   \
+    X(LIMIT_REPORTS, "limit_reports")         /* too many reports; session cancelled, §6.11 */    \
     X(NO_MEMORY, "no_memory")                                                                      \
     X(TRUNCATED, "truncated")     /* ends before its fields do */                                  \
     X(TRAILING, "trailing_bytes") /* goes on after its fields */                                   \

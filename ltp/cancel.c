@@ -54,8 +54,10 @@ void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
 void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,
                        enum ltp_reason reason, tick now)
 {
-    if (l->cancels >= l->config.import_sessions)
+    if (l->cancels >= l->config.import_sessions) {
+        l->counters.cancels_unsent++;
         return;
+    }
     struct closed *c = ltp_closed_new(peer, id, false);
     if (c == NULL)
         return;
@@ -77,7 +79,7 @@ static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s
     if (*peer == NULL)
         return VERDICT_UNKNOWN_PEER;
     uint8_t type = export ? LTP_CAR : LTP_CAS;
-    ltp_peer_ack(*peer, (struct ack){.type = type, .id = s->id, .cause = CAUSE_FIRST});
+    ltp_peer_ack(l, *peer, (struct ack){.type = type, .id = s->id, .cause = CAUSE_FIRST});
     if (over != NULL)
         return VERDICT_CLOSED_SESSION;
     if (open == NULL) {

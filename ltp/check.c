@@ -78,6 +78,12 @@ static void check_import(const struct import *im, uint64_t *held)
     for (size_t i = 0; i < im->acked.len; i++)
         assert(ranges_has(&im->got, im->acked.at[i].lo, im->acked.at[i].hi));
     check_reports(im);
+    *held += IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
+             im->history_cap * sizeof *im->history;
+    list_for_each (it, &im->reports) {
+        const struct report *r = container_of(it, struct report, in_import);
+        *held += sizeof *r + r->count * sizeof r->claims[0] + REPORT_COST;
+    }
 }
 
 static void check_sessions(const struct ltp *l)
@@ -97,8 +103,13 @@ static void check_sessions(const struct ltp *l)
         exports += s->export ? 1 : 0;
         imports += s->export ? 0 : 1;
     }
+    for (size_t i = 0; i < l->notice_len; i++) {
+        const struct buf *b = l->notices[(l->notice_head + i) & (l->notice_cap - 1)].data;
+        held += b == NULL ? 0 : b->cap;
+    }
     assert(exports == l->exports && imports == l->imports && held == l->held);
-    assert(imports <= l->config.import_sessions && held <= l->config.held_bytes);
+    assert(imports <= l->config.import_sessions);
+    assert(held <= l->config.held_bytes);
     assert(promised == l->promised && l->notice_len + promised <= l->notice_cap);
 }
 

@@ -47,6 +47,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
         bool aged = now - old->since > l->config.closed_time && old->cancel == NULL;
         if (!aged && l->closed.len <= l->config.closed_memory)
             break;
+        l->counters.closed_evicted += aged ? 0 : 1;
         ltp_closed_free(l, old);
     }
 }

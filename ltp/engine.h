@@ -21,6 +21,8 @@
 #include "ltp/segment.h"
 
 /* Limits that no configuration changes. */
+#define IMPORT_COST 1280  /* held by an import session before its first byte, see below */
+#define REPORT_COST 32    /* of a report besides itself: its timer's place in the heap, rounding */
 #define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
@@ -179,6 +181,11 @@ struct import {
     tick asked_at;
 };
 
+/* Itself, its record, its notices in a ring that has doubled, its places in tables and heap. */
+_Static_assert(sizeof(struct import) + sizeof(struct closed) + 6 * sizeof(struct ltp_notice) + 64 <=
+                   IMPORT_COST,
+               "IMPORT_COST");
+
 struct ltp {
     struct ltp_config config;
     struct ltp_counters counters;
@@ -194,7 +201,7 @@ struct ltp {
     size_t notice_head, notice_len, notice_cap, promised;
     uint64_t *services;
     size_t service_count;
-    uint64_t held;
+    uint64_t held; /* memory of import sessions and their notices: ltp_config.held_bytes */
     size_t imports, exports, cancels;
     struct list spent; /* exports closed by ltp_output, whose bytes the user may still send */
 };
@@ -234,7 +241,7 @@ struct peer *ltp_peer_find(struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_only(struct ltp *l); /* the one there is; NULL when there are several */
 void ltp_peer_free(struct ltp *l, struct peer *p);
-void ltp_peer_ack(struct peer *p, struct ack ack);
+void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);
 
 /* session.c */
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export);
@@ -284,10 +291,14 @@ void ltp_import_free(struct ltp *l, struct import *im);
 void ltp_import_idle(struct ltp *l, struct import *im, tick now);
 
 /* part.c: room in memory up to block offset `end` (`last`: nothing will follow). VERDICT_OK,
- * LIMIT_BYTES or NO_MEMORY. take gives the bytes [from, from + len) away. */
+ * LIMIT_BYTES or NO_MEMORY. take gives the bytes [from, from + len) to a
+ * notice; they count as held until that is polled. */
 enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last);
-struct buf *ltp_part_take(struct ltp *l, struct part *p, uint64_t from, uint64_t len);
+struct buf *ltp_part_take(struct part *p, uint64_t from, uint64_t len);
 void ltp_part_drop(struct ltp *l, struct part *p);
+
+/* May import sessions hold so many bytes more? */
+bool ltp_held_room(const struct ltp *l, uint64_t bytes);
 
 /* green.c */
 void ltp_green_progress(struct ltp *l, struct import *im);

@@ -231,10 +231,11 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
     /* §6.13: every report is acknowledged, but one that could not be acted on must come again */
     bool settled = v == VERDICT_OK || v == VERDICT_DUPLICATE || open == NULL;
     if (settled && *peer != NULL)
-        ltp_peer_ack(*peer, (struct ack){.type = LTP_RA,
-                                         .cause = v == VERDICT_OK ? CAUSE_FIRST : CAUSE_ANSWER,
-                                         .id = s->id,
-                                         .serial = s->rpt_serial});
+        ltp_peer_ack(l, *peer,
+                     (struct ack){.type = LTP_RA,
+                                  .cause = v == VERDICT_OK ? CAUSE_FIRST : CAUSE_ANSWER,
+                                  .id = s->id,
+                                  .serial = s->rpt_serial});
     return v;
 }
 

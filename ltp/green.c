@@ -2,7 +2,8 @@
 /*
  * Green parts, unreliable: given whole when all bytes arrived, in pieces when the session has been
  * silent for long enough (RFC 5326 §6.10 leaves reordering to us). Memory for a piece may be out:
- * the piece is then lost, as it might have been on the way.
+ * the piece is then lost, as it might have been on the way; so may be all but the longest when
+ * import sessions hold what they may.
  */
 #include "ltp/engine.h"
 
@@ -26,24 +27,40 @@ void ltp_green_progress(struct ltp *l, struct import *im)
     if (!ranges_has(&im->got, from, im->length))
         return;
     im->s.peer->hint[0] = im->length - from;
-    give(l, im, ltp_part_take(l, &im->green, from, im->length - from), from);
+    give(l, im, ltp_part_take(&im->green, from, im->length - from), from);
     im->green_done = true;
 }
 
-static void give_piece(struct ltp *l, struct import *im, uint64_t lo, uint64_t hi)
+/* Which of the ranges from index i on is the longest. */
+static size_t longest_from(const struct ranges *r, size_t i)
 {
-    struct buf *piece = buf_new(0, (size_t)(hi - lo));
-    if (piece == NULL)
-        return;
-    if (ltp_notice_promise(l, &im->s, 1) < 0) {
-        buf_drop(piece);
-        return;
+    size_t best = i;
+    for (; i < r->len; i++) {
+        if (r->at[i].hi - r->at[i].lo > r->at[best].hi - r->at[best].lo)
+            best = i;
     }
-    memcpy(buf_append(piece, (size_t)(hi - lo)), im->green.buf->mem + (lo - im->green.base),
-           (size_t)(hi - lo));
-    give(l, im, piece, lo);
+    return best;
 }
 
+static void drop_copy(struct ltp *l, struct buf *copy)
+{
+    if (copy != NULL)
+        l->held -= copy->cap;
+    buf_drop(copy);
+}
+
+static struct buf *copy_of(struct ltp *l, const uint8_t *bytes, uint64_t len)
+{
+    struct buf *piece = ltp_held_room(l, len) ? buf_new(0, (size_t)len) : NULL;
+    if (piece == NULL)
+        return NULL;
+    l->held += piece->cap;
+    memcpy(buf_append(piece, (size_t)len), bytes, (size_t)len);
+    return piece;
+}
+
+/* The longest piece takes the buffer, the others are copies: so they need little memory besides. A
+ * copy's source stays, since the user has not yet been given the buffer. */
 void ltp_green_flush(struct ltp *l, struct import *im)
 {
     if (im->green_done)
@@ -51,9 +68,20 @@ void ltp_green_flush(struct ltp *l, struct import *im)
     im->green_done = true;
     if (im->green_low == EVENT_NONE)
         return;
-    for (size_t i = ranges_find(&im->got, im->green_low); i < im->got.len; i++) {
+    struct buf *all = im->green.buf;
+    uint64_t base = im->green.base;
+    size_t i = ranges_find(&im->got, im->green_low);
+    size_t longest = longest_from(&im->got, i);
+    for (; i < im->got.len; i++) {
         struct range r = im->got.at[i];
-        give_piece(l, im, r.lo < im->green_low ? im->green_low : r.lo, r.hi);
+        r.lo = r.lo < im->green_low ? im->green_low : r.lo;
+        struct buf *copy = NULL;
+        if (i != longest && (copy = copy_of(l, all->mem + (r.lo - base), r.hi - r.lo)) == NULL)
+            continue;
+        if (ltp_notice_promise(l, &im->s, 1) == 0)
+            give(l, im, i == longest ? ltp_part_take(&im->green, r.lo, r.hi - r.lo) : copy, r.lo);
+        else
+            drop_copy(l, copy);
     }
     ltp_part_drop(l, &im->green);
 }

@@ -28,6 +28,7 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     im->red_len = im->length = im->green_low = EVENT_NONE;
     im->accepted = !peer->span.confirm_import;
     im->rpt_first = 1 + rng_below(&l->rng, SERIAL_FIRST);
+    l->held += IMPORT_COST;
     return im;
 }
 
@@ -49,6 +50,8 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, t
         *why = VERDICT_LIMIT_BYTES;
     /* not cancelled: the sender's checkpoint comes again, when there may be room */
     else if (l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions)
+        *why = VERDICT_LIMIT_SESSIONS;
+    else if (!ltp_held_room(l, IMPORT_COST))
         *why = VERDICT_LIMIT_SESSIONS;
     if (*why == VERDICT_NO_CLIENT_SERVICE)
         ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
@@ -119,7 +122,11 @@ static enum verdict store(struct ltp *l, struct import *im, const struct ltp_seg
     if (PORT_LIKELY(in_order)) {
         last->hi = hi;
     } else {
+        size_t cap = im->got.cap, more = cap == 0 ? 4 : cap;
+        if (im->got.len == cap && !ltp_held_room(l, more * sizeof *im->got.at))
+            return VERDICT_LIMIT_RANGES;
         int rc = ranges_add(&im->got, lo, hi, im->s.peer->span.ranges_max);
+        l->held += (im->got.cap - cap) * sizeof *im->got.at;
         if (rc < 0)
             return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
     }
@@ -148,7 +155,7 @@ static void deliver_red(struct ltp *l, struct import *im)
         return;
     im->s.peer->hint[1] = im->red_len;
     struct ltp_notice *n = ltp_notice_put(l, &im->s, LTP_BLOCK);
-    n->data = ltp_part_take(l, &im->red, 0, im->red_len);
+    n->data = ltp_part_take(&im->red, 0, im->red_len);
     n->red_len = im->red_len;
     n->end = im->length == im->red_len;
     im->delivered = true;
@@ -221,6 +228,10 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
     deliver_red(l, im);
     if (segment_is_checkpoint(s)) {
         enum verdict answer = ltp_report_checkpoint(l, im, s, now);
+        if (answer == VERDICT_LIMIT_REPORTS) {
+            ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
+            return answer;
+        }
         v = answer == VERDICT_DUPLICATE || v == VERDICT_LIMIT_RANGES ? v : answer;
     }
     ltp_import_settle(l, im, now);
@@ -257,7 +268,10 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
     struct closed *memory = im->s.memory;
     im->s.memory = NULL;
     ltp_closed_add(l, memory, now);
-    if (outcome == OUTCOME_CANCELLED_LOCAL)
+    /* a peer must not make us keep cancels without end; its own timers end the session there */
+    if (outcome == OUTCOME_CANCELLED_LOCAL && l->cancels >= l->config.import_sessions)
+        l->counters.cancels_unsent++;
+    else if (outcome == OUTCOME_CANCELLED_LOCAL)
         ltp_cancel_begin(l, memory, reason);
     ltp_session_forget(l, &im->s);
     ltp_import_free(l, im);
@@ -272,6 +286,8 @@ void ltp_import_free(struct ltp *l, struct import *im)
     ltp_timer_fini(l, &im->idle);
     ltp_part_drop(l, &im->red);
     ltp_part_drop(l, &im->green);
+    l->held -= IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
+               im->history_cap * sizeof *im->history;
     ranges_fini(&im->got);
     ranges_fini(&im->acked);
     free(im->history);

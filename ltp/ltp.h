@@ -47,10 +47,11 @@ struct ltp_config {
     uint64_t engine; /* this engine's number, 1..2^64-1; by default the ipn node number */
     uint64_t seed;   /* of session numbers, serials and hashes; another one at each start */
     uint32_t import_sessions; /* open import sessions, all peers together [4096] */
-    uint64_t held_bytes;      /* block bytes allocated by import sessions together [1 GiB] */
-    uint32_t closed_memory;   /* closed import sessions that are remembered [65536] */
-    tick closed_time;         /* for how long at least, unless there are too many [300 s] */
-    event_sink *sink;         /* NULL: no event records are made, only counters */
+    uint64_t held_bytes; /* memory of all import sessions together, bytes [1 GiB]: of blocks as they
+                            arrive, and what is noted of their gaps and reports */
+    uint32_t closed_memory; /* closed import sessions that are remembered [65536] */
+    tick closed_time;       /* for how long at least, unless there are too many [300 s] */
+    event_sink *sink;       /* NULL: no event records are made, only counters */
     void *sink_context;
 };
 
@@ -198,6 +199,10 @@ struct ltp_counters {
     uint64_t timers[4];           /* by enum event_timer */
     uint64_t opened_export, opened_import;
     uint64_t closed[3]; /* by enum event_outcome */
+    /* Limits that have no verdict: */
+    uint64_t acks_dropped;   /* 4096 acknowledgements of one peer wait; it will ask again */
+    uint64_t closed_evicted; /* closed sessions forgotten before closed_time */
+    uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);
 
@@ -209,7 +214,7 @@ struct ltp_session_info {
     uint64_t length;  /* of the block; EVENT_NONE while unknown */
     uint64_t red_len; /* EVENT_NONE while unknown */
     uint64_t done;    /* bytes claimed by the receiver (export) or received (import) */
-    uint64_t held;    /* bytes of memory held */
+    uint64_t held;    /* bytes of memory held for the block */
     tick opened;
 };
 /* Up to `max` sessions into out; returns how many there are in all. */

@@ -63,5 +63,7 @@ int ltp_poll(struct ltp *l, struct ltp_notice *out)
     *out = l->notices[l->notice_head];
     l->notice_head = (l->notice_head + 1) & (l->notice_cap - 1);
     l->notice_len--;
+    if (out->data != NULL)
+        l->held -= out->data->cap;
     return 1;
 }

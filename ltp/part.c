@@ -21,6 +21,11 @@ static uint64_t wanted(const struct peer *peer, const struct part *p, bool red, 
     return cap < need ? need : cap;
 }
 
+bool ltp_held_room(const struct ltp *l, uint64_t bytes)
+{
+    return l->held <= l->config.held_bytes && bytes <= l->config.held_bytes - l->held;
+}
+
 enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last)
 {
     struct part *p = red ? &im->red : &im->green;
@@ -30,7 +35,8 @@ enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64
     uint64_t have = p->buf == NULL ? 0 : p->buf->cap;
     if (PORT_LIKELY(p->buf != NULL && need <= have))
         return VERDICT_OK;
-    uint64_t room = l->config.held_bytes - (l->held - have);
+    uint64_t others = l->held - have;
+    uint64_t room = others < l->config.held_bytes ? l->config.held_bytes - others : 0;
     uint64_t cap = wanted(im->s.peer, p, red, need, last);
     if (need > room)
         return VERDICT_LIMIT_BYTES;
@@ -44,11 +50,10 @@ enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64
     return VERDICT_OK;
 }
 
-struct buf *ltp_part_take(struct ltp *l, struct part *p, uint64_t from, uint64_t len)
+struct buf *ltp_part_take(struct part *p, uint64_t from, uint64_t len)
 {
     struct buf *b = p->buf;
     assert(from >= p->base && from - p->base + len <= b->cap);
-    l->held -= b->cap;
     b->off = (size_t)(from - p->base);
     b->len = (size_t)len;
     p->buf = NULL;

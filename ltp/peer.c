@@ -108,13 +108,15 @@ int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
     return 0;
 }
 
-void ltp_peer_ack(struct peer *p, struct ack ack)
+void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 {
     if (p->ack_len == p->ack_cap) {
         uint32_t cap = p->ack_cap == 0 ? 16 : p->ack_cap * 2;
         struct ack *ring = cap > ACKS_MAX ? NULL : malloc(cap * sizeof *ring);
-        if (ring == NULL)
+        if (ring == NULL) {
+            l->counters.acks_dropped++;
             return;
+        }
         for (uint32_t i = 0; i < p->ack_len; i++)
             ring[i] = p->acks[(p->ack_head + i) & (p->ack_cap - 1)];
         free(p->acks);

@@ -23,11 +23,18 @@ static void queue(struct ltp *l, struct report *r, enum event_reason cause)
     list_add_tail(&r->import->s.peer->reports, &r->queue);
 }
 
+/* What it counts as held, with its timer's place in the heap. */
+static size_t held_by(size_t claims)
+{
+    return sizeof(struct report) + claims * sizeof(struct range) + REPORT_COST;
+}
+
 void ltp_report_free(struct ltp *l, struct report *r)
 {
     list_sub(&r->in_import);
     list_sub(&r->queue);
     ltp_timer_fini(l, &r->timer);
+    l->held -= held_by(r->count);
     free(r);
 }
 
@@ -69,6 +76,7 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
     r->cp_serial = cp_serial;
     r->lower = scope.lo;
     r->count = n;
+    l->held += held_by(n);
     for (size_t k = 0; k < n; k++) {
         struct range got = im->got.at[i + k];
         r->claims[k].lo = got.lo < scope.lo ? scope.lo : got.lo;
@@ -79,7 +87,14 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
     return r;
 }
 
-static int note(struct import *im, const struct report *r)
+/* What one more report can take: itself, and the history growing. */
+static size_t most_memory(const struct import *im)
+{
+    size_t history = im->reported < im->history_cap ? 0 : 4 + im->history_cap;
+    return held_by(im->s.peer->span.claims_max) + history * sizeof *im->history;
+}
+
+static int note(struct ltp *l, struct import *im, const struct report *r)
 {
     if (im->reported >= REPORTS_MAX)
         return HELIO_EAGAIN;
@@ -89,6 +104,7 @@ static int note(struct import *im, const struct report *r)
         if (grown == NULL)
             return HELIO_ENOMEM;
         im->history = grown;
+        l->held += (cap - im->history_cap) * sizeof *grown;
         im->history_cap = cap;
     }
     im->history[im->reported++] = (struct reported){.cp_serial = r->cp_serial, .lower = r->lower};
@@ -104,8 +120,12 @@ static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct ran
     list_init(&made);
     int rc = 0;
     while (scope.lo < scope.hi) {
+        if (!ltp_held_room(l, most_memory(im))) {
+            rc = HELIO_ESPACE;
+            goto undo;
+        }
         struct report *r = report_new(l, im, im->rpt_first + im->reported, cp_serial, scope);
-        rc = r == NULL ? HELIO_ENOMEM : note(im, r);
+        rc = r == NULL ? HELIO_ENOMEM : note(l, im, r);
         if (r != NULL)
             list_add_tail(&made, &r->in_import);
         if (rc < 0)
@@ -166,8 +186,10 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
     if (scope.lo >= scope.hi)
         return VERDICT_DUPLICATE;
     int rc = make(l, im, s->cp_serial, scope, now, im->s.peer->span.report_delay);
+    if (rc == HELIO_EAGAIN)
+        return VERDICT_LIMIT_REPORTS;
     if (rc < 0)
-        return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+        return rc == HELIO_ESPACE ? VERDICT_LIMIT_BYTES : VERDICT_NO_MEMORY;
     if (s->rpt_serial == 0)
         im->primary_upper = scope.hi;
     return VERDICT_OK;
@@ -199,6 +221,21 @@ static struct report *find(const struct import *im, uint64_t serial)
     return NULL;
 }
 
+/* What the report claimed is known to have been heard. The memory that this takes is less than what
+ * the report gives back, but when the set grows by doubling. */
+static enum verdict note_acked(struct ltp *l, struct import *im, const struct report *r)
+{
+    size_t cap = im->acked.cap, most = 2 * (im->acked.len + r->count);
+    size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
+    if (growth > held_by(r->count) && !ltp_held_room(l, growth - held_by(r->count)))
+        return VERDICT_LIMIT_RANGES;
+    int rc = 0;
+    for (size_t i = 0; i < r->count && rc >= 0; i++)
+        rc = ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX);
+    l->held += (im->acked.cap - cap) * sizeof *im->acked.at;
+    return rc < 0 ? VERDICT_NO_MEMORY : VERDICT_OK;
+}
+
 /* §6.14 */
 enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now,
                             struct peer **peer)
@@ -219,10 +256,9 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     }
     if (r->sent == 0)
         return VERDICT_INCONSISTENT;
-    for (size_t i = 0; i < r->count; i++) {
-        if (ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX) < 0)
-            return VERDICT_NO_MEMORY;
-    }
+    enum verdict v = note_acked(l, im, r);
+    if (v != VERDICT_OK)
+        return v;
     ltp_report_free(l, r);
     ltp_import_settle(l, im, now);
     return VERDICT_OK;

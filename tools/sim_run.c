@@ -88,7 +88,7 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
     struct ltp_config config = {.engine = i + 1,
                                 .seed = seed,
                                 .import_sessions = (uint32_t)imports,
-                                .held_bytes = imports * (p->bundle + p->segment),
+                                .held_bytes = imports * (p->bundle + p->segment + (1 << 18)),
                                 .sink = i == SENDER || p->log != NULL ? on_event : NULL,
                                 .sink_context = &r->ends[i]};
     size_t index;

@@ -110,6 +110,7 @@ START_TEST(closed_memory_is_bounded)
     struct ltp_segment s = {.type = LTP_CS, .id = {1, 0}};
     for (s.id.number = 1; s.id.number <= 6; s.id.number++)
         ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_UNKNOWN_SESSION);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed_evicted, 2);
     s.id.number = 3;
     ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_CLOSED_SESSION);
     s.id.number = 2;
@@ -139,8 +140,13 @@ START_TEST(reports_are_bounded)
         v = ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), p->now);
     }
     ltp_check(p->l[1]);
-    ck_assert_int_eq(v, VERDICT_LIMIT_RANGES);
+    ck_assert_int_eq(v, VERDICT_LIMIT_REPORTS); /* §6.11: too many reception problems */
     ck_assert_uint_eq(n, 4097);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed[OUTCOME_CANCELLED_LOCAL], 1);
+    ltp_link(p->l[1], 1, true, 0);
+    pair_run(p);
+    ck_assert_uint_eq(p->sent[LTP_CR], 1);
+    ck_assert_int_eq(p->last[LTP_IMPORT_CANCELLED].reason, LTP_RLEXC);
     pair_free(p);
 }
 END_TEST
@@ -156,6 +162,7 @@ START_TEST(acknowledgements_are_bounded)
     ltp_link(p->l[1], 1, true, 0);
     pair_drain(p);
     ck_assert_uint_eq(p->sent[LTP_CAS], 4096);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->acks_dropped, 5000 - 4096);
     pair_run(p);
     pair_assert_idle(p);
     pair_free(p);
@@ -179,6 +186,7 @@ START_TEST(refusals_are_bounded)
     }
     pair_run(p);
     ck_assert_uint_eq(p->sent[LTP_CR], 3);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->cancels_unsent, 7);
     pair_assert_idle(p);
     pair_free(p);
 }

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A peer that does its worst to each thing that it can make grow. Every byte that the engine has
+ * allocated is counted, whatever for: it never has more than its configured total and 5 %. The
+ * linker puts the functions below before the library's.
+ */
+#include <stddef.h>
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void __real_free(void *p);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+void __wrap_free(void *p);
+
+#include <malloc.h>
+
+static size_t allocated, peak; /* by the engine: while it is called */
+static int in_engine;
+
+static void *counted(void *p)
+{
+    allocated += p == NULL || !in_engine ? 0 : malloc_usable_size(p);
+    peak = allocated > peak ? allocated : peak;
+    return p;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return counted(__real_malloc(n));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return counted(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    size_t before = p == NULL ? 0 : malloc_usable_size(p);
+    void *q = __real_realloc(p, n);
+    if (q != NULL && in_engine)
+        allocated -= before;
+    return q == NULL ? NULL : counted(q);
+}
+
+void __wrap_free(void *p)
+{
+    allocated -= p == NULL || !in_engine ? 0 : malloc_usable_size(p);
+    __real_free(p);
+}
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "ltp/ltp.h"
+#include "ltp/segment.h"
+
+#define HELD ((size_t)32 << 20)
+#define ENGINE(call) (in_engine = 1, (call), in_engine = 0)
+
+struct victim {
+    struct ltp *l;
+    tick now;
+};
+
+static struct victim victim_new(uint32_t sessions)
+{
+    struct victim v = {.now = TICK_MS};
+    struct ltp_config config = {.engine = 2,
+                                .seed = 7,
+                                .held_bytes = HELD,
+                                .import_sessions = sessions,
+                                .closed_memory = 4096};
+    struct ltp_span span = {.peer = 1, .import_sessions = sessions, .rto = 30 * TICK_MS};
+    int rc;
+    allocated = peak = 0;
+    ENGINE(rc = ltp_new(&v.l, &config));
+    ck_assert_int_eq(rc, 0);
+    ENGINE(rc = ltp_span_set(v.l, &span, 0));
+    ck_assert_int_eq(rc, 0);
+    return v;
+}
+
+static void poll_all(struct victim *v)
+{
+    struct ltp_notice n;
+    while (ltp_poll(v->l, &n) != 0)
+        ENGINE(buf_drop(n.data));
+}
+
+static enum verdict feed(struct victim *v, const struct ltp_segment *s)
+{
+    uint8_t bytes[2000];
+    size_t len = segment_write(s, bytes, sizeof bytes);
+    ck_assert_uint_gt(len, 0);
+    enum verdict got;
+    ENGINE(got = ltp_input(v->l, bytes, len, v->now));
+    poll_all(v);
+    return got;
+}
+
+static enum verdict data(struct victim *v, int type, uint64_t number, uint64_t offset,
+                         uint64_t serial)
+{
+    static const uint8_t zeros[8];
+    struct ltp_segment s = {.type = (uint8_t)type,
+                            .id = {1, number},
+                            .client_service = 1,
+                            .offset = offset,
+                            .data = slice_of(zeros, 1),
+                            .cp_serial = serial};
+    return feed(v, &s);
+}
+
+/* The whole test: the bound, then that nothing of it stays. */
+static void victim_end(struct victim *v)
+{
+    ltp_check(v->l);
+
+    ck_assert_msg(peak <= HELD + HELD / 20, "%zu bytes of %zu", peak, HELD);
+    ENGINE(ltp_free(v->l));
+    ck_assert_uint_eq(allocated, 0);
+}
+
+static uint64_t count(const struct victim *v, enum verdict what)
+{
+    return ltp_counters(v->l)->verdicts[what];
+}
+
+/* One byte each: the receiver allots each session more than that. */
+START_TEST(sessions_without_end)
+{
+    struct victim v = victim_new(1000);
+    for (uint64_t i = 1; i <= 50000; i++)
+        data(&v, LTP_RED, i, 0, 0);
+    ck_assert_uint_eq(count(&v, VERDICT_OK), 1000);
+    ck_assert_uint_eq(count(&v, VERDICT_LIMIT_SESSIONS), 49000);
+    victim_end(&v);
+    v = victim_new(100000);
+    for (uint64_t i = 1; i <= 50000; i++)
+        data(&v, i % 2 == 0 ? LTP_RED : LTP_GREEN_DATA, i, 0, 0);
+    ck_assert_uint_gt(count(&v, VERDICT_OK), HELD / 20000);
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_SESSIONS) + count(&v, VERDICT_LIMIT_BYTES), 40000);
+    victim_end(&v);
+}
+END_TEST
+
+/* The last byte first: a block's whole length is needed for it. */
+START_TEST(far_offsets)
+{
+    struct victim v = victim_new(4096);
+    struct rng r;
+    rng_init(&r, 3);
+    for (uint64_t i = 1; i <= 20000; i++)
+        data(&v, LTP_RED, i, rng_below(&r, HELD / 8), 0);
+    ck_assert_uint_gt(count(&v, VERDICT_OK), 7);
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 0);
+    victim_end(&v);
+}
+END_TEST
+
+/* Every second byte, in many sessions. */
+START_TEST(gaps)
+{
+    struct victim v = victim_new(4096);
+    for (uint64_t i = 1; i <= 400; i++) {
+        for (uint64_t k = 0; k < 5000; k++)
+            data(&v, LTP_RED, i, 2 * k, 0);
+    }
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_RANGES), 0);
+    victim_end(&v);
+}
+END_TEST
+
+/* Checkpoints, each asking for reports with as many claims as fit, none of which is acknowledged.
+ */
+START_TEST(reports)
+{
+    struct victim v = victim_new(4096);
+    uint64_t made = 0;
+    for (uint64_t i = 1; i <= 200; i++) {
+        for (uint64_t k = 0; k < 1000; k++)
+            data(&v, LTP_RED, i, 4 * k, 0);
+        for (uint64_t k = 0; k < 1000; k++)
+            made += data(&v, LTP_RED_CP, i, 4 * k + 2, k + 1) == VERDICT_OK;
+    }
+    ck_assert_uint_gt(made, 1000);
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 0);
+    victim_end(&v);
+}
+END_TEST
+
+/* Its cancels are acknowledged, what it miscolours is cancelled; the link carries nothing. */
+START_TEST(cancels)
+{
+    struct victim v = victim_new(500);
+    for (uint64_t i = 1; i <= 50000; i++) {
+        data(&v, LTP_GREEN_DATA, i, 5, 0);
+        data(&v, LTP_RED, i, 9, 0);
+        feed(&v, &(struct ltp_segment){.type = LTP_CS, .id = {1, i + 1000000}});
+    }
+    ck_assert_uint_eq(count(&v, VERDICT_MISCOLOURED), 50000);
+    ck_assert_uint_eq(ltp_counters(v.l)->acks_dropped, 50000 - 4096);
+    ck_assert_uint_gt(ltp_counters(v.l)->cancels_unsent, 0);
+    ck_assert_uint_gt(ltp_counters(v.l)->closed_evicted, 90000);
+    victim_end(&v);
+}
+END_TEST
+
+/* Green blocks with holes all run out at once, before the user polls. */
+START_TEST(green_pieces)
+{
+    struct victim v = victim_new(4096);
+    static const uint8_t zeros[1400];
+    for (uint64_t i = 1; i <= 40; i++) {
+        for (uint64_t k = 0; k < 600; k++) {
+            struct ltp_segment s = {.type = LTP_GREEN_DATA,
+                                    .id = {1, i},
+                                    .client_service = 1,
+                                    .offset = k * 1500,
+                                    .data = slice_of(zeros, 1400)};
+            feed(&v, &s);
+        }
+    }
+    ltp_link(v.l, 1, true, v.now);
+    v.now += TICK_S;
+    ENGINE(ltp_expire(v.l, v.now));
+    ltp_check(v.l);
+    poll_all(&v);
+    ck_assert_uint_gt(count(&v, VERDICT_OK), 10000);
+    victim_end(&v);
+}
+END_TEST
+
+/* All of it, drawn: links go up and down, time passes, some of what we send is answered. */
+START_TEST(everything)
+{
+    struct victim v = victim_new(2000);
+    struct rng r;
+    rng_init(&r, 11);
+    for (int i = 0; i < 300000; i++) {
+        uint64_t number = rng_below(&r, 3000);
+        uint64_t offset = rng_below(&r, rng_below(&r, 50) == 0 ? HELD : 20000);
+        int type = (int)rng_below(&r, 8);
+        data(&v, type == 5 || type == 6 ? LTP_RED : type, number, offset,
+             type >= 1 && type <= 3 ? 1 + rng_below(&r, 3000) : 0);
+        if (i % 1000 == 0) {
+            ltp_link(v.l, 1, rng_below(&r, 2) == 0, v.now);
+            v.now += rng_below(&r, 20 * TICK_MS);
+            ENGINE(ltp_expire(v.l, v.now));
+            ltp_check(v.l);
+            poll_all(&v);
+        }
+    }
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 0);
+    ck_assert_uint_gt(count(&v, VERDICT_MISCOLOURED), 0);
+    victim_end(&v);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp_hostile");
+    TCase *t = tcase_create("hostile");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, sessions_without_end);
+    tcase_add_test(t, far_offsets);
+    tcase_add_test(t, gaps);
+    tcase_add_test(t, reports);
+    tcase_add_test(t, cancels);
+    tcase_add_test(t, green_pieces);
+    tcase_add_test(t, everything);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
