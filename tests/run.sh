@@ -6,7 +6,7 @@
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #
 # What the default leaves out: the long soak (cmake --build build/release --target soak), longer fuzzing
-# (tests/fuzz/run.sh build/fuzz SECONDS) , coverage (tests/coverage.sh), benchmarks (tests/bench/run.sh).
+# (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks (tests/bench/run.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}
