@@ -6,26 +6,51 @@ Everything is real: separate processes, UDP sockets, RFC 9171 bundles, RFC 5326 
 import argparse
 import csv
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
 import time
 
-from lab import Failed, Lab
+from lab import Failed, Lab, die_with_parent
 
 OVERHEAD = 42  # bytes per segment on the air beside the segment: UDP, IPv4, Ethernet
 SEGMENT = 1024
-UNITS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
+BUNDLE = 500_000
+RATES = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
+TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-def bits_per_second(text):
-    for unit, factor in UNITS.items():
-        if text.endswith(unit):
-            try:
-                return float(text[: -len(unit)]) * factor
-            except ValueError:
-                break
-    raise Failed(f"--rate {text}: a rate with its unit is wanted, such as 500Mbit/s")
+class Wrong(Failed):
+    """A mistake in the command line."""
+
+
+def quantity(option, text, units, example, bare=None):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(.*)", text)
+    factor = units.get(match[2] or bare) if match else None
+    if not factor or float(match[1]) <= 0:
+        raise Wrong(f"--{option} {text}: a number with its unit is wanted, such as {example}")
+    return float(match[1]) * factor
+
+
+def check(o):
+    """Everything that can be wrong with the options, before anything is started."""
+    o.rate_bps = quantity("rate", o.rate, RATES, "500Mbit/s")
+    o.delay_s = quantity("delay", o.delay, TIMES, "5ms")
+    o.rto_s = quantity("rto", o.rto, TIMES, "30ms")
+    o.seconds = quantity("duration", o.duration, TIMES, "20s (or 20)", bare="s")
+    if o.rto_s <= 2 * o.delay_s:
+        raise Wrong(f"--rto {o.rto} is not above twice the delay of {o.delay}: every checkpoint would be sent again")
+    if not re.fullmatch(r"[1-9]\d{0,4}", o.sessions):
+        raise Wrong(f"--sessions {o.sessions}: a whole number from 1 to 99999 is wanted")
+    o.sessions = int(o.sessions)
+    if o.durability not in ("none", "async", "sync"):
+        raise Wrong(f"--durability {o.durability}: none, async or sync is wanted")
+    if o.trace not in ("A", "F", "H", "none") and not o.trace.startswith("iid:") and not os.path.isfile(o.trace):
+        raise Wrong(f"--trace {o.trace}: A, F, H, none, iid:P or a trace file is wanted")
+    if os.path.isdir(o.out) and os.listdir(o.out):
+        raise Wrong(f"--out {o.out} is not empty; logs are appended to, so choose a folder of its own for each run")
 
 
 def payload_share(log):
@@ -63,7 +88,7 @@ class Demo(Lab):
             config = self.write_node(number, [link], self.store(number))
             nodes[number] = self.start_node(number, config)
         if relay.poll() is not None:
-            raise Failed(f"the relay did not start; see {self.path('relay.log')}")
+            raise Failed(f"the relay did not start:{self.why('relay')}")
         return relay, nodes
 
     def generate(self):
@@ -71,14 +96,21 @@ class Demo(Lab):
         server = self.start("server", "helio-perf", "server", "--socket", self.socket(2),
                             "--json", self.path("server.json"))
         time.sleep(0.3)
-        print(f"demo: sending 500 kB bundles for {o.duration:g} s over {o.rate}, trace {o.trace}, "
+        print(f"demo: sending 500 kB bundles for {o.seconds:g} s over {o.rate}, trace {o.trace}, "
               f"{o.sessions} sessions …", flush=True)
         client = [self.program("helio-perf"), "client", "--socket", self.socket(1), "-d", "ipn:2.2000",
-                  "-T", f"{o.duration:g}", "-W", str(2 * o.sessions + 10), "-P", "500kB",
+                  "-T", f"{o.seconds:g}", "-W", str(2 * o.sessions + 10), "-P", str(BUNDLE),
                   "--json", self.path("client.json")]
-        p = subprocess.Popen(client, stdin=subprocess.DEVNULL, start_new_session=True)
+        p = subprocess.Popen(client, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent)
         self.processes.append(("client", p))
-        if p.wait(o.duration + 60) != 0:
+        self.interrupted = False
+        try:
+            code = p.wait(o.seconds + 60)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            p.send_signal(signal.SIGINT)  # it gives the result so far
+            code = p.wait(30)
+        if code != 0 and not self.interrupted:
             raise Failed("the traffic generator failed; see its message above")
         return server
 
@@ -103,7 +135,7 @@ class Demo(Lab):
         client, server, relay = (self.load(f"{n}.json") for n in ("client", "server", "relay"))
         share = payload_share(self.path("node1.segments.csv"))
         good = relay["forward"]["good_share_active"]
-        capacity = bits_per_second(self.o.rate) * share * good
+        capacity = self.o.rate_bps * share * good
         drops = {way: relay[way]["dropped"] for way in ("forward", "return")}
         return {
             "goodput_bps": client["goodput_bps"],
@@ -119,9 +151,26 @@ class Demo(Lab):
             "relay_drops": drops,
             "socket_drops": {f"node{n}": sum(x.get("socket_drops", 0) for x in links[n]["links"]) for n in links},
             "delay_ms": client["delay_ms"],
+            "relay_late_us": relay["forward"]["late_us"],
             "trace": self.o.trace, "rate": self.o.rate, "sessions": self.o.sessions, "rto": self.o.rto,
-            "delay": self.o.delay, "duration_s": self.o.duration, "durability": self.o.durability,
+            "delay": self.o.delay, "duration_s": self.o.seconds, "durability": self.o.durability,
         }
+
+
+def hints(o, r):
+    """Why the efficiency is low, where it is known."""
+    block_s = BUNDLE * 8 / (o.rate_bps * r["payload_share"])
+    bound = o.sessions * BUNDLE * 8 / (2 * o.delay_s + block_s)
+    if bound < r["capacity_bps"]:
+        enough = int(r["capacity_bps"] * (2 * o.delay_s + block_s) / (BUNDLE * 8)) + 1
+        yield (f"{o.sessions} sessions of 500 kB a round trip carry at most {bound / 1e6:.0f} Mbit/s here; "
+               f"try --sessions {2 * enough}")
+    elif r["efficiency"] < 0.9:
+        late = r["relay_late_us"]
+        if late["p99"] > 1000:
+            yield f"the relay was late by {late['p99'] / 1000:.1f} ms (p99): this machine was busy, the run is not faithful"
+        else:
+            yield "losses leave sessions waiting for their timers: try more --sessions or a shorter --rto"
 
 
 def say(demo, r):
@@ -136,32 +185,34 @@ def say(demo, r):
         words = ", ".join(f"{n} {reason}" for reason, n in reasons.items())
         print(f"relay       {way} drops: {words}")
     print(f"sockets     drops: {', '.join(f'{n} at {node}' for node, n in r['socket_drops'].items())}")
+    for hint in hints(demo.o, r):
+        print(f"note        {hint}")
     print(f"\nlogs, tables and configurations are in {demo.out}")
 
 
 def main():
     parser = argparse.ArgumentParser(prog="demo")
-    for name, kind in (("bin", str), ("duration", float), ("trace", str), ("rate", str), ("sessions", int),
-                       ("rto", str), ("delay", str), ("durability", str), ("out", str)):
-        parser.add_argument(f"--{name}", type=kind, required=True)
+    for name in ("bin", "duration", "trace", "rate", "sessions", "rto", "delay", "durability", "out"):
+        parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--json")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
     try:
-        bits_per_second(options.rate)
+        check(options)
         with Demo(options) as demo:
             result = demo.experiment()
             if options.json:
                 with open(options.json, "w") as f:
                     json.dump(result, f, indent=2)
             say(demo, result)
+            return 130 if demo.interrupted else 0
     except Failed as e:
         print(f"demo: {e}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(e, Wrong) else 1
     except KeyboardInterrupt:
         print("\ndemo: interrupted; everything was stopped", file=sys.stderr)
-        return 1
-    return 0
+        return 130
 
 
 sys.exit(main())

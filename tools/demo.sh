@@ -9,7 +9,7 @@ Two nodes exchange 500 kB bundles over LTP across an emulated optical link; a re
 trace says. Installs what is missing (apt), builds, runs, prints goodput, efficiency and a per-session summary.
 
   --duration S      seconds of traffic (default 20)
-  --trace T         A, F, H, a trace file, or none (default A)
+  --trace T         A, F, H, a trace file, iid:P or none (default A)
   --rate R          nominal rate on the air, with its unit (default 500Mbit/s)
   --sessions N      parallel LTP sessions (default 10)
   --rto T           retransmission timer (default 30ms)
@@ -19,7 +19,10 @@ trace says. Installs what is missing (apt), builds, runs, prints goodput, effici
   --out DIR         folder for logs and tables (default out/demo-DATE-TIME)
   --no-build        use the programs in build/release as they are
 
-example: tools/demo.sh --trace H --sessions 15 --duration 30
+examples:
+  tools/demo.sh --trace H --sessions 15 --duration 30
+  tools/demo.sh --delay 130ms --rto 300ms --sessions 80
+Ctrl-C stops everything and prints the result so far.
 EOF
 }
 duration=20 trace=A rate=500Mbit/s sessions=10 rto=30ms delay=5ms durability=none json= out= make=yes

@@ -7,6 +7,7 @@
         ...
 """
 
+import ctypes
 import json
 import os
 import shutil
@@ -19,6 +20,15 @@ import time
 
 class Failed(Exception):
     """Something that the user should read, without a traceback."""
+
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+
+def die_with_parent():
+    """In a child: whatever becomes of us, it does not stay behind."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class Lab:
@@ -69,9 +79,15 @@ class Lab:
         """A program whose output goes to NAME.log."""
         with open(self.path(name + ".log"), "a") as log:
             p = subprocess.Popen([self.program(program), *arguments], stdout=log, stderr=subprocess.STDOUT,
-                                 stdin=subprocess.DEVNULL, start_new_session=True)
+                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent)
         self.processes.append((name, p))
         return p
+
+    def why(self, name):
+        """The last lines of a program's log, for a message."""
+        with open(self.path(name + ".log")) as f:
+            lines = f.read().strip().splitlines()[-4:]
+        return "".join(f"\n    {line}" for line in lines) + f"\n    ({self.path(name + '.log')})"
 
     def run(self, program, *arguments, timeout=120):
         """A program to its end; its standard output. Its messages go to ours."""
@@ -88,9 +104,9 @@ class Lab:
             code = p.wait(20)
         except subprocess.TimeoutExpired:
             p.kill()
-            raise Failed(f"{name} did not stop; see {self.path(name + '.log')}") from None
+            raise Failed(f"{name} did not stop:{self.why(name)}") from None
         if code != 0:
-            raise Failed(f"{name} ended with exit code {code}; see {self.path(name + '.log')}")
+            raise Failed(f"{name} ended with exit code {code}:{self.why(name)}")
 
     @staticmethod
     def link(peer, local, remote, **keys):
@@ -128,7 +144,7 @@ class Lab:
                 return p
             except OSError:
                 time.sleep(0.02)
-        raise Failed(f"{name} did not start; see {self.path(name + '.log')}")
+        raise Failed(f"{name} did not start:{self.why(name)}")
 
     def control(self, number, *words):
         """What helioctl says about a node, as an object."""

@@ -12,7 +12,7 @@ programs, out = sys.argv[1:3]
 shutil.rmtree(out, ignore_errors=True)
 os.makedirs(out)
 demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "demo.py")
-command = [sys.executable, demo, "--bin", programs, "--duration", "6", "--trace", "A", "--rate", "50Mbit/s",
+command = [sys.executable, demo, "--bin", programs, "--duration", "6s", "--trace", "A", "--rate", "50Mbit/s",
            "--sessions", "5", "--rto", "60ms", "--delay", "5ms", "--durability", "async", "--out", os.path.join(out, "run"),
            "--json", os.path.join(out, "result.json")]
 subprocess.run(command, check=True, timeout=120)
