@@ -43,5 +43,10 @@ only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'lmdb.h' '^bp/store_lmdb\.c$'
 only 'yaml.h' '^tools/[a-z_]+\.c$'
+# a reader who follows the documentation finds each file
+for f in $(grep -ohE '(base|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
+    README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
+    compgen -G "$f*" >/dev/null || [[ $f == tests/unit/FILE.c ]] || fail "the documentation names $f, which is not there"
+done
 [ $status -eq 0 ] && echo "style: ${#sources[@]} C files, ${#texts[@]} files with a licence line"
 exit $status
