@@ -252,6 +252,8 @@ int aap2_client_register(struct aap2_client *c, const struct aap2_registration *
         snprintf(why, AAP2_WHY_MAX, "the node refuses to register %.100s: %.100s", r->endpoint,
                  a.response->text[0] != '\0' ? a.response->text : "no reason given");
         rc = HELIO_EINVAL;
+        if (a.response->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED)
+            rc = HELIO_EEXIST;
     }
     aap2_arrival_fini(&a);
     c->reader.responses = !r->subscriber;

@@ -41,8 +41,8 @@ struct aap2_registration {
     uint64_t payload_max; /* subscriber: longest payload, bytes */
 };
 
-/* Registers; once per connection. Returns 0, HELIO_EIO, HELIO_EFORMAT, HELIO_EINVAL (the node said
- * no). */
+/* Registers; once per connection. Returns 0, HELIO_EIO, HELIO_EFORMAT, HELIO_EEXIST (another
+ * application has the endpoint), HELIO_EINVAL (the node said no). */
 int aap2_client_register(struct aap2_client *c, const struct aap2_registration *r, int timeout_ms,
                          char why[AAP2_WHY_MAX]);
 

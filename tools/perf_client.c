@@ -21,6 +21,7 @@
 #define LATE_MAX (100 * TICK_MS)  /* rate mode: what is made good of a delay of ours */
 #define INITIAL_TIMEOUT (60 * TICK_S)
 #define INTERRUPT_LINGER TICK_S
+#define WAITING_TOLD TICK_S /* a wait at the end that is longer is said */
 
 static int fifo_init(struct perf_fifo *f, size_t cap)
 {
@@ -175,6 +176,7 @@ static void fail(struct perf_client *c)
 {
     c->failed = true;
     c->phase = PERF_DONE;
+    perf_client_end_line(c);
     fprintf(stderr, "helio-perf: %s\n", c->link.why);
 }
 
@@ -183,7 +185,10 @@ static void lost_link(struct perf_client *c, int error, tick now)
     snprintf(c->link.why, sizeof c->link.why, "the connection to the node: %s",
              error == HELIO_EIO ? "the node closed it" : helio_strerror(error));
     perf_link_close(&c->link, now);
-    requeue(c);
+    if (c->interrupted) /* both were told to stop: nothing of it is a failure */
+        c->phase = PERF_DONE;
+    else
+        requeue(c);
 }
 
 static void refused(struct perf_client *c, uint64_t seq, const char *text, tick now)
@@ -307,12 +312,28 @@ static void ask_for_end(struct perf_client *c, tick now)
     c->end_pause *= 2;
 }
 
+static void tell_waiting(struct perf_client *c, tick now)
+{
+    uint64_t n = c->options->window > 0 ? c->next - c->window.acked : c->next - c->confirmed;
+    if (now < c->tell_waiting_at || c->phase == PERF_DONE)
+        return;
+    c->tell_waiting_at = TICK_NEVER;
+    perf_client_end_line(c);
+    if (n > 0)
+        fprintf(stderr, "helio-perf: waiting for %llu bundles (up to %.3g s)\n",
+                (unsigned long long)n, (double)c->options->linger / 1e9);
+    else
+        fprintf(stderr, "helio-perf: waiting for the server's account (up to %.3g s)\n",
+                (double)c->options->linger / 1e9);
+}
+
 static void advance(struct perf_client *c, tick now)
 {
     bool over = c->options->mode == PERF_MODE_TIME && now >= c->start + c->options->time;
     if (c->phase == PERF_SENDING && (over || c->next >= c->source.count)) {
         c->phase = PERF_DRAINING;
         c->quiet_until = now + c->options->linger;
+        c->tell_waiting_at = now + WAITING_TOLD;
     }
     bool quiet = c->link.tx != NULL && now >= c->quiet_until;
     if (c->phase == PERF_DRAINING) {
@@ -329,6 +350,7 @@ static void advance(struct perf_client *c, tick now)
         ask_for_end(c, now);
     if (c->phase == PERF_ENDING && quiet)
         c->phase = PERF_DONE;
+    tell_waiting(c, now);
 }
 
 static void interrupt(struct perf_client *c, tick now)
@@ -341,11 +363,12 @@ static void interrupt(struct perf_client *c, tick now)
     c->interrupted = true;
     c->phase = PERF_DRAINING;
     c->quiet_until = now;
+    c->tell_waiting_at = TICK_NEVER;
 }
 
 static tick wake_at(const struct perf_client *c, tick now)
 {
-    tick t = tick_min(c->next_progress, now + TICK_S);
+    tick t = tick_min(tick_min(c->next_progress, c->tell_waiting_at), now + TICK_S);
     if (c->link.tx == NULL)
         return tick_min(t, c->link.retry_at);
     if (c->phase == PERF_SENDING && c->options->mode == PERF_MODE_TIME)
@@ -368,6 +391,7 @@ static void run(struct perf_client *c, int signals)
     tick now = perf_now();
     c->start = c->next_send = c->last_ack = c->send_end = now;
     c->measure_from = now + c->options->warmup;
+    c->tell_waiting_at = TICK_NEVER;
     c->next_progress = terminal ? now + TICK_S : TICK_NEVER;
     while (c->phase != PERF_DONE) {
         serve(c, now);
@@ -383,8 +407,7 @@ static void run(struct perf_client *c, int signals)
         if (signalled)
             interrupt(c, now);
     }
-    if (terminal)
-        fputc('\n', stderr);
+    perf_client_end_line(c);
 }
 
 int perf_client_run(const struct perf_options *o)
@@ -397,7 +420,7 @@ int perf_client_run(const struct perf_options *o)
         return 1;
     }
     int rc = client_init(c, o);
-    rc = rc == 0 ? perf_link_start(&c->link, perf_now()) : rc;
+    rc = rc == 0 ? perf_link_start(&c->link, signals) : rc;
     if (rc != 0) {
         fprintf(stderr, "helio-perf: %s\n", c->link.why);
     } else {

@@ -31,9 +31,11 @@ struct perf_client {
     struct perf_fifo again;    /* to be given again, before new ones */
     enum perf_phase phase;
     bool interrupted, failed;
+    bool on_line;  /* the terminal's cursor is behind the progress line */
     uint64_t next; /* sequence number of the next new bundle */
     tick start, send_end, last_ack, measure_from;
     tick next_send, again_at, end_at, end_pause, quiet_until, refused_since, next_progress;
+    tick tell_waiting_at; /* TICK_NEVER: not, or said already */
     uint64_t sent_bytes, confirmed, confirmed_bytes, refused, resent;
     uint64_t measured_bytes; /* acknowledged after the warm-up */
     bool have_report;
@@ -48,7 +50,10 @@ int perf_client_run(const struct perf_options *o);
 /* Prints the result, and writes it as JSON where the options want it. Returns false when the file
  * cannot be written. */
 bool perf_client_result(const struct perf_client *c);
-void perf_client_progress(const struct perf_client *c, tick now);
+
+/* The progress line, and the end of it before anything else is said. */
+void perf_client_progress(struct perf_client *c, tick now);
+void perf_client_end_line(struct perf_client *c);
 
 /* Bundles that nobody confirmed the arrival of: by acknowledgements, or by the server's report. */
 uint64_t perf_client_missing(const struct perf_client *c);

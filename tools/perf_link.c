@@ -16,6 +16,8 @@
 #define HANDSHAKE_MS 10000
 #define PAUSE_MIN (20 * TICK_MS)
 #define PAUSE_MAX TICK_S
+#define WAIT_PAUSE (50 * TICK_MS)
+#define WAIT_TOLD (300 * TICK_MS)
 
 static tick clock_of(clockid_t id)
 {
@@ -65,6 +67,9 @@ static int open_one(struct perf_link *l, bool subscriber, struct aap2_client **o
         snprintf(l->why, sizeof l->why, "the node's name is strange: %.100s", node);
     else
         rc = aap2_client_register(*out, &r, HANDSHAKE_MS, l->why);
+    if (rc == HELIO_EEXIST)
+        snprintf(l->why, sizeof l->why,
+                 "another application has %.100s; stop it or choose --service", l->endpoint);
     if (rc != 0) {
         aap2_client_close(*out);
         *out = NULL;
@@ -86,9 +91,20 @@ int perf_link_open(struct perf_link *l)
     return rc;
 }
 
-int perf_link_start(struct perf_link *l, tick now)
+int perf_link_start(struct perf_link *l, int signals)
 {
-    int rc = perf_link_open(l);
+    tick now = perf_now(), told_at = now + WAIT_TOLD, until = now + PERF_LINK_WAIT;
+    int rc;
+    while ((rc = perf_link_open(l)) == HELIO_EIO && (now = perf_now()) < until) {
+        if (now >= told_at) {
+            fprintf(stderr, "helio-perf: %s; waiting up to 3 s for the node\n", l->why);
+            told_at = TICK_NEVER;
+        }
+        if (perf_wait(l, signals, false, now + WAIT_PAUSE)) {
+            snprintf(l->why, sizeof l->why, "stopped while waiting for the node");
+            return rc;
+        }
+    }
     if (rc != HELIO_EIO || l->options->reconnect == 0)
         return rc;
     perf_link_close(l, now);

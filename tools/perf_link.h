@@ -9,6 +9,8 @@
 #include "tools/aap2_client.h"
 #include "tools/perf_options.h"
 
+#define PERF_LINK_WAIT (3 * TICK_S)
+
 struct perf_link {
     const struct perf_options *options;
     char service[64];
@@ -31,9 +33,10 @@ void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t 
 /* Opens both. Returns 0 or an error; `why` says it. */
 int perf_link_open(struct perf_link *l);
 
-/* The same at the start: when the node is not there yet and the options allow it, 0 is returned and
- * perf_link_retry goes on. */
-int perf_link_start(struct perf_link *l, tick now);
+/* The same at the start, with patience: a node that is not there yet has PERF_LINK_WAIT to appear
+ * (said on standard error when that takes time; a signal on the descriptor `signals` ends it);
+ * after that, with options->reconnect, 0 is returned and perf_link_retry goes on. */
+int perf_link_start(struct perf_link *l, int signals);
 
 /* Closes both. From now on perf_link_retry tries to open them again, for options->reconnect. */
 void perf_link_close(struct perf_link *l, tick now);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
+#include "bp/eid.h"
 #include "tools/perf_wire.h"
 
 #define PAYLOAD_DEFAULT 50000
@@ -255,10 +256,12 @@ static void check_client(const struct perf_options *o, struct argp_state *state)
 static error_t parse_client(int key, char *arg, struct argp_state *state)
 {
     struct perf_options *o = state->input;
+    struct eid eid;
     tick t = 0;
     switch (key) {
     case 'd':
-        need(state, strlen(arg) < 200, "-d", arg, "an EID of less than 200 characters");
+        need(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-d", arg,
+             "an endpoint, such as ipn:2.2000,");
         o->destination = arg;
         return 0;
     case 'P':
@@ -323,7 +326,10 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
         parse_client,
         NULL,
         "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -F and one of -W, "
-        "-R. Ctrl-C prints the result so far.",
+        "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n",
         NULL,
         NULL,
         NULL};
@@ -331,7 +337,10 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
         server_options,
         parse_server,
         NULL,
-        "Takes the bundles of helio-perf clients, checks and acknowledges them.",
+        "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
+        "a row is printed for each client that has ended.\n\nexamples:\n"
+        "  helio-perf server --socket node2.sock\n"
+        "  helio-perf server --socket node2.sock --output received --json server.json\n",
         NULL,
         NULL,
         NULL};

@@ -44,7 +44,14 @@ static double goodput(const struct perf_client *c, const char **basis)
     return ratio(bytes, seconds(execution(c)));
 }
 
-void perf_client_progress(const struct perf_client *c, tick now)
+void perf_client_end_line(struct perf_client *c)
+{
+    if (c->on_line)
+        fputc('\n', stderr);
+    c->on_line = false;
+}
+
+void perf_client_progress(struct perf_client *c, tick now)
 {
     uint64_t bytes = c->options->window > 0 ? c->window.acked_bytes : c->sent_bytes;
     double s = seconds(now - c->start);
@@ -52,6 +59,7 @@ void perf_client_progress(const struct perf_client *c, tick now)
             s, (unsigned long long)c->next, (unsigned long long)c->confirmed,
             (unsigned long long)c->window.acked, ratio((double)bytes, s) / 1e6);
     fflush(stderr);
+    c->on_line = true;
 }
 
 static json_t *server_json(const struct perf_client *c)
@@ -121,8 +129,11 @@ static void print_text(const struct perf_client *c)
         printf("server      %llu bundles, %llu duplicates, %llu with a wrong CRC\n",
                (unsigned long long)c->report.bundles, (unsigned long long)c->report.duplicates,
                (unsigned long long)c->report.wrong_crc);
-    else
+    else if (c->next == 0 || c->window.acked > 0 || c->failed)
         printf("server      did not report\n");
+    else
+        printf("server      no acknowledgement from %s: is a server registered there?\n",
+               c->options->destination);
     if (c->options->mode == PERF_MODE_FILE && c->have_report)
         printf("file        %s\n",
                c->report.file_done != 0 ? "rebuilt and verified" : "not rebuilt at the server");

@@ -271,7 +271,7 @@ int perf_server_run(const struct perf_options *o)
         return 1;
     }
     int rc = server_init(p, o);
-    if (rc == 0 && perf_link_start(&p->link, perf_now()) != 0)
+    if (rc == 0 && perf_link_start(&p->link, signals) != 0)
         rc = HELIO_EIO;
     if (rc == HELIO_EIO) {
         fprintf(stderr, "helio-perf: %s\n", p->link.why);

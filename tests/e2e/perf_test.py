@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What helio-perf says to a person when something is missing. usage: perf_test.py BIN OUT [TEST...]"""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+
+
+class PerfTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+
+    def begin(self, *arguments):
+        p = subprocess.Popen([self.lab.program("helio-perf"), *arguments], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(self.reap, p)
+        return p
+
+    def reap(self, p):
+        p.kill()
+        p.communicate()
+
+    def end(self, p, code):
+        out, err = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, code, (out, err))
+        return out, err
+
+    def client(self, *arguments):
+        return self.begin("client", "--socket", self.lab.socket(1), "-d", "ipn:1.2000", *arguments)
+
+    def server(self, *arguments):
+        p = self.begin("server", "--socket", self.lab.socket(1), *arguments)
+        self.assertIn("client", p.stdout.readline())  # the title: it is registered
+        return p
+
+    def node(self):
+        return self.lab.start_node(1, self.lab.write_node(1, [], log=False))
+
+    def test_no_node(self):
+        began = time.monotonic()
+        out, err = self.end(self.client("-T", "1", "-W", "2"), 1)
+        self.assertGreater(time.monotonic() - began, 2.5)
+        self.assertIn("waiting up to 3 s for the node", err)
+        self.assertIn("no node answers at", err)
+
+    def test_node_appears(self):
+        client = self.client("-D", "200k", "-W", "2")
+        time.sleep(0.5)  # the client looks for its node in vain
+        self.node()
+        self.server()
+        self.assertIn("4 acknowledged, 0 missing", self.end(client, 0)[0])
+
+    def test_no_server(self):
+        self.node()
+        out, err = self.end(self.client("-T", "0.2", "-W", "2", "--linger", "2"), 1)
+        self.assertIn("no acknowledgement from ipn:1.2000: is a server registered there?", out)
+        self.assertIn("waiting for 2 bundles (up to 2 s)", err)
+
+    def test_second_server(self):
+        self.node()
+        self.server()
+        out, err = self.end(self.begin("server", "--socket", self.lab.socket(1)), 1)
+        self.assertIn("another application has ipn:1.2000; stop it or choose --service", err)
+
+    def test_interrupt(self):
+        self.node()
+        self.server()
+        path = self.lab.path("r.json")
+        client = self.client("-T", "60", "-W", "2", "--json", path)
+        time.sleep(1)
+        client.send_signal(signal.SIGINT)
+        out, err = self.end(client, 0)
+        self.assertEqual(err, "")
+        self.assertRegex(out, r"server +\d+ bundles")
+        with open(path) as f:
+            result = json.load(f)
+        self.assertTrue(result["interrupted"])
+        self.assertGreater(result["server"]["bundles"], 0)
+
+    def test_interrupt_of_all(self):
+        """Ctrl-C on a terminal reaches the node, too: the result is printed, and nothing looks like a failure."""
+        node = self.node()
+        client = self.client("-T", "60", "-W", "2")  # no server: its account does not come
+        time.sleep(1)
+        client.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        node.send_signal(signal.SIGTERM)
+        out, err = self.end(client, 0)
+        self.assertEqual(err, "")
+        self.assertIn("bundles     2 sent", out)
+
+    def test_progress_line(self):
+        """On a terminal the progress line ends before anything else is said."""
+        node = self.node()
+        terminal, end = pty.openpty()
+        p = subprocess.Popen([self.lab.program("helio-perf"), "client", "--socket", self.lab.socket(1), "-d",
+                              "ipn:1.2000", "-T", "60", "-W", "2"], stdout=subprocess.DEVNULL, stderr=end)
+        os.close(end)
+        text = b""
+        while b"acknowledged" not in text:
+            text += os.read(terminal, 4096)
+        self.lab.stop("node1", node)
+        self.assertEqual(p.wait(20), 1)
+        text += os.read(terminal, 4096)
+        os.close(terminal)
+        self.assertIn(b" Mbit/s \r\nhelio-perf: the connection to the node", text)
+
+    def test_wrong_options(self):
+        for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),
+                            (("--wrong",), "--wrong"), (("both",), "both"), ((), "client or server")):
+            began = time.monotonic()
+            out, err = self.end(self.begin(*words), 2)
+            self.assertIn(what, err)
+            self.assertLess(time.monotonic() - began, 2.5)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("PerfTest.test_" + t for t in sys.argv[3:])], verbosity=2)
