@@ -149,8 +149,8 @@ static void take(struct perf_server *p, const char *peer, struct slice payload, 
 static int read_deliveries(struct perf_server *p, tick now)
 {
     struct aap2_arrival a;
-    int rc = 0;
-    for (int i = 0; i < BATCH && p->len < p->cap; i++) {
+    int rc = 0, i;
+    for (i = 0; i < BATCH && p->len < p->cap; i++) {
         rc = aap2_client_next(p->link.rx, &a);
         if (rc != 1)
             break;
@@ -163,6 +163,7 @@ static int read_deliveries(struct perf_server *p, tick now)
         if (rc != 0)
             break;
     }
+    p->more = i == BATCH;
     return rc;
 }
 
@@ -230,6 +231,7 @@ static void serve(struct perf_server *p, tick now)
     snprintf(p->link.why, sizeof p->link.why, "the connection to the node: %s",
              rc == HELIO_EIO ? "the node closed it" : helio_strerror(rc));
     perf_link_close(&p->link, now);
+    p->more = false;
     p->given = 0; /* all that was not confirmed goes again */
 }
 
@@ -255,7 +257,7 @@ static void run(struct perf_server *p, int signals)
         if (p->stop)
             break;
         tick until = p->link.tx == NULL ? tick_min(p->link.retry_at, p->next_sweep) : p->next_sweep;
-        p->stop = perf_wait(&p->link, signals, p->len < p->cap, until);
+        p->stop = perf_wait(&p->link, signals, p->len < p->cap, p->more ? now : until);
     }
     list_for_each_safe (it, &p->order)
         perf_server_tell(p, container_of(it, struct perf_session, order));

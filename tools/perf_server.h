@@ -27,6 +27,7 @@ struct perf_server {
     uint64_t sum_lost, sum_reordered, sum_refused;
     struct hist delay;
     bool stop, failed;
+    bool more; /* deliveries may have been read ahead, of which the socket knows nothing */
     tick next_sweep;
 };
 

@@ -74,22 +74,22 @@ static struct perf_options client_options(const struct lab *l)
                                  .linger = 2 * TICK_S};
 }
 
-/* Runs server, then client to its end; both results are in the lab. */
-static void run(struct lab *l, struct perf_options c, bool reconnect)
+static struct perf_options server_options(const struct lab *l)
 {
-    struct perf_options s = {.server = true,
-                             .socket = l->socket,
-                             .json = l->server_json,
-                             .linger = 2 * TICK_S,
-                             .output = l->out,
-                             .payload_max = 1 << 20,
-                             .file_max = 1 << 24,
-                             .deliveries = 16};
-    c.reconnect = s.reconnect = reconnect ? 20 * TICK_S : 0;
-    int listener = fake_listen(l->socket);
-    l->node_pid = start(l, listener, NULL);
-    l->server_pid = start(l, -1, &s);
-    l->client_code = join(start(l, -1, &c));
+    return (struct perf_options){.server = true,
+                                 .socket = l->socket,
+                                 .json = l->server_json,
+                                 .linger = 2 * TICK_S,
+                                 .output = l->out,
+                                 .payload_max = 1 << 20,
+                                 .file_max = 1 << 24,
+                                 .deliveries = 16};
+}
+
+/* Waits for the client, ends the others; both results are in the lab. */
+static void finish(struct lab *l, int listener, pid_t client)
+{
+    l->client_code = join(client);
     kill(l->server_pid, SIGTERM);
     ck_assert_int_eq(join(l->server_pid), 0);
     kill(l->node_pid, SIGKILL);
@@ -97,6 +97,17 @@ static void run(struct lab *l, struct perf_options c, bool reconnect)
     close(listener);
     l->client = load(l->client_json);
     l->server = load(l->server_json);
+}
+
+/* Runs server, then client to its end. */
+static void run(struct lab *l, struct perf_options c, bool reconnect)
+{
+    struct perf_options s = server_options(l);
+    c.reconnect = s.reconnect = reconnect ? 20 * TICK_S : 0;
+    int listener = fake_listen(l->socket);
+    l->node_pid = start(l, listener, NULL);
+    l->server_pid = start(l, -1, &s);
+    finish(l, listener, start(l, -1, &c));
 }
 
 static void lab_fini(struct lab *l)
@@ -241,6 +252,30 @@ START_TEST(rate_mode_keeps_its_rate)
 }
 END_TEST
 
+/* What was read ahead, but not taken, wakes nobody. */
+START_TEST(a_burst_is_taken_at_once)
+{
+    struct lab l;
+    lab_init(&l);
+    struct perf_options c = client_options(&l), s = server_options(&l);
+    c.data = 70 * 64;
+    c.payload = 64;
+    c.window = 0;
+    c.rate = 1e9;
+    int listener = fake_listen(l.socket);
+    l.node_pid = start(&l, listener, NULL);
+    pid_t client = start(&l, -1, &c);
+    usleep(600 * 1000); /* the node holds all, and the client has just asked for the end */
+    l.server_pid = start(&l, -1, &s);
+    finish(&l, listener, client);
+    ck_assert_int_eq(l.client_code, 0);
+    check(l.server, "bundles", 70);
+    const json_t *row = json_array_get(json_object_get(l.server, "clients"), 0);
+    ck_assert_double_lt(json_number_value(json_object_get(row, "execution_s")), 0.5);
+    lab_fini(&l);
+}
+END_TEST
+
 static void write_file(const char *path, size_t len)
 {
     FILE *f = fopen(path, "w");
@@ -361,6 +396,7 @@ int main(void)
     tcase_add_test(t, a_dying_node_costs_nothing);
     tcase_add_test(t, refused_bundles_are_given_again);
     tcase_add_test(t, rate_mode_keeps_its_rate);
+    tcase_add_test(t, a_burst_is_taken_at_once);
     tcase_add_loop_test(t, a_file_is_rebuilt, 0, 2);
     tcase_add_loop_test(t, a_file_is_rebuilt, 100000, 100001);
     tcase_add_test(t, no_node_is_an_error);
