@@ -282,12 +282,6 @@ void item_put_bytes_head(struct writer *w, size_t len)
     wrote(w, cbor_encode_bytestring_start(len, w->p, room(w)));
 }
 
-void item_put_bytes(struct writer *w, struct slice s)
-{
-    item_put_bytes_head(w, s.len);
-    writer_bytes(w, s.data, s.len);
-}
-
 void item_put_text(struct writer *w, struct slice s)
 {
     wrote(w, cbor_encode_string_start(s.len, w->p, room(w)));

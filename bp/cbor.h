@@ -60,7 +60,6 @@ void item_put_uint(struct writer *w, uint64_t value);
 void item_put_array(struct writer *w, size_t count);
 void item_put_array_open(struct writer *w);
 void item_put_bytes_head(struct writer *w, size_t len);
-void item_put_bytes(struct writer *w, struct slice s);
 void item_put_text(struct writer *w, struct slice s);
 void item_put_bool(struct writer *w, bool value);
 void item_put_break(struct writer *w);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "tools/config.h"
 #include "tools/ctl_table.h"
 #include "tools/local_socket.h"
@@ -74,6 +75,12 @@ static int check_words(const struct request *r)
                      : want == 1 ? "write: delete KEY"
                                  : "there are too many words after ",
                      want == 0 ? r->words[0] : "");
+    uint64_t key;
+    if (strcmp(r->words[0], "delete") == 0 && units_count(r->words[1], INT64_MAX, &key) < 0)
+        return usage("a KEY is a number as bundles shows it, not ", r->words[1]);
+    if (strcmp(r->words[0], "link") == 0 && strcmp(r->words[2], "up") != 0 &&
+        strcmp(r->words[2], "down") != 0)
+        return usage("a link is told up or down, not ", r->words[2]);
     if (r->socket == NULL && r->config == NULL)
         return usage("which node? write --socket PATH or its CONFIG.yaml", "");
     return -1;

@@ -97,7 +97,8 @@ class NodeTest(unittest.TestCase):
         self.assertEqual(self.heliod("--check", "/nonexistent.yaml").returncode, 2)
         ctl = self.lab.program("helioctl")
         for words, code in ((["--help"], 0), (["status"], 2), (["--socket", "/nonexistent", "status"], 1),
-                            (["--socket", "x", "nonsense"], 2), (["--socket", "x", "link", "a"], 2)):
+                            (["--socket", "x", "nonsense"], 2), (["--socket", "x", "link", "a"], 2),
+                            (["--socket", "x", "link", "a", "sideways"], 2), (["--socket", "x", "delete", "12abc"], 2)):
             self.assertEqual(subprocess.run([ctl, *words], capture_output=True).returncode, code, words)
 
     def test_reference(self):
