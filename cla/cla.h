@@ -61,8 +61,8 @@ struct cla_events {
 struct cla_env {
     struct uv_loop_s *loop;
     struct eid node;
-    struct eid peer; /* the node at the other end, as far as configured; dtn:none: not known */
-    bool confirm;    /* acceptance is told to the peer only after ops->confirm (durability sync) */
+    struct eid peer;     /* the node at the other end, as far as configured; dtn:none: not known */
+    bool confirm;        /* acceptance is told to the peer only after ops->confirm */
     uint64_t bundle_max; /* longest bundle to receive, bytes */
     uint64_t seed;
     event_sink *sink; /* segment log; NULL: none. Event times are CLOCK_MONOTONIC ns */

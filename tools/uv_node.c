@@ -161,7 +161,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .loop = n->loop,
         .node = n->config->node,
         .peer = c->peer,
-        .confirm = n->config->store.durability == STORE_SYNC,
+        .confirm = true, /* a full node refuses, whatever its durability */
         .bundle_max = n->config->bundles.max,
         .seed = random_seed(),
         .sink = n->segments != NULL ? seglog_sink : NULL,

@@ -459,6 +459,23 @@ class NodeTest(unittest.TestCase):
                     self.assertEqual(rx.delivery()[1], b"again")
                 self.lab.stop("node1", node)
 
+    def test_full_peer(self):
+        """What a full node refuses stays with its neighbour, whatever the durability."""
+        for durability in ("sync", "async", "none"):
+            with self.subTest(durability=durability):
+                path = "" if durability == "none" else f"path: {{out}}/{durability}{{n}}, "
+                _, nodes = self.pair(store=f"{{{{{path}durability: {durability}, limit: 1MB}}}}")
+                with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(2)) as rx:
+                    self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+                    for i in range(30):
+                        wait_for(lambda: self.lab.control(1, "status")["bytes"] < 900_000)
+                        self.assertEqual(tx.request("ipn:2.7", b"%02d" % i * 25_000)[0], aap2.SUCCESS)
+                    wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 30)
+                    self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+                    self.assertEqual({rx.delivery()[1][:2] for _ in range(30)}, {b"%02d" % i for i in range(30)})
+                for n in (1, 2):
+                    self.lab.stop(f"node{n}", nodes[n])
+
     def test_stop_while_busy(self):
         """SIGTERM in the middle of a transfer: what was confirmed arrives after the restart, once."""
         configs, nodes = self.pair(store="{{path: {out}/store{n}, durability: sync}}")
