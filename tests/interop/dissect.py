@@ -32,12 +32,12 @@ def datagram(data, source=("127.0.0.1", 1113), target=("127.0.0.1", 1113)):
     return head[:10] + struct.pack(">H", ipv4_checksum(head)) + head[12:] + udp
 
 
-def pcap_write(path, packets):
-    """Packets are pairs of a time in ns and an IPv4 packet."""
+def pcap_write(path, packets, snap=65535):
+    """Packets are pairs of a time in ns and an IPv4 packet, of which the first `snap` bytes are kept."""
     with open(path, "wb") as f:
         f.write(struct.pack("<IHHiIII", MAGIC_NS, 2, 4, 0, 0, 65535, RAW_IP))
         for ns, packet in packets:
-            f.write(struct.pack("<IIII", ns // 10**9, ns % 10**9, len(packet), len(packet)) + packet)
+            f.write(struct.pack("<IIII", ns // 10**9, ns % 10**9, min(len(packet), snap), len(packet)) + packet[:snap])
 
 
 def pcap_read(path):

@@ -5,12 +5,14 @@
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: peers.sh DIR" >&2; exit 2; }
 dir=$1
+own=$(cd "$(dirname "$0")" && pwd)/licklider_peer
 pins="licklider-cli 0.1.1"
+stamp="$pins $(cat "$own/Cargo.toml" "$own/Cargo.lock" "$own/src/main.rs" | cksum)"
 PATH=$PATH:$HOME/.cargo/bin
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"
 flock 9
-[ "$(cat "$dir/pins" 2>/dev/null)" = "$pins" ] && exit 0
+[ "$(cat "$dir/pins" 2>/dev/null)" = "$stamp" ] && exit 0
 version=$(cargo --version 2>/dev/null | cut -d' ' -f2 || true)
 if [ "$(printf '%s\n' 1.85 "${version:-0}" | sort -V | head -1)" != 1.85 ]; then
     echo "peers: cargo 1.85 or later is needed, here is ${version:-none}: tools/setup.sh test installs Debian's cargo-web" >&2
@@ -19,4 +21,6 @@ fi
 while read -r crate number; do
     nice cargo install --quiet --locked --root "$dir" --version "$number" "$crate" 9>&-
 done <<<"$pins"
-echo "$pins" >"$dir/pins"
+CARGO_TARGET_DIR=$dir/target nice cargo install --quiet --locked --force --root "$dir" --path "$own" 9>&-
+rm -rf "$dir/target"
+echo "$stamp" >"$dir/pins"

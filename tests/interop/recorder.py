@@ -9,6 +9,8 @@ import dissect
 
 SO_RCVBUFFORCE = 33
 BUFFER = 64 << 20
+WHOLE = 8 << 20  # longer captures keep only the heads of their packets
+HEADS = 128
 
 
 def bound(port):
@@ -66,5 +68,6 @@ class Recorder(threading.Thread):
             s.close()
         # LTP's port on one side, so that the dissector is chosen as for any user.
         ends = [("127.0.0.1", 40000), ("127.0.0.1", 1113)]
+        snap = 65535 if sum(len(data) for _, _, data in self.packets) < WHOLE else HEADS
         dissect.pcap_write(self.path, [(ns, dissect.datagram(data, ends[way], ends[1 - way]))
-                                       for ns, way, data in self.packets])
+                                       for ns, way, data in self.packets], snap)
