@@ -49,9 +49,8 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, t
     else if (s->offset + s->data.len > p->span.block_max)
         *why = VERDICT_LIMIT_BYTES;
     /* not cancelled: the sender's checkpoint comes again, when there may be room */
-    else if (l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions)
-        *why = VERDICT_LIMIT_SESSIONS;
-    else if (!ltp_held_room(l, IMPORT_COST))
+    else if (l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions ||
+             !ltp_held_room(l, IMPORT_COST))
         *why = VERDICT_LIMIT_SESSIONS;
     if (*why == VERDICT_NO_CLIENT_SERVICE)
         ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
