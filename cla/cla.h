@@ -81,6 +81,10 @@ struct cla_ops {
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);
+    /* Relations between values and the names of the two nodes (peer: dtn:none when not known);
+     * returns as check does. NULL: there are none. */
+    int (*check_names)(const void *config, const struct eid *node, const struct eid *peer,
+                       const char **key, char *why, size_t why_cap);
     /* 0, or an error with a text. `config` is borrowed for the life of the link. */
     int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
                 size_t why_cap);

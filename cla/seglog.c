@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES (1024 * 1024)
@@ -37,7 +38,7 @@ struct seglog {
     atomic_ullong lost;   /* lines */
     pthread_t writer;
     pthread_mutex_t lock;
-    pthread_cond_t filled;
+    pthread_cond_t filled, drained;
     struct page *head, **tail; /* full pages, under the lock */
     struct page *spare;        /* written pages, under the lock */
     unsigned queued;
@@ -89,8 +90,10 @@ static void *writer(void *context)
             close(g->fd);
         pthread_mutex_lock(&s->lock);
         s->head = g->next;
-        if (s->head == NULL)
+        if (s->head == NULL) {
             s->tail = &s->head;
+            pthread_cond_broadcast(&s->drained);
+        }
         s->queued--;
         g->next = s->spare;
         s->spare = g;
@@ -165,6 +168,7 @@ int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t e
     int r = -ENOMEM;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->filled, NULL);
+    pthread_cond_init(&s->drained, NULL);
     s->node = node;
     s->epoch = epoch;
     s->tail = &s->head;
@@ -185,6 +189,7 @@ int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t e
     return 0;
 fail:
     pthread_cond_destroy(&s->filled);
+    pthread_cond_destroy(&s->drained);
     pthread_mutex_destroy(&s->lock);
     if (s->fd >= 0)
         close(s->fd);
@@ -212,6 +217,23 @@ void seglog_flush(struct seglog *s)
 {
     if (s->current != NULL && s->current->len > 0)
         page_put(s);
+}
+
+int seglog_sync(struct seglog *s, unsigned timeout_ms)
+{
+    struct timespec until;
+    int rc = 0;
+    seglog_flush(s);
+    clock_gettime(CLOCK_REALTIME, &until);
+    uint64_t ns = (uint64_t)until.tv_nsec + timeout_ms * TICK_MS;
+    until.tv_sec += (time_t)(ns / TICK_S);
+    until.tv_nsec = (long)(ns % TICK_S);
+    pthread_mutex_lock(&s->lock);
+    while (s->head != NULL && rc == 0) /* a page leaves the list when it is written */
+        rc = -pthread_cond_timedwait(&s->drained, &s->lock, &until);
+    rc = s->head == NULL ? 0 : rc;
+    pthread_mutex_unlock(&s->lock);
+    return rc;
 }
 
 int seglog_reopen(struct seglog *s)
@@ -250,6 +272,7 @@ void seglog_close(struct seglog *s)
     pthread_join(s->writer, NULL);
     close(s->fd);
     pthread_cond_destroy(&s->filled);
+    pthread_cond_destroy(&s->drained);
     pthread_mutex_destroy(&s->lock);
     free(s->current);
     while (s->spare != NULL) {

@@ -15,7 +15,13 @@ int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t e
  * lines that a full disk refuses are counted as lost. */
 void seglog_sink(void *context, const struct event *e);
 
-void seglog_flush(struct seglog *s); /* call at least once a second */
+/* Gives what is gathered to the writer. Call at least twice a second: who reads the log right after
+ * a transfer shall see all of it. */
+void seglog_flush(struct seglog *s);
+
+/* Flushes, and waits until it is written: 0, or -ETIMEDOUT after timeout_ms. */
+int seglog_sync(struct seglog *s, unsigned timeout_ms);
+
 int seglog_reopen(
     struct seglog *s); /* after the file was moved away: 0 or -errno (the old file stays in use) */
 uint64_t seglog_lost(const struct seglog *s);

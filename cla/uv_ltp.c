@@ -15,16 +15,37 @@ static struct link *link_of(struct cla *c)
     return container_of(c, struct link, cla);
 }
 
+static uint64_t own_engine(const struct ltp_udp_config *k, const struct eid *node)
+{
+    return k->engine != 0 ? k->engine : ltp_udp_engine(node);
+}
+
+static uint64_t peer_engine(const struct ltp_udp_config *k, const struct eid *peer)
+{
+    return k->peer_engine != 0 ? k->peer_engine : ltp_udp_engine(peer);
+}
+
+static int ltp_check_names(const void *config, const struct eid *node, const struct eid *peer,
+                           const char **key, char *why, size_t why_cap)
+{
+    uint64_t own = own_engine(config, node);
+    if (own != 0 && peer_engine(config, peer) != 0)
+        return 0;
+    *key = own == 0 ? "engine" : "peer_engine";
+    snprintf(why, why_cap, "no ipn node number to take it from; write the LTP engine number");
+    return HELIO_EINVAL;
+}
+
 static int engine_numbers(struct link *l, uint64_t *own, char *why, size_t why_cap)
 {
-    const struct ltp_udp_config *k = l->config;
-    *own = k->engine != 0 ? k->engine : ltp_udp_engine(&l->env.node);
-    l->peer = k->peer_engine != 0 ? k->peer_engine : ltp_udp_engine(&l->env.peer);
-    if (*own != 0 && l->peer != 0)
-        return 0;
-    snprintf(why, why_cap, "%s: no ipn node number to take it from; write the LTP engine number",
-             *own == 0 ? "engine" : "peer_engine");
-    return HELIO_EINVAL;
+    const char *key = NULL;
+    char text[128];
+    *own = own_engine(l->config, &l->env.node);
+    l->peer = peer_engine(l->config, &l->env.peer);
+    int rc = ltp_check_names(l->config, &l->env.node, &l->env.peer, &key, text, sizeof text);
+    if (rc < 0)
+        snprintf(why, why_cap, "%s: %s", key, text);
+    return rc;
 }
 
 extern const struct cla_ops uv_ltp_ops;
@@ -98,6 +119,7 @@ const struct cla_ops uv_ltp_ops = {
     .options = ltp_udp_options,
     .config_size = sizeof(struct ltp_udp_config),
     .check = ltp_udp_check,
+    .check_names = ltp_check_names,
     .open = ltp_open,
     .window = ltp_window,
     .send = ltp_link_send,

@@ -104,8 +104,33 @@ static void answer_now(struct app *c, Aap2__ResponseStatus status, const char *t
     send_answers(c);
 }
 
+/* One line a second at most: an application may try again at once. */
+static void tell_refusal(struct apps *a, const char *what, const char *which, const char *why)
+{
+    tick now = node_now().now;
+    if (a->refusal_told != 0 && now < a->refusal_told + TICK_S) {
+        a->refusals_untold++;
+        return;
+    }
+    if (a->refusals_untold > 0)
+        say(&a->node->say, LEVEL_INFO, "an application: %s%s refused: %s (and %llu more before)",
+            what, which, why, (unsigned long long)a->refusals_untold);
+    else
+        say(&a->node->say, LEVEL_INFO, "an application: %s%s refused: %s", what, which, why);
+    a->refusal_told = now;
+    a->refusals_untold = 0;
+}
+
+static void tell_bundle(struct apps *a, const struct eid *destination, enum agent_refusal refusal)
+{
+    char text[EID_TEXT_MAX];
+    eid_text(destination, text);
+    tell_refusal(a, "bundle to ", text, agent_refusal_text(refusal));
+}
+
 static void refuse(struct app *c, Aap2__ResponseStatus status, const char *text)
 {
+    tell_refusal(c->apps, "request", "", text);
     answer_now(c, status, text);
 }
 
@@ -277,6 +302,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
         return;
     }
     a->counters.refused++;
+    tell_bundle(a, &q.destination, refusal);
     buf_drop(payload);
     r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR,
                                  agent_refusal_text(refusal), NULL);
@@ -328,6 +354,7 @@ void apps_answer(struct apps *a, const struct agent_action *action)
         r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS, NULL, r);
     } else {
         a->counters.refused++;
+        tell_bundle(a, &r->destination, action->refusal);
         r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR,
                                      agent_refusal_text(action->refusal), NULL);
     }

@@ -79,6 +79,8 @@ struct apps {
     uint64_t next_token, next_reg;
     struct apps_counters counters;
     bool stopped;
+    tick refusal_told;        /* the last line about a refused request */
+    uint64_t refusals_untold; /* since then */
     struct uv_pipe_s *server;
 };
 

@@ -104,12 +104,15 @@ static const struct cla_ops *find_adapter(const struct tree *map, const char *wh
     return NULL;
 }
 
-static void check_settings(const struct tree *map, const char *where, struct config_link *l,
-                           struct config_errors *errors)
+static void check_settings(const struct config *c, const struct tree *map, const char *where,
+                           struct config_link *l, struct config_errors *errors)
 {
     char why[256] = "";
     const char *key = NULL;
-    if (l->ops->check == NULL || l->ops->check(l->settings, &key, why, sizeof why) == 0)
+    int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
+    if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(&c->node))
+        rc = l->ops->check_names(l->settings, &c->node, &l->peer, &key, why, sizeof why);
+    if (rc == 0)
         return;
     const struct tree *t = key != NULL ? tree_child(map, key) : NULL;
     config_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
@@ -153,12 +156,14 @@ static void read_link(struct config *c, const struct tree *map, config_adapters 
         }
         parts[n++] = (struct section_part){l->ops->options, l->settings};
     } else if (tree_child(map, "adapter") != NULL) {
-        return; /* without its table every other key would look unknown */
+        if (name != NULL && name->kind == TREE_SCALAR)
+            l->name = strdup(name->text); /* routes that name it are not wrong */
+        return;                           /* without its table every other key would look unknown */
     }
     section_read(map, where, parts, n, NULL, errors);
     check_peer(c, map, where, l, errors);
     if (l->ops != NULL && errors->total == before)
-        check_settings(map, where, l, errors);
+        check_settings(c, map, where, l, errors);
     for (size_t i = 0; i + 1 < c->links_len && l->name != NULL; i++)
         if (c->links[i].name != NULL && strcmp(c->links[i].name, l->name) == 0)
             config_error(errors, name != NULL ? name->line : map->line,

@@ -61,6 +61,19 @@ static void show_as(enum option_type type, uint64_t v, char out[32])
          out);
 }
 
+/* False when there are none, or it is too long. */
+static bool without_spaces(const char *text, char out[WORD_MAX + 1])
+{
+    size_t n = 0;
+    if (strchr(text, ' ') == NULL || strlen(text) > WORD_MAX)
+        return false;
+    for (; *text != '\0'; text++)
+        if (*text != ' ')
+            out[n++] = *text;
+    out[n] = '\0';
+    return true;
+}
+
 static int set_number(const struct option *o, uint64_t *field, const char *text, char *why,
                       size_t cap)
 {
@@ -81,7 +94,12 @@ static int set_number(const struct option *o, uint64_t *field, const char *text,
         hint = "a whole number without unit";
     }
     if (err < 0) {
-        snprintf(why, cap, "\"%s\" is not understood; write %s", text, hint);
+        char joined[WORD_MAX + 1];
+        if (o->type != OPTION_COUNT && without_spaces(text, joined))
+            snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
+                     joined);
+        else
+            snprintf(why, cap, "\"%s\" is not understood; write %s", text, hint);
         return HELIO_EFORMAT;
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {

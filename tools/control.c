@@ -4,13 +4,16 @@
 #include "tools/control.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cla/seglog.h"
 #include "tools/apps.h"
 #include "tools/storage.h"
 
 #define BUNDLES_SHOWN 1000
+#define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
 
 static void set_int(json_t *o, const char *key, uint64_t v)
 {
@@ -210,6 +213,19 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     do_links(n, in, out);
 }
 
+/* The names of the links, for a person who wrote another one. */
+static void fail_link(const struct node *n, json_t *out, const char *name)
+{
+    char text[512];
+    size_t used = (size_t)snprintf(text, sizeof text, "there is no link \"%.64s\"; ", name);
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             n->links_len == 0 ? "this node has none" : "there are:");
+    for (size_t i = 0; i < n->links_len && used + 72 < sizeof text; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, " %.64s", n->links[i].config->name);
+    fail(out, text);
+}
+
 static void do_link(struct node *n, const json_t *in, json_t *out)
 {
     const char *name = json_string_value(json_object_get(in, "name"));
@@ -230,7 +246,7 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
         node_wake(n);
         return;
     }
-    fail(out, "there is no link of that name");
+    fail_link(n, out, name);
 }
 
 static void do_delete(struct node *n, const json_t *in, json_t *out)
@@ -243,13 +259,22 @@ static void do_delete(struct node *n, const json_t *in, json_t *out)
     node_wake(n);
 }
 
+static void do_flush(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    if (n->segments == NULL)
+        fail(out, "this node writes no segment log");
+    else if (seglog_sync(n->segments, FLUSH_MS) < 0)
+        fail(out, "the segment log's medium is slow; not all is written yet");
+}
+
 static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
 } commands[] = {
     {"status", do_status},   {"links", do_links},       {"sessions", do_sessions},
     {"bundles", do_bundles}, {"counters", do_counters}, {"link", do_link},
-    {"delete", do_delete},
+    {"delete", do_delete},   {"flush", do_flush},
 };
 
 struct json_t *control_answer(struct node *n, const char *line, size_t len)
@@ -267,7 +292,7 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
         fail(out, "the request is not JSON");
     else if (found == NULL)
         fail(out, "unknown command; there are status, links, sessions, bundles, counters, link, "
-                  "delete");
+                  "delete, flush");
     else
         found->run(n, in, out);
     json_decref(in);

@@ -110,6 +110,43 @@ void table_print(FILE *out, const struct column *columns, size_t columns_len,
     }
 }
 
+static bool ends(const char *text, const char *with)
+{
+    size_t n = strlen(text), m = strlen(with);
+    return n >= m && strcmp(text + n - m, with) == 0;
+}
+
+static void seconds_text(uint64_t s, char *out, size_t cap)
+{
+    unsigned long long d = s / 86400, h = s / 3600 % 24, m = s / 60 % 60;
+    if (d > 0)
+        snprintf(out, cap, "%llu d %llu h", d, h);
+    else if (h > 0)
+        snprintf(out, cap, "%llu h %llu min", h, m);
+    else if (m > 0)
+        snprintf(out, cap, "%llu min %llu s", m, (unsigned long long)(s % 60));
+    else
+        snprintf(out, cap, "%llu s", (unsigned long long)s);
+}
+
+/* The value in the unit that the end of its name tells; that end is taken off the name. */
+static void unit_text(const json_t *v, char *name, char *out, size_t cap)
+{
+    bool bytes = ends(name, "_bytes");
+    if (!json_is_integer(v)) {
+        value_text(v, COLUMN_NUMBER, out, cap);
+    } else if (bytes || strcmp(name, "bytes") == 0 || ends(name, ".bytes")) {
+        value_text(v, COLUMN_BYTES, out, cap);
+        if (bytes)
+            name[strlen(name) - strlen("_bytes")] = '\0';
+    } else if (ends(name, "_s")) {
+        seconds_text((uint64_t)json_integer_value(v), out, cap);
+        name[strlen(name) - 2] = '\0';
+    } else {
+        value_text(v, COLUMN_NUMBER, out, cap);
+    }
+}
+
 void list_print(FILE *out, const struct json_t *object, const char *path, bool zeros)
 {
     const char *key;
@@ -122,7 +159,10 @@ void list_print(FILE *out, const struct json_t *object, const char *path, bool z
             list_print(out, v, name, zeros);
         } else if (!json_is_array(v) &&
                    (zeros || !json_is_integer(v) || json_integer_value(v) != 0)) {
-            value_text(v, COLUMN_NUMBER, text, sizeof text);
+            if (zeros)
+                unit_text(v, name, text, sizeof text);
+            else
+                value_text(v, COLUMN_NUMBER, text, sizeof text);
             fprintf(out, "%-44s %s\n", name, text);
         }
     }

@@ -30,7 +30,7 @@ void table_print(FILE *out, const struct column *columns, size_t columns_len,
 void value_text(const struct json_t *v, enum column_kind kind, char *out, size_t cap);
 
 /* Each number and text of an object, inner objects with their path; arrays are left out. Numbers
- * that are 0 only with `zeros`. */
+ * that are 0 only with `zeros`; then names that end in a unit (_bytes, _s) show it at the value. */
 void list_print(FILE *out, const struct json_t *object, const char *path, bool zeros);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "tools/aap2_wire.h"
 #include "tools/config.h"
 #include "tools/ctl_table.h"
 #include "tools/local_socket.h"
@@ -23,6 +24,7 @@ static const char help[] =
     "  counters           everything that is counted and not 0 (--json: all)\n"
     "  link NAME up|down  tells the node that a link is up or down\n"
     "  delete KEY         deletes a bundle (KEY as bundles shows it)\n"
+    "  flush              the segment log holds all up to now when this is done\n"
     "\n"
     "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
     "  -j, --json         the answer as JSON\n"
@@ -56,7 +58,7 @@ static int arguments_of(const char *command)
         const char *name;
         int arguments;
     } commands[] = {{"status", 0},   {"links", 0}, {"sessions", 0}, {"bundles", 0},
-                    {"counters", 0}, {"link", 2},  {"delete", 1}};
+                    {"counters", 0}, {"link", 2},  {"delete", 1},   {"flush", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -152,7 +154,8 @@ static char *request_line(const struct request *r)
     return line;
 }
 
-static json_t *read_answer(int fd)
+/* *first: the answer's first byte, which tells another protocol. */
+static json_t *read_answer(int fd, uint8_t *first)
 {
     FILE *f = fdopen(fd, "r");
     char *line = NULL;
@@ -162,6 +165,13 @@ static json_t *read_answer(int fd)
         close(fd);
         return NULL;
     }
+    int c = getc(f);
+    *first = c == EOF ? 0 : (uint8_t)c;
+    if (c == AAP2_MAGIC) { /* a line would never end */
+        fclose(f);
+        return NULL;
+    }
+    (void)ungetc(c, f);
     ssize_t n = getline(&line, &cap, f);
     json_t *answer = n > 0 ? json_loadb(line, (size_t)n, 0, &error) : NULL;
     free(line);
@@ -182,11 +192,17 @@ static json_t *ask(const struct request *r, const char *path)
                 send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
     free(line);
     json_t *answer = NULL;
+    uint8_t foreign = 0;
     if (sent)
-        answer = read_answer(fd);
+        answer = read_answer(fd, &foreign);
     else
         close(fd);
-    if (answer == NULL)
+    if (answer == NULL && foreign == AAP2_MAGIC)
+        fprintf(stderr,
+                "helioctl: %s is the application socket; the control socket is %s.ctl (or what "
+                "control: says in the node's configuration)\n",
+                path, path);
+    else if (answer == NULL)
         fprintf(stderr, "helioctl: %s: the node ended the connection\n", path);
     return answer;
 }

@@ -21,13 +21,14 @@
 #include "tools/storage.h"
 
 #define TROUBLE_PAUSE (10 * TICK_S)
-#define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes */
+#define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
+#define LOG_FLUSH_MS 250
 
 enum { SIGNALS = 3 };
 
 struct node_handles {
     uv_loop_t loop;
-    uv_timer_t deadline, second;
+    uv_timer_t deadline, second, log_flush;
     uv_signal_t signals[SIGNALS];
     uv_prepare_t prepare;
     uv_check_t check;
@@ -83,13 +84,17 @@ static void on_check(uv_check_t *h)
     pump_all(h->data);
 }
 
+static void on_log_flush(uv_timer_t *t)
+{
+    struct node *n = t->data;
+    seglog_flush(n->segments);
+}
+
 static void on_second(uv_timer_t *t)
 {
     struct node *n = t->data;
     struct node_handles *h = n->handles;
     h->seconds++;
-    if (n->segments != NULL)
-        seglog_flush(n->segments);
     apps_tick(n->apps, node_now().now);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
         storage_tidy(n->storage, node_now().dtn_ms);
@@ -314,7 +319,8 @@ static void finish(struct node *n)
         control_close(n->control);
     h->seconds = UINT64_MAX;
     uv_handle_t *own[] = {(uv_handle_t *)&h->deadline, (uv_handle_t *)&h->second,
-                          (uv_handle_t *)&h->prepare, (uv_handle_t *)&h->check};
+                          (uv_handle_t *)&h->log_flush, (uv_handle_t *)&h->prepare,
+                          (uv_handle_t *)&h->check};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         close_handle(own[i], NULL);
     for (size_t i = 0; i < SIGNALS; i++)
@@ -372,9 +378,10 @@ static void begin_handles(struct node *n)
     struct node_handles *h = n->handles;
     uv_timer_init(&h->loop, &h->deadline);
     uv_timer_init(&h->loop, &h->second);
+    uv_timer_init(&h->loop, &h->log_flush);
     uv_prepare_init(&h->loop, &h->prepare);
     uv_check_init(&h->loop, &h->check);
-    h->deadline.data = h->second.data = h->prepare.data = h->check.data = n;
+    h->deadline.data = h->second.data = h->log_flush.data = h->prepare.data = h->check.data = n;
     for (size_t i = 0; i < SIGNALS; i++) {
         uv_signal_init(&h->loop, &h->signals[i]);
         h->signals[i].data = n;
@@ -419,6 +426,8 @@ static int open_segments(struct node *n)
     int err = seglog_open(&n->segments, path, n->config->node.node, epoch);
     if (err < 0)
         say(&n->say, LEVEL_ERROR, "log: %s: %s", path, uv_strerror(err));
+    else
+        uv_timer_start(&n->handles->log_flush, on_log_flush, LOG_FLUSH_MS, LOG_FLUSH_MS);
     return err;
 }
 

@@ -111,6 +111,24 @@ START_TEST(reopens_after_a_move)
 }
 END_TEST
 
+START_TEST(sync_waits_until_all_is_written)
+{
+    char path[128];
+    struct seglog *s;
+    path_of(path, "sync");
+    ck_assert_int_eq(seglog_open(&s, path, 7, 5000), 0);
+    for (uint64_t i = 0; i < 30000; i++) {
+        put(s, i);
+        if (i % 10000 != 9999)
+            continue;
+        ck_assert_int_eq(seglog_sync(s, 20000), 0);
+        ck_assert_uint_eq(lines_in(path), 1 + i + 1);
+    }
+    seglog_close(s);
+    ck_assert_uint_eq(check_file(path, 0), 30000);
+}
+END_TEST
+
 START_TEST(failed_reopen_keeps_the_old_file)
 {
     char path[128], moved[128], inner[160];
@@ -203,6 +221,7 @@ int main(void)
     tcase_add_test(t, lines_come_in_order);
     tcase_add_test(t, appends_without_a_second_header);
     tcase_add_test(t, reopens_after_a_move);
+    tcase_add_test(t, sync_waits_until_all_is_written);
     tcase_add_test(t, failed_reopen_keeps_the_old_file);
     tcase_add_test(t, open_tells_why_not);
     tcase_add_test(t, full_disk_loses_whole_lines);

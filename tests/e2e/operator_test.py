@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What heliod and helioctl say to their operator, and when the segment log is complete. usage: operator_test.py BIN
+OUT [TEST...]"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+
+
+class OperatorTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+
+    def run_it(self, program, *words):
+        return subprocess.run([self.lab.program(program), *words], capture_output=True, text=True, timeout=30)
+
+    def ctl(self, *words, socket=None):
+        return self.run_it("helioctl", "--socket", socket or self.lab.socket(1) + ".ctl", *words)
+
+    def node_to_nowhere(self, **keys):
+        link = self.lab.link(2, *self.lab.udp_ports(2), rto="100ms")
+        return self.lab.start_node(1, self.lab.write_node(1, [link], **keys))
+
+    def send(self, count):
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for _ in range(count):
+                self.assertEqual(tx.request("ipn:2.7", b"x" * 5000)[0], aap2.SUCCESS)
+
+    def opened(self):
+        with open(self.lab.path("node1.segments.csv")) as f:
+            return f.read().count(",red_cp_eob,") > 0
+
+    def test_log_is_flushed(self):
+        self.node_to_nowhere()
+        self.send(1)
+        end = time.monotonic() + 5  # half a second is promised; the machine may stall
+        while not self.opened() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertTrue(self.opened())
+
+    def test_flush(self):
+        self.node_to_nowhere()
+        self.send(1)
+        time.sleep(0.05)  # the segments are on their way
+        self.assertEqual(self.ctl("flush").returncode, 0)
+        self.assertTrue(self.opened())
+
+    def test_flush_without_log(self):
+        self.node_to_nowhere(log=False)
+        done = self.ctl("flush")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("writes no segment log", done.stderr)
+
+    def test_helioctl_mistakes(self):
+        self.node_to_nowhere(log=False)
+        for words in (("link", "to-2", "sideways"), ("delete", "x"), ("link", "to-2"), ("nonsense",), ("status", "x")):
+            self.assertEqual(self.ctl(*words).returncode, 2, words)
+        done = self.ctl("link", "to-9", "up")
+        self.assertEqual((done.returncode, "there are: to-2" in done.stderr), (1, True), done.stderr)
+        path = self.lab.socket(1)
+        done = self.ctl("status", socket=path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{path} is the application socket; the control socket is {path}.ctl", done.stderr)
+
+    def test_status_units(self):
+        self.node_to_nowhere(log=False)
+        self.send(3)
+        rows = dict(line.split(None, 1) for line in self.ctl("status").stdout.splitlines())
+        self.assertRegex(rows["bytes"], r"^15\.\d kB$")
+        self.assertEqual(rows["store.limit"], "1.1 GB")
+        self.assertRegex(rows["uptime"], r"^\d+ s$")
+
+    def test_refusal_is_told(self):
+        self.node_to_nowhere(log=False)
+        with aap2.Client(self.lab.socket(1)) as tx:
+            tx.configure("ipn:1.5")
+            self.assertEqual(tx.request("ipn:9.7", b"x")[0], aap2.ERROR)
+        with open(self.lab.path("node1.log")) as f:
+            self.assertIn("bundle to ipn:9.7 refused: no route to the destination", f.read())
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("OperatorTest.test_" + t for t in sys.argv[3:])], verbosity=2)
