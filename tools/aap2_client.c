@@ -389,7 +389,8 @@ static int read_some(struct aap2_client *c, size_t *n)
     *n = got > 0 ? (size_t)got : 0;
     if (got > 0)
         return 1;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+    /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection */
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS))
         return 0;
     c->gone = true;
     return HELIO_EIO;
