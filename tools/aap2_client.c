@@ -354,7 +354,9 @@ int aap2_client_flush(struct aap2_client *c)
         int n = gather(c, iov);
         struct msghdr m = {.msg_iov = iov, .msg_iovlen = (size_t)n};
         ssize_t got = sendmsg(c->fd, &m, MSG_NOSIGNAL);
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection
+         */
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
             return 0;
         if (got < 0 && errno != EINTR)
             c->gone = true;
@@ -389,8 +391,7 @@ static int read_some(struct aap2_client *c, size_t *n)
     *n = got > 0 ? (size_t)got : 0;
     if (got > 0)
         return 1;
-    /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection */
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS))
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return 0;
     c->gone = true;
     return HELIO_EIO;
