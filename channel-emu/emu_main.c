@@ -13,10 +13,15 @@ const char *argp_program_version = "helio-emu " HELIO_VERSION;
 
 static void usage(FILE *to)
 {
-    fprintf(to, "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
-                "       helio-emu relay --help\n"
-                "       helio-emu --version\n"
-                "Emulates a link with delay, rate and erasures between UDP sockets.\n");
+    fprintf(
+        to,
+        "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
+        "       helio-emu relay --help\n"
+        "       helio-emu --version\n"
+        "Emulates a link with delay, rate and erasures between UDP sockets.\n"
+        "\n"
+        "Example:\n"
+        "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 --delay 5ms --trace A\n");
 }
 
 /* Opened before the run, so that a wrong name is known at once. */

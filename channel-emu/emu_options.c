@@ -246,6 +246,8 @@ static error_t run_setting(int key, char *arg, struct argp_state *state, struct 
         if (o->listen.len == 0 || o->to.len == 0)
             argp_error(state, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:4556",
                        o->listen.len == 0 ? "--listen" : "--to");
+        if (emu_addr_equal(&o->listen, &o->to))
+            argp_error(state, "--to is the address of --listen; frames would go round for ever");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/err.h"
@@ -128,6 +129,10 @@ int trace_source_read(struct trace_source *s, const char *option, char *error)
     const struct gen_preset *preset = gen_preset_find(option);
     int rc = preset != NULL ? make_preset(s, preset, error)
                             : trace_file_read(&s->trace, option, 0, error);
+    if (rc < 0 && preset == NULL && access(option, F_OK) != 0) {
+        size_t n = strlen(error);
+        snprintf(error + n, TRACE_FILE_ERROR_MAX - n, "; write a file, or A, F, H, none, iid:P");
+    }
     s->on = rc == 0;
     return rc;
 }

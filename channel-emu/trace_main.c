@@ -96,7 +96,8 @@ static error_t info_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (o->input == NULL)
-            argp_error(state, "the file is missing; right is 'helio-trace info FILE'");
+            argp_error(state,
+                       "the trace is missing; right is 'helio-trace info FILE', or A, F or H");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -122,9 +123,12 @@ static const struct argp info_argp = {
                                              "Duration of a step, whatever the file says", 0},
                                             {0}},
     .parser = info_option,
-    .args_doc = "FILE",
-    .doc = "Prints the statistics of a trace (text, plain or compressed with gzip).\vExample:\n"
-           "  helio-trace info traces/A.txt.gz"};
+    .args_doc = "FILE|A|F|H",
+    .doc = "Prints the statistics of a trace: a file (text, plain or compressed with gzip), or A, "
+           "F or "
+           "H.\vExamples:\n"
+           "  helio-trace info traces/A.txt.gz\n"
+           "  helio-trace info F --json"};
 
 static int generate(const struct options *o)
 {
@@ -160,12 +164,26 @@ static void print_side(const char *name, const struct trace_side *s)
            s->runs, s->mean_ms, s->sd_ms, s->median_ms, s->p90_ms, s->max_ms);
 }
 
+/* A file, or the name of a preset. */
+static int read_input(const struct options *o, struct trace *t, char *error)
+{
+    struct trace_source source;
+    if (gen_preset_find(o->input) == NULL)
+        return trace_file_read(t, o->input, o->step, error);
+    int rc = trace_source_read(&source, o->input, error);
+    if (rc == 0)
+        *t = source.trace;
+    if (rc == 0 && o->step != 0)
+        t->step = o->step;
+    return rc;
+}
+
 static int describe(const struct options *o)
 {
     char error[TRACE_FILE_ERROR_MAX];
     struct trace t;
     struct trace_side good, bad;
-    if (trace_file_read(&t, o->input, o->step, error) < 0) {
+    if (read_input(o, &t, error) < 0) {
         fprintf(stderr, "helio-trace: %s\n", error);
         return 1;
     }
@@ -194,10 +212,14 @@ static int describe(const struct options *o)
 static void usage(FILE *to)
 {
     fprintf(to, "Usage: helio-trace gen --preset A|F|H [--steps N] [--seed N] [-o FILE]\n"
-                "       helio-trace info FILE [--json]\n"
+                "       helio-trace info FILE|A|F|H [--json]\n"
                 "       helio-trace gen|info --help\n"
                 "       helio-trace --version\n"
-                "Makes synthetic erasure traces of optical links, and prints their statistics.\n");
+                "Makes synthetic erasure traces of optical links, and prints their statistics.\n"
+                "\n"
+                "Examples:\n"
+                "  helio-trace info A\n"
+                "  helio-trace gen --preset H --seed 7 -o H7.txt.gz\n");
 }
 
 int main(int argc, char **argv)

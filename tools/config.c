@@ -279,8 +279,24 @@ static void check_store(struct config *c, const struct tree *root, struct config
     }
 }
 
+static uint32_t line_in(const struct tree *root, const char *section, const char *key)
+{
+    const struct tree *map = section != NULL ? tree_child(root, section) : root;
+    const struct tree *t = map != NULL && map->kind == TREE_MAP ? tree_child(map, key) : NULL;
+    return t != NULL ? t->line : 0;
+}
+
+static void note_lines(struct config *c, const struct tree *root)
+{
+    c->lines.socket = line_in(root, NULL, "socket");
+    c->lines.control = line_in(root, NULL, "control");
+    c->lines.store = line_in(root, "store", "path");
+    c->lines.segments = line_in(root, "log", "segments");
+}
+
 static void check_all(struct config *c, const struct tree *root, struct config_errors *errors)
 {
+    note_lines(c, root);
     check_node(c, root, errors);
     check_echo(c, root, errors);
     check_store(c, root, errors);

@@ -58,6 +58,9 @@ struct config {
     size_t links_len;
     struct config_route *routes;
     size_t routes_len;
+    struct {
+        uint32_t socket, control, store, segments;
+    } lines; /* of these keys; 0: not given */
 };
 
 /* The i-th adapter, or NULL beyond the last (cla_at). */
@@ -75,6 +78,10 @@ int config_parse(struct config *out, const char *data, size_t len, config_adapte
 int config_load(struct config *out, const char *path, config_adapters *adapters,
                 struct config_errors *errors);
 void config_fini(struct config *c);
+
+/* Looks whether the directories exist in which the node will make its sockets, log and store. 0, or
+ * HELIO_ENOENT with what is wrong in *errors. */
+int config_places(const struct config *c, struct config_errors *errors);
 
 /* The sections and their keys, for the reference's test and --help: section "" is the top level.
  * NULL beyond the last. */

@@ -152,7 +152,11 @@ int main(int argc, char **argv)
         parse,
         "LOG.csv...",
         "Reads segment logs (plain or gzip, - for standard input) and summarises their LTP "
-        "sessions. Give the logs of both ends of a link together: then losses are known.",
+        "sessions. Give the logs of both ends of a link together: then losses are known."
+        "\vexamples:\n"
+        "  helio-analyze node1.segments.csv node2.segments.csv\n"
+        "  helio-analyze --sessions sessions.csv node1.csv.gz node2.csv.gz\n"
+        "\nexit codes: 0 done, 1 a file could not be read or written, 2 wrong usage",
         NULL,
         NULL,
         NULL};

@@ -162,7 +162,10 @@ int command_lint(int argc, char **argv)
         .parser = parse_lint,
         .args_doc = "FILE...",
         .doc = "Names every rule of RFC 9171 and its companions that a bundle breaks, with its "
-               "section and byte offset.\vExit code: 0 nothing found, 1 findings, 2 usage."};
+               "section and byte offset.\vexamples:\n"
+               "  helio-bundle lint bundle.cbor\n"
+               "  helio-bundle lint --json --hex capture.txt\n"
+               "\nexit codes: 0 nothing found, 1 findings, 2 usage"};
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
@@ -193,7 +196,13 @@ static int usage(FILE *to, int code)
     fputs("Usage: helio-bundle lint FILE...    check against the standards\n"
           "       helio-bundle show FILE...    print the fields\n"
           "       helio-bundle make OPTION...  make a bundle\n"
-          "`helio-bundle COMMAND --help` tells more.\n",
+          "       helio-bundle --version\n"
+          "`helio-bundle COMMAND --help` tells more.\n"
+          "\n"
+          "examples:\n"
+          "  helio-bundle make --source ipn:1.5 --destination ipn:2.7 --text hello -o b.cbor\n"
+          "  helio-bundle show b.cbor\n"
+          "  helio-bundle lint b.cbor\n",
           to);
     return code;
 }

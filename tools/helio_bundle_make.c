@@ -321,9 +321,13 @@ static int make(struct make_options *o)
 int command_make(int argc, char **argv)
 {
     struct make_options o = {.text = NULL, .block_bytes = malloc(BLOCK_BYTES_MAX)};
-    const struct argp argp = {.options = options,
-                              .parser = parse_make,
-                              .doc = "Makes a bundle.\vExit code: 0 done, 1 failed, 2 usage."};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse_make,
+        .doc = "Makes a bundle.\vexamples:\n"
+               "  helio-bundle make -s ipn:1.5 -d ipn:2.7 --text hello -o b.cbor\n"
+               "  helio-bundle make -d ipn:2.7 -p data.bin --crc 16 -o b.cbor\n\n"
+               "Exit code: 0 done, 1 failed, 2 usage."};
     if (o.block_bytes == NULL)
         return EXIT_FAILED;
     bundle_init(&o.bundle);

@@ -235,7 +235,9 @@ int command_show(int argc, char **argv)
     const struct argp argp = {.options = options,
                               .parser = parse_show,
                               .args_doc = "FILE...",
-                              .doc = "Prints the fields of bundles.\v"
+                              .doc = "Prints the fields of bundles.\vexamples:\n"
+                                     "  helio-bundle show bundle.cbor\n"
+                                     "  helio-bundle show --json bundle.cbor\n\n"
                                      "Exit code: 0 done, 1 unreadable, 2 usage."};
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     int code = EXIT_DONE;

@@ -265,7 +265,10 @@ int main(int argc, char **argv)
         NULL,
         "LTP red sessions through an erasure channel, in virtual time: node 1 sends blocks to "
         "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
-        "500kB. The same options and seed give the same log byte for byte.",
+        "500kB. The same options and seed give the same log byte for byte.\n"
+        "\nexamples:\n"
+        "  helio-sim --trace F --sessions 10 --duration 20s\n"
+        "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n",
         NULL,
         NULL,
         NULL};
@@ -284,6 +287,7 @@ int main(int argc, char **argv)
     struct log log = {0};
     struct sim_result result;
     argp_err_exit_status = 2;
+    argp_program_version = "helio-sim " HELIO_VERSION;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     int status = load_trace(&a, &trace);
     if (status == 0)

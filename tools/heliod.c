@@ -62,6 +62,11 @@ static int load(struct config *c, const char *path)
         return HELIO_ENOMEM;
     config_errors_init(errors, path);
     int err = config_load(c, path, cla_at, errors);
+    if (err == 0) {
+        err = config_places(c, errors);
+        if (err < 0)
+            config_fini(c);
+    }
     for (size_t i = 0; i < errors->len; i++)
         fprintf(stderr, "%s\n", errors->text[i]);
     if (errors->total > errors->len)

@@ -218,7 +218,12 @@ static const char help[] =
     "M\n"
     "       helio-ltp receive --local ADDR:PORT --engine M --peer-engine N --output DIR\n"
     "Files as LTP blocks over UDP, without bundles. `helio-ltp send --help` and `helio-ltp receive "
-    "--help` list the options.\n";
+    "--help` list the options.\n"
+    "\n"
+    "examples:\n"
+    "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 --output in\n"
+    "  helio-ltp send image.tif --local 127.0.0.1:1113 --remote 127.0.0.1:1114 --engine 1 "
+    "--peer-engine 2";
 
 void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
 {
@@ -226,7 +231,10 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         send_options,
         parse,
         "FILE...",
-        "Sends each file as one LTP block; exit code 0 when the peer has all red parts.",
+        "Sends each file as one LTP block; exit code 0 when the peer has all red parts."
+        "\vexample:\n"
+        "  helio-ltp send image.tif --local 127.0.0.1:1113 \\\n"
+        "      --remote 127.0.0.1:1114 --engine 1 --peer-engine 2\n",
         NULL,
         NULL,
         NULL};
@@ -235,7 +243,10 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         parse,
         "",
         "Writes each LTP block to a file ORIGINATOR.SESSION in a folder; one that is not whole "
-        "keeps the name ORIGINATOR.SESSION.part.",
+        "keeps the name ORIGINATOR.SESSION.part."
+        "\vexample:\n"
+        "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 \\\n"
+        "      --output in\n",
         NULL,
         NULL,
         NULL};
@@ -245,7 +256,10 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         exit(0);
     }
     if (strcmp(mode, "send") != 0 && strcmp(mode, "receive") != 0) {
-        fputs(help, stderr);
+        if (*mode != '\0')
+            fprintf(stderr, "helio-ltp: %s \"%s\"; send or receive comes first\n",
+                    *mode == '-' ? "unknown option" : "unknown word", mode);
+        fprintf(stderr, "%s\n", help);
         exit(2);
     }
     *o = (struct ltp_tool_options){.receive = mode[0] == 'r',

@@ -190,6 +190,11 @@ static const struct {
     {HEAD "links: {a: 1}\n", "n.yaml:4: links: a map is not expected here; write a list of maps"},
     {HEAD "links:\n  - name: a\n    adapter: telex\n    peer: ipn:2.0\n",
      "n.yaml:6: links[a].adapter: \"telex\" is not known; write one of: fake"},
+    {HEAD "links:\n  - name: a\n    adapter: telex\n    peer: ipn:2.0\nroutes:\n  - {to: \"*\", "
+          "via: a}\n",
+     "n.yaml:6: links[a].adapter: \"telex\" is not known; write one of: fake"},
+    {HEAD "bundles: {max: 1 GiB}\n", "n.yaml:4: bundles.max: \"1 GiB\" is not understood; write no "
+                                     "space before the unit: 1GiB"},
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n",
      "n.yaml:5: links[a].rto: this key is missing; it is retransmission timeout"},
     {LINK "    rate: 500Mb\n",

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every program: --help has an example, --version a version, a wrong option ends with 2 and is named; and mistakes that
+are told before anything runs. usage: cli_test.py BIN OUT"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+programs, out = sys.argv[1:3]
+commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": [], "helio-perf": ["client", "server"],
+            "helio-bundle": ["lint", "show", "make"], "helio-ltp": ["send", "receive"], "helio-emu": ["relay"],
+            "helio-trace": ["gen", "info"]}
+
+
+def run(*words):
+    return subprocess.run([os.path.join(programs, words[0]), *words[1:]], capture_output=True, text=True, timeout=60)
+
+
+def check(words, code, stdout="", stderr=""):
+    done = run(*words)
+    assert done.returncode == code, (words, done.returncode, done.stderr)
+    assert stdout in done.stdout, (words, stdout, done.stdout)
+    assert stderr in done.stderr, (words, stderr, done.stderr)
+    return done
+
+
+def check_conventions(name, words):
+    done = check([*words, "--help"], 0)
+    assert "example" in done.stdout.lower(), words
+    assert done.stderr == "", words
+    check([*words, "--version"], 0, stdout=name + " ")
+    done = check([*words, "--wrong"], 2, stderr="--wrong")
+    assert done.stdout == "", words
+
+
+def check_configuration(text, *expected):
+    path = os.path.join(out, "node.yaml")
+    with open(path, "w") as f:
+        f.write(text)
+    done = check(["heliod", "--check", path], 2 if expected else 0)
+    told = done.stderr.splitlines()
+    assert told == [f"{path}:{line}" for line in expected], told
+
+
+def main():
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    there = set(n for n in os.listdir(programs) if n.startswith("helio"))
+    assert there == set(commands), there ^ set(commands)
+    for name, subcommands in commands.items():
+        check_conventions(name, [name])
+        for sub in subcommands:
+            check_conventions(name, [name, sub])
+
+    good = f"node: ipn:1.0\nsocket: {out}/n.sock\nstore: {{durability: none}}\n"
+    link = "links:\n  - name: a\n    adapter: ltp-udp\n    local: 127.0.0.1:1\n    remote: 127.0.0.1:2\n    rto: 1s\n"
+    check_configuration(good)
+    check_configuration(good + link + "    peer: ipn:2.0\n")
+    check_configuration(good + link + "    peer: dtn://b/\n    peer_engine: 2\n")
+    check_configuration(good + link + "    peer: dtn://b/\n", "5: links[a].peer_engine: no ipn node number to take it "
+                        "from; write the LTP engine number")
+    check_configuration(good + "log: {segments: nowhere/x.csv}\n", "4: log.segments: the directory nowhere does not "
+                        "exist; make it, or write another")
+    check_configuration(f"node: ipn:1.0\nsocket: {out}/no/n.sock\nstore: {{durability: none}}\n",
+                        f"2: socket: the directory {out}/no does not exist; make it, or write another")
+    check_configuration(good + link.replace("ltp-udp", "telex") + "    peer: ipn:2.0\nroutes:\n  - {to: \"*\", via: a}\n",
+                        "6: links[a].adapter: \"telex\" is not known; write one of: ltp-udp")
+    check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "
+                        "before the unit: 1GiB")
+
+    check(["helio-sim", "--trace", "X"], 1, stderr="; write a file, or A, F, H, none, iid:P")
+    check(["helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:5"], 2, stderr="--to is the address of")
+    check(["helio-trace", "info", "F"], 0, stdout="F: 1000000 steps of 0.1 ms, 100 s")
+
+
+main()
