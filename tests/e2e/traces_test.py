@@ -68,7 +68,7 @@ class TracesTest(unittest.TestCase):
                                    (("gen", "-p", "B"), b"right is A, F or H"),
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
-                                   (("info",), b"the file is missing")]:
+                                   (("info",), b"the trace is missing")]:
             p = trace(*arguments)
             self.assertEqual(p.returncode, 2, arguments)
             self.assertIn(message, p.stderr)
