@@ -51,6 +51,9 @@ enum event_outcome {
     X(LIMIT_BYTES, "limit_bytes")             /* too many bytes held, or block too long */         \
     X(LIMIT_RANGES, "limit_ranges")           /* too many gaps in one session */                   \
     X(LIMIT_REPORTS, "limit_reports")         /* too many reports; session cancelled, §6.11 */    \
+    X(AUTH_MISSING, "auth_missing")           /* not authenticated, and has to be */               \
+    X(AUTH_BAD, "auth_bad")                   /* wrongly authenticated */                          \
+    X(BAD_COOKIE, "bad_cookie")               /* without the cookie of its span */                 \
     X(NO_MEMORY, "no_memory")                                                                      \
     X(TRUNCATED, "truncated")     /* ends before its fields do */                                  \
     X(TRAILING, "trailing_bytes") /* goes on after its fields */                                   \

@@ -104,7 +104,11 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
         ltp_emit_bad(l, v, len, now);
         return v;
     }
-    if (PORT_LIKELY(segment_is_data(&s)))
+    if (PORT_UNLIKELY(l->guarded > 0))
+        v = ltp_guard_check(l, &s, slice_of(data, len), &peer);
+    if (PORT_UNLIKELY(v != VERDICT_OK))
+        ; /* it has no effect */
+    else if (PORT_LIKELY(segment_is_data(&s)))
         v = ltp_import_data(l, &s, now, &peer);
     else if (s.type == LTP_RS)
         v = ltp_export_report(l, &s, now, &peer);

@@ -26,7 +26,8 @@
 #define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
-#define PREFIX_MAX 32     /* constant front of a data segment's header */
+#define PREFIX_MAX 32     /* constant front of a data segment's header, without extensions */
+#define EXT_MAX 56        /* header extensions: authentication, cookie */
 
 enum timer_use { USE_CHECKPOINT, USE_REPORT, USE_DELAY, USE_CANCEL, USE_IDLE, USE_STALL };
 
@@ -60,6 +61,9 @@ struct peer {
     struct list fresh;       /* struct export */
     uint32_t exports, imports;
     uint64_t hint[2]; /* size of the last block received, green and red */
+    /* guard.c: what each segment to it has besides */
+    uint32_t tail_len; /* authentication trailer */
+    uint8_t ext_count, ext_len, ext[EXT_MAX];
 };
 
 struct session {
@@ -132,7 +136,7 @@ struct export
     struct ranges heard;        /* serials of reports that were acted on */
     struct timer stall;         /* runs while only the receiver can move the session on */
     uint32_t prefix_len;        /* control byte, session id, extensions, client service: */
-    uint8_t prefix[PREFIX_MAX];
+    uint8_t prefix[PREFIX_MAX + EXT_MAX];
 };
 
 struct report {
@@ -193,6 +197,7 @@ struct ltp {
     uint64_t number; /* of the last session that we opened */
     struct hash peers, sessions, closed;
     struct list closed_fifo;
+    size_t guarded;         /* peers with authentication or cookie */
     struct peer *last_peer; /* caches before the tables */
     struct import *last_import;
     struct heap heap;
@@ -242,6 +247,17 @@ struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_only(struct ltp *l); /* the one there is; NULL when there are several */
 void ltp_peer_free(struct ltp *l, struct peer *p);
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);
+
+/* guard.c: RFC 5327. valid: of a span's limits; same: may replace it under open sessions; set: of
+ * the peer's span; dress: a control segment with its extensions; seal: gathers the segment and
+ * authenticates it (tail_len > 0). check: VERDICT_OK, or why the segment must have no effect. */
+bool ltp_guard_valid(const struct ltp_span *s);
+bool ltp_guard_same(const struct ltp_span *a, const struct ltp_span *b);
+void ltp_guard_set(struct peer *p);
+void ltp_guard_dress(const struct peer *p, struct ltp_segment *s);
+void ltp_guard_seal(const struct peer *p, struct ltp_out *out);
+enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
+                             struct peer **peer);
 
 /* session.c */
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export);

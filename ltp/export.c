@@ -19,10 +19,12 @@ static void make_prefix(struct export *e)
     *p++ = 0;
     p = sdnv_put(p, e->s.id.originator);
     p = sdnv_put(p, e->s.id.number);
-    *p++ = 0;
-    p = sdnv_put(p, e->s.client_service);
+    const struct peer *peer = e->s.peer;
+    *p++ = (uint8_t)(peer->ext_count << 4 | (peer->tail_len > 0));
+    memcpy(p, peer->ext, peer->ext_len);
+    p = sdnv_put(p + peer->ext_len, e->s.client_service);
     e->prefix_len = (uint32_t)(p - e->prefix);
-    assert(e->prefix_len <= PREFIX_MAX);
+    assert(e->prefix_len <= PREFIX_MAX + (uint32_t)peer->ext_len);
 }
 
 /* §3.1.2; CCSDS 734.1-B-1 keeps it within 32 bits. */

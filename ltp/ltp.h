@@ -9,9 +9,9 @@
  * Each push takes the time `now`, which never goes back. After any push, call ltp_poll until it
  * returns 0, ltp_output for each span while its link has capacity, and ltp_expire when ltp_deadline
  * has come. Every notice and segment is asked for; the engine never calls its user (but for the
- * event sink, which must not call back; what a datagram causes, such as the opening or closing of a
- * session, is told before the record of the datagram, which has its verdict). An engine and all it
- * returns belong to one thread. Two engines fit in a process.
+ * event sink and the functions of ltp/auth.h, which must not call back; what a datagram causes,
+ * such as the opening or closing of a session, is told before the record of the datagram, which has
+ * its verdict). An engine and all it returns belong to one thread. Two engines fit in a process.
  */
 #ifndef LTP_LTP_H
 #define LTP_LTP_H
@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/tick.h"
+#include "ltp/auth.h"
 
 struct ltp;
 
@@ -79,6 +80,14 @@ struct ltp_span {
     tick green_timeout;   /* the same for a wholly green one, whose pieces are then given
                              [0 = idle_timeout] */
     bool confirm_import;  /* the report that completes a red part waits for ltp_accept */
+    /* RFC 5327. With auth all that is sent is authenticated, and what comes is examined before it
+     * has any effect; it must live as long as the engine. NULL: neither. With a cookie (cookie_len
+     * > 0) all that is sent has it, and so must what comes. Both can only change while the peer has
+     * no session. segment_max >= LTP_SEGMENT_AUTH_MIN + auth->value_len. */
+    const struct ltp_auth *auth;
+    enum ltp_auth_mode auth_mode;
+    uint8_t cookie[LTP_COOKIE_MAX];
+    uint8_t cookie_len;
 };
 
 int ltp_new(struct ltp **out, const struct ltp_config *config);
@@ -148,12 +157,13 @@ tick ltp_deadline(const struct ltp *l);
  * Returns 1 and a segment, or 0 when there is nothing to send. `head` is written by the engine;
  * `data` points into the block and holds until the next push call.
  */
-#define LTP_HEAD_MAX 160 /* longest header of a data segment */
+#define LTP_HEAD_MAX 160         /* longest header of a data segment */
+#define LTP_SEGMENT_AUTH_MIN 256 /* and then authentication and some data */
 struct ltp_out {
     uint8_t *head;     /* the caller's buffer of at least max(LTP_HEAD_MAX, segment_max) bytes */
     uint32_t head_cap; /* its size */
     uint32_t head_len; /* bytes written: the whole segment, or the header of a data segment */
-    struct slice data; /* the data part, empty for control segments */
+    struct slice data; /* the data part, empty for control segments and authenticated ones */
 };
 int ltp_output(struct ltp *l, uint64_t peer, tick now, struct ltp_out *out);
 

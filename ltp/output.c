@@ -29,7 +29,8 @@ static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
                         const struct checkpoint *c)
 {
     uint64_t left = end - at;
-    uint64_t room = e->s.peer->span.segment_max - e->prefix_len - sdnv_len(at);
+    const struct peer *to = e->s.peer;
+    uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(at);
     uint64_t full = fit(room);
     struct piece p = {.offset = at, .length = full, .last = false};
     if (left > full)
@@ -61,6 +62,8 @@ static void write_piece(struct ltp *l, const struct export *e, const struct piec
                         const struct emit *cause, struct ltp_out *out, tick now)
 {
     memcpy(out->head, e->prefix, PREFIX_MAX);
+    if (PORT_UNLIKELY(e->prefix_len > PREFIX_MAX))
+        memcpy(out->head + PREFIX_MAX, e->prefix + PREFIX_MAX, EXT_MAX);
     out->head[0] = p->type;
     uint8_t *at = sdnv_put(sdnv_put(out->head + e->prefix_len, p->offset), p->length);
     if (p->cp_serial != 0)
@@ -78,7 +81,7 @@ static void write_piece(struct ltp *l, const struct export *e, const struct piec
     struct emit em = *cause;
     em.kind = EVENT_TX;
     em.peer = e->s.peer->span.peer;
-    em.len = out->head_len + out->data.len;
+    em.len = out->head_len + out->data.len + e->s.peer->tail_len;
     ltp_emit_segment(l, &s, &em, now);
 }
 
@@ -145,14 +148,16 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
     ltp_timer_start(l, &c->timer, now, c->timer.peer->span.rto);
 }
 
-static void write_control(struct ltp *l, const struct ltp_segment *s, struct emit em,
-                          struct ltp_out *out, tick now)
+static void write_control(struct ltp *l, const struct peer *p, struct ltp_segment *s,
+                          struct emit em, struct ltp_out *out, tick now)
 {
+    ltp_guard_dress(p, s);
     out->head_len = (uint32_t)segment_write(s, out->head, out->head_cap);
     out->data = slice_of(NULL, 0);
     assert(out->head_len > 0);
     em.kind = EVENT_TX;
-    em.len = out->head_len;
+    em.peer = p->span.peer;
+    em.len = out->head_len + p->tail_len;
     ltp_emit_segment(l, s, &em, now);
 }
 
@@ -162,8 +167,7 @@ static void output_cancel(struct ltp *l, struct cancel *c, struct ltp_out *out, 
     list_sub(&c->queue);
     c->sent++;
     struct peer *p = c->session->peer;
-    write_control(l, &s, (struct emit){.peer = p->span.peer, .cause = c->cause, .attempt = c->sent},
-                  out, now);
+    write_control(l, p, &s, (struct emit){.cause = c->cause, .attempt = c->sent}, out, now);
     ltp_timer_start(l, &c->timer, now, p->span.rto);
 }
 
@@ -173,9 +177,7 @@ static void output_ack(struct ltp *l, struct peer *p, struct ltp_out *out, tick 
     p->ack_head = (p->ack_head + 1) & (p->ack_cap - 1);
     p->ack_len--;
     struct ltp_segment s = {.type = a.type, .id = a.id, .rpt_serial = a.serial};
-    write_control(l, &s,
-                  (struct emit){.peer = p->span.peer, .cause = a.cause, .attempt = EVENT_NONE}, out,
-                  now);
+    write_control(l, p, &s, (struct emit){.cause = a.cause, .attempt = EVENT_NONE}, out, now);
 }
 
 static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, tick now)
@@ -187,16 +189,17 @@ static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, 
                             .lower = r->lower,
                             .upper = r->upper,
                             .claim_count = r->count};
+    struct peer *p = r->import->s.peer;
+    ltp_guard_dress(p, &s);
     out->head_len = (uint32_t)segment_write_report(&s, r->claims, out->head, out->head_cap);
     assert(out->head_len > 0);
     out->data = slice_of(NULL, 0);
     list_sub(&r->queue);
     r->sent++;
-    struct peer *p = r->import->s.peer;
     ltp_emit_segment(l, &s,
                      &(struct emit){.kind = EVENT_TX,
                                     .peer = p->span.peer,
-                                    .len = out->head_len,
+                                    .len = out->head_len + p->tail_len,
                                     .cause = r->cause,
                                     .attempt = r->sent},
                      now);
@@ -223,6 +226,8 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
         output_fresh(l, container_of(p->fresh.next, struct export, fresh), out, now);
     else
         return 0;
+    if (PORT_UNLIKELY(p->tail_len > 0))
+        ltp_guard_seal(p, out);
     return 1;
 }
 

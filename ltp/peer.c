@@ -57,7 +57,7 @@ static bool valid(const struct ltp_span *s)
 {
     return s->peer != 0 && s->segment_max >= 64 && s->segment_max <= 65000 &&
            s->export_sessions <= 65536 && s->rto >= 100 * TICK_US &&
-           s->block_max <= UINT64_C(1) << 40;
+           s->block_max <= UINT64_C(1) << 40 && ltp_guard_valid(s);
 }
 
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
@@ -80,7 +80,12 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         list_init(&p->fresh);
         hash_add(&l->peers, &p->node, key(l, full.peer));
     }
+    if (p->exports + p->imports > 0 && !ltp_guard_same(&p->span, &full))
+        return HELIO_EINVAL;
+    l->guarded -= p->ext_count > 0;
     p->span = full;
+    ltp_guard_set(p);
+    l->guarded += p->ext_count > 0;
     return 0;
 }
 

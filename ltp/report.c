@@ -44,7 +44,8 @@ static size_t claims_that_fit(const struct import *im, size_t i, uint64_t at, ui
 {
     const struct ltp_span *span = &im->s.peer->span;
     size_t size = 2 + sdnv_len(im->s.id.originator) + sdnv_len(im->s.id.number) + sdnv_len(serial) +
-                  sdnv_len(cp_serial) + sdnv_len(upper) + sdnv_len(at) + sdnv_len(span->claims_max);
+                  sdnv_len(cp_serial) + sdnv_len(upper) + sdnv_len(at) +
+                  sdnv_len(span->claims_max) + im->s.peer->ext_len + im->s.peer->tail_len;
     size_t n = 0;
     for (; i + n < im->got.len && im->got.at[i + n].lo < upper && n < span->claims_max; n++) {
         struct range r = im->got.at[i + n];

@@ -141,6 +141,12 @@ static void assert_all_counted(const struct mutants *m)
     }
 }
 
+/* Of spans with authentication or cookies: ltp_guard.c. */
+static bool not_here(int v)
+{
+    return v == VERDICT_AUTH_MISSING || v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE;
+}
+
 START_TEST(million)
 {
     struct mutants *m = calloc(1, sizeof *m);
@@ -172,7 +178,8 @@ START_TEST(million)
     /* the mutants reach everything that a single datagram can cause but want of memory, and
      * what takes thousands of reports in one session */
     for (int v = 0; v < VERDICT_COUNT; v++)
-        ck_assert_msg(c->verdicts[v] > 0 || v == VERDICT_NO_MEMORY || v == VERDICT_LIMIT_REPORTS,
+        ck_assert_msg(c->verdicts[v] > 0 || not_here(v) || v == VERDICT_NO_MEMORY ||
+                          v == VERDICT_LIMIT_REPORTS,
                       "never: %s", verdict_name((enum verdict)v));
     for (int i = 0; i < 200; i++) {
         m->p->now += 20 * TICK_MS;

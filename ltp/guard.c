@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Authentication and cookies (RFC 5327). What a span wants is made once into the bytes of its
+ * header extensions; a segment that leaves gets them with its header, and its authentication value
+ * last. A segment that comes is examined before anything else looks at it. What can go wrong: an
+ * extension is missing or wrong; then the segment has a verdict and no further effect.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "ltp/engine.h"
+#include "ltp/sdnv.h"
+
+enum { TAG_AUTH = 0x00, TAG_COOKIE = 0x01 };
+
+struct extension {
+    uint8_t tag;
+    struct slice value;
+};
+
+/* The next one of a list that segment_parse has checked. */
+static bool next(struct slice *at, struct extension *out)
+{
+    if (at->len == 0)
+        return false;
+    const uint8_t *p = at->data + 1, *end = at->data + at->len;
+    uint64_t len = 0;
+    enum verdict v = sdnv_get(&p, end, &len);
+    assert(v == VERDICT_OK && len <= (size_t)(end - p));
+    (void)v;
+    *out = (struct extension){.tag = at->data[0], .value = slice_of(p, (size_t)len)};
+    *at = slice_of(p + len, (size_t)(end - p) - (size_t)len);
+    return true;
+}
+
+static uint8_t *put(uint8_t *p, uint8_t tag, struct slice first, struct slice second)
+{
+    *p++ = tag;
+    p = sdnv_put(p, first.len + second.len);
+    memcpy(p, first.data, first.len);
+    memcpy(p + first.len, second.data, second.len);
+    return p + first.len + second.len;
+}
+
+bool ltp_guard_valid(const struct ltp_span *s)
+{
+    const struct ltp_auth *a = s->auth;
+    if (s->cookie_len > LTP_COOKIE_MAX)
+        return false;
+    if (a == NULL)
+        return true;
+    return a->key_id_len <= LTP_KEY_ID_MAX && a->value_len > 0 &&
+           a->value_len <= LTP_AUTH_VALUE_MAX &&
+           s->segment_max >= LTP_SEGMENT_AUTH_MIN + (uint32_t)a->value_len;
+}
+
+bool ltp_guard_same(const struct ltp_span *a, const struct ltp_span *b)
+{
+    return a->auth == b->auth && a->cookie_len == b->cookie_len &&
+           memcmp(a->cookie, b->cookie, a->cookie_len) == 0;
+}
+
+void ltp_guard_set(struct peer *p)
+{
+    const struct ltp_auth *a = p->span.auth;
+    const struct slice none = slice_of("", 0);
+    uint8_t *at = p->ext;
+    p->ext_count = 0;
+    p->tail_len = 0;
+    if (a != NULL) {
+        uint8_t suite = (uint8_t)a->suite;
+        at = put(at, TAG_AUTH, slice_of(&suite, 1), slice_of(a->key_id, a->key_id_len));
+        p->ext_count++;
+        p->tail_len = 1 + sdnv_len(a->value_len) + a->value_len;
+    }
+    if (p->span.cookie_len > 0) {
+        at = put(at, TAG_COOKIE, slice_of(p->span.cookie, p->span.cookie_len), none);
+        p->ext_count++;
+    }
+    p->ext_len = (uint8_t)(at - p->ext);
+    assert(p->ext_len <= sizeof p->ext);
+}
+
+void ltp_guard_dress(const struct peer *p, struct ltp_segment *s)
+{
+    s->header_count = p->ext_count;
+    s->headers = slice_of(p->ext, p->ext_len);
+    s->trailer_count = p->tail_len > 0;
+}
+
+void ltp_guard_seal(const struct peer *p, struct ltp_out *out)
+{
+    const struct ltp_auth *a = p->span.auth;
+    assert(out->head_len + out->data.len + p->tail_len <= out->head_cap);
+    memcpy(out->head + out->head_len, out->data.data == NULL ? out->head : out->data.data,
+           out->data.len);
+    uint8_t *at = out->head + out->head_len + out->data.len;
+    *at++ = TAG_AUTH;
+    at = sdnv_put(at, a->value_len);
+    if (!a->sign(a->context, slice_of(out->head, (size_t)(at - out->head)), at))
+        memset(at, 0, a->value_len);
+    out->head_len = (uint32_t)(at - out->head) + a->value_len;
+    out->data = slice_of(NULL, 0);
+}
+
+/* Whose segment it is: of the session's peer; without a session, of the engine that it says. */
+static struct peer *owner(struct ltp *l, const struct ltp_segment *s)
+{
+    bool export = s->type == LTP_RS || s->type == LTP_CAS || s->type == LTP_CR;
+    struct session *open = ltp_session_find(l, s->id, export);
+    if (open != NULL)
+        return open->peer;
+    struct closed *over = ltp_closed_find(l, s->id, export);
+    if (over != NULL)
+        return over->peer;
+    return export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
+}
+
+static bool has_cookie(const struct peer *p, const struct ltp_segment *s)
+{
+    struct slice at = s->headers, want = slice_of(p->span.cookie, p->span.cookie_len);
+    struct extension e;
+    while (next(&at, &e)) {
+        if (e.tag == TAG_COOKIE && slice_equal(e.value, want))
+            return true;
+    }
+    return false;
+}
+
+/* §2.1: the value must be the segment's last extension, so that it covers all the others. */
+static enum verdict authentic(const struct peer *p, const struct ltp_segment *s,
+                              struct slice segment)
+{
+    const struct ltp_auth *a = p->span.auth;
+    struct slice at = s->headers, tail = s->trailers;
+    struct extension e, last = {.tag = 1};
+    bool any = false, ours = false;
+    while (next(&at, &e)) {
+        if (e.tag != TAG_AUTH)
+            continue;
+        any = true;
+        ours |= e.value.len == 1U + a->key_id_len && e.value.data[0] == (uint8_t)a->suite &&
+                memcmp(e.value.data + 1, a->key_id, a->key_id_len) == 0;
+    }
+    while (next(&tail, &e)) {
+        any |= e.tag == TAG_AUTH;
+        last = e;
+    }
+    if (!any)
+        return p->span.auth_mode == LTP_AUTH_REQUIRE ? VERDICT_AUTH_MISSING : VERDICT_OK;
+    if (!ours || last.tag != TAG_AUTH || last.value.len == 0)
+        return VERDICT_AUTH_BAD;
+    assert(last.value.data + last.value.len == segment.data + segment.len);
+    struct slice covered = slice_of(segment.data, segment.len - last.value.len);
+    return a->verify(a->context, covered, last.value) ? VERDICT_OK : VERDICT_AUTH_BAD;
+}
+
+enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
+                             struct peer **peer)
+{
+    struct peer *p = owner(l, s);
+    if (p == NULL || p->ext_count == 0)
+        return VERDICT_OK;
+    *peer = p;
+    if (p->span.cookie_len > 0 && !has_cookie(p, s))
+        return VERDICT_BAD_COOKIE;
+    return p->span.auth == NULL ? VERDICT_OK : authentic(p, s, segment);
+}
