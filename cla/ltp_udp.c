@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cla/auth.h"
 #include "cla/udp_io.h"
 
 #define AT(field) offsetof(struct ltp_udp_config, field)
@@ -74,6 +75,19 @@ const struct option ltp_udp_options[] = {
      "socket buffers to ask for; 0: as the rate needs"},
     {"batch", OPTION_BOOL, AT(batch), "yes", 0, 0, NULL,
      "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"},
+    {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
+     "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
+     "and what comes without"},
+    {"auth_suite", OPTION_CHOICE, AT(auth_suite), "hmac-sha1-80", 0, 0,
+     "hmac-sha1-80|rsa-sha256|null", "ciphersuite, in both directions"},
+    {"auth_key_file", OPTION_TEXT, AT(auth_key_file), "", 0, 0, NULL,
+     "hmac-sha1-80: file with the key in hexadecimal digits; rsa-sha256: with our private key (PEM)"},
+    {"auth_peer_key_file", OPTION_TEXT, AT(auth_peer_key_file), "", 0, 0, NULL,
+     "rsa-sha256: file with the peer's public key (PEM)"},
+    {"auth_key_id", OPTION_TEXT, AT(auth_key_id), "", 0, 0, NULL,
+     "name of the key, sent and expected with each segment; empty: none"},
+    {"cookie", OPTION_TEXT, AT(cookie), "", 0, 0, NULL,
+     "RFC 5327: hexadecimal digits, sent and expected with each segment; empty: none"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
      "state of the link at the start"},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
@@ -89,6 +103,44 @@ wrong(const char **key, const char *which, char *why, size_t cap, const char *fo
     va_end(args);
     *key = which;
     return HELIO_EINVAL;
+}
+
+int ltp_udp_auth(const struct ltp_udp_config *k, struct ltp_auth **out, const char **key, char *why,
+                 size_t why_cap)
+{
+    static const enum ltp_auth_suite suites[] = {LTP_HMAC_SHA1_80, LTP_RSA_SHA256, LTP_AUTH_NULL};
+    struct auth_config c = {.suite = suites[k->auth_suite],
+                            .key_file = k->auth_key_file,
+                            .peer_key_file = k->auth_peer_key_file,
+                            .key_id = k->auth_key_id};
+    *out = NULL;
+    return k->auth == LTP_UDP_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
+}
+
+static int cookie_of(const struct ltp_udp_config *k, uint8_t out[LTP_COOKIE_MAX])
+{
+    return k->cookie == NULL ? 0 : auth_hex(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
+}
+
+static int check_guard(const struct ltp_udp_config *k, const char **key, char *why, size_t why_cap)
+{
+    uint8_t cookie[LTP_COOKIE_MAX];
+    struct ltp_auth *a;
+    if (cookie_of(k, cookie) < 0)
+        return wrong(key, "cookie", why, why_cap,
+                     "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
+                     LTP_COOKIE_MAX);
+    int r = ltp_udp_auth(k, &a, key, why, why_cap);
+    if (r == 0 && a != NULL && k->segment < LTP_SEGMENT_AUTH_MIN + (uint64_t)a->value_len)
+        r = wrong(key, "segment", why, why_cap,
+                  "is too short for authentication; write at least %uB",
+                  LTP_SEGMENT_AUTH_MIN + (unsigned)a->value_len);
+    else if (r == 0 && k->cookie != NULL && k->cookie[0] != '\0' &&
+             k->segment < LTP_SEGMENT_COOKIE_MIN)
+        r = wrong(key, "segment", why, why_cap, "is too short for a cookie; write at least %dB",
+                  LTP_SEGMENT_COOKIE_MIN);
+    auth_close(a);
+    return r;
 }
 
 int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap)
@@ -128,7 +180,7 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");
-    return 0;
+    return check_guard(k, key, why, why_cap);
 }
 
 uint32_t ltp_udp_window(const struct ltp_udp_config *k)
@@ -175,7 +227,7 @@ static tick red_patience(const struct ltp_udp_config *k)
 struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
                              bool confirm)
 {
-    return (struct ltp_span){
+    struct ltp_span s = {
         .peer = peer,
         .segment_max = (uint32_t)k->segment,
         .export_sessions = (uint32_t)k->sessions,
@@ -189,5 +241,9 @@ struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint
         .idle_timeout = red_patience(k),
         .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_udp_rto(k),
         .confirm_import = confirm,
+        .auth_mode = k->auth == LTP_UDP_AUTH_REQUIRE ? LTP_AUTH_REQUIRE : LTP_AUTH_ACCEPT,
     };
+    int cookie = cookie_of(k, s.cookie);
+    s.cookie_len = (uint8_t)(cookie < 0 ? 0 : cookie);
+    return s;
 }

@@ -12,6 +12,7 @@
 
 enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN };
 enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
+enum ltp_udp_auth { LTP_UDP_AUTH_OFF, LTP_UDP_AUTH_ACCEPT, LTP_UDP_AUTH_REQUIRE };
 
 /* Explained by the table's help texts. */
 struct ltp_udp_config {
@@ -25,7 +26,8 @@ struct ltp_udp_config {
     uint64_t socket_buffer;
     uint64_t aggregate;
     tick aggregate_time;
-    int colour, state;
+    int colour, state, auth, auth_suite;
+    char *auth_key_file, *auth_peer_key_file, *auth_key_id, *cookie; /* NULL: "" */
     bool batch;
 };
 
@@ -46,6 +48,10 @@ uint32_t ltp_udp_window(const struct ltp_udp_config *k);
 
 /* What the link asks of the kernel's socket buffers, bytes of datagrams. */
 uint64_t ltp_udp_buffer(const struct ltp_udp_config *k);
+
+/* The keys of auth_…: *out is NULL when authentication is off. 0, or as ltp_udp_check. */
+int ltp_udp_auth(const struct ltp_udp_config *k, struct ltp_auth **out, const char **key, char *why,
+                 size_t why_cap);
 
 struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
                              bool confirm);

@@ -8,6 +8,7 @@
 #include "base/bucket.h"
 #include "base/hash.h"
 #include "base/list.h"
+#include "cla/auth.h"
 #include "cla/ltp_udp.h"
 #include "cla/udp_io.h"
 #include "ltp/sda.h"
@@ -27,18 +28,24 @@ struct hub {
     int timer_fd;
     uv_loop_t *loop;
     uv_poll_t socket_poll, timer_poll;
-    uv_idle_t idle;       /* active: the pump has work that needs no event to go on */
-    unsigned handles;     /* open ones of the three */
-    struct list links;    /* of struct link.node, the next to be served first */
-    struct list leaving;  /* links whose `closed` is due */
-    struct list outgoing; /* of struct outgoing.node */
-    struct hash incoming; /* received bundles that wait for confirm, by token */
+    uv_idle_t idle;          /* active: the pump has work that needs no event to go on */
+    unsigned handles;        /* open ones of the three */
+    struct list links;       /* of struct link.node, the next to be served first */
+    struct list leaving;     /* links whose `closed` is due */
+    struct list outgoing;    /* of struct outgoing.node */
+    struct auth_held *auths; /* of its links and of those that were: the engine has them */
+    struct hash incoming;    /* received bundles that wait for confirm, by token */
     uint64_t next_token;
     tick now;    /* the clock, read once per handler */
     tick armed;  /* what the timer descriptor is set to; TICK_NEVER: not */
     int events;  /* what socket_poll waits for */
     bool busy;   /* in a handler: a call from a callback leaves the rest to its pump */
     bool ending; /* no links are left, handles are closing */
+};
+
+struct auth_held {
+    struct auth_held *next;
+    struct ltp_auth *auth;
 };
 
 struct link_counters {

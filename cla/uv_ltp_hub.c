@@ -162,6 +162,12 @@ static void hub_free(struct hub *h)
         list_sub(node);
         free(container_of(node, struct outgoing, node));
     }
+    while (h->auths != NULL) {
+        struct auth_held *a = h->auths;
+        h->auths = a->next;
+        auth_close(a->auth);
+        free(a);
+    }
     udp_close(h->io);
     if (h->timer_fd >= 0)
         close(h->timer_fd);
@@ -318,6 +324,34 @@ static void ask_buffers(struct link *l)
              (unsigned long long)l->tx_buffer, advice);
 }
 
+/* The span with its keys, which the hub keeps as long as the engine. 0 or an error with its text.
+ */
+static int join_span(struct hub *h, const struct link *l, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    struct ltp_span span = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
+    struct auth_held *held = NULL;
+    if (k->auth != LTP_UDP_AUTH_OFF) {
+        const char *key = "";
+        char text[256] = "";
+        held = calloc(1, sizeof *held);
+        int r = held == NULL ? HELIO_ENOMEM : ltp_udp_auth(k, &held->auth, &key, text, sizeof text);
+        if (r != 0) {
+            snprintf(why, why_cap, "%s: %s", r == HELIO_ENOMEM ? "auth" : key,
+                     r == HELIO_ENOMEM ? helio_strerror(r) : text);
+            free(held);
+            return r;
+        }
+        held->next = h->auths;
+        h->auths = held;
+        span.auth = held->auth;
+    }
+    int r = ltp_span_set(h->engine, &span, hub_now(h));
+    if (r != 0)
+        snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
+    return r;
+}
+
 int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
 {
     const struct ltp_udp_config *k = l->config;
@@ -338,12 +372,10 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     if (r != 0)
         return r;
     tick now = hub_now(h);
-    struct ltp_span span = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
-    r = ltp_span_set(h->engine, &span, now);
+    r = join_span(h, l, why, why_cap);
     if (r == 0)
         r = ltp_link(h->engine, l->peer, l->up, now);
     if (r != 0) {
-        snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
         if (fresh)
             hub_end(h);
         return r;

@@ -45,7 +45,8 @@ static uint8_t *put(uint8_t *p, uint8_t tag, struct slice first, struct slice se
 bool ltp_guard_valid(const struct ltp_span *s)
 {
     const struct ltp_auth *a = s->auth;
-    if (s->cookie_len > LTP_COOKIE_MAX)
+    if (s->cookie_len > LTP_COOKIE_MAX ||
+        (s->cookie_len > 0 && s->segment_max < LTP_SEGMENT_COOKIE_MIN))
         return false;
     if (a == NULL)
         return true;

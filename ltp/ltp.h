@@ -83,7 +83,8 @@ struct ltp_span {
     /* RFC 5327. With auth all that is sent is authenticated, and what comes is examined before it
      * has any effect; it must live as long as the engine. NULL: neither. With a cookie (cookie_len
      * > 0) all that is sent has it, and so must what comes. Both can only change while the peer has
-     * no session. segment_max >= LTP_SEGMENT_AUTH_MIN + auth->value_len. */
+     * no session. segment_max >= LTP_SEGMENT_AUTH_MIN + auth->value_len, or with a
+     * cookie only LTP_SEGMENT_COOKIE_MIN. */
     const struct ltp_auth *auth;
     enum ltp_auth_mode auth_mode;
     uint8_t cookie[LTP_COOKIE_MAX];
@@ -159,6 +160,7 @@ tick ltp_deadline(const struct ltp *l);
  */
 #define LTP_HEAD_MAX 160         /* longest header of a data segment */
 #define LTP_SEGMENT_AUTH_MIN 256 /* and then authentication and some data */
+#define LTP_SEGMENT_COOKIE_MIN 128
 struct ltp_out {
     uint8_t *head;     /* the caller's buffer of at least max(LTP_HEAD_MAX, segment_max) bytes */
     uint32_t head_cap; /* its size */

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
-    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev)
+    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev libssl-dev)
 test=(clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils)
 
 want=("${build[@]}")

@@ -3,6 +3,7 @@
 with losses are captured by a recorder between the nodes, which needs no privilege, and written as a pcap file.
 usage: wire_test.py BIN OUT"""
 
+import hmac
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
+import dissect  # noqa: E402
 from lab import Lab  # noqa: E402
 from recorder import Recorder  # noqa: E402
 
@@ -67,6 +69,42 @@ def check_aggregates(programs, out):
     return len(lines)
 
 
+def guarded(programs, out, name, expected, **keys):
+    """A transfer whose segments all have the expected extensions, and the segments."""
+    with Lab(programs, out) as lab:
+        pcap = lab.path(f"{name}.pcap")
+        transfer(lab, pcap, ("-D", "500k", "-P", "50kB", "-W", "4"), **keys)
+    for malformed in (tshark(pcap, "--disable-protocol", "bpv7", "-Y", WRONG),
+                      tshark(pcap, "-Y", f"{WRONG} && ltp.type != 1")):
+        assert malformed == "", malformed
+    warned = set(tshark(pcap, "-Y", "_ws.expert.severity >= 6291456 && ltp.type != 1", "-T", "fields",
+                        "-e", "_ws.expert.message").split("\n"))
+    assert warned <= {"", "Unknown type code"}, warned
+    lines = tshark(pcap, "-Y", "ltp", "-T", "fields", "-e", "ltp.hdr.extn.tag", "-e", "ltp.hdr.extn.len", "-e",
+                   "ltp.hdr.extn.val", "-e", "ltp.trl.extn.cnt").splitlines()
+    segments = [packet[28:] for _, packet in dissect.pcap_read(pcap)]
+    assert len(lines) == len(segments) > 500, f"{len(lines)} of {len(segments)} are LTP to tshark"
+    assert set(lines) == {expected}, set(lines)
+    return segments
+
+
+def check_guarded(programs, out):
+    """Authentication and cookies (RFC 5327) are extensions to tshark, which are there on every segment; and each
+    authentication value is that of its segment, computed here. One at a time: tshark 4.0 loses its way behind the first
+    of two extensions; and it counts trailers, but does not look into them."""
+    key = os.urandom(20)
+    os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, "key")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(key.hex())
+    segments = guarded(programs, out, "authenticated", "0x00\t3\t006b31\t1", auth="require", auth_key_file=path,
+                       auth_key_id="k1")
+    for segment in segments:
+        assert segment[-12:-10] == b"\x00\x0a", segment.hex()
+        assert hmac.digest(key, segment[:-10], "sha1")[:10] == segment[-10:], segment.hex()
+    return len(segments) + len(guarded(programs, out, "cookie", "0x01\t5\t0102030405\t0", cookie="0102030405"))
+
+
 def main():
     programs, out = sys.argv[1:3]
     shutil.rmtree(out, ignore_errors=True)
@@ -93,6 +131,7 @@ def main():
     bad = tshark(pcap, "-Y", "bpv7.crc_status == 0 && ltp.type != 1")
     assert bad == "", bad
     print(f"{check_aggregates(programs, out)} blocks of several bundles")
+    print(f"{check_guarded(programs, out)} segments with authentication or cookie")
     print(f"{frames} segments of types {sorted(kinds)} and {bundles} bundles, nothing malformed")
 
 

@@ -41,6 +41,7 @@ only() { # HEADER PATTERN-OF-FILES
 }
 only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
+only 'openssl/[a-z_]+.h' '^(cla/auth_openssl|tests/unit/cla_auth)\.c$'
 only 'lmdb.h' '^bp/store_lmdb\.c$'
 only 'yaml.h' '^tools/[a-z_]+\.c$'
 # a reader who follows the documentation finds each file

@@ -97,6 +97,36 @@ START_TEST(rto_and_buffers)
 }
 END_TEST
 
+START_TEST(guard)
+{
+    struct ltp_udp_config k = sound();
+    char none[] = "", bad[] = "5f0", good[] = "5f0a c7", missing[] = "/nonexistent/key";
+    k.cookie = k.auth_key_file = k.auth_peer_key_file = k.auth_key_id = none;
+    expect(&k, NULL, NULL);
+    k.cookie = bad;
+    expect(&k, "cookie", "hexadecimal");
+    k.cookie = good;
+    expect(&k, NULL, NULL);
+    struct ltp_span s = ltp_udp_span(&k, 77, 5000, true);
+    ck_assert_uint_eq(s.cookie_len, 3);
+    ck_assert_mem_eq(s.cookie, "\x5f\x0a\xc7", 3);
+    k.segment = 127;
+    expect(&k, "segment", "128B");
+    k.segment = 1024;
+    k.auth = LTP_UDP_AUTH_REQUIRE;
+    expect(&k, "auth_key_file", "is not given");
+    k.auth_key_file = missing;
+    expect(&k, "auth_key_file", "No such file");
+    k.auth_suite = 2; /* null */
+    expect(&k, NULL, NULL);
+    ck_assert_int_eq(ltp_udp_span(&k, 77, 5000, true).auth_mode, LTP_AUTH_REQUIRE);
+    k.segment = LTP_SEGMENT_AUTH_MIN + 9;
+    expect(&k, "segment", "266B");
+    k.segment++;
+    expect(&k, NULL, NULL);
+}
+END_TEST
+
 START_TEST(window)
 {
     struct ltp_udp_config k = sound();
@@ -242,6 +272,7 @@ int main(void)
     TCase *t = tcase_create("options");
     tcase_add_test(t, relations);
     tcase_add_test(t, rto_and_buffers);
+    tcase_add_test(t, guard);
     tcase_add_test(t, window);
     tcase_add_test(t, span_follows);
     tcase_add_test(t, engine_of_a_node);

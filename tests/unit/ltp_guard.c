@@ -294,6 +294,13 @@ START_TEST(spans_that_cannot_be)
     s.cookie_len = LTP_COOKIE_MAX + 1;
     ck_assert_int_eq(ltp_span_set(p->l[0], &s, 0), HELIO_EINVAL);
     s.cookie_len = LTP_COOKIE_MAX;
+    s.auth = NULL;
+    s.segment_max = LTP_SEGMENT_COOKIE_MIN - 1;
+    ck_assert_int_eq(ltp_span_set(p->l[0], &s, 0), HELIO_EINVAL);
+    s.segment_max++;
+    ck_assert_int_eq(ltp_span_set(p->l[0], &s, 0), 0);
+    s.auth = &a;
+    s.segment_max = LTP_SEGMENT_AUTH_MIN + VALUE;
     a.key_id_len = LTP_KEY_ID_MAX + 1;
     ck_assert_int_eq(ltp_span_set(p->l[0], &s, 0), HELIO_EINVAL);
     a.key_id_len = LTP_KEY_ID_MAX; /* the longest extensions that there are */
