@@ -3,8 +3,10 @@
  * LTP alone, memory to memory: two processes, each with one link, over loopback. The sender keeps
  * the link's window full of blocks until the time is over, then lets the last ones arrive. Goodput
  * is what the receiver took, from the first send to the last confirmation. Each block bears its
- * number at both ends, which the receiver checks.
+ * number at both ends, which the receiver checks. A third process can flood the receiver with
+ * segments of engines that it does not know.
  */
+#include <arpa/inet.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,15 +19,18 @@
 
 #include "tests/e2e/uv_rig.h"
 
+#include "ltp/segment.h"
+
 #define BLOCKS_MAX 4096
+#define FLOOD_BATCH 50
 
 struct side {
-    uint64_t blocks, bytes, wrong, socket_drops, datagrams, calls, retransmitted;
+    uint64_t blocks, bytes, wrong, socket_drops, datagrams, calls, retransmitted, strangers;
     double cpu;
 };
 
 struct bench {
-    double seconds;
+    double seconds, flood;
     uint64_t block;
     const char *sessions, *segment, *rate, *batch;
     uv_loop_t loop;
@@ -128,6 +133,7 @@ static void finish(struct bench *b)
     b->side.datagrams = rig_status(b->link, "datagrams_tx") + rig_status(b->link, "datagrams_rx");
     b->side.calls = rig_status(b->link, "socket_calls_tx") + rig_status(b->link, "socket_calls_rx");
     b->side.retransmitted = rig_status(b->link, "retransmitted_bytes");
+    b->side.strangers = rig_verdict(b->link, "unknown_peer");
 }
 
 static void on_order(uv_poll_t *handle, int status, int events)
@@ -148,6 +154,38 @@ static void receiver(struct bench *b, uint16_t local, uint16_t remote, int order
     finish(b);
     ssize_t n = write(answer, &b->side, sizeof b->side);
     _exit(n == sizeof b->side ? 0 : 1);
+}
+
+/* Segments of as many engines, each of which would open a session, in batches at even times; for
+ * ever. */
+static void flooder(uint16_t port, double rate)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    static uint8_t bytes[FLOOD_BATCH][1200], data[1000];
+    static struct iovec parts[FLOOD_BATCH];
+    static struct mmsghdr all[FLOOD_BATCH];
+    uint64_t due = uv_hrtime(), n = 0;
+    for (;;) {
+        for (int i = 0; i < FLOOD_BATCH; i++, n++) {
+            struct ltp_segment s = {.type = LTP_RED_CP_EOB,
+                                    .id = {1000 + n % 50000, n},
+                                    .client_service = 1,
+                                    .data = slice_of(data, sizeof data),
+                                    .cp_serial = 1};
+            parts[i].iov_base = bytes[i];
+            parts[i].iov_len = segment_write(&s, bytes[i], sizeof bytes[i]);
+            all[i].msg_hdr = (struct msghdr){
+                .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &parts[i], .msg_iovlen = 1};
+        }
+        (void)sendmmsg(fd, all, FLOOD_BATCH, 0);
+        due += (uint64_t)(FLOOD_BATCH * 1e9 / rate);
+        uint64_t now = uv_hrtime();
+        if (now < due)
+            usleep((useconds_t)((due - now) / 1000));
+    }
 }
 
 static void on_time(uv_timer_t *timer)
@@ -182,14 +220,15 @@ static void report(const struct bench *b, const struct side *far, double elapsed
     const struct side *near = &b->side;
     double gigabits = (double)near->bytes * 8e-9;
     json_t *o = json_pack(
-        "{s:f s:f s:I s:I s:I s:f s:s s:s s:I s:f s:f s:I s:I s:I s:I}", "gbps", gigabits / elapsed,
-        "seconds", elapsed, "blocks", (json_int_t)near->blocks, "received", (json_int_t)far->blocks,
-        "wrong", (json_int_t)far->wrong, "datagrams_per_s", (double)far->datagrams / elapsed,
-        "segment", b->segment, "sessions", b->sessions, "block", (json_int_t)b->block,
-        "cpu_s_per_gbit_sender", near->cpu / gigabits, "cpu_s_per_gbit_receiver",
-        far->cpu / gigabits, "socket_drops", (json_int_t)(near->socket_drops + far->socket_drops),
-        "retransmitted_bytes", (json_int_t)near->retransmitted, "calls_sender",
-        (json_int_t)near->calls, "calls_receiver", (json_int_t)far->calls);
+        "{s:f s:f s:I s:I s:I s:f s:s s:s s:I s:f s:f s:I s:I s:I s:I s:f}", "gbps",
+        gigabits / elapsed, "seconds", elapsed, "blocks", (json_int_t)near->blocks, "received",
+        (json_int_t)far->blocks, "wrong", (json_int_t)far->wrong, "datagrams_per_s",
+        (double)far->datagrams / elapsed, "segment", b->segment, "sessions", b->sessions, "block",
+        (json_int_t)b->block, "cpu_s_per_gbit_sender", near->cpu / gigabits,
+        "cpu_s_per_gbit_receiver", far->cpu / gigabits, "socket_drops",
+        (json_int_t)(near->socket_drops + far->socket_drops), "retransmitted_bytes",
+        (json_int_t)near->retransmitted, "calls_sender", (json_int_t)near->calls, "calls_receiver",
+        (json_int_t)far->calls, "strangers_per_s", (double)far->strangers / elapsed);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(o);
@@ -198,7 +237,7 @@ static void report(const struct bench *b, const struct side *far, double elapsed
 static int usage(void)
 {
     fputs("usage: bench_ltp [--seconds S] [--segment BYTES] [--block BYTES] [--sessions N]\n"
-          "                 [--rate RATE] [--batch yes|no]\n",
+          "                 [--rate RATE] [--batch yes|no] [--flood SEGMENTS-PER-SECOND]\n",
           stderr);
     return 2;
 }
@@ -217,6 +256,8 @@ static bool options(struct bench *b, int argc, char **argv)
             b->sessions = v;
         else if (strcmp(argv[i], "--rate") == 0)
             b->rate = v;
+        else if (strcmp(argv[i], "--flood") == 0)
+            b->flood = atof(v);
         else if (strcmp(argv[i], "--batch") == 0)
             b->batch = v;
         else
@@ -245,8 +286,13 @@ int main(int argc, char **argv)
         close(order[1]);
         receiver(b, port2, port1, order[0], answer[1]);
     }
+    pid_t crowd = b->flood > 0 ? fork() : -1;
+    if (crowd == 0)
+        flooder(port2, b->flood);
     usleep(100000); /* until the receiver listens: its first segments would be lost */
     double elapsed = sender(b, port1, port2);
+    if (crowd > 0)
+        kill(crowd, SIGKILL);
     struct side far = {0};
     close(order[1]);
     bool got = read(answer[0], &far, sizeof far) == sizeof far;
