@@ -19,12 +19,15 @@ static void check_export(const struct export *e)
         assert(c->export == e && c->sent > 0 && c->serial >= e->cp_first &&
                c->serial <= e->cp_last);
         assert(c->offset + c->length <= e->red_len && c->length > 0);
+        assert(c->tries > 0 && c->tries <= c->sent + 1 && c->early == (c == e->early));
         /* it is on its way and timed, or waits to go again */
         assert(list_empty(&c->queue) != list_empty(&c->timer.in_peer));
     }
     list_for_each (it, &e->resends) {
         const struct resend *r = container_of(it, struct resend, in_export);
         assert(r->export == e && r->checkpoint != NULL && r->gap < r->gaps.len);
+        /* it waits for its turn, or for further reports */
+        assert(list_empty(&r->queue) != list_empty(&r->timer.in_peer));
         assert(r->at >= r->gaps.at[r->gap].lo && r->at < r->gaps.at[r->gap].hi);
         assert(r->gaps.at[r->gaps.len - 1].hi <= sent);
     }

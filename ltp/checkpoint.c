@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sender keeps of its checkpoints, and of the stretches that it sends again. A resend job is
- * made with its closing checkpoint (RFC 5326 §6.13: the last segment, and only that), so that
- * sending it cannot fail.
+ * What a sender keeps of its checkpoints: each is made before it is needed, so that sending it
+ * cannot fail, gets its serial when it is sent and is free when its report comes. Its timer runs
+ * for the copies first, if there are to be any, and then for the retransmission. A session needs
+ * only the latest of its early checkpoints (RFC 5326 §6.1): the report on it covers what the others
+ * would have covered, and a receiver need not answer those (§6.11), so there is one structure for
+ * all of them and one timer. What can go wrong: no answer, until the retry limit.
  */
 #include <stdlib.h>
 
@@ -20,63 +23,83 @@ struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t 
     list_init(&c->in_export);
     list_init(&c->queue);
     c->export = e;
-    c->serial = ++e->cp_last;
     c->rpt_serial = rpt_serial;
     return c;
+}
+
+void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c)
+{
+    list_sub(&c->in_export);
+    list_sub(&c->queue);
+    ltp_timer_stop(l, &c->timer);
 }
 
 void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c)
 {
     if (c == NULL)
         return;
-    list_sub(&c->in_export);
-    list_sub(&c->queue);
+    ltp_checkpoint_idle(l, c);
     ltp_timer_fini(l, &c->timer);
+    ranges_fini(&c->resent);
     free(c);
 }
 
-static int find_gaps(const struct export *e, const struct ltp_segment *s, struct ranges *gaps)
+uint64_t ltp_checkpoint_next_serial(const struct export *e)
 {
-    struct range gap;
-    for (uint64_t at = s->lower; ranges_gap(&e->claimed, at, s->upper, &gap) != 0; at = gap.hi) {
-        if (ranges_add(gaps, gap.lo, gap.hi, SIZE_MAX) < 0)
-            return HELIO_ENOMEM;
-    }
-    return 0;
+    return e->cp_last + 1;
 }
 
-int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
-                   struct resend **out)
+static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
 {
-    struct resend *r = calloc(1, sizeof *r);
-    *out = NULL;
-    if (r == NULL)
-        return HELIO_ENOMEM;
-    list_init(&r->in_export);
-    list_init(&r->queue);
-    r->export = e;
-    int rc = find_gaps(e, s, &r->gaps);
-    if (rc < 0 || r->gaps.len == 0)
-        goto drop;
-    r->at = r->gaps.at[0].lo;
-    r->checkpoint = ltp_checkpoint_new(l, e, s->rpt_serial);
-    if (r->checkpoint != NULL) {
-        *out = r;
-        return 0;
-    }
-    rc = HELIO_ENOMEM;
-drop:
-    ltp_resend_free(l, r);
-    return rc;
+    const struct peer *p = c->timer.peer;
+    tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries);
+    bool copy = c->copies_left > 0 && p->span.recovery.copy_spacing < rto;
+    if (!copy)
+        c->copies_left = 0;
+    ltp_timer_start(l, &c->timer, now, copy ? p->span.recovery.copy_spacing : rto);
+    ltp_probe_sent(&c->export->probe, c->serial, c->tries, now);
 }
 
-void ltp_resend_free(struct ltp *l, struct resend *r)
+void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
 {
-    if (r == NULL)
+    struct export *e = c->export;
+    /* the report on this one covers what the earlier one asked about */
+    if (c->rpt_serial == 0 && e->early != NULL)
+        ltp_checkpoint_idle(l, e->early);
+    c->serial = ++e->cp_last;
+    c->sent = c->tries = 1;
+    c->copies_left = c->early ? 0 : c->timer.peer->span.recovery.copies;
+    list_add_tail(&e->checkpoints, &c->in_export);
+    start_timer(l, c, now);
+    e->early_segments = 0;
+    e->early_since = now;
+}
+
+void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now)
+{
+    c->sent++;
+    start_timer(l, c, now);
+}
+
+void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial)
+{
+    list_for_each (it, &e->checkpoints) {
+        struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        if (c->serial != serial)
+            continue;
+        if (c == e->early)
+            ltp_checkpoint_idle(l, c);
+        else
+            ltp_checkpoint_free(l, c);
         return;
-    list_sub(&r->in_export);
-    list_sub(&r->queue);
-    ranges_fini(&r->gaps);
-    ltp_checkpoint_free(l, r->checkpoint);
-    free(r);
+    }
+}
+
+bool ltp_checkpoint_early_due(const struct export *e, tick now)
+{
+    const struct ltp_recovery *k = &e->s.peer->span.recovery;
+    if (e->early == NULL)
+        return false;
+    return (k->checkpoint_segments != 0 && e->early_segments + 1 >= k->checkpoint_segments) ||
+           (k->checkpoint_time != 0 && now - e->early_since >= k->checkpoint_time);
 }

@@ -133,6 +133,9 @@ static void expire_one(struct ltp *l, struct timer *t, tick now)
     case USE_STALL:
         ltp_export_expire(l, t, now);
         break;
+    case USE_RESEND:
+        ltp_resend_expire(container_of(t, struct resend, timer));
+        break;
     case USE_REPORT:
     case USE_DELAY:
         ltp_report_expire(l, container_of(t, struct report, timer), now);

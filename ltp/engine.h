@@ -29,7 +29,15 @@
 #define PREFIX_MAX 32     /* constant front of a data segment's header, without extensions */
 #define EXT_MAX 56        /* header extensions: authentication, cookie */
 
-enum timer_use { USE_CHECKPOINT, USE_REPORT, USE_DELAY, USE_CANCEL, USE_IDLE, USE_STALL };
+enum timer_use {
+    USE_CHECKPOINT,
+    USE_RESEND,
+    USE_REPORT,
+    USE_DELAY,
+    USE_CANCEL,
+    USE_IDLE,
+    USE_STALL
+};
 
 struct timer {
     struct heap_node node;
@@ -37,6 +45,18 @@ struct timer {
     struct peer *peer;
     enum timer_use use;
     tick left; /* while the link is down: what remains */
+};
+
+/* The time from a checkpoint to its report, or from a report to its acknowledgement. */
+struct rtt {
+    tick smooth, deviation, latest; /* 0, 0, 0: nothing was measured yet */
+};
+
+/* A measurement under way: the serial whose answer is awaited; 0 = none. */
+struct probe {
+    uint64_t serial;
+    tick first, last; /* when it was sent for the first and the latest time */
+    bool repeated;    /* because its timer ran out */
 };
 
 struct ack {
@@ -61,6 +81,11 @@ struct peer {
     struct list fresh;       /* struct export */
     uint32_t exports, imports;
     uint64_t hint[2]; /* size of the last block received, green and red */
+    tick up_since;
+    struct rtt checkpoint_rtt, report_rtt;
+    uint32_t limit;        /* of exports, when it adjusts itself */
+    uint64_t export_bytes; /* of the blocks of open exports */
+    tick limit_short;      /* when the limit was last found too low, or lowered */
     /* guard.c: what each segment to it has besides */
     uint32_t tail_len; /* authentication trailer */
     uint8_t ext_count, ext_len, ext[EXT_MAX];
@@ -107,7 +132,12 @@ struct checkpoint {
     uint8_t type;
     uint64_t serial, rpt_serial;
     uint64_t offset, length;
-    uint32_t sent;
+    uint32_t sent;  /* in all */
+    uint32_t tries; /* 1 + firings of the timer */
+    uint32_t copies_left;
+    enum event_reason cause; /* of the next sending */
+    bool early;              /* beside the mandatory ones */
+    struct ranges resent;    /* what it closes, when that was sent again (merge_claims) */
 };
 
 /* The answer to one report: its gaps, to be sent again. */
@@ -115,6 +145,9 @@ struct resend {
     struct list in_export;
     struct list queue; /* of peer->resends */
     struct export *export;
+    struct timer timer; /* before it is queued: resend_wait */
+    tick due;
+    uint64_t lower, rpt_serial; /* of the report; of several, the one that begins lowest */
     struct ranges gaps;
     size_t gap;  /* the one being sent */
     uint64_t at; /* next byte in it */
@@ -127,8 +160,12 @@ struct export
     struct list fresh; /* of peer->fresh, until all was sent once; then of ltp->spent, if closed */
     struct buf *data;
     uint64_t red_len, length, tag;
-    uint64_t next;              /* first byte that was never sent */
-    struct checkpoint *eorp;    /* waiting for the end of the red part to be sent */
+    uint64_t next;            /* first byte that was never sent */
+    struct checkpoint *eorp;  /* waiting for the end of the red part to be sent */
+    struct checkpoint *early; /* for checkpoints before that one; NULL when there are none */
+    uint32_t early_segments;  /* sent since the latest checkpoint */
+    tick early_since;         /* when that was, or the session's first segment */
+    struct probe probe;
     uint64_t cp_first, cp_last; /* serials in use */
     struct list checkpoints;    /* struct checkpoint: sent, unanswered */
     struct list resends;        /* struct resend */
@@ -147,7 +184,8 @@ struct report {
     uint64_t serial, cp_serial;
     uint64_t lower, upper;
     uint8_t cause;
-    uint32_t sent, fired;
+    uint32_t sent, fired, copies_left;
+    tick first_sent, last_sent;
     size_t count;
     struct range claims[]; /* absolute */
 };
@@ -219,6 +257,18 @@ void ltp_timer_stop(struct ltp *l, struct timer *t);
 void ltp_timers_suspend(struct ltp *l, struct peer *peer, tick now);
 void ltp_timers_resume(struct ltp *l, struct peer *peer, tick now);
 
+/* rto.c: what the timer of a checkpoint or report lasts at its n-th try, 1 being the first. */
+tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries);
+void ltp_rtt_measured(struct rtt *r, tick time);
+void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now);
+void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tick now);
+
+/* limit.c: how many export sessions a peer may have. */
+uint32_t ltp_limit(const struct peer *p);
+void ltp_limit_opened(struct peer *p, uint64_t bytes, tick now);
+void ltp_limit_closed(struct peer *p, uint64_t bytes);
+void ltp_limit_idle(struct peer *p, tick now);
+
 /* notice.c: promise makes room for n notices of this session; put uses one up. */
 int ltp_notice_promise(struct ltp *l, struct session *s, uint8_t n);
 struct ltp_notice *ltp_notice_put(struct ltp *l, struct session *s, enum ltp_notice_kind kind);
@@ -289,12 +339,24 @@ void ltp_export_free(struct ltp *l, struct export *e);
 void ltp_export_expire(struct ltp *l, struct timer *t, tick now);
 void ltp_export_settle(struct ltp *l);
 
-/* checkpoint.c */
+/* checkpoint.c: sent gives it its serial and starts its timer; stop ends the checkpoint that a
+ * report answers. */
 struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t rpt_serial);
 void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c);
-/* The job for the gaps in the scope of report s; *out is NULL when there are none. 0 or ENOMEM. */
+uint64_t ltp_checkpoint_next_serial(const struct export *e);
+void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now);
+void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now);
+void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial);
+void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c);
+bool ltp_checkpoint_early_due(const struct export *e, tick now);
+
+/* resend.c: new makes the job for the gaps in the scope of report s and of the job that waits, if
+ * one does; *out is NULL when there are none; 0 or HELIO_ENOMEM. begin puts it (or nothing) in the
+ * place of the one that waits. */
 int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
                    struct resend **out);
+void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now);
+void ltp_resend_expire(struct resend *r);
 void ltp_resend_free(struct ltp *l, struct resend *r);
 
 /* import.c */
@@ -326,6 +388,7 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
 int ltp_report_accepted(struct ltp *l, struct import *im, tick now);
 enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now,
                             struct peer **peer);
+void ltp_report_sent(struct ltp *l, struct report *r, tick now);
 void ltp_report_expire(struct ltp *l, struct report *r, tick now);
 void ltp_report_free(struct ltp *l, struct report *r);
 

@@ -63,6 +63,21 @@ static struct export *export_new(struct ltp *l, struct peer *peer, const struct 
     return e;
 }
 
+static int make_checkpoints(struct ltp *l, struct export *e)
+{
+    const struct ltp_recovery *k = &e->s.peer->span.recovery;
+    e->eorp = ltp_checkpoint_new(l, e, 0);
+    if (e->eorp == NULL)
+        return HELIO_ENOMEM;
+    if (k->checkpoint_segments == 0 && k->checkpoint_time == 0)
+        return 0;
+    e->early = ltp_checkpoint_new(l, e, 0);
+    if (e->early == NULL)
+        return HELIO_ENOMEM;
+    e->early->early = true;
+    return 0;
+}
+
 int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_session_id *out)
 {
     ltp_export_settle(l);
@@ -72,18 +87,19 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
     if (b->data->len == 0 || b->data->len > UINT32_MAX || b->red_len > b->data->len ||
         b->client_service > UINT32_MAX)
         return HELIO_EINVAL;
-    if (peer->exports >= peer->span.export_sessions)
+    if (peer->exports >= ltp_limit(peer))
         return HELIO_EAGAIN;
     struct export *e = export_new(l, peer, b);
     if (e == NULL)
         return HELIO_ENOMEM;
-    if (b->red_len > 0 && (e->eorp = ltp_checkpoint_new(l, e, 0)) == NULL)
+    if (b->red_len > 0 && make_checkpoints(l, e) < 0)
         goto drop;
     if (ltp_session_open(l, &e->s, 2) < 0)
         goto drop;
     e->s.opened = now;
     e->data = buf_keep(b->data);
     list_add_tail(&peer->fresh, &e->fresh);
+    ltp_limit_opened(peer, e->length, now);
     *out = e->s.id;
     ltp_emit_open(l, &e->s, e->length, now);
     return 0;
@@ -96,6 +112,8 @@ static void drop_red(struct ltp *l, struct export *e)
 {
     ltp_checkpoint_free(l, e->eorp);
     e->eorp = NULL;
+    ltp_checkpoint_free(l, e->early);
+    e->early = NULL;
     list_for_each_safe (it, &e->checkpoints)
         ltp_checkpoint_free(l, container_of(it, struct checkpoint, in_export));
     list_for_each_safe (it, &e->resends)
@@ -118,6 +136,7 @@ void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcom
                       enum ltp_reason reason, tick now, bool lent)
 {
     bool done = outcome == OUTCOME_DONE;
+    ltp_limit_closed(e->s.peer, e->length);
     struct ltp_notice *n = ltp_notice_put(l, &e->s, done ? LTP_EXPORT_DONE : LTP_EXPORT_CANCELLED);
     n->tag = e->tag;
     n->red_len = e->red_len;
@@ -145,18 +164,6 @@ void ltp_export_settle(struct ltp *l)
         ltp_export_free(l, container_of(it, struct export, fresh));
 }
 
-/* §6.13: the checkpoint that the report answers needs no timer any more. */
-static void stop_checkpoint(struct ltp *l, struct export *e, uint64_t serial)
-{
-    list_for_each (it, &e->checkpoints) {
-        struct checkpoint *c = container_of(it, struct checkpoint, in_export);
-        if (c->serial == serial) {
-            ltp_checkpoint_free(l, c);
-            return;
-        }
-    }
-}
-
 static enum verdict add_claims(struct export *e, const struct ltp_segment *s)
 {
     struct slice at = s->claims;
@@ -172,12 +179,13 @@ static enum verdict add_claims(struct export *e, const struct ltp_segment *s)
 static void watch_stall(struct ltp *l, struct export *e, tick now)
 {
     const struct ltp_span *span = &e->s.peer->span;
+    tick rto = ltp_rto(e->s.peer, &e->s.peer->checkpoint_rtt, 1);
     tick times = (tick)span->retries_max + 1;
+    rto = rto < span->rto ? span->rto : rto;
     if (e->eorp != NULL || !list_empty(&e->checkpoints) || !list_empty(&e->resends))
         ltp_timer_stop(l, &e->stall);
     else
-        ltp_timer_start(l, &e->stall, now,
-                        span->rto > TICK_NEVER / times ? TICK_NEVER : span->rto * times);
+        ltp_timer_start(l, &e->stall, now, rto > TICK_NEVER / times ? TICK_NEVER : rto * times);
 }
 
 static enum verdict act_on_report(struct ltp *l, struct export *e, const struct ltp_segment *s,
@@ -201,11 +209,9 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
         ltp_resend_free(l, job);
         return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
     }
-    stop_checkpoint(l, e, s->cp_serial);
-    if (job != NULL) {
-        list_add_tail(&e->resends, &job->in_export);
-        list_add_tail(&e->s.peer->resends, &job->queue);
-    }
+    ltp_probe_answered(e->s.peer, &e->probe, s->cp_serial, now);
+    ltp_checkpoint_stop(l, e, s->cp_serial);
+    ltp_resend_begin(l, e, job, now);
     if (!whole)
         watch_stall(l, e, now);
     else if (e->next == e->length)
@@ -245,11 +251,22 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
 static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
 {
     struct export *e = c->export;
-    ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
-    if (c->sent > e->s.peer->span.retries_max)
-        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
-    else
+    const struct ltp_span *span = &e->s.peer->span;
+    if (c->copies_left > 0) {
+        c->copies_left--;
+        c->cause = CAUSE_PROACTIVE;
         list_add_tail(&e->s.peer->checkpoints, &c->queue);
+        return;
+    }
+    ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
+    if (c->tries > span->retries_max) {
+        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
+        return;
+    }
+    c->tries++;
+    c->copies_left = c->early ? 0 : span->recovery.copies;
+    c->cause = CAUSE_TIMER;
+    list_add_tail(&e->s.peer->checkpoints, &c->queue);
 }
 
 void ltp_export_expire(struct ltp *l, struct timer *t, tick now)

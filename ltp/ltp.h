@@ -56,6 +56,47 @@ struct ltp_config {
     void *sink_context;
 };
 
+/*
+ * Faster recovery: switches of a span, each off at 0. All that is sent stays legal for a receiver
+ * that knows only RFC 5326. docs/recovery.md says what each of them brings.
+ */
+struct ltp_recovery {
+    /* The timer follows the measured time from a checkpoint to its report, and from a report to its
+     * acknowledgement: mean + 4 x deviation, never below the latest measurement; each firing
+     * doubles it, up to the span's rto, which also serves until something was measured. */
+    bool rto_auto;
+    tick rto_min, rto_max; /* ns [100 µs; 0 = unbounded]. rto_max gives way to what is measured */
+    /* The checkpoint that closes a red part or a repetition is a segment of its own with at most so
+     * many bytes of data. */
+    uint32_t closing_bytes;
+    /* A closing checkpoint is sent again, unanswered, each copy_spacing, up to `copies` times; then
+     * its timer starts. It counts as one try. The same for reports. */
+    uint32_t copies, report_copies;
+    tick copy_spacing; /* ns [rto / 8] */
+    /* A checkpoint at least every so many segments, or so much time, of a block's first sending. */
+    uint32_t checkpoint_segments;
+    tick checkpoint_time; /* ns */
+    /* A gap is sent again this long after the report that showed it; what other reports say in the
+     * meantime counts. ns */
+    tick resend_wait;
+    /* Bytes that were sent again and are not yet reported on are not sent again for other reports.
+     */
+    bool merge_claims;
+    /* Of several sessions' gaps those of the oldest session go first; else as reports came. */
+    bool oldest_first;
+    /* export_sessions is only the upper bound: the limit grows when the link could send, nothing
+     * waits and all permitted sessions are open; and shrinks by one when that did not happen for
+     * sessions_age. */
+    bool sessions_auto;
+    uint64_t
+        sessions_bytes; /* of blocks of open export sessions [256 MiB]; at least 2 are allowed */
+    tick sessions_age;  /* ns [10 s] */
+};
+
+/* The named sets of switches. */
+extern const struct ltp_recovery ltp_recovery_plain;   /* all off */
+extern const struct ltp_recovery ltp_recovery_default; /* what measures best on fading links */
+
 /* What is agreed with one peer. 0 takes the default in brackets. */
 struct ltp_span {
     uint64_t peer;        /* its engine number */
@@ -89,6 +130,7 @@ struct ltp_span {
     enum ltp_auth_mode auth_mode;
     uint8_t cookie[LTP_COOKIE_MAX];
     uint8_t cookie_len;
+    struct ltp_recovery recovery;
 };
 
 int ltp_new(struct ltp **out, const struct ltp_config *config);
@@ -123,7 +165,9 @@ struct ltp_block {
 };
 int ltp_send(struct ltp *l, const struct ltp_block *block, tick now, struct ltp_session_id *out);
 
-/* How many more blocks ltp_send would take for this peer now. 0 for an unknown peer. */
+/* How many more blocks ltp_send would take for this peer now. 0 for an unknown peer. With
+ * sessions_auto it can grow when ltp_output gives the last segment that waits: ask again after
+ * that. */
 uint32_t ltp_room(const struct ltp *l, uint64_t peer);
 
 /* Cancels a session from this end, export or import (RFC 5326 §4.3, §6.15-6.17).

@@ -33,18 +33,24 @@ static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
     uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(at);
     uint64_t full = fit(room);
     struct piece p = {.offset = at, .length = full, .last = false};
+    uint64_t closing = c != NULL ? e->s.peer->span.recovery.closing_bytes : 0;
+    if (closing != 0 && left > closing && left - closing <= full) {
+        p.length = left - closing;
+        return p;
+    }
     if (left > full)
         return p;
     p.length = left;
     p.last = true;
     if (c == NULL)
         return p;
-    if (left > fit(room - sdnv_len(c->serial) - sdnv_len(c->rpt_serial))) {
+    uint64_t serial = ltp_checkpoint_next_serial(e);
+    if (left > fit(room - sdnv_len(serial) - sdnv_len(c->rpt_serial))) {
         p.length = left - 1;
         p.last = false;
         return p;
     }
-    p.cp_serial = c->serial;
+    p.cp_serial = serial;
     p.rpt_serial = c->rpt_serial;
     return p;
 }
@@ -91,18 +97,34 @@ static void checkpoint_sent(struct ltp *l, struct checkpoint *c, const struct pi
     c->type = p->type;
     c->offset = p->offset;
     c->length = p->length;
-    c->sent = 1;
-    list_add_tail(&c->export->checkpoints, &c->in_export);
-    ltp_timer_start(l, &c->timer, now, c->timer.peer->span.rto);
+    ltp_checkpoint_sent(l, c, now);
+}
+
+/* §6.1: a checkpoint where none is needed, in a segment that is full. */
+static void make_early(const struct export *e, struct piece *p)
+{
+    p->cp_serial = ltp_checkpoint_next_serial(e);
+    const struct peer *to = e->s.peer;
+    uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(p->offset);
+    uint64_t most = fit(room - sdnv_len(p->cp_serial) - sdnv_len(0));
+    p->length = p->length > most ? most : p->length;
 }
 
 static void output_fresh(struct ltp *l, struct export *e, struct ltp_out *out, tick now)
 {
     bool red = e->next < e->red_len;
     struct piece p = cut(e, e->next, red ? e->red_len : e->length, red ? e->eorp : NULL);
+    if (e->next == 0)
+        e->early_since = now;
+    bool early = red && !p.last && ltp_checkpoint_early_due(e, now);
+    if (early)
+        make_early(e, &p);
     p.type = red ? red_type(e, &p) : p.last ? LTP_GREEN_EOB : LTP_GREEN_DATA;
     write_piece(l, e, &p, &(struct emit){.cause = CAUSE_FIRST, .attempt = 1}, out, now);
     e->next += p.length;
+    e->early_segments++;
+    if (early)
+        checkpoint_sent(l, e->early, &p, now);
     if (red && p.last) {
         checkpoint_sent(l, e->eorp, &p, now);
         e->eorp = NULL;
@@ -128,6 +150,10 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
     } else if (!last_gap) {
         r->at = r->gaps.at[++r->gap].lo;
     } else {
+        if (e->s.peer->span.recovery.merge_claims) {
+            r->checkpoint->resent = r->gaps;
+            ranges_init(&r->gaps);
+        }
         checkpoint_sent(l, r->checkpoint, &p, now);
         r->checkpoint = NULL;
         ltp_resend_free(l, r);
@@ -142,10 +168,9 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
                       .cp_serial = c->serial,
                       .rpt_serial = c->rpt_serial};
     list_sub(&c->queue);
-    c->sent++;
-    write_piece(l, c->export, &p, &(struct emit){.cause = CAUSE_TIMER, .attempt = c->sent}, out,
+    ltp_checkpoint_sent_again(l, c, now);
+    write_piece(l, c->export, &p, &(struct emit){.cause = (int)c->cause, .attempt = c->sent}, out,
                 now);
-    ltp_timer_start(l, &c->timer, now, c->timer.peer->span.rto);
 }
 
 static void write_control(struct ltp *l, const struct peer *p, struct ltp_segment *s,
@@ -168,7 +193,7 @@ static void output_cancel(struct ltp *l, struct cancel *c, struct ltp_out *out, 
     c->sent++;
     struct peer *p = c->session->peer;
     write_control(l, p, &s, (struct emit){.cause = c->cause, .attempt = c->sent}, out, now);
-    ltp_timer_start(l, &c->timer, now, p->span.rto);
+    ltp_timer_start(l, &c->timer, now, ltp_rto(p, &p->report_rtt, c->sent));
 }
 
 static void output_ack(struct ltp *l, struct peer *p, struct ltp_out *out, tick now)
@@ -203,7 +228,13 @@ static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, 
                                     .cause = r->cause,
                                     .attempt = r->sent},
                      now);
-    ltp_timer_start(l, &r->timer, now, p->span.rto);
+    ltp_report_sent(l, r, now);
+}
+
+static bool waiting(const struct peer *p)
+{
+    return !list_empty(&p->cancels) || p->ack_len > 0 || !list_empty(&p->reports) ||
+           !list_empty(&p->checkpoints) || !list_empty(&p->resends) || !list_empty(&p->fresh);
 }
 
 int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
@@ -226,15 +257,11 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
         output_fresh(l, container_of(p->fresh.next, struct export, fresh), out, now);
     else
         return 0;
+    if (p->span.recovery.sessions_auto && !waiting(p))
+        ltp_limit_idle(p, now);
     if (PORT_UNLIKELY(p->tail_len > 0))
         ltp_guard_seal(p, out);
     return 1;
-}
-
-static bool waiting(const struct peer *p)
-{
-    return !list_empty(&p->cancels) || p->ack_len > 0 || !list_empty(&p->reports) ||
-           !list_empty(&p->checkpoints) || !list_empty(&p->resends) || !list_empty(&p->fresh);
 }
 
 bool ltp_has_output(const struct ltp *l, uint64_t engine)

@@ -50,6 +50,10 @@ static struct ltp_span with_defaults(struct ltp_span s)
     s.ranges_max = s.ranges_max == 0 ? 4096 : s.ranges_max;
     s.claims_max = s.claims_max == 0 ? 20 : s.claims_max;
     s.retries_max = s.retries_max == 0 ? 20 : s.retries_max;
+    struct ltp_recovery *k = &s.recovery;
+    k->copy_spacing = k->copy_spacing == 0 ? s.rto / 8 : k->copy_spacing;
+    k->sessions_bytes = k->sessions_bytes == 0 ? UINT64_C(256) << 20 : k->sessions_bytes;
+    k->sessions_age = k->sessions_age == 0 ? 10 * TICK_S : k->sessions_age;
     return s;
 }
 
@@ -57,7 +61,9 @@ static bool valid(const struct ltp_span *s)
 {
     return s->peer != 0 && s->segment_max >= 64 && s->segment_max <= 65000 &&
            s->export_sessions <= 65536 && s->rto >= 100 * TICK_US &&
-           s->block_max <= UINT64_C(1) << 40 && ltp_guard_valid(s);
+           s->block_max <= UINT64_C(1) << 40 && s->recovery.closing_bytes <= s->segment_max &&
+           (s->recovery.rto_max == 0 || s->recovery.rto_min <= s->recovery.rto_max) &&
+           ltp_guard_valid(s);
 }
 
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
@@ -106,6 +112,8 @@ int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
         return 0;
     p->up = up;
     if (up)
+        p->up_since = now;
+    if (up)
         ltp_timers_resume(l, p, now);
     else
         ltp_timers_suspend(l, p, now);
@@ -135,7 +143,7 @@ void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 uint32_t ltp_room(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    if (p == NULL || p->exports >= p->span.export_sessions)
+    if (p == NULL || p->exports >= ltp_limit(p))
         return 0;
-    return p->span.export_sessions - p->exports;
+    return ltp_limit(p) - p->exports;
 }

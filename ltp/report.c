@@ -13,6 +13,29 @@
 #include "ltp/engine.h"
 #include "ltp/sdnv.h"
 
+/* A copy later, or the repetition if no acknowledgement comes. */
+void ltp_report_sent(struct ltp *l, struct report *r, tick now)
+{
+    const struct peer *p = r->timer.peer;
+    tick rto = ltp_rto(p, &p->report_rtt, r->fired + 1);
+    bool copy = r->copies_left > 0 && p->span.recovery.copy_spacing < rto;
+    if (!copy)
+        r->copies_left = 0;
+    r->last_sent = now;
+    if (r->sent == 1)
+        r->first_sent = now;
+    ltp_timer_start(l, &r->timer, now, copy ? p->span.recovery.copy_spacing : rto);
+}
+
+/* An acknowledgement of what was sent once is a measurement; of several, only for want of one. */
+static void measure(const struct report *r, tick now)
+{
+    struct peer *p = r->timer.peer;
+    bool fair = p->up && r->first_sent >= p->up_since;
+    if (fair && (r->sent == 1 || (p->report_rtt.latest == 0 && r->fired == 0)))
+        ltp_rtt_measured(&p->report_rtt, now - r->first_sent);
+}
+
 static void queue(struct ltp *l, struct report *r, enum event_reason cause)
 {
     ltp_timer_stop(l, &r->timer);
@@ -76,6 +99,7 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
     r->serial = serial;
     r->cp_serial = cp_serial;
     r->lower = scope.lo;
+    r->copies_left = im->s.peer->span.recovery.report_copies;
     r->count = n;
     l->held += held_by(n);
     for (size_t k = 0; k < n; k++) {
@@ -152,12 +176,21 @@ undo:
     return rc;
 }
 
+/* A copy of the checkpoint that was under way with it, or behind it, need not be answered: the
+ * report's acknowledgement may be under way as well. */
+static bool too_soon(const struct report *r, tick now)
+{
+    const struct peer *p = r->timer.peer;
+    return p->span.recovery.rto_auto && r->sent > 0 &&
+           now - r->last_sent <= p->report_rtt.smooth + p->report_rtt.deviation;
+}
+
 /* A checkpoint that was answered before comes again: so do its reports, unless they arrived. */
-static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial)
+static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial, tick now)
 {
     list_for_each (it, &im->reports) {
         struct report *r = container_of(it, struct report, in_import);
-        if (r->cp_serial == cp_serial && r->timer.use != USE_DELAY)
+        if (r->cp_serial == cp_serial && r->timer.use != USE_DELAY && !too_soon(r, now))
             queue(l, r, CAUSE_ANSWER);
     }
 }
@@ -167,7 +200,7 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
 {
     for (size_t i = im->reported; i > 0; i--) {
         if (im->history[i - 1].cp_serial == s->cp_serial) {
-            answer_again(l, im, s->cp_serial);
+            answer_again(l, im, s->cp_serial, now);
             return VERDICT_DUPLICATE;
         }
     }
@@ -260,6 +293,7 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     enum verdict v = note_acked(l, im, r);
     if (v != VERDICT_OK)
         return v;
+    measure(r, now);
     ltp_report_free(l, r);
     ltp_import_settle(l, im, now);
     return VERDICT_OK;
@@ -272,9 +306,16 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
         return;
     }
     struct import *im = r->import;
+    if (r->copies_left > 0) {
+        r->copies_left--;
+        queue(l, r, CAUSE_PROACTIVE);
+        return;
+    }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_REPORT, r->serial, r->sent, now);
     if (++r->fired > im->s.peer->span.retries_max)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
-    else
+    else {
+        r->copies_left = im->s.peer->span.recovery.report_copies;
         queue(l, r, CAUSE_TIMER);
+    }
 }

@@ -4,7 +4,6 @@
  * read, the experiment runs, the result is printed and the log closed. What can go wrong: a wrong
  * option (exit 2, saying what would be right), a trace or log file (exit 1).
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "channel-emu/trace_file.h"
+#include "tools/sim_recovery.h"
 #include "tools/sim_report.h"
 
 enum {
@@ -22,14 +22,11 @@ enum {
     OPT_OVERHEAD,
     OPT_DELAY,
     OPT_PROCESSING,
-    OPT_SESSIONS,
-    OPT_RTO,
     OPT_BUNDLE,
     OPT_SEGMENT,
     OPT_CLAIMS,
     OPT_DURATION,
     OPT_SEED,
-    OPT_RECOVERY,
     OPT_LOG,
     OPT_LOG_NODE,
     OPT_JSON
@@ -44,14 +41,11 @@ static const struct argp_option options[] = {
     {"delay", OPT_DELAY, "TIME", 0, "Propagation each way [5ms]", 0},
     {"processing", OPT_PROCESSING, "TIME", 0, "Between a checkpoint's arrival and its report [0]",
      0},
-    {"sessions", OPT_SESSIONS, "N", 0, "Export sessions in parallel [10]", 0},
-    {"rto", OPT_RTO, "TIME", 0, "Retransmission timer [30ms]", 0},
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
     {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
     {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [20]", 0},
     {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
-    {"recovery", OPT_RECOVERY, "plain", 0, "plain: exactly RFC 5326 with a fixed timer [plain]", 0},
     {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
     {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
     {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
@@ -143,10 +137,6 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
-    case OPT_RECOVERY:
-        if (strcmp(arg, "plain") != 0)
-            want(state, "recovery", arg, "'plain' (the only choice)");
-        return 0;
     case OPT_LOG:
         a->log_path = arg;
         return 0;
@@ -169,13 +159,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     struct sim_params *p = &a->params;
     switch (key) {
-    case OPT_SESSIONS:
-        p->sessions = (uint32_t)parse_count(state, "sessions", arg, 1, 65536);
-        return 0;
-    case OPT_RTO:
-        parse_time(state, "rto", arg, &p->rto);
-        if (p->rto < 100 * TICK_US)
-            want(state, "rto", arg, "at least 100us");
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = p;
         return 0;
     case OPT_BUNDLE:
         p->bundle = parse_between(state, "bundle", arg, 1, UINT32_MAX);
@@ -259,6 +244,8 @@ static int print(const struct arguments *a, const struct sim_result *r)
 
 int main(int argc, char **argv)
 {
+    static const struct argp_child children[] = {
+        {&sim_recovery_argp, 0, "Sessions and recovery:", 0}, {0}};
     static const struct argp argp = {
         options,
         parse,
@@ -269,7 +256,7 @@ int main(int argc, char **argv)
         "\nexamples:\n"
         "  helio-sim --trace F --sessions 10 --duration 20s\n"
         "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n",
-        NULL,
+        children,
         NULL,
         NULL};
     struct arguments a = {.trace = "A",
@@ -282,7 +269,8 @@ int main(int argc, char **argv)
                                      .segment = 1024,
                                      .claims = 20,
                                      .duration = 100 * TICK_S,
-                                     .seed = 1}};
+                                     .seed = 1,
+                                     .recovery_name = "plain"}};
     struct trace_source trace = {0};
     struct log log = {0};
     struct sim_result result;

@@ -27,7 +27,7 @@ static json_t *parameters(const struct sim_params *p, const char *trace)
                      (json_int_t)p->sessions, "rto_ms", ms(p->rto), "bundle_bytes",
                      (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
                      (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "seed",
-                     (json_int_t)p->seed, "recovery", "plain");
+                     (json_int_t)p->seed, "recovery", p->recovery_name);
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
@@ -44,6 +44,15 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
         f->lossy_share, "rto_firings", (json_int_t)r->rto_firings, "cancelled",
         (json_int_t)r->cancelled, "frames", (json_int_t)r->frames, "frames_lost",
         (json_int_t)r->frames_lost, "parameters", parameters(p, trace));
+    if (root == NULL)
+        return HELIO_ENOMEM;
+    json_t *air =
+        json_pack("{s:I,s:I,s:I,s:I}", "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
+                  (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes,
+                  "sessions_max", (json_int_t)r->sessions_max);
+    if (air == NULL || json_object_update_missing(root, air) != 0)
+        root = (json_decref(root), NULL);
+    json_decref(air);
     if (root == NULL)
         return HELIO_ENOMEM;
     int rc = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
@@ -79,6 +88,10 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     fprintf(out, "%-22s %.4f per session, %.4f of them lost\n", "checkpoints", f->checkpoints_mean,
             f->checkpoints_lost_mean);
     fprintf(out, "%-22s %.2f %% of sessions\n", "with losses", 100 * f->lossy_share);
+    double air = r->air_bytes == 0 ? 1 : (double)r->air_bytes;
+    fprintf(out, "%-22s %.3f %% copies, %.3f %% repetitions\n", "of the air time",
+            100 * (double)r->copy_bytes / air, 100 * (double)r->repeat_bytes / air);
+    fprintf(out, "%-22s %" PRIu32 "\n", "sessions at once", r->sessions_max);
     fprintf(out, "%-22s %" PRIu64 "\n", "timers fired", r->rto_firings);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions cancelled", r->cancelled);
     fprintf(out, "%-22s %" PRIu64 " of %" PRIu64 "\n", "frames lost", r->frames_lost, r->frames);

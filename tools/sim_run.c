@@ -29,6 +29,7 @@ struct run {
     struct end ends[2];
     size_t forward; /* index of the link */
     int error;      /* the first failure of ltp_send */
+    uint32_t sessions_max;
 };
 
 static void on_event(void *context, const struct event *e)
@@ -49,6 +50,9 @@ static void feed(struct run *r)
     struct ltp_session_id id;
     while (r->error == 0 && ltp_room(ltp, 2) > 0)
         r->error = ltp_send(ltp, &block, r->world.now, &id);
+    size_t open = ltp_sessions(ltp, NULL, 0);
+    if (open > r->sessions_max)
+        r->sessions_max = (uint32_t)open;
 }
 
 static void on_notice(void *context, size_t node, const struct ltp_notice *n)
@@ -104,6 +108,7 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
                                 (uint32_t)(p->bundle / 2 + 2 > 65536 ? 65536 : p->bundle / 2 + 2),
                             .claims_max = p->claims,
                             .rto = p->rto,
+                            .recovery = p->recovery,
                             .report_delay = p->processing};
     return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
 }
@@ -162,7 +167,29 @@ static int conclude(const struct run *r, struct sim_result *out)
     const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
     out->frames = c->in;
     out->frames_lost = c->erased_trace + c->erased_random;
+    out->air_bytes = s->air_bytes + c->in * p->overhead;
+    out->copy_bytes = s->copy_bytes + s->copies * p->overhead;
+    out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;
+    out->sessions_max = r->sessions_max;
     return rc;
+}
+
+/* An idle line may have raised the limit of sessions. */
+static void fill(struct run *r)
+{
+    while (r->error == 0 && ltp_room(r->world.nodes[SENDER].ltp, 2) > 0) {
+        feed(r);
+        sim_touch(&r->world, SENDER);
+    }
+}
+
+static void play(struct run *r)
+{
+    fill(r);
+    while (sim_deadline(&r->world) < r->params->duration) {
+        sim_step(&r->world);
+        fill(r);
+    }
 }
 
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
@@ -176,9 +203,7 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
-        feed(&r);
-        sim_touch(&r.world, SENDER);
-        sim_run(&r.world, p->duration);
+        play(&r);
         rc = conclude(&r, out);
     }
     sim_fini(&r.world);

@@ -9,6 +9,7 @@
 
 #include "base/event.h"
 #include "channel-emu/chan.h"
+#include "ltp/ltp.h"
 #include "tools/sim_stats.h"
 
 struct sim_params {
@@ -19,8 +20,10 @@ struct sim_params {
     uint32_t overhead;         /* bytes on the air beside each segment */
     tick delay;                /* each way */
     tick processing;           /* between a checkpoint's arrival and its report */
-    uint32_t sessions;         /* in parallel, 1..65536 */
-    tick rto;                  /* >= 100 µs */
+    uint32_t sessions;         /* in parallel, 1..65536; the most, if they adjust themselves */
+    tick rto;                  /* >= 100 µs; the first, if it adjusts itself */
+    struct ltp_recovery recovery;
+    const char *recovery_name; /* of the set that recovery started from, for the report */
     uint64_t bundle;           /* bytes of a block, 1..2^32-1 */
     uint32_t segment;          /* bytes of a whole segment, 64..65000 */
     uint32_t claims;           /* per report segment, at most; 0 = the engine's default */
@@ -41,6 +44,10 @@ struct sim_result {
 
     uint64_t rto_firings, cancelled;
     uint64_t frames, frames_lost; /* forward */
+    uint64_t air_bytes;           /* forward, overhead included */
+    uint64_t copy_bytes;          /* of these, proactive copies */
+    uint64_t repeat_bytes;        /* of these, data again after a report or a timer */
+    uint32_t sessions_max;        /* open at once */
 };
 
 /* Returns 0, HELIO_EINVAL (a parameter out of its range) or HELIO_ENOMEM. */

@@ -93,6 +93,13 @@ static void note_round(struct sim_stats *s, struct sim_session *n, struct sim_wa
 static void sent(struct sim_stats *s, struct sim_session *n, const struct event *e,
                  uint32_t segment_max)
 {
+    bool copy = e->cause == CAUSE_PROACTIVE;
+    bool repeat = e->cause == CAUSE_REPORT || e->cause == CAUSE_TIMER;
+    s->air_bytes += e->udp_len;
+    s->copy_bytes += copy ? e->udp_len : 0;
+    s->copies += copy;
+    s->repeat_bytes += repeat ? e->udp_len : 0;
+    s->repeats += repeat;
     if (e->type < 0 || e->type >= 8)
         return;
     if (n->first_tx == TICK_NEVER)

@@ -33,6 +33,8 @@ struct sim_stats {
     struct sim_session *first;                  /* latest first */
     struct sim_session *last;                   /* of the last event; NULL when it had none */
     uint64_t full_bytes, full_data, full_count; /* whole segments sent for the first time */
+    uint64_t air_bytes;                         /* of all segments */
+    uint64_t copy_bytes, copies, repeat_bytes, repeats;
     uint64_t rto_firings, cancelled;
     bool out_of_memory;
 };

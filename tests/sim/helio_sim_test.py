@@ -63,6 +63,35 @@ class Figures(unittest.TestCase):
         self.assertLess(burst["lossy_share"], 0.5)
         self.assertGreater(single["retx_cycles_mean"], 2 * burst["retx_cycles_mean"])
 
+    def test_default_recovery(self):
+        """Goodput, mean and p99 of the delivery delay; what the named set promises."""
+        seconds = 100 if TIMED else 20
+        slack = 1 if TIMED else 1.06  # the shorter run has seen less of the trace
+        for sessions in "7", "auto":
+            for trace, mean, p99 in ("A", 21.5, 50), ("F", 27.5, 90), ("H", 43.5, 150):
+                r = result(*PAPER, "--recovery", "default", "--sessions", sessions,
+                           "--trace", trace, "--duration", f"{seconds}s")
+                what = f"{trace}, {sessions} sessions: {r}"
+                self.assertGreaterEqual(r["efficiency"], 0.99 if TIMED else 0.98, what)
+                self.assertLessEqual(r["delivery_ms"]["mean"], mean * slack, what)
+                self.assertLessEqual(r["delivery_ms"]["p99"], p99 * slack, what)
+                self.assertLess(r["copy_bytes"], 0.01 * r["air_bytes"], what)
+                self.assertEqual(r["cancelled"], 0, what)
+
+    def test_switches(self):
+        """Each one does something, and none does when the set is plain again."""
+        args = [*PAPER, "--trace", "H", "--sessions", "7", "--duration", "3s"]
+        plain = result(*args)
+        self.assertEqual((plain["copy_bytes"], plain["parameters"]["recovery"]), (0, "plain"))
+        for switch in (["--rto", "auto"], ["--closing", "8"], ["--copies", "3"],
+                       ["--report-copies", "3"], ["--checkpoint-every", "50"],
+                       ["--checkpoint-time", "1ms"], ["--resend-wait", "2ms"],
+                       ["--oldest-first", "yes"], ["--sessions", "auto"]):
+            r = result(*args, *switch)
+            self.assertNotEqual(r["session_ms"], plain["session_ms"], switch)
+        again = result(*args, "--copies", "3", "--recovery", "plain")
+        self.assertEqual(again, plain)
+
     def test_capacity(self):
         r = result("--trace", "none", "--duration", "1s", "--sessions", "10")
         self.near(r["capacity_bps"], 500e6 * 1010 / 1066, 0.002)
@@ -118,6 +147,8 @@ class Errors(unittest.TestCase):
     def test_usage(self):
         for args, word in ((["--recovery", "magic"], "plain"), (["--rate", "fast"], "Mbit/s"),
                            (["--rto", "50us"], "100us"), (["--sessions", "0"], "1 to 65536"),
+                           (["--copies", "-1"], "65536"), (["--merge-claims", "1"], "yes"),
+                           (["--copy-spacing", "2"], "ms"), (["--sessions-bytes", "x"], "GiB"),
                            (["--segment", "63"], "64 to 65000"), (["--trace", "iid:2"], "iid:0.05"),
                            (["--delay", "5"], "ms"), (["extra"], "extra"), (["--nonsense"], "--")):
             done = run(*args)

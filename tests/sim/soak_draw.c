@@ -133,6 +133,29 @@ static void draw_engines(struct soak_case *c, struct rng *r, tick round)
     c->gentle = !hasty && !c->safety_only && !repeats;
 }
 
+/* Each switch by itself, so that all their combinations are met; both ends differ. */
+static void draw_recovery(struct soak_case *c, struct rng *r, tick round)
+{
+    for (int i = 0; i < 2; i++) {
+        if (rng_chance(r, 0.4))
+            continue;
+        struct ltp_recovery *k = &c->span[i].recovery;
+        k->rto_auto = rng_chance(r, 0.5);
+        k->closing_bytes = rng_chance(r, 0.5) ? (uint32_t)integer(r, 1, 64) : 0;
+        k->copies = rng_chance(r, 0.5) ? (uint32_t)integer(r, 1, 6) : 0;
+        k->report_copies = rng_chance(r, 0.3) ? (uint32_t)integer(r, 1, 6) : 0;
+        k->copy_spacing = 1 + (tick)(between(r, 0, 0.6) * (double)round);
+        k->checkpoint_segments = rng_chance(r, 0.4) ? (uint32_t)integer(r, 1, 40) : 0;
+        k->checkpoint_time = rng_chance(r, 0.2) ? 1 + rng_below(r, round / 4 + 1) : 0;
+        k->resend_wait = rng_chance(r, 0.3) ? rng_below(r, round) : 0;
+        k->merge_claims = rng_chance(r, 0.5);
+        k->oldest_first = rng_chance(r, 0.5);
+        k->sessions_auto = rng_chance(r, 0.3);
+        k->sessions_age = 1 + rng_below(r, 10 * round);
+        k->sessions_bytes = (uint64_t)log_between(r, 1000, 1e6);
+    }
+}
+
 /* Limits that are met: what they refuse may come again until a retry limit ends it. */
 static void draw_limits(struct soak_case *c, struct rng *r)
 {
@@ -226,6 +249,7 @@ void soak_draw(struct soak_case *c, uint64_t seed)
     tick round = 2 * (c->line[0].delay + c->line[0].jitter + c->line[1].jitter) + radiation(c);
     draw_bursts(c, &r, round);
     draw_engines(c, &r, round);
+    draw_recovery(c, &r, round);
     draw_limits(c, &r);
     draw_actions(c, &r, round);
     set_bounds(c, round);

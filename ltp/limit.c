@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many export sessions a peer may have. By itself the limit grows when it was what left the
+ * link idle: all permitted sessions are open and none has anything to send. It shrinks by age, so
+ * that one bad hour does not hold memory for ever. Nothing can fail.
+ */
+#include "ltp/engine.h"
+
+#define LIMIT_LEAST 2
+
+uint32_t ltp_limit(const struct peer *p)
+{
+    uint32_t most = p->span.export_sessions;
+    if (!p->span.recovery.sessions_auto)
+        return most;
+    uint32_t limit = p->limit < LIMIT_LEAST ? LIMIT_LEAST : p->limit;
+    return limit < most ? limit : most;
+}
+
+void ltp_limit_opened(struct peer *p, uint64_t bytes, tick now)
+{
+    p->export_bytes += bytes;
+    const struct ltp_recovery *k = &p->span.recovery;
+    if (!k->sessions_auto || p->limit <= LIMIT_LEAST || now - p->limit_short < k->sessions_age)
+        return;
+    p->limit--;
+    p->limit_short = now;
+}
+
+void ltp_limit_closed(struct peer *p, uint64_t bytes)
+{
+    p->export_bytes -= bytes;
+}
+
+void ltp_limit_idle(struct peer *p, tick now)
+{
+    const struct ltp_recovery *k = &p->span.recovery;
+    uint32_t limit = ltp_limit(p);
+    if (!k->sessions_auto || p->exports < limit)
+        return;
+    p->limit_short = now;
+    uint64_t one_more = p->export_bytes + p->export_bytes / p->exports;
+    if (limit < p->span.export_sessions && one_more <= k->sessions_bytes)
+        p->limit = limit + 1;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report shows to be missing is sent again by a job, made with its closing checkpoint (RFC
+ * 5326 §6.13: the last segment, and only that), so that sending it cannot fail. A job may wait for
+ * further reports, which then change it. With merge_claims a gap leaves out what is already on its
+ * way: in another job, or sent again after the checkpoint that the report answers and closed by one
+ * that is itself not yet answered; the report on that one will tell. What can go wrong: memory.
+ */
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+
+static int leave_out(struct ranges *gaps, const struct ranges *under_way)
+{
+    int rc = 0;
+    for (size_t i = 0; i < under_way->len && rc >= 0; i++)
+        rc = ranges_sub(gaps, under_way->at[i].lo, under_way->at[i].hi, SIZE_MAX);
+    return rc < 0 ? rc : 0;
+}
+
+/* What of [lo, hi) the receiver has not claimed. */
+static int add_unclaimed(const struct export *e, uint64_t lo, uint64_t hi, struct ranges *gaps)
+{
+    struct range gap;
+    for (uint64_t at = lo; ranges_gap(&e->claimed, at, hi, &gap) != 0; at = gap.hi) {
+        if (ranges_add(gaps, gap.lo, gap.hi, SIZE_MAX) < 0)
+            return HELIO_ENOMEM;
+    }
+    return 0;
+}
+
+/* §6.13: the gaps in the scope of a report, and what remains of the job that it joins. */
+static int find_gaps(const struct export *e, const struct ltp_segment *s, const struct resend *old,
+                     struct ranges *gaps)
+{
+    int rc = add_unclaimed(e, s->lower, s->upper, gaps);
+    bool merge = e->s.peer->span.recovery.merge_claims;
+    list_for_each (it, &e->resends) {
+        const struct resend *r = container_of(it, struct resend, in_export);
+        if (merge && r != old && rc == 0)
+            rc = leave_out(gaps, &r->gaps);
+    }
+    list_for_each (it, &e->checkpoints) {
+        const struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        if (merge && c->serial > s->cp_serial && rc == 0)
+            rc = leave_out(gaps, &c->resent);
+    }
+    for (size_t i = 0; old != NULL && i < old->gaps.len && rc == 0; i++)
+        rc = add_unclaimed(e, old->gaps.at[i].lo, old->gaps.at[i].hi, gaps);
+    return rc;
+}
+
+/* The job that waits for further reports; there is at most one. */
+static struct resend *find_waiting(const struct export *e)
+{
+    list_for_each (it, &e->resends) {
+        struct resend *r = container_of(it, struct resend, in_export);
+        if (list_empty(&r->queue))
+            return r;
+    }
+    return NULL;
+}
+
+/* The receiver answers the job's checkpoint from the lower bound of the report that it names
+ * (§6.11), so of two reports the one that begins lower is named. */
+static void join(struct resend *r, const struct ltp_segment *s, const struct resend *old)
+{
+    bool lower = old != NULL && old->lower < s->lower;
+    r->lower = lower ? old->lower : s->lower;
+    r->rpt_serial = lower ? old->rpt_serial : s->rpt_serial;
+    r->due = old != NULL ? old->due : TICK_NEVER;
+}
+
+static struct resend *make(struct ltp *l, struct export *e)
+{
+    struct resend *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    list_init(&r->in_export);
+    list_init(&r->queue);
+    r->export = e;
+    if (ltp_timer_init(l, &r->timer, e->s.peer, USE_RESEND) == 0)
+        return r;
+    free(r);
+    return NULL;
+}
+
+int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
+                   struct resend **out)
+{
+    *out = NULL;
+    struct resend *r = make(l, e);
+    if (r == NULL)
+        return HELIO_ENOMEM;
+    const struct resend *old = find_waiting(e);
+    join(r, s, old);
+    int rc = find_gaps(e, s, old, &r->gaps);
+    if (rc < 0 || r->gaps.len == 0)
+        goto drop;
+    r->at = r->gaps.at[0].lo;
+    r->checkpoint = ltp_checkpoint_new(l, e, r->rpt_serial);
+    if (r->checkpoint != NULL) {
+        *out = r;
+        return 0;
+    }
+    rc = HELIO_ENOMEM;
+drop:
+    ltp_resend_free(l, r);
+    return rc;
+}
+
+/* In order of the sessions' ages: the oldest has waited longest. */
+static void queue(struct resend *r)
+{
+    struct list *before = &r->export->s.peer->resends;
+    list_for_each (it, before) {
+        const struct export *other = container_of(it, struct resend, queue)->export;
+        if (r->export->s.peer->span.recovery.oldest_first &&
+            other->s.opened > r->export->s.opened) {
+            before = it;
+            break;
+        }
+    }
+    list_add_tail(before, &r->queue);
+}
+
+void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now)
+{
+    const struct ltp_recovery *k = &e->s.peer->span.recovery;
+    ltp_resend_free(l, find_waiting(e));
+    if (r == NULL)
+        return;
+    list_add_tail(&e->resends, &r->in_export);
+    r->due = tick_min(r->due, tick_add(now, k->resend_wait));
+    if (r->due > now) {
+        ltp_timer_start(l, &r->timer, now, r->due - now);
+        return;
+    }
+    queue(r);
+}
+
+void ltp_resend_expire(struct resend *r)
+{
+    queue(r);
+}
+
+void ltp_resend_free(struct ltp *l, struct resend *r)
+{
+    if (r == NULL)
+        return;
+    list_sub(&r->in_export);
+    list_sub(&r->queue);
+    ltp_timer_fini(l, &r->timer);
+    ranges_fini(&r->gaps);
+    ltp_checkpoint_free(l, r->checkpoint);
+    free(r);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long to wait for an answer. A report names the checkpoint that it answers, and an
+ * acknowledgement the report, so an answer to what was sent once is a measurement; mean and mean
+ * deviation are smoothed as TCP does it (gains 1/8 and 1/4). What can go wrong: the answer to
+ * something sent several times does not say to which (Karn's ambiguity): then the time since the
+ * latest sending only counts where it is longer than what is known, and the time since the first
+ * only when nothing is known and the others were copies, a bounded time behind it. And a link that
+ * was down in the meantime, whose times say nothing. An outage that nobody told us of must not
+ * exhaust the tries sooner than the configured timer would have, so each firing doubles the timer
+ * up to that.
+ */
+#include "ltp/engine.h"
+
+#define RTO_LEAST (100 * TICK_US)
+
+static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
+{
+    /* a constant time would have no deviation: leave room for what queues at either end */
+    tick room = 4 * r->deviation > r->smooth / 8 ? 4 * r->deviation : r->smooth / 8;
+    tick rto = tick_add(r->smooth, room);
+    tick floor = k->rto_min != 0 ? k->rto_min : RTO_LEAST;
+    rto = rto < floor ? floor : rto;
+    if (k->rto_max != 0 && rto > k->rto_max)
+        rto = k->rto_max;
+    tick least = tick_add(r->latest, r->latest / 8);
+    return rto < least ? least : rto;
+}
+
+tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
+{
+    tick first = p->span.rto;
+    if (!p->span.recovery.rto_auto || r->latest == 0)
+        return first;
+    tick rto = measured_rto(&p->span.recovery, r);
+    for (uint32_t i = 1; i < tries && rto < first; i++)
+        rto = rto < first / 2 ? 2 * rto : first;
+    return rto;
+}
+
+void ltp_rtt_measured(struct rtt *r, tick time)
+{
+    time = time == 0 ? 1 : time;
+    if (r->latest == 0) {
+        r->smooth = time;
+        r->deviation = time / 2;
+    } else {
+        tick off = time > r->smooth ? time - r->smooth : r->smooth - time;
+        r->deviation = r->deviation - r->deviation / 4 + off / 4;
+        r->smooth = r->smooth - r->smooth / 8 + time / 8;
+    }
+    r->latest = time;
+}
+
+/* One measurement at a time; the serials of a session grow. */
+void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now)
+{
+    if (p->serial == 0)
+        *p = (struct probe){.serial = serial, .first = now};
+    if (p->serial != serial)
+        return;
+    p->last = now;
+    p->repeated = tries > 1;
+}
+
+void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tick now)
+{
+    struct probe was = *p;
+    if (was.serial == 0 || was.serial > serial)
+        return;
+    p->serial = 0;
+    struct rtt *r = &peer->checkpoint_rtt;
+    if (was.serial != serial || !peer->up || was.first < peer->up_since)
+        return;
+    if (was.first == was.last || (r->latest == 0 && !was.repeated))
+        ltp_rtt_measured(r, now - was.first);
+    else if (r->latest != 0 && now - was.last > r->smooth)
+        ltp_rtt_measured(r, now - was.last);
+}

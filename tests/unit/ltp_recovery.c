@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovery switches where a scenario cannot reach: reports of a receiver that is not ours, limits.
+ */
+#include "tests/unit/ltp_pair.h"
+
+#define BLOCK 20000
+
+/* Radiates all that waits; returns how many data bytes that was, and the last checkpoint's serial.
+ */
+static uint64_t radiate(struct ltp *l, tick now, uint64_t *cp_serial)
+{
+    uint8_t head[1024], whole[2048];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    uint64_t bytes = 0;
+    while (ltp_output(l, 2, now, &out) != 0) {
+        struct ltp_segment s;
+        memcpy(whole, head, out.head_len);
+        if (out.data.len > 0)
+            memcpy(whole + out.head_len, out.data.data, out.data.len);
+        ck_assert_int_eq(segment_parse(&s, whole, out.head_len + out.data.len), VERDICT_OK);
+        bytes += segment_is_data(&s) ? s.data.len : 0;
+        if (segment_is_checkpoint(&s))
+            *cp_serial = s.cp_serial;
+    }
+    return bytes;
+}
+
+static enum verdict report(struct ltp *l, struct ltp_session_id id, uint64_t serial,
+                           uint64_t cp_serial, struct range scope, tick now)
+{
+    struct range claims[2] = {{0, 5000}, {6000, scope.hi}};
+    struct ltp_segment s = {.type = LTP_RS,
+                            .id = id,
+                            .rpt_serial = serial,
+                            .cp_serial = cp_serial,
+                            .lower = scope.lo,
+                            .upper = scope.hi,
+                            .claim_count = 2};
+    uint8_t bytes[256];
+    size_t len = segment_write_report(&s, claims, bytes, sizeof bytes);
+    ck_assert_uint_gt(len, 0);
+    return ltp_input(l, bytes, len, now);
+}
+
+/* A receiver that answers each arrival of a checkpoint with a new report, as some do: with
+ * merge_claims the gap is sent again once per loss, without it once per report. */
+START_TEST(merged_claims)
+{
+    struct ltp_span span = pair_span(2);
+    span.recovery.merge_claims = _i == 1;
+    struct pair *p = pair_new(&span, NULL);
+    struct ltp_session_id id = pair_send(p, BLOCK, BLOCK);
+    uint64_t first = 0, second = 0, third = 0;
+    ck_assert_uint_eq(radiate(p->l[0], 0, &first), BLOCK);
+    ck_assert_int_eq(report(p->l[0], id, 100, first, (struct range){0, BLOCK}, 1), VERDICT_OK);
+    ck_assert_uint_eq(radiate(p->l[0], 2, &second), 1000);
+    ck_assert_uint_gt(second, first);
+    ck_assert_int_eq(report(p->l[0], id, 101, first, (struct range){0, BLOCK}, 3), VERDICT_OK);
+    ck_assert_uint_eq(radiate(p->l[0], 4, &third), _i == 1 ? 0 : 1000);
+    ltp_check(p->l[0]);
+    /* the answer to the repetition's own checkpoint: it was lost as well */
+    ck_assert_int_eq(report(p->l[0], id, 102, second, (struct range){0, 6001}, 5), VERDICT_OK);
+    ck_assert_uint_eq(radiate(p->l[0], 6, &third), 1000);
+    ltp_check(p->l[0]);
+    pair_free(p);
+}
+END_TEST
+
+static struct ltp_span automatic(uint64_t bytes)
+{
+    struct ltp_span span = pair_span(2);
+    span.export_sessions = 10;
+    span.recovery.sessions_auto = true;
+    span.recovery.sessions_bytes = bytes;
+    span.recovery.sessions_age = TICK_S;
+    return span;
+}
+
+/* The limit grows only when the line idles, and only as far as the memory goes. */
+START_TEST(sessions_within_memory)
+{
+    struct ltp_span span = automatic(5 * BLOCK);
+    struct pair *p = pair_new(&span, NULL);
+    uint64_t serial;
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 2);
+    pair_send(p, BLOCK, BLOCK);
+    pair_send(p, BLOCK, BLOCK);
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 0);
+    for (int open = 3; open <= 5; open++) {
+        radiate(p->l[0], 0, &serial);
+        ck_assert_uint_eq(ltp_room(p->l[0], 2), 1);
+        pair_send(p, BLOCK, BLOCK);
+    }
+    radiate(p->l[0], 0, &serial);
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 0);
+    pair_free(p);
+}
+END_TEST
+
+/* Used one after the other, sessions bring the limit down again, one per age, to 2. */
+START_TEST(sessions_shrink)
+{
+    struct ltp_span span = automatic(100 * BLOCK);
+    struct pair *p = pair_new(&span, NULL);
+    uint64_t serial;
+    pair_send(p, BLOCK, BLOCK);
+    for (int open = 2; open <= 8; open++) {
+        pair_send(p, BLOCK, BLOCK);
+        radiate(p->l[0], 0, &serial);
+    }
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 1);
+    pair_run(p);
+    pair_assert_idle(p);
+    uint32_t before = ltp_room(p->l[0], 2);
+    for (int i = 1; i <= 12; i++) {
+        p->now += TICK_S;
+        pair_send(p, BLOCK, BLOCK);
+        pair_run(p);
+        uint32_t room = ltp_room(p->l[0], 2);
+        ck_assert_uint_le(room, before);
+        ck_assert_uint_ge(room + 1, before);
+        before = room;
+    }
+    ck_assert_uint_eq(before, 2);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(spans_refused)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_span span = pair_span(2);
+    span.recovery.closing_bytes = 1025;
+    ck_assert_int_eq(ltp_span_set(p->l[0], &span, 0), HELIO_EINVAL);
+    span.recovery.closing_bytes = 1024;
+    ck_assert_int_eq(ltp_span_set(p->l[0], &span, 0), 0);
+    span.recovery.rto_min = 2 * TICK_MS;
+    span.recovery.rto_max = TICK_MS;
+    ck_assert_int_eq(ltp_span_set(p->l[0], &span, 0), HELIO_EINVAL);
+    pair_free(p);
+}
+END_TEST
+
+/* Every length of the last stretch around one segment, with the closing piece apart. */
+START_TEST(closing_lengths)
+{
+    struct ltp_span span = pair_span(2);
+    span.recovery = ltp_recovery_default;
+    for (size_t len = 1; len < 2060; len += len < 20 || len > 980 ? 1 : 97) {
+        struct pair *p = pair_new(&span, NULL);
+        pair_send(p, len, len);
+        pair_run(p);
+        ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+        pair_assert_red(p, len);
+        pair_assert_idle(p);
+        ck_assert_uint_le(p->largest, 1024);
+        pair_free(p);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp_recovery");
+    TCase *t = tcase_create("recovery");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, merged_claims, 0, 2);
+    tcase_add_test(t, sessions_within_memory);
+    tcase_add_test(t, sessions_shrink);
+    tcase_add_test(t, spans_refused);
+    tcase_add_test(t, closing_lengths);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
