@@ -25,7 +25,7 @@ enum event_reason {
     CAUSE_REPORT,    /* data sent again, to fill a gap that a report showed */
     CAUSE_TIMER,     /* sent again because its timer ran out */
     CAUSE_ANSWER,    /* sent again because the peer repeated what it answers */
-    CAUSE_PROACTIVE, /* a copy, or a checkpoint beside the mandatory ones */
+    CAUSE_PROACTIVE, /* a copy of a checkpoint or report, before its timer ran out */
 };
 
 enum event_timer { TIMER_CHECKPOINT, TIMER_REPORT, TIMER_CANCEL, TIMER_IDLE };

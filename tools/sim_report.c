@@ -46,10 +46,10 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
         (json_int_t)r->frames_lost, "parameters", parameters(p, trace));
     if (root == NULL)
         return HELIO_ENOMEM;
-    json_t *air =
-        json_pack("{s:I,s:I,s:I,s:I}", "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
-                  (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes,
-                  "sessions_max", (json_int_t)r->sessions_max);
+    json_t *air = json_pack("{s:I,s:I,s:I,s:I,s:I}", "first_data_bytes", (json_int_t)r->first_data,
+                            "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
+                            (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes,
+                            "sessions_max", (json_int_t)r->sessions_max);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);

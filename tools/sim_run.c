@@ -170,6 +170,7 @@ static int conclude(const struct run *r, struct sim_result *out)
     out->air_bytes = s->air_bytes + c->in * p->overhead;
     out->copy_bytes = s->copy_bytes + s->copies * p->overhead;
     out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;
+    out->first_data = s->first_data;
     out->sessions_max = r->sessions_max;
     return rc;
 }

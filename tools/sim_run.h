@@ -47,6 +47,7 @@ struct sim_result {
     uint64_t air_bytes;           /* forward, overhead included */
     uint64_t copy_bytes;          /* of these, proactive copies */
     uint64_t repeat_bytes;        /* of these, data again after a report or a timer */
+    uint64_t first_data;          /* block bytes sent for the first time */
     uint32_t sessions_max;        /* open at once */
 };
 

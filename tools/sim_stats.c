@@ -100,6 +100,8 @@ static void sent(struct sim_stats *s, struct sim_session *n, const struct event 
     s->copies += copy;
     s->repeat_bytes += repeat ? e->udp_len : 0;
     s->repeats += repeat;
+    if (e->cause == CAUSE_FIRST && e->type >= 0 && e->type < 8)
+        s->first_data += e->length;
     if (e->type < 0 || e->type >= 8)
         return;
     if (n->first_tx == TICK_NEVER)

@@ -35,6 +35,7 @@ struct sim_stats {
     uint64_t full_bytes, full_data, full_count; /* whole segments sent for the first time */
     uint64_t air_bytes;                         /* of all segments */
     uint64_t copy_bytes, copies, repeat_bytes, repeats;
+    uint64_t first_data; /* block bytes sent for the first time */
     uint64_t rto_firings, cancelled;
     bool out_of_memory;
 };

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the tables of docs/recovery.md and docs/planning.md from runs of helio-sim.
+
+usage: recovery_table.py HELIO_SIM [recovery|planning] [DURATION]   (to standard output)
+"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+
+TRACES = "A", "F", "H"
+SESSIONS = "1", "2", "3", "5", "7", "10", "15", "20"
+COMMON = ["--json", "--processing", "4ms"]
+SWITCHES = (
+    ("`plain`", []),
+    ("`--rto auto`", ["--rto", "auto"]),
+    ("`--closing 1`", ["--closing", "1"]),
+    ("`--closing 1 --copies 24 --copy-spacing 2ms`",
+     ["--closing", "1", "--copies", "24", "--copy-spacing", "2ms"]),
+    ("`--report-copies 4 --copy-spacing 2ms`", ["--report-copies", "4", "--copy-spacing", "2ms"]),
+    ("`--checkpoint-every 128`", ["--checkpoint-every", "128"]),
+    ("`--checkpoint-time 2ms`", ["--checkpoint-time", "2ms"]),
+    ("`--resend-wait 2ms`", ["--resend-wait", "2ms"]),
+    ("`--merge-claims yes`", ["--merge-claims", "yes"]),
+    ("`--oldest-first yes`", ["--oldest-first", "yes"]),
+    ("`--sessions auto`", ["--sessions", "auto"]),
+    ("`default`", ["--recovery", "default"]),
+    ("`default`, `--sessions auto`", ["--recovery", "default", "--sessions", "auto"]),
+)
+RATES = "500Mbit/s", "1Gbit/s", "2Gbit/s", "10Gbit/s"
+# name, one-way delay (ms), duration: long beside the delay, which counts as lost time at its end
+PATHS = ("LEO", 5, "10s"), ("GEO", 125, "20s"), ("Moon", 1300, "150s")
+BLOCK_MB = 10
+
+
+def run(program, args):
+    done = subprocess.run([program, *args], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def cells(r):
+    s, d = r["session_ms"], r["delivery_ms"]
+    air = r["air_bytes"]
+    extra = 100 * (air - r["repeat_bytes"]) / air - 100 * useful(r) / air
+    return (f"{r['goodput_bps'] / 1e6:.1f} | {100 * r['efficiency']:.2f} | {s['mean']:.1f} / "
+            f"{s['p99']:.0f} | {d['mean']:.1f} / {d['p99']:.0f} | "
+            f"{100 * r['copy_bytes'] / air:.3f} | {extra:.2f} | {r['sessions_max']}")
+
+
+def useful(r):
+    """Bytes on the air that blocks need once, in full segments."""
+    sent = r["first_data_bytes"]
+    return sent / r["payload_share"]
+
+
+HEAD = ("goodput (Mbit/s) | efficiency (%) | session mean / p99 (ms) | delivery mean / p99 (ms) | "
+        "copies (% of the air) | copies, acknowledgements and short segments (%) | at once |")
+
+
+def recovery(program, duration):
+    jobs = [(t, name, [*COMMON, "--trace", t, "--sessions", s, *args, "--duration", duration])
+            for t in TRACES for s in SESSIONS
+            for name, args in ((f"`plain`, {s}", []), (f"`default`, {s}", SWITCHES[-2][1]))]
+    single = [(t, name, [*COMMON, "--trace", t, "--sessions", "7", *args, "--duration", duration])
+              for t in TRACES for name, args in SWITCHES]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda j: run(program, j[2]), jobs + single))
+    for title, part, found in (("switches, sessions", jobs, results[:len(jobs)]),
+                               ("switches, 7 sessions", single, results[len(jobs):])):
+        print(f"| trace | {title} | {HEAD}")
+        print("|---|---|" + "---|" * 7)
+        for (trace, name, _), r in zip(part, found):
+            print(f"| {trace} | {name} | {cells(r)} |")
+        print()
+
+
+def efficiency(program, rate, delay_ms, duration, sessions):
+    r = run(program, [*COMMON, "--trace", "A", "--rate", rate, "--delay", f"{delay_ms}ms",
+                      "--bundle", f"{BLOCK_MB}MB", "--segment", "8kB", "--claims", "200",
+                      "--rto", f"{2 * delay_ms + 20}ms", "--recovery", "default",
+                      "--sessions", str(sessions), "--duration", duration])
+    return r["efficiency"]
+
+
+def fewest(program, rate, delay_ms, duration):
+    """The fewest sessions that reach 98 % of the capacity, within a tenth; None: not with 4096."""
+    high = 1
+    while (e := efficiency(program, rate, delay_ms, duration, high)) < 0.98:
+        high *= 2
+        if high > 4096:
+            return None, e
+    low, found = high // 2, e
+    while high - low > max(1, high // 10):
+        middle = (low + high) // 2
+        e = efficiency(program, rate, delay_ms, duration, middle)
+        if e >= 0.98:
+            high, found = middle, e
+        else:
+            low = middle
+    return high, found
+
+
+def planning(program, _):
+    print("| path | one-way delay (ms) | rate | sessions | memory at each end (MB) | "
+          "efficiency (%) |")
+    print("|---|---|---|---|---|---|")
+    for name, delay_ms, duration in PATHS:
+        for rate in RATES:
+            sessions, e = fewest(program, rate, delay_ms, duration)
+            memory = "–" if sessions is None else sessions * BLOCK_MB
+            print(f"| {name} | {delay_ms} | {rate} | {sessions} | {memory} | {100 * e:.1f} |",
+                  flush=True)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    what = sys.argv[2] if len(sys.argv) > 2 else "recovery"
+    duration = sys.argv[3] if len(sys.argv) > 3 else "100s"
+    {"recovery": recovery, "planning": planning}[what](sys.argv[1], duration)
+
+
+if __name__ == "__main__":
+    main()
