@@ -4,8 +4,10 @@
  * once and equal in far fewer sessions, wait no longer than they may, and the peer's word on each
  * of them decides about all.
  */
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "uv_world.h"
 
@@ -203,6 +205,72 @@ START_TEST(one_is_refused)
 }
 END_TEST
 
+/* A peer that has client service 1 only: an engine and a socket. */
+struct old_peer {
+    int fd;
+    struct ltp *engine;
+    uint16_t to;
+    uint32_t blocks;
+};
+
+static void old_peer_open(struct old_peer *o, const struct world *w)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons(w->b.config.local.port),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct ltp_config config = {.engine = 2, .seed = 9};
+    struct ltp_span span = {.peer = 1, .rto = 50 * TICK_MS};
+    *o = (struct old_peer){.fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0),
+                           .to = w->a.config.local.port};
+    ck_assert_int_eq(bind(o->fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(ltp_new(&o->engine, &config), 0);
+    ck_assert_int_eq(ltp_span_set(o->engine, &span, 0), 0);
+    ck_assert_int_eq(ltp_link(o->engine, 1, true, 0), 0);
+}
+
+/* True when all that was sent was answered by now and there are so many blocks. */
+static bool old_peer_turn(struct old_peer *o, uint32_t blocks)
+{
+    uint8_t bytes[65536];
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(o->to), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    ssize_t len;
+    struct ltp_notice n;
+    while ((len = recv(o->fd, bytes, sizeof bytes, 0)) > 0)
+        ltp_input(o->engine, bytes, (size_t)len, uv_hrtime());
+    while (ltp_poll(o->engine, &n) != 0) {
+        o->blocks += n.kind == LTP_BLOCK;
+        buf_drop(n.data);
+    }
+    struct ltp_out out = {.head = bytes, .head_cap = sizeof bytes};
+    while (ltp_output(o->engine, 1, uv_hrtime(), &out) != 0)
+        sendto(o->fd, bytes, out.head_len, 0, (struct sockaddr *)&to, sizeof to);
+    return o->blocks >= blocks;
+}
+
+START_TEST(peer_without_the_service)
+{
+    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    struct old_peer o;
+    old_peer_open(&o, w);
+    end_open(w, &w->a, 1, 2);
+    w->a.total = 20;
+    end_send(&w->a);
+    RUN_UNTIL(w, old_peer_turn(&o, 1) || w->a.sent_failed == 20, 20000);
+    ck_assert_uint_eq(w->a.sent_failed, 20);
+    ck_assert_uint_eq(w->a.said, 1 + (w->a.said > 1)); /* and perhaps of socket buffers */
+    ck_assert_ptr_nonnull(strstr(w->a.said_text, "one bundle per block"));
+    w->a.total = 50;
+    end_send(&w->a);
+    RUN_UNTIL(w, old_peer_turn(&o, 30) && w->a.sent_ok == 30, 20000);
+    ck_assert_uint_eq(w->a.sent_ok, 30);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
+    close(o.fd);
+    ltp_free(o.engine);
+    world_free(w);
+}
+END_TEST
+
 START_TEST(closed_while_held)
 {
     struct world *w = three_held();
@@ -228,6 +296,7 @@ int main(void)
     tcase_add_test(c, a_full_block_does_not_wait);
     tcase_add_test(c, all_are_awaited);
     tcase_add_test(c, one_is_refused);
+    tcase_add_test(c, peer_without_the_service);
     tcase_add_test(c, closed_while_held);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -235,6 +235,8 @@ START_TEST(links_share_an_address)
     uv_run(&v->loop, UV_RUN_DEFAULT);
     uv_loop_close(&v->loop);
     ck_assert(v->b.closed);
+    rig_config_free(&v->a.config);
+    rig_config_free(&v->b.config);
     free(v);
 }
 END_TEST

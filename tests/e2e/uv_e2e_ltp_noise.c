@@ -48,6 +48,7 @@ static void attack_init(struct attack *x, struct world *w)
     }
     source.link->ops->close(source.link, end_closed, &source);
     RUN_UNTIL(w, source.closed, 5000);
+    rig_config_free(&source.config);
 }
 
 static void attack_one(struct attack *x, uint16_t port)

@@ -30,6 +30,11 @@ void rig_config(struct ltp_udp_config *k, const char *const *pairs)
     }
 }
 
+void rig_config_free(struct ltp_udp_config *k)
+{
+    options_free(ltp_udp_options, k);
+}
+
 uint16_t rig_port(bool six)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};

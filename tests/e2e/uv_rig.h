@@ -10,6 +10,7 @@
 
 /* A list of key, value, …, NULL over the defaults. Aborts on a wrong one. */
 void rig_config(struct ltp_udp_config *k, const char *const *pairs);
+void rig_config_free(struct ltp_udp_config *k); /* what the keys hold, not k; or of a zeroed one */
 
 /* A UDP port of loopback that was free a moment ago. */
 uint16_t rig_port(bool six);

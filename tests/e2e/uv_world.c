@@ -148,6 +148,7 @@ void end_configure(struct end *e, const char *host, uint16_t local, uint16_t rem
     snprintf(to, sizeof to, "%s:%u", host, remote);
     for (; pairs != NULL && *pairs != NULL; pairs++)
         all[n++] = *pairs;
+    rig_config_free(&e->config);
     rig_config(&e->config, all);
 }
 
@@ -183,8 +184,10 @@ void world_free(struct world *w)
             ends[i]->link->ops->close(ends[i]->link, end_closed, ends[i]);
     uv_close((uv_handle_t *)&w->timer, NULL);
     uv_run(&w->loop, UV_RUN_DEFAULT);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         ck_assert(ends[i]->link == NULL || ends[i]->closed);
+        rig_config_free(&ends[i]->config);
+    }
     ck_assert_int_eq(uv_loop_close(&w->loop), 0);
     free(w);
 }
