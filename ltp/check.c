@@ -4,8 +4,10 @@
 
 #include "ltp/engine.h"
 
-static void check_export(const struct export *e)
+static void check_export(const struct export *e, uint64_t *noted)
 {
+    assert(e->noted == (e->claimed.cap + e->heard.cap) * sizeof *e->claimed.at);
+    *noted += e->noted;
     assert(e->red_len <= e->length && e->next <= e->length && e->data->len == e->length);
     ranges_check(&e->claimed);
     ranges_check(&e->heard);
@@ -25,6 +27,7 @@ static void check_export(const struct export *e)
     }
     list_for_each (it, &e->resends) {
         const struct resend *r = container_of(it, struct resend, in_export);
+        *noted += r->noted;
         assert(r->export == e && r->checkpoint != NULL && r->gap < r->gaps.len);
         /* it waits for its turn, or for further reports */
         assert(list_empty(&r->queue) != list_empty(&r->timer.in_peer));
@@ -92,7 +95,7 @@ static void check_import(const struct import *im, uint64_t *held)
 static void check_sessions(const struct ltp *l)
 {
     size_t exports = 0, imports = 0, promised = 0;
-    uint64_t held = 0;
+    uint64_t held = 0, noted = 0;
     for (struct hash_node *n = hash_walk(&l->sessions, NULL); n != NULL;
          n = hash_walk(&l->sessions, n)) {
         const struct session *s = container_of(n, struct session, node);
@@ -100,7 +103,7 @@ static void check_sessions(const struct ltp *l)
         assert(ltp_closed_find(l, s->id, s->export) == NULL);
         promised += s->promised;
         if (s->export)
-            check_export(container_of(s, struct export, s));
+            check_export(container_of(s, struct export, s), &noted);
         else
             check_import(container_of(s, struct import, s), &held);
         exports += s->export ? 1 : 0;
@@ -112,6 +115,8 @@ static void check_sessions(const struct ltp *l)
     }
     assert(exports == l->exports && imports == l->imports && held == l->held);
     assert(imports <= l->config.import_sessions);
+    if (list_empty(&l->spent)) /* whose share is not walked */
+        assert(noted == l->noted && noted <= ltp_noted_max(l));
     assert(held <= l->config.held_bytes);
     assert(promised == l->promised && l->notice_len + promised <= l->notice_cap);
 }

@@ -21,8 +21,10 @@
 #include "ltp/segment.h"
 
 /* Limits that no configuration changes. */
-#define IMPORT_COST 1280  /* held by an import session before its first byte, see below */
-#define REPORT_COST 32    /* of a report besides itself: its timer's place in the heap, rounding */
+#define IMPORT_COST 1280 /* held by an import session before its first byte, see below */
+#define REPORT_COST 32   /* of a report besides itself: its timer's place in the heap, rounding */
+#define NOTED_MIN (1 << 20) /* bytes: at least so much for what receivers report */
+#define ASKED_MIN 65536   /* bytes that a receiver may ask for again whatever the block's length */
 #define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
@@ -152,6 +154,7 @@ struct resend {
     size_t gap;  /* the one being sent */
     uint64_t at; /* next byte in it */
     struct checkpoint *checkpoint;
+    size_t noted; /* its share of ltp->noted */
 };
 
 struct export
@@ -169,6 +172,8 @@ struct export
     uint64_t cp_first, cp_last; /* serials in use */
     struct list checkpoints;    /* struct checkpoint: sent, unanswered */
     struct list resends;        /* struct resend */
+    size_t noted;               /* share of ltp->noted by the two sets below */
+    uint64_t asked_again;       /* bytes that reports asked for again, so far */
     struct ranges claimed;      /* by the receiver, within the red part */
     struct ranges heard;        /* serials of reports that were acted on */
     struct timer stall;         /* runs while only the receiver can move the session on */
@@ -244,7 +249,8 @@ struct ltp {
     size_t notice_head, notice_len, notice_cap, promised;
     uint64_t *services;
     size_t service_count;
-    uint64_t held; /* memory of import sessions and their notices: ltp_config.held_bytes */
+    uint64_t held;  /* memory of import sessions and their notices: ltp_config.held_bytes */
+    uint64_t noted; /* memory of what receivers report of our exports; see export.c */
     size_t imports, exports, cancels;
     struct list spent; /* exports closed by ltp_output, whose bytes the user may still send */
 };
@@ -338,6 +344,11 @@ void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcom
 void ltp_export_free(struct ltp *l, struct export *e);
 void ltp_export_expire(struct ltp *l, struct timer *t, tick now);
 void ltp_export_settle(struct ltp *l);
+
+static inline uint64_t ltp_noted_max(const struct ltp *l)
+{
+    return l->config.held_bytes / 32 > NOTED_MIN ? l->config.held_bytes / 32 : NOTED_MIN;
+}
 
 /* checkpoint.c: sent gives it its serial and starts its timer; stop ends the checkpoint that a
  * report answers. */

@@ -126,6 +126,7 @@ void ltp_export_free(struct ltp *l, struct export *e)
     drop_red(l, e);
     list_sub(&e->fresh);
     ltp_timer_fini(l, &e->stall);
+    l->noted -= e->noted;
     ranges_fini(&e->claimed);
     ranges_fini(&e->heard);
     buf_drop(e->data);
@@ -188,6 +189,49 @@ static void watch_stall(struct ltp *l, struct export *e, tick now)
         ltp_timer_start(l, &e->stall, now, rto > TICK_NEVER / times ? TICK_NEVER : rto * times);
 }
 
+/* What receivers report takes memory of its own, so that neither they nor senders can use up what
+ * the others need: a 32nd of what import sessions may hold, at least 1 MiB. */
+static bool noted_room(const struct ltp *l, size_t bytes)
+{
+    return l->noted + bytes <= ltp_noted_max(l);
+}
+
+static bool room_for_claims(const struct ltp *l, const struct export *e,
+                            const struct ltp_segment *s)
+{
+    size_t claimed = 4 + 2 * (e->claimed.len + (size_t)s->claim_count);
+    size_t heard = 4 + 2 * e->heard.len;
+    size_t growth = (claimed > e->claimed.cap ? claimed - e->claimed.cap : 0) +
+                    (heard > e->heard.cap ? heard - e->heard.cap : 0);
+    return noted_room(l, growth * sizeof(struct range));
+}
+
+static void note_claims(struct ltp *l, struct export *e)
+{
+    size_t now = (e->claimed.cap + e->heard.cap) * sizeof(struct range);
+    l->noted += now - e->noted;
+    e->noted = now;
+}
+
+/* §6.13: a receiver that asks for more than all retries of the whole red part would bring, or for
+ * more in one go than there is memory to note. */
+static enum verdict examine_job(struct ltp *l, struct export *e, const struct ltp_segment *s,
+                                struct resend *job)
+{
+    size_t bytes =
+        sizeof *job + sizeof *job->checkpoint + REPORT_COST + job->gaps.cap * sizeof(struct range);
+    if (!noted_room(l, bytes))
+        return VERDICT_LIMIT_BYTES;
+    job->noted = bytes;
+    l->noted += bytes;
+    uint64_t again = ranges_bytes(&job->gaps);
+    uint64_t missing = s->upper - s->lower - ranges_bytes_in(&e->claimed, s->lower, s->upper);
+    e->asked_again += again < missing ? again : missing;
+    bool too_much = e->asked_again > ASKED_MIN &&
+                    (e->asked_again - ASKED_MIN) / e->red_len > e->s.peer->span.retries_max;
+    return too_much ? VERDICT_LIMIT_REPORTS : VERDICT_OK;
+}
+
 static enum verdict act_on_report(struct ltp *l, struct export *e, const struct ltp_segment *s,
                                   tick now)
 {
@@ -197,14 +241,25 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
         return VERDICT_BAD_REPORT;
     if (ranges_has(&e->heard, s->rpt_serial, s->rpt_serial + 1))
         return VERDICT_DUPLICATE;
+    if (!room_for_claims(l, e, s))
+        return VERDICT_LIMIT_BYTES;
     enum verdict v = add_claims(e, s);
+    note_claims(l, e);
     if (v != VERDICT_OK)
         return v;
     struct resend *job = NULL;
     bool whole = ranges_has(&e->claimed, 0, e->red_len);
     if (!whole && ltp_resend_new(l, e, s, &job) < 0)
         return VERDICT_NO_MEMORY;
+    v = job == NULL ? VERDICT_OK : examine_job(l, e, s, job);
+    if (v != VERDICT_OK) {
+        ltp_resend_free(l, job);
+        if (v == VERDICT_LIMIT_REPORTS)
+            ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
+        return v;
+    }
     int rc = ranges_add(&e->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
+    note_claims(l, e);
     if (rc < 0) {
         ltp_resend_free(l, job);
         return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;

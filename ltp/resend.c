@@ -151,6 +151,7 @@ void ltp_resend_free(struct ltp *l, struct resend *r)
     list_sub(&r->in_export);
     list_sub(&r->queue);
     ltp_timer_fini(l, &r->timer);
+    l->noted -= r->noted;
     ranges_fini(&r->gaps);
     ltp_checkpoint_free(l, r->checkpoint);
     free(r);

@@ -237,6 +237,80 @@ START_TEST(green_pieces)
 }
 END_TEST
 
+/* Our own blocks at a receiver that reports every second byte, and asks again and again for the
+ * rest while the link carries nothing. */
+START_TEST(reports_to_us)
+{
+    struct victim v = victim_new(10);
+    struct ltp_session_id id[16];
+    uint8_t head[1500], bytes[2000];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    struct buf *b = buf_new(0, 200000);
+    memset(buf_append(b, 200000), 1, 200000);
+    struct ltp_block block = {.peer = 1, .client_service = 1, .data = b, .red_len = 200000};
+    ltp_link(v.l, 1, true, v.now);
+    for (int i = 0; i < 16; i++) {
+        int rc;
+        ENGINE(rc = ltp_send(v.l, &block, v.now, &id[i]));
+        ck_assert_int_eq(rc, 0);
+    }
+    while (ltp_output(v.l, 1, v.now, &out) != 0)
+        ;
+    poll_all(&v);
+    ltp_link(v.l, 1, false, v.now);
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct range claims[100];
+        uint64_t at = i / 16 * 200 % 16000;
+        for (uint64_t k = 0; k < 100; k++)
+            claims[k] = (struct range){at + 2 * k, at + 2 * k + 1};
+        struct ltp_segment s = {.type = LTP_RS,
+                                .id = id[i % 16],
+                                .rpt_serial = 1 + i * (1 + i % 3),
+                                .lower = i % 5 == 0 ? 0 : at,
+                                .upper = at + 300,
+                                .claim_count = 100};
+        size_t len = segment_write_report(&s, claims, bytes, sizeof bytes);
+        ck_assert_uint_gt(len, 0);
+        ENGINE(ltp_input(v.l, bytes, len, v.now));
+        poll_all(&v);
+    }
+    ck_assert_uint_gt(count(&v, VERDICT_OK), 100);
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 1000);
+    victim_end(&v);
+    buf_drop(b);
+}
+END_TEST
+
+/* It asks for all of the block for ever: the session is cancelled, and before that it has cost no
+ * more than all retries would (RFC 5326 §6.13). */
+START_TEST(asking_for_ever)
+{
+    struct victim v = victim_new(10);
+    struct ltp_session_id id;
+    uint8_t head[1500], bytes[200];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    struct buf *b = buf_new(0, 100000);
+    memset(buf_append(b, 100000), 1, 100000);
+    struct ltp_block block = {.peer = 1, .client_service = 1, .data = b, .red_len = 100000};
+    ltp_link(v.l, 1, true, v.now);
+    ck_assert_int_eq(ltp_send(v.l, &block, v.now, &id), 0);
+    uint64_t sent = 0, asked = 0;
+    enum verdict got = VERDICT_OK;
+    for (; got == VERDICT_OK && asked < 1000; asked++) {
+        while (ltp_output(v.l, 1, v.now, &out) != 0)
+            sent += out.data.len;
+        struct ltp_segment s = {.type = LTP_RS, .id = id, .rpt_serial = 1 + asked, .upper = 100000};
+        got = ltp_input(v.l, bytes, segment_write(&s, bytes, sizeof bytes), v.now);
+    }
+    ck_assert_int_eq(got, VERDICT_LIMIT_REPORTS);
+    ck_assert_uint_eq(ltp_counters(v.l)->closed[OUTCOME_CANCELLED_LOCAL], 1);
+    ck_assert_uint_le(sent, 23 * 100000);
+    ck_assert_uint_ge(sent, 20 * 100000);
+    ltp_free(v.l);
+    buf_drop(b);
+}
+END_TEST
+
 /* All of it, drawn: links go up and down, time passes, some of what we send is answered. */
 START_TEST(everything)
 {
@@ -274,6 +348,8 @@ int main(void)
     tcase_add_test(t, reports);
     tcase_add_test(t, cancels);
     tcase_add_test(t, green_pieces);
+    tcase_add_test(t, reports_to_us);
+    tcase_add_test(t, asking_for_ever);
     tcase_add_test(t, everything);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
