@@ -3,7 +3,8 @@
  * Two engines that talk to each other over a channel which the script ill-treats: each entry is an
  * opcode and an argument. Frames are delivered, lost, doubled, reordered, changed in a byte or cut
  * short; time passes; blocks are sent, sessions cancelled, links go down. At the end the channel
- * becomes perfect, and both engines must come to rest.
+ * becomes perfect, and both engines must come to rest. The first two bytes choose the spans'
+ * options and the switches of recovery.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -29,7 +30,22 @@ struct pair {
     bool accept;
 };
 
-static struct ltp *engine_new(uint64_t self, uint8_t options)
+static struct ltp_recovery recovery_of(uint8_t k)
+{
+    return (struct ltp_recovery){.rto_auto = (k & 1) != 0,
+                                 .rto_max = k & 1 ? 50 * TICK_MS : 0,
+                                 .closing_bytes = k & 2 ? 8 : 0,
+                                 .copies = k >> 2 & 3,
+                                 .report_copies = k >> 4 & 1,
+                                 .copy_spacing = 2 * TICK_MS,
+                                 .checkpoint_segments = k & 32 ? 3 : 0,
+                                 .resend_wait = k & 64 ? 2 * TICK_MS : 0,
+                                 .merge_claims = (k & 128) != 0,
+                                 .oldest_first = (k & 1) != 0,
+                                 .sessions_auto = (k & 2) != 0};
+}
+
+static struct ltp *engine_new(uint64_t self, uint8_t options, uint8_t recovery)
 {
     struct ltp *l = NULL;
     struct ltp_config config = {.engine = self,
@@ -48,7 +64,8 @@ static struct ltp *engine_new(uint64_t self, uint8_t options)
                             .retries_max = 3,
                             .report_delay = options & 4 ? TICK_MS : 0,
                             .idle_timeout = 100 * TICK_MS,
-                            .confirm_import = (options & 64) != 0};
+                            .confirm_import = (options & 64) != 0,
+                            .recovery = recovery_of(recovery)};
     if (ltp_new(&l, &config) < 0 || ltp_span_set(l, &span, 0) < 0) {
         ltp_free(l);
         return NULL;
@@ -205,11 +222,11 @@ static void rest(struct pair *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct pair p = {.accept = true, .last = {{1, 1}, {2, 1}}};
-    uint8_t options = len == 0 ? 0 : data[0];
-    p.l[0] = engine_new(1, options);
-    p.l[1] = engine_new(2, options);
+    uint8_t options = len == 0 ? 0 : data[0], recovery = len < 2 ? 0 : data[1];
+    p.l[0] = engine_new(1, options, recovery);
+    p.l[1] = engine_new(2, options, recovery);
     if (p.l[0] != NULL && p.l[1] != NULL) {
-        for (size_t at = 1; at + 2 <= len && at < 4000; at += 2)
+        for (size_t at = 2; at + 2 <= len && at < 4000; at += 2)
             act(&p, data[at], data[at + 1]);
         rest(&p);
     }
