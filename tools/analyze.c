@@ -8,6 +8,7 @@
  */
 #include "tools/analyze.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -16,7 +17,7 @@
 
 int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 {
-    *a = (struct analyze){.take = take, .context = context};
+    *a = (struct analyze){.take = take, .context = context, .last_row = TICK_NEVER};
     list_init(&a->closing);
     list_init(&a->over);
     return hash_init(&a->sessions, 1);
@@ -170,6 +171,8 @@ static int finish(struct analyze *a, struct analyze_session *s)
     if (f != NULL) {
         tick from = s->sender_log ? s->first_tx : s->receiver_opened;
         f->first_tx = tick_min(f->first_tx, from);
+        f->with_sender += s->sender_log;
+        f->with_receiver += s->receiver_log;
         f->cp_sent += s->cp_sent;
         f->rto_checkpoint += s->rto_checkpoint;
         f->rto_report += s->rto_report;
@@ -303,10 +306,19 @@ static int sweep(struct analyze *a, tick now)
     return rc;
 }
 
+static void note_gap(struct analyze *a, tick now)
+{
+    bool gap = a->last_row != TICK_NEVER && now > a->last_row && now - a->last_row > ANALYZE_GAP;
+    if (gap && a->gaps_len < ANALYZE_GAPS_MAX)
+        a->gaps[a->gaps_len++] = (struct analyze_gap){a->last_row, now};
+    a->last_row = now;
+}
+
 int analyze_row(struct analyze *a, const struct seglog_row *r)
 {
     const struct event *e = &r->event;
     a->rows++;
+    note_gap(a, e->now);
     analyze_node(a, r->node);
     int rc = sweep(a, e->now);
     if (rc != 0 || e->session == EVENT_NONE)
@@ -346,9 +358,19 @@ int analyze_end(struct analyze *a)
     return rc;
 }
 
-double analyze_goodput(const struct analyze_flow *f)
+tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f)
 {
-    if (f->first_tx == TICK_NEVER || f->last_close <= f->first_tx)
-        return 0;
-    return 8e9 * (double)f->done_bytes / (double)(f->last_close - f->first_tx);
+    tick sum = 0;
+    for (size_t i = 0; i < a->gaps_len; i++)
+        if (a->gaps[i].from >= f->first_tx && a->gaps[i].to <= f->last_close)
+            sum += a->gaps[i].to - a->gaps[i].from;
+    return sum;
+}
+
+double analyze_goodput(const struct analyze_flow *f, tick without)
+{
+    if (f->first_tx == TICK_NEVER || f->last_close <= f->first_tx ||
+        f->last_close - f->first_tx <= without)
+        return NAN;
+    return 8e9 * (double)f->done_bytes / (double)(f->last_close - f->first_tx - without);
 }

@@ -16,6 +16,8 @@
 #include "tools/hist.h"
 #include "tools/seglog_row.h"
 
+#define ANALYZE_GAPS_MAX 64
+#define ANALYZE_GAP (10 * TICK_S)
 #define ANALYZE_FLOWS_MAX 64 /* further ones are added up in the last */
 
 /* One session, as the logs tell it. Times are t_ns of the log, TICK_NEVER when unknown. */
@@ -53,7 +55,8 @@ struct analyze_flow {
     uint64_t originator, peer;
     char colour; /* 'r', 'g', 'm' */
     uint64_t sessions, cancelled, unfinished;
-    uint64_t losses_known; /* sessions of which losses are known, not inferred */
+    uint64_t with_sender, with_receiver; /* sessions of which that end's log is there */
+    uint64_t losses_known;               /* sessions of which losses are known, not inferred */
     uint64_t cycles, cp_sent, cp_lost, rto_checkpoint, rto_report, lossy;
     uint64_t segments_sent, data_sent, data_resent;
     uint64_t done_bytes; /* blocks that were completed */
@@ -63,6 +66,11 @@ struct analyze_flow {
 
 /* Takes each session as it is finished. The session is gone after the call. */
 typedef void analyze_taker(void *context, const struct analyze_session *s);
+
+/* A time without any row, longer than ANALYZE_GAP: most often between two runs in one log. */
+struct analyze_gap {
+    tick from, to;
+};
 
 struct analyze {
     struct hash sessions;
@@ -76,6 +84,9 @@ struct analyze {
     size_t flows_len;
     uint64_t rows, strange; /* rows of sessions whose opening is not in the logs */
     uint64_t open_max;      /* most sessions open at once */
+    tick last_row;          /* TICK_NEVER: none yet */
+    struct analyze_gap gaps[ANALYZE_GAPS_MAX]; /* the first ones */
+    size_t gaps_len;
     analyze_taker *take;
     void *context;
 };
@@ -93,7 +104,11 @@ int analyze_row(struct analyze *a, const struct seglog_row *r);
 /* The logs are at their end: sessions still open are given out as unfinished. 0 or HELIO_ENOMEM. */
 int analyze_end(struct analyze *a);
 
-/* Payload of completed blocks over the time from the first segment to the last close, bit/s. */
-double analyze_goodput(const struct analyze_flow *f);
+/* Of the time from the flow's first segment to its last close, what the gaps took. */
+tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f);
+
+/* Payload of completed blocks over the time from the first segment to the last close less
+ * `without`, bit/s; NAN when that time is not known or 0. */
+double analyze_goodput(const struct analyze_flow *f, tick without);
 
 #endif

@@ -127,6 +127,13 @@ static bool close_table(struct run *r)
     return !r->table_failed;
 }
 
+static const char *input_problem(int rc)
+{
+    if (rc == -EBADMSG)
+        return "not a segment log: the first line is not the column names";
+    return rc == -ENODATA ? "not a segment log: the file is empty" : strerror(-rc);
+}
+
 static bool analyse(struct run *r)
 {
     struct seglog_input *in = NULL;
@@ -135,7 +142,7 @@ static bool analyse(struct run *r)
     if (rc == 0)
         rc = read_all(r, in);
     else if (rc != -ECANCELED)
-        fprintf(stderr, "helio-analyze: %s: %s\n", r->paths[failed], strerror(-rc));
+        fprintf(stderr, "helio-analyze: %s: %s\n", r->paths[failed], input_problem(rc));
     seglog_input_close(in);
     return rc == 0;
 }

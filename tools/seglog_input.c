@@ -97,11 +97,13 @@ static int advance(struct seglog_input *in, struct source *s)
                                                          : "the file ends within this line";
         if (why == NULL)
             return 0;
+        if (s->line == 1)
+            return -EBADMSG;
         if (!in->complain(in->context, s->path, s->line, why))
             return -ECANCELED;
     }
     s->end = true;
-    return rc;
+    return rc == 0 && s->line == 0 ? -ENODATA : rc;
 }
 
 static int open_source(struct source *s, const char *path)

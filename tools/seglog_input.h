@@ -11,7 +11,7 @@ struct seglog_input;
 typedef bool seglog_complaint(void *context, const char *file, uint64_t line, const char *why);
 
 /* Opens all files ("-" is standard input). Returns 0 or -errno; *failed is then the index of the
- * file. */
+ * file: -ENODATA when it is empty, -EBADMSG when its first line is neither the header nor a row. */
 int seglog_input_open(struct seglog_input **out, char *const *paths, size_t count,
                       seglog_complaint *complain, void *context, size_t *failed);
 void seglog_input_close(struct seglog_input *in);

@@ -12,8 +12,31 @@ static double ms(tick t)
     return (double)t / (double)TICK_MS;
 }
 
-static json_t *spread(const struct sim_spread *s)
+/* In the unit that a person would choose. */
+static const char *time_text(tick t, char out[32])
 {
+    double v = (double)t;
+    if (t >= 2 * 3600 * TICK_S)
+        snprintf(out, 32, "%g h", v / 3600e9);
+    else if (t >= 120 * TICK_S)
+        snprintf(out, 32, "%g min", v / 60e9);
+    else if (t >= TICK_S)
+        snprintf(out, 32, "%g s", v / 1e9);
+    else
+        snprintf(out, 32, "%g ms", v / 1e6);
+    return out;
+}
+
+/* A figure of `count` sessions: not known when there are none. */
+static json_t *real(uint64_t count, double v)
+{
+    return count > 0 ? json_real(v) : json_null();
+}
+
+static json_t *spread(uint64_t count, const struct sim_spread *s)
+{
+    if (count == 0)
+        return json_null();
     return json_pack("{s:f,s:f,s:f,s:f,s:f}", "mean", s->mean, "sd", s->sd, "p50", s->p50, "p90",
                      s->p90, "p99", s->p99);
 }
@@ -35,13 +58,15 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
 {
     const struct sim_figures *f = &r->figures;
     json_t *root = json_pack(
-        "{s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:o,s:o,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:I,s:o}", "goodput_bps",
+        "{s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:o}", "goodput_bps",
         r->goodput_bps, "capacity_bps", r->capacity_bps, "efficiency", r->efficiency, "good_share",
         r->good_share, "payload_share", r->payload_share, "sessions", (json_int_t)f->sessions,
-        "delivered", (json_int_t)f->delivered, "session_ms", spread(&f->session), "delivery_ms",
-        spread(&f->delivery), "retx_cycles_mean", f->cycles_mean, "checkpoints_mean",
-        f->checkpoints_mean, "checkpoints_lost_mean", f->checkpoints_lost_mean, "lossy_share",
-        f->lossy_share, "rto_firings", (json_int_t)r->rto_firings, "cancelled",
+        "delivered", (json_int_t)f->delivered, "session_ms", spread(f->sessions, &f->session),
+        "delivery_ms", spread(f->delivered, &f->delivery), "retx_cycles_mean",
+        real(f->sessions, f->cycles_mean), "checkpoints_mean",
+        real(f->sessions, f->checkpoints_mean), "checkpoints_lost_mean",
+        real(f->sessions, f->checkpoints_lost_mean), "lossy_share",
+        real(f->sessions, f->lossy_share), "rto_firings", (json_int_t)r->rto_firings, "cancelled",
         (json_int_t)r->cancelled, "frames", (json_int_t)r->frames, "frames_lost",
         (json_int_t)r->frames_lost, "parameters", parameters(p, trace));
     if (root == NULL)
@@ -62,32 +87,47 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     return 0;
 }
 
-static void line(FILE *out, const char *name, const struct sim_spread *s)
+static void line(FILE *out, const char *name, uint64_t count, const struct sim_spread *s)
 {
-    fprintf(out, "%-22s mean %.3f  sd %.3f  p50 %.3f  p90 %.3f  p99 %.3f ms\n", name, s->mean,
-            s->sd, s->p50, s->p90, s->p99);
+    static const struct {
+        const char *unit;
+        double ms;
+    } units[] = {{"ms", 1}, {"s", 1e3}, {"min", 6e4}, {"h", 3.6e6}};
+    size_t u = s->mean >= 7.2e6 ? 3 : s->mean >= 1.2e6 ? 2 : s->mean >= 1e4 ? 1 : 0;
+    double by = units[u].ms;
+    if (count == 0)
+        fprintf(out, "%-22s –\n", name);
+    else
+        fprintf(out, "%-22s mean %.3f  sd %.3f  p50 %.3f  p90 %.3f  p99 %.3f %s\n", name,
+                s->mean / by, s->sd / by, s->p50 / by, s->p90 / by, s->p99 / by, units[u].unit);
 }
 
 void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
                      const struct sim_result *r)
 {
     const struct sim_figures *f = &r->figures;
+    char delay[32], processing[32], rto[32], duration[32];
     fprintf(out,
-            "trace %s, %.3f Mbit/s with %" PRIu32 " B overhead, %g + %g ms, processing %g ms\n"
-            "%" PRIu32 " sessions in parallel, RTO %g ms, blocks of %" PRIu64
-            " B in segments of %" PRIu32 " B, %g s, seed %" PRIu64 "\n\n",
-            trace, (double)p->rate_bps / 1e6, p->overhead, ms(p->delay), ms(p->delay),
-            ms(p->processing), p->sessions, ms(p->rto), p->bundle, p->segment,
-            ms(p->duration) / 1000, p->seed);
+            "trace %s, %.3f Mbit/s with %" PRIu32 " B overhead, %s each way, processing %s\n"
+            "%" PRIu32 " sessions in parallel, RTO %s, blocks of %" PRIu64
+            " B in segments of %" PRIu32 " B, %s, seed %" PRIu64 "\n\n",
+            trace, (double)p->rate_bps / 1e6, p->overhead, time_text(p->delay, delay),
+            time_text(p->processing, processing), p->sessions, time_text(p->rto, rto), p->bundle,
+            p->segment, time_text(p->duration, duration), p->seed);
     fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,
             r->capacity_bps / 1e6, 100 * r->efficiency);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions completed", f->sessions);
-    line(out, "session", &f->session);
-    line(out, "delivery", &f->delivery);
-    fprintf(out, "%-22s %.4f per session\n", "retransmission cycles", f->cycles_mean);
-    fprintf(out, "%-22s %.4f per session, %.4f of them lost\n", "checkpoints", f->checkpoints_mean,
-            f->checkpoints_lost_mean);
-    fprintf(out, "%-22s %.2f %% of sessions\n", "with losses", 100 * f->lossy_share);
+    line(out, "session", f->sessions, &f->session);
+    line(out, "delivery", f->delivered, &f->delivery);
+    if (f->sessions == 0)
+        fprintf(out, "%-22s –\n%-22s –\n%-22s –\n", "retransmission cycles", "checkpoints",
+                "with losses");
+    else
+        fprintf(out,
+                "%-22s %.4f per session\n%-22s %.4f per session, %.4f of them lost\n%-22s %.2f %% "
+                "of sessions\n",
+                "retransmission cycles", f->cycles_mean, "checkpoints", f->checkpoints_mean,
+                f->checkpoints_lost_mean, "with losses", 100 * f->lossy_share);
     double air = r->air_bytes == 0 ? 1 : (double)r->air_bytes;
     fprintf(out, "%-22s %.3f %% copies, %.3f %% repetitions\n", "of the air time",
             100 * (double)r->copy_bytes / air, 100 * (double)r->repeat_bytes / air);

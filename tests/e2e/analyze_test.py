@@ -56,6 +56,57 @@ def check_table(path, found):
     assert sum(int(row["cp_lost"]) for row in rows) == found["checkpoints_lost"]
 
 
+def check_one_end(one, two, sim):
+    """What the other end's log would have told is null, not 0."""
+    alone = json.loads(run("helio-analyze", "--json", one).stdout)
+    assert alone["cp_lost_basis"] == "rto" and alone["sessions"] == sim["sessions"]
+    same(alone["session_ms"]["mean"], sim["session_ms"]["mean"], 1e-6)
+    assert alone["rto_report_firings"] is None and alone["delivery_ms"] is None
+    alone = json.loads(run("helio-analyze", "--json", two).stdout)
+    assert alone["sessions"] > 50 and alone["session_ms"]["mean"] > 0
+    for key in ("retx_cycles", "retx_cycles_mean", "checkpoints_sent", "checkpoints_lost", "cp_lost_basis",
+                "rto_firings", "lossy_share", "segments_sent", "data_bytes_sent", "data_bytes_resent", "delivery_ms"):
+        assert alone[key] is None, key
+    text = run("helio-analyze", two).stdout
+    assert "checkpoints sent           –, lost – a session (–)\n" in text, text
+
+
+def check_runs(one, folder):
+    """The log of two runs, a minute apart."""
+    both = os.path.join(folder, "both.csv")
+    with open(one) as f, open(both, "w") as out:
+        rows = f.readlines()
+        out.writelines(rows)
+        last = int(rows[-1].split(",", 1)[0])
+        for row in rows[1:]:
+            fields = row.split(",")
+            fields[0] = str(int(fields[0]) + last + 60 * 10**9)
+            fields[5] = str(int(fields[5]) + 2**40) if fields[5] else ""
+            out.write(",".join(fields))
+    single, found = (json.loads(run("helio-analyze", "--json", p).stdout) for p in (one, both))
+    assert single["gaps"] == 0 and found["gaps"] == 1 and 60 <= found["gaps_s"] < 61
+    same(found["goodput_without_gaps_bps"], single["goodput_bps"], 0.05)
+    assert found["goodput_bps"] < 0.2 * single["goodput_bps"]
+    assert "without gaps of 60." in run("helio-analyze", both).stdout
+
+
+def check_no_log(folder):
+    path = os.path.join(folder, "no.csv")
+    for content, why in (("", "the file is empty"), ("a,b,c\n1,2,3\n", "the first line is not the column names"),
+                         ("\0\1\2" * 100_000, "the first line is not the column names")):
+        with open(path, "w") as f:
+            f.write(content)
+        for mode in ([], ["--strict"]):
+            assert f"no.csv: not a segment log: {why}" in run("helio-analyze", path, *mode, code=1).stderr
+
+
+def check_nothing_completed():
+    sim = json.loads(run("helio-sim", "--duration", "1ms", "--json").stdout)
+    assert sim["sessions"] == 0 and sim["session_ms"] is None and sim["lossy_share"] is None
+    text = run("helio-sim", "--duration", "36s", "--delay", "2h", "--rto", "10h").stdout
+    assert "2 h each way" in text and "RTO 10 h" in text and ", 36 s, seed" in text and "session                –" in text
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         log, table = os.path.join(folder, "sim.csv"), os.path.join(folder, "sessions.csv")
@@ -66,9 +117,10 @@ def main():
         check_table(table, found)
         one, two = split(log, folder)
         check_figures(sim, json.loads(run("helio-analyze", "--json", two, one).stdout))
-        alone = json.loads(run("helio-analyze", "--json", one).stdout)
-        assert alone["cp_lost_basis"] == "rto" and alone["sessions"] == sim["sessions"]
-        same(alone["session_ms"]["mean"], sim["session_ms"]["mean"], 1e-6)
+        check_one_end(one, two, sim)
+        check_runs(one, folder)
+        check_no_log(folder)
+        check_nothing_completed()
         with open(one, "a") as f:
             f.write("rubbish\n")
         assert json.loads(run("helio-analyze", "--json", one).stdout)["malformed_rows"] == 1

@@ -98,7 +98,7 @@ START_TEST(the_senders_log_alone_infers_losses)
     ck_assert_uint_eq(f->losses_known, 0);
     ck_assert_uint_eq(f->duration.max, 45000000);
     /* 24000 bits in 45 ms */
-    ck_assert_double_eq_tol(analyze_goodput(f), 24000 / 0.045, 1e-6);
+    ck_assert_double_eq_tol(analyze_goodput(f, 0), 24000 / 0.045, 1e-6);
     analyze_fini(&t.a);
 }
 END_TEST

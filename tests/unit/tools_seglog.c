@@ -199,17 +199,24 @@ END_TEST
 START_TEST(endless_lines)
 {
     size_t len = 700000;
-    char *text = malloc(len + 100), path[32], out[64];
+    char *text = malloc(len + 200), path[32], out[64];
     struct complaints c = {0};
-    memset(text, '7', len);
-    text[len] = '\n';
-    strcpy(text + len + 1, LINK(9, 1));
+    size_t first = (size_t)sprintf(text, "%s", LINK(8, 1));
+    memset(text + first, '7', len);
+    text[first + len] = '\n';
+    strcpy(text + first + len + 1, LINK(9, 1));
     write_text(path, text, strlen(text), false);
     char *const list[] = {path};
     ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), 0);
-    ck_assert_str_eq(out, "9@1 ");
+    ck_assert_str_eq(out, "8@1 9@1 ");
     ck_assert_uint_eq(c.count, 1);
-    ck_assert_uint_eq(c.line, 1);
+    ck_assert_uint_eq(c.line, 2);
+    unlink(path);
+    write_text(path, text + first, len, false); /* and the first one makes the file no log */
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), -EBADMSG);
+    unlink(path);
+    write_text(path, text, 0, false);
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), -ENODATA);
     unlink(path);
     free(text);
 }
