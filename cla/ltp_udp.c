@@ -40,6 +40,32 @@ const struct option ltp_udp_options[] = {
      "added to 2 x owlt: queueing and processing at both ends"},
     {"retries", OPTION_COUNT, AT(retries), "20", 1, 100000, NULL,
      "times that a checkpoint, report or cancel is sent again before the session is cancelled"},
+    {"recovery", OPTION_CHOICE, AT(recovery), "plain", 0, 0, "plain|default|own",
+     "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: the keys below"},
+    {"rto_auto", OPTION_BOOL, AT(rto_auto), "no", 0, 0, NULL,
+     "the timer follows the measured round trip, from rto on"},
+    {"rto_min", OPTION_DURATION, AT(rto_min), "0", 0, HOUR, NULL,
+     "floor of that timer; 0: 100us"},
+    {"rto_max", OPTION_DURATION, AT(rto_max), "0", 0, 10000 * HOUR, NULL,
+     "ceiling of it, above what was measured; 0: none"},
+    {"closing", OPTION_COUNT, AT(closing), "0", 0, 64, NULL,
+     "data bytes of a closing checkpoint, a segment of its own; 0: as it falls"},
+    {"copies", OPTION_COUNT, AT(copies), "0", 0, 1000, NULL,
+     "copies of an unanswered closing checkpoint before its timer starts"},
+    {"report_copies", OPTION_COUNT, AT(report_copies), "0", 0, 1000, NULL,
+     "copies of an unacknowledged report before its timer starts"},
+    {"copy_spacing", OPTION_DURATION, AT(copy_spacing), "0", 0, HOUR, NULL,
+     "time between copies; 0: an eighth of the retransmission timer"},
+    {"checkpoint_segments", OPTION_COUNT, AT(checkpoint_segments), "0", 0, 1000000, NULL,
+     "an early checkpoint at least each so many segments of a block; 0: none"},
+    {"checkpoint_time", OPTION_DURATION, AT(checkpoint_time), "0", 0, HOUR, NULL,
+     "the same by time; 0: none"},
+    {"resend_wait", OPTION_DURATION, AT(resend_wait), "0", 0, HOUR, NULL,
+     "wait between a report and the repetition, for the claims of further reports"},
+    {"merge_claims", OPTION_BOOL, AT(merge_claims), "no", 0, 0, NULL,
+     "bytes that are under way are not repeated for a further report"},
+    {"oldest_first", OPTION_BOOL, AT(oldest_first), "no", 0, 0, NULL,
+     "of several sessions' gaps those of the oldest one go first"},
     {"report_delay", OPTION_DURATION, AT(report_delay), "0", 0, HOUR, NULL,
      "wait between a checkpoint's arrival and its report, to emulate processing"},
     {"claims", OPTION_COUNT, AT(claims), "20", 1, 10000, NULL,
@@ -143,6 +169,42 @@ static int check_guard(const struct ltp_udp_config *k, const char **key, char *w
     return r;
 }
 
+/* The first of the keys that count only with recovery: own, if any is given; NULL. */
+static const char *own_key(const struct ltp_udp_config *k)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } keys[] = {{"rto_auto", k->rto_auto},
+                {"rto_min", k->rto_min != 0},
+                {"rto_max", k->rto_max != 0},
+                {"closing", k->closing != 0},
+                {"copies", k->copies != 0},
+                {"report_copies", k->report_copies != 0},
+                {"copy_spacing", k->copy_spacing != 0},
+                {"checkpoint_segments", k->checkpoint_segments != 0},
+                {"checkpoint_time", k->checkpoint_time != 0},
+                {"resend_wait", k->resend_wait != 0},
+                {"merge_claims", k->merge_claims},
+                {"oldest_first", k->oldest_first}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].given)
+            return keys[i].name;
+    }
+    return NULL;
+}
+
+static int check_recovery(const struct ltp_udp_config *k, const char **key, char *why, size_t cap)
+{
+    const char *own = k->recovery != LTP_UDP_OWN ? own_key(k) : NULL;
+    if (own != NULL)
+        return wrong(key, own, why, cap,
+                     "counts only with recovery: own, which takes every switch from its key");
+    if (k->rto_max != 0 && k->rto_min > k->rto_max)
+        return wrong(key, "rto_min", why, cap, "is above rto_max; raise that or lower this");
+    return 0;
+}
+
 int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct ltp_udp_config *k = config;
@@ -169,6 +231,8 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
         return wrong(key, "rto", why, why_cap,
                      "is not above 2 x owlt: every checkpoint would be sent again; leave rto away, "
                      "or write more than twice the owlt");
+    if (check_recovery(k, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
     if (k->import_sessions > k->import_sessions_all)
         return wrong(key, "import_sessions", why, why_cap,
                      "is above import_sessions_all (%llu); raise that or lower this",
@@ -199,6 +263,29 @@ uint64_t ltp_udp_engine(const struct eid *node)
 tick ltp_udp_rto(const struct ltp_udp_config *k)
 {
     return k->rto != 0 ? k->rto : tick_add(tick_add(k->owlt, k->owlt), k->margin);
+}
+
+static struct ltp_recovery own_recovery(const struct ltp_udp_config *k)
+{
+    return (struct ltp_recovery){.rto_auto = k->rto_auto,
+                                 .rto_min = k->rto_min,
+                                 .rto_max = k->rto_max,
+                                 .closing_bytes = (uint32_t)k->closing,
+                                 .copies = (uint32_t)k->copies,
+                                 .report_copies = (uint32_t)k->report_copies,
+                                 .copy_spacing = k->copy_spacing,
+                                 .checkpoint_segments = (uint32_t)k->checkpoint_segments,
+                                 .checkpoint_time = k->checkpoint_time,
+                                 .resend_wait = k->resend_wait,
+                                 .merge_claims = k->merge_claims,
+                                 .oldest_first = k->oldest_first};
+}
+
+struct ltp_recovery ltp_udp_recovery(const struct ltp_udp_config *k)
+{
+    if (k->recovery == LTP_UDP_OWN)
+        return own_recovery(k);
+    return k->recovery == LTP_UDP_DEFAULT ? ltp_recovery_default : ltp_recovery_plain;
 }
 
 /* A buffer bridges the time in which the other process or ours does not run: that is 50 ms on a
@@ -237,6 +324,7 @@ struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint
         .claims_max = (uint32_t)k->claims,
         .rto = ltp_udp_rto(k),
         .retries_max = (uint32_t)k->retries,
+        .recovery = ltp_udp_recovery(k),
         .report_delay = k->report_delay,
         .idle_timeout = red_patience(k),
         .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_udp_rto(k),

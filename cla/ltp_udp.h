@@ -12,6 +12,7 @@
 
 enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN };
 enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
+enum ltp_udp_recovery { LTP_UDP_PLAIN, LTP_UDP_DEFAULT, LTP_UDP_OWN };
 enum ltp_udp_auth { LTP_UDP_AUTH_OFF, LTP_UDP_AUTH_ACCEPT, LTP_UDP_AUTH_REQUIRE };
 
 /* Explained by the table's help texts. */
@@ -26,7 +27,11 @@ struct ltp_udp_config {
     uint64_t socket_buffer;
     uint64_t aggregate;
     tick aggregate_time;
-    int colour, state, auth, auth_suite;
+    int colour, state, auth, auth_suite, recovery;
+    /* with recovery: own */
+    bool rto_auto, merge_claims, oldest_first;
+    tick rto_min, rto_max, copy_spacing, checkpoint_time, resend_wait;
+    uint64_t closing, copies, report_copies, checkpoint_segments;
     char *auth_key_file, *auth_peer_key_file, *auth_key_id, *cookie; /* NULL: "" */
     bool batch;
 };
@@ -45,6 +50,9 @@ tick ltp_udp_rto(const struct ltp_udp_config *k);
 
 /* How many bundles may be on the link at once. */
 uint32_t ltp_udp_window(const struct ltp_udp_config *k);
+
+/* The recovery switches of a configuration. */
+struct ltp_recovery ltp_udp_recovery(const struct ltp_udp_config *k);
 
 /* What the link asks of the kernel's socket buffers, bytes of datagrams. */
 uint64_t ltp_udp_buffer(const struct ltp_udp_config *k);

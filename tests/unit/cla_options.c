@@ -77,6 +77,29 @@ START_TEST(relations)
 }
 END_TEST
 
+START_TEST(recovery)
+{
+    struct ltp_udp_config k = sound();
+    struct ltp_recovery r = ltp_udp_recovery(&k);
+    ck_assert(!r.rto_auto && r.copies == 0 && r.checkpoint_segments == 0);
+    k.recovery = LTP_UDP_DEFAULT;
+    r = ltp_udp_span(&k, 77, 5000, true).recovery;
+    ck_assert(r.rto_auto && r.copies == ltp_recovery_default.copies);
+    k.copies = 3;
+    expect(&k, "copies", "recovery: own");
+    k.recovery = LTP_UDP_PLAIN;
+    expect(&k, "copies", "recovery: own");
+    k.recovery = LTP_UDP_OWN;
+    k.copy_spacing = 2 * TICK_MS;
+    expect(&k, NULL, NULL);
+    r = ltp_udp_recovery(&k);
+    ck_assert(!r.rto_auto && r.copies == 3 && r.copy_spacing == 2 * TICK_MS);
+    k.rto_min = 2 * TICK_MS;
+    k.rto_max = TICK_MS;
+    expect(&k, "rto_min", "above rto_max");
+}
+END_TEST
+
 START_TEST(rto_and_buffers)
 {
     struct ltp_udp_config k = sound();
@@ -271,6 +294,7 @@ int main(void)
     Suite *s = suite_create("ltp-udp options");
     TCase *t = tcase_create("options");
     tcase_add_test(t, relations);
+    tcase_add_test(t, recovery);
     tcase_add_test(t, rto_and_buffers);
     tcase_add_test(t, guard);
     tcase_add_test(t, window);
