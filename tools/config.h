@@ -42,11 +42,12 @@ struct config {
     } store;
     struct {
         tick lifetime;
-        uint64_t max;    /* longest bundle, bytes */
-        uint64_t count;  /* bundles at the node */
-        uint64_t memory; /* bytes */
-        int crc;         /* enum crc_type */
-        int mode;        /* enum bundle_mode */
+        uint64_t max;                   /* longest bundle, bytes */
+        uint64_t count;                 /* bundles at the node */
+        uint64_t memory;                /* bytes */
+        uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
+        int crc;                        /* enum crc_type */
+        int mode;                       /* enum bundle_mode */
         bool status_reports;
         tick retry_min, retry_max;
     } bundles;

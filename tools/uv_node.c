@@ -407,6 +407,8 @@ static int open_agent(struct node *n)
         .held_bundles = c->bundles.count,
         .held_bytes = c->store.limit,
         .memory_bytes = memory_only ? UINT64_MAX / 2 : c->bundles.memory,
+        .assemblies_max = c->bundles.assemblies,
+        .fragments_max = c->bundles.fragments,
         .status_reports = c->bundles.status_reports,
         .retry_min = c->bundles.retry_min,
         .retry_max = c->bundles.retry_max,

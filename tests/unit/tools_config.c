@@ -80,24 +80,24 @@ static const struct cla_ops *adapters(size_t i)
     return i == 0 ? &fake : NULL;
 }
 
-static const char good[] =
-    "node: ipn:1.0\n"
-    "socket: /tmp/n1.sock\n"
-    "store: {path: /tmp/n1, durability: async, limit: 3GiB}\n"
-    "bundles: {lifetime: 2h, crc: crc16, mode: strict, status_reports: yes}\n"
-    "log:\n"
-    "  segments: /tmp/seg.csv\n"
-    "links:\n"
-    "  - name: to-2\n"
-    "    adapter: fake\n"
-    "    peer: ipn:2.0\n"
-    "    rto: 30ms\n"
-    "    rate: 500Mbit/s\n"
-    "    fast: yes\n"
-    "    colour: green\n"
-    "    listen: 127.0.0.1:1113\n"
-    "routes:\n"
-    "  - {to: \"ipn:3.*\", via: to-2}\n";
+static const char good[] = "node: ipn:1.0\n"
+                           "socket: /tmp/n1.sock\n"
+                           "store: {path: /tmp/n1, durability: async, limit: 3GiB}\n"
+                           "bundles: {lifetime: 2h, crc: crc16, mode: strict, status_reports: yes, "
+                           "fragments: 9}\n"
+                           "log:\n"
+                           "  segments: /tmp/seg.csv\n"
+                           "links:\n"
+                           "  - name: to-2\n"
+                           "    adapter: fake\n"
+                           "    peer: ipn:2.0\n"
+                           "    rto: 30ms\n"
+                           "    rate: 500Mbit/s\n"
+                           "    fast: yes\n"
+                           "    colour: green\n"
+                           "    listen: 127.0.0.1:1113\n"
+                           "routes:\n"
+                           "  - {to: \"ipn:3.*\", via: to-2}\n";
 
 START_TEST(a_good_file)
 {
@@ -116,6 +116,8 @@ START_TEST(a_good_file)
     ck_assert_int_eq(c.bundles.crc, CRC_16);
     ck_assert_int_eq(c.bundles.mode, BUNDLE_STRICT);
     ck_assert(c.bundles.status_reports);
+    ck_assert_uint_eq(c.bundles.assemblies, 1024);
+    ck_assert_uint_eq(c.bundles.fragments, 9);
     ck_assert_uint_eq(c.links_len, 1);
     const struct settings *s = c.links[0].settings;
     ck_assert_uint_eq(c.links[0].peer.node, 2);
