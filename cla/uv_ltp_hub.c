@@ -19,6 +19,8 @@
 
 /* Per handler, so that sending has its turn: about half a millisecond of work. */
 #define INPUT_BYTES (512 * 1024)
+/* What the engine notes of a session counts as held: a block as long as held_bytes should fit. */
+#define NOTES_BYTES 65536
 
 void link_say(struct link *l, int level, const char *format, ...)
 {
@@ -250,7 +252,7 @@ static int hub_engine(struct hub *h, const struct link *l)
         .engine = h->engine_number,
         .seed = l->env.seed,
         .import_sessions = (uint32_t)k->import_sessions_all,
-        .held_bytes = k->held_bytes,
+        .held_bytes = k->held_bytes + NOTES_BYTES,
         .closed_memory = (uint32_t)k->closed_sessions,
         .closed_time = k->closed_time,
         .sink = l->env.sink,

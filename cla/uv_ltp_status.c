@@ -43,6 +43,9 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
     put(o, "sessions_done", n->closed[OUTCOME_DONE]);
     put(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
     put(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
+    put(o, "acks_dropped", n->acks_dropped);
+    put(o, "closed_evicted", n->closed_evicted);
+    put(o, "cancels_unsent", n->cancels_unsent);
     json_t *timers = put_object(o, "timers");
     put(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
     put(timers, "report", n->timers[TIMER_REPORT]);
