@@ -171,6 +171,30 @@ START_TEST(cancels)
 }
 END_TEST
 
+/* What the recovery switches send besides is authenticated too. */
+START_TEST(with_recovery)
+{
+    struct ltp_auth a = toy(0);
+    struct ltp_span to_2 = guarded(2, &a), to_1 = guarded(1, &a);
+    to_2.recovery = to_1.recovery = ltp_recovery_default;
+    to_2.recovery.checkpoint_segments = 5;
+    struct pair *p = pair_new(&to_2, &to_1);
+    for (uint64_t n = 0; n < 3; n++)
+        pair_drop(p, LTP_RED, 4 * n);
+    pair_drop(p, LTP_RED_CP_EOB, 0);
+    pair_drop(p, LTP_RS, 1);
+    pair_send(p, 20000, 20000);
+    pair_run(p);
+    pair_assert_red(p, 20000);
+    ck_assert_uint_eq(p->largest, 400);
+    for (int end = 0; end < 2; end++)
+        ck_assert_uint_eq(
+            verdicts(p, end, VERDICT_AUTH_BAD) + verdicts(p, end, VERDICT_AUTH_MISSING), 0);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
 /* One end is not authenticated, or by another key: the other never opens a session. */
 static void one_sided(const struct ltp_auth *a, const struct ltp_auth *b, enum verdict expected)
 {
@@ -327,6 +351,7 @@ int main(void)
     tcase_add_test(c, arrives_and_nothing_else_does);
     tcase_add_test(c, green_and_mixed);
     tcase_add_test(c, cancels);
+    tcase_add_test(c, with_recovery);
     tcase_add_test(c, missing_or_of_another_key);
     tcase_add_test(c, accept_and_off);
     tcase_add_test(c, cookies);
