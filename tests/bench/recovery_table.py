@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/recovery.md and docs/planning.md from runs of helio-sim.
+"""Writes the tables of docs/recovery.md from runs of helio-sim.
 
-usage: recovery_table.py HELIO_SIM [recovery|planning] [DURATION]   (to standard output)
+usage: recovery_table.py HELIO_SIM [DURATION]   (to standard output)
 """
 import concurrent.futures
 import json
@@ -29,10 +29,6 @@ SWITCHES = (
     ("`default`", ["--recovery", "default"]),
     ("`default`, `--sessions auto`", ["--recovery", "default", "--sessions", "auto"]),
 )
-RATES = "500Mbit/s", "1Gbit/s", "2Gbit/s", "10Gbit/s"
-# name, one-way delay (ms), duration: long beside the delay, which counts as lost time at its end
-PATHS = ("LEO", 5, "10s"), ("GEO", 125, "20s"), ("Moon", 1300, "150s")
-BLOCK_MB = 10
 
 
 def run(program, args):
@@ -76,50 +72,10 @@ def recovery(program, duration):
         print()
 
 
-def efficiency(program, rate, delay_ms, duration, sessions):
-    r = run(program, [*COMMON, "--trace", "A", "--rate", rate, "--delay", f"{delay_ms}ms",
-                      "--bundle", f"{BLOCK_MB}MB", "--segment", "8kB", "--claims", "200",
-                      "--rto", f"{2 * delay_ms + 20}ms", "--recovery", "default",
-                      "--sessions", str(sessions), "--duration", duration])
-    return r["efficiency"]
-
-
-def fewest(program, rate, delay_ms, duration):
-    """The fewest sessions that reach 98 % of the capacity, within a tenth; None: not with 4096."""
-    high = 1
-    while (e := efficiency(program, rate, delay_ms, duration, high)) < 0.98:
-        high *= 2
-        if high > 4096:
-            return None, e
-    low, found = high // 2, e
-    while high - low > max(1, high // 10):
-        middle = (low + high) // 2
-        e = efficiency(program, rate, delay_ms, duration, middle)
-        if e >= 0.98:
-            high, found = middle, e
-        else:
-            low = middle
-    return high, found
-
-
-def planning(program, _):
-    print("| path | one-way delay (ms) | rate | sessions | memory at each end (MB) | "
-          "efficiency (%) |")
-    print("|---|---|---|---|---|---|")
-    for name, delay_ms, duration in PATHS:
-        for rate in RATES:
-            sessions, e = fewest(program, rate, delay_ms, duration)
-            memory = "–" if sessions is None else sessions * BLOCK_MB
-            print(f"| {name} | {delay_ms} | {rate} | {sessions} | {memory} | {100 * e:.1f} |",
-                  flush=True)
-
-
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    what = sys.argv[2] if len(sys.argv) > 2 else "recovery"
-    duration = sys.argv[3] if len(sys.argv) > 3 else "100s"
-    {"recovery": recovery, "planning": planning}[what](sys.argv[1], duration)
+    recovery(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "100s")
 
 
 if __name__ == "__main__":
