@@ -181,7 +181,7 @@ static int read_input(const struct options *o, struct trace *t, char *error)
 static int describe(const struct options *o)
 {
     char error[TRACE_FILE_ERROR_MAX];
-    struct trace t;
+    struct trace t = {0};
     struct trace_side good, bad;
     if (read_input(o, &t, error) < 0) {
         fprintf(stderr, "helio-trace: %s\n", error);
