@@ -133,13 +133,12 @@ static void seconds_text(uint64_t s, char *out, size_t cap)
 static void unit_text(const json_t *v, char *name, char *out, size_t cap)
 {
     bool bytes = ends(name, "_bytes");
-    if (!json_is_integer(v)) {
-        value_text(v, COLUMN_NUMBER, out, cap);
-    } else if (bytes || strcmp(name, "bytes") == 0 || ends(name, ".bytes")) {
+    bool whole = json_is_integer(v);
+    if (whole && (bytes || strcmp(name, "bytes") == 0 || ends(name, ".bytes"))) {
         value_text(v, COLUMN_BYTES, out, cap);
         if (bytes)
             name[strlen(name) - strlen("_bytes")] = '\0';
-    } else if (ends(name, "_s")) {
+    } else if (whole && ends(name, "_s")) {
         seconds_text((uint64_t)json_integer_value(v), out, cap);
         name[strlen(name) - 2] = '\0';
     } else {
