@@ -299,7 +299,7 @@ class RelayTest(unittest.TestCase):
                  (good + ["--trace", "iid:2"], "iid:2"), (good + ["--trace", "/no/file"], "/no/file"),
                  (good + ["--to", "here"], "right is ADDRESS:PORT"), (good + ["--queue", "x"], "right is a size"),
                  (good + ["--to", "127.0.0.1:70000"], "right is ADDRESS:PORT"),
-                 (good + ["extra"], "'extra' is not an option"), (good + ["--trace-origin", "x"], "first or start")]
+                 (good + ["extra"], "'extra' is not an option"), (good + ["--to", good[good.index("--listen") + 1]], "--listen"), (good + ["--trace-origin", "x"], "first or start")]
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as trace:
             trace.write("0 5\n2 7\n")
             trace.flush()
@@ -312,8 +312,8 @@ class RelayTest(unittest.TestCase):
                     self.assertIn(message, p.stderr)
 
     def test_a_taken_port_fails(self):
-        far = udp()
-        p = subprocess.run([os.path.join(BIN, "helio-emu"), "relay", "--listen", text(far), "--to", text(far)],
+        taken, far = udp(), udp()
+        p = subprocess.run([os.path.join(BIN, "helio-emu"), "relay", "--listen", text(taken), "--to", text(far)],
                            capture_output=True, text=True, timeout=10)
         self.assertEqual(p.returncode, 1)
         self.assertIn("cannot listen at", p.stderr)
