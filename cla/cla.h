@@ -11,38 +11,16 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "bp/eid.h"
+#include "conf/conf_value.h"
 
 struct uv_loop_s;
 struct cla;
-
-/* Kinds of configuration values; the type of the field at `offset` is given in brackets. */
-enum option_type {
-    OPTION_DURATION, /* [tick] */
-    OPTION_RATE,     /* [uint64_t] bit/s, 0 = unlimited */
-    OPTION_SIZE,     /* [uint64_t] bytes */
-    OPTION_COUNT,    /* [uint64_t] */
-    OPTION_BOOL,     /* [bool] yes/no, true/false */
-    OPTION_TEXT,     /* [char *] owned by the configuration */
-    OPTION_CHOICE,   /* [int] index into choices, separated by "|" */
-    OPTION_EID,      /* [struct eid] */
-    OPTION_ADDRESS,  /* [struct cla_address] HOST:PORT or [V6]:PORT, numeric */
-};
 
 struct cla_address {
     char host[64]; /* numeric, without brackets; "" = not given */
     uint16_t port;
 };
 int cla_address_parse(const char *text, struct cla_address *out); /* 0 or HELIO_EFORMAT */
-
-struct option {
-    const char *key;
-    enum option_type type;
-    size_t offset;       /* of the field in the configuration struct */
-    const char *initial; /* default as a person would write it; NULL: the key is required */
-    uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
-    const char *choices;
-    const char *help; /* one line for the reference */
-};
 
 /* What an adapter tells its node. Calls come from the loop's thread, never from within a call into
  * the adapter. */
@@ -75,8 +53,8 @@ struct cla_env {
 struct json_t; /* jansson */
 
 struct cla_ops {
-    const char *name;             /* the word in the configuration: "ltp-udp" */
-    const struct option *options; /* ends with a NULL key */
+    const char *name;                  /* the word in the configuration: "ltp-udp" */
+    const struct conf_option *options; /* ends with a NULL key */
     size_t config_size;
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */

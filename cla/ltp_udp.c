@@ -15,7 +15,7 @@
 #define HOUR (3600 * TICK_S)
 
 /* clang-format off */
-const struct option ltp_udp_options[] = {
+const struct conf_option ltp_udp_options[] = {
     {"local", OPTION_ADDRESS, AT(local), NULL, 0, 0, NULL,
      "address and port of this node's socket; links with the same one share socket and engine"},
     {"remote", OPTION_ADDRESS, AT(remote), NULL, 0, 0, NULL,

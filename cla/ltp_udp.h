@@ -36,7 +36,7 @@ struct ltp_udp_config {
     bool batch;
 };
 
-extern const struct option ltp_udp_options[];
+extern const struct conf_option ltp_udp_options[];
 
 /* As cla_ops.check. */
 int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap);

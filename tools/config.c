@@ -7,20 +7,18 @@
  */
 #include "tools/config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 
 #include "base/units.h"
-#include "tools/config_section.h"
+#include "conf/conf_section.h"
 #include "tools/config_tables.h"
 #include "tools/config_value.h"
 
 #define ROUTES_MAX 10000
 #define NONE_LIMIT (UINT64_C(1) << 30)
-#define FILE_MAX_BYTES (1U << 20)
 
 static const struct config_section sections[] = {
     {"", config_top},    {"store", config_store},        {"bundles", config_bundles},
@@ -34,64 +32,33 @@ const struct config_section *config_section_at(size_t i)
 }
 
 /* Where to point at: the key's line, or its map's when it is not there. */
-static uint32_t line_of(const struct tree *map, const char *key)
+static uint32_t line_of(const struct conf_tree *map, const char *key)
 {
-    const struct tree *t = tree_child(map, key);
+    const struct conf_tree *t = conf_child(map, key);
     return t != NULL ? t->line : map->line;
 }
 
-static void read_map(const struct tree *root, const char *name, const struct option *options,
-                     struct config *c, struct config_errors *errors)
+static void read_map(const struct conf_tree *root, const char *name,
+                     const struct conf_option *options, struct config *c,
+                     struct conf_errors *errors)
 {
     char where[32];
-    const struct tree *t = tree_child(root, name);
-    if (t == NULL || (t->kind == TREE_SCALAR && *t->text == '\0'))
+    const struct conf_tree *t = conf_map(root, "", name, errors);
+    if (t == NULL)
         return;
-    if (t->kind != TREE_MAP) {
-        config_error(errors, t->line, "%s: %s is not expected here; write a map of its keys", name,
-                     tree_kind_name(t->kind));
-        return;
-    }
     snprintf(where, sizeof where, "%s.", name);
-    struct section_part part = {options, c};
-    section_read(t, where, &part, 1, NULL, errors);
+    struct conf_part part = {options, c, config_set};
+    conf_section_read(t, where, &part, 1, NULL, errors);
 }
 
-/* The items of a list of maps; *n is their number. */
-static const struct tree *list_items(const struct tree *root, const char *name, size_t max,
-                                     size_t *n, struct config_errors *errors)
+static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
+                                          config_adapters *adapters, struct conf_errors *errors)
 {
-    const struct tree *t = tree_child(root, name);
-    *n = 0;
-    if (t == NULL || (t->kind == TREE_SCALAR && *t->text == '\0'))
-        return NULL;
-    if (t->kind != TREE_LIST) {
-        config_error(errors, t->line, "%s: %s is not expected here; write a list of maps", name,
-                     tree_kind_name(t->kind));
-        return NULL;
-    }
-    for (const struct tree *i = t->first; i != NULL; i = i->next) {
-        if (i->kind != TREE_MAP) {
-            config_error(errors, i->line, "%s: %s is not expected here; write a map of keys", name,
-                         tree_kind_name(i->kind));
-            return NULL;
-        }
-        if (++*n > max) {
-            config_error(errors, i->line, "%s: more than %zu of them", name, max);
-            return NULL;
-        }
-    }
-    return t->first;
-}
-
-static const struct cla_ops *find_adapter(const struct tree *map, const char *where,
-                                          config_adapters *adapters, struct config_errors *errors)
-{
-    const struct tree *t = tree_child(map, "adapter");
+    const struct conf_tree *t = conf_child(map, "adapter");
     char list[256] = "";
     size_t used = 0;
-    if (t == NULL || t->kind != TREE_SCALAR)
-        return NULL; /* section_read reports it */
+    if (t == NULL || t->kind != CONF_SCALAR)
+        return NULL; /* conf_section_read reports it */
     for (size_t i = 0; adapters(i) != NULL; i++) {
         const struct cla_ops *ops = adapters(i);
         if (strcmp(ops->name, t->text) == 0)
@@ -99,13 +66,13 @@ static const struct cla_ops *find_adapter(const struct tree *map, const char *wh
         int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
         used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
     }
-    config_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where,
-                 t->text, list);
+    conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where, t->text,
+               list);
     return NULL;
 }
 
-static void check_settings(const struct config *c, const struct tree *map, const char *where,
-                           struct config_link *l, struct config_errors *errors)
+static void check_settings(const struct config *c, const struct conf_tree *map, const char *where,
+                           struct config_link *l, struct conf_errors *errors)
 {
     char why[256] = "";
     const char *key = NULL;
@@ -114,65 +81,66 @@ static void check_settings(const struct config *c, const struct tree *map, const
         rc = l->ops->check_names(l->settings, &c->node, &l->peer, &key, why, sizeof why);
     if (rc == 0)
         return;
-    const struct tree *t = key != NULL ? tree_child(map, key) : NULL;
-    config_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
-                 why);
+    const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
+    conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
+               why);
 }
 
-static void check_peer(const struct config *c, const struct tree *map, const char *where,
-                       const struct config_link *l, struct config_errors *errors)
+static void check_peer(const struct config *c, const struct conf_tree *map, const char *where,
+                       const struct config_link *l, struct conf_errors *errors)
 {
-    const struct tree *t = tree_child(map, "peer");
+    const struct conf_tree *t = conf_child(map, "peer");
     if (t == NULL || eid_is_none(&l->peer))
         return;
     char text[EID_TEXT_MAX];
     struct eid node = eid_node(&l->peer);
     eid_text(&node, text);
     if (!eid_is_node(&l->peer))
-        config_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s",
-                     where, t->text, text);
+        conf_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s", where,
+                   t->text, text);
     else if (eid_same_node(&l->peer, &c->node))
-        config_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
-                     text);
+        conf_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
+                   text);
 }
 
-static void read_link(struct config *c, const struct tree *map, config_adapters *adapters,
-                      struct config_errors *errors)
+static void read_link(struct config *c, const struct conf_tree *map, config_adapters *adapters,
+                      struct conf_errors *errors)
 {
     struct config_link *l = &c->links[c->links_len++];
-    const struct tree *name = tree_child(map, "name");
+    const struct conf_tree *name = conf_child(map, "name");
     char where[96];
     l->line = map->line;
     snprintf(where, sizeof where, "links[%.64s].",
-             name != NULL && name->kind == TREE_SCALAR ? name->text : "?");
-    struct section_part parts[2] = {{config_link_options, l}};
+             name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
+    struct conf_part parts[2] = {{config_link_options, l, config_set}};
     size_t before = errors->total, n = 1;
     l->ops = find_adapter(map, where, adapters, errors);
     if (l->ops != NULL) {
         l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
-        if (l->settings == NULL || options_default(l->ops->options, l->settings) < 0) {
-            config_error(errors, map->line, "out of memory");
+        if (l->settings == NULL ||
+            conf_options_default(l->ops->options, l->settings, config_set) < 0) {
+            conf_error(errors, map->line, "out of memory");
             return;
         }
-        parts[n++] = (struct section_part){l->ops->options, l->settings};
-    } else if (tree_child(map, "adapter") != NULL) {
-        if (name != NULL && name->kind == TREE_SCALAR)
+        parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
+    } else if (conf_child(map, "adapter") != NULL) {
+        if (name != NULL && name->kind == CONF_SCALAR)
             l->name = strdup(name->text); /* routes that name it are not wrong */
         return;                           /* without its table every other key would look unknown */
     }
-    section_read(map, where, parts, n, NULL, errors);
+    conf_section_read(map, where, parts, n, NULL, errors);
     check_peer(c, map, where, l, errors);
     if (l->ops != NULL && errors->total == before)
         check_settings(c, map, where, l, errors);
     for (size_t i = 0; i + 1 < c->links_len && l->name != NULL; i++)
         if (c->links[i].name != NULL && strcmp(c->links[i].name, l->name) == 0)
-            config_error(errors, name != NULL ? name->line : map->line,
-                         "%sname: the link in line %u has this name, too; write another", where,
-                         c->links[i].line);
+            conf_error(errors, name != NULL ? name->line : map->line,
+                       "%sname: the link in line %u has this name, too; write another", where,
+                       c->links[i].line);
 }
 
-static void resolve_route(const struct config *c, const struct tree *map, struct config_route *r,
-                          struct config_errors *errors)
+static void resolve_route(const struct config *c, const struct conf_tree *map,
+                          struct config_route *r, struct conf_errors *errors)
 {
     const char *names[CONFIG_LINKS_MAX];
     size_t n = 0;
@@ -185,37 +153,37 @@ static void resolve_route(const struct config *c, const struct tree *map, struct
         }
         names[n++] = c->links[i].name;
     }
-    const char *closest = words_closest(r->via, names, n);
-    config_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
-                 closest != NULL ? "did you mean " : "write the name of one of the links",
-                 closest != NULL ? closest : "");
+    const char *closest = conf_closest(r->via, names, n);
+    conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
+               closest != NULL ? "did you mean " : "write the name of one of the links",
+               closest != NULL ? closest : "");
 }
 
-static void read_route(struct config *c, const struct tree *map, struct config_errors *errors)
+static void read_route(struct config *c, const struct conf_tree *map, struct conf_errors *errors)
 {
     struct config_route *r = &c->routes[c->routes_len++];
-    struct section_part part = {config_route_options, r};
+    struct conf_part part = {config_route_options, r, config_set};
     r->line = map->line;
-    section_read(map, "routes.", &part, 1, NULL, errors);
+    conf_section_read(map, "routes.", &part, 1, NULL, errors);
     if (r->to != NULL && eid_pattern_parse(r->to, &r->pattern) < 0)
-        config_error(errors, line_of(map, "to"),
-                     "routes.to: \"%s\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
-                     "dtn://name/* or *",
-                     r->to);
+        conf_error(errors, line_of(map, "to"),
+                   "routes.to: \"%s\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
+                   "dtn://name/* or *",
+                   r->to);
     if (r->via != NULL)
         resolve_route(c, map, r, errors);
 }
 
-static void read_lists(struct config *c, const struct tree *root, config_adapters *adapters,
-                       struct config_errors *errors)
+static void read_lists(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+                       struct conf_errors *errors)
 {
     size_t links, routes;
-    const struct tree *l = list_items(root, "links", CONFIG_LINKS_MAX, &links, errors);
-    const struct tree *r = list_items(root, "routes", ROUTES_MAX, &routes, errors);
+    const struct conf_tree *l = conf_list(root, "", "links", CONFIG_LINKS_MAX, &links, errors);
+    const struct conf_tree *r = conf_list(root, "", "routes", ROUTES_MAX, &routes, errors);
     c->links = calloc(links + 1, sizeof *c->links);
     c->routes = calloc(routes + 1, sizeof *c->routes);
     if (c->links == NULL || c->routes == NULL) {
-        config_error(errors, 0, "out of memory");
+        conf_error(errors, 0, "out of memory");
         return;
     }
     for (; l != NULL; l = l->next)
@@ -224,21 +192,21 @@ static void read_lists(struct config *c, const struct tree *root, config_adapter
         read_route(c, r, errors);
 }
 
-static void check_socket(const struct tree *root, const char *key, const char *path,
-                         struct config_errors *errors)
+static void check_socket(const struct conf_tree *root, const char *key, const char *path,
+                         struct conf_errors *errors)
 {
     size_t max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     if (path != NULL && strlen(path) > max)
-        config_error(errors, line_of(root, key),
-                     "%s: the path has %zu bytes; a socket's path has at most %zu", key,
-                     strlen(path), max);
+        conf_error(errors, line_of(root, key),
+                   "%s: the path has %zu bytes; a socket's path has at most %zu", key, strlen(path),
+                   max);
 }
 
-static void check_node(const struct config *c, const struct tree *root,
-                       struct config_errors *errors)
+static void check_node(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
 {
-    const struct tree *t = tree_child(root, "node");
-    if (t == NULL || t->kind != TREE_SCALAR || *t->text == '\0')
+    const struct conf_tree *t = conf_child(root, "node");
+    if (t == NULL || t->kind != CONF_SCALAR || *t->text == '\0')
         return;
     char text[EID_TEXT_MAX];
     struct eid node = eid_node(&c->node), parsed;
@@ -246,47 +214,46 @@ static void check_node(const struct config *c, const struct tree *root,
         return;
     eid_text(&node, text);
     if (eid_is_none(&c->node))
-        config_error(errors, t->line, "node: %s names no node; write one such as ipn:1.0", t->text);
+        conf_error(errors, t->line, "node: %s names no node; write one such as ipn:1.0", t->text);
     else if (!eid_is_node(&c->node))
-        config_error(errors, t->line, "node: \"%s\" is an endpoint; write its node's id, %s",
-                     t->text, text);
+        conf_error(errors, t->line, "node: \"%s\" is an endpoint; write its node's id, %s", t->text,
+                   text);
 }
 
-static void check_echo(const struct config *c, const struct tree *root,
-                       struct config_errors *errors)
+static void check_echo(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
 {
     struct eid e;
-    const struct tree *t = tree_child(root, "echo");
+    const struct conf_tree *t = conf_child(root, "echo");
     if (t == NULL || c->echo == NULL || strcmp(c->echo, "off") == 0 || eid_is_none(&c->node))
         return;
     if (!config_echo(c, &e))
-        config_error(errors, t->line,
-                     "echo: \"%s\" is not a service of this node; write on, off, %s", c->echo,
-                     c->node.scheme == EID_IPN ? "or a number from 1" : "or a name");
+        conf_error(errors, t->line, "echo: \"%s\" is not a service of this node; write on, off, %s",
+                   c->echo, c->node.scheme == EID_IPN ? "or a number from 1" : "or a name");
 }
 
-static void check_store(struct config *c, const struct tree *root, struct config_errors *errors)
+static void check_store(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
 {
-    const struct tree *t = tree_child(root, "store");
-    bool map = t != NULL && t->kind == TREE_MAP;
+    const struct conf_tree *t = conf_child(root, "store");
+    bool map = t != NULL && t->kind == CONF_MAP;
     if (c->store.durability == STORE_NONE) {
-        if (!map || tree_child(t, "limit") == NULL)
+        if (!map || conf_child(t, "limit") == NULL)
             c->store.limit = NONE_LIMIT;
     } else if (c->store.path == NULL || *c->store.path == '\0') {
-        config_error(errors, t != NULL ? t->line : root->line,
-                     "store.path: this key is missing; write a directory, or durability: none to "
-                     "keep bundles in memory only");
+        conf_error(errors, t != NULL ? t->line : root->line,
+                   "store.path: this key is missing; write a directory, or durability: none to "
+                   "keep bundles in memory only");
     }
 }
 
-static uint32_t line_in(const struct tree *root, const char *section, const char *key)
+static uint32_t line_in(const struct conf_tree *root, const char *section, const char *key)
 {
-    const struct tree *map = section != NULL ? tree_child(root, section) : root;
-    const struct tree *t = map != NULL && map->kind == TREE_MAP ? tree_child(map, key) : NULL;
+    const struct conf_tree *map = section != NULL ? conf_child(root, section) : root;
+    const struct conf_tree *t = map != NULL && map->kind == CONF_MAP ? conf_child(map, key) : NULL;
     return t != NULL ? t->line : 0;
 }
 
-static void note_lines(struct config *c, const struct tree *root)
+static void note_lines(struct config *c, const struct conf_tree *root)
 {
     c->lines.socket = line_in(root, NULL, "socket");
     c->lines.control = line_in(root, NULL, "control");
@@ -294,20 +261,20 @@ static void note_lines(struct config *c, const struct tree *root)
     c->lines.segments = line_in(root, "log", "segments");
 }
 
-static void check_all(struct config *c, const struct tree *root, struct config_errors *errors)
+static void check_all(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
 {
     note_lines(c, root);
     check_node(c, root, errors);
     check_echo(c, root, errors);
     check_store(c, root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
-        config_error(errors, line_of(root, "bundles"),
-                     "bundles.retry_max: shorter than retry_min; write a longer one");
+        conf_error(errors, line_of(root, "bundles"),
+                   "bundles.retry_max: shorter than retry_min; write a longer one");
     if (c->socket != NULL && c->control != NULL && *c->control == '\0') {
         size_t cap = strlen(c->socket) + sizeof ".ctl";
         char *path = malloc(cap);
         if (path == NULL) {
-            config_error(errors, 0, "out of memory");
+            conf_error(errors, 0, "out of memory");
             return;
         }
         snprintf(path, cap, "%s.ctl", c->socket);
@@ -318,25 +285,25 @@ static void check_all(struct config *c, const struct tree *root, struct config_e
     check_socket(root, "control", c->control, errors);
 }
 
-static void read_root(struct config *c, const struct tree *root, config_adapters *adapters,
-                      struct config_errors *errors)
+static void read_root(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+                      struct conf_errors *errors)
 {
-    if (root->kind != TREE_MAP) {
-        config_error(errors, root->line,
-                     "%s is not expected here; write a map with the keys node "
-                     "and socket",
-                     tree_kind_name(root->kind));
+    if (root->kind != CONF_MAP) {
+        conf_error(errors, root->line,
+                   "%s is not expected here; write a map with the keys node "
+                   "and socket",
+                   conf_kind_name(root->kind));
         return;
     }
     for (size_t i = 0; i < 4; i++) {
-        if (options_default(sections[i].options, c) < 0) {
-            config_error(errors, 0, "out of memory");
+        if (conf_options_default(sections[i].options, c, config_set) < 0) {
+            conf_error(errors, 0, "out of memory");
             return;
         }
     }
     c->node = eid_none();
-    struct section_part part = {config_top, c};
-    section_read(root, "", &part, 1, section_words, errors);
+    struct conf_part part = {config_top, c, config_set};
+    conf_section_read(root, "", &part, 1, section_words, errors);
     for (size_t i = 1; i < 4; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
@@ -344,13 +311,14 @@ static void read_root(struct config *c, const struct tree *root, config_adapters
 }
 
 int config_parse(struct config *out, const char *data, size_t len, config_adapters *adapters,
-                 struct config_errors *errors)
+                 struct conf_errors *errors)
 {
     *out = (struct config){.links = NULL};
-    struct tree *root = tree_parse(data, len, errors);
+    struct conf_tree *root =
+        conf_tree_parse(data, len, "it needs at least the keys node and socket", errors);
     if (root != NULL)
         read_root(out, root, adapters, errors);
-    tree_free(root);
+    conf_tree_free(root);
     if (errors->total == 0)
         return 0;
     config_fini(out);
@@ -358,39 +326,28 @@ int config_parse(struct config *out, const char *data, size_t len, config_adapte
 }
 
 int config_load(struct config *out, const char *path, config_adapters *adapters,
-                struct config_errors *errors)
+                struct conf_errors *errors)
 {
     *out = (struct config){.links = NULL};
-    FILE *f = fopen(path, "rb");
-    char *data = malloc(FILE_MAX_BYTES + 1);
-    int err = HELIO_EFORMAT;
-    if (f == NULL || data == NULL) {
-        config_error(errors, 0, "cannot be read: %s", strerror(errno));
-    } else {
-        size_t len = fread(data, 1, FILE_MAX_BYTES + 1, f);
-        if (ferror(f))
-            config_error(errors, 0, "cannot be read: %s", strerror(errno));
-        else
-            err = config_parse(out, data, len, adapters, errors);
-    }
+    size_t len;
+    char *data = conf_file_read(path, &len, errors);
+    int err = data == NULL ? HELIO_EFORMAT : config_parse(out, data, len, adapters, errors);
     free(data);
-    if (f != NULL)
-        fclose(f);
     return err;
 }
 
 void config_fini(struct config *c)
 {
     for (size_t i = 0; i < 4; i++)
-        options_free(sections[i].options, c);
+        conf_options_free(sections[i].options, c);
     for (size_t i = 0; i < c->links_len; i++) {
-        options_free(config_link_options, &c->links[i]);
+        conf_options_free(config_link_options, &c->links[i]);
         if (c->links[i].settings != NULL)
-            options_free(c->links[i].ops->options, c->links[i].settings);
+            conf_options_free(c->links[i].ops->options, c->links[i].settings);
         free(c->links[i].settings);
     }
     for (size_t i = 0; i < c->routes_len; i++)
-        options_free(config_route_options, &c->routes[i]);
+        conf_options_free(config_route_options, &c->routes[i]);
     free(c->links);
     free(c->routes);
     *c = (struct config){.links = NULL};

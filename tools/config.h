@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node's configuration: the YAML file of docs/heliod.md as a struct. Every key is described by a
- * struct option, those of links by their adapter.
+ * struct conf_option, those of links by their adapter.
  */
 #ifndef TOOLS_CONFIG_H
 #define TOOLS_CONFIG_H
@@ -9,7 +9,7 @@
 #include "bp/bundle.h"
 #include "bp/store.h"
 #include "cla/cla.h"
-#include "tools/config_tree.h"
+#include "conf/conf_tree.h"
 
 #define CONFIG_LINKS_MAX 64
 
@@ -73,22 +73,22 @@ typedef const struct cla_ops *config_adapters(size_t i);
  * borrow link->settings until then.
  */
 int config_parse(struct config *out, const char *data, size_t len, config_adapters *adapters,
-                 struct config_errors *errors);
+                 struct conf_errors *errors);
 
 /* The same from a file; errors name `path`. */
 int config_load(struct config *out, const char *path, config_adapters *adapters,
-                struct config_errors *errors);
+                struct conf_errors *errors);
 void config_fini(struct config *c);
 
 /* Looks whether the directories exist in which the node will make its sockets, log and store. 0, or
  * HELIO_ENOENT with what is wrong in *errors. */
-int config_places(const struct config *c, struct config_errors *errors);
+int config_places(const struct config *c, struct conf_errors *errors);
 
 /* The sections and their keys, for the reference's test and --help: section "" is the top level.
  * NULL beyond the last. */
 struct config_section {
     const char *name;
-    const struct option *options;
+    const struct conf_option *options;
 };
 const struct config_section *config_section_at(size_t i);
 

@@ -27,7 +27,7 @@ static void directory_of(const char *path, char out[PATH_CAP])
 }
 
 static void check_place(const char *key, uint32_t line, const char *path,
-                        struct config_errors *errors)
+                        struct conf_errors *errors)
 {
     char directory[PATH_CAP];
     struct stat st;
@@ -35,15 +35,15 @@ static void check_place(const char *key, uint32_t line, const char *path,
         return;
     directory_of(path, directory);
     if (stat(directory, &st) != 0 && errno == ENOENT)
-        config_error(errors, line, "%s: the directory %s does not exist; make it, or write another",
-                     key, directory);
+        conf_error(errors, line, "%s: the directory %s does not exist; make it, or write another",
+                   key, directory);
     else if (stat(directory, &st) != 0)
-        config_error(errors, line, "%s: %s: %s", key, directory, strerror(errno));
+        conf_error(errors, line, "%s: %s: %s", key, directory, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
-        config_error(errors, line, "%s: %s is not a directory", key, directory);
+        conf_error(errors, line, "%s: %s is not a directory", key, directory);
 }
 
-int config_places(const struct config *c, struct config_errors *errors)
+int config_places(const struct config *c, struct conf_errors *errors)
 {
     size_t before = errors->total;
     check_place("socket", c->lines.socket, c->socket, errors);

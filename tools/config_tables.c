@@ -9,7 +9,7 @@
         .key = NULL                                                                                \
     }
 
-const struct option config_top[] = {
+const struct conf_option config_top[] = {
     {.key = "node", .type = OPTION_EID, .offset = AT(node), .help = "the node's own endpoint id"},
     {.key = "socket",
      .type = OPTION_TEXT,
@@ -29,7 +29,7 @@ const struct option config_top[] = {
     END,
 };
 
-const struct option config_store[] = {
+const struct conf_option config_store[] = {
     {.key = "path",
      .type = OPTION_TEXT,
      .offset = AT(store.path),
@@ -52,7 +52,7 @@ const struct option config_store[] = {
     END,
 };
 
-const struct option config_bundles[] = {
+const struct conf_option config_bundles[] = {
     {.key = "lifetime",
      .type = OPTION_DURATION,
      .offset = AT(bundles.lifetime),
@@ -128,7 +128,7 @@ const struct option config_bundles[] = {
     END,
 };
 
-const struct option config_log[] = {
+const struct conf_option config_log[] = {
     {.key = "segments",
      .type = OPTION_TEXT,
      .offset = AT(log.segments),
@@ -143,7 +143,7 @@ const struct option config_log[] = {
     END,
 };
 
-const struct option config_link_options[] = {
+const struct conf_option config_link_options[] = {
     {.key = "name",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_link, name),
@@ -159,7 +159,7 @@ const struct option config_link_options[] = {
     END,
 };
 
-const struct option config_route_options[] = {
+const struct conf_option config_route_options[] = {
     {.key = "to",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_route, to),

@@ -124,11 +124,11 @@ static char *path_of(const struct request *r)
     if (r->socket != NULL)
         return strdup(r->socket);
     struct config c;
-    struct config_errors *errors = malloc(sizeof *errors);
+    struct conf_errors *errors = malloc(sizeof *errors);
     char *path = NULL;
     if (errors == NULL)
         return NULL;
-    config_errors_init(errors, r->config);
+    conf_errors_init(errors, r->config);
     if (config_load(&c, r->config, cla_at, errors) == 0) {
         path = strdup(c.control);
         config_fini(&c);

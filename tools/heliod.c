@@ -29,17 +29,17 @@ static const char help[] =
     "\n"
     "exit codes: 0 done, 1 failed, 2 usage or configuration\n";
 
-static const char *type_text(const struct option *o)
+static const char *type_text(const struct conf_option *o)
 {
-    static const char *const names[] = {"duration", "rate",   "size", "number", "yes|no",
-                                        "text",     "choice", "EID",  "address"};
+    static const char *const names[] = {"duration", "rate",   "size", "number",  "yes|no",
+                                        "text",     "choice", "EID",  "address", "share"};
     return o->type == OPTION_CHOICE ? o->choices : names[o->type];
 }
 
 /* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
-static void print_keys(const char *section, const struct option *options)
+static void print_keys(const char *section, const struct conf_option *options)
 {
-    for (const struct option *o = options; o->key != NULL; o++)
+    for (const struct conf_option *o = options; o->key != NULL; o++)
         printf("%s\t%s\t%s\t%s\t%s\n", section, o->key, type_text(o),
                o->initial == NULL    ? "(required)"
                : *o->initial == '\0' ? "(empty)"
@@ -57,10 +57,10 @@ static void print_all_keys(void)
 
 static int load(struct config *c, const char *path)
 {
-    struct config_errors *errors = malloc(sizeof *errors);
+    struct conf_errors *errors = malloc(sizeof *errors);
     if (errors == NULL)
         return HELIO_ENOMEM;
-    config_errors_init(errors, path);
+    conf_errors_init(errors, path);
     int err = config_load(c, path, cla_at, errors);
     if (err == 0) {
         err = config_places(c, errors);
@@ -75,7 +75,6 @@ static int load(struct config *c, const char *path)
     return err;
 }
 
-/* Our struct option is another one than getopt's, so the few options are read here. */
 static int parse(int argc, char **argv, bool *check, const char **path)
 {
     for (int i = 1; i < argc; i++) {

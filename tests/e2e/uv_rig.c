@@ -20,19 +20,19 @@ static void die(const char *what, const char *detail)
 void rig_config(struct ltp_udp_config *k, const char *const *pairs)
 {
     memset(k, 0, sizeof *k);
-    if (options_default(ltp_udp_options, k) != 0)
+    if (conf_options_default(ltp_udp_options, k, config_set) != 0)
         die("defaults", "out of memory");
     for (; *pairs != NULL; pairs += 2) {
-        const struct option *o = option_find(ltp_udp_options, pairs[0]);
+        const struct conf_option *o = conf_option_find(ltp_udp_options, pairs[0]);
         char why[256] = "no such key";
-        if (o == NULL || option_set(o, k, pairs[1], why, sizeof why) != 0)
+        if (o == NULL || config_set(o, k, pairs[1], why, sizeof why) != 0)
             die(pairs[0], why);
     }
 }
 
 void rig_config_free(struct ltp_udp_config *k)
 {
-    options_free(ltp_udp_options, k);
+    conf_options_free(ltp_udp_options, k);
 }
 
 uint16_t rig_port(bool six)

@@ -14,7 +14,7 @@ struct settings {
     struct cla_address address;
 };
 #define AT(field) offsetof(struct settings, field)
-static const struct option options[] = {
+static const struct conf_option options[] = {
     {.key = "rto", .type = OPTION_DURATION, .offset = AT(rto), .min = 100000},
     {.key = "rate", .type = OPTION_RATE, .offset = AT(rate), .initial = "unlimited"},
     {.key = "segment", .type = OPTION_SIZE, .offset = AT(size), .initial = "1kB", .max = 65000},
@@ -39,12 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static const char name[] = "fuzz.yaml";
     struct config c;
-    struct config_errors *e = malloc(sizeof *e);
+    struct conf_errors *e = malloc(sizeof *e);
     if (e == NULL)
         return 0;
-    config_errors_init(e, name);
+    conf_errors_init(e, name);
     int err = config_parse(&c, (const char *)data, len, adapters, e);
-    if ((err == 0) != (e->total == 0) || e->len > CONFIG_ERRORS_MAX)
+    if ((err == 0) != (e->total == 0) || e->len > CONF_ERRORS_MAX)
         abort();
     if (err == 0)
         config_fini(&c);

@@ -30,9 +30,10 @@ may() { # FOLDER ALLOWED...
         fail "$folder/ includes a folder that it must not"
 }
 may base base
+may conf base conf
 may ltp base ltp
 may bp base bp
-may cla base ltp bp cla
+may cla base ltp bp cla conf
 for f in channel-emu/chan*.[ch]; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan)' && fail "$f: chan is pure: base only"
 done
@@ -43,9 +44,9 @@ only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z_]+.h' '^(cla/auth_openssl|tests/unit/cla_auth)\.c$'
 only 'lmdb.h' '^bp/store_lmdb\.c$'
-only 'yaml.h' '^tools/[a-z_]+\.c$'
+only 'yaml.h' '^conf/conf_tree\.c$'
 # a reader who follows the documentation finds each file
-for f in $(grep -ohE '(base|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohE '(base|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

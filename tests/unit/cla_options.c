@@ -254,7 +254,7 @@ static void limit(char out[32], enum option_type type, uint64_t v)
 }
 
 /* A row of the page: key, kind, default, range, meaning. */
-static void row(const struct option *o, char out[512])
+static void row(const struct conf_option *o, char out[512])
 {
     char low[32], high[32], range[128] = "";
     if (o->choices != NULL) {
@@ -277,7 +277,7 @@ START_TEST(page_has_every_key)
 {
     char *page = read_page(), line[512];
     const char *missing = NULL;
-    for (const struct option *o = ltp_udp_options; o->key != NULL; o++) {
+    for (const struct conf_option *o = ltp_udp_options; o->key != NULL; o++) {
         row(o, line);
         if (strstr(page, line) == NULL) {
             missing = o->key;

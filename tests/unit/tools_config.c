@@ -15,7 +15,7 @@ struct settings {
     struct cla_address listen;
 };
 
-static const struct option settings_options[] = {
+static const struct conf_option settings_options[] = {
     {.key = "rto",
      .type = OPTION_DURATION,
      .offset = offsetof(struct settings, rto),
@@ -102,8 +102,8 @@ static const char good[] = "node: ipn:1.0\n"
 START_TEST(a_good_file)
 {
     struct config c;
-    struct config_errors e;
-    config_errors_init(&e, "n.yaml");
+    struct conf_errors e;
+    conf_errors_init(&e, "n.yaml");
     int err = config_parse(&c, good, sizeof good - 1, adapters, &e);
     ck_assert_msg(err == 0, "%s", e.text[0]);
     ck_assert_uint_eq(c.node.node, 1);
@@ -135,10 +135,10 @@ START_TEST(a_good_file)
 END_TEST
 
 /* All errors of `text`, one per line, in *out. */
-static void errors_of(const char *text, struct config_errors *e)
+static void errors_of(const char *text, struct conf_errors *e)
 {
     struct config c;
-    config_errors_init(e, "n.yaml");
+    conf_errors_init(e, "n.yaml");
     ck_assert_int_eq(config_parse(&c, text, strlen(text), adapters, e), HELIO_EFORMAT);
     ck_assert_uint_gt(e->total, 0);
 }
@@ -226,7 +226,7 @@ static const struct {
 
 START_TEST(a_wrong_file)
 {
-    struct config_errors e;
+    struct conf_errors e;
     errors_of(wrong[_i].text, &e);
     ck_assert_str_eq(e.text[0], wrong[_i].error);
     ck_assert_msg(e.total == 1, "also: %s", e.text[1]);
@@ -235,7 +235,7 @@ END_TEST
 
 START_TEST(all_errors_at_once)
 {
-    struct config_errors e;
+    struct conf_errors e;
     errors_of("node: ipn:1.0\nsocket: /tmp/s\nstore: {durability: never}\necko: off\n"
               "bundles: {max: 1, crc: no}\nlinks:\n  - {name: a, adapter: fake}\n",
               &e);
@@ -247,19 +247,19 @@ END_TEST
 
 START_TEST(at_most_twenty_errors_are_held)
 {
-    struct config_errors e;
+    struct conf_errors e;
     char text[2000] = HEAD;
     for (int i = 0; i < 30; i++)
         sprintf(text + strlen(text), "key%d: 1\n", i);
     errors_of(text, &e);
     ck_assert_uint_eq(e.total, 30);
-    ck_assert_uint_eq(e.len, CONFIG_ERRORS_MAX);
+    ck_assert_uint_eq(e.len, CONF_ERRORS_MAX);
 }
 END_TEST
 
 START_TEST(too_many_links)
 {
-    struct config_errors e;
+    struct conf_errors e;
     char text[20000] = HEAD "links:\n";
     for (int i = 0; i <= CONFIG_LINKS_MAX; i++)
         sprintf(text + strlen(text), "  - {name: l%d, adapter: fake, peer: ipn:%d.0, rto: 1s}\n", i,
@@ -271,7 +271,7 @@ END_TEST
 
 START_TEST(control_characters_are_not_repeated)
 {
-    struct config_errors e;
+    struct conf_errors e;
     errors_of(HEAD "\"a\\e[31mb\": 1\n", &e);
     ck_assert_ptr_eq(strchr(e.text[0], 0x1b), NULL);
 }
@@ -280,8 +280,8 @@ END_TEST
 START_TEST(a_missing_file)
 {
     struct config c;
-    struct config_errors e;
-    config_errors_init(&e, "/nonexistent/n.yaml");
+    struct conf_errors e;
+    conf_errors_init(&e, "/nonexistent/n.yaml");
     ck_assert_int_eq(config_load(&c, "/nonexistent/n.yaml", adapters, &e), HELIO_EFORMAT);
     ck_assert_str_eq(e.text[0], "/nonexistent/n.yaml: cannot be read: No such file or directory");
 }
@@ -291,9 +291,9 @@ static void echo_is(const char *node, const char *echo, const char *eid)
 {
     char text[300], got[EID_TEXT_MAX] = "off";
     struct config c;
-    struct config_errors e;
+    struct conf_errors e;
     struct eid out;
-    config_errors_init(&e, "n.yaml");
+    conf_errors_init(&e, "n.yaml");
     snprintf(text, sizeof text, "node: %s\nsocket: /tmp/s\nstore: {durability: none}\necho: %s\n",
              node, echo);
     ck_assert_int_eq(config_parse(&c, text, strlen(text), adapters, &e), 0);

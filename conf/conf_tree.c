@@ -7,7 +7,7 @@
  * few lines could grow to gigabytes, or contain itself), a key that is not a plain word, too deep a
  * nesting, a text with a zero byte, memory.
  */
-#include "tools/config_tree.h"
+#include "conf/conf_tree.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,32 +16,32 @@
 #include <string.h>
 #include <yaml.h>
 
-#define TREE_DEPTH_MAX 16
-#define TREE_BYTES_MAX (1U << 20)
+#define DEPTH_MAX 16
+#define BYTES_MAX (1U << 20)
 
 struct builder {
     yaml_document_t *document;
     uint8_t *seen; /* one per node of the document: it has its place already */
-    struct config_errors *errors;
+    struct conf_errors *errors;
 };
 
-void config_errors_init(struct config_errors *e, const char *file)
+void conf_errors_init(struct conf_errors *e, const char *file)
 {
-    *e = (struct config_errors){.file = file};
+    *e = (struct conf_errors){.file = file};
 }
 
-void config_error(struct config_errors *e, uint32_t line, const char *format, ...)
+void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
 {
     e->total++;
-    if (e->len == CONFIG_ERRORS_MAX)
+    if (e->len == CONF_ERRORS_MAX)
         return;
     char *text = e->text[e->len++];
-    int n = line > 0 ? snprintf(text, CONFIG_ERROR_CAP, "%s:%u: ", e->file, line)
-                     : snprintf(text, CONFIG_ERROR_CAP, "%s: ", e->file);
-    if (n > 0 && n < CONFIG_ERROR_CAP) {
+    int n = line > 0 ? snprintf(text, CONF_ERROR_CAP, "%s:%u: ", e->file, line)
+                     : snprintf(text, CONF_ERROR_CAP, "%s: ", e->file);
+    if (n > 0 && n < CONF_ERROR_CAP) {
         va_list args;
         va_start(args, format);
-        vsnprintf(text + n, (size_t)(CONFIG_ERROR_CAP - n), format, args);
+        vsnprintf(text + n, (size_t)(CONF_ERROR_CAP - n), format, args);
         va_end(args);
     }
     for (char *p = text; *p != '\0'; p++)
@@ -49,9 +49,9 @@ void config_error(struct config_errors *e, uint32_t line, const char *format, ..
             *p = '?';
 }
 
-const char *tree_kind_name(enum tree_kind kind)
+const char *conf_kind_name(enum conf_kind kind)
 {
-    return kind == TREE_SCALAR ? "a value" : kind == TREE_MAP ? "a map" : "a list";
+    return kind == CONF_SCALAR ? "a value" : kind == CONF_MAP ? "a map" : "a list";
 }
 
 static uint32_t line_of(const yaml_node_t *n)
@@ -64,28 +64,28 @@ static char *scalar_text(struct builder *b, const yaml_node_t *n)
     const char *value = (const char *)n->data.scalar.value;
     size_t len = n->data.scalar.length;
     if (memchr(value, 0, len) != NULL) {
-        config_error(b->errors, line_of(n), "a text may not contain a zero byte");
+        conf_error(b->errors, line_of(n), "a text may not contain a zero byte");
         return NULL;
     }
     char *text = strndup(value, len);
     if (text == NULL)
-        config_error(b->errors, line_of(n), "out of memory");
+        conf_error(b->errors, line_of(n), "out of memory");
     return text;
 }
 
-static struct tree *build(struct builder *b, int index, int depth);
+static struct conf_tree *build(struct builder *b, int index, int depth);
 
-static bool build_map(struct builder *b, const yaml_node_t *n, struct tree *t, int depth)
+static bool build_map(struct builder *b, const yaml_node_t *n, struct conf_tree *t, int depth)
 {
-    struct tree **at = &t->first;
+    struct conf_tree **at = &t->first;
     for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++) {
         yaml_node_t *key = yaml_document_get_node(b->document, p->key);
         if (key == NULL || key->type != YAML_SCALAR_NODE) {
-            config_error(b->errors, key == NULL ? t->line : line_of(key),
-                         "a key must be a plain word");
+            conf_error(b->errors, key == NULL ? t->line : line_of(key),
+                       "a key must be a plain word");
             return false;
         }
-        struct tree *child = build(b, p->value, depth);
+        struct conf_tree *child = build(b, p->value, depth);
         if (child == NULL)
             return false;
         *at = child;
@@ -99,11 +99,11 @@ static bool build_map(struct builder *b, const yaml_node_t *n, struct tree *t, i
     return true;
 }
 
-static bool build_list(struct builder *b, const yaml_node_t *n, struct tree *t, int depth)
+static bool build_list(struct builder *b, const yaml_node_t *n, struct conf_tree *t, int depth)
 {
-    struct tree **at = &t->first;
+    struct conf_tree **at = &t->first;
     for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top; i++) {
-        struct tree *child = build(b, *i, depth);
+        struct conf_tree *child = build(b, *i, depth);
         if (child == NULL)
             return false;
         *at = child;
@@ -112,22 +112,22 @@ static bool build_list(struct builder *b, const yaml_node_t *n, struct tree *t, 
     return true;
 }
 
-static struct tree *build(struct builder *b, int index, int depth)
+static struct conf_tree *build(struct builder *b, int index, int depth)
 {
     yaml_node_t *n = yaml_document_get_node(b->document, index);
     if (n == NULL)
         return NULL;
-    if (depth > TREE_DEPTH_MAX) {
-        config_error(b->errors, line_of(n), "nested deeper than %d levels", TREE_DEPTH_MAX);
+    if (depth > DEPTH_MAX) {
+        conf_error(b->errors, line_of(n), "nested deeper than %d levels", DEPTH_MAX);
         return NULL;
     }
     if (b->seen[index - 1]++ != 0) {
-        config_error(b->errors, line_of(n), "aliases (*name) are not supported; repeat the text");
+        conf_error(b->errors, line_of(n), "aliases (*name) are not supported; repeat the text");
         return NULL;
     }
-    struct tree *t = calloc(1, sizeof *t);
+    struct conf_tree *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        config_error(b->errors, line_of(n), "out of memory");
+        conf_error(b->errors, line_of(n), "out of memory");
         return NULL;
     }
     t->line = line_of(n);
@@ -136,45 +136,46 @@ static struct tree *build(struct builder *b, int index, int depth)
         t->text = scalar_text(b, n);
         ok = t->text != NULL;
     } else if (n->type == YAML_MAPPING_NODE) {
-        t->kind = TREE_MAP;
+        t->kind = CONF_MAP;
         ok = build_map(b, n, t, depth + 1);
     } else if (n->type == YAML_SEQUENCE_NODE) {
-        t->kind = TREE_LIST;
+        t->kind = CONF_LIST;
         ok = build_list(b, n, t, depth + 1);
     }
     if (!ok) {
-        tree_free(t);
+        conf_tree_free(t);
         return NULL;
     }
     return t;
 }
 
-static struct tree *build_document(yaml_document_t *document, struct config_errors *errors)
+static struct conf_tree *build_document(yaml_document_t *document, const char *empty,
+                                        struct conf_errors *errors)
 {
     if (yaml_document_get_root_node(document) == NULL) {
-        config_error(errors, 1, "the file is empty; it needs at least the keys node and socket");
+        conf_error(errors, 1, "the file is empty; %s", empty);
         return NULL;
     }
     size_t nodes = (size_t)(document->nodes.top - document->nodes.start);
     struct builder b = {.document = document, .seen = calloc(nodes, 1), .errors = errors};
-    struct tree *t = NULL;
+    struct conf_tree *t = NULL;
     if (b.seen == NULL)
-        config_error(errors, 1, "out of memory");
+        conf_error(errors, 1, "out of memory");
     else
         t = build(&b, 1, 0);
     free(b.seen);
     return t;
 }
 
-static void parser_error(const yaml_parser_t *p, struct config_errors *errors)
+static void parser_error(const yaml_parser_t *p, struct conf_errors *errors)
 {
     const yaml_mark_t *mark = &p->problem_mark;
-    config_error(errors, (uint32_t)mark->line + 1, "not YAML: %s%s%s",
-                 p->problem != NULL ? p->problem : "unreadable", p->context != NULL ? " " : "",
-                 p->context != NULL ? p->context : "");
+    conf_error(errors, (uint32_t)mark->line + 1, "not YAML: %s%s%s",
+               p->problem != NULL ? p->problem : "unreadable", p->context != NULL ? " " : "",
+               p->context != NULL ? p->context : "");
 }
 
-static bool one_document(yaml_parser_t *parser, struct config_errors *errors)
+static bool one_document(yaml_parser_t *parser, struct conf_errors *errors)
 {
     yaml_document_t document;
     if (!yaml_parser_load(parser, &document)) {
@@ -183,45 +184,46 @@ static bool one_document(yaml_parser_t *parser, struct config_errors *errors)
     }
     bool last = yaml_document_get_root_node(&document) == NULL;
     if (!last)
-        config_error(errors, (uint32_t)document.start_mark.line + 1,
-                     "a second document begins here; a configuration is one document");
+        conf_error(errors, (uint32_t)document.start_mark.line + 1,
+                   "a second document begins here; a configuration is one document");
     yaml_document_delete(&document);
     return last;
 }
 
-struct tree *tree_parse(const char *data, size_t len, struct config_errors *errors)
+struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empty,
+                                  struct conf_errors *errors)
 {
-    if (len > TREE_BYTES_MAX) {
-        config_error(errors, 0, "longer than 1 MiB: this is no configuration file");
+    if (len > BYTES_MAX) {
+        conf_error(errors, 0, "longer than 1 MiB: this is no configuration file");
         return NULL;
     }
     yaml_parser_t parser;
     yaml_document_t document;
     if (!yaml_parser_initialize(&parser)) {
-        config_error(errors, 1, "out of memory");
+        conf_error(errors, 1, "out of memory");
         return NULL;
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)data, len);
-    struct tree *t = NULL;
+    struct conf_tree *t = NULL;
     if (!yaml_parser_load(&parser, &document)) {
         parser_error(&parser, errors);
     } else {
-        t = build_document(&document, errors);
+        t = build_document(&document, empty, errors);
         yaml_document_delete(&document);
     }
     if (t != NULL && !one_document(&parser, errors)) {
-        tree_free(t);
+        conf_tree_free(t);
         t = NULL;
     }
     yaml_parser_delete(&parser);
     return t;
 }
 
-void tree_free(struct tree *t)
+void conf_tree_free(struct conf_tree *t)
 {
     while (t != NULL) {
-        struct tree *next = t->next;
-        tree_free(t->first);
+        struct conf_tree *next = t->next;
+        conf_tree_free(t->first);
         free(t->key);
         free(t->text);
         free(t);
@@ -229,9 +231,9 @@ void tree_free(struct tree *t)
     }
 }
 
-const struct tree *tree_child(const struct tree *map, const char *key)
+const struct conf_tree *conf_child(const struct conf_tree *map, const char *key)
 {
-    for (const struct tree *c = map->first; c != NULL; c = c->next)
+    for (const struct conf_tree *c = map->first; c != NULL; c = c->next)
         if (strcmp(c->key, key) == 0)
             return c;
     return NULL;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each key of the map is looked up in the tables and its value read by its type; then the required
+ * keys that were not there are named. Nothing ends the reading: a person sees all errors at once.
+ */
+#include "conf/conf_section.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+#define KEYS_MAX 96
+#define WHY_CAP 320
+
+static size_t known_keys(const struct conf_part *parts, size_t parts_len, const char *const *words,
+                         const char *out[KEYS_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < parts_len; i++) {
+        for (const struct conf_option *o = parts[i].options; o->key != NULL && n < KEYS_MAX; o++) {
+            bool known = false;
+            for (size_t j = 0; j < n; j++)
+                known |= strcmp(out[j], o->key) == 0;
+            if (!known)
+                out[n++] = o->key;
+        }
+    }
+    for (; words != NULL && *words != NULL && n < KEYS_MAX; words++)
+        out[n++] = *words;
+    return n;
+}
+
+static void report_unknown(const struct conf_tree *t, const char *where, const char *const *keys,
+                           size_t n, struct conf_errors *errors)
+{
+    const char *closest = conf_closest(t->key, keys, n);
+    if (closest != NULL) {
+        conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
+        return;
+    }
+    char list[WHY_CAP];
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", keys[i]);
+        if (w < 0 || (size_t)w >= sizeof list - used)
+            break;
+        used += (size_t)w;
+    }
+    conf_error(errors, t->line, "%s%s: unknown key; the keys here are: %s", where, t->key, list);
+}
+
+static void set_value(const struct conf_option *o, const struct conf_part *part,
+                      const struct conf_tree *t, const char *where, struct conf_errors *errors)
+{
+    char why[WHY_CAP];
+    if (t->kind != CONF_SCALAR) {
+        conf_error(errors, t->line, "%s%s: %s is not expected here; write one value", where, t->key,
+                   conf_kind_name(t->kind));
+        return;
+    }
+    if (o->initial == NULL && *t->text == '\0') {
+        conf_error(errors, t->line, "%s%s: the value is missing; it is %s", where, t->key,
+                   o->help != NULL ? o->help : "required");
+        return;
+    }
+    conf_setter *set = part->set != NULL ? part->set : conf_option_set;
+    int err = set(o, part->base, t->text, why, sizeof why);
+    if (err < 0)
+        conf_error(errors, t->line, "%s%s: %s", where, t->key,
+                   err == HELIO_ENOMEM ? "out of memory" : why);
+}
+
+static bool is_duplicate(const struct conf_tree *map, const struct conf_tree *t)
+{
+    const struct conf_tree *first = conf_child(map, t->key);
+    return first != t;
+}
+
+static bool set_key(const struct conf_tree *t, const char *where, const struct conf_part *parts,
+                    size_t parts_len, struct conf_errors *errors)
+{
+    bool known = false;
+    for (size_t i = 0; i < parts_len; i++) {
+        const struct conf_option *o = conf_option_find(parts[i].options, t->key);
+        if (o == NULL)
+            continue;
+        size_t before = errors->total;
+        known = true;
+        set_value(o, &parts[i], t, where, errors);
+        if (errors->total > before)
+            break;
+    }
+    return known;
+}
+
+static void report_missing(const struct conf_tree *map, const char *where,
+                           const struct conf_part *parts, size_t index, struct conf_errors *errors)
+{
+    for (const struct conf_option *o = parts[index].options; o->key != NULL; o++) {
+        bool named = false;
+        for (size_t i = 0; i < index; i++)
+            named |= conf_option_find(parts[i].options, o->key) != NULL;
+        if (o->initial == NULL && !named && conf_child(map, o->key) == NULL)
+            conf_error(errors, map->line, "%s%s: this key is missing; it is %s", where, o->key,
+                       o->help != NULL ? o->help : "required");
+    }
+}
+
+void conf_section_read(const struct conf_tree *map, const char *where,
+                       const struct conf_part *parts, size_t parts_len, const char *const *words,
+                       struct conf_errors *errors)
+{
+    const char *keys[KEYS_MAX];
+    size_t n = known_keys(parts, parts_len, words, keys);
+    for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
+        if (is_duplicate(map, t)) {
+            conf_error(errors, t->line, "%s%s: this key is here twice, first in line %u; keep one",
+                       where, t->key, conf_child(map, t->key)->line);
+            continue;
+        }
+        bool known = set_key(t, where, parts, parts_len, errors);
+        for (const char *const *w = words; !known && w != NULL && *w != NULL; w++)
+            known = strcmp(*w, t->key) == 0;
+        if (!known)
+            report_unknown(t, where, keys, n, errors);
+    }
+    for (size_t i = 0; i < parts_len; i++)
+        report_missing(map, where, parts, i, errors);
+}
+
+static bool is_empty(const struct conf_tree *t)
+{
+    return t == NULL || (t->kind == CONF_SCALAR && *t->text == '\0');
+}
+
+const struct conf_tree *conf_map(const struct conf_tree *root, const char *where, const char *key,
+                                 struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(root, key);
+    if (is_empty(t))
+        return NULL;
+    if (t->kind == CONF_MAP)
+        return t;
+    conf_error(errors, t->line, "%s%s: %s is not expected here; write a map of its keys", where,
+               key, conf_kind_name(t->kind));
+    return NULL;
+}
+
+const struct conf_tree *conf_list(const struct conf_tree *root, const char *where, const char *key,
+                                  size_t max, size_t *n, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(root, key);
+    *n = 0;
+    if (is_empty(t))
+        return NULL;
+    if (t->kind != CONF_LIST) {
+        conf_error(errors, t->line, "%s%s: %s is not expected here; write a list of maps", where,
+                   key, conf_kind_name(t->kind));
+        return NULL;
+    }
+    for (const struct conf_tree *i = t->first; i != NULL; i = i->next) {
+        if (i->kind != CONF_MAP) {
+            conf_error(errors, i->line, "%s%s: %s is not expected here; write a map of keys", where,
+                       key, conf_kind_name(i->kind));
+            return NULL;
+        }
+        if (++*n > max) {
+            conf_error(errors, i->line, "%s%s: more than %zu of them", where, key, max);
+            return NULL;
+        }
+    }
+    return t->first;
+}
+
+char *conf_file_read(const char *path, size_t *len, struct conf_errors *errors)
+{
+    FILE *f = fopen(path, "rb");
+    char *data = f == NULL ? NULL : malloc(CONF_FILE_MAX + 1);
+    if (data == NULL) {
+        conf_error(errors, 0, "cannot be read: %s", strerror(errno));
+    } else {
+        *len = fread(data, 1, CONF_FILE_MAX + 1, f);
+        if (ferror(f)) {
+            conf_error(errors, 0, "cannot be read: %s", strerror(errno));
+            free(data);
+            data = NULL;
+        }
+    }
+    if (f != NULL)
+        fclose(f);
+    return data;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A map of the file against tables of options: the part that every section shares. */
+#ifndef CONF_CONF_SECTION_H
+#define CONF_CONF_SECTION_H
+
+#include "conf/conf_tree.h"
+#include "conf/conf_value.h"
+
+/* One table with the struct that its offsets mean. */
+struct conf_part {
+    const struct conf_option *options;
+    void *base;
+    conf_setter *set; /* NULL: conf_option_set */
+};
+
+#define CONF_FILE_MAX (UINT32_C(1) << 20)
+
+/* All of a file of at most CONF_FILE_MAX bytes, the caller's to free; its length in *len. NULL with
+ * an error. */
+char *conf_file_read(const char *path, size_t *len, struct conf_errors *errors);
+
+/* The map under the key, or NULL: there is none, it is empty, or it is no map (an error). */
+const struct conf_tree *conf_map(const struct conf_tree *root, const char *where, const char *key,
+                                 struct conf_errors *errors);
+
+/* The first item of the list of maps under the key, and their number in *n; NULL: there is none, it
+ * is empty, or it is wrong or longer than `max` (an error). */
+const struct conf_tree *conf_list(const struct conf_tree *root, const char *where, const char *key,
+                                  size_t max, size_t *n, struct conf_errors *errors);
+
+/*
+ * Sets what the map gives. An option that several parts know is set in each of them. `words` (NULL
+ * or ended by NULL) are keys that the caller reads itself; `where` goes in front of keys in
+ * messages ("store.", "links[to-2]."). Reports unknown, duplicate, missing and wrong keys; the
+ * defaults must be in place already. HELIO_ENOMEM is reported as an error, too.
+ */
+void conf_section_read(const struct conf_tree *map, const char *where,
+                       const struct conf_part *parts, size_t parts_len, const char *const *words,
+                       struct conf_errors *errors);
+
+#endif

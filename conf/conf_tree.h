@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A YAML document as a tree whose every node knows its line. Only what configuration files need:
+ * maps with plain keys, lists and scalars; no aliases, no second document.
+ */
+#ifndef CONF_CONF_TREE_H
+#define CONF_CONF_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum conf_kind { CONF_SCALAR, CONF_MAP, CONF_LIST };
+
+struct conf_tree {
+    enum conf_kind kind;
+    uint32_t line;           /* 1 … */
+    char *key;               /* of a map's child; NULL for others */
+    char *text;              /* of a scalar; "" when it is empty */
+    struct conf_tree *first; /* child, in the order of the file */
+    struct conf_tree *next;  /* sibling */
+};
+
+#define CONF_ERRORS_MAX 20
+#define CONF_ERROR_CAP 400
+
+/* What is wrong with a file: at most CONF_ERRORS_MAX lines "FILE:LINE: KEY: what; what would be
+ * right". */
+struct conf_errors {
+    const char *file; /* borrowed; the name to show */
+    size_t len;       /* texts held */
+    size_t total;     /* errors met */
+    char text[CONF_ERRORS_MAX][CONF_ERROR_CAP];
+};
+
+void conf_errors_init(struct conf_errors *e, const char *file);
+
+/* One more error; bytes that a terminal should not see are shown as '?'. */
+void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Parses len bytes (at most 1 MiB). NULL with at least one error; else the caller's to
+ * conf_tree_free. `empty` says what an empty file lacks ("it needs at least the key …"). */
+struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empty,
+                                  struct conf_errors *errors);
+void conf_tree_free(struct conf_tree *t); /* NULL is allowed */
+
+/* The child with this key, or NULL. */
+const struct conf_tree *conf_child(const struct conf_tree *map, const char *key);
+
+/* "a value", "a map", "a list": for messages. */
+const char *conf_kind_name(enum conf_kind kind);
+
+#endif

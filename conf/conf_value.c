@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each type of value has one reader, which writes the field or says why not in the words of a
+ * person's file. What can go wrong: a wrong unit, a value out of its range, an unknown word,
+ * memory.
+ */
+#include "conf/conf_value.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+
+#define WORD_MAX 64
+
+struct scale {
+    const char *unit;
+    uint64_t by;
+};
+
+/* In the unit that gives the smallest whole number. */
+static void show(uint64_t v, const struct scale *scales, char out[32])
+{
+    const struct scale *best = scales;
+    for (;; scales++) {
+        if (v % scales->by == 0 && (v % best->by != 0 || scales->by > best->by))
+            best = scales;
+        if (scales->by == 1)
+            break;
+    }
+    snprintf(out, 32, "%llu%s", (unsigned long long)(v / best->by), v == 0 ? "" : best->unit);
+}
+
+char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_CAP])
+{
+    static const struct scale durations[] = {{"d", 86400 * TICK_S},
+                                             {"h", 3600 * TICK_S},
+                                             {"min", 60 * TICK_S},
+                                             {"s", TICK_S},
+                                             {"ms", TICK_MS},
+                                             {"us", TICK_US},
+                                             {"ns", 1}};
+    static const struct scale rates[] = {
+        {"Gbit/s", 1000000000}, {"Mbit/s", 1000000}, {"kbit/s", 1000}, {"bit/s", 1}};
+    static const struct scale sizes[] = {{"TiB", UINT64_C(1) << 40},
+                                         {"GiB", UINT64_C(1) << 30},
+                                         {"MiB", UINT64_C(1) << 20},
+                                         {"KiB", UINT64_C(1) << 10},
+                                         {"GB", 1000000000},
+                                         {"MB", 1000000},
+                                         {"kB", 1000},
+                                         {"B", 1}};
+    static const struct scale counts[] = {{"", 1}};
+    show(v,
+         type == OPTION_DURATION ? durations
+         : type == OPTION_RATE   ? rates
+         : type == OPTION_SIZE   ? sizes
+                                 : counts,
+         out);
+    return out;
+}
+
+/* False when there are none, or it is too long. */
+static bool without_spaces(const char *text, char out[WORD_MAX + 1])
+{
+    size_t n = 0;
+    if (strchr(text, ' ') == NULL || strlen(text) > WORD_MAX)
+        return false;
+    for (; *text != '\0'; text++)
+        if (*text != ' ')
+            out[n++] = *text;
+    out[n] = '\0';
+    return true;
+}
+
+static int set_number(const struct conf_option *o, uint64_t *field, const char *text, char *why,
+                      size_t cap)
+{
+    uint64_t v = 0;
+    int err;
+    const char *hint;
+    if (o->type == OPTION_DURATION) {
+        err = units_duration(text, &v);
+        hint = units_duration_hint;
+    } else if (o->type == OPTION_RATE) {
+        err = units_rate(text, &v);
+        hint = units_rate_hint;
+    } else if (o->type == OPTION_SIZE) {
+        err = units_size(text, &v);
+        hint = units_size_hint;
+    } else {
+        err = units_count(text, UINT64_MAX, &v);
+        hint = "a whole number without unit";
+    }
+    if (err < 0) {
+        char joined[WORD_MAX + 1];
+        if (o->type != OPTION_COUNT && without_spaces(text, joined))
+            snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
+                     joined);
+        else
+            snprintf(why, cap, "\"%s\" is not understood; write %s", text, hint);
+        return HELIO_EFORMAT;
+    }
+    if (v < o->min || (o->max != 0 && v > o->max)) {
+        char low[32], high[32];
+        conf_number_text(o->type, o->min, low);
+        conf_number_text(o->type, o->max, high);
+        if (o->max != 0)
+            snprintf(why, cap, "%s is out of range; write a value from %s to %s", text, low, high);
+        else
+            snprintf(why, cap, "%s is out of range; write a value of at least %s", text, low);
+        return HELIO_EFORMAT;
+    }
+    *field = v;
+    return 0;
+}
+
+static int set_bool(bool *field, const char *text, char *why, size_t cap)
+{
+    static const char *const words[] = {"no", "yes", "false", "true", "off", "on"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *field = i % 2 == 1;
+            return 0;
+        }
+    }
+    snprintf(why, cap, "\"%s\" is not understood; write yes or no", text);
+    return HELIO_EFORMAT;
+}
+
+static int set_share(double *field, const char *text, char *why, size_t cap)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !(v >= 0 && v <= 1)) {
+        snprintf(why, cap, "\"%s\" is not a probability; write a number from 0 to 1, such as 0.05",
+                 text);
+        return HELIO_EFORMAT;
+    }
+    *field = v;
+    return 0;
+}
+
+static int set_text(char **field, const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL)
+        return HELIO_ENOMEM;
+    free(*field);
+    *field = copy;
+    return 0;
+}
+
+static int set_choice(const struct conf_option *o, int *field, const char *text, char *why,
+                      size_t cap)
+{
+    char list[256];
+    size_t used = 0, len = strlen(text);
+    int index = 0;
+    list[0] = '\0';
+    for (const char *p = o->choices;; index++) {
+        size_t n = strcspn(p, "|");
+        if (n == len && memcmp(p, text, n) == 0) {
+            *field = index;
+            return 0;
+        }
+        int w =
+            snprintf(list + used, sizeof list - used, "%s%.*s", index > 0 ? ", " : "", (int)n, p);
+        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
+        if (p[n] == '\0')
+            break;
+        p += n + 1;
+    }
+    snprintf(why, cap, "\"%s\" is not known; write one of: %s", text, list);
+    return HELIO_EFORMAT;
+}
+
+int conf_option_set(const struct conf_option *o, void *base, const char *text, char *why,
+                    size_t cap)
+{
+    void *field = (char *)base + o->offset;
+    switch (o->type) {
+    case OPTION_DURATION:
+    case OPTION_RATE:
+    case OPTION_SIZE:
+    case OPTION_COUNT:
+        return set_number(o, field, text, why, cap);
+    case OPTION_BOOL:
+        return set_bool(field, text, why, cap);
+    case OPTION_TEXT:
+        return set_text(field, text);
+    case OPTION_CHOICE:
+        return set_choice(o, field, text, why, cap);
+    case OPTION_SHARE:
+        return set_share(field, text, why, cap);
+    case OPTION_EID:
+    case OPTION_ADDRESS:
+        break;
+    }
+    assert(!"a type that conf does not know has the program's own setter");
+    return HELIO_EFORMAT;
+}
+
+int conf_options_default(const struct conf_option *options, void *base, conf_setter *set)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++) {
+        char why[256];
+        if (o->initial == NULL)
+            continue;
+        int err = set(o, base, o->initial, why, sizeof why);
+        assert(err == 0 || err == HELIO_ENOMEM);
+        if (err < 0)
+            return err;
+    }
+    return 0;
+}
+
+void conf_options_free(const struct conf_option *options, void *base)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++) {
+        if (o->type != OPTION_TEXT)
+            continue;
+        char **field = (char **)(void *)((char *)base + o->offset);
+        free(*field);
+        *field = NULL;
+    }
+}
+
+const struct conf_option *conf_option_find(const struct conf_option *options, const char *key)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++)
+        if (strcmp(o->key, key) == 0)
+            return o;
+    return NULL;
+}
+
+/* The number of insertions, deletions and replacements that lead from a to b. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b), row[WORD_MAX + 1];
+    if (la > WORD_MAX || lb > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[lb];
+}
+
+const char *conf_closest(const char *word, const char *const *words, size_t n)
+{
+    const char *found = NULL;
+    size_t best = strlen(word) / 3 + 2;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, words[i]);
+        if (d < best) {
+            best = d;
+            found = words[i];
+        }
+    }
+    return found;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a key of a configuration means, and one value by that description. */
+#ifndef CONF_CONF_VALUE_H
+#define CONF_CONF_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/tick.h"
+
+/* Kinds of configuration values; the type of the field at `offset` is given in brackets. */
+enum option_type {
+    OPTION_DURATION, /* [tick] */
+    OPTION_RATE,     /* [uint64_t] bit/s, 0 = unlimited */
+    OPTION_SIZE,     /* [uint64_t] bytes */
+    OPTION_COUNT,    /* [uint64_t] */
+    OPTION_BOOL,     /* [bool] yes/no, true/false */
+    OPTION_TEXT,     /* [char *] owned by the configuration */
+    OPTION_CHOICE,   /* [int] index into choices, separated by "|" */
+    OPTION_EID,      /* [struct eid]; read by the program's own setter */
+    OPTION_ADDRESS,  /* [struct cla_address] HOST:PORT or [V6]:PORT, numeric; likewise */
+    OPTION_SHARE,    /* [double] a probability, 0 to 1 */
+};
+
+struct conf_option {
+    const char *key;
+    enum option_type type;
+    size_t offset;       /* of the field in the configuration struct */
+    const char *initial; /* default as a person would write it; NULL: the key is required */
+    uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
+    const char *choices;
+    const char *help; /* one line for the reference */
+};
+
+/* Writes the value of `text` into the field of `base`. Returns 0; HELIO_EFORMAT with what is wrong
+ * and what would be right in why[cap], the field unchanged; HELIO_ENOMEM. An earlier text of the
+ * field is freed. */
+typedef int conf_setter(const struct conf_option *o, void *base, const char *text, char *why,
+                        size_t cap);
+
+/* The setter of all types but those that a program reads itself. */
+conf_setter conf_option_set;
+
+/* Every option with a default gets it. The tables' defaults are ours: a wrong one is asserted. 0 or
+ * HELIO_ENOMEM. */
+int conf_options_default(const struct conf_option *options, void *base, conf_setter *set);
+
+/* Frees the texts. */
+void conf_options_free(const struct conf_option *options, void *base);
+
+const struct conf_option *conf_option_find(const struct conf_option *options, const char *key);
+
+/* A number in the unit that gives the smallest whole figure: 30ms, 500Mbit/s. */
+#define CONF_NUMBER_CAP 32
+char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_CAP]);
+
+/* The most similar of `n` words, or NULL when none is similar enough to be meant. */
+const char *conf_closest(const char *word, const char *const *words, size_t n);
+
+#endif
