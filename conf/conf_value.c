@@ -198,9 +198,9 @@ int conf_option_set(const struct conf_option *o, void *base, const char *text, c
         return set_share(field, text, why, cap);
     case OPTION_EID:
     case OPTION_ADDRESS:
-        break;
+        break; /* of a program that has its own setter */
     }
-    assert(!"a type that conf does not know has the program's own setter");
+    snprintf(why, cap, "this type of value is not read here");
     return HELIO_EFORMAT;
 }
 
