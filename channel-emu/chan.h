@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One direction of a link, pure: frames go in with the time of their arrival, and come out when
- * they would have arrived at the far end. In between: serialisation at the nominal rate, erasures
- * by a trace of good and bad time or independent ones, propagation delay, and, for tests,
- * duplication, reordering, corruption and outages. The emulator runs it on the real clock, the
- * simulators on a virtual one.
+ * they would have arrived at the far end. In between: a queue, serialisation at the nominal rate,
+ * contacts, erasures (by a trace, in Gilbert-Elliott bursts, independent, by rule), propagation
+ * delay, jitter, duplication and corruption. The emulator runs it on the real clock, the simulators
+ * on a virtual one. The model in words: docs/channel.md.
  */
 #ifndef CHANNEL_EMU_CHAN_H
 #define CHANNEL_EMU_CHAN_H
@@ -48,43 +48,116 @@ void trace_clock_init(struct trace_clock *c, const struct trace *t, tick origin,
 bool trace_clock_bad(struct trace_clock *c, tick from, tick to);
 /* Bad time within [from, to), ns. */
 tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, tick to);
+/* A trace that does not loop is good before its begin and after its end: cuts [from, to) to the one
+ * pass of which `offset` lies at `origin`. False, and nothing changed, when they have no instant in
+ * common. */
+bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to);
 
+/* What can befall a frame. One that several would have met counts under the first in this order:
+ * queue, rule, outage, trace, burst, random; memory comes last. */
+enum chan_reason {
+    CHAN_TRACE,                   /* met a bad step */
+    CHAN_RANDOM,                  /* independent loss */
+    CHAN_BURST,                   /* Gilbert-Elliott */
+    CHAN_OUTAGE,                  /* met time off contact, or an outage */
+    CHAN_RULE,                    /* by chan_input_rule */
+    CHAN_QUEUE,                   /* the queue was full: the frame never took the line */
+    CHAN_MEMORY,                  /* no memory for it or its copy */
+    CHAN_LOSSES,                  /* so many reasons to be lost; the rest is not lost: */
+    CHAN_DUPLICATE = CHAN_LOSSES, /* arrives twice */
+    CHAN_CORRUPT,                 /* at least one bit of it, or of its copy, is flipped */
+    CHAN_REASONS
+};
+/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "duplicate", "corrupt"; static.
+ */
+const char *chan_reason_name(enum chan_reason reason);
+
+/* Time on, or off, contact: [from, to) after the origin, ns; from < to. */
+struct chan_window {
+    tick from, to;
+};
+
+/* The propagation delay at a time after the origin. */
+struct chan_point {
+    tick at, delay;
+};
+
+/* Gilbert-Elliott in time: good and bad states with exponential dwell times, the first one drawn
+ * with its share. A frame that meets the bad state is lost with probability loss_bad, else
+ * loss_good. */
+struct chan_burst {
+    tick good, bad; /* mean dwell times, ns; both 0: off */
+    double loss_good, loss_bad;
+};
+
+/* Zeroed, it is a wire. All pointers are borrowed for the life of the channel. */
 struct chan_config {
-    uint64_t rate_bps;         /* serialises frames at this rate; 0 = no serialisation */
-    uint32_t overhead;         /* bytes added to each frame on the air */
-    tick delay;                /* propagation, ns */
-    tick jitter;               /* uniform extra delay [0, jitter); frames may overtake, ns */
-    uint64_t queue_bytes;      /* limit of what waits for the line, overhead counted; 0 = none. An
-                                * idle line takes any frame; it needs a rate. */
-    const struct trace *trace; /* NULL: none; borrowed for the life of the channel */
-    tick trace_offset;         /* where in the trace time `origin` lies */
-    tick origin;
-    double loss;      /* independent erasure probability per frame, 0..1 */
-    double duplicate; /* probability that a frame arrives twice */
-    double corrupt;   /* probability that a frame has one bit flipped */
-    uint64_t seed;
+    uint64_t rate_bps;    /* serialises frames at this rate; 0 = no serialisation */
+    uint32_t overhead;    /* bytes added to each frame on the air */
+    uint64_t queue_bytes; /* limit of what waits for the line, overhead counted; 0 = none. An idle
+                           * line takes any frame; without a rate only `hold` makes frames wait. */
+    tick queue_time;      /* limit of the time to radiate what waits, ns; 0 = none; needs a rate */
+
+    tick delay;                      /* propagation, ns; not used with points */
+    const struct chan_point *points; /* delay over time, linear in between, constant before and */
+    size_t point_count;              /* after, `at` rising; taken when the last bit leaves. No
+                                      * frame overtakes another by it. */
+    tick jitter;                     /* uniform extra delay [0, jitter), ns; frames may overtake */
+    bool jitter_in_order;            /* … or may not: one that would waits for the one before */
+
+    tick origin;       /* of trace, windows and points */
+    bool origin_first; /* … is the time of the first frame instead */
+
+    const struct chan_window *windows; /* contacts, rising, not overlapping; none: always on */
+    size_t window_count;
+    bool windows_off; /* the windows are losses of sight: off in them, on elsewhere */
+    bool hold;        /* off contact the line waits for the next one, instead of losing frames;
+                       * what the end of a contact cuts, or follows the last one, is lost */
+
+    const struct trace *trace; /* NULL: none */
+    tick trace_offset;         /* where in the trace time the origin lies */
+    bool trace_no_loop;        /* good after its end, instead of from its begin again */
+    bool start_only;           /* trace and burst look at the start of a frame's time on the air,
+                                * instead of all of it */
+    struct chan_burst burst;
+    double loss;           /* independent erasure probability per frame, 0..1 */
+    double duplicate;      /* probability that a frame arrives twice */
+    double corrupt;        /* probability that a frame has one bit flipped */
+    double bit_error_rate; /* probability of each bit of a frame to be flipped, 0..1 */
+    uint64_t seed;         /* each kind of chance has its own stream, by number of the frame: one
+                            * that is turned on or off moves no other */
 };
 
 struct chan_counters {
     uint64_t in, in_bytes, out, out_bytes;
-    uint64_t erased_trace, erased_random, erased_outage, dropped_queue, dropped_memory;
-    uint64_t duplicated, corrupted;
-    uint64_t queued; /* now inside: in + duplicated = out + erased + dropped + queued, always */
+    uint64_t lost[CHAN_LOSSES];     /* by enum chan_reason */
+    uint64_t duplicated, corrupted; /* a frame and its copy may count both as corrupted */
+    uint64_t queued; /* now inside: in + duplicated = out + all lost + queued, always */
 };
 
+/* The sum of lost. */
+uint64_t chan_lost(const struct chan_counters *n);
+
 struct chan;
-/* 0, HELIO_ENOMEM, HELIO_EINVAL (a probability outside 0..1, too much overhead, an empty trace). */
+/* 0, HELIO_ENOMEM, HELIO_EINVAL (a probability outside 0..1, too much overhead, an empty trace,
+ * only one dwell time, windows or points out of order or too many, hold without windows). */
 int chan_new(struct chan **out, const struct chan_config *config);
 void chan_free(struct chan *c);
 
 /* Bytes of a frame, and overhead added to it, at most. */
 #define CHAN_FRAME_MAX (UINT32_C(1) << 24)
 #define CHAN_OVERHEAD_MAX (UINT32_C(1) << 20)
+/* Windows, or points, at most. */
+#define CHAN_TABLE_MAX (UINT32_C(1) << 20)
 
 /* A frame enters the line at `now`, which never goes back from one input or outage to the next
  * (output has its own time and may be ahead). The bytes are copied; len <= CHAN_FRAME_MAX. `tag`
  * comes out with it (port numbers, flow). */
 void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now);
+
+/* The same, but the frame is lost by rule (unless the queue is full): it takes the line, and its
+ * chances are drawn, all the same. */
+void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now);
 
 /* Frames whose time on the air meets an outage are lost (set down, then up). */
 void chan_outage(struct chan *c, bool down, tick now);
@@ -99,9 +172,29 @@ struct chan_out {
     const uint8_t *data;
     size_t len;
     uint64_t tag;
-    tick due; /* when it was due */
+    tick due;                /* when it was due */
+    tick entered;            /* time of its input */
+    tick air_start, air_end; /* its time on the air */
+    uint64_t number;         /* of its input, from 1; a copy has that of its frame */
+    bool copy, corrupted;
 };
 int chan_output(struct chan *c, tick now, struct chan_out *out);
+
+/* What the channel did to single frames: 1 and one record for each that was lost, duplicated or
+ * corrupted in the last chan_input, and each found lost in an outage by chan_output since; 0 when
+ * there are no more. Nothing is copied or kept for it: what was not asked for before the next
+ * chan_input or chan_outage is forgotten. Of a frame of the last chan_input, `data` are
+ * the caller's own, else they hold as those of chan_output do. */
+struct chan_fate {
+    enum chan_reason reason;
+    uint64_t number;         /* of the frame, from 1, counting all inputs */
+    tick entered;            /* time of its input */
+    tick air_start, air_end; /* its time on the air; both `entered` when the queue was full */
+    uint64_t tag;
+    const uint8_t *data;
+    size_t len;
+};
+int chan_fate(struct chan *c, struct chan_fate *out);
 
 const struct chan_counters *chan_counters(const struct chan *c);
 

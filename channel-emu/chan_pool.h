@@ -18,12 +18,13 @@
 struct chan_frame {
     struct list link;      /* in the line (order of arrival), or in the pool */
     struct heap_node node; /* by time of arrival, when frames may overtake */
-    tick due;
+    tick due, entered;
     tick air_start, air_end; /* its time on the air */
-    uint64_t tag;
+    uint64_t tag, number;
     uint32_t len;
     uint8_t size_class;
     bool lost; /* in an outage */
+    bool copy, corrupted;
     uint8_t data[];
 };
 

@@ -130,6 +130,22 @@ bool trace_clock_bad(struct trace_clock *c, tick from, tick to)
     return false;
 }
 
+bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to)
+{
+    tick before = offset > origin ? offset - origin : 0; /* of the trace, before tick 0 */
+    if (before >= period(t))
+        return false;
+    tick begin = origin > offset ? origin - offset : 0;
+    tick end = tick_add(begin, period(t) - before);
+    if (*from == *to)
+        return *from >= begin && *from < end;
+    if (*to <= begin || *from >= end)
+        return false;
+    *from = *from > begin ? *from : begin;
+    *to = tick_min(*to, end);
+    return true;
+}
+
 tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, tick to)
 {
     if (to <= from)

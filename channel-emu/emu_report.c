@@ -47,10 +47,10 @@ static struct summary summarise(const struct emu_relay *r, int dir)
     struct summary s = {.in = 0};
     if (w->chan != NULL)
         s.chan = *chan_counters(w->chan);
-    s.dropped[TRACE] = s.chan.erased_trace;
-    s.dropped[RANDOM] = s.chan.erased_random;
-    s.dropped[QUEUE] = s.chan.dropped_queue;
-    s.dropped[MEMORY] = s.chan.dropped_memory;
+    s.dropped[TRACE] = s.chan.lost[CHAN_TRACE];
+    s.dropped[RANDOM] = s.chan.lost[CHAN_RANDOM];
+    s.dropped[QUEUE] = s.chan.lost[CHAN_QUEUE];
+    s.dropped[MEMORY] = s.chan.lost[CHAN_MEMORY];
     s.dropped[SOCKET] = socket_drops(r, dir);
     s.dropped[NO_PEER] = w->no_peer + w->gone;
     s.dropped[SEND] = w->send_failed;

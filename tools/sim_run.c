@@ -68,9 +68,9 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
 {
     struct run *r = context;
     const struct chan_counters *c = chan_counters(r->world.links[link].chan);
-    uint64_t before = c->erased_trace + c->erased_random;
+    uint64_t before = c->lost[CHAN_TRACE] + c->lost[CHAN_RANDOM];
     sim_enter(&r->world, link, data, len);
-    if (c->erased_trace + c->erased_random != before)
+    if (c->lost[CHAN_TRACE] + c->lost[CHAN_RANDOM] != before)
         sim_stats_lost(&r->stats, data[0] & 15);
 }
 
@@ -166,7 +166,7 @@ static int conclude(const struct run *r, struct sim_result *out)
     out->cancelled = s->cancelled;
     const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
     out->frames = c->in;
-    out->frames_lost = c->erased_trace + c->erased_random;
+    out->frames_lost = c->lost[CHAN_TRACE] + c->lost[CHAN_RANDOM];
     out->air_bytes = s->air_bytes + c->in * p->overhead;
     out->copy_bytes = s->copy_bytes + s->copies * p->overhead;
     out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;

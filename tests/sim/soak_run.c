@@ -271,7 +271,7 @@ static void add_up(const struct soak *s, struct soak_totals *t)
     for (size_t i = 0; i < 2; i++) {
         const struct chan_counters *c = chan_counters(s->world.links[i].chan);
         t->frames += c->in;
-        t->lost += c->erased_trace + c->erased_random + c->erased_outage;
+        t->lost += chan_lost(c);
     }
 }
 

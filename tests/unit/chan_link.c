@@ -23,8 +23,8 @@ static void input(struct chan *c, size_t len, uint64_t tag, tick now)
 
 static uint64_t lost(const struct chan_counters *n)
 {
-    return n->erased_trace + n->erased_random + n->erased_outage + n->dropped_queue +
-           n->dropped_memory;
+    return n->lost[CHAN_TRACE] + n->lost[CHAN_RANDOM] + n->lost[CHAN_OUTAGE] + n->lost[CHAN_QUEUE] +
+           n->lost[CHAN_MEMORY];
 }
 
 static void check_sum(const struct chan *c)
@@ -121,7 +121,7 @@ START_TEST(a_fade_takes_what_is_on_the_air)
     expect(c, 2, 1650);
     expect(c, 4, 2850);
     expect_idle(c);
-    ck_assert_uint_eq(chan_counters(c)->erased_trace, 1);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_TRACE], 1);
     chan_free(c);
     trace_fini(&t);
 }
@@ -159,7 +159,7 @@ START_TEST(random_loss_follows_its_seed_and_probability)
                 while (chan_output(c, i, &out) == 1)
                     hash = hash * 31 + out.tag;
             }
-            uint64_t n = chan_counters(c)->erased_random;
+            uint64_t n = chan_counters(c)->lost[CHAN_RANDOM];
             ck_assert_uint_gt(n, 1800);
             ck_assert_uint_lt(n, 2200);
             expect_idle(c);
@@ -245,7 +245,7 @@ START_TEST(an_outage_loses_what_it_meets)
     ck_assert_int_eq(chan_output(c, 24000, &out), 0); /* 6 and 7 would have been due */
     expect(c, 8, 24500);
     expect_idle(c);
-    ck_assert_uint_eq(chan_counters(c)->erased_outage, 4);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_OUTAGE], 4);
     chan_free(c);
 }
 END_TEST
@@ -258,7 +258,7 @@ START_TEST(what_would_arrive_in_an_outage_is_lost)
     chan_outage(c, true, 50);
     input(c, 10, 2, 60);
     ck_assert_int_eq(chan_output(c, 10000, &out), 0);
-    ck_assert_uint_eq(chan_counters(c)->erased_outage, 2);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_OUTAGE], 2);
     chan_outage(c, false, 10000);
     input(c, 10, 3, 10000);
     expect(c, 3, 10100);
@@ -276,12 +276,12 @@ START_TEST(the_queue_has_a_limit)
     input(c, 90, 3, 0);
     input(c, 90, 4, 0); /* 300 wait */
     input(c, 0, 5, 0);
-    ck_assert_uint_eq(chan_counters(c)->dropped_queue, 2);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_QUEUE], 2);
     input(c, 90, 6, 100 * TICK_MS); /* one has left: 200 wait */
     input(c, 1000, 7, 100 * TICK_MS);
-    ck_assert_uint_eq(chan_counters(c)->dropped_queue, 3);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_QUEUE], 3);
     input(c, 1000, 8, TICK_S); /* an idle line takes any frame */
-    ck_assert_uint_eq(chan_counters(c)->dropped_queue, 3);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_QUEUE], 3);
     check_sum(c);
     expect(c, 1, 100 * TICK_MS);
     expect(c, 2, 200 * TICK_MS);

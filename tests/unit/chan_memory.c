@@ -76,7 +76,7 @@ static int run_channel(tick jitter, long at, uint64_t *dropped)
     while (chan_output(c, TICK_NEVER - 1, &out) == 1)
         got++;
     armed = false;
-    *dropped = chan_counters(c)->dropped_memory;
+    *dropped = chan_counters(c)->lost[CHAN_MEMORY];
     ck_assert_uint_eq(chan_counters(c)->queued, 0);
     chan_free(c);
     return got;
