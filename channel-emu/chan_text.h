@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text form of a trace, line by line: `STATE STEPS`, where STATE is 0 (good) or 1 (bad) and
- * STEPS a whole number >= 1; `#` begins a comment. `# step_ns N` before the first run sets the
- * duration of a step. Blank lines and a carriage return at the end of a line are allowed.
+ * The text forms of a trace, line by line (docs/trace-format.md). The first line that is neither
+ * blank nor a comment decides:
+ *   runs   `STATE STEPS`, STATE 0 (good) or 1 (bad), STEPS a whole number >= 1
+ *   steps  `0` or `1`, one step a line
+ *   csv    the title `state,duration_UNIT` (ns, us, ms or s), then `good,26.7` or `bad,1.3`
+ * `#` begins a comment. `# step_ns N` before the first run sets the duration of a step;
+ * `# generator WORD`, `# parameters TEXT` and `# seed N` say where the trace comes from. Blank
+ * lines and a carriage return at the end of a line are allowed.
  */
 #ifndef CHANNEL_EMU_CHAN_TEXT_H
 #define CHANNEL_EMU_CHAN_TEXT_H
 
 #include "base/slice.h"
 #include "channel-emu/chan.h"
+#include "channel-emu/chan_about.h"
 
 #define TRACE_STEP_DEFAULT (100 * TICK_US)
-#define TRACE_TEXT_LINE_MAX 256u
+#define TRACE_STEP_MAX (3600 * TICK_S)
+#define TRACE_TEXT_LINE_MAX 1024u
+
+enum trace_form { TRACE_UNKNOWN, TRACE_COMPACT, TRACE_RUNS, TRACE_STEPS, TRACE_CSV };
 
 struct trace_text {
     struct trace *trace; /* borrowed; runs are added to it */
     uint64_t line;       /* number of the last line given, from 1 */
     bool step_fixed;     /* a step_ns directive is checked, but changes nothing */
-    char error[160];     /* after HELIO_EFORMAT: what is wrong and what would be right */
+    enum trace_form form;
+    char unit[4]; /* of a csv's durations */
+    struct trace_about about;
+    char error[160]; /* after HELIO_EFORMAT: what is wrong and what would be right */
 };
 
 void trace_text_init(struct trace_text *p, struct trace *t);

@@ -191,7 +191,7 @@ static int load_trace(struct arguments *a, struct trace_source *source)
     int rc = trace_source_read(source, a->trace, error);
     if (rc != 0) {
         fprintf(stderr, "helio-sim: --trace: %s\n", error);
-        return rc == HELIO_EINVAL ? 2 : 1;
+        return rc == HELIO_EINVAL || rc == HELIO_EFORMAT ? 2 : 1;
     }
     a->params.trace = source->on ? &source->trace : NULL;
     a->params.loss = source->loss;

@@ -25,18 +25,61 @@ def trace(*arguments):
 
 class TracesTest(unittest.TestCase):
     def test_made_again_they_are_the_same(self):
+        """Each command of traces/README.md makes its file byte for byte."""
+        with open(os.path.join(TRACES, "README.md")) as f:
+            commands = [line.split() for line in f if line.startswith("    helio-trace gen ")]
+        names = [c[-1] for c in commands]
+        self.assertEqual(sorted(names), sorted(n for n in os.listdir(TRACES) if n.endswith(".htr")))
         with tempfile.TemporaryDirectory() as d:
-            for name in PUBLISHED:
-                again = os.path.join(d, name + ".txt.gz")
-                self.assertEqual(trace("gen", "--preset", name, "--steps", "1000000", "-o", again).returncode, 0)
-                with open(again, "rb") as a, open(os.path.join(TRACES, name + ".txt.gz"), "rb") as b:
-                    new, shipped = a.read(), b.read()
-                self.assertEqual(new[4:8], b"\0\0\0\0", "a time stamp in the file")
-                self.assertEqual(gzip.decompress(new), gzip.decompress(shipped))
+            for command in commands:
+                again = os.path.join(d, command[-1])
+                p = trace(*command[1:-1], again)
+                self.assertEqual(p.returncode, 0, p.stderr)
+                with open(again, "rb") as a, open(os.path.join(TRACES, command[-1]), "rb") as b:
+                    self.assertEqual(a.read(), b.read(), command)
+
+    def test_the_names_are_the_files(self):
+        for name in os.listdir(TRACES):
+            if name.endswith(".htr"):
+                with open(os.path.join(TRACES, name), "rb") as f:
+                    self.assertEqual(trace("convert", "-f", "compact", name[:-4], "-").stdout, f.read(), name)
+
+    def test_every_form_carries_the_whole_trace(self):
+        with tempfile.TemporaryDirectory() as d:
+            first = os.path.join(d, "a.htr")
+            self.assertEqual(trace("gen", "-p", "F", "-n", "20000", "-o", first).returncode, 0)
+            at = first
+            for form, name in [("csv", "b.csv"), ("steps", "c"), ("runs", "d.txt"), ("steps", "e.gz"), ("csv", "f.csv.gz"),
+                               ("compact", "g"), ("compact", "h.gz"), ("runs", "i")]:
+                to = os.path.join(d, name)
+                p = trace("convert", at, to, "--format", form)
+                self.assertEqual(p.returncode, 0, p.stderr)
+                with open(to, "rb") as f:
+                    self.assertEqual(f.read(2) == b"\x1f\x8b", name.endswith(".gz"))
+                at = to
+            with open(at, "rb") as f:
+                p = subprocess.run([os.path.join(BIN, "helio-trace"), "convert", "-", "-", "-f", "compact"], stdin=f,
+                                   capture_output=True, timeout=60)
+            with open(first, "rb") as f:
+                self.assertEqual(p.stdout, f.read())
+
+    def test_a_csv_may_have_any_step(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
+            f.write("# step_ns 1\nstate,duration_us\ngood,1.001\nbad,0.25\n")
+            f.flush()
+            self.assertEqual(trace("convert", f.name, "-", "-f", "csv").stdout,
+                             b"# step_ns 1\nstate,duration_ms\ngood,0.001001\nbad,0.00025\n")
+
+    def test_nothing_half_written_stays(self):
+        if os.path.exists("/dev/full"):
+            p = trace("convert", "A", "/dev/full")
+            self.assertEqual(p.returncode, 1)
+            self.assertIn(b"cannot be written: No space", p.stderr)
+            self.assertTrue(os.path.exists("/dev/full"))
 
     def test_they_meet_the_published_figures(self):
         for name, published in PUBLISHED.items():
-            p = trace("info", "--json", os.path.join(TRACES, name + ".txt.gz"))
+            p = trace("info", "--json", os.path.join(TRACES, name + ".htr"))
             self.assertEqual(p.returncode, 0, p.stderr)
             t = json.loads(p.stdout)
             bad, good = t["bad"], t["good"]
@@ -68,21 +111,24 @@ class TracesTest(unittest.TestCase):
                                    (("gen", "-p", "B"), b"right is A, F or H"),
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
-                                   (("info",), b"the trace is missing")]:
+                                   (("info",), b"the trace is missing"),
+                                   (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
+                                   (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps or csv")]:
             p = trace(*arguments)
             self.assertEqual(p.returncode, 2, arguments)
             self.assertIn(message, p.stderr)
         for content, message in [(b"", b":0: no run in the file"), (b"0 5\n1 -3\n", b":2: the number of steps"),
                                  (b"0 5 6\n", b":1: more than two values"), (b"good 5\n", b":1: the state must be"),
                                  (b"0 5\n# step_ns 5\n", b":2: step_ns must stand before"),
-                                 (b"0 " + b"9" * 300 + b"\n", b":1: the line is longer"),
+                                 (b"0 " + b"9" * 1300 + b"\n", b":1: the line is longer"),
+                                 (b"helio-trace 2\n", b"line 1: this version"), (b"helio-trace 1\n\0", b"line 2: the line"),
                                  (b"0 18446744073709551615\n", b":1: the trace becomes longer"),
                                  (gzip.compress(b"0 5\n" * 9999)[:-9], b"cannot be read after line")]:
             with tempfile.NamedTemporaryFile(suffix=".txt") as f:
                 f.write(content)
                 f.flush()
                 p = trace("info", f.name)
-                self.assertEqual(p.returncode, 1, content[:20])
+                self.assertEqual(p.returncode, 1 if b"cannot be read" in message else 2, content[:20])
                 self.assertIn(f.name.encode() + (b": " if message[:1] != b":" else b"") + message, p.stderr)
         self.assertEqual(trace("gen", "-p", "A", "-o", "/no/such/file").returncode, 1)
         self.assertEqual(trace("info", "/no/such/file").returncode, 1)

@@ -36,7 +36,7 @@ static const struct example examples[] = {
     {"# only words", "no run", 1, 0, 0, 0},
     {"0 1\n2 1", "the state must be 0", 2, 0, 0, 0},
     {"-1 1", "the state must be 0", 1, 0, 0, 0},
-    {"0", "the number of steps", 1, 0, 0, 0},
+    {"0 1\n0", "the number of steps", 2, 0, 0, 0},
     {"1 0", "the number of steps", 1, 0, 0, 0},
     {"1 1.5", "the number of steps", 1, 0, 0, 0},
     {"1 18446744073709551616", "the number of steps", 1, 0, 0, 0},
@@ -46,6 +46,27 @@ static const struct example examples[] = {
     {"# step_ns 3600000000001", "step_ns wants", 1, 0, 0, 0},
     {"# step_ns 5 ns", "step_ns wants", 1, 0, 0, 0},
     {"0 1\n# step_ns 5", "step_ns must stand", 2, 0, 0, 0},
+    {"0", NULL, 1, 1, 1, 100000},
+    {"# step_ns 9\n1 # bad, first\n0\n\n0\r\n1", NULL, 6, 4, 3, 9},
+    {"0\n1 5", "the line must be 0", 2, 0, 0, 0},
+    {"1\n2", "the line must be 0", 2, 0, 0, 0},
+    {"0 5 # a, b\n1 2", NULL, 2, 7, 2, 100000},
+    {"state,duration_ms\ngood,26.7\nbad,1.3\n1, 0.1\n0 ,2", NULL, 5, 301, 3, 100000},
+    {"# step_ns 1\nstate,duration_s\r\nbad,0.000000003", NULL, 3, 3, 1, 1},
+    {"state,duration_us\nbad,300", NULL, 2, 3, 1, 100000},
+    {"state,duration_ns\nbad,300000", NULL, 2, 3, 1, 100000},
+    {"good,26.7", "the title of a CSV", 1, 0, 0, 0},
+    {"state,duration_m\nbad,1", "the title of a CSV", 1, 0, 0, 0},
+    {"state,duration_ms\nbad 1", "the row has no comma", 2, 0, 0, 0},
+    {"state,duration_ms\nbda,1", "the state must be good or bad", 2, 0, 0, 0},
+    {"state,duration_ms\nbad,0", "the duration must be", 2, 0, 0, 0},
+    {"state,duration_ms\nbad,-1", "the duration must be", 2, 0, 0, 0},
+    {"state,duration_ms\nbad,1ms", "the duration must be", 2, 0, 0, 0},
+    {"state,duration_ms\nbad,", "the duration must be", 2, 0, 0, 0},
+    {"state,duration_ms\nbad,1000000000000000000000000000000", "the duration has more", 2, 0, 0, 0},
+    {"state,duration_ms\nbad,0.15", "the duration is not a multiple of the step of 100000", 2, 0, 0,
+     0},
+    {"state,duration_ms", "no run", 1, 0, 0, 0},
 };
 
 START_TEST(reads_or_says_why)
@@ -100,6 +121,27 @@ START_TEST(a_fixed_step_stays)
 }
 END_TEST
 
+START_TEST(says_where_it_comes_from)
+{
+    struct trace t;
+    struct trace_text p;
+    trace_init(&t, TRACE_STEP_DEFAULT);
+    trace_text_init(&p, &t);
+    ck_assert_int_eq(
+        read_all(&p, "# generator renewal\n#parameters  --preset A -n 5 \n# seed 77\n0 1"), 0);
+    ck_assert_str_eq(p.about.generator, "renewal");
+    ck_assert_str_eq(p.about.parameters, "--preset A -n 5");
+    ck_assert(p.about.seeded);
+    ck_assert_uint_eq(p.about.seed, 77);
+    trace_text_init(&p, &t);
+    ck_assert_int_eq(read_all(&p, "# generator of sparks\n# seed the lawn\n# parameters \x01"), 0);
+    ck_assert_str_eq(p.about.generator, "");
+    ck_assert_str_eq(p.about.parameters, "");
+    ck_assert(!p.about.seeded);
+    trace_fini(&t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("chan_text");
@@ -107,6 +149,7 @@ int main(void)
     tcase_add_loop_test(tc, reads_or_says_why, 0, (int)(sizeof examples / sizeof *examples));
     tcase_add_test(tc, lines_have_a_limit);
     tcase_add_test(tc, a_fixed_step_stays);
+    tcase_add_test(tc, says_where_it_comes_from);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
