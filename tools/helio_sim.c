@@ -29,13 +29,20 @@ enum {
     OPT_SEED,
     OPT_LOG,
     OPT_LOG_NODE,
-    OPT_JSON
+    OPT_JSON,
+    OPT_DROP,
+    OPT_DROP_RETURN
 };
 
 static const struct argp_option options[] = {
     {"trace", OPT_TRACE, "FILE|A|F|H|none|iid:P", 0,
      "Erasures from node 1 to node 2: a trace, none, or independent with probability P [A]", 0},
     {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
+    {"drop", OPT_DROP, "RULE", 0,
+     "Lose certain segments from node 1 to node 2, as in checkpoint:first=2; several are allowed",
+     0},
+    {"drop-return", OPT_DROP_RETURN, "RULE", 0, "The same on the way back, as in report:every=10",
+     0},
     {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air [500Mbit/s]", 0},
     {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 0},
     {"delay", OPT_DELAY, "TIME", 0, "Propagation each way [5ms]", 0},
@@ -56,6 +63,7 @@ struct arguments {
     const char *trace, *log_path;
     uint64_t log_node; /* 0 = both */
     bool json;
+    struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
 };
 
 struct log {
@@ -97,6 +105,20 @@ static uint64_t parse_count(struct argp_state *state, const char *option, const 
     return v;
 }
 
+static void parse_drop(struct argp_state *state, int way, const char *arg)
+{
+    struct arguments *a = state->input;
+    size_t *n = &a->params.drop_count[way];
+    char error[LTP_RULE_ERROR_MAX];
+    if (*n == LTP_RULES_MAX)
+        argp_error(state, "more than %u drop rules", LTP_RULES_MAX);
+    else if (ltp_rule_parse(&a->drop[way][*n], arg, error) != 0)
+        argp_error(state, "%s", error);
+    else
+        (*n)++;
+    a->params.drop[way] = a->drop[way];
+}
+
 static error_t parse_link(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -117,6 +139,10 @@ static error_t parse_link(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_DELAY:
         parse_time(state, "delay", arg, &p->delay);
+        return 0;
+    case OPT_DROP:
+    case OPT_DROP_RETURN:
+        parse_drop(state, key == OPT_DROP_RETURN, arg);
         return 0;
     case OPT_PROCESSING:
         parse_time(state, "processing", arg, &p->processing);
@@ -255,7 +281,8 @@ int main(int argc, char **argv)
         "500kB. The same options and seed give the same log byte for byte.\n"
         "\nexamples:\n"
         "  helio-sim --trace F --sessions 10 --duration 20s\n"
-        "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n",
+        "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
+        "  helio-sim --trace none --drop checkpoint:first=2 --drop-return report:every=10\n",
         children,
         NULL,
         NULL};

@@ -71,10 +71,11 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
         (json_int_t)r->frames_lost, "parameters", parameters(p, trace));
     if (root == NULL)
         return HELIO_ENOMEM;
-    json_t *air = json_pack("{s:I,s:I,s:I,s:I,s:I}", "first_data_bytes", (json_int_t)r->first_data,
-                            "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
-                            (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes,
-                            "sessions_max", (json_int_t)r->sessions_max);
+    json_t *air = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
+        (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
+        (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max, "dropped_by_rule",
+        (json_int_t)r->rule_drops[0], "dropped_by_rule_return", (json_int_t)r->rule_drops[1]);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);
@@ -135,4 +136,7 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     fprintf(out, "%-22s %" PRIu64 "\n", "timers fired", r->rto_firings);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions cancelled", r->cancelled);
     fprintf(out, "%-22s %" PRIu64 " of %" PRIu64 "\n", "frames lost", r->frames_lost, r->frames);
+    if (p->drop_count[0] + p->drop_count[1] > 0)
+        fprintf(out, "%-22s %" PRIu64 " forward, %" PRIu64 " on the way back\n", "lost by rule",
+                r->rule_drops[0], r->rule_drops[1]);
 }

@@ -27,8 +27,9 @@ struct run {
     struct sim_stats stats;
     struct buf *block;
     struct end ends[2];
-    size_t forward; /* index of the link */
-    int error;      /* the first failure of ltp_send */
+    struct ltp_rules *rules[2]; /* forward, back; NULL: none */
+    size_t forward;             /* index of the link */
+    int error;                  /* the first failure of ltp_send */
     uint32_t sessions_max;
 };
 
@@ -64,13 +65,23 @@ static void on_notice(void *context, size_t node, const struct ltp_notice *n)
         feed(r);
 }
 
+static bool dropped_by_rule(struct run *r, size_t link, const uint8_t *data, size_t len)
+{
+    struct ltp_rules *rules = r->rules[link != r->forward];
+    struct ltp_fields f;
+    return rules != NULL && ltp_fields_read(&f, data, len) && ltp_rules_drop(rules, &f);
+}
+
 static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
 {
     struct run *r = context;
     const struct chan_counters *c = chan_counters(r->world.links[link].chan);
-    uint64_t before = c->lost[CHAN_TRACE] + c->lost[CHAN_RANDOM];
-    sim_enter(&r->world, link, data, len);
-    if (c->lost[CHAN_TRACE] + c->lost[CHAN_RANDOM] != before)
+    uint64_t before = chan_lost(c);
+    if (dropped_by_rule(r, link, data, len))
+        sim_enter_rule(&r->world, link, data, len);
+    else
+        sim_enter(&r->world, link, data, len);
+    if (chan_lost(c) != before)
         sim_stats_lost(&r->stats, data[0] & 15);
 }
 
@@ -123,6 +134,10 @@ static int build(struct run *r)
         rc = sim_init(&r->world, &(struct sim_hooks){r, on_notice, on_segment});
     for (size_t i = 0; i < 2 && rc == 0; i++)
         rc = make_node(r, i, rng_u64(&rng));
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        if (p->drop_count[i] > 0)
+            rc = ltp_rules_new(&r->rules[i], p->drop[i], p->drop_count[i]);
+    }
     struct chan_config forward = {.rate_bps = p->rate_bps,
                                   .overhead = p->overhead,
                                   .delay = p->delay,
@@ -166,7 +181,9 @@ static int conclude(const struct run *r, struct sim_result *out)
     out->cancelled = s->cancelled;
     const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
     out->frames = c->in;
-    out->frames_lost = c->lost[CHAN_TRACE] + c->lost[CHAN_RANDOM];
+    out->frames_lost = chan_lost(c);
+    out->rule_drops[0] = c->lost[CHAN_RULE];
+    out->rule_drops[1] = chan_counters(r->world.links[1 - r->forward].chan)->lost[CHAN_RULE];
     out->air_bytes = s->air_bytes + c->in * p->overhead;
     out->copy_bytes = s->copy_bytes + s->copies * p->overhead;
     out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;
@@ -209,6 +226,8 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     }
     sim_fini(&r.world);
     sim_stats_fini(&r.stats);
+    ltp_rules_free(r.rules[0]);
+    ltp_rules_free(r.rules[1]);
     buf_drop(r.block);
     return rc;
 }

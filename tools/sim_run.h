@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The experiment in virtual time: node 1 sends blocks to node 2 through an erasure channel for as
- * long as it lasts, as many at a time as sessions are permitted. The way back loses nothing and has
- * no serialisation. Pure; the same parameters give the same events.
+ * long as it lasts, as many at a time as sessions are permitted. The way back loses nothing but
+ * by rule, and has no serialisation. Pure; the same parameters give the same events.
  */
 #ifndef TOOLS_SIM_RUN_H
 #define TOOLS_SIM_RUN_H
 
 #include "base/event.h"
 #include "channel-emu/chan.h"
+#include "channel-emu/ltp_rules.h"
 #include "ltp/ltp.h"
 #include "tools/sim_stats.h"
 
 struct sim_params {
-    const struct trace *trace; /* erasures of the forward direction, or NULL */
-    tick trace_offset;         /* where in the trace the run starts */
-    double loss;               /* independent erasures of the forward direction, 0..1 */
-    uint64_t rate_bps;         /* nominal, bits on the air, >= 1 */
-    uint32_t overhead;         /* bytes on the air beside each segment */
-    tick delay;                /* each way */
-    tick processing;           /* between a checkpoint's arrival and its report */
-    uint32_t sessions;         /* in parallel, 1..65536; the most, if they adjust themselves */
-    tick rto;                  /* >= 100 µs; the first, if it adjusts itself */
+    const struct trace *trace;      /* erasures of the forward direction, or NULL */
+    tick trace_offset;              /* where in the trace the run starts */
+    double loss;                    /* independent erasures of the forward direction, 0..1 */
+    const struct ltp_rule *drop[2]; /* losses by segment type, forward and on the way back */
+    size_t drop_count[2];
+    uint64_t rate_bps; /* nominal, bits on the air, >= 1 */
+    uint32_t overhead; /* bytes on the air beside each segment */
+    tick delay;        /* each way */
+    tick processing;   /* between a checkpoint's arrival and its report */
+    uint32_t sessions; /* in parallel, 1..65536; the most, if they adjust themselves */
+    tick rto;          /* >= 100 µs; the first, if it adjusts itself */
     struct ltp_recovery recovery;
     const char *recovery_name; /* of the set that recovery started from, for the report */
     uint64_t bundle;           /* bytes of a block, 1..2^32-1 */
@@ -43,7 +46,8 @@ struct sim_result {
     double efficiency;    /* goodput / capacity */
 
     uint64_t rto_firings, cancelled;
-    uint64_t frames, frames_lost; /* forward */
+    uint64_t frames, frames_lost; /* forward, by rule included */
+    uint64_t rule_drops[2];       /* forward and on the way back */
     uint64_t air_bytes;           /* forward, overhead included */
     uint64_t copy_bytes;          /* of these, proactive copies */
     uint64_t repeat_bytes;        /* of these, data again after a report or a timer */

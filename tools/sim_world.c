@@ -93,6 +93,11 @@ void sim_enter(struct sim_world *w, size_t link, const uint8_t *data, size_t len
     chan_input(w->links[link].chan, data, len, tag, w->now);
 }
 
+void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_t len)
+{
+    chan_input_rule(w->links[link].chan, data, len, 0, w->now);
+}
+
 /* Radiates one segment if the line is free and one waits. */
 static bool radiate(struct sim_world *w, size_t link)
 {

@@ -77,6 +77,8 @@ size_t sim_link_find(const struct sim_world *w, size_t from, size_t to);
 
 /* A frame enters a link's channel now. */
 void sim_enter(struct sim_world *w, size_t link, const uint8_t *data, size_t len);
+/* … and is lost in it, by rule. */
+void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_t len);
 
 /* To be called after each push to a node's engine from outside a hook: drains its notices and
  * outputs. */

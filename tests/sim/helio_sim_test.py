@@ -92,6 +92,38 @@ class Figures(unittest.TestCase):
         again = result(*args, "--copies", "3", "--recovery", "plain")
         self.assertEqual(again, plain)
 
+    def rows(self, *args):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log.csv")
+            r = result("--log", log, *args)
+            with open(log, encoding="ascii") as file:
+                return r, list(csv.DictReader(file))
+
+    def test_losses_by_rule(self):
+        """The first two checkpoints, both times the same one: two timers, nothing else."""
+        args = ["--trace", "none", "--sessions", "1", "--duration", "300ms", "--rto", "30ms"]
+        r, rows = self.rows(*args, "--drop", "checkpoint:first=2")
+        self.assertEqual((r["dropped_by_rule"], r["frames_lost"], r["rto_firings"]), (2, 2, 2))
+        sent = [row for row in rows if row["dir"] == "tx" and row["name"] == "red_cp_eob"]
+        self.assertEqual([row["attempt"] for row in sent[:4]], ["1", "2", "3", "1"])
+        came = [row for row in rows if row["dir"] == "rx" and row["name"] == "red_cp_eob"]
+        self.assertEqual(came[0]["t_ns"], str(int(sent[2]["t_ns"]) + int(came[1]["t_ns"]) -
+                                              int(sent[3]["t_ns"])))
+
+    def test_losses_by_rule_on_the_way_back(self):
+        args = ["--trace", "none", "--sessions", "1", "--duration", "300ms", "--rto", "30ms"]
+        r, rows = self.rows(*args, "--drop-return", "report:list=2", "--drop", "ack:list=1")
+        self.assertEqual((r["dropped_by_rule"], r["dropped_by_rule_return"]), (1, 1))
+        sent = [row for row in rows if row["dir"] == "tx" and row["name"] == "report"]
+        came = [row for row in rows if row["dir"] == "rx" and row["name"] == "report"]
+        # the second report never came; the first one, not acknowledged, came twice
+        lost = sent[1]
+        self.assertNotIn(lost["session"], [row["session"] for row in came[:1]])
+        self.assertEqual(len([row for row in came if row["session"] == sent[0]["session"]]), 2)
+        self.assertEqual(lost["attempt"], "1")
+        self.assertTrue([row for row in sent if row["session"] == lost["session"] and
+                         row["attempt"] == "2"])
+
     def test_capacity(self):
         r = result("--trace", "none", "--duration", "1s", "--sessions", "10")
         self.near(r["capacity_bps"], 500e6 * 1010 / 1066, 0.002)
@@ -150,6 +182,7 @@ class Errors(unittest.TestCase):
                            (["--copies", "-1"], "65536"), (["--merge-claims", "1"], "yes"),
                            (["--copy-spacing", "2"], "ms"), (["--sessions-bytes", "x"], "GiB"),
                            (["--segment", "63"], "64 to 65000"), (["--trace", "iid:2"], "iid:0.05"),
+                           (["--drop", "rapport"], "checkpoint"), (["--drop-return", "report:last=1"], "first=N"),
                            (["--delay", "5"], "ms"), (["extra"], "extra"), (["--nonsense"], "--")):
             done = run(*args)
             self.assertEqual(done.returncode, 2, args)
