@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of `helio-emu relay`, read with argp. Each wrong value ends with a message that
- * names the option and what would be right. */
+/* The command lines of `helio-emu relay` and `bridge`, read with argp. Each wrong value ends with a
+ * message that names the option and what would be right. */
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/units.h"
-#include "channel-emu/emu_relay.h"
+#include "channel-emu/emu_link.h"
 
 enum key {
     LISTEN = 256,
     TO,
     RETURN_FROM,
     RETURN_TO,
+    PORT_A,
+    PORT_B,
+    IO,
+    EXEMPT,
     DELAY,
     DELAY_FORWARD,
     DELAY_RETURN,
@@ -36,7 +40,7 @@ enum key {
     PRIORITY
 };
 
-static const struct argp_option table[] = {
+static const struct argp_option relay_table[] = {
     {NULL, 0, NULL, 0, "Where traffic goes:", 1},
     {"listen", LISTEN, "ADDR:PORT", 0, "Receive here; port 0 chooses one", 1},
     {"to", TO, "ADDR:PORT", 0, "Send forward traffic there", 1},
@@ -46,6 +50,18 @@ static const struct argp_option table[] = {
      1},
     {"return-to", RETURN_TO, "ADDR:PORT", 0,
      "Where such return traffic goes (default: the forward peer)", 1},
+    {0}};
+
+static const struct argp_option bridge_table[] = {
+    {NULL, 0, NULL, 0, "Between which interfaces:", 1},
+    {"a", PORT_A, "INTERFACE", 0, "Frames that arrive here go forward", 1},
+    {"b", PORT_B, "INTERFACE", 0, "Frames that arrive here go back", 1},
+    {"exempt", EXEMPT, "none|signalling", 0,
+     "ARP and IPv6 neighbour discovery are only delayed, or nothing is exempt (default)", 1},
+    {"io", IO, "ring|pcap", 0, "How frames are read and sent (default ring)", 1},
+    {0}};
+
+static const struct argp_option table[] = {
     {NULL, 0, NULL, 0, "The link:", 2},
     {"delay", DELAY, "DURATION", 0, "Delay in each direction (default 0)", 2},
     {"delay-forward", DELAY_FORWARD, "DURATION", 0, "Delay forward only", 2},
@@ -54,7 +70,9 @@ static const struct argp_option table[] = {
     {"rate", RATE, "RATE", 0, "Serialise forward frames at this rate (default unlimited)", 2},
     {"rate-return", RATE_RETURN, "RATE", 0, "The same for the return", 2},
     {"overhead", OVERHEAD, "BYTES", 0,
-     "Bytes on the air beside each datagram's payload (default 42: UDP, IPv4, Ethernet)", 2},
+     "Bytes on the air beside each frame or datagram's payload (default: bridge 0, relay 42: UDP, "
+     "IPv4, Ethernet)",
+     2},
     {"queue", QUEUE, "SIZE", 0, "Limit of what waits for the line (default 64MB; 0: none)", 2},
     {NULL, 0, NULL, 0, "Erasures:", 3},
     {"trace", TRACE, "TRACE", 0,
@@ -69,19 +87,27 @@ static const struct argp_option table[] = {
     {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 4},
     {"json", JSON, "FILE", 0, "Write the counters at the end; - is the standard output", 4},
     {"stats", STATS, "DURATION", 0, "Print a line of counters at this interval", 4},
-    {"batch", BATCH, "DURATION", 0, "Release frames in batches of this time (default 100us)", 4},
+    {"batch", BATCH, "DURATION", 0, "Release frames in batches of this time (default 20us)", 4},
     {"priority", PRIORITY, "realtime|normal", 0,
      "Real-time scheduling where it is permitted (default), or not", 4},
-    {"socket-buffer", BUFFER, "SIZE", 0, "Buffer of each socket (default 32MB)", 4},
+    {"socket-buffer", BUFFER, "SIZE", 0, "Buffer of each socket or interface (default 32MB)", 4},
     {0}};
 
-static const char doc[] =
+#define DOC_END "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way."
+
+static const char relay_doc[] =
     "Relays UDP datagrams over an emulated link: delay, rate, and erasures by a trace."
     "\vExamples:\n"
     "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 \\\n"
     "      --delay 5ms --rate 500Mbit/s --trace A --json counters.json\n"
-    "  helio-emu relay --listen '[::1]:5000' --to '[::1]:6000' --trace iid:0.05\n"
-    "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
+    "  helio-emu relay --listen '[::1]:5000' --to '[::1]:6000' --trace iid:0.05\n" DOC_END;
+
+static const char bridge_doc[] =
+    "Forwards Ethernet frames between two interfaces over an emulated link: delay, rate, and "
+    "erasures by a trace. Needs root."
+    "\vExamples:\n"
+    "  helio-emu bridge --a eth1 --b eth2 --delay 5ms --rate 500Mbit/s --trace A\n"
+    "  helio-emu bridge --a eth1 --b eth2 --trace F --exempt signalling --json out.json\n" DOC_END;
 
 static void wrong(struct argp_state *state, const char *option, const char *arg, const char *right)
 {
@@ -159,6 +185,22 @@ static error_t place(int key, char *arg, struct argp_state *state, struct emu_op
         address(state, "--return-to", arg, &o->return_to);
         o->has_return_to = true;
         return 0;
+    case PORT_A:
+        o->port_name[0] = arg;
+        return 0;
+    case PORT_B:
+        o->port_name[1] = arg;
+        return 0;
+    case EXEMPT:
+        o->exempt = strcmp(arg, "signalling") == 0;
+        if (!o->exempt && strcmp(arg, "none") != 0)
+            wrong(state, "--exempt", arg, "none or signalling");
+        return 0;
+    case IO:
+        o->io = strcmp(arg, "pcap") == 0 ? EMU_IO_PCAP : EMU_IO_RING;
+        if (o->io == EMU_IO_RING && strcmp(arg, "ring") != 0)
+            wrong(state, "--io", arg, "ring or pcap");
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -213,6 +255,23 @@ static error_t link_setting(int key, char *arg, struct argp_state *state, struct
     }
 }
 
+static void check_places(struct argp_state *state, const struct emu_options *o)
+{
+    if (o->bridge) {
+        if (o->port_name[0] == NULL || o->port_name[1] == NULL)
+            argp_error(state, "%s is missing; right is the name of an interface, such as eth1",
+                       o->port_name[0] == NULL ? "--a" : "--b");
+        if (strcmp(o->port_name[0], o->port_name[1]) == 0)
+            argp_error(state, "--a and --b are the same interface");
+        return;
+    }
+    if (o->listen.len == 0 || o->to.len == 0)
+        argp_error(state, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:4556",
+                   o->listen.len == 0 ? "--listen" : "--to");
+    if (emu_addr_equal(&o->listen, &o->to))
+        argp_error(state, "--to is the address of --listen; frames would go round for ever");
+}
+
 static error_t run_setting(int key, char *arg, struct argp_state *state, struct emu_options *o)
 {
     switch (key) {
@@ -243,21 +302,17 @@ static error_t run_setting(int key, char *arg, struct argp_state *state, struct 
         argp_error(state, "'%s' is not an option", arg);
         return 0;
     case ARGP_KEY_END:
-        if (o->listen.len == 0 || o->to.len == 0)
-            argp_error(state, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:4556",
-                       o->listen.len == 0 ? "--listen" : "--to");
-        if (emu_addr_equal(&o->listen, &o->to))
-            argp_error(state, "--to is the address of --listen; frames would go round for ever");
+        check_places(state, o);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_link(int key, char *arg, struct argp_state *state)
 {
     static error_t (*const groups[])(int, char *, struct argp_state *,
-                                     struct emu_options *) = {place, link_setting, run_setting};
+                                     struct emu_options *) = {link_setting, run_setting};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         error_t rc = groups[i](key, arg, state, state->input);
         if (rc != ARGP_ERR_UNKNOWN)
@@ -266,14 +321,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-void emu_options_read(struct emu_options *o, int argc, char **argv)
+static error_t parse_place(int key, char *arg, struct argp_state *state)
 {
-    const struct argp argp = {.options = table, .parser = parse, .doc = doc};
-    *o = (struct emu_options){.overhead = 42,
+    if (key == ARGP_KEY_INIT)
+        state->child_inputs[0] = state->input;
+    return place(key, arg, state, state->input);
+}
+
+void emu_options_read(struct emu_options *o, bool bridge, int argc, char **argv)
+{
+    const struct argp link = {.options = table, .parser = parse_link};
+    const struct argp_child children[] = {{.argp = &link}, {0}};
+    const struct argp argp = {.options = bridge ? bridge_table : relay_table,
+                              .parser = parse_place,
+                              .doc = bridge ? bridge_doc : relay_doc,
+                              .children = children};
+    *o = (struct emu_options){.bridge = bridge,
+                              .overhead = bridge ? 0 : 42,
                               .queue_bytes = 64000000,
                               .seed = 1,
                               .buffer_bytes = 32000000,
-                              .batch = 100 * TICK_US,
+                              .batch = 20 * TICK_US,
                               .realtime = true};
     o->way[EMU_FORWARD].trace_name = o->way[EMU_RETURN].trace_name = "none";
     argp_parse(&argp, argc, argv, 0, NULL, o);

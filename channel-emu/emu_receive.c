@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening and receiving. The kernel stamps each datagram when it enters the machine
- * (CLOCK_REALTIME), so that a relay that wakes late still knows when it came; the stamp is moved to
- * the monotonic clock by an offset that is measured every second, and when it cannot be right (the
- * wall clock was set). What can go wrong: a smaller buffer than asked for, which the caller
- * reports; transient errors of the network, which are not errors of the socket.
+ * (CLOCK_REALTIME), so that a relay that wakes late still knows when it came. What can go wrong: a
+ * smaller buffer than asked for, which the caller reports; transient errors of the network, which
+ * are not errors of the socket.
  */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -20,18 +18,6 @@
 #include <linux/sock_diag.h>
 
 #define BUFFER_BYTES 65536u
-
-static tick clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
-}
-
-tick emu_now(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
 
 static int option(int fd, int level, int name, int value)
 {
@@ -79,8 +65,7 @@ uint64_t emu_socket_drops(int fd)
 }
 
 struct emu_receiver {
-    uint64_t offset; /* CLOCK_MONOTONIC - CLOCK_REALTIME, modulo 2^64 */
-    tick measured;   /* when */
+    struct emu_clock clock;
     struct mmsghdr heads[EMU_RECEIVE_MAX];
     struct iovec parts[EMU_RECEIVE_MAX];
     struct emu_addr from[EMU_RECEIVE_MAX];
@@ -88,46 +73,19 @@ struct emu_receiver {
     uint8_t bytes[EMU_RECEIVE_MAX][BUFFER_BYTES];
 };
 
-static void measure_offset(struct emu_receiver *r)
-{
-    tick best = TICK_NEVER;
-    r->measured = emu_now();
-    for (int i = 0; i < 8; i++) {
-        tick before = emu_now(), wall = clock_ns(CLOCK_REALTIME), after = emu_now();
-        if (after - before < best) {
-            best = after - before;
-            r->offset = before + best / 2 - wall;
-        }
-    }
-}
-
 struct emu_receiver *emu_receiver_new(void)
 {
     struct emu_receiver *r = malloc(sizeof *r);
     if (r == NULL)
         return NULL;
     memset(r, 0, offsetof(struct emu_receiver, bytes));
-    measure_offset(r);
+    emu_clock_init(&r->clock);
     return r;
 }
 
 void emu_receiver_free(struct emu_receiver *r)
 {
     free(r);
-}
-
-/* A stamp ahead of now, or seconds old, means that the wall clock was set. */
-static tick to_monotonic(struct emu_receiver *r, const struct timespec *stamp, tick now)
-{
-    tick wall = (tick)stamp->tv_sec * TICK_S + (tick)stamp->tv_nsec;
-    tick at = wall + r->offset;
-    if (at <= now && now - at < 10 * TICK_S)
-        return at;
-    if (at > now && at - now < TICK_MS)
-        return now;
-    measure_offset(r);
-    at = wall + r->offset;
-    return at <= now && now - at < 10 * TICK_S ? at : now;
 }
 
 static void read_control(struct emu_receiver *r, struct msghdr *head, tick now,
@@ -139,7 +97,7 @@ static void read_control(struct emu_receiver *r, struct msghdr *head, tick now,
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
             struct timespec stamp;
             memcpy(&stamp, CMSG_DATA(c), sizeof stamp);
-            d->arrival = to_monotonic(r, &stamp, now);
+            d->arrival = emu_clock_arrival(&r->clock, &stamp, now);
         } else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
             int segment;
             memcpy(&segment, CMSG_DATA(c), sizeof segment);
@@ -150,8 +108,7 @@ static void read_control(struct emu_receiver *r, struct msghdr *head, tick now,
 
 int emu_receive(struct emu_receiver *r, int fd, tick now, struct emu_datagram *out)
 {
-    if (now > r->measured + TICK_S)
-        measure_offset(r);
+    emu_clock_refresh(&r->clock, now);
     for (int i = 0; i < EMU_RECEIVE_MAX; i++) {
         r->parts[i] = (struct iovec){.iov_base = r->bytes[i], .iov_len = BUFFER_BYTES};
         r->heads[i].msg_hdr = (struct msghdr){.msg_name = &r->from[i].sa,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop: read what came (with the time at which it came), let out what is due, sleep until the
- * next frame is due, or a batch (100 us) after the last ones. While frames come, it sleeps a batch
+ * next frame is due, or a batch after the last ones. While frames come, it sleeps a batch
  * at a time without looking at the sockets: the kernel keeps the time of arrival, so nothing is
  * lost by reading later, and a wake-up serves several frames.
  *
@@ -19,10 +19,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -30,39 +28,15 @@
 
 #define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
 
-static int begin_way(struct emu_relay *r, int dir, tick arrival)
-{
-    struct emu_way *w = &r->way[dir];
-    const struct emu_way_options *o = &r->options.way[dir];
-    w->origin = r->options.origin_start ? r->started : arrival;
-    struct chan_config config = {.rate_bps = o->rate_bps,
-                                 .overhead = r->options.overhead,
-                                 .delay = o->delay,
-                                 .jitter = o->jitter,
-                                 .queue_bytes = r->options.queue_bytes,
-                                 .trace = o->trace.on ? &o->trace.trace : NULL,
-                                 .trace_offset = o->trace_start,
-                                 .origin = w->origin,
-                                 .loss = o->trace.loss,
-                                 .seed = r->options.seed + (uint64_t)dir};
-    w->first = w->last = arrival;
-    return chan_new(&w->chan, &config);
-}
-
-/* All datagrams of one receive; stamps of two processors may be out of order by a little. */
+/* All datagrams of one receive. */
 static int into_channel(struct emu_relay *r, int dir, const struct emu_datagram *d, uint64_t flow)
 {
-    struct emu_way *w = &r->way[dir];
-    if (w->chan == NULL) {
-        int rc = begin_way(r, dir, d->arrival);
-        if (rc < 0)
-            return rc;
-    }
-    w->last = d->arrival > w->last ? d->arrival : w->last;
     size_t at = 0;
     do {
         size_t len = d->len - at < d->segment ? d->len - at : d->segment;
-        chan_input(w->chan, d->data + at, len, flow, w->last);
+        int rc = emu_link_input(&r->link, dir, d->data + at, len, flow, d->arrival);
+        if (rc < 0)
+            return rc;
         at += len;
     } while (at < d->len);
     return 0;
@@ -88,8 +62,8 @@ static struct emu_flow *new_flow(struct emu_relay *r, const struct emu_addr *pee
         close_flow(r, place);
     if (!r->share_listen || emu_flow_by_socket(&r->flows, fd) != NULL) {
         uint64_t granted;
-        struct emu_addr any = emu_addr_any(&r->options.to);
-        fd = emu_socket_open(&any, r->options.buffer_bytes, &granted);
+        struct emu_addr any = emu_addr_any(&r->link.options.to);
+        fd = emu_socket_open(&any, r->link.options.buffer_bytes, &granted);
         if (fd < 0)
             return NULL;
     }
@@ -110,11 +84,11 @@ static uint64_t frames_of(const struct emu_datagram *d)
 
 static int take_return(struct emu_relay *r, int fd, const struct emu_datagram *d)
 {
-    if (r->options.has_return_to && fd == r->listen_fd)
+    if (r->link.options.has_return_to && fd == r->listen_fd)
         return into_channel(r, EMU_RETURN, d, 0);
     struct emu_flow *flow = return_flow(r, fd);
     if (flow == NULL) {
-        r->way[EMU_RETURN].no_peer += frames_of(d);
+        r->link.way[EMU_RETURN].no_peer += frames_of(d);
         return 0;
     }
     return into_channel(r, EMU_RETURN, d, flow->id);
@@ -134,7 +108,7 @@ static int take_forward(struct emu_relay *r, const struct emu_datagram *d)
 
 static bool from_far_end(const struct emu_relay *r, const struct emu_datagram *d)
 {
-    const struct emu_options *o = &r->options;
+    const struct emu_options *o = &r->link.options;
     return emu_addr_equal(d->from, &o->to) ||
            (o->has_return_from && emu_addr_equal(d->from, &o->return_from));
 }
@@ -158,53 +132,76 @@ static int read_socket(struct emu_relay *r, int fd)
     return rounds;
 }
 
-static void send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
+/* False: its peer is gone. */
+static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 {
-    struct emu_way *w = &r->way[dir];
     struct emu_flow *flow = emu_flow_of(&r->flows, out->tag);
-    const struct emu_addr *to = &r->options.to;
+    const struct emu_addr *to = &r->link.options.to;
     int fd = flow == NULL ? r->listen_fd : flow->fd;
     if (dir == EMU_RETURN) {
         fd = r->listen_fd;
-        to = out->tag == 0 ? &r->options.return_to : flow == NULL ? NULL : &flow->peer;
+        to = out->tag == 0 ? &r->link.options.return_to : flow == NULL ? NULL : &flow->peer;
     } else if (flow == NULL) {
         to = NULL;
     }
     if (to == NULL) {
-        w->gone++;
-        return;
+        r->link.way[dir].gone++;
+        return false;
     }
-    w->sent_bytes += out->len;
     emu_send(r->sender, fd, to, out->data, out->len);
+    return true;
+}
+
+/* Small batches, so that the first datagram of many does not wait for the last. */
+#define BATCH 32u
+
+/* Hands a batch to the kernel; a datagram counts as released when the call is over. */
+static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
+{
+    int ignored;
+    uint64_t failed = emu_sender_failed(r->sender, &ignored);
+    emu_sender_flush(r->sender);
+    tick now = emu_now();
+    for (unsigned i = 0; i < n; i++)
+        emu_link_sent(&r->link, dir, batch[i].len, batch[i].due, now);
+    r->link.way[dir].send_failed += emu_sender_failed(r->sender, &r->link.send_errno) - failed;
 }
 
 static void let_out(struct emu_relay *r, int dir, tick now)
 {
-    struct emu_way *w = &r->way[dir];
-    struct chan_out out;
-    int ignored;
-    if (w->chan == NULL || chan_deadline(w->chan) > now)
-        return;
-    uint64_t failed = emu_sender_failed(r->sender, &ignored);
-    r->released = now;
-    while (chan_output(w->chan, now, &out) == 1) {
-        emu_late_add(&w->late, now - out.due);
-        send_frame(r, dir, &out);
+    struct chan_out batch[BATCH];
+    unsigned n = 0;
+    while (emu_link_output(&r->link, dir, now, &batch[n]) == 1) {
+        r->released = now;
+        n += send_frame(r, dir, &batch[n]);
+        if (n == BATCH) {
+            flush(r, dir, batch, n);
+            n = 0;
+        }
     }
-    emu_sender_flush(r->sender);
-    w->send_failed += emu_sender_failed(r->sender, &ignored) - failed;
+    if (n > 0)
+        flush(r, dir, batch, n);
 }
 
 /* When to let frames out next: when one is due, but a batch after the last ones. */
 static tick next_release(const struct emu_relay *r)
 {
-    tick due = TICK_NEVER;
-    for (int dir = 0; dir < 2; dir++) {
-        if (r->way[dir].chan != NULL)
-            due = tick_min(due, chan_deadline(r->way[dir].chan));
-    }
-    tick batch = tick_add(r->released, r->options.batch);
+    tick due = emu_link_deadline(&r->link);
+    tick batch = tick_add(r->released, r->link.options.batch);
     return due > batch ? due : batch;
+}
+
+/* Of all sockets: the listening one carries forward traffic, the others answers. */
+static void count_before(struct emu_relay *r)
+{
+    uint64_t back = r->gone_drops;
+    for (unsigned i = 0; i < r->flows.top; i++) {
+        const struct emu_flow *f = &r->flows.at[i];
+        if (f->used && f->fd != r->listen_fd)
+            back += emu_socket_drops(f->fd);
+    }
+    r->link.way[EMU_FORWARD].before = emu_socket_drops(r->listen_fd);
+    r->link.way[EMU_RETURN].before = back;
 }
 
 static void take_signal(struct emu_relay *r, FILE *say)
@@ -212,10 +209,12 @@ static void take_signal(struct emu_relay *r, FILE *say)
     struct signalfd_siginfo info;
     if (read(r->signal_fd, &info, sizeof info) != sizeof info)
         return;
-    if (info.ssi_signo == SIGUSR1)
-        emu_report_text(r, say);
-    else
+    if (info.ssi_signo != SIGUSR1) {
         r->stop = true;
+        return;
+    }
+    count_before(r);
+    emu_report_text(&r->link, say);
 }
 
 /* Waits for the time, a signal, or (unless nothing but the time matters) datagrams. Fills in the
@@ -266,9 +265,9 @@ static int serve(struct emu_relay *r, tick until, bool *busy, FILE *say)
 
 int emu_relay_run(struct emu_relay *r, FILE *say)
 {
-    const struct emu_options *o = &r->options;
-    tick end = o->duration == 0 ? TICK_NEVER : tick_add(r->started, o->duration);
-    tick stats = o->stats == 0 ? TICK_NEVER : r->started + o->stats;
+    const struct emu_options *o = &r->link.options;
+    tick end = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
+    tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
     while (!r->stop && emu_now() < end) {
         bool busy = false;
         tick until = tick_min(next_release(r), tick_min(end, stats));
@@ -285,29 +284,13 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
             return rc;
         }
         if (emu_now() >= stats) {
-            emu_report_line(r, say);
+            count_before(r);
+            emu_report_line(&r->link, say);
             stats += o->stats;
         }
     }
+    count_before(r);
     return 0;
-}
-
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* Frames are released on time also when the processors are busy; not permitted to all users. */
-static void ask_for_realtime(void)
-{
-    struct sched_param priority = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-    sched_setscheduler(0, SCHED_RR, &priority);
 }
 
 static void say_buffer(const struct emu_options *o, uint64_t granted, FILE *say)
@@ -328,8 +311,8 @@ int emu_relay_init(struct emu_relay *r, const struct emu_options *options, FILE 
     char text[EMU_ADDR_TEXT_MAX], to[EMU_ADDR_TEXT_MAX];
     uint64_t granted = 0;
     memset(r, 0, sizeof *r);
-    r->options = *options;
-    r->signal_fd = open_signals();
+    emu_link_init(&r->link, options);
+    r->signal_fd = emu_link_signals();
     r->receiver = emu_receiver_new();
     r->sender = emu_sender_new();
     r->listen_fd = emu_socket_open(&options->listen, options->buffer_bytes, &granted);
@@ -343,15 +326,14 @@ int emu_relay_init(struct emu_relay *r, const struct emu_options *options, FILE 
         return HELIO_ENOMEM;
     }
     say_buffer(options, granted, say);
-    prctl(PR_SET_TIMERSLACK, 1000UL);
-    if (options->realtime)
-        ask_for_realtime();
-    r->options.listen.len = sizeof r->options.listen.sa;
-    getsockname(r->listen_fd, (struct sockaddr *)&r->options.listen.sa, &r->options.listen.len);
-    r->share_listen = emu_addr_reaches(&r->options.listen, &options->to);
-    r->started = emu_now();
-    fprintf(say, "helio-emu: relay %s to %s, ready\n", emu_addr_write(&r->options.listen, text),
-            emu_addr_write(&options->to, to));
+    emu_link_hurry(options);
+    r->link.options.listen.len = sizeof r->link.options.listen.sa;
+    getsockname(r->listen_fd, (struct sockaddr *)&r->link.options.listen.sa,
+                &r->link.options.listen.len);
+    r->share_listen = emu_addr_reaches(&r->link.options.listen, &options->to);
+    r->link.started = emu_now();
+    fprintf(say, "helio-emu: relay %s to %s, ready\n",
+            emu_addr_write(&r->link.options.listen, text), emu_addr_write(&options->to, to));
     fflush(say);
     return 0;
 }
@@ -366,8 +348,7 @@ void emu_relay_fini(struct emu_relay *r)
         close(r->listen_fd);
     if (r->signal_fd >= 0)
         close(r->signal_fd);
-    for (int dir = 0; dir < 2; dir++)
-        chan_free(r->way[dir].chan);
+    emu_link_fini(&r->link);
     emu_receiver_free(r->receiver);
     emu_sender_free(r->sender);
 }

@@ -11,8 +11,7 @@
 
 #include "base/tick.h"
 #include "channel-emu/emu_addr.h"
-
-tick emu_now(void);
+#include "channel-emu/emu_clock.h"
 
 /* A bound socket with a receive buffer of buffer_bytes, or as much as the kernel grants (*granted).
  * The socket, or HELIO_EIO with errno set. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bridge: what arrives at one interface passes the forward channel and leaves by the other, and
+ * back. */
+#ifndef CHANNEL_EMU_EMU_BRIDGE_H
+#define CHANNEL_EMU_EMU_BRIDGE_H
+
+#include "channel-emu/emu_link.h"
+
+struct emu_bridge {
+    struct emu_link link;
+    struct emu_port *port[2]; /* EMU_FORWARD: frames from here go forward */
+    int signal_fd;
+    tick released; /* when frames were let out last */
+    tick looked;   /* when we looked whether the interfaces are there */
+    bool stop;
+    bool said_too_long[2];
+};
+
+/* Opens the interfaces and prints one line on `say` when ready. 0, or a negative error with a
+ * message on `say`. */
+int emu_bridge_init(struct emu_bridge *b, const struct emu_options *options, FILE *say);
+/* Gives the interfaces back as they were. */
+void emu_bridge_fini(struct emu_bridge *b);
+/* Until a signal or the end of the duration. 0, or HELIO_EIO with a message on `say`: an interface
+ * went away. */
+int emu_bridge_run(struct emu_bridge *b, FILE *say);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the bridge has to know of Ethernet frames. */
+#ifndef CHANNEL_EMU_EMU_ETHER_H
+#define CHANNEL_EMU_EMU_ETHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EMU_ETHER_HEAD 14u
+#define EMU_ETHER_TAG 4u
+
+/* Is it ARP, or IPv6 neighbour discovery (ICMPv6 types 133 to 137 straight after the IPv6 header),
+ * behind any VLAN tags? Without it no address is ever found. */
+bool emu_ether_is_signalling(const uint8_t *frame, size_t len);
+
+/* Is it longer than a frame of an interface with this MTU can be: Ethernet header, two VLAN tags?
+ */
+bool emu_ether_too_long(size_t len, size_t mtu);
+
+/* Puts the VLAN tag back that the kernel took out: the addresses move four bytes down, where the
+ * caller has room, and the tag takes their place. Returns the new start of the frame; it is four
+ * bytes longer than before. The frame has at least its two addresses. */
+uint8_t *emu_ether_put_tag(uint8_t *frame, uint16_t tpid, uint16_t tci);
+
+/* Completes a checksum that the sender left to its device (RFC 1071): the sum of all bytes from
+ * `start` on, with what is at `start + offset` already, goes there. False when the place lies
+ * outside of the frame. */
+bool emu_ether_complete_sum(uint8_t *frame, size_t len, size_t start, size_t offset);
+
+#endif

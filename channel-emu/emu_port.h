@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An Ethernet interface as one end of the bridge: every frame that arrives at it, whole and as it
+ * was on the wire (VLAN tag and checksum in their places), with the kernel's time of arrival; and
+ * frames sent out by it. What we send is not read back. All times are CLOCK_MONOTONIC.
+ */
+#ifndef CHANNEL_EMU_EMU_PORT_H
+#define CHANNEL_EMU_EMU_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/tick.h"
+
+/* How frames are moved: a ring of frames shared with the kernel and many frames a system call, or
+ * libpcap, one call a frame. */
+enum emu_io { EMU_IO_RING, EMU_IO_PCAP };
+
+struct emu_frame {
+    const uint8_t *data;
+    size_t len;
+    tick arrival;
+    bool
+        too_long; /* several frames joined, or longer than the interface's MTU allows; may be cut */
+};
+
+/* Calls of emu_port_send between two of emu_port_flush, at most. */
+#define EMU_PORT_BATCH 64u
+
+struct emu_port;
+/* Opens the interface: all frames (promiscuous), offloads off, room for `buffer_bytes` of frames.
+ * 0, or a negative error with a message on `say`. */
+int emu_port_open(struct emu_port **out, const char *name, enum emu_io io, uint64_t buffer_bytes,
+                  FILE *say);
+/* Restores the offloads. */
+void emu_port_close(struct emu_port *p);
+
+const char *emu_port_name(const struct emu_port *p);
+/* To poll for frames and errors. */
+int emu_port_fd(const struct emu_port *p);
+
+/* The next frame that has arrived, without waiting: 1, or 0 when there is none. It holds until the
+ * next call. */
+int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out);
+
+/* Queues a frame; the bytes must hold until emu_port_flush. */
+void emu_port_send(struct emu_port *p, const uint8_t *data, size_t len);
+/* Sends what is queued. `sent[i]`, of as many as were queued, tells which the kernel took; errno is
+ * of the last that it did not. */
+void emu_port_flush(struct emu_port *p, bool *sent);
+
+/* Is the interface still there? */
+bool emu_port_exists(const struct emu_port *p);
+/* Frames lost before we could read them: our ring was full, or the kernel had no room before. */
+uint64_t emu_port_drops(struct emu_port *p);
+
+#endif
