@@ -96,7 +96,7 @@ static const char *cause(const struct event *e)
 {
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
-    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote"};
+    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
     switch (e->kind) {
     case EVENT_RX:
         return verdict_name((enum verdict)e->verdict);
@@ -113,6 +113,22 @@ static const char *cause(const struct event *e)
     }
 }
 
+static const char *name(const struct event *e)
+{
+    if (e->orange == ORANGE_DELIVERED || e->orange == ORANGE_LOST)
+        return e->orange == ORANGE_LOST ? "orange_lost" : "orange_delivered";
+    return e->type < 0 ? "" : event_type_name(e->type);
+}
+
+static const char *colour(const struct event *e)
+{
+    if (e->orange != ORANGE_NONE)
+        return "orange";
+    if (e->type < 0 || e->type >= 8)
+        return "";
+    return e->type < 4 ? "red" : "green";
+}
+
 uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char out[EVENT_CSV_MAX])
 {
     char *p = put_number(out, e->now + epoch);
@@ -122,9 +138,8 @@ uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char ou
     p = put_field(p, e->originator);
     p = put_field(p, e->session);
     p = put_field(p, e->type < 0 ? EVENT_NONE : (uint64_t)e->type);
-    p = put_text(p, e->type < 0 ? "" : event_type_name(e->type));
-    bool data = e->type >= 0 && e->type < 8;
-    p = put_text(p, data ? (e->type < 4 ? "red" : "green") : "");
+    p = put_text(p, name(e));
+    p = put_text(p, colour(e));
     p = put_field(p, e->client_service);
     p = put_field(p, e->offset);
     p = put_field(p, e->length);

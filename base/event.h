@@ -34,6 +34,15 @@ enum event_outcome {
     OUTCOME_DONE, /* all of the red part is at the receiver, or all green data was sent */
     OUTCOME_CANCELLED_LOCAL,  /* this engine cancelled; reason in cancel_reason */
     OUTCOME_CANCELLED_REMOTE, /* the peer cancelled; reason in cancel_reason */
+    OUTCOME_LOST,             /* an orange block: lost, or nothing was heard of it (reason RLEXC) */
+};
+
+/* What a segment has to say of orange blocks, as in its extension (docs/recovery.md). */
+enum event_orange {
+    ORANGE_NONE,
+    ORANGE_ASKS,      /* green data whose sender wants to hear what became of the block */
+    ORANGE_DELIVERED, /* a receiver's cancel: all of it arrived */
+    ORANGE_LOST,      /* a receiver's cancel: some of it did not */
 };
 
 /* What became of an incoming datagram. Each is counted; none is an error of ours. */
@@ -79,7 +88,8 @@ struct event {
     uint64_t session;    /* and its number */
     int type;            /* LTP segment type 0..15, or -1 (no segment) */
     bool red;            /* data segments: red-part data */
-    int verdict;         /* RX: an enum verdict */
+    enum event_orange orange;
+    int verdict; /* RX: an enum verdict */
     int cause;
     uint64_t client_service; /* each of these may be EVENT_NONE */
     uint64_t offset,

@@ -49,6 +49,7 @@ static bool notices(struct hub *h)
             break;
         case LTP_EXPORT_DONE:
         case LTP_EXPORT_CANCELLED:
+        case LTP_EXPORT_LOST:
             outgoing_closed(&n);
             break;
         case LTP_IMPORT_CANCELLED: /* a late answer finds no session */

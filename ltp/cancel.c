@@ -11,7 +11,8 @@
 
 #include "ltp/engine.h"
 
-void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason reason)
+void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason reason,
+                      enum event_orange orange)
 {
     struct cancel *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -24,6 +25,7 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     c->type = session->export ? LTP_CS : LTP_CR;
     c->reason = (uint8_t)reason;
     c->cause = CAUSE_FIRST;
+    c->orange = (uint8_t)orange;
     list_init(&c->queue);
     list_add_tail(&session->peer->cancels, &c->queue);
     session->cancel = c;
@@ -62,7 +64,7 @@ void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id i
     if (c == NULL)
         return;
     ltp_closed_add(l, c, now);
-    ltp_cancel_begin(l, c, reason);
+    ltp_cancel_begin(l, c, reason, ORANGE_NONE);
 }
 
 /* §6.17: the acknowledgement goes out whatever is known of the session. */
@@ -90,12 +92,16 @@ static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s
         return VERDICT_UNKNOWN_SESSION;
     }
     enum ltp_reason reason = (enum ltp_reason)s->reason;
-    if (export)
-        ltp_export_close(l, container_of(open, struct export, s), OUTCOME_CANCELLED_REMOTE, reason,
-                         now, false);
-    else
+    if (!export) {
         ltp_import_close(l, container_of(open, struct import, s), OUTCOME_CANCELLED_REMOTE, reason,
                          now);
+        return VERDICT_OK;
+    }
+    struct export *e = container_of(open, struct export, s);
+    enum event_orange answer = e->orange ? ltp_orange_of(s) : ORANGE_NONE;
+    if (answer != ORANGE_NONE)
+        return ltp_orange_answered(l, e, answer, reason, now);
+    ltp_export_close(l, e, OUTCOME_CANCELLED_REMOTE, reason, now, false);
     return VERDICT_OK;
 }
 

@@ -35,7 +35,9 @@ static void check_export(const struct export *e, uint64_t *noted)
         assert(r->gaps.at[r->gaps.len - 1].hi <= sent);
     }
     bool whole = ranges_has(&e->claimed, 0, e->red_len);
-    assert(!whole || e->next < e->length); /* else it would be closed */
+    assert(!e->orange ||
+           (e->red_len == 0 && (e->next < e->length) != !list_empty(&e->stall.in_peer)));
+    assert(!whole || e->next < e->length || e->orange); /* else it would be closed */
     bool moved_by_us = e->eorp != NULL || !list_empty(&e->checkpoints) || !list_empty(&e->resends);
     assert(whole || moved_by_us || !list_empty(&e->stall.in_peer));
 }
@@ -79,6 +81,7 @@ static void check_import(const struct import *im, uint64_t *held)
     assert(im->green_low == EVENT_NONE || im->red_high <= im->green_low);
     assert(!im->delivered || ranges_has(&im->got, 0, im->red_len));
     assert(!im->delivered || im->red.buf == NULL);
+    assert(!ltp_orange(im) || !im->green_done || !im->accepted); /* else it would be closed */
     check_part(im, &im->red, 0, im->red_high, held);
     check_part(im, &im->green, im->green_low, im->green_low == EVENT_NONE ? 0 : high, held);
     for (size_t i = 0; i < im->acked.len; i++)

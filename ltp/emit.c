@@ -40,6 +40,7 @@ static void describe(const struct ltp_segment *s, struct event *e)
         e->rpt_serial = s->rpt_serial;
     if (s->type == LTP_RS)
         describe_report(s, e);
+    e->orange = ltp_orange_of(s);
     if (s->type == LTP_CS || s->type == LTP_CR)
         e->cancel_reason = s->reason;
 }

@@ -30,6 +30,7 @@
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
 #define PREFIX_MAX 32     /* constant front of a data segment's header, without extensions */
 #define EXT_MAX 56        /* header extensions: authentication, cookie */
+#define ORANGE_EXT 5      /* and that of orange blocks */
 
 enum timer_use {
     USE_CHECKPOINT,
@@ -122,6 +123,7 @@ struct cancel {
     uint8_t type;
     uint8_t reason;
     uint8_t cause;
+    uint8_t orange; /* enum event_orange: it is an answer */
     uint32_t sent;
 };
 
@@ -177,8 +179,9 @@ struct export
     struct ranges claimed;      /* by the receiver, within the red part */
     struct ranges heard;        /* serials of reports that were acted on */
     struct timer stall;         /* runs while only the receiver can move the session on */
-    uint32_t prefix_len;        /* control byte, session id, extensions, client service: */
-    uint8_t prefix[PREFIX_MAX + EXT_MAX];
+    bool orange;
+    uint32_t prefix_len; /* control byte, session id, extensions, client service: */
+    uint8_t prefix[PREFIX_MAX + EXT_MAX + ORANGE_EXT];
 };
 
 struct report {
@@ -217,6 +220,7 @@ struct import {
     bool delivered;           /* the red part was given to the user */
     bool accepted;            /* … who has confirmed it, or need not */
     bool green_done;          /* the green part was given, or given up */
+    bool asks;                /* a green segment asked what became of the block */
     tick arrival;             /* of the latest segment */
     struct timer idle;
     struct list reports;      /* struct report: not acknowledged */
@@ -328,7 +332,8 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now);
 void ltp_closed_free(struct ltp *l, struct closed *c);
 
 /* cancel.c */
-void ltp_cancel_begin(struct ltp *l, struct closed *c, enum ltp_reason reason);
+void ltp_cancel_begin(struct ltp *l, struct closed *c, enum ltp_reason reason,
+                      enum event_orange orange);
 void ltp_cancel_end(struct ltp *l, struct cancel *c);
 void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now);
 void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,
@@ -392,6 +397,25 @@ bool ltp_held_room(const struct ltp *l, uint64_t bytes);
 /* green.c */
 void ltp_green_progress(struct ltp *l, struct import *im);
 void ltp_green_flush(struct ltp *l, struct import *im);
+
+/* orange.c: the extension of a kind, and what a segment's says. */
+struct slice ltp_orange_extension(enum event_orange kind);
+enum event_orange ltp_orange_of(const struct ltp_segment *s);
+/* As sender: all was sent; the receiver's answer came (a verdict); or none did. */
+void ltp_orange_sent(struct ltp *l, struct export *e, tick now);
+enum verdict ltp_orange_answered(struct ltp *l, struct export *e, enum event_orange answer,
+                                 enum ltp_reason reason, tick now);
+void ltp_orange_silent(struct ltp *l, struct export *e, tick now);
+/* As receiver: notes that a segment asks; answer to a session that ends so, ORANGE_NONE: none;
+ * nothing came for too long. */
+void ltp_orange_note(struct import *im, const struct ltp_segment *s);
+enum event_orange ltp_orange_answer(const struct import *im, enum event_outcome outcome);
+void ltp_orange_idle(struct ltp *l, struct import *im, tick now);
+
+static inline bool ltp_orange(const struct import *im)
+{
+    return im->asks && im->red_high == 0;
+}
 
 /* report.c */
 enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,

@@ -20,11 +20,16 @@ static void make_prefix(struct export *e)
     p = sdnv_put(p, e->s.id.originator);
     p = sdnv_put(p, e->s.id.number);
     const struct peer *peer = e->s.peer;
-    *p++ = (uint8_t)(peer->ext_count << 4 | (peer->tail_len > 0));
+    *p++ = (uint8_t)((peer->ext_count + e->orange) << 4 | (peer->tail_len > 0));
     memcpy(p, peer->ext, peer->ext_len);
-    p = sdnv_put(p + peer->ext_len, e->s.client_service);
+    p += peer->ext_len;
+    if (e->orange) {
+        memcpy(p, ltp_orange_extension(ORANGE_ASKS).data, ORANGE_EXT);
+        p += ORANGE_EXT;
+    }
+    p = sdnv_put(p, e->s.client_service);
     e->prefix_len = (uint32_t)(p - e->prefix);
-    assert(e->prefix_len <= PREFIX_MAX + (uint32_t)peer->ext_len);
+    assert(e->prefix_len <= PREFIX_MAX + ORANGE_EXT + (uint32_t)peer->ext_len);
 }
 
 /* §3.1.2; CCSDS 734.1-B-1 keeps it within 32 bits. */
@@ -55,6 +60,7 @@ static struct export *export_new(struct ltp *l, struct peer *peer, const struct 
     e->s.id = next_id(l);
     e->s.client_service = b->client_service;
     e->red_len = b->red_len;
+    e->orange = b->orange;
     e->length = b->data->len;
     e->tag = b->tag;
     e->cp_last = rng_below(&l->rng, SERIAL_FIRST);
@@ -85,7 +91,7 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
     if (peer == NULL)
         return HELIO_ENOENT;
     if (b->data->len == 0 || b->data->len > UINT32_MAX || b->red_len > b->data->len ||
-        b->client_service > UINT32_MAX)
+        b->client_service > UINT32_MAX || (b->orange && b->red_len > 0))
         return HELIO_EINVAL;
     if (peer->exports >= ltp_limit(peer))
         return HELIO_EAGAIN;
@@ -136,20 +142,24 @@ void ltp_export_free(struct ltp *l, struct export *e)
 void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcome,
                       enum ltp_reason reason, tick now, bool lent)
 {
-    bool done = outcome == OUTCOME_DONE;
+    enum ltp_notice_kind kind = outcome == OUTCOME_DONE   ? LTP_EXPORT_DONE
+                                : outcome == OUTCOME_LOST ? LTP_EXPORT_LOST
+                                                          : LTP_EXPORT_CANCELLED;
     ltp_limit_closed(e->s.peer, e->length);
-    struct ltp_notice *n = ltp_notice_put(l, &e->s, done ? LTP_EXPORT_DONE : LTP_EXPORT_CANCELLED);
+    struct ltp_notice *n = ltp_notice_put(l, &e->s, kind);
     n->tag = e->tag;
+    n->orange = e->orange;
     n->red_len = e->red_len;
     n->reason = reason;
-    n->remote = outcome == OUTCOME_CANCELLED_REMOTE;
+    n->remote =
+        outcome == OUTCOME_CANCELLED_REMOTE || (outcome == OUTCOME_LOST && reason != LTP_RLEXC);
     ltp_emit_close(l, &e->s, e->length, outcome, reason, now);
     struct closed *memory = e->s.memory;
     e->s.memory = NULL;
     ltp_closed_add(l, memory, now);
     /* the receiver of nothing need not hear that there will be nothing */
     if (outcome == OUTCOME_CANCELLED_LOCAL && e->next > 0)
-        ltp_cancel_begin(l, memory, reason);
+        ltp_cancel_begin(l, memory, reason, ORANGE_NONE);
     ltp_session_forget(l, &e->s);
     drop_red(l, e);
     list_sub(&e->fresh);
@@ -332,5 +342,8 @@ void ltp_export_expire(struct ltp *l, struct timer *t, tick now)
     }
     struct export *e = container_of(t, struct export, stall);
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_IDLE, 0, 1, now);
-    ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
+    if (e->orange)
+        ltp_orange_silent(l, e, now);
+    else
+        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
 }

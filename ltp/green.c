@@ -14,6 +14,7 @@ static struct ltp_notice *give(struct ltp *l, struct import *im, struct buf *dat
     n->offset = offset;
     n->red_len = im->red_len == EVENT_NONE ? 0 : im->red_len;
     n->end = offset + data->len == im->length;
+    n->orange = ltp_orange(im);
     return n;
 }
 

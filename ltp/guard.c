@@ -13,26 +13,6 @@
 
 enum { TAG_AUTH = 0x00, TAG_COOKIE = 0x01 };
 
-struct extension {
-    uint8_t tag;
-    struct slice value;
-};
-
-/* The next one of a list that segment_parse has checked. */
-static bool next(struct slice *at, struct extension *out)
-{
-    if (at->len == 0)
-        return false;
-    const uint8_t *p = at->data + 1, *end = at->data + at->len;
-    uint64_t len = 0;
-    enum verdict v = sdnv_get(&p, end, &len);
-    assert(v == VERDICT_OK && len <= (size_t)(end - p));
-    (void)v;
-    *out = (struct extension){.tag = at->data[0], .value = slice_of(p, (size_t)len)};
-    *at = slice_of(p + len, (size_t)(end - p) - (size_t)len);
-    return true;
-}
-
 static uint8_t *put(uint8_t *p, uint8_t tag, struct slice first, struct slice second)
 {
     *p++ = tag;
@@ -121,7 +101,7 @@ static bool has_cookie(const struct peer *p, const struct ltp_segment *s)
 {
     struct slice at = s->headers, want = slice_of(p->span.cookie, p->span.cookie_len);
     struct extension e;
-    while (next(&at, &e)) {
+    while (segment_extension(&at, &e)) {
         if (e.tag == TAG_COOKIE && slice_equal(e.value, want))
             return true;
     }
@@ -136,14 +116,14 @@ static enum verdict authentic(const struct peer *p, const struct ltp_segment *s,
     struct slice at = s->headers, tail = s->trailers;
     struct extension e, last = {.tag = 1};
     bool any = false, ours = false;
-    while (next(&at, &e)) {
+    while (segment_extension(&at, &e)) {
         if (e.tag != TAG_AUTH)
             continue;
         any = true;
         ours |= e.value.len == 1U + a->key_id_len && e.value.data[0] == (uint8_t)a->suite &&
                 memcmp(e.value.data + 1, a->key_id, a->key_id_len) == 0;
     }
-    while (next(&tail, &e)) {
+    while (segment_extension(&tail, &e)) {
         any |= e.tag == TAG_AUTH;
         last = e;
     }

@@ -170,6 +170,8 @@ static bool green_awaited(const struct import *im)
 static tick patience(const struct import *im)
 {
     const struct ltp_span *span = &im->s.peer->span;
+    if (ltp_orange(im) && !im->green_done)
+        return span->orange_wait;
     if (im->red_high == 0 && span->green_timeout != 0)
         return span->green_timeout;
     if (span->idle_timeout != 0)
@@ -179,7 +181,7 @@ static tick patience(const struct import *im)
 
 static void watch(struct ltp *l, struct import *im, tick now)
 {
-    bool needed = green_awaited(im) || im->s.peer->span.idle_timeout != 0;
+    bool needed = green_awaited(im) || ltp_orange(im) || im->s.peer->span.idle_timeout != 0;
     if (needed && list_empty(&im->idle.in_peer))
         ltp_timer_start(l, &im->idle, now, patience(im));
 }
@@ -189,7 +191,8 @@ void ltp_import_settle(struct ltp *l, struct import *im, tick now)
     ltp_green_progress(l, im);
     bool red_over = im->red_high == 0 || (im->delivered && list_empty(&im->reports) &&
                                           ranges_has(&im->acked, 0, im->red_len));
-    bool green_over = im->green_done || (im->delivered && im->length == im->red_len);
+    bool given = im->green_done && (im->accepted || !ltp_orange(im));
+    bool green_over = given || (im->delivered && im->length == im->red_len);
     if (red_over && green_over)
         ltp_import_close(l, im, OUTCOME_DONE, LTP_USR_CNCLD, now);
     else
@@ -221,6 +224,8 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
         return v;
     im->arrival = now;
     learn(im, s);
+    if (PORT_UNLIKELY(s->header_count > 0))
+        ltp_orange_note(im, s);
     if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
                     (im->s.peer->span.idle_timeout == 0 || !list_empty(&im->idle.in_peer))))
         return v;
@@ -267,11 +272,13 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
     struct closed *memory = im->s.memory;
     im->s.memory = NULL;
     ltp_closed_add(l, memory, now);
+    enum event_orange answer = ltp_orange_answer(im, outcome);
+    bool tell = outcome == OUTCOME_CANCELLED_LOCAL || answer != ORANGE_NONE;
     /* a peer must not make us keep cancels without end; its own timers end the session there */
-    if (outcome == OUTCOME_CANCELLED_LOCAL && l->cancels >= l->config.import_sessions)
+    if (tell && l->cancels >= l->config.import_sessions)
         l->counters.cancels_unsent++;
-    else if (outcome == OUTCOME_CANCELLED_LOCAL)
-        ltp_cancel_begin(l, memory, reason);
+    else if (tell)
+        ltp_cancel_begin(l, memory, reason, answer);
     ltp_session_forget(l, &im->s);
     ltp_import_free(l, im);
 }
@@ -302,6 +309,10 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now)
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_IDLE, 0, 1, now);
+    if (ltp_orange(im)) {
+        ltp_orange_idle(l, im, now);
+        return;
+    }
     /* Also a delivered red part that no checkpoint asks for any more: the sender has gone, whether
      * or not the user accepts. Reports on their way have a limit of their own. */
     bool cut_short = im->red_high == 0
@@ -321,5 +332,12 @@ int ltp_accept(struct ltp *l, struct ltp_session_id id, tick now)
     struct session *s = ltp_session_find(l, id, false);
     if (s == NULL)
         return HELIO_ENOENT;
-    return ltp_report_accepted(l, container_of(s, struct import, s), now);
+    struct import *im = container_of(s, struct import, s);
+    if (!ltp_orange(im))
+        return ltp_report_accepted(l, im, now);
+    if (im->green_done) {
+        im->accepted = true;
+        ltp_import_settle(l, im, now);
+    }
+    return 0;
 }

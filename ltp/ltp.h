@@ -120,7 +120,14 @@ struct ltp_span {
                              gone for good leaves its red sessions open here. */
     tick green_timeout;   /* the same for a wholly green one, whose pieces are then given
                              [0 = idle_timeout] */
-    bool confirm_import;  /* the report that completes a red part waits for ltp_accept */
+    bool confirm_import;  /* the report that completes a red part waits for ltp_accept, and so does
+                             the answer that an orange block is delivered */
+    /* Orange blocks (see struct ltp_block). As their receiver: one in which nothing arrived for
+     * orange_wait is lost, ns [rto]; orange_deaf: they are green, nothing is told. As their
+     * sender: one of which nothing was heard for orange_answer since its last segment left is lost,
+     * ns [orange_wait + 3 x rto: two of the answers may get lost]. */
+    tick orange_wait, orange_answer;
+    bool orange_deaf;
     /* RFC 5327. With auth all that is sent is authenticated, and what comes is examined before it
      * has any effect; it must live as long as the engine. NULL: neither. With a cookie (cookie_len
      * > 0) all that is sent has it, and so must what comes. Both can only change while the peer has
@@ -154,14 +161,22 @@ int ltp_service_open(struct ltp *l, uint64_t client_service);
  * the rest green. The engine keeps a reference to the block until the session's close notice, which
  * carries `tag` back. The block's bytes must not change in the meantime. Returns 0 and the
  * session's id; HELIO_EAGAIN when the span's limit of export sessions is reached; HELIO_ENOENT
- * unknown peer; HELIO_EINVAL (empty block, red_len > length, or longer than 2^32-1); HELIO_ENOMEM.
+ * unknown peer; HELIO_EINVAL (empty block, red_len > length, orange with red_len > 0, or longer
+ * than 2^32-1); HELIO_ENOMEM.
+ *
+ * An orange block is a green one whose sender is told what became of it: its segments carry an
+ * extension that asks for it, and a receiver that knows the extension answers with a cancel that
+ * has the same extension and says "delivered" or "lost". Nothing is sent again; the session ends
+ * with LTP_EXPORT_DONE (delivered) or LTP_EXPORT_LOST, the latter also when no answer came in time:
+ * always by a receiver that does not know the extension, sometimes for a block that did arrive.
  */
 struct ltp_block {
     uint64_t peer;
     uint64_t client_service;
     struct buf *data; /* borrowed: the engine takes its own reference on success */
     uint64_t red_len; /* 0 … data->len */
-    uint64_t tag;     /* of the user, opaque */
+    bool orange;
+    uint64_t tag; /* of the user, opaque */
 };
 int ltp_send(struct ltp *l, const struct ltp_block *block, tick now, struct ltp_session_id *out);
 
@@ -174,8 +189,9 @@ uint32_t ltp_room(const struct ltp *l, uint64_t peer);
  * Returns 0 or HELIO_ENOENT. The close notice follows. */
 int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now);
 
-/* With confirm_import: the user has made the red part its own (stored it); the completing report
- * may go. Without this call the peer keeps repeating its checkpoint. Returns 0 or HELIO_ENOENT. */
+/* With confirm_import: the user has made the red part (or a whole orange block) its own (stored
+ * it); the completing report may go. Without this call the peer keeps repeating its checkpoint, and
+ * an orange block is told to be lost. Returns 0 or HELIO_ENOENT. */
 int ltp_accept(struct ltp *l, struct ltp_session_id id, tick now);
 
 /* One datagram. The bytes are copied where needed, nothing refers to them afterwards. The verdict
@@ -223,10 +239,12 @@ enum ltp_notice_kind {
                   byte. A wholly green block whose bytes all arrived is given as one notice with
                   offset 0 and end true. When bytes are missing, the contiguous pieces are given in
                   order of offset once the last segment arrived and reordering had its time. */
-    LTP_EXPORT_DONE, /* our block: the red part is at the receiver, or all green data was sent */
+    LTP_EXPORT_DONE, /* our block: the red part is at the receiver, or all green data was sent; an
+                        orange block is at the receiver */
     LTP_EXPORT_CANCELLED, /* our block, by either side; see reason and remote */
     LTP_IMPORT_CANCELLED, /* the peer's block, by either side */
     LTP_INITIAL_SENT,     /* our block: all of it has been sent once (RFC 5326 §7.4) */
+    LTP_EXPORT_LOST, /* our orange block: lost, as the receiver says (remote), or not answered */
 };
 
 struct ltp_notice {
@@ -238,7 +256,9 @@ struct ltp_notice {
     struct buf *data; /* LTP_BLOCK, LTP_GREEN: one reference, now the caller's */
     uint64_t offset;  /* of data in the block */
     uint64_t red_len;
-    bool end; /* data reaches the end of the block */
+    bool end;    /* data reaches the end of the block */
+    bool orange; /* LTP_GREEN: the sender is told; with confirm_import, that the whole block is here
+                    once ltp_accept has been called. LTP_EXPORT_DONE: of an orange block */
     enum ltp_reason reason;
     bool remote; /* the peer cancelled */
 };
@@ -254,7 +274,8 @@ struct ltp_counters {
     uint64_t retransmitted_bytes; /* data bytes sent again */
     uint64_t timers[4];           /* by enum event_timer */
     uint64_t opened_export, opened_import;
-    uint64_t closed[3]; /* by enum event_outcome */
+    uint64_t closed[4];                                    /* by enum event_outcome */
+    uint64_t orange_delivered, orange_lost, orange_silent; /* our blocks: as answered, or not */
     /* Limits that have no verdict: */
     uint64_t acks_dropped;   /* 4096 acknowledgements of one peer wait; it will ask again */
     uint64_t closed_evicted; /* closed sessions forgotten before closed_time */

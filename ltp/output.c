@@ -69,7 +69,7 @@ static void write_piece(struct ltp *l, const struct export *e, const struct piec
 {
     memcpy(out->head, e->prefix, PREFIX_MAX);
     if (PORT_UNLIKELY(e->prefix_len > PREFIX_MAX))
-        memcpy(out->head + PREFIX_MAX, e->prefix + PREFIX_MAX, EXT_MAX);
+        memcpy(out->head + PREFIX_MAX, e->prefix + PREFIX_MAX, EXT_MAX + ORANGE_EXT);
     out->head[0] = p->type;
     uint8_t *at = sdnv_put(sdnv_put(out->head + e->prefix_len, p->offset), p->length);
     if (p->cp_serial != 0)
@@ -79,6 +79,8 @@ static void write_piece(struct ltp *l, const struct export *e, const struct piec
     struct ltp_segment s;
     s.type = p->type;
     s.id = e->s.id;
+    s.header_count = e->orange;
+    s.headers = ltp_orange_extension(ORANGE_ASKS);
     s.client_service = e->s.client_service;
     s.offset = p->offset;
     s.data = out->data;
@@ -133,7 +135,9 @@ static void output_fresh(struct ltp *l, struct export *e, struct ltp_out *out, t
         return;
     list_sub(&e->fresh);
     ltp_notice_put(l, &e->s, LTP_INITIAL_SENT)->tag = e->tag;
-    if (ranges_has(&e->claimed, 0, e->red_len))
+    if (e->orange)
+        ltp_orange_sent(l, e, now);
+    else if (ranges_has(&e->claimed, 0, e->red_len))
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, true);
 }
 
@@ -176,7 +180,6 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
 static void write_control(struct ltp *l, const struct peer *p, struct ltp_segment *s,
                           struct emit em, struct ltp_out *out, tick now)
 {
-    ltp_guard_dress(p, s);
     out->head_len = (uint32_t)segment_write(s, out->head, out->head_cap);
     out->data = slice_of(NULL, 0);
     assert(out->head_len > 0);
@@ -192,6 +195,15 @@ static void output_cancel(struct ltp *l, struct cancel *c, struct ltp_out *out, 
     list_sub(&c->queue);
     c->sent++;
     struct peer *p = c->session->peer;
+    uint8_t headers[EXT_MAX + ORANGE_EXT];
+    ltp_guard_dress(p, &s);
+    if (c->orange != ORANGE_NONE) {
+        memcpy(headers, p->ext, p->ext_len);
+        memcpy(headers + p->ext_len, ltp_orange_extension((enum event_orange)c->orange).data,
+               ORANGE_EXT);
+        s.headers = slice_of(headers, (size_t)p->ext_len + ORANGE_EXT);
+        s.header_count++;
+    }
     write_control(l, p, &s, (struct emit){.cause = c->cause, .attempt = c->sent}, out, now);
     ltp_timer_start(l, &c->timer, now, ltp_rto(p, &p->report_rtt, c->sent));
 }
@@ -202,6 +214,7 @@ static void output_ack(struct ltp *l, struct peer *p, struct ltp_out *out, tick 
     p->ack_head = (p->ack_head + 1) & (p->ack_cap - 1);
     p->ack_len--;
     struct ltp_segment s = {.type = a.type, .id = a.id, .rpt_serial = a.serial};
+    ltp_guard_dress(p, &s);
     write_control(l, p, &s, (struct emit){.cause = a.cause, .attempt = EVENT_NONE}, out, now);
 }
 

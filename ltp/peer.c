@@ -50,6 +50,9 @@ static struct ltp_span with_defaults(struct ltp_span s)
     s.ranges_max = s.ranges_max == 0 ? 4096 : s.ranges_max;
     s.claims_max = s.claims_max == 0 ? 20 : s.claims_max;
     s.retries_max = s.retries_max == 0 ? 20 : s.retries_max;
+    s.orange_wait = s.orange_wait == 0 ? s.rto : s.orange_wait;
+    if (s.orange_answer == 0)
+        s.orange_answer = s.rto > TICK_NEVER / 4 ? TICK_NEVER : tick_add(s.orange_wait, 3 * s.rto);
     struct ltp_recovery *k = &s.recovery;
     k->copy_spacing = k->copy_spacing == 0 ? s.rto / 8 : k->copy_spacing;
     k->sessions_bytes = k->sessions_bytes == 0 ? UINT64_C(256) << 20 : k->sessions_bytes;

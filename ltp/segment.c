@@ -6,6 +6,8 @@
  */
 #include "ltp/segment.h"
 
+#include <assert.h>
+
 #include "base/cursor.h"
 #include "ltp/sdnv.h"
 
@@ -55,6 +57,20 @@ static struct slice extensions(struct parse *s, uint8_t count)
         take(s, number(s));
     }
     return slice_of(start, (size_t)(s->p - start));
+}
+
+bool segment_extension(struct slice *at, struct extension *out)
+{
+    if (at->len == 0)
+        return false;
+    const uint8_t *p = at->data + 1, *end = at->data + at->len;
+    uint64_t len = 0;
+    enum verdict v = sdnv_get(&p, end, &len);
+    assert(v == VERDICT_OK && len <= (size_t)(end - p));
+    (void)v;
+    *out = (struct extension){.tag = at->data[0], .value = slice_of(p, (size_t)len)};
+    *at = slice_of(p + len, (size_t)(end - p) - (size_t)len);
+    return true;
 }
 
 /* §3.2.1 */

@@ -44,6 +44,15 @@ struct ltp_segment {
     uint8_t reason; /* CS, CR */
 };
 
+struct extension {
+    uint8_t tag;
+    struct slice value;
+};
+
+/* The next one of a parsed segment's headers or trailers; begin with *at = s->headers. False after
+ * the last. */
+bool segment_extension(struct slice *at, struct extension *out);
+
 static inline bool segment_is_data(const struct ltp_segment *s)
 {
     return s->type < LTP_RS;

@@ -122,7 +122,7 @@ static struct analyze_session *begin(struct analyze *a, const struct seglog_row 
 
 static struct analyze_flow *flow_of(struct analyze *a, const struct analyze_session *s)
 {
-    char colour = 'g';
+    char colour = s->orange ? 'o' : 'g';
     bool none = !s->red && !s->green; /* nothing of it was sent: it goes where the others are */
     if (s->red)
         colour = s->green ? 'm' : 'r';
@@ -181,6 +181,8 @@ static int finish(struct analyze *a, struct analyze_session *s)
         f->data_resent += s->data_resent;
         if (s->outcome == OUTCOME_DONE)
             sum_closed(f, s);
+        else if (s->outcome == OUTCOME_LOST)
+            f->lost++;
         else if (s->outcome >= 0)
             f->cancelled++;
         else
@@ -203,6 +205,7 @@ static void sender_sent(struct analyze_session *s, const struct event *e)
     s->first_tx = s->first_tx == TICK_NEVER ? e->now : s->first_tx;
     s->red |= e->type < 4;
     s->green |= e->type >= 4;
+    s->orange |= e->orange == ORANGE_ASKS;
     s->segments_sent++;
     s->bytes_sent += e->udp_len != EVENT_NONE ? e->udp_len : 0;
     uint64_t length = e->length != EVENT_NONE ? e->length : 0;
@@ -234,9 +237,10 @@ static void receiver_got(struct analyze_session *s, const struct event *e)
         return;
     s->red |= e->type < 4;
     s->green |= e->type >= 4;
+    s->orange |= e->orange == ORANGE_ASKS;
     s->segments_received++;
     s->cp_received += e->type >= 1 && e->type <= 3;
-    if (e->verdict == VERDICT_OK && e->type < 4)
+    if (e->verdict == VERDICT_OK && (e->type < 4 || e->orange == ORANGE_ASKS))
         s->delivered = e->now;
 }
 

@@ -27,7 +27,7 @@ struct analyze_session {
     uint64_t originator, number, peer;
     bool sender_log, receiver_log;
     bool sender_closed, receiver_closed;
-    bool red, green;
+    bool red, green, orange; /* orange: green, and it asks for an answer */
     uint64_t client_service, block_bytes;
     tick opened, first_tx, closed; /* at the sender */
     tick receiver_opened, receiver_end, delivered;
@@ -53,10 +53,10 @@ tick analyze_duration(const struct analyze_session *s); /* TICK_NEVER when unkno
 /* Sums of the sessions of one sender, one receiver and one colour. */
 struct analyze_flow {
     uint64_t originator, peer;
-    char colour; /* 'r', 'g', 'm' */
-    uint64_t sessions, cancelled, unfinished;
-    uint64_t with_sender, with_receiver; /* sessions of which that end's log is there */
-    uint64_t losses_known;               /* sessions of which losses are known, not inferred */
+    char colour;                                    /* 'r', 'g', 'o', 'm' */
+    uint64_t sessions, cancelled, lost, unfinished; /* lost: orange ones */
+    uint64_t with_sender, with_receiver;            /* sessions of which that end's log is there */
+    uint64_t losses_known; /* sessions of which losses are known, not inferred */
     uint64_t cycles, cp_sent, cp_lost, rto_checkpoint, rto_report, lossy;
     uint64_t segments_sent, data_sent, data_resent;
     uint64_t done_bytes; /* blocks that were completed */

@@ -17,13 +17,13 @@ const char analyze_sessions_header[] =
 
 static const char *outcome_word(int outcome)
 {
-    static const char *const words[] = {"done", "cancelled_local", "cancelled_remote"};
-    return outcome >= 0 && outcome < 3 ? words[outcome] : "unfinished";
+    static const char *const words[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
+    return outcome >= 0 && outcome < 4 ? words[outcome] : "unfinished";
 }
 
 static const char *colour_word(char colour)
 {
-    return colour == 'r' ? "red" : colour == 'g' ? "green" : "mixed";
+    return colour == 'r' ? "red" : colour == 'g' ? "green" : colour == 'o' ? "orange" : "mixed";
 }
 
 static void put(FILE *f, uint64_t v)
@@ -48,7 +48,8 @@ bool analyze_result_session(FILE *f, const struct analyze_session *s)
     put(f, s->originator);
     put(f, s->number);
     put(f, s->peer);
-    fprintf(f, "%s,", s->red ? (s->green ? "mixed" : "red") : s->green ? "green" : "");
+    const char *unreliable = s->orange ? "orange" : s->green ? "green" : "";
+    fprintf(f, "%s,", s->red ? (s->green ? "mixed" : "red") : unreliable);
     put(f, s->client_service);
     put(f, s->block_bytes);
     fprintf(f, "%s,", outcome_word(s->outcome));
@@ -187,12 +188,14 @@ static void text_losses(FILE *f, const struct analyze_flow *w)
 static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flow *w)
 {
     fprintf(f, "%" PRIu64 " -> %" PRIu64 ", %s\n", w->originator, w->peer, colour_word(w->colour));
-    fprintf(f, "  %-26s %" PRIu64 " completed, %" PRIu64 " cancelled, %" PRIu64 " unfinished\n",
-            "sessions", w->sessions, w->cancelled, w->unfinished);
+    fprintf(f, "  %-26s %" PRIu64 " completed, ", "sessions", w->sessions);
+    if (w->colour == 'o')
+        fprintf(f, "%" PRIu64 " lost, ", w->lost);
+    fprintf(f, "%" PRIu64 " cancelled, %" PRIu64 " unfinished\n", w->cancelled, w->unfinished);
     text_times(f, "session duration", &w->duration);
     text_times(f, "delivery", &w->delivery);
     text_goodput(f, a, w);
-    if (w->colour != 'g')
+    if (w->colour == 'r' || w->colour == 'm')
         text_losses(f, w);
 }
 
@@ -262,6 +265,7 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f)
     json_object_set_new(j, "colour", json_string(colour_word(f->colour)));
     count(j, "sessions", f->sessions);
     count(j, "cancelled", f->cancelled);
+    count(j, "lost", f->lost);
     count(j, "unfinished", f->unfinished);
     json_object_set_new(j, "session_ms", times_json(&f->duration));
     json_object_set_new(j, "delivery_ms", times_json(&f->delivery));

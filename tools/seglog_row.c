@@ -95,7 +95,7 @@ static int cause(enum event_kind kind, struct word w)
 {
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
-    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote"};
+    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
     static const char *const links[] = {"down", "up"};
     switch (kind) {
     case EVENT_RX:
@@ -105,7 +105,7 @@ static int cause(enum event_kind kind, struct word w)
     case EVENT_TIMER:
         return find(w, timers, 4);
     case EVENT_CLOSE:
-        return find(w, outcomes, 3);
+        return find(w, outcomes, 4);
     case EVENT_LINK:
         return find(w, links, 2);
     default:
@@ -125,14 +125,18 @@ static void read_kind(struct fields *f, struct event *e)
 static void read_type(struct fields *f, struct event *e)
 {
     uint64_t type = number(f, false);
-    (void)word(f); /* the name follows from the number */
+    struct word name = word(f); /* but for an orange block's end it follows from the number */
     struct word colour = word(f);
     if (type != EVENT_NONE && type > 15)
         fail(f, "a segment type above 15");
     e->type = type == EVENT_NONE ? -1 : (int)type;
     e->red = is(colour, "red");
-    if (colour.len > 0 && !e->red && !is(colour, "green"))
-        fail(f, "a colour that is neither red nor green");
+    e->orange = !is(colour, "orange")          ? ORANGE_NONE
+                : is(name, "orange_delivered") ? ORANGE_DELIVERED
+                : is(name, "orange_lost")      ? ORANGE_LOST
+                                               : ORANGE_ASKS;
+    if (colour.len > 0 && !e->red && e->orange == ORANGE_NONE && !is(colour, "green"))
+        fail(f, "a colour that is neither red, green nor orange");
 }
 
 /* What every row of its kind has. */

@@ -65,6 +65,7 @@ static struct ltp *engine_new(uint64_t self, uint8_t options, uint8_t recovery)
                             .report_delay = options & 4 ? TICK_MS : 0,
                             .idle_timeout = 100 * TICK_MS,
                             .confirm_import = (options & 64) != 0,
+                            .orange_deaf = (options & 128) != 0,
                             .recovery = recovery_of(recovery)};
     if (ltp_new(&l, &config) < 0 || ltp_span_set(l, &span, 0) < 0) {
         ltp_free(l);
@@ -81,7 +82,7 @@ static void drain(struct pair *p)
     struct ltp_notice n;
     for (uint8_t i = 0; i < 2; i++) {
         while (ltp_poll(p->l[i], &n) != 0) {
-            if (n.kind == LTP_BLOCK && p->accept)
+            if ((n.kind == LTP_BLOCK || (n.kind == LTP_GREEN && n.orange)) && p->accept)
                 ltp_accept(p->l[i], n.id, p->now);
             buf_drop(n.data);
         }
@@ -131,6 +132,7 @@ static void send_block(struct pair *p, uint8_t arg)
                               .red_len = arg % 3 == 0   ? len / 2
                                          : arg % 7 == 0 ? 0
                                                         : len};
+    block.orange = block.red_len == 0 && arg % 4 < 3;
     ltp_send(p->l[self], &block, p->now, &p->last[self]);
     buf_drop(b);
 }

@@ -48,7 +48,7 @@ struct ledger_entry *ledger_add(struct ledger *g, struct ltp_session_id id, stru
             abort();
     }
     struct ledger_entry *e = &g->entries[g->len++];
-    *e = (struct ledger_entry){.id = id, .data = data};
+    *e = (struct ledger_entry){.id = id, .data = data, .all_sent = TICK_NEVER};
     return e;
 }
 
@@ -84,6 +84,7 @@ static const char *red(struct ledger_entry *e, const struct ltp_notice *n)
 static const char *green(struct ledger_entry *e, const struct ltp_notice *n)
 {
     e->green_arrived += n->data->len;
+    e->whole |= n->offset == 0 && n->data->len == e->data->len;
     if (n->offset < e->red_len)
         return "green data within the red part";
     if (n->end != (n->offset + n->data->len == e->data->len))
@@ -114,6 +115,7 @@ const char *ledger_notice(struct ledger *g, const struct ltp_notice *n)
         return green(e, n);
     case LTP_EXPORT_DONE:
     case LTP_EXPORT_CANCELLED:
+    case LTP_EXPORT_LOST:
         return end(e, n);
     case LTP_IMPORT_CANCELLED:
         e->import_cancelled++;

@@ -16,7 +16,10 @@ struct ledger_entry {
     uint64_t red_len;
     uint32_t red_arrived;   /* red parts delivered */
     uint64_t green_arrived; /* bytes */
-    bool done, cancelled;   /* what the sender's engine said */
+    tick all_sent;          /* for the user; TICK_NEVER: not yet */
+    bool orange;            /* likewise */
+    bool whole;             /* all of it was green, and came in one notice */
+    bool done, cancelled;   /* what the sender's engine said; lost is cancelled */
     enum ltp_reason reason;
     bool remote;
     uint32_t import_cancelled;                   /* notices at the receiver */

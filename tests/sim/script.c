@@ -210,7 +210,7 @@ static const char *cmd_outage(struct script *s)
 }
 
 static const char *parse_send(const struct script *s, uint64_t *red, uint64_t *green,
-                              uint64_t *service)
+                              uint64_t *orange, uint64_t *service)
 {
     for (size_t i = 2; i < s->len; i += 2) {
         uint64_t *at = NULL;
@@ -218,10 +218,12 @@ static const char *parse_send(const struct script *s, uint64_t *red, uint64_t *g
             at = red;
         else if (strcmp(s->words[i], "green") == 0)
             at = green;
+        else if (strcmp(s->words[i], "orange") == 0)
+            at = orange;
         else if (strcmp(s->words[i], "service") == 0)
             at = service;
         if (at == NULL || i + 1 == s->len || units_count(s->words[i + 1], 1 << 24, at) != 0)
-            return "send FROM->TO [red BYTES] [green BYTES] [service N]";
+            return "wrong";
     }
     return NULL;
 }
@@ -229,14 +231,15 @@ static const char *parse_send(const struct script *s, uint64_t *red, uint64_t *g
 static const char *cmd_send(struct script *s)
 {
     size_t from, to;
-    uint64_t red = 0, green = 0, service = 1;
+    uint64_t red = 0, green = 0, orange = 0, service = 1;
     if (s->len < 4 || !parse_arrow(s, s->words[1], &from, &to) ||
-        parse_send(s, &red, &green, &service) != NULL)
-        return "send FROM->TO [red BYTES] [green BYTES] [service N]";
+        parse_send(s, &red, &green, &orange, &service) != NULL)
+        return "send FROM->TO [red BYTES] [green BYTES] [orange BYTES] [service N]";
     struct ltp_block block = {.peer = to + 1,
                               .client_service = service,
-                              .data = ledger_block(++s->blocks, red + green),
+                              .data = ledger_block(++s->blocks, red + green + orange),
                               .red_len = red,
+                              .orange = orange > 0,
                               .tag = s->blocks};
     struct ltp_session_id id;
     int rc = ltp_send(s->world.nodes[from].ltp, &block, s->world.now, &id);

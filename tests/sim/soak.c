@@ -49,9 +49,10 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed <= last && failed < 10; seed++)
         failed += !one(seed, argv[0], verbose, &t);
     printf("%" PRIu64 " cases (%" PRIu64 " gentle), %" PRIu64 " blocks, %" PRIu64
-           " red parts delivered, %" PRIu64 " cancelled, %" PRIu64 " frames, %" PRIu64
-           " lost, %" PRIu64 " steps, %" PRIu64 " failed\n",
-           t.cases, t.gentle, t.blocks, t.red_delivered, t.cancelled, t.frames, t.lost, t.steps,
-           failed);
+           " red parts delivered, %" PRIu64 " of %" PRIu64 " orange ones told lost, %" PRIu64
+           " cancelled, %" PRIu64 " frames, %" PRIu64 " lost, %" PRIu64 " steps, %" PRIu64
+           " failed\n",
+           t.cases, t.gentle, t.blocks, t.red_delivered, t.orange_lost, t.orange, t.cancelled,
+           t.frames, t.lost, t.steps, failed);
     return failed != 0;
 }

@@ -16,6 +16,7 @@ struct soak_block {
     size_t from; /* node */
     tick at;     /* not sent before */
     uint64_t red, green, service;
+    bool orange; /* what is green */
 };
 
 enum soak_what {
@@ -61,7 +62,8 @@ void soak_fini(struct soak_case *c);
 void soak_describe(const struct soak_case *c, char *out, size_t cap);
 
 struct soak_totals {
-    uint64_t cases, gentle, blocks, red_delivered, cancelled, steps, frames, lost;
+    uint64_t cases, gentle, blocks, red_delivered, orange, orange_lost, cancelled, steps, frames,
+        lost;
 };
 
 /* Runs and judges. Returns true, or false with the reason in `why`. */

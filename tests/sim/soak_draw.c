@@ -84,8 +84,9 @@ static void draw_blocks(struct soak_case *c, struct rng *r, tick round)
         uint64_t len = (uint64_t)log_between(r, 1, 120000);
         uint64_t kind = rng_below(r, 10);
         b->from = both ? rng_below(r, 2) : 0;
-        b->red = kind < 7 ? len : kind < 9 ? rng_below(r, len + 1) : 0;
+        b->red = kind < 6 ? len : kind < 8 ? rng_below(r, len + 1) : 0;
         b->green = len - b->red;
+        b->orange = b->red == 0 && rng_chance(r, 0.8);
         b->service = rng_chance(r, 0.03) ? 7 : 1;
         b->at = at;
         at += rng_chance(r, 0.5) ? 0 : rng_below(r, round);
@@ -123,6 +124,9 @@ static void draw_engines(struct soak_case *c, struct rng *r, tick round)
         s->confirm_import = rng_chance(r, 0.2);
     }
     for (int i = 0; i < 2; i++) {
+        c->span[i].orange_wait = rng_chance(r, 0.5) ? 1 + rng_below(r, 2 * round) : 0;
+        c->span[i].orange_answer = rng_chance(r, 0.3) ? 1 + rng_below(r, 4 * round) : 0;
+        c->span[i].orange_deaf = rng_chance(r, 0.1);
         c->span[i].idle_timeout = 100 * (c->span[0].rto + c->span[1].rto);
         /* nothing of a session may come later than that, or it is a new one */
         c->engine[i].closed_time = 3 * c->span[i].idle_timeout;

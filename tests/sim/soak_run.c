@@ -4,7 +4,8 @@
  * block's ends are compared. What may excuse a block: the user cancelled it, nobody serves its
  * service, an engine was restarted, or (when the case is not gentle) a retry limit was reached. A
  * block may have arrived and yet be cancelled at the sender when the reports got lost; it may never
- * be done at the sender and not have arrived.
+ * be done at the sender and not have arrived. An orange block may likewise arrive and be called
+ * lost, never the other way round; and its sender hears of it in the time that its span says.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,11 +41,25 @@ static void accept_block(struct soak *s, size_t node, struct ledger_entry *e)
     ltp_accept(s->world.nodes[node].ltp, e->id, s->world.now);
 }
 
+/* The sender's timer stands still while its link is known to be down. */
+static void judge_time(struct soak *s, size_t node, const struct ledger_entry *e)
+{
+    const struct ltp_span *span = &s->c->span[node];
+    tick wait = span->orange_wait != 0 ? span->orange_wait : span->rto;
+    tick most = span->orange_answer != 0 ? span->orange_answer : wait + 3 * span->rto;
+    for (size_t i = 0; i < s->c->actions; i++) {
+        if (s->c->action[i].what == SOAK_LINK_DOWN && s->c->action[i].node == node)
+            return;
+    }
+    if (e->all_sent != TICK_NEVER && s->world.now - e->all_sent > most)
+        complain(s, "a loss was told too late", e);
+}
+
 static void on_notice(void *context, size_t node, const struct ltp_notice *n)
 {
     struct soak *s = context;
     if (s->c->safety_only) {
-        if (n->kind == LTP_BLOCK)
+        if (n->kind == LTP_BLOCK || n->kind == LTP_GREEN)
             ltp_accept(s->world.nodes[node].ltp, n->id, s->world.now);
         return;
     }
@@ -52,7 +67,13 @@ static void on_notice(void *context, size_t node, const struct ltp_notice *n)
     struct ledger_entry *e = ledger_find(&s->ledger, n->id);
     if (wrong != NULL)
         complain(s, wrong, e);
-    if (e == NULL || n->kind != LTP_BLOCK)
+    if (e == NULL)
+        return;
+    if (n->kind == LTP_INITIAL_SENT)
+        e->all_sent = s->world.now;
+    if (n->kind == LTP_EXPORT_LOST && e->orange)
+        judge_time(s, node, e);
+    if (n->kind != LTP_BLOCK && !(n->kind == LTP_GREEN && n->orange && e->whole))
         return;
     e->accepted = false; /* after a restart a second time */
     if (!s->accept_later[node])
@@ -101,7 +122,7 @@ static void accept_all(struct soak *s, size_t node)
     }
     for (size_t i = 0; i < s->ledger.len; i++) {
         struct ledger_entry *e = &s->ledger.entries[i];
-        if (e->to == node && e->red_arrived > 0 && !e->accepted)
+        if (e->to == node && (e->red_arrived > 0 || (e->orange && e->whole)) && !e->accepted)
             accept_block(s, node, e);
     }
 }
@@ -156,7 +177,8 @@ static void send_block(struct soak *s, size_t node)
     struct ltp_block block = {.peer = 2 - node,
                               .client_service = b->service,
                               .data = ledger_block(s->c->seed + s->sent[node], b->red + b->green),
-                              .red_len = b->red};
+                              .red_len = b->red,
+                              .orange = b->orange};
     struct ltp_session_id id;
     int rc = ltp_send(s->world.nodes[node].ltp, &block, s->world.now, &id);
     if (rc != 0) {
@@ -167,6 +189,7 @@ static void send_block(struct soak *s, size_t node)
         e->from = node;
         e->to = 1 - node;
         e->red_len = b->red;
+        e->orange = b->orange;
         e->lives[0] = s->lives[node];
         e->lives[1] = s->lives[1 - node];
         e->lost_service = b->service != 1;
@@ -233,6 +256,15 @@ static void judge_red(struct soak *s, const struct ledger_entry *e)
         complain(s, "cancelled without a reason", e);
 }
 
+static void judge_orange(struct soak *s, const struct ledger_entry *e)
+{
+    bool receiver_died = e->lives[1] != s->lives[e->to];
+    if (e->done && !receiver_died && !(e->whole && e->accepted))
+        complain(s, "told that it is delivered, but it is not", e);
+    if (e->done && s->c->span[e->to].orange_deaf)
+        complain(s, "told by a receiver that tells nothing", e);
+}
+
 static void judge(struct soak *s)
 {
     uint64_t tx = s->tx_bytes;
@@ -255,6 +287,8 @@ static void judge(struct soak *s)
             complain(s, "green data was delivered twice", e);
         if (e->red_len > 0)
             judge_red(s, e);
+        if (e->orange)
+            judge_orange(s, e);
     }
 }
 
@@ -267,6 +301,8 @@ static void add_up(const struct soak *s, struct soak_totals *t)
     for (size_t i = 0; i < s->ledger.len; i++) {
         t->red_delivered += s->ledger.entries[i].red_arrived;
         t->cancelled += s->ledger.entries[i].cancelled;
+        t->orange += s->ledger.entries[i].orange;
+        t->orange_lost += s->ledger.entries[i].orange && !s->ledger.entries[i].done;
     }
     for (size_t i = 0; i < 2; i++) {
         const struct chan_counters *c = chan_counters(s->world.links[i].chan);

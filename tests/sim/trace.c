@@ -100,7 +100,8 @@ static void put_cause(FILE *out, const struct event *e)
 {
     static const char *const reasons[] = {"", " (report)", " (timer)", " (answer)", " (proactive)"};
     static const char *const timers[] = {" checkpoint", " report", " cancel", " idle"};
-    static const char *const outcomes[] = {" done", " cancelled_local", " cancelled_remote"};
+    static const char *const outcomes[] = {" done", " cancelled_local", " cancelled_remote",
+                                           " lost"};
     switch (e->kind) {
     case EVENT_RX:
         fprintf(out, " %s", verdict_name((enum verdict)e->verdict));
@@ -125,6 +126,7 @@ static void put_cause(FILE *out, const struct event *e)
 void trace_event(struct trace_text *t, uint64_t node, const struct event *e)
 {
     static const char *const kinds[] = {"rx", "tx", "open", "close", "timer", "link"};
+    static const char *const oranges[] = {"", " orange", " delivered", " lost"};
     put_time(t);
     fprintf(t->out, "%" PRIu64 " %s", node, kinds[e->kind]);
     if (e->kind == EVENT_LINK)
@@ -133,7 +135,7 @@ void trace_event(struct trace_text *t, uint64_t node, const struct event *e)
     if (e->session != EVENT_NONE && e->originator != EVENT_NONE)
         s = put_session(t, (struct ltp_session_id){e->originator, e->session});
     if (e->type >= 0)
-        fprintf(t->out, " %s", event_type_name(e->type));
+        fprintf(t->out, " %s%s", event_type_name(e->type), oranges[e->orange]);
     put_fields(t, s, e);
     put_cause(t->out, e);
     fputc('\n', t->out);
@@ -143,7 +145,8 @@ void trace_notice(struct trace_text *t, uint64_t node, const struct ltp_notice *
                   const char *verdict)
 {
     static const char *const kinds[] = {
-        "block", "green", "export_done", "export_cancelled", "import_cancelled", "initial_sent"};
+        "block",        "green",      "export_done", "export_cancelled", "import_cancelled",
+        "initial_sent", "export_lost"};
     put_time(t);
     fprintf(t->out, "%" PRIu64 " notice", node);
     put_session(t, n->id);
@@ -154,7 +157,8 @@ void trace_notice(struct trace_text *t, uint64_t node, const struct ltp_notice *
         fputs(" end", t->out);
     if (n->data != NULL && n->client_service != 1)
         fprintf(t->out, " service=%" PRIu64, n->client_service);
-    if (n->kind == LTP_EXPORT_CANCELLED || n->kind == LTP_IMPORT_CANCELLED)
+    if (n->kind == LTP_EXPORT_CANCELLED || n->kind == LTP_IMPORT_CANCELLED ||
+        n->kind == LTP_EXPORT_LOST)
         fprintf(t->out, " %s %s", reason_name(n->reason), n->remote ? "remote" : "local");
     if (verdict != NULL)
         fprintf(t->out, " WRONG: %s", verdict);

@@ -62,7 +62,7 @@ struct state {
     struct ltp_session_info sessions[4];
     size_t count;
     tick deadline;
-    uint64_t opened, closed[3], output, retransmitted;
+    uint64_t opened, closed[4], output, retransmitted;
     bool idle;
 };
 

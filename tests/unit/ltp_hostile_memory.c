@@ -311,6 +311,35 @@ START_TEST(asking_for_ever)
 }
 END_TEST
 
+/* Orange blocks without end, whole and not: each wants an answer, which the link does not carry. */
+START_TEST(orange_blocks)
+{
+    static const uint8_t asks[] = {0xC4, 3, 'O', 'R', 1}, zeros[8];
+    struct victim v = victim_new(500);
+    ltp_link(v.l, 1, true, v.now);
+    for (uint64_t i = 1; i <= 100000; i++) {
+        struct ltp_segment s = {.type = i % 3 == 0 ? LTP_GREEN_DATA : LTP_GREEN_EOB,
+                                .id = {1, i},
+                                .header_count = 1,
+                                .headers = slice_of(asks, sizeof asks),
+                                .client_service = 1,
+                                .offset = i % 3 == 1 ? 0 : 7,
+                                .data = slice_of(zeros, sizeof zeros)};
+        feed(&v, &s);
+        if (i % 100 == 0) {
+            v.now += TICK_MS;
+            ENGINE(ltp_expire(v.l, v.now));
+            poll_all(&v);
+        }
+    }
+    ltp_check(v.l);
+    ck_assert_uint_gt(ltp_counters(v.l)->closed[OUTCOME_DONE], 5000);
+    ck_assert_uint_gt(ltp_counters(v.l)->closed[OUTCOME_LOST], 500);
+    ck_assert_uint_gt(ltp_counters(v.l)->cancels_unsent, 5000);
+    victim_end(&v);
+}
+END_TEST
+
 /* All of it, drawn: links go up and down, time passes, some of what we send is answered. */
 START_TEST(everything)
 {
@@ -350,6 +379,7 @@ int main(void)
     tcase_add_test(t, green_pieces);
     tcase_add_test(t, reports_to_us);
     tcase_add_test(t, asking_for_ever);
+    tcase_add_test(t, orange_blocks);
     tcase_add_test(t, everything);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

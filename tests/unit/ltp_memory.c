@@ -74,9 +74,12 @@ static const struct scenario {
     size_t len, red;
     bool cancel;
     uint32_t segment_max;
+    bool orange;
 } scenarios[] = {
-    {60000, 60000, false, 1024}, {60000, 20000, false, 1024}, {60000, 0, false, 1024},
-    {5000, 5000, true, 1024},    {20000, 20000, false, 200},
+    {60000, 60000, false, 1024, false}, {60000, 20000, false, 1024, false},
+    {60000, 0, false, 1024, false},     {5000, 5000, true, 1024, false},
+    {20000, 20000, false, 200, false},  {60000, 0, false, 1024, true},
+    {2000, 0, false, 1024, true},
 };
 
 static struct pair *make(const struct scenario *sc)
@@ -98,7 +101,8 @@ static bool run(const struct scenario *sc, long n)
 {
     struct pair *p = make(sc);
     struct buf *b = pair_block(sc->len, 3);
-    struct ltp_block block = {.peer = 2, .client_service = 1, .data = b, .red_len = sc->red};
+    struct ltp_block block = {
+        .peer = 2, .client_service = 1, .data = b, .red_len = sc->red, .orange = sc->orange};
     struct ltp_session_id id;
     failed = 0;
     fail_at = n;
@@ -111,9 +115,12 @@ static bool run(const struct scenario *sc, long n)
     pair_run(p);
     fail_at = -1;
     ck_assert(rc == 0 || (failed && rc == HELIO_ENOMEM));
-    uint64_t ends = p->notices[LTP_EXPORT_DONE] + p->notices[LTP_EXPORT_CANCELLED];
+    uint64_t ends = p->notices[LTP_EXPORT_DONE] + p->notices[LTP_EXPORT_CANCELLED] +
+                    p->notices[LTP_EXPORT_LOST];
     ck_assert_uint_eq(ends, rc == 0 ? 1 : 0);
     ck_assert_uint_le(p->notices[LTP_BLOCK], 1);
+    if (p->notices[LTP_EXPORT_DONE] > 0 && sc->orange)
+        ck_assert(p->green_count == 1 && p->green[0]->len == sc->len);
     if (p->notices[LTP_EXPORT_DONE] > 0 && sc->red > 0)
         pair_assert_red(p, sc->red);
     pair_assert_idle(p);

@@ -82,7 +82,7 @@ START_TEST(bad_rows_are_told_apart)
         {"5,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,second,1020", "an unknown word in `cause`"},
         {"5,tx,1,2,1,7,16,red_data,red,1,0,1000,,,,,,,,1,first,1020", "a segment type above 15"},
         {"5,tx,1,2,1,7,0,red_data,blue,1,0,1000,,,,,,,,1,first,1020",
-         "a colour that is neither red nor green"},
+         "a colour that is neither red, green nor orange"},
         {",tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "no time or no node"},
         {"5,tx,1,2,,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020", "no session"},
         {"5,tx,1,2,1,7,,,,1,0,1000,,,,,,,,1,first,1020", "a segment without a type"},
