@@ -131,6 +131,10 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
                                             again later; given up after 8 failures */
 void agent_sent(struct agent *a, uint64_t key, bool ok,
                 struct agent_now now); /* !ok: kept, and tried again */
+/* Instead of agent_sent: an unreliable link says that the bundle is lost. It is sent again, at
+ * once, up to `resend` times in its life at this node (a restart begins anew); then it is given up:
+ * deleted, with a report to who asked for it. */
+void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now);
 void agent_delivered(struct agent *a, uint64_t key, bool ok,
                      struct agent_now now); /* !ok: kept for the next registration */
 /* Deletes a bundle by an operator's wish. 0 or HELIO_ENOENT. */
@@ -174,6 +178,7 @@ int agent_poll(struct agent *a, struct agent_action *out);
 struct agent_counters {
     uint64_t accepted_local, received, refused[REFUSE_COUNT];
     uint64_t forwarded, delivered, expired, deleted, send_failures, load_failures;
+    uint64_t lost, given_up; /* by unreliable links: tries, bundles */
     uint64_t lenient; /* received bundles with findings that only the lenient mode lets pass */
     uint64_t reports_sent, reports_received;
     uint64_t forgotten; /* ids that found no memory: duplicates of these are not known */

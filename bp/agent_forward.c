@@ -5,7 +5,8 @@
  * the time it stayed here added to its age (§4.4.2), unknown blocks left out that ask for it
  * (§4.2.4). What was received stays untouched in the store, so that writing it twice gives the
  * same. When memory for that is out the bundle pauses; when a link fails it is tried again, with
- * pauses that double.
+ * pauses that double. A bundle that an unreliable link has lost goes again at once, but only so
+ * often.
  */
 #include <assert.h>
 
@@ -113,4 +114,22 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         lane_retry(a, r);
     else
         lane_return(a, r);
+}
+
+void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
+        return;
+    a->counters.lost++;
+    if (agent_overdue(a, r))
+        return;
+    if (++r->losses <= resend) {
+        lane_return(a, r);
+        return;
+    }
+    a->counters.given_up++;
+    agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
+    record_end(a, r);
 }

@@ -72,6 +72,7 @@ struct record {
     struct lane *lane;
     struct assembly *assembly; /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
+    uint64_t losses; /* on unreliable links */
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
     bool whole; /* what fragments make together; the store does not know it */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */

@@ -34,6 +34,9 @@ struct cla_events {
     void (*link)(void *context, struct cla *c, bool up);
     /* A line for the operator's log; level 0 error, 1 warning, 2 information */
     void (*say)(void *context, struct cla *c, int level, const char *text);
+    /* Instead of `sent`: it was given to an unreliable service that says it is lost (or cannot say
+     * that it is not). The node may send it again, `resend` times in all; then it is given up. */
+    void (*lost)(void *context, struct cla *c, uint64_t key, uint64_t resend);
 };
 
 struct cla_env {

@@ -10,7 +10,7 @@
 /* With aggregation the window has so many bundles for each export session. */
 #define LTP_UDP_CAPSULES 64
 
-enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN };
+enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN, LTP_UDP_ORANGE };
 enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
 enum ltp_udp_recovery { LTP_UDP_PLAIN, LTP_UDP_DEFAULT, LTP_UDP_OWN };
 enum ltp_udp_auth { LTP_UDP_AUTH_OFF, LTP_UDP_AUTH_ACCEPT, LTP_UDP_AUTH_REQUIRE };
@@ -27,6 +27,9 @@ struct ltp_udp_config {
     uint64_t socket_buffer;
     uint64_t aggregate;
     tick aggregate_time;
+    tick orange_wait, orange_answer;
+    uint64_t resend;
+    bool answer_orange;
     int colour, state, auth, auth_suite, recovery;
     /* with recovery: own */
     bool rto_auto, merge_claims, oldest_first;

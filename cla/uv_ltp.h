@@ -49,7 +49,9 @@ struct auth_held {
 };
 
 struct link_counters {
-    uint64_t bundles_sent, bundles_failed; /* as reported by `sent` */
+    uint64_t bundles_sent, bundles_failed;   /* as reported by `sent` */
+    uint64_t bundles_lost;                   /* as reported by `lost` */
+    uint64_t orange_answered, orange_silent; /* our orange blocks: the peer told of, or not */
     uint64_t bundles_received, bundles_refused;
     uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
     uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */

@@ -148,11 +148,12 @@ static bool is_aggregate(const struct ltp_notice *n)
 static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool whole)
 {
     bool red = n->kind == LTP_BLOCK;
+    bool waits = red || (n->orange && whole);
     if (l != NULL && !red && n->red_len == 0 && !whole)
         l->n.green_incomplete++;
     else if (l != NULL)
         l->n.not_a_bundle++;
-    if (red && l != NULL && l->env.confirm)
+    if (waits && l != NULL && l->env.confirm)
         answer(h, n->id, false);
     buf_drop(n->data);
 }
@@ -162,7 +163,7 @@ void incoming_block(struct hub *h, struct ltp_notice *n)
 {
     struct link *l = hub_link(h, n->peer);
     bool whole = n->end && n->offset == 0;
-    bool confirm = n->kind == LTP_BLOCK && l != NULL && l->env.confirm;
+    bool confirm = (n->kind == LTP_BLOCK || n->orange) && l != NULL && l->env.confirm;
     if (l == NULL || !whole || (n->client_service != LTP_SERVICE_BUNDLES && !is_aggregate(n))) {
         drop_block(h, l, n, whole);
         return;

@@ -13,6 +13,8 @@
 #include "bp/bundle.h"
 #include "cla/uv_ltp.h"
 
+#define ORANGE_SILENT_MAX 8
+
 static struct outgoing *outgoing_new(struct link *l, size_t count)
 {
     struct outgoing *x = malloc(sizeof *x + count * sizeof *x->keys);
@@ -31,6 +33,7 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
         .client_service = client_service,
         .data = data,
         .red_len = l->config->colour == LTP_UDP_RED ? data->len : 0,
+        .orange = l->config->colour == LTP_UDP_ORANGE,
         .tag = (uintptr_t)x,
     };
     struct ltp_session_id id;
@@ -188,20 +191,43 @@ static void learn(struct link *l, const struct ltp_notice *n, size_t count)
     }
 }
 
+/* Is there anybody at all who answers? */
+static void learn_orange(struct link *l, const struct ltp_notice *n)
+{
+    if (!n->orange || n->kind == LTP_EXPORT_CANCELLED)
+        return;
+    if (n->kind == LTP_EXPORT_DONE || n->remote)
+        l->n.orange_answered++;
+    else if (++l->n.orange_silent == ORANGE_SILENT_MAX && l->n.orange_answered == 0)
+        link_say(l, 1,
+                 "the peer has not answered our first %d orange blocks: if it does not know them, "
+                 "write colour: green",
+                 ORANGE_SILENT_MAX);
+}
+
+static void tell(struct link *l, uint64_t key, enum ltp_notice_kind kind)
+{
+    const struct cla_events *to = &l->env.events;
+    if (kind == LTP_EXPORT_LOST) {
+        l->n.bundles_lost++;
+        to->lost(to->context, &l->cla, key, l->config->resend);
+        return;
+    }
+    bool ok = kind == LTP_EXPORT_DONE;
+    l->n.bundles_sent += ok;
+    l->n.bundles_failed += !ok;
+    to->sent(to->context, &l->cla, key, ok);
+}
+
 void outgoing_closed(struct ltp_notice *n)
 {
     struct outgoing *x = (struct outgoing *)(uintptr_t)n->tag;
-    bool ok = n->kind == LTP_EXPORT_DONE;
-    if (x->link != NULL)
+    if (x->link != NULL) {
         learn(x->link, n, x->count);
-    for (size_t i = 0; i < x->count && x->link != NULL; i++) {
-        struct link *l = x->link;
-        if (ok)
-            l->n.bundles_sent++;
-        else
-            l->n.bundles_failed++;
-        l->env.events.sent(l->env.events.context, &l->cla, x->keys[i], ok);
+        learn_orange(x->link, n);
     }
+    for (size_t i = 0; i < x->count && x->link != NULL; i++)
+        tell(x->link, x->keys[i], n->kind);
     list_sub(&x->node);
     free(x);
 }

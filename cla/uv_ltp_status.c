@@ -43,6 +43,10 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
     put(o, "sessions_done", n->closed[OUTCOME_DONE]);
     put(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
     put(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
+    put(o, "sessions_lost", n->closed[OUTCOME_LOST]);
+    put(o, "orange_delivered", n->orange_delivered);
+    put(o, "orange_lost", n->orange_lost);
+    put(o, "orange_silent", n->orange_silent);
     put(o, "acks_dropped", n->acks_dropped);
     put(o, "closed_evicted", n->closed_evicted);
     put(o, "cancels_unsent", n->cancels_unsent);
@@ -85,6 +89,7 @@ static void put_link(json_t *o, const struct link *l)
     json_object_set_new(o, "batch", json_boolean(l->config->batch && !l->to.plain));
     put(o, "bundles_sent", l->n.bundles_sent);
     put(o, "bundles_failed", l->n.bundles_failed);
+    put(o, "bundles_lost", l->n.bundles_lost);
     put(o, "bundles_received", l->n.bundles_received);
     put(o, "bundles_refused", l->n.bundles_refused);
     put(o, "green_incomplete", l->n.green_incomplete);

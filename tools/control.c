@@ -173,6 +173,8 @@ static void fill_agent(const struct agent_counters *c, json_t *o)
     set_int(o, "expired", c->expired);
     set_int(o, "deleted", c->deleted);
     set_int(o, "send_failures", c->send_failures);
+    set_int(o, "lost", c->lost);
+    set_int(o, "given_up", c->given_up);
     set_int(o, "load_failures", c->load_failures);
     set_int(o, "lenient", c->lenient);
     set_int(o, "forgotten", c->forgotten);

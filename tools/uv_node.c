@@ -123,6 +123,15 @@ static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
     node_wake(l->node);
 }
 
+static void on_lost(void *context, struct cla *c, uint64_t key, uint64_t resend)
+{
+    struct node_link *l = context;
+    (void)c;
+    l->failed++;
+    agent_lost(l->node->agent, key, resend, node_now());
+    node_wake(l->node);
+}
+
 static void on_link(void *context, struct cla *c, bool up)
 {
     struct node_link *l = context;
@@ -171,7 +180,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .seed = random_seed(),
         .sink = n->segments != NULL ? seglog_sink : NULL,
         .sink_context = n->segments,
-        .events = {l, on_received, on_sent, on_link, on_say},
+        .events = {l, on_received, on_sent, on_link, on_say, on_lost},
         .shared = &n->anchors[adapter_index(c->ops)],
     };
     int err = c->ops->open(&l->cla, &env, c->settings, why, cap);

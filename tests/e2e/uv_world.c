@@ -87,6 +87,16 @@ static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
     end_send(e);
 }
 
+static void on_lost(void *context, struct cla *c, uint64_t key, uint64_t resend)
+{
+    struct end *e = context;
+    ck_assert_ptr_eq(c, e->link);
+    ck_assert_uint_lt(key, e->next);
+    ck_assert_uint_eq(resend, 3);
+    e->lost++;
+    end_send(e);
+}
+
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
     struct end *e = context;
@@ -133,7 +143,7 @@ struct cla_env end_env(struct world *w, struct end *e, uint64_t own, uint64_t pe
         .confirm = w->confirm,
         .bundle_max = 64 << 20,
         .seed = own,
-        .events = {e, on_received, on_sent, on_link, on_say},
+        .events = {e, on_received, on_sent, on_link, on_say, on_lost},
         .shared = &e->shared,
     };
 }

@@ -11,7 +11,7 @@
 struct end {
     struct ltp_udp_config config;
     struct cla *link;
-    uint32_t sent_ok, sent_failed, received, wrong, said;
+    uint32_t sent_ok, sent_failed, lost, received, wrong, said;
     uint8_t seen[BUNDLES_MAX];
     bool up, refuse, closed;
     uint32_t next, total; /* still to be sent */

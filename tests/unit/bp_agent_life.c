@@ -241,6 +241,40 @@ START_TEST(pauses_double_up_to_the_limit_and_others_go_on)
 }
 END_TEST
 
+/* An unreliable link: no pauses, ahead of the others, and not for ever. */
+START_TEST(lost_bundles_go_again_so_and_so_often)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 5);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    skip(&n);
+    for (int i = 0; i < 2; i++) {
+        agent_lost(n.a, 1, 2, n.now);
+        expect(&n, "send 1 on 1\n");
+    }
+    agent_lost(n.a, 2, 0, n.now); /* not once */
+    expect(&n, "remove 2\nsend 3 on 1\n");
+    agent_lost(n.a, 1, 2, n.now);
+    expect(&n, "remove 1\n");
+    agent_lost(n.a, 1, 2, n.now); /* gone */
+    agent_link(n.a, 1, false, n.now);
+    agent_lost(n.a, 3, 2, n.now);
+    expect(&n, "");
+    agent_link(n.a, 1, true, n.now);
+    expect(&n, "send 3 on 1\n");
+    agent_sent(n.a, 3, true, n.now);
+    expect(&n, "remove 3\n");
+    ck_assert_uint_eq(agent_counters(n.a)->lost, 5);
+    ck_assert_uint_eq(agent_counters(n.a)->given_up, 2);
+    ck_assert_uint_eq(agent_counters(n.a)->send_failures, 0);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(bundles_wait_for_a_registration)
 {
     struct binder n;
@@ -376,6 +410,7 @@ int main(void)
     tcase_add_test(t, forwarding_updates_the_blocks);
     tcase_add_test(t, source_without_clock_sends_an_age);
     tcase_add_test(t, link_down_keeps_bundles_and_the_window_limits_them);
+    tcase_add_test(t, lost_bundles_go_again_so_and_so_often);
     tcase_add_test(t, pauses_double_up_to_the_limit_and_others_go_on);
     tcase_add_test(t, bundles_wait_for_a_registration);
     tcase_add_test(t, routes_by_rank_then_by_order);
