@@ -56,6 +56,8 @@ enum event_orange {
     X(BAD_REPORT, "bad_report")               /* claims data never sent, lower > upper, … */     \
     X(NO_CLIENT_SERVICE, "no_client_service") /* session cancelled, reason UNREACH */              \
     X(UNKNOWN_PEER, "unknown_peer")           /* no span is configured for that engine */          \
+    X(LIMIT_PEERS, "limit_peers")             /* no place for one more unknown sender */           \
+    X(WRONG_SOURCE, "wrong_source")           /* not the address that the sender began with */     \
     X(LIMIT_SESSIONS, "limit_sessions")       /* too many open import sessions */                  \
     X(LIMIT_BYTES, "limit_bytes")             /* too many bytes held, or block too long */         \
     X(LIMIT_RANGES, "limit_ranges")           /* too many gaps in one session */                   \

@@ -30,6 +30,8 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     list_add_tail(&session->peer->cancels, &c->queue);
     session->cancel = c;
     l->cancels++;
+    l->guests.cancels += session->peer->guest != NULL;
+    ltp_guest_wake(l, session->peer);
 }
 
 void ltp_cancel_end(struct ltp *l, struct cancel *c)
@@ -38,6 +40,7 @@ void ltp_cancel_end(struct ltp *l, struct cancel *c)
     ltp_timer_fini(l, &c->timer);
     c->session->cancel = NULL;
     l->cancels--;
+    l->guests.cancels -= c->session->peer->guest != NULL;
     free(c);
 }
 
@@ -51,12 +54,19 @@ void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
     }
     c->cause = CAUSE_TIMER;
     list_add_tail(&c->session->peer->cancels, &c->queue);
+    ltp_guest_wake(l, c->session->peer);
+}
+
+bool ltp_cancel_room(const struct ltp *l, const struct peer *peer)
+{
+    return l->cancels < l->config.import_sessions &&
+           (peer->guest == NULL || l->guests.cancels < l->config.guest_sessions);
 }
 
 void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,
                        enum ltp_reason reason, tick now)
 {
-    if (l->cancels >= l->config.import_sessions) {
+    if (!ltp_cancel_room(l, peer)) {
         l->counters.cancels_unsent++;
         return;
     }

@@ -124,21 +124,49 @@ static void check_sessions(const struct ltp *l)
     assert(promised == l->promised && l->notice_len + promised <= l->notice_cap);
 }
 
-static size_t check_closed(const struct ltp *l)
+static size_t check_fifo(const struct ltp *l, const struct list *all, size_t *n)
 {
-    size_t cancels = 0, n = 0;
-    list_for_each (it, &l->closed_fifo) {
+    size_t cancels = 0;
+    list_for_each (it, all) {
         const struct closed *c = container_of(it, struct closed, fifo);
-        n++;
+        (*n)++;
+        assert((c->peer->guest != NULL) == (all == &l->guests.closed));
         if (c->cancel == NULL)
             continue;
         cancels++;
         assert(c->cancel->session == c);
         assert(list_empty(&c->cancel->queue) != list_empty(&c->cancel->timer.in_peer));
     }
-    assert(n == l->closed.len && n <= (size_t)l->config.closed_memory + 1);
-    assert(cancels == l->cancels);
     return cancels;
+}
+
+static void check_closed(const struct ltp *l)
+{
+    size_t named = 0, guests = 0;
+    size_t cancels = check_fifo(l, &l->closed_fifo, &named);
+    size_t of_guests = check_fifo(l, &l->guests.closed, &guests);
+    assert(named + guests == l->closed.len && guests == l->guests.closed_len);
+    assert(named <= (size_t)l->config.closed_memory + 1);
+    assert(guests <= (size_t)l->config.closed_memory / 4 + 2);
+    assert(cancels + of_guests == l->cancels && of_guests == l->guests.cancels);
+}
+
+static void check_guests(const struct ltp *l)
+{
+    size_t n = 0, imports = 0;
+    for (uint32_t i = 0; l->guests.at != NULL && i < l->config.guests_max; i++) {
+        const struct guest *g = l->guests.at[i];
+        if (g == NULL)
+            continue;
+        n++;
+        imports += g->peer.imports;
+        assert(g->place == i && g->peer.guest == g && g->peer.up && g->peer.exports == 0);
+        assert(ltp_peer_peek(l, g->peer.span.peer) == &g->peer);
+        assert(!ltp_has_output(l, g->peer.span.peer) || !list_empty(&g->ready));
+    }
+    assert(n == l->counters.guests && n + l->named == l->peers.len && imports == l->guests.imports);
+    assert(imports <= l->config.guest_sessions && l->guests.held <= l->config.guest_bytes);
+    assert(l->guests.held <= l->held);
 }
 
 static void check_peer(const struct ltp *l, const struct peer *p, size_t *running)
@@ -158,6 +186,7 @@ void ltp_check(const struct ltp *l)
     size_t running = 0;
     check_sessions(l);
     check_closed(l);
+    check_guests(l);
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n))
         check_peer(l, container_of(n, struct peer, node), &running);
     assert(running == l->heap.len && l->timers >= running && l->heap.cap >= l->timers);

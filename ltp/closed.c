@@ -2,7 +2,8 @@
 /*
  * The memory of sessions that are over, by number and by age: a late duplicate must not open one
  * again, and a late report or cancel must be acknowledged to the right peer. Records are made when
- * sessions open, so remembering cannot fail. The oldest goes when there are too many.
+ * sessions open, so remembering cannot fail. The oldest goes when there are too many; guests have a
+ * share of their own, so that they cannot make us forget the others'.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -35,17 +36,27 @@ struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bo
     return NULL;
 }
 
+static bool too_many(const struct ltp *l, bool guest)
+{
+    if (guest)
+        return l->guests.closed_len > l->config.closed_memory / 4 + 1;
+    return l->closed.len - l->guests.closed_len > l->config.closed_memory;
+}
+
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
 {
     assert(list_empty(&c->fifo));
+    bool guest = c->peer->guest != NULL;
+    struct list *all = guest ? &l->guests.closed : &l->closed_fifo;
     c->since = now;
+    ltp_guest_heard(c->peer, now);
     hash_add(&l->closed, &c->node, key(l, c->id, c->export));
-    list_add_tail(&l->closed_fifo, &c->fifo);
-    for (struct list *it = list_first(&l->closed_fifo); it != NULL && it != &c->fifo;
-         it = list_first(&l->closed_fifo)) {
+    l->guests.closed_len += guest;
+    list_add_tail(all, &c->fifo);
+    for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {
         struct closed *old = container_of(it, struct closed, fifo);
         bool aged = now - old->since > l->config.closed_time && old->cancel == NULL;
-        if (!aged && l->closed.len <= l->config.closed_memory)
+        if (!aged && !too_many(l, guest))
             break;
         l->counters.closed_evicted += aged ? 0 : 1;
         ltp_closed_free(l, old);
@@ -59,6 +70,7 @@ void ltp_closed_free(struct ltp *l, struct closed *c)
     if (!list_empty(&c->fifo)) {
         hash_sub(&l->closed, &c->node);
         list_sub(&c->fifo);
+        l->guests.closed_len -= c->peer->guest != NULL;
     }
     free(c);
 }

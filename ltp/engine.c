@@ -15,6 +15,8 @@ static void set_defaults(struct ltp_config *c)
     c->held_bytes = c->held_bytes == 0 ? UINT64_C(1) << 30 : c->held_bytes;
     c->closed_memory = c->closed_memory == 0 ? 65536 : c->closed_memory;
     c->closed_time = c->closed_time == 0 ? 300 * TICK_S : c->closed_time;
+    c->guest_sessions = c->guest_sessions == 0 ? c->import_sessions / 4 + 1 : c->guest_sessions;
+    c->guest_bytes = c->guest_bytes == 0 ? c->held_bytes / 4 : c->guest_bytes;
 }
 
 int ltp_new(struct ltp **out, const struct ltp_config *config)
@@ -31,11 +33,14 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
     heap_init(&l->heap);
     list_init(&l->closed_fifo);
     list_init(&l->spent);
-    if (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
-        hash_init(&l->sessions, rng_u64(&l->rng)) < 0 ||
-        hash_init(&l->closed, rng_u64(&l->rng)) < 0 || ltp_service_open(l, 1) < 0) {
+    int rc = ltp_guests_init(l, config);
+    if (rc == 0 && (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
+                    hash_init(&l->sessions, rng_u64(&l->rng)) < 0 ||
+                    hash_init(&l->closed, rng_u64(&l->rng)) < 0 || ltp_service_open(l, 1) < 0))
+        rc = HELIO_ENOMEM;
+    if (rc != 0) {
         ltp_free(l);
-        return HELIO_ENOMEM;
+        return rc;
     }
     *out = l;
     return 0;
@@ -66,6 +71,7 @@ void ltp_free(struct ltp *l)
     free_sessions(l);
     list_for_each_safe (it, &l->closed_fifo)
         ltp_closed_free(l, container_of(it, struct closed, fifo));
+    ltp_guests_fini(l);
     for (size_t i = 0; l->peers.slots != NULL && i <= l->peers.mask; i++) {
         while (l->peers.slots[i] != NULL)
             ltp_peer_free(l, container_of(l->peers.slots[i], struct peer, node));
@@ -96,6 +102,25 @@ int ltp_service_open(struct ltp *l, uint64_t client_service)
 
 enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
 {
+    return ltp_input_from(l, data, len, slice_of(NULL, 0), now);
+}
+
+static enum verdict dispatch(struct ltp *l, const struct ltp_segment *s, struct slice source,
+                             tick now, struct peer **peer)
+{
+    if (PORT_LIKELY(segment_is_data(s)))
+        return ltp_import_data(l, s, source, now, peer);
+    if (s->type == LTP_RS)
+        return ltp_export_report(l, s, now, peer);
+    if (s->type == LTP_RA)
+        return ltp_report_ack(l, s, now, peer);
+    return ltp_cancel_input(l, s, now, peer);
+}
+
+enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, struct slice source,
+                            tick now)
+{
+    assert(source.len <= LTP_SOURCE_MAX);
     struct ltp_segment s;
     struct peer *peer = NULL;
     ltp_export_settle(l);
@@ -104,18 +129,13 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
         ltp_emit_bad(l, v, len, now);
         return v;
     }
-    if (PORT_UNLIKELY(l->guarded > 0))
-        v = ltp_guard_check(l, &s, slice_of(data, len), &peer);
-    if (PORT_UNLIKELY(v != VERDICT_OK))
-        ; /* it has no effect */
-    else if (PORT_LIKELY(segment_is_data(&s)))
-        v = ltp_import_data(l, &s, now, &peer);
-    else if (s.type == LTP_RS)
-        v = ltp_export_report(l, &s, now, &peer);
-    else if (s.type == LTP_RA)
-        v = ltp_report_ack(l, &s, now, &peer);
-    else
-        v = ltp_cancel_input(l, &s, now, &peer);
+    if (PORT_UNLIKELY(l->guarded > 0 || l->guests.at != NULL))
+        v = ltp_guard_check(l, &s, slice_of(data, len), source, &peer);
+    if (PORT_LIKELY(v == VERDICT_OK)) {
+        v = dispatch(l, &s, source, now, &peer);
+        if (peer != NULL)
+            ltp_guest_heard(peer, now);
+    }
     struct emit e = {.kind = EVENT_RX,
                      .peer = peer == NULL ? EVENT_NONE : peer->span.peer,
                      .len = len,

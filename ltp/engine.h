@@ -26,6 +26,8 @@
 #define NOTED_MIN (1 << 20) /* bytes: at least so much for what receivers report */
 #define ASKED_MIN 65536   /* bytes that a receiver may ask for again whatever the block's length */
 #define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
+#define GUEST_ACKS_MAX 64 /* the same of a guest */
+#define GUESTS_MAX 65536
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
 #define PREFIX_MAX 32     /* constant front of a data segment's header, without extensions */
@@ -71,6 +73,7 @@ struct ack {
 
 struct peer {
     struct hash_node node;
+    struct guest *guest; /* NULL: a span names it */
     struct ltp_span span;
     bool up;
     struct list timers;
@@ -94,6 +97,26 @@ struct peer {
     uint8_t ext_count, ext_len, ext[EXT_MAX];
 };
 
+/* A peer that no span names. */
+struct guest {
+    struct peer peer;
+    struct list ready; /* of guests.ready, when something was queued for it */
+    uint32_t place;
+    uint8_t source_len, source[LTP_SOURCE_MAX];
+    tick quiet_since;
+};
+
+/* All of them, and their share of what all peers have. */
+struct guests {
+    struct peer model;  /* what holds for each: span and extensions */
+    struct guest **at;  /* by place; NULL: nobody is ever accepted */
+    struct list ready;  /* of struct guest.ready */
+    struct list closed; /* of struct closed.fifo */
+    size_t imports, cancels, closed_len;
+    uint64_t held;
+    tick full_until; /* no place comes free before */
+};
+
 struct session {
     struct hash_node node;
     struct ltp_session_id id;
@@ -108,7 +131,8 @@ struct session {
 /* A session that is over: RFC 5326 §8 wants its late segments answered and not taken for new. */
 struct closed {
     struct hash_node node;
-    struct list fifo; /* of ltp->closed_fifo, oldest first; alone until it closes */
+    struct list
+        fifo; /* of ltp->closed_fifo or that of guests, oldest first; alone until it closes */
     struct ltp_session_id id;
     bool export;
     struct peer *peer;
@@ -244,8 +268,11 @@ struct ltp {
     uint64_t number; /* of the last session that we opened */
     struct hash peers, sessions, closed;
     struct list closed_fifo;
-    size_t guarded;         /* peers with authentication or cookie */
-    struct peer *last_peer; /* caches before the tables */
+    struct guests guests;
+    size_t named;            /* peers that are no guests */
+    struct peer *last_named; /* the latest of them */
+    size_t guarded;          /* peers with authentication or cookie */
+    struct peer *last_peer;  /* caches before the tables */
     struct import *last_import;
     struct heap heap;
     size_t timers;              /* initialised ones; the heap has a place for each */
@@ -305,6 +332,9 @@ void ltp_emit_link(struct ltp *l, const struct peer *peer, tick now);
 struct peer *ltp_peer_find(struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_only(struct ltp *l); /* the one there is; NULL when there are several */
+uint64_t ltp_peer_key(const struct ltp *l, uint64_t engine);
+void ltp_peer_init(struct peer *p);
+int ltp_peer_span(struct peer *p, const struct ltp_span *span); /* 0 or HELIO_EINVAL */
 void ltp_peer_free(struct ltp *l, struct peer *p);
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);
 
@@ -317,7 +347,19 @@ void ltp_guard_set(struct peer *p);
 void ltp_guard_dress(const struct peer *p, struct ltp_segment *s);
 void ltp_guard_seal(const struct peer *p, struct ltp_out *out);
 enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
-                             struct peer **peer);
+                             struct slice source, struct peer **peer);
+
+/* guest.c: may says whether an engine could become a guest, had it a place; admit gives it one (or
+ * NULL: there is none, or no memory). heard and wake are for any peer: a segment came from it, or
+ * was queued for it. leave frees the place, if nothing of the guest is open. */
+int ltp_guests_init(struct ltp *l, const struct ltp_config *config);
+void ltp_guests_fini(struct ltp *l);
+bool ltp_guest_may(const struct ltp *l, uint64_t engine);
+enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source, tick now,
+                             struct peer **out);
+bool ltp_guest_leave(struct ltp *l, struct guest *g);
+void ltp_guest_heard(struct peer *p, tick now);
+void ltp_guest_wake(struct ltp *l, struct peer *p);
 
 /* session.c */
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export);
@@ -332,6 +374,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now);
 void ltp_closed_free(struct ltp *l, struct closed *c);
 
 /* cancel.c */
+bool ltp_cancel_room(const struct ltp *l, const struct peer *peer);
 void ltp_cancel_begin(struct ltp *l, struct closed *c, enum ltp_reason reason,
                       enum event_orange orange);
 void ltp_cancel_end(struct ltp *l, struct cancel *c);
@@ -376,8 +419,8 @@ void ltp_resend_expire(struct resend *r);
 void ltp_resend_free(struct ltp *l, struct resend *r);
 
 /* import.c */
-enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, tick now,
-                             struct peer **peer);
+enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, struct slice source,
+                             tick now, struct peer **peer);
 void ltp_import_settle(struct ltp *l, struct import *im, tick now);
 void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outcome,
                       enum ltp_reason reason, tick now);
@@ -388,11 +431,26 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now);
  * LIMIT_BYTES or NO_MEMORY. take gives the bytes [from, from + len) to a
  * notice; they count as held until that is polled. */
 enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last);
-struct buf *ltp_part_take(struct part *p, uint64_t from, uint64_t len);
-void ltp_part_drop(struct ltp *l, struct part *p);
+struct buf *ltp_part_take(struct ltp *l, struct import *im, bool red, uint64_t from, uint64_t len);
+void ltp_part_drop(struct ltp *l, struct import *im, bool red);
 
-/* May import sessions hold so many bytes more? */
-bool ltp_held_room(const struct ltp *l, uint64_t bytes);
+/* How many bytes more may the import sessions of this peer hold? What a notice has taken is not
+ * the peer's any more (NULL). */
+uint64_t ltp_held_room(const struct ltp *l, const struct peer *p);
+
+static inline void ltp_held_add(struct ltp *l, const struct peer *p, uint64_t bytes)
+{
+    l->held += bytes;
+    if (PORT_UNLIKELY(p != NULL && p->guest != NULL))
+        l->guests.held += bytes;
+}
+
+static inline void ltp_held_sub(struct ltp *l, const struct peer *p, uint64_t bytes)
+{
+    l->held -= bytes;
+    if (PORT_UNLIKELY(p != NULL && p->guest != NULL))
+        l->guests.held -= bytes;
+}
 
 /* green.c */
 void ltp_green_progress(struct ltp *l, struct import *im);

@@ -28,7 +28,7 @@ void ltp_green_progress(struct ltp *l, struct import *im)
     if (!ranges_has(&im->got, from, im->length))
         return;
     im->s.peer->hint[0] = im->length - from;
-    give(l, im, ltp_part_take(&im->green, from, im->length - from), from);
+    give(l, im, ltp_part_take(l, im, false, from, im->length - from), from);
     im->green_done = true;
 }
 
@@ -46,16 +46,16 @@ static size_t longest_from(const struct ranges *r, size_t i)
 static void drop_copy(struct ltp *l, struct buf *copy)
 {
     if (copy != NULL)
-        l->held -= copy->cap;
+        ltp_held_sub(l, NULL, copy->cap);
     buf_drop(copy);
 }
 
 static struct buf *copy_of(struct ltp *l, const uint8_t *bytes, uint64_t len)
 {
-    struct buf *piece = ltp_held_room(l, len) ? buf_new(0, (size_t)len) : NULL;
+    struct buf *piece = ltp_held_room(l, NULL) >= len ? buf_new(0, (size_t)len) : NULL;
     if (piece == NULL)
         return NULL;
-    l->held += piece->cap;
+    ltp_held_add(l, NULL, piece->cap);
     memcpy(buf_append(piece, (size_t)len), bytes, (size_t)len);
     return piece;
 }
@@ -80,9 +80,9 @@ void ltp_green_flush(struct ltp *l, struct import *im)
         if (i != longest && (copy = copy_of(l, all->mem + (r.lo - base), r.hi - r.lo)) == NULL)
             continue;
         if (ltp_notice_promise(l, &im->s, 1) == 0)
-            give(l, im, i == longest ? ltp_part_take(&im->green, r.lo, r.hi - r.lo) : copy, r.lo);
+            give(l, im, i == longest ? ltp_part_take(l, im, false, r.lo, r.hi - r.lo) : copy, r.lo);
         else
             drop_copy(l, copy);
     }
-    ltp_part_drop(l, &im->green);
+    ltp_part_drop(l, im, false);
 }

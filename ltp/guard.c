@@ -87,6 +87,10 @@ void ltp_guard_seal(const struct peer *p, struct ltp_out *out)
 /* Whose segment it is: of the session's peer; without a session, of the engine that it says. */
 static struct peer *owner(struct ltp *l, const struct ltp_segment *s)
 {
+    const struct import *last = l->last_import;
+    if (last != NULL && segment_is_data(s) && last->s.id.number == s->id.number &&
+        last->s.id.originator == s->id.originator)
+        return last->s.peer;
     bool export = s->type == LTP_RS || s->type == LTP_CAS || s->type == LTP_CR;
     struct session *open = ltp_session_find(l, s->id, export);
     if (open != NULL)
@@ -137,12 +141,19 @@ static enum verdict authentic(const struct peer *p, const struct ltp_segment *s,
 }
 
 enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
-                             struct peer **peer)
+                             struct slice source, struct peer **peer)
 {
     struct peer *p = owner(l, s);
-    if (p == NULL || p->ext_count == 0)
+    bool stranger = p == NULL && segment_is_data(s) && ltp_guest_may(l, s->id.originator);
+    if (p != NULL && p->guest != NULL &&
+        !slice_equal(source, slice_of(p->guest->source, p->guest->source_len))) {
+        *peer = p;
+        return VERDICT_WRONG_SOURCE;
+    }
+    if (!stranger && (p == NULL || p->ext_count == 0))
         return VERDICT_OK;
     *peer = p;
+    p = stranger ? &l->guests.model : p;
     if (p->span.cookie_len > 0 && !has_cookie(p, s))
         return VERDICT_BAD_COOKIE;
     return p->span.auth == NULL ? VERDICT_OK : authentic(p, s, segment);

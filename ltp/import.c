@@ -28,34 +28,46 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     im->red_len = im->length = im->green_low = EVENT_NONE;
     im->accepted = !peer->span.confirm_import;
     im->rpt_first = 1 + rng_below(&l->rng, SERIAL_FIRST);
-    l->held += IMPORT_COST;
+    ltp_held_add(l, peer, IMPORT_COST);
     return im;
 }
 
-/* The session of a first segment, or NULL and why not. */
-static struct import *open_session(struct ltp *l, const struct ltp_segment *s, tick now,
-                                   struct peer **peer, enum verdict *why)
+static bool sessions_full(const struct ltp *l, const struct peer *p)
+{
+    return l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions ||
+           (p->guest != NULL && l->guests.imports >= l->config.guest_sessions) ||
+           ltp_held_room(l, p) < IMPORT_COST;
+}
+
+/* May a first segment of peer p open a session? */
+static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, const struct peer *p)
+{
+    if (p == NULL)
+        return VERDICT_UNKNOWN_PEER;
+    if (!ltp_service_known(l, s->client_service))
+        return VERDICT_NO_CLIENT_SERVICE;
+    if (s->offset + s->data.len > p->span.block_max)
+        return VERDICT_LIMIT_BYTES;
+    /* not cancelled: the sender's checkpoint comes again, when there may be room */
+    return sessions_full(l, p) ? VERDICT_LIMIT_SESSIONS : VERDICT_OK;
+}
+
+/* The session of a first segment, or NULL and why not. A stranger is told nothing. */
+static struct import *open_session(struct ltp *l, const struct ltp_segment *s, struct slice source,
+                                   tick now, struct peer **peer, enum verdict *why)
 {
     struct closed *over = ltp_closed_find(l, s->id, false);
     struct peer *p = over != NULL ? over->peer : ltp_peer_find(l, s->id.originator);
+    bool stranger = p == NULL && ltp_guest_may(l, s->id.originator);
     *peer = p;
-    *why = VERDICT_OK;
-    if (over != NULL)
-        *why = VERDICT_CLOSED_SESSION;
-    else if (p == NULL)
-        *why = VERDICT_UNKNOWN_PEER;
-    else if (!ltp_service_known(l, s->client_service))
-        *why = VERDICT_NO_CLIENT_SERVICE;
-    else if (s->offset + s->data.len > p->span.block_max)
-        *why = VERDICT_LIMIT_BYTES;
-    /* not cancelled: the sender's checkpoint comes again, when there may be room */
-    else if (l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions ||
-             !ltp_held_room(l, IMPORT_COST))
-        *why = VERDICT_LIMIT_SESSIONS;
-    if (*why == VERDICT_NO_CLIENT_SERVICE)
+    *why = over != NULL ? VERDICT_CLOSED_SESSION : may_open(l, s, stranger ? &l->guests.model : p);
+    if (p != NULL && *why == VERDICT_NO_CLIENT_SERVICE)
         ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
-    if (*why == VERDICT_LIMIT_BYTES)
+    if (p != NULL && *why == VERDICT_LIMIT_BYTES)
         ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
+    if (stranger && *why == VERDICT_OK)
+        *why = ltp_guest_admit(l, s->id.originator, source, now, &p);
+    *peer = p;
     if (*why != VERDICT_OK)
         return NULL;
     struct import *im = import_new(l, p, s);
@@ -122,10 +134,10 @@ static enum verdict store(struct ltp *l, struct import *im, const struct ltp_seg
         last->hi = hi;
     } else {
         size_t cap = im->got.cap, more = cap == 0 ? 4 : cap;
-        if (im->got.len == cap && !ltp_held_room(l, more * sizeof *im->got.at))
+        if (im->got.len == cap && ltp_held_room(l, im->s.peer) < more * sizeof *im->got.at)
             return VERDICT_LIMIT_RANGES;
         int rc = ranges_add(&im->got, lo, hi, im->s.peer->span.ranges_max);
-        l->held += (im->got.cap - cap) * sizeof *im->got.at;
+        ltp_held_add(l, im->s.peer, (im->got.cap - cap) * sizeof *im->got.at);
         if (rc < 0)
             return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
     }
@@ -154,7 +166,7 @@ static void deliver_red(struct ltp *l, struct import *im)
         return;
     im->s.peer->hint[1] = im->red_len;
     struct ltp_notice *n = ltp_notice_put(l, &im->s, LTP_BLOCK);
-    n->data = ltp_part_take(&im->red, 0, im->red_len);
+    n->data = ltp_part_take(l, im, true, 0, im->red_len);
     n->red_len = im->red_len;
     n->end = im->length == im->red_len;
     im->delivered = true;
@@ -242,15 +254,15 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
     return v;
 }
 
-enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, tick now,
-                             struct peer **peer)
+enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, struct slice source,
+                             tick now, struct peer **peer)
 {
     struct import *im = l->last_import;
     if (im == NULL || im->s.id.number != s->id.number || im->s.id.originator != s->id.originator) {
         struct session *open = ltp_session_find(l, s->id, false);
         enum verdict why = VERDICT_OK;
         im = open != NULL ? container_of(open, struct import, s)
-                          : open_session(l, s, now, peer, &why);
+                          : open_session(l, s, source, now, peer, &why);
         if (im == NULL)
             return why;
         l->last_import = im;
@@ -275,7 +287,7 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
     enum event_orange answer = ltp_orange_answer(im, outcome);
     bool tell = outcome == OUTCOME_CANCELLED_LOCAL || answer != ORANGE_NONE;
     /* a peer must not make us keep cancels without end; its own timers end the session there */
-    if (tell && l->cancels >= l->config.import_sessions)
+    if (tell && !ltp_cancel_room(l, im->s.peer))
         l->counters.cancels_unsent++;
     else if (tell)
         ltp_cancel_begin(l, memory, reason, answer);
@@ -290,10 +302,11 @@ void ltp_import_free(struct ltp *l, struct import *im)
     list_for_each_safe (it, &im->reports)
         ltp_report_free(l, container_of(it, struct report, in_import));
     ltp_timer_fini(l, &im->idle);
-    ltp_part_drop(l, &im->red);
-    ltp_part_drop(l, &im->green);
-    l->held -= IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
-               im->history_cap * sizeof *im->history;
+    ltp_part_drop(l, im, true);
+    ltp_part_drop(l, im, false);
+    ltp_held_sub(l, im->s.peer,
+                 IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
+                     im->history_cap * sizeof *im->history);
     ranges_fini(&im->got);
     ranges_fini(&im->acked);
     free(im->history);

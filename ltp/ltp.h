@@ -54,6 +54,12 @@ struct ltp_config {
     tick closed_time;       /* for how long at least, unless there are too many [300 s] */
     event_sink *sink;       /* NULL: no event records are made, only counters */
     void *sink_context;
+    /* Guests: engines that no span names and that may send all the same; see ltp_guest_at. */
+    uint32_t guests_max;          /* at once, up to 65536 [none] */
+    const struct ltp_span *guest; /* what holds for each of them, copied; its peer is not looked at,
+                                     its idle_timeout must not be 0 */
+    uint32_t guest_sessions; /* open import sessions of all guests [a quarter of those of all] */
+    uint64_t guest_bytes;    /* their share of held_bytes [a quarter] */
 };
 
 /*
@@ -143,8 +149,8 @@ struct ltp_span {
 int ltp_new(struct ltp **out, const struct ltp_config *config);
 void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
 
-/* Adds or changes the span to a peer. Its link starts down. Returns 0, HELIO_EINVAL, HELIO_ENOMEM.
- */
+/* Adds or changes the span to a peer. Its link starts down. Returns 0, HELIO_EINVAL, HELIO_ENOMEM;
+ * HELIO_EAGAIN while it is a guest of which something is open or waits. */
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now);
 
 /* The link to the peer is known to be up or down (RFC 5326 §4.1, §6.5, §6.6). While down nothing is
@@ -197,6 +203,41 @@ int ltp_accept(struct ltp *l, struct ltp_session_id id, tick now);
 /* One datagram. The bytes are copied where needed, nothing refers to them afterwards. The verdict
  * is counted and given to the sink. Never fails otherwise. */
 enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now);
+
+/*
+ * The same with the address that the datagram came from: bytes that mean something to the binder,
+ * at most LTP_SOURCE_MAX. A data segment that could open a session for an engine that no span names
+ * makes that engine a guest, bound to this source; its segments from another source are refused
+ * (VERDICT_WRONG_SOURCE). Guests may send blocks to us, and nothing is sent to them but reports,
+ * cancels and acknowledgements. A guest gives up its place only for another one, and only when
+ * nothing of it is open and nothing was heard of it, nor a session of it closed, for closed_time;
+ * until then there is no place for a further one (VERDICT_LIMIT_PEERS). So strangers cannot drive
+ * out a guest, and all that guests have together is bounded: sessions, bytes, and a quarter of
+ * closed_memory besides that of the others.
+ */
+#define LTP_SOURCE_MAX 28
+enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, struct slice source,
+                            tick now);
+
+struct ltp_guest {
+    uint64_t peer;  /* its engine number: for ltp_output */
+    uint32_t place; /* 0 … guests_max - 1, its own as long as it is in */
+    uint32_t sessions;
+    tick quiet_since; /* last heard, or a session of it closed */
+    uint8_t source[LTP_SOURCE_MAX];
+    uint8_t source_len;
+};
+
+/* A guest for which ltp_output has something; each gets its turn. False: there is none. */
+bool ltp_guest_next(struct ltp *l, struct ltp_guest *out);
+
+/* May ltp_guest_next have one? */
+bool ltp_guests_ready(const struct ltp *l);
+
+/* The guest in a place; false: it is free. */
+bool ltp_guest_at(const struct ltp *l, uint32_t place, struct ltp_guest *out);
+
+bool ltp_is_guest(const struct ltp *l, uint64_t peer);
 
 /* Acts on all timers that are due. */
 void ltp_expire(struct ltp *l, tick now);
@@ -280,6 +321,7 @@ struct ltp_counters {
     uint64_t acks_dropped;   /* 4096 acknowledgements of one peer wait; it will ask again */
     uint64_t closed_evicted; /* closed sessions forgotten before closed_time */
     uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */
+    uint64_t guests, guests_accepted; /* now in; in all. Refused ones have verdicts */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);
 

@@ -64,6 +64,6 @@ int ltp_poll(struct ltp *l, struct ltp_notice *out)
     l->notice_head = (l->notice_head + 1) & (l->notice_cap - 1);
     l->notice_len--;
     if (out->data != NULL)
-        l->held -= out->data->cap;
+        ltp_held_sub(l, NULL, out->data->cap);
     return 1;
 }

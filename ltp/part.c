@@ -21,9 +21,18 @@ static uint64_t wanted(const struct peer *peer, const struct part *p, bool red, 
     return cap < need ? need : cap;
 }
 
-bool ltp_held_room(const struct ltp *l, uint64_t bytes)
+static uint64_t rest(uint64_t most, uint64_t used)
 {
-    return l->held <= l->config.held_bytes && bytes <= l->config.held_bytes - l->held;
+    return used < most ? most - used : 0;
+}
+
+uint64_t ltp_held_room(const struct ltp *l, const struct peer *p)
+{
+    uint64_t all = rest(l->config.held_bytes, l->held);
+    if (PORT_LIKELY(p == NULL || p->guest == NULL))
+        return all;
+    uint64_t share = rest(l->config.guest_bytes, l->guests.held);
+    return share < all ? share : all;
 }
 
 enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last)
@@ -35,8 +44,7 @@ enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64
     uint64_t have = p->buf == NULL ? 0 : p->buf->cap;
     if (PORT_LIKELY(p->buf != NULL && need <= have))
         return VERDICT_OK;
-    uint64_t others = l->held - have;
-    uint64_t room = others < l->config.held_bytes ? l->config.held_bytes - others : 0;
+    uint64_t room = ltp_held_room(l, im->s.peer) + have;
     uint64_t cap = wanted(im->s.peer, p, red, need, last);
     if (need > room)
         return VERDICT_LIMIT_BYTES;
@@ -46,25 +54,29 @@ enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64
     if (b == NULL)
         return VERDICT_NO_MEMORY;
     p->buf = b;
-    l->held += cap - have;
+    ltp_held_add(l, im->s.peer, cap - have);
     return VERDICT_OK;
 }
 
-struct buf *ltp_part_take(struct part *p, uint64_t from, uint64_t len)
+struct buf *ltp_part_take(struct ltp *l, struct import *im, bool red, uint64_t from, uint64_t len)
 {
+    struct part *p = red ? &im->red : &im->green;
     struct buf *b = p->buf;
     assert(from >= p->base && from - p->base + len <= b->cap);
     b->off = (size_t)(from - p->base);
     b->len = (size_t)len;
     p->buf = NULL;
+    ltp_held_sub(l, im->s.peer, b->cap);
+    ltp_held_add(l, NULL, b->cap);
     return b;
 }
 
-void ltp_part_drop(struct ltp *l, struct part *p)
+void ltp_part_drop(struct ltp *l, struct import *im, bool red)
 {
+    struct part *p = red ? &im->red : &im->green;
     if (p->buf == NULL)
         return;
-    l->held -= p->buf->cap;
+    ltp_held_sub(l, im->s.peer, p->buf->cap);
     buf_drop(p->buf);
     p->buf = NULL;
 }

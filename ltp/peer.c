@@ -9,7 +9,7 @@
 
 #include "ltp/engine.h"
 
-static uint64_t key(const struct ltp *l, uint64_t engine)
+uint64_t ltp_peer_key(const struct ltp *l, uint64_t engine)
 {
     return hash_mix(l->peers.seed, engine, 1);
 }
@@ -18,7 +18,8 @@ struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine)
 {
     if (PORT_LIKELY(l->last_peer != NULL && l->last_peer->span.peer == engine))
         return l->last_peer;
-    for (struct hash_node *n = hash_find(&l->peers, key(l, engine)); n != NULL; n = hash_next(n)) {
+    for (struct hash_node *n = hash_find(&l->peers, ltp_peer_key(l, engine)); n != NULL;
+         n = hash_next(n)) {
         struct peer *p = container_of(n, struct peer, node);
         if (p->span.peer == engine)
             return p;
@@ -36,9 +37,7 @@ struct peer *ltp_peer_find(struct ltp *l, uint64_t engine)
 
 struct peer *ltp_peer_only(struct ltp *l)
 {
-    if (l->peers.len != 1)
-        return NULL;
-    return container_of(hash_walk(&l->peers, NULL), struct peer, node);
+    return l->named == 1 ? l->last_named : NULL;
 }
 
 static struct ltp_span with_defaults(struct ltp_span s)
@@ -69,6 +68,26 @@ static bool valid(const struct ltp_span *s)
            ltp_guard_valid(s);
 }
 
+void ltp_peer_init(struct peer *p)
+{
+    list_init(&p->timers);
+    list_init(&p->cancels);
+    list_init(&p->reports);
+    list_init(&p->checkpoints);
+    list_init(&p->resends);
+    list_init(&p->fresh);
+}
+
+int ltp_peer_span(struct peer *p, const struct ltp_span *span)
+{
+    struct ltp_span full = with_defaults(*span);
+    if (!valid(&full))
+        return HELIO_EINVAL;
+    p->span = full;
+    ltp_guard_set(p);
+    return 0;
+}
+
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
 {
     (void)now;
@@ -77,17 +96,19 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     if (!valid(&full))
         return HELIO_EINVAL;
     struct peer *p = ltp_peer_find(l, full.peer);
+    if (p != NULL && p->guest != NULL) {
+        if (!ltp_guest_leave(l, p->guest))
+            return HELIO_EAGAIN;
+        p = NULL;
+    }
     if (p == NULL) {
         p = calloc(1, sizeof *p);
         if (p == NULL)
             return HELIO_ENOMEM;
-        list_init(&p->timers);
-        list_init(&p->cancels);
-        list_init(&p->reports);
-        list_init(&p->checkpoints);
-        list_init(&p->resends);
-        list_init(&p->fresh);
-        hash_add(&l->peers, &p->node, key(l, full.peer));
+        ltp_peer_init(p);
+        hash_add(&l->peers, &p->node, ltp_peer_key(l, full.peer));
+        l->named++;
+        l->last_named = p;
     }
     if (p->exports + p->imports > 0 && !ltp_guard_same(&p->span, &full))
         return HELIO_EINVAL;
@@ -101,6 +122,8 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
 void ltp_peer_free(struct ltp *l, struct peer *p)
 {
     hash_sub(&l->peers, &p->node);
+    if (l->last_peer == p)
+        l->last_peer = NULL;
     free(p->acks);
     free(p);
 }
@@ -126,9 +149,10 @@ int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
 
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 {
+    uint32_t most = p->guest != NULL ? GUEST_ACKS_MAX : ACKS_MAX;
     if (p->ack_len == p->ack_cap) {
         uint32_t cap = p->ack_cap == 0 ? 16 : p->ack_cap * 2;
-        struct ack *ring = cap > ACKS_MAX ? NULL : malloc(cap * sizeof *ring);
+        struct ack *ring = cap > most ? NULL : malloc(cap * sizeof *ring);
         if (ring == NULL) {
             l->counters.acks_dropped++;
             return;
@@ -141,12 +165,13 @@ void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
         p->ack_head = 0;
     }
     p->acks[(p->ack_head + p->ack_len++) & (p->ack_cap - 1)] = ack;
+    ltp_guest_wake(l, p);
 }
 
 uint32_t ltp_room(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    if (p == NULL || p->exports >= ltp_limit(p))
+    if (p == NULL || p->guest != NULL || p->exports >= ltp_limit(p))
         return 0;
     return ltp_limit(p) - p->exports;
 }

@@ -44,6 +44,7 @@ static void queue(struct ltp *l, struct report *r, enum event_reason cause)
         return;
     r->cause = (uint8_t)cause;
     list_add_tail(&r->import->s.peer->reports, &r->queue);
+    ltp_guest_wake(l, r->import->s.peer);
 }
 
 /* What it counts as held, with its timer's place in the heap. */
@@ -57,7 +58,7 @@ void ltp_report_free(struct ltp *l, struct report *r)
     list_sub(&r->in_import);
     list_sub(&r->queue);
     ltp_timer_fini(l, &r->timer);
-    l->held -= held_by(r->count);
+    ltp_held_sub(l, r->import->s.peer, held_by(r->count));
     free(r);
 }
 
@@ -101,7 +102,7 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
     r->lower = scope.lo;
     r->copies_left = im->s.peer->span.recovery.report_copies;
     r->count = n;
-    l->held += held_by(n);
+    ltp_held_add(l, im->s.peer, held_by(n));
     for (size_t k = 0; k < n; k++) {
         struct range got = im->got.at[i + k];
         r->claims[k].lo = got.lo < scope.lo ? scope.lo : got.lo;
@@ -129,7 +130,7 @@ static int note(struct ltp *l, struct import *im, const struct report *r)
         if (grown == NULL)
             return HELIO_ENOMEM;
         im->history = grown;
-        l->held += (cap - im->history_cap) * sizeof *grown;
+        ltp_held_add(l, im->s.peer, (cap - im->history_cap) * sizeof *grown);
         im->history_cap = cap;
     }
     im->history[im->reported++] = (struct reported){.cp_serial = r->cp_serial, .lower = r->lower};
@@ -145,7 +146,7 @@ static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct ran
     list_init(&made);
     int rc = 0;
     while (scope.lo < scope.hi) {
-        if (!ltp_held_room(l, most_memory(im))) {
+        if (ltp_held_room(l, im->s.peer) < most_memory(im)) {
             rc = HELIO_ESPACE;
             goto undo;
         }
@@ -261,12 +262,12 @@ static enum verdict note_acked(struct ltp *l, struct import *im, const struct re
 {
     size_t cap = im->acked.cap, most = 2 * (im->acked.len + r->count);
     size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
-    if (growth > held_by(r->count) && !ltp_held_room(l, growth - held_by(r->count)))
+    if (growth > held_by(r->count) && ltp_held_room(l, im->s.peer) < growth - held_by(r->count))
         return VERDICT_LIMIT_RANGES;
     int rc = 0;
     for (size_t i = 0; i < r->count && rc >= 0; i++)
         rc = ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX);
-    l->held += (im->acked.cap - cap) * sizeof *im->acked.at;
+    ltp_held_add(l, im->s.peer, (im->acked.cap - cap) * sizeof *im->acked.at);
     return rc < 0 ? VERDICT_NO_MEMORY : VERDICT_OK;
 }
 

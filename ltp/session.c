@@ -42,6 +42,7 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
     } else {
         l->imports++;
         s->peer->imports++;
+        l->guests.imports += s->peer->guest != NULL;
     }
     return 0;
 }
@@ -58,6 +59,7 @@ void ltp_session_forget(struct ltp *l, struct session *s)
     } else {
         l->imports--;
         s->peer->imports--;
+        l->guests.imports -= s->peer->guest != NULL;
     }
 }
 

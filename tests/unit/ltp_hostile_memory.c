@@ -61,6 +61,8 @@ void __wrap_free(void *p)
 #include "ltp/segment.h"
 
 #define HELD ((size_t)32 << 20)
+#define GUESTS 64
+#define GUEST_COST 4096 /* bytes of each, beside its sessions */
 #define ENGINE(call) (in_engine = 1, (call), in_engine = 0)
 
 struct victim {
@@ -71,11 +73,14 @@ struct victim {
 static struct victim victim_new(uint32_t sessions)
 {
     struct victim v = {.now = TICK_MS};
+    struct ltp_span guest = {.rto = 30 * TICK_MS, .idle_timeout = TICK_S};
     struct ltp_config config = {.engine = 2,
                                 .seed = 7,
                                 .held_bytes = HELD,
                                 .import_sessions = sessions,
-                                .closed_memory = 4096};
+                                .closed_memory = 4096,
+                                .guests_max = GUESTS,
+                                .guest = &guest};
     struct ltp_span span = {.peer = 1, .import_sessions = sessions, .rto = 30 * TICK_MS};
     int rc;
     allocated = peak = 0;
@@ -122,7 +127,7 @@ static void victim_end(struct victim *v)
 {
     ltp_check(v->l);
 
-    ck_assert_msg(peak <= HELD + HELD / 20, "%zu bytes of %zu", peak, HELD);
+    ck_assert_msg(peak <= HELD + HELD / 20 + GUESTS * GUEST_COST, "%zu bytes of %zu", peak, HELD);
     ENGINE(ltp_free(v->l));
     ck_assert_uint_eq(allocated, 0);
 }
@@ -340,6 +345,38 @@ START_TEST(orange_blocks)
 }
 END_TEST
 
+/* A hundred thousand engines that nobody knows, and those that got in do what they can. */
+START_TEST(strangers)
+{
+    struct victim v = victim_new(4096);
+    static const uint8_t zeros[8];
+    struct rng r;
+    rng_init(&r, 9171);
+    for (uint64_t i = 0; i < 400000; i++) {
+        uint64_t engine = 10 + (i < 200000 ? i / 2 : rng_below(&r, 2 * GUESTS));
+        struct ltp_segment s = {.type = (uint8_t)rng_below(&r, 8),
+                                .id = {engine, rng_below(&r, 2000)},
+                                .client_service = 1,
+                                .offset = rng_below(&r, rng_below(&r, 50) == 0 ? HELD : 20000),
+                                .data = slice_of(zeros, 1),
+                                .cp_serial = 1 + rng_below(&r, 3000)};
+        s.cp_serial = segment_is_checkpoint(&s) ? s.cp_serial : 0;
+        if (rng_below(&r, 10) == 0)
+            s = (struct ltp_segment){.type = LTP_CS, .id = s.id};
+        feed(&v, &s);
+        if (i % 1000 == 0) {
+            v.now += rng_below(&r, 20 * TICK_MS);
+            ENGINE(ltp_expire(v.l, v.now));
+            ltp_check(v.l);
+        }
+    }
+    ck_assert_uint_eq(ltp_counters(v.l)->guests_accepted, GUESTS);
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_PEERS), 100000);
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES) + count(&v, VERDICT_LIMIT_SESSIONS), 0);
+    victim_end(&v);
+}
+END_TEST
+
 /* All of it, drawn: links go up and down, time passes, some of what we send is answered. */
 START_TEST(everything)
 {
@@ -380,6 +417,7 @@ int main(void)
     tcase_add_test(t, reports_to_us);
     tcase_add_test(t, asking_for_ever);
     tcase_add_test(t, orange_blocks);
+    tcase_add_test(t, strangers);
     tcase_add_test(t, everything);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A million damaged datagrams: segments of a real exchange, of all types, mutated by a seed and fed
- * to both engines while their sessions run. Nothing may crash; each datagram has one verdict; the
- * limits hold; and at the end both engines get idle again.
+ * to both engines while their sessions run, of which one takes guests. Nothing may crash; each
+ * datagram has one verdict; the limits hold; and at the end both engines get idle again.
  */
 #include "tests/unit/ltp_pair.h"
 
@@ -34,8 +34,20 @@ static void pool_add(struct mutants *m, const uint8_t *head, size_t head_len, st
 
 static void feed(struct mutants *m, int to, const uint8_t *bytes, size_t len)
 {
-    ltp_input(m->p->l[to], bytes, len, m->p->now);
+    struct slice source = slice_of(m->fed[to] % 3 == 0 ? "a" : "b", 1);
+    ltp_input_from(m->p->l[to], bytes, len, source, m->p->now);
     m->fed[to]++;
+}
+
+static void drain_guests(struct mutants *m, struct ltp *l)
+{
+    uint8_t head[2048];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    struct ltp_guest g;
+    for (int k = 0; k < 50 && ltp_guest_next(l, &g); k++) {
+        ck_assert_int_eq(ltp_output(l, g.peer, m->p->now, &out), 1);
+        pool_add(m, head, out.head_len, out.data);
+    }
 }
 
 /* What the engines say goes into the pool, and mostly also to the other one. */
@@ -53,6 +65,7 @@ static void drain(struct mutants *m)
             if (rng_chance(&m->rng, 0.7))
                 feed(m, 1 - i, whole, out.head_len + out.data.len);
         }
+        drain_guests(m, m->p->l[i]);
         while (ltp_poll(m->p->l[i], &n) != 0)
             buf_drop(n.data);
     }
@@ -113,7 +126,8 @@ static struct pair *small_pair(void)
                                     .import_sessions = 40,
                                     .held_bytes = 3000000,
                                     .closed_memory = 300,
-                                    .closed_time = 2 * TICK_S};
+                                    .closed_time = 2 * TICK_S,
+                                    .guests_max = i == 0 ? 0 : 4};
         struct ltp_span span = {.peer = (uint64_t)(2 - i),
                                 .segment_max = 200,
                                 .export_sessions = 8,
@@ -123,6 +137,7 @@ static struct pair *small_pair(void)
                                 .rto = 10 * TICK_MS,
                                 .retries_max = 3,
                                 .idle_timeout = 500 * TICK_MS};
+        config.guest = &span;
         ltp_free(p->l[i]);
         ck_assert_int_eq(ltp_new(&p->l[i], &config), 0);
         ck_assert_int_eq(ltp_span_set(p->l[i], &span, 0), 0);

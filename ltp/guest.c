@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guests: engines that no span names and that may send blocks all the same. The first segment that
+ * could open a session gets its engine a place in a table of fixed size, bound to the source that
+ * it came from. From then on it is a peer like the others, with the span that holds for all guests,
+ * but that it sends only. What can go wrong: there is no place. One comes free when its guest has
+ * nothing open and has been silent for closed_time, so nobody is driven out by strangers; how long
+ * that takes at least is noted, so that a flood of strangers costs no search each. Memory; then
+ * nobody is admitted.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ltp/engine.h"
+
+int ltp_guests_init(struct ltp *l, const struct ltp_config *config)
+{
+    struct guests *all = &l->guests;
+    list_init(&all->ready);
+    list_init(&all->closed);
+    if (config->guests_max == 0)
+        return 0;
+    if (config->guests_max > GUESTS_MAX || config->guest == NULL ||
+        config->guest->idle_timeout == 0)
+        return HELIO_EINVAL;
+    struct ltp_span span = *config->guest;
+    span.peer = 1; /* each has its own */
+    if (ltp_peer_span(&all->model, &span) < 0)
+        return HELIO_EINVAL;
+    l->config.guest = NULL; /* it was the caller's */
+    all->at = calloc(config->guests_max, sizeof(struct guest *));
+    return all->at == NULL ? HELIO_ENOMEM : 0;
+}
+
+void ltp_guests_fini(struct ltp *l)
+{
+    list_for_each_safe (it, &l->guests.closed)
+        ltp_closed_free(l, container_of(it, struct closed, fifo));
+    free(l->guests.at);
+    l->guests.at = NULL;
+}
+
+bool ltp_guest_may(const struct ltp *l, uint64_t engine)
+{
+    return l->guests.at != NULL && engine != 0 && engine != l->config.engine;
+}
+
+static bool at_rest(const struct guest *g)
+{
+    const struct peer *p = &g->peer;
+    return p->imports == 0 && list_empty(&p->timers) && list_empty(&p->cancels) && p->ack_len == 0;
+}
+
+bool ltp_guest_leave(struct ltp *l, struct guest *g)
+{
+    if (!at_rest(g))
+        return false;
+    assert(list_empty(&g->peer.reports) && g->peer.exports == 0);
+    list_for_each_safe (it, &l->guests.closed) {
+        struct closed *c = container_of(it, struct closed, fifo);
+        if (c->peer == &g->peer)
+            ltp_closed_free(l, c);
+    }
+    list_sub(&g->ready);
+    l->guests.at[g->place] = NULL;
+    l->guests.full_until = 0;
+    l->counters.guests--;
+    ltp_peer_free(l, &g->peer); /* the first of its fields */
+    return true;
+}
+
+/* A free place, or HELIO_EAGAIN. */
+static int place(struct ltp *l, tick now)
+{
+    tick free_at = tick_add(now, l->config.closed_time);
+    if (now < l->guests.full_until)
+        return HELIO_EAGAIN;
+    for (uint32_t i = 0; i < l->config.guests_max; i++) {
+        struct guest *g = l->guests.at[i];
+        if (g == NULL)
+            return (int)i;
+        tick due = tick_add(g->quiet_since, l->config.closed_time);
+        if (due <= now && ltp_guest_leave(l, g))
+            return (int)i;
+        if (at_rest(g)) /* else it closes later than now */
+            free_at = tick_min(free_at, due);
+    }
+    l->guests.full_until = free_at;
+    return HELIO_EAGAIN;
+}
+
+_Static_assert(offsetof(struct guest, peer) == 0, "freed as a peer");
+
+enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source, tick now,
+                             struct peer **out)
+{
+    assert(ltp_guest_may(l, engine) && ltp_peer_peek(l, engine) == NULL);
+    int i = place(l, now);
+    if (i < 0)
+        return VERDICT_LIMIT_PEERS;
+    struct guest *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return VERDICT_NO_MEMORY;
+    struct peer *p = &g->peer;
+    ltp_peer_init(p);
+    p->span = l->guests.model.span;
+    p->span.peer = engine;
+    ltp_guard_set(p);
+    p->guest = g;
+    p->up = true;
+    p->up_since = now;
+    list_init(&g->ready);
+    g->place = (uint32_t)i;
+    g->quiet_since = now;
+    g->source_len = (uint8_t)source.len;
+    if (source.len > 0)
+        memcpy(g->source, source.data, source.len);
+    hash_add(&l->peers, &p->node, ltp_peer_key(l, engine));
+    l->guests.at[i] = g;
+    l->counters.guests++;
+    l->counters.guests_accepted++;
+    *out = p;
+    return VERDICT_OK;
+}
+
+void ltp_guest_heard(struct peer *p, tick now)
+{
+    if (PORT_UNLIKELY(p->guest != NULL))
+        p->guest->quiet_since = now;
+}
+
+void ltp_guest_wake(struct ltp *l, struct peer *p)
+{
+    if (PORT_UNLIKELY(p->guest != NULL && list_empty(&p->guest->ready)))
+        list_add_tail(&l->guests.ready, &p->guest->ready);
+}
+
+static struct ltp_guest info_of(const struct guest *g)
+{
+    struct ltp_guest info = {.peer = g->peer.span.peer,
+                             .place = g->place,
+                             .sessions = g->peer.imports,
+                             .quiet_since = g->quiet_since,
+                             .source_len = g->source_len};
+    memcpy(info.source, g->source, sizeof info.source);
+    return info;
+}
+
+bool ltp_guest_next(struct ltp *l, struct ltp_guest *out)
+{
+    struct list *first;
+    while ((first = list_first(&l->guests.ready)) != NULL) {
+        struct guest *g = container_of(first, struct guest, ready);
+        list_sub(first);
+        if (!ltp_has_output(l, g->peer.span.peer))
+            continue;
+        list_add_tail(&l->guests.ready, first);
+        *out = info_of(g);
+        return true;
+    }
+    return false;
+}
+
+bool ltp_guests_ready(const struct ltp *l)
+{
+    return !list_empty(&l->guests.ready);
+}
+
+bool ltp_guest_at(const struct ltp *l, uint32_t at, struct ltp_guest *out)
+{
+    if (l->guests.at == NULL || at >= l->config.guests_max || l->guests.at[at] == NULL)
+        return false;
+    *out = info_of(l->guests.at[at]);
+    return true;
+}
+
+bool ltp_is_guest(const struct ltp *l, uint64_t engine)
+{
+    const struct peer *p = ltp_peer_peek(l, engine);
+    return p != NULL && p->guest != NULL;
+}

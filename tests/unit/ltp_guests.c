@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Engines that no span names: refused, or accepted into a set of fixed size. In virtual time. */
+#include "ltp_pair.h"
+
+#define PLACES 8
+#define BLOCK 50000
+
+static struct ltp_span guest_span(void)
+{
+    struct ltp_span s = pair_span(0);
+    s.idle_timeout = 10 * TICK_S;
+    s.retries_max = 3;
+    return s;
+}
+
+/* Engine 2 knows nobody and has places for guests; engine 1 knows engine 2. */
+static struct pair *with_guests(struct ltp_config *config, const struct ltp_span *span)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_span given = guest_span();
+    config->engine = 2;
+    config->seed = 5;
+    config->guests_max = PLACES;
+    config->guest = span == NULL ? &given : span;
+    ltp_free(p->l[1]);
+    ck_assert_int_eq(ltp_new(&p->l[1], config), 0);
+    return p;
+}
+
+static enum verdict from(struct pair *p, const char *source, const struct ltp_segment *s)
+{
+    uint8_t bytes[2000];
+    size_t len = segment_write(s, bytes, sizeof bytes);
+    struct slice at = slice_of(source, strlen(source));
+    enum verdict v = ltp_input_from(p->l[1], bytes, len, at, p->now);
+    ltp_check(p->l[1]);
+    return v;
+}
+
+static struct ltp_segment data_of(uint64_t engine, uint64_t number, int type)
+{
+    struct ltp_segment s = pair_data(number, type, 0, 100);
+    s.id.originator = engine;
+    return s;
+}
+
+static uint64_t count(const struct pair *p, enum verdict v)
+{
+    return ltp_counters(p->l[1])->verdicts[v];
+}
+
+static bool is_in(const struct pair *p, uint64_t engine)
+{
+    struct ltp_guest g;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        if (ltp_guest_at(p->l[1], i, &g) && g.peer == engine)
+            return true;
+    }
+    return false;
+}
+
+START_TEST(a_guest_sends)
+{
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    pair_drop(p, LTP_RED, 3);
+    pair_drop(p, LTP_RED_CP_EOB, 0);
+    pair_drop(p, LTP_RS, 0);
+    pair_send(p, BLOCK, BLOCK);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+    pair_assert_red(p, BLOCK);
+    pair_send(p, 3000, 0);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_GREEN], 1);
+    pair_assert_idle(p);
+    ck_assert(ltp_is_guest(p->l[1], 1));
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, 1);
+    /* and nothing more than that */
+    struct buf *b = pair_block(10, 1);
+    struct ltp_block block = {.peer = 1, .client_service = 1, .data = b, .red_len = 10};
+    struct ltp_session_id id;
+    ck_assert_int_eq(ltp_send(p->l[1], &block, p->now, &id), HELIO_ENOENT);
+    ck_assert_uint_eq(ltp_room(p->l[1], 1), 0);
+    buf_drop(b);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(who_cannot_be_one)
+{
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_segment s = data_of(2, 1, LTP_RED);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER); /* us */
+    s.id.originator = 0;
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER);
+    s.id.originator = 7;
+    s.client_service = 99; /* would open no session; a stranger is told nothing */
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_NO_CLIENT_SERVICE);
+    s = data_of(7, 1, LTP_RED);
+    s.offset = UINT64_C(1) << 40;
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_LIMIT_BYTES);
+    s = (struct ltp_segment){.type = LTP_CS, .id = {7, 1}};
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, 0);
+    ck_assert(!ltp_guests_ready(p->l[1]));
+    pair_free(p);
+    p = pair_new(NULL, NULL); /* without places */
+    s = data_of(7, 1, LTP_RED);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(what_is_asked_for_must_make_sense)
+{
+    struct ltp_span span = guest_span();
+    struct ltp_config config = {.engine = 2, .guests_max = 8};
+    struct ltp *l;
+    ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
+    config.guest = &span;
+    span.idle_timeout = 0;
+    ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
+    span.idle_timeout = TICK_S;
+    span.rto = 0;
+    ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
+    span.rto = TICK_S;
+    config.guests_max = 65537;
+    ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
+}
+END_TEST
+
+/* Bound to the first source: who only knows the engine's number changes and learns nothing. */
+START_TEST(bound_to_its_source)
+{
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_segment s = data_of(7, 1, LTP_RED_CP), other = data_of(7, 2, LTP_RED);
+    struct ltp_segment cancel = {.type = LTP_CS, .id = {7, 1}};
+    struct ltp_segment ack = {.type = LTP_RA, .id = {7, 1}, .rpt_serial = 1};
+    ck_assert_int_eq(from(p, "home", &s), VERDICT_OK);
+    s.offset = 100;
+    s.type = LTP_RED_CP_EOB;
+    ck_assert_int_eq(from(p, "away", &s), VERDICT_WRONG_SOURCE);
+    ck_assert_int_eq(from(p, "away", &other), VERDICT_WRONG_SOURCE);
+    ck_assert_int_eq(from(p, "away", &cancel), VERDICT_WRONG_SOURCE);
+    ck_assert_int_eq(from(p, "away", &ack), VERDICT_WRONG_SOURCE);
+    ck_assert_int_eq(from(p, "homer", &s), VERDICT_WRONG_SOURCE);
+    struct ltp_guest g;
+    ck_assert(ltp_guest_next(p->l[1], &g)); /* the report goes where the data came from */
+    ck_assert(slice_equal(slice_of(g.source, g.source_len), slice_of("home", 4)));
+    ck_assert_int_eq(from(p, "home", &s), VERDICT_OK);
+    ck_assert_uint_eq(count(p, VERDICT_WRONG_SOURCE), 5);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(a_flood_finds_the_set_full)
+{
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    uint8_t bytes[300];
+    for (uint64_t i = 0; i < 100000; i++) {
+        struct ltp_segment s = data_of(1000 + i, i, i % 3 == 0 ? LTP_GREEN_EOB : LTP_RED_CP_EOB);
+        ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), p->now);
+        p->now += 10 * TICK_US;
+    }
+    pair_drain(p);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, PLACES);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->opened_import, PLACES);
+    ck_assert_uint_eq(count(p, VERDICT_LIMIT_PEERS), 100000 - PLACES);
+    for (uint64_t i = 0; i < PLACES; i++)
+        ck_assert(is_in(p, 1000 + i));
+    pair_free(p);
+}
+END_TEST
+
+/* All that is left of its sessions must be over, and closed_time have passed since. */
+START_TEST(a_place_comes_free_by_silence)
+{
+    struct ltp_config config = {.closed_time = 60 * TICK_S};
+    struct pair *p = with_guests(&config, NULL);
+    for (uint64_t i = 0; i < PLACES; i++) {
+        struct ltp_segment s = data_of(10 + i, 1, LTP_GREEN_EOB); /* over at once */
+        ck_assert_int_eq(from(p, "x", &s), VERDICT_OK);
+        p->now += TICK_MS;
+    }
+    pair_drain(p);
+    tick last = p->now;
+    struct ltp_segment late = data_of(50, 1, LTP_GREEN_EOB), again = data_of(10, 1, LTP_GREEN_EOB);
+    for (; p->now < 59 * TICK_S; p->now += TICK_S)
+        ck_assert_int_eq(from(p, "y", &late), VERDICT_LIMIT_PEERS);
+    ck_assert_int_eq(from(p, "x", &again),
+                     VERDICT_CLOSED_SESSION); /* the first: it is still here */
+    p->now = last + 60 * TICK_S - PLACES * TICK_MS;
+    ck_assert_int_eq(from(p, "y", &late), VERDICT_LIMIT_PEERS);
+    p->now += 2 * TICK_MS; /* the second has been silent for 60 s */
+    ck_assert_int_eq(from(p, "y", &late), VERDICT_OK);
+    ck_assert(is_in(p, 50) && is_in(p, 10) && !is_in(p, 11));
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, PLACES);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, PLACES + 1);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(never_while_something_is_open)
+{
+    struct ltp_config config = {.closed_time = TICK_S};
+    struct ltp_span span = guest_span();
+    span.idle_timeout = 3600 * TICK_S;
+    struct pair *p = with_guests(&config, &span);
+    for (uint64_t i = 0; i < PLACES; i++) {
+        struct ltp_segment s = data_of(10 + i, 1, LTP_RED);
+        ck_assert_int_eq(from(p, "x", &s), VERDICT_OK);
+    }
+    struct ltp_segment late = data_of(50, 1, LTP_GREEN_EOB);
+    for (int i = 0; i < 3000; i++) {
+        p->now += TICK_S;
+        ck_assert_int_eq(from(p, "y", &late), VERDICT_LIMIT_PEERS);
+    }
+    /* the idle timeout closes one; its cancel, unanswered, is the last thing to be over */
+    p->now = ltp_deadline(p->l[1]);
+    ltp_expire(p->l[1], p->now);
+    pair_drain(p);
+    ck_assert_int_eq(from(p, "y", &late), VERDICT_LIMIT_PEERS);
+    struct ltp_guest g;
+    struct ltp_out out = {.head = (uint8_t[2000]){0}, .head_cap = 2000};
+    for (int i = 0; i < 1000; i++) {
+        p->now += 10 * TICK_MS;
+        ltp_expire(p->l[1], p->now);
+        while (ltp_guest_next(p->l[1], &g))
+            ck_assert_int_eq(ltp_output(p->l[1], g.peer, p->now, &out), 1);
+    }
+    p->now += TICK_S;
+    ck_assert_int_eq(from(p, "y", &late), VERDICT_OK);
+    pair_free(p);
+}
+END_TEST
+
+/* What guests may have in all does not reach into what is left for others. */
+START_TEST(their_share)
+{
+    struct ltp_config config = {.import_sessions = 100,
+                                .guest_sessions = 20,
+                                .held_bytes = 1 << 20,
+                                .guest_bytes = 1 << 18,
+                                .closed_memory = 40};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_span known = pair_span(1);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &known, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
+    for (uint64_t i = 0; i < 1000; i++) {
+        struct ltp_segment s = data_of(10 + i % PLACES, i, LTP_RED);
+        s.offset = i % 2 == 0 ? 0 : i * 100;
+        enum verdict v = from(p, "x", &s);
+        ck_assert(v == VERDICT_OK || v == VERDICT_LIMIT_SESSIONS || v == VERDICT_LIMIT_BYTES);
+    }
+    struct ltp_segment s = data_of(1, 1, LTP_RED);
+    ck_assert_uint_gt(count(p, VERDICT_LIMIT_SESSIONS), 0);
+    for (s.id.number = 1; s.id.number <= 40; s.id.number++) /* a configured peer has the rest */
+        ck_assert_int_eq(from(p, "z", &s), VERDICT_OK);
+    /* a closed session of the peer is remembered whatever guests do */
+    struct ltp_segment over = data_of(1, 500, LTP_GREEN_EOB);
+    ck_assert_int_eq(from(p, "z", &over), VERDICT_OK);
+    for (uint64_t i = 2000; i < 4000; i++) {
+        struct ltp_segment g = {.type = LTP_CS, .id = {10 + i % PLACES, i}};
+        (void)from(p, "x", &g);
+        pair_drain(p);
+    }
+    ck_assert_int_eq(from(p, "z", &over), VERDICT_CLOSED_SESSION);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(with_a_cookie)
+{
+    struct ltp_config config = {0};
+    struct ltp_span span = guest_span();
+    span.cookie_len = 2;
+    memcpy(span.cookie, "\x5f\x0a", 2);
+    struct pair *p = with_guests(&config, &span);
+    struct ltp_segment s = data_of(7, 1, LTP_RED);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_BAD_COOKIE);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, 0);
+    static const uint8_t field[] = {1, 2, 0x5f, 0x0a};
+    s.header_count = 1;
+    s.headers = slice_of(field, sizeof field);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+    s.header_count = 0;
+    s.headers = slice_of(NULL, 0);
+    s.offset = 100;
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_BAD_COOKIE);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(a_guest_gets_a_span)
+{
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_span known = pair_span(7);
+    struct ltp_segment s = data_of(7, 1, LTP_RED);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &known, p->now), HELIO_EAGAIN);
+    ltp_cancel(p->l[1], s.id, LTP_USR_CNCLD, p->now);
+    struct ltp_out out = {.head = (uint8_t[2000]){0}, .head_cap = 2000};
+    ck_assert_int_eq(ltp_output(p->l[1], 7, p->now, &out), 1);
+    s = (struct ltp_segment){.type = LTP_CAR, .id = {7, 1}};
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &known, p->now), 0);
+    ck_assert(!ltp_is_guest(p->l[1], 7));
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, 0);
+    s = data_of(7, 2, LTP_RED);
+    ck_assert_int_eq(from(p, "elsewhere", &s), VERDICT_OK);
+    pair_free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp_guests");
+    TCase *t = tcase_create("guests");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_guest_sends);
+    tcase_add_test(t, who_cannot_be_one);
+    tcase_add_test(t, what_is_asked_for_must_make_sense);
+    tcase_add_test(t, bound_to_its_source);
+    tcase_add_test(t, a_flood_finds_the_set_full);
+    tcase_add_test(t, a_place_comes_free_by_silence);
+    tcase_add_test(t, never_while_something_is_open);
+    tcase_add_test(t, their_share);
+    tcase_add_test(t, with_a_cookie);
+    tcase_add_test(t, a_guest_gets_a_span);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
