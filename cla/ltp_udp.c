@@ -98,6 +98,12 @@ const struct conf_option ltp_udp_options[] = {
      "closed import sessions that the local address remembers, so that a late duplicate opens none"},
     {"closed_time", OPTION_DURATION, AT(closed_time), "300s", TICK_MS, 10000 * HOUR, NULL,
      "how long it remembers them"},
+    {"accept_unknown", OPTION_COUNT, AT(accept_unknown), "0", 0, 65536, NULL,
+     "LTP engines of no link that may send to the local address, at once; 0: they are refused"},
+    {"unknown_sessions", OPTION_COUNT, AT(unknown_sessions), "0", 0, 10000000, NULL,
+     "import sessions of all these; 0: a quarter of import_sessions_all"},
+    {"unknown_bytes", OPTION_SIZE, AT(unknown_bytes), "0", 0, 0, NULL,
+     "memory of all import sessions of all these; 0: a quarter of held_bytes"},
     {"idle_timeout", OPTION_DURATION, AT(idle_timeout), "0", 0, 10000 * HOUR, NULL,
      "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries + 2), "
      "whichever is longer, green 10 x RTO"},
@@ -213,6 +219,22 @@ static int check_recovery(const struct ltp_udp_config *k, const char **key, char
     return 0;
 }
 
+static int check_unknown(const struct ltp_udp_config *k, const char **key, char *why, size_t cap)
+{
+    if (k->accept_unknown == 0 && (k->unknown_sessions != 0 || k->unknown_bytes != 0))
+        return wrong(key, k->unknown_sessions != 0 ? "unknown_sessions" : "unknown_bytes", why, cap,
+                     "nobody unknown is accepted; write accept_unknown: 64 too");
+    if (k->unknown_sessions > k->import_sessions_all)
+        return wrong(key, "unknown_sessions", why, cap,
+                     "is above import_sessions_all (%llu); raise that or lower this",
+                     (unsigned long long)k->import_sessions_all);
+    if (k->unknown_bytes > k->held_bytes)
+        return wrong(key, "unknown_bytes", why, cap,
+                     "is above held_bytes (%llu bytes); raise that or lower this",
+                     (unsigned long long)k->held_bytes);
+    return 0;
+}
+
 int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct ltp_udp_config *k = config;
@@ -249,6 +271,8 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
         return wrong(key, "block_max", why, why_cap,
                      "is above held_bytes (%llu bytes): no such block could be received",
                      (unsigned long long)k->held_bytes);
+    if (check_unknown(k, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");

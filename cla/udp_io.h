@@ -79,6 +79,11 @@ void udp_forget(struct udp_io *io, const struct udp_peer *peer);
 bool udp_fill(struct udp_io *io, uint32_t bytes_max);
 bool udp_next(struct udp_io *io, struct slice *out);
 
+/* The address that the latest datagram of udp_next came from, as a sockaddr of its family; holds
+ * until the next udp_fill. udp_peer_from makes a peer of it: 0 or -EINVAL. */
+struct slice udp_from(const struct udp_io *io);
+int udp_peer_from(struct udp_peer *p, struct slice address);
+
 const struct udp_counters *udp_counters(const struct udp_io *io);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef CLA_UDP_IO_PRIVATE_H
 #define CLA_UDP_IO_PRIVATE_H
 
+#include <netinet/in.h>
+
 #include "cla/udp_io.h"
 
 #define UDP_RUN_MAX 64                 /* datagrams per run: UDP_MAX_SEGMENTS of old kernels */
@@ -36,12 +38,14 @@ struct udp_tx {
 
 struct udp_rx {
     unsigned filled, next; /* messages */
+    unsigned current;      /* that of the latest datagram */
     size_t at, size;       /* within the current message: next datagram, its size */
     uint64_t mean;         /* bytes per message lately */
     uint32_t drops_seen;   /* the kernel's counter, modulo 2^32 */
     uint8_t *mem;          /* UDP_RX_MAX * UDP_RX_BUFFER bytes */
     struct mmsghdr msg[UDP_RX_MAX];
     struct iovec iov[UDP_RX_MAX];
+    struct sockaddr_in6 from[UDP_RX_MAX]; /* or the shorter sockaddr_in */
     _Alignas(8) uint8_t control[UDP_RX_MAX][UDP_RX_CONTROL];
 };
 

@@ -2,8 +2,10 @@
 /* One recvmmsg fills buffers that are used over and over; a message that the kernel put together
  * from several datagrams (UDP_GRO) is cut at the size that comes with it. How many messages are
  * asked for follows their mean size, so that one call reads about as many bytes as the caller wants
- * whether or not they come put together. What can go wrong is only that nothing is there. */
+ * whether or not they come put together. All datagrams of a message have one source. What can go
+ * wrong is only that nothing is there. */
 #include <assert.h>
+#include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>
 
@@ -19,6 +21,7 @@ void udp_rx_init(struct udp_io *io)
         rx->msg[i].msg_hdr.msg_iov = &rx->iov[i];
         rx->msg[i].msg_hdr.msg_iovlen = 1;
         rx->msg[i].msg_hdr.msg_control = rx->control[i];
+        rx->msg[i].msg_hdr.msg_name = &rx->from[i];
     }
 }
 
@@ -32,11 +35,13 @@ bool udp_fill(struct udp_io *io, uint32_t bytes_max)
 {
     struct udp_rx *rx = &io->rx;
     unsigned want = messages_for(rx, bytes_max);
-    for (unsigned i = 0; i < want; i++)
+    for (unsigned i = 0; i < want; i++) {
         rx->msg[i].msg_hdr.msg_controllen = UDP_RX_CONTROL;
+        rx->msg[i].msg_hdr.msg_namelen = sizeof rx->from[i];
+    }
     int n = recvmmsg(io->fd, rx->msg, want, MSG_DONTWAIT, NULL);
     io->n.rx_calls++;
-    rx->next = 0;
+    rx->next = rx->current = 0;
     rx->at = 0;
     rx->filled = n > 0 ? (unsigned)n : 0;
     rx->size = 0;
@@ -77,6 +82,7 @@ bool udp_next(struct udp_io *io, struct slice *out)
     if (rx->next == rx->filled)
         return false;
     struct mmsghdr *m = &rx->msg[rx->next];
+    rx->current = rx->next;
     if (rx->at == 0)
         rx->size = read_control(io, m);
     size_t left = m->msg_len - rx->at;
@@ -89,4 +95,20 @@ bool udp_next(struct udp_io *io, struct slice *out)
     }
     io->n.rx_datagrams++;
     return true;
+}
+
+struct slice udp_from(const struct udp_io *io)
+{
+    const struct msghdr *h = &io->rx.msg[io->rx.current].msg_hdr;
+    size_t most = sizeof io->rx.from[0];
+    return slice_of(h->msg_name, h->msg_namelen < most ? h->msg_namelen : most);
+}
+
+int udp_peer_from(struct udp_peer *p, struct slice address)
+{
+    *p = (struct udp_peer){.address_len = (socklen_t)address.len};
+    if (address.len < sizeof(struct sockaddr_in) || address.len > sizeof(struct sockaddr_in6))
+        return -EINVAL;
+    memcpy(&p->address, address.data, address.len);
+    return 0;
 }

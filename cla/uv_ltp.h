@@ -28,13 +28,16 @@ struct hub {
     int timer_fd;
     uv_loop_t *loop;
     uv_poll_t socket_poll, timer_poll;
-    uv_idle_t idle;          /* active: the pump has work that needs no event to go on */
-    unsigned handles;        /* open ones of the three */
-    struct list links;       /* of struct link.node, the next to be served first */
-    struct list leaving;     /* links whose `closed` is due */
-    struct list outgoing;    /* of struct outgoing.node */
-    struct auth_held *auths; /* of its links and of those that were: the engine has them */
-    struct hash incoming;    /* received bundles that wait for confirm, by token */
+    uv_idle_t idle;            /* active: the pump has work that needs no event to go on */
+    unsigned handles;          /* open ones of the three */
+    struct list links;         /* of struct link.node, the next to be served first */
+    struct list leaving;       /* links whose `closed` is due */
+    struct list outgoing;      /* of struct outgoing.node */
+    struct auth_held *auths;   /* of its links and of those that were: the engine has them */
+    struct hash incoming;      /* received bundles that wait for confirm, by token */
+    struct link *host;         /* guests' bundles come in by it; NULL: there are no guests */
+    struct udp_peer *guest_to; /* by place */
+    struct bucket guest_bucket;
     uint64_t next_token;
     tick now;    /* the clock, read once per handler */
     tick armed;  /* what the timer descriptor is set to; TICK_NEVER: not */
@@ -118,12 +121,18 @@ void hub_leave(struct link *l);
 tick hub_now(struct hub *h);   /* for a push: within a handler the time of that handler */
 void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
 void hub_again(struct hub *h); /* from within a turn: another one soon */
-struct link *hub_link(struct hub *h, uint64_t peer); /* NULL: none */
+struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */
+struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a guest its host */
 void link_say(struct link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* uv_ltp_pump.c */
 void hub_pump(struct hub *h);
+
+/* uv_ltp_guest.c: where the segments for a guest go. init: room for them; 0 or HELIO_ENOMEM. */
+int guest_init(struct hub *h, struct link *host, tick now);
+struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g);
+void guest_status(const struct link *l, struct json_t *object);
 
 /* uv_ltp_outgoing.c: bundles become blocks, blocks come to their end. */
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);

@@ -44,6 +44,12 @@ struct link *hub_link(struct hub *h, uint64_t peer)
     return NULL;
 }
 
+struct link *hub_owner(struct hub *h, uint64_t peer)
+{
+    struct link *l = hub_link(h, peer);
+    return l == NULL && h->host != NULL && ltp_is_guest(h->engine, peer) ? h->host : l;
+}
+
 tick hub_now(struct hub *h)
 {
     if (!h->busy) {
@@ -100,7 +106,7 @@ static void input(struct hub *h)
     if (!udp_fill(h->io, INPUT_BYTES))
         return;
     while (udp_next(h->io, &datagram))
-        (void)ltp_input(h->engine, datagram.data, datagram.len, h->now); /* counts its verdicts */
+        (void)ltp_input_from(h->engine, datagram.data, datagram.len, udp_from(h->io), h->now);
 }
 
 static void on_socket(uv_poll_t *handle, int status, int events)
@@ -171,6 +177,7 @@ static void hub_free(struct hub *h)
         free(a);
     }
     udp_close(h->io);
+    free(h->guest_to);
     if (h->timer_fd >= 0)
         close(h->timer_fd);
     free(h);
@@ -245,9 +252,38 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     return h;
 }
 
-static int hub_engine(struct hub *h, const struct link *l)
+/* The span of a link with its keys, which the hub keeps as long as the engine. 0 or an error with
+ * its text. */
+static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, char *why,
+                   size_t why_cap)
 {
     const struct ltp_udp_config *k = l->config;
+    const char *key = "";
+    char text[256] = "";
+    *out = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
+    if (k->auth == LTP_UDP_AUTH_OFF)
+        return 0;
+    struct auth_held *held = calloc(1, sizeof *held);
+    int r = held == NULL ? HELIO_ENOMEM : ltp_udp_auth(k, &held->auth, &key, text, sizeof text);
+    if (r != 0) {
+        snprintf(why, why_cap, "%s: %s", r == HELIO_ENOMEM ? "auth" : key,
+                 r == HELIO_ENOMEM ? helio_strerror(r) : text);
+        free(held);
+        return r;
+    }
+    held->next = h->auths;
+    h->auths = held;
+    out->auth = held->auth;
+    return 0;
+}
+
+static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    struct ltp_span guest;
+    int r = span_of(h, l, &guest, why, why_cap);
+    if (r != 0)
+        return r;
     struct ltp_config config = {
         .engine = h->engine_number,
         .seed = l->env.seed,
@@ -257,8 +293,12 @@ static int hub_engine(struct hub *h, const struct link *l)
         .closed_time = k->closed_time,
         .sink = l->env.sink,
         .sink_context = l->env.sink_context,
+        .guests_max = (uint32_t)k->accept_unknown,
+        .guest = &guest,
+        .guest_sessions = (uint32_t)k->unknown_sessions,
+        .guest_bytes = k->unknown_bytes,
     };
-    int r = ltp_new(&h->engine, &config);
+    r = ltp_new(&h->engine, &config);
     return r != 0 ? r : ltp_service_open(h->engine, LTP_SERVICE_SDA);
 }
 
@@ -268,7 +308,9 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
     struct hub *h = hub_new(l, engine);
     if (h == NULL)
         return HELIO_ENOMEM;
-    int r = hub_engine(h, l);
+    int r = hub_engine(h, l, why, why_cap);
+    if (r == 0)
+        r = guest_init(h, l, hub_now(h));
     if (r != 0)
         goto fail;
     r = udp_open(&h->io, &h->local, l->config->batch);
@@ -326,32 +368,37 @@ static void ask_buffers(struct link *l)
              (unsigned long long)l->tx_buffer, advice);
 }
 
-/* The span with its keys, which the hub keeps as long as the engine. 0 or an error with its text.
- */
 static int join_span(struct hub *h, const struct link *l, char *why, size_t why_cap)
 {
-    const struct ltp_udp_config *k = l->config;
-    struct ltp_span span = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
-    struct auth_held *held = NULL;
-    if (k->auth != LTP_UDP_AUTH_OFF) {
-        const char *key = "";
-        char text[256] = "";
-        held = calloc(1, sizeof *held);
-        int r = held == NULL ? HELIO_ENOMEM : ltp_udp_auth(k, &held->auth, &key, text, sizeof text);
-        if (r != 0) {
-            snprintf(why, why_cap, "%s: %s", r == HELIO_ENOMEM ? "auth" : key,
-                     r == HELIO_ENOMEM ? helio_strerror(r) : text);
-            free(held);
-            return r;
-        }
-        held->next = h->auths;
-        h->auths = held;
-        span.auth = held->auth;
-    }
-    int r = ltp_span_set(h->engine, &span, hub_now(h));
+    struct ltp_span span;
+    int r = span_of(h, l, &span, why, why_cap);
+    if (r != 0)
+        return r;
+    r = ltp_span_set(h->engine, &span, hub_now(h));
     if (r != 0)
         snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
     return r;
+}
+
+/* Is there a place for it among the hub's other links? */
+static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *why, size_t why_cap)
+{
+    if (h->engine_number != engine) {
+        snprintf(why, why_cap, "engine: another link of %s port %u has LTP engine number %llu",
+                 h->local.host, h->local.port, (unsigned long long)h->engine_number);
+        return HELIO_EINVAL;
+    }
+    if (hub_link(h, l->peer) != NULL) {
+        snprintf(why, why_cap, "peer_engine: another link of %s port %u goes to LTP engine %llu",
+                 h->local.host, h->local.port, (unsigned long long)l->peer);
+        return HELIO_EEXIST;
+    }
+    if (l->config->accept_unknown != 0) {
+        snprintf(why, why_cap, "accept_unknown: write it with the first link of %s port %u",
+                 h->local.host, h->local.port);
+        return HELIO_EINVAL;
+    }
+    return 0;
 }
 
 int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
@@ -360,17 +407,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     struct hub *h = hub_find(l);
     bool fresh = h == NULL;
     snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
-    if (!fresh && h->engine_number != engine) {
-        snprintf(why, why_cap, "engine: another link of %s port %u has LTP engine number %llu",
-                 h->local.host, h->local.port, (unsigned long long)h->engine_number);
-        return HELIO_EINVAL;
-    }
-    if (!fresh && hub_link(h, l->peer) != NULL) {
-        snprintf(why, why_cap, "peer_engine: another link of %s port %u goes to LTP engine %llu",
-                 h->local.host, h->local.port, (unsigned long long)l->peer);
-        return HELIO_EEXIST;
-    }
-    int r = fresh ? hub_open(&h, l, engine, why, why_cap) : 0;
+    int r = fresh ? hub_open(&h, l, engine, why, why_cap) : may_join(h, l, engine, why, why_cap);
     if (r != 0)
         return r;
     tick now = hub_now(h);
@@ -395,6 +432,8 @@ void hub_leave(struct link *l)
     struct hub *h = l->hub;
     list_sub(&l->node);
     list_add_tail(&h->leaving, &l->node);
+    if (h->host == l)
+        h->host = NULL;
     udp_forget(h->io, &l->to);
     incoming_drop(h, l);
     outgoing_forget(h, l);

@@ -130,11 +130,11 @@ static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, 
         *g = (struct group){.id = n->id, .left = 1};
     l->n.aggregates_received++;
     bool ok = true;
-    while (ok && hub_link(h, n->peer) == l && sda_next(&rest, unit_length, &c) == 1)
+    while (ok && hub_owner(h, n->peer) == l && sda_next(&rest, unit_length, &c) == 1)
         ok = give_capsule(h, l, c.unit, n->id, g);
     if (g == NULL)
         return;
-    g->gone |= hub_link(h, n->peer) != l;
+    g->gone |= hub_owner(h, n->peer) != l;
     group_less(h, g, ok);
 }
 
@@ -161,7 +161,7 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
 /* A block is wholly red or wholly green (CCSDS 734.1-B-1). */
 void incoming_block(struct hub *h, struct ltp_notice *n)
 {
-    struct link *l = hub_link(h, n->peer);
+    struct link *l = hub_owner(h, n->peer);
     bool whole = n->end && n->offset == 0;
     bool confirm = (n->kind == LTP_BLOCK || n->orange) && l != NULL && l->env.confirm;
     if (l == NULL || !whole || (n->client_service != LTP_SERVICE_BUNDLES && !is_aggregate(n))) {

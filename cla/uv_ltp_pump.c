@@ -60,26 +60,47 @@ static bool notices(struct hub *h)
     return any;
 }
 
+/* Adds the next segment for a peer to the batch: 1, or 0 when there is none, -1 when the socket is
+ * full. */
+static int radiate(struct hub *h, struct link *l, struct bucket *bucket, uint64_t peer,
+                   struct udp_peer *to, uint64_t *budget)
+{
+    uint32_t segment = (uint32_t)l->config->segment;
+    uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
+    if (!udp_room(h->io, head_max) && !udp_flush(h->io))
+        return -1;
+    struct ltp_out out = {.head = udp_head(h->io, head_max), .head_cap = head_max};
+    if (ltp_output(h->engine, peer, h->now, &out) == 0)
+        return 0;
+    udp_add(h->io, to, out.head_len, out.data);
+    uint64_t air = out.head_len + out.data.len + l->config->overhead;
+    bucket_spend(bucket, air, h->now);
+    l->n.air_bytes += air;
+    *budget -= air < *budget ? air : *budget;
+    return 1;
+}
+
 /* Sends what the link's bucket allows, up to the rest of the turn's budget. False when the socket
  * is full. */
 static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
 {
-    uint32_t segment = (uint32_t)l->config->segment;
-    uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
+    int r = 1;
     bucket_begin(&l->bucket, h->now);
-    while (*budget > 0 && bucket_ready(&l->bucket, h->now)) {
-        if (!udp_room(h->io, head_max) && !udp_flush(h->io))
-            return false;
-        struct ltp_out out = {.head = udp_head(h->io, head_max), .head_cap = head_max};
-        if (ltp_output(h->engine, l->peer, h->now, &out) == 0)
-            break;
-        udp_add(h->io, &l->to, out.head_len, out.data);
-        uint64_t air = out.head_len + out.data.len + l->config->overhead;
-        bucket_spend(&l->bucket, air, h->now);
-        l->n.air_bytes += air;
-        *budget -= air < *budget ? air : *budget;
-    }
-    return true;
+    while (r > 0 && *budget > 0 && bucket_ready(&l->bucket, h->now))
+        r = radiate(h, l, &l->bucket, l->peer, &l->to, budget);
+    return r >= 0;
+}
+
+/* The same for all guests, at their host's rate. */
+static bool guest_output(struct hub *h, uint64_t *budget)
+{
+    struct ltp_guest g;
+    int r = 1;
+    bucket_begin(&h->guest_bucket, h->now);
+    while (r >= 0 && *budget > 0 && bucket_ready(&h->guest_bucket, h->now) &&
+           ltp_guest_next(h->engine, &g))
+        r = radiate(h, h->host, &h->guest_bucket, g.peer, guest_peer(h, &g), budget);
+    return r >= 0;
 }
 
 /* False when the socket is full or the turn's budget is spent. */
@@ -88,6 +109,8 @@ static bool output(struct hub *h, uint64_t *budget)
     bool room = !udp_pending(h->io);
     list_for_each (it, &h->links)
         room = room && link_output(h, container_of(it, struct link, node), budget);
+    if (room && h->host != NULL)
+        room = guest_output(h, budget);
     return room && udp_flush(h->io) && *budget > 0;
 }
 
@@ -100,6 +123,8 @@ static tick wake_time(struct hub *h)
             wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
         wake = tick_min(wake, outgoing_due(l));
     }
+    if (h->host != NULL && ltp_guests_ready(h->engine))
+        wake = tick_min(wake, bucket_wake(&h->guest_bucket, h->now));
     return wake;
 }
 

@@ -126,7 +126,8 @@ static void put_sessions(json_t *o, const struct link *l)
     json_t *shown = json_array();
     size_t total = ltp_sessions(l->hub->engine, all, most), mine = 0;
     for (size_t i = 0; i < total && i < most; i++) {
-        if (all[i].peer != l->peer)
+        bool guest = l->hub->host == l && ltp_is_guest(l->hub->engine, all[i].peer);
+        if (all[i].peer != l->peer && !guest)
             continue;
         if (mine++ < SESSIONS_SHOWN)
             json_array_append_new(shown, session_json(&all[i], hub_now(l->hub)));
@@ -143,4 +144,5 @@ void link_status(struct cla *c, struct json_t *object)
     put_socket(object, l->hub->io);
     put_ltp(object, ltp_counters(l->hub->engine));
     put_sessions(object, l);
+    guest_status(l, object);
 }

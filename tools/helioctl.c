@@ -220,6 +220,13 @@ static const struct column link_columns[] = {
     {"SESSIONS", "sessions_open", COLUMN_NUMBER},
     {"RETRANSMITTED", "retransmitted_bytes", COLUMN_BYTES},
 };
+static const struct column unknown_columns[] = {
+    {"LINK", "link", COLUMN_TEXT},
+    {"UNKNOWN ENGINE", "engine", COLUMN_NUMBER},
+    {"ADDRESS", "address", COLUMN_TEXT},
+    {"SESSIONS", "sessions", COLUMN_NUMBER},
+    {"SILENT", "silent_ns", COLUMN_DURATION},
+};
 static const struct column session_columns[] = {
     {"LINK", "link", COLUMN_TEXT},
     {"DIRECTION", "direction", COLUMN_TEXT},
@@ -244,14 +251,34 @@ static const struct column bundle_columns[] = {
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
+/* The links, and the senders of no link that they have accepted. */
+static void show_links(json_t *links, bool colour)
+{
+    json_t *unknown = json_array(), *l, *item;
+    size_t at, i;
+    table_print(stdout, link_columns, LEN(link_columns), links, colour);
+    json_array_foreach(links, at, l)
+    {
+        json_array_foreach(json_object_get(l, "unknown"), i, item)
+        {
+            json_object_set(item, "link", json_object_get(l, "name"));
+            json_array_append(unknown, item);
+        }
+    }
+    if (json_array_size(unknown) > 0) {
+        putchar('\n');
+        table_print(stdout, unknown_columns, LEN(unknown_columns), unknown, colour);
+    }
+    json_decref(unknown);
+}
+
 static void show(const struct request *r, json_t *answer)
 {
     const char *command = r->words[0];
     bool colour = isatty(STDOUT_FILENO) == 1;
     json_object_del(answer, "ok");
     if (strcmp(command, "links") == 0) {
-        table_print(stdout, link_columns, LEN(link_columns), json_object_get(answer, "links"),
-                    colour);
+        show_links(json_object_get(answer, "links"), colour);
     } else if (strcmp(command, "sessions") == 0) {
         table_print(stdout, session_columns, LEN(session_columns),
                     json_object_get(answer, "sessions"), colour);

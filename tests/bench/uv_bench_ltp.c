@@ -4,7 +4,7 @@
  * the link's window full of blocks until the time is over, then lets the last ones arrive. Goodput
  * is what the receiver took, from the first send to the last confirmation. Each block bears its
  * number at both ends, which the receiver checks. A third process can flood the receiver with
- * segments of engines that it does not know.
+ * segments of engines that it does not know, of which it may accept some.
  */
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -31,8 +31,9 @@ struct side {
 
 struct bench {
     double seconds, flood;
+    uint64_t crowd; /* engines of the flood */
     uint64_t block;
-    const char *sessions, *segment, *rate, *batch;
+    const char *sessions, *segment, *rate, *batch, *accept;
     uv_loop_t loop;
     struct cla *link;
     struct buf *blocks[BLOCKS_MAX];
@@ -117,9 +118,11 @@ static void open_link(struct bench *b, uint64_t own, uint16_t local, uint16_t re
     char from[32], to[32];
     snprintf(from, sizeof from, "127.0.0.1:%u", local);
     snprintf(to, sizeof to, "127.0.0.1:%u", remote);
-    const char *pairs[] = {"local", from,       "remote",    to,        "rto",
-                           "200ms", "sessions", b->sessions, "segment", b->segment,
-                           "rate",  b->rate,    "batch",     b->batch,  NULL};
+    const char *pairs[] = {"local",   from,       "remote",         to,
+                           "rto",     "200ms",    "sessions",       b->sessions,
+                           "segment", b->segment, "rate",           b->rate,
+                           "batch",   b->batch,   "accept_unknown", own == 2 ? b->accept : "0",
+                           NULL};
     uv_loop_init(&b->loop);
     rig_config(&k, pairs);
     struct cla_env env = env_of(b, own, 3 - own);
@@ -133,7 +136,8 @@ static void finish(struct bench *b)
     b->side.datagrams = rig_status(b->link, "datagrams_tx") + rig_status(b->link, "datagrams_rx");
     b->side.calls = rig_status(b->link, "socket_calls_tx") + rig_status(b->link, "socket_calls_rx");
     b->side.retransmitted = rig_status(b->link, "retransmitted_bytes");
-    b->side.strangers = rig_verdict(b->link, "unknown_peer");
+    b->side.strangers = rig_verdict(b->link, "unknown_peer") + rig_verdict(b->link, "limit_peers") +
+                        rig_verdict(b->link, "limit_sessions");
 }
 
 static void on_order(uv_poll_t *handle, int status, int events)
@@ -158,7 +162,7 @@ static void receiver(struct bench *b, uint16_t local, uint16_t remote, int order
 
 /* Segments of as many engines, each of which would open a session, in batches at even times; for
  * ever. */
-static void flooder(uint16_t port, double rate)
+static void flooder(uint16_t port, double rate, uint64_t engines)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -171,7 +175,7 @@ static void flooder(uint16_t port, double rate)
     for (;;) {
         for (int i = 0; i < FLOOD_BATCH; i++, n++) {
             struct ltp_segment s = {.type = LTP_RED_CP_EOB,
-                                    .id = {1000 + n % 50000, n},
+                                    .id = {1000 + n % engines, n},
                                     .client_service = 1,
                                     .data = slice_of(data, sizeof data),
                                     .cp_serial = 1};
@@ -237,7 +241,8 @@ static void report(const struct bench *b, const struct side *far, double elapsed
 static int usage(void)
 {
     fputs("usage: bench_ltp [--seconds S] [--segment BYTES] [--block BYTES] [--sessions N]\n"
-          "                 [--rate RATE] [--batch yes|no] [--flood SEGMENTS-PER-SECOND]\n",
+          "                 [--rate RATE] [--batch yes|no] [--flood SEGMENTS-PER-SECOND]\n"
+          "                 [--flood-engines N] [--accept-unknown PLACES]\n",
           stderr);
     return 2;
 }
@@ -258,12 +263,17 @@ static bool options(struct bench *b, int argc, char **argv)
             b->rate = v;
         else if (strcmp(argv[i], "--flood") == 0)
             b->flood = atof(v);
+        else if (strcmp(argv[i], "--flood-engines") == 0)
+            b->crowd = strtoull(v, NULL, 10);
+        else if (strcmp(argv[i], "--accept-unknown") == 0)
+            b->accept = v;
         else if (strcmp(argv[i], "--batch") == 0)
             b->batch = v;
         else
             return false;
     }
-    return argc % 2 == 1 && b->seconds > 0 && b->block >= 16 && b->block <= UINT32_MAX;
+    return argc % 2 == 1 && b->seconds > 0 && b->block >= 16 && b->block <= UINT32_MAX &&
+           b->crowd > 0;
 }
 
 int main(int argc, char **argv)
@@ -274,6 +284,8 @@ int main(int argc, char **argv)
                         .sessions = "8",
                         .segment = "1024",
                         .rate = "unlimited",
+                        .accept = "0",
+                        .crowd = 50000,
                         .batch = "yes"};
     if (!options(b, argc, argv))
         return usage();
@@ -288,7 +300,7 @@ int main(int argc, char **argv)
     }
     pid_t crowd = b->flood > 0 ? fork() : -1;
     if (crowd == 0)
-        flooder(port2, b->flood);
+        flooder(port2, b->flood, b->crowd);
     usleep(100000); /* until the receiver listens: its first segments would be lost */
     double elapsed = sender(b, port1, port2);
     if (crowd > 0)

@@ -51,6 +51,24 @@ class OperatorTest(unittest.TestCase):
             time.sleep(0.02)
         self.assertTrue(self.opened())
 
+    def test_unknown_sender(self):
+        local, nowhere = self.lab.udp_ports(2)
+        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(2, local, nowhere, rto="100ms", accept_unknown=2)]))
+        bundle = self.lab.path("bundle")
+        made = self.run_it("helio-bundle", "make", "-d", "ipn:1.5", "-s", "ipn:77.1", "--text", "hello", "-o", bundle)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with aap2.Client(self.lab.socket(1)) as rx:
+            self.assertEqual(rx.configure("ipn:1.5", subscribe=True), aap2.SUCCESS)
+            sent = self.run_it("helio-ltp", "send", "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{local}",
+                               "--engine", "77", "--peer-engine", "1", "--rto", "200ms", "--timeout", "20s", bundle)
+            self.assertEqual(sent.returncode, 0, sent.stderr)
+            self.assertEqual(rx.delivery(), ("ipn:77.1", b"hello"))
+        shown = self.ctl("links").stdout
+        self.assertIn("UNKNOWN ENGINE", shown)
+        row = shown.splitlines()[-1].split()
+        self.assertEqual(row[:2], ["to-2", "77"])
+        self.assertTrue(row[2].startswith("127.0.0.1:"), row)
+
     def test_flush(self):
         self.node_to_nowhere()
         self.send(1)

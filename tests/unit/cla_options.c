@@ -70,6 +70,18 @@ START_TEST(relations)
     k.block_max = k.held_bytes + 1;
     expect(&k, "block_max", "held_bytes");
     k = sound();
+    k.unknown_sessions = 1;
+    expect(&k, "unknown_sessions", "accept_unknown: 64");
+    k.accept_unknown = 64;
+    expect(&k, NULL, NULL);
+    k.unknown_sessions = 11;
+    expect(&k, "unknown_sessions", "import_sessions_all");
+    k.unknown_sessions = 0;
+    k.unknown_bytes = k.held_bytes + 1;
+    expect(&k, "unknown_bytes", "held_bytes");
+    k.accept_unknown = 0;
+    expect(&k, "unknown_bytes", "accept_unknown: 64");
+    k = sound();
     k.aggregate_time = TICK_MS;
     expect(&k, "aggregate_time", "aggregate: 64kB");
     k.aggregate = 64000;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batched datagrams: what is added arrives, in order and equal, whatever the sizes, and whatever
  * the kernel answers on the way. sendmmsg is wrapped, so that its refusals can be played. */
+#include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
 #include <poll.h>
@@ -153,6 +154,36 @@ END_TEST
 START_TEST(mixed_sizes_plain)
 {
     mixed(false);
+}
+END_TEST
+
+/* Batches of two senders that the kernel may put together: each datagram has its own source. */
+START_TEST(sources)
+{
+    struct pair p, other;
+    struct udp_peer from;
+    struct slice s;
+    unsigned seen[2] = {0, 0};
+    pair_init(&p, true);
+    pair_init(&other, true);
+    other.peer = p.peer;
+    for (uint64_t i = 0; i < 300; i++) {
+        add(i / 10 % 2 == 0 ? &p : &other, i / 10 % 2, 20, 500, scratch + (i % 10) * 500);
+        if (i % 10 == 9)
+            ck_assert(udp_flush((i / 10 % 2 == 0 ? &p : &other)->from));
+    }
+    while (seen[0] + seen[1] < 300 && arrives(&p, &s)) {
+        int which = s.data[0] == byte_of(1, 0);
+        ck_assert_int_eq(udp_peer_from(&from, udp_from(p.to)), 0);
+        const struct sockaddr_in *a = (const void *)&from.address;
+        ck_assert_uint_eq(ntohs(a->sin_port), udp_port(which ? other.from : p.from));
+        ck_assert_uint_eq(from.address_len, sizeof *a);
+        seen[which]++;
+    }
+    ck_assert(seen[0] == 150 && seen[1] == 150);
+    ck_assert_int_eq(udp_peer_from(&from, slice_of("short", 5)), -EINVAL);
+    pair_fini(&p);
+    pair_fini(&other);
 }
 END_TEST
 
@@ -343,6 +374,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, mixed_sizes_cut);
     tcase_add_test(t, mixed_sizes_plain);
+    tcase_add_test(t, sources);
     tcase_add_test(t, longest_and_empty);
     tcase_add_test(t, full_socket_keeps_the_batch);
     tcase_add_test(t, full_socket_in_the_middle);

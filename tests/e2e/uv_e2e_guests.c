@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Senders that no link names: refused, or accepted and bound to the address that they came from. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ltp/segment.h"
+#include "uv_world.h"
+
+/* b's link goes to node 9; a is node 1, and unknown to it. */
+static struct world *world_unknown(const char *host, const char *const *of_b)
+{
+    struct world *w = world_new(host, NULL);
+    uint16_t b = w->b.config.local.port;
+    w->confirm = true;
+    end_configure(&w->b, host, b, rig_port(host[0] == '['), of_b);
+    end_open(w, &w->a, 1, 2);
+    end_open(w, &w->b, 2, 9);
+    return w;
+}
+
+static void transfer(const char *host)
+{
+    struct world *w = world_unknown(host, (const char *const[]){"accept_unknown", "4", NULL});
+    w->a.total = 200;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok + w->a.sent_failed == 200, 30000);
+    end_expect_all(&w->a, &w->b);
+    ck_assert_uint_eq(rig_status(w->b.link, "unknown_in"), 1);
+    ck_assert_uint_eq(rig_status(w->b.link, "unknown_accepted"), 1);
+    ck_assert_uint_eq(rig_status(w->b.link, "bundles_received"), 200);
+    ck_assert_uint_eq(rig_verdict(w->b.link, "unknown_peer"), 0);
+    world_free(w);
+}
+
+START_TEST(accepted)
+{
+    transfer("127.0.0.1");
+}
+END_TEST
+
+START_TEST(accepted_over_ipv6)
+{
+    transfer("[::1]");
+}
+END_TEST
+
+START_TEST(refused_by_default)
+{
+    struct world *w = world_unknown("127.0.0.1", NULL);
+    w->a.total = 1;
+    end_send(&w->a);
+    RUN_UNTIL(w, rig_verdict(w->b.link, "unknown_peer") > 0, 10000);
+    ck_assert_uint_gt(rig_verdict(w->b.link, "unknown_peer"), 0);
+    ck_assert_uint_eq(w->b.received, 0);
+    world_free(w);
+}
+END_TEST
+
+static void send_from(int fd, uint16_t port, uint64_t engine, uint64_t number)
+{
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct ltp_segment s = {.type = LTP_RED_CP_EOB,
+                            .id = {engine, number},
+                            .client_service = 1,
+                            .data = slice_of("x", 1),
+                            .cp_serial = 1};
+    uint8_t bytes[100];
+    size_t len = segment_write(&s, bytes, sizeof bytes);
+    ck_assert_int_eq(sendto(fd, bytes, len, 0, (struct sockaddr *)&to, sizeof to), (ssize_t)len);
+}
+
+static bool hears(int fd)
+{
+    uint8_t bytes[2000];
+    return recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0;
+}
+
+/* Reports go to each at its own address; who comes later with the same engine number is refused. */
+START_TEST(each_its_address)
+{
+    struct world *w =
+        world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "2", NULL});
+    uint16_t port = w->b.config.local.port;
+    int fd[3];
+    for (int i = 0; i < 3; i++)
+        fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
+    send_from(fd[0], port, 70, 1);
+    send_from(fd[1], port, 71, 1);
+    RUN_UNTIL(w, rig_status(w->b.link, "unknown_in") == 2, 10000);
+    RUN_UNTIL(w, false, 20);
+    ck_assert(hears(fd[0]) && hears(fd[1]));
+    send_from(fd[2], port, 70, 2);
+    send_from(fd[2], port, 72, 1);
+    RUN_UNTIL(w, rig_verdict(w->b.link, "limit_peers") == 1, 10000);
+    ck_assert_uint_eq(rig_verdict(w->b.link, "wrong_source"), 1);
+    ck_assert_uint_eq(rig_verdict(w->b.link, "limit_peers"), 1);
+    RUN_UNTIL(w, hears(fd[0]), 2000); /* the repetition of its report */
+    ck_assert(!hears(fd[2]));
+    for (int i = 0; i < 3; i++)
+        close(fd[i]);
+    world_free(w);
+}
+END_TEST
+
+/* The keys of those that share a socket are the first link's. */
+START_TEST(only_with_the_first_link)
+{
+    struct world *w = world_new("127.0.0.1", NULL);
+    uint16_t b = w->b.config.local.port;
+    struct end c = {.world = w};
+    end_open(w, &w->b, 2, 9);
+    end_configure(&c, "127.0.0.1", b, rig_port(false),
+                  (const char *const[]){"accept_unknown", "2", NULL});
+    struct cla_env env = end_env(w, &c, 2, 8);
+    env.shared = &w->b.shared;
+    char why[256] = "";
+    struct cla *link;
+    ck_assert_int_eq(cla_find("ltp-udp")->open(&link, &env, &c.config, why, sizeof why),
+                     HELIO_EINVAL);
+    ck_assert_ptr_nonnull(strstr(why, "accept_unknown: write it with the first link"));
+    rig_config_free(&c.config);
+    world_free(w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp-udp guests");
+    TCase *t = tcase_create("guests");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, accepted);
+    tcase_add_test(t, accepted_over_ipv6);
+    tcase_add_test(t, refused_by_default);
+    tcase_add_test(t, each_its_address);
+    tcase_add_test(t, only_with_the_first_link);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
