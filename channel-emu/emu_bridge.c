@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "channel-emu/emu_capture.h"
 #include "channel-emu/emu_clock.h"
 #include "channel-emu/emu_ether.h"
 
@@ -50,11 +51,13 @@ static int take(struct emu_bridge *b, int dir, tick now, FILE *say)
         if (f.too_long) {
             l->way[dir].too_long++;
             say_too_long(b, dir, &f, say);
-        } else if (l->options.exempt && emu_ether_is_signalling(f.data, f.len)) {
-            rc = emu_link_input_exempt(l, dir, f.data, f.len, 0, f.arrival);
+        } else if (l->settings->scenario.exempt && emu_ether_is_signalling(f.data, f.len)) {
+            rc = emu_link_input_exempt(l, dir, f.data, f.len, f.arrival);
         } else {
             rc = emu_link_input(l, dir, f.data, f.len, 0, f.arrival);
         }
+        if (l->before != NULL && !f.too_long)
+            emu_capture_frame(l->before, f.arrival + l->epoch, f.data, f.len);
         if (rc < 0)
             return rc;
     }
@@ -70,10 +73,11 @@ static void flush(struct emu_bridge *b, int dir, const struct chan_out *batch, u
     tick now = emu_now();
     for (unsigned i = 0; i < n; i++) {
         if (sent[i]) {
-            emu_link_sent(&b->link, dir, batch[i].len, batch[i].due, now);
+            emu_link_sent(&b->link, dir, &batch[i], now);
+            if (b->link.after != NULL)
+                emu_capture_frame(b->link.after, now + b->link.epoch, batch[i].data, batch[i].len);
         } else {
-            b->link.way[dir].send_failed++;
-            b->link.send_errno = error;
+            emu_link_unsent(&b->link, dir, &batch[i], error);
         }
     }
 }
@@ -157,7 +161,7 @@ static int look(struct emu_bridge *b, tick now, FILE *say)
 /* Reads, lets out, and sleeps once. */
 static int serve(struct emu_bridge *b, tick end, FILE *say)
 {
-    const struct emu_options *o = &b->link.options;
+    const struct emu_settings *o = &b->options->settings;
     int forward = take(b, EMU_FORWARD, emu_now(), say);
     int back = forward < 0 ? forward : take(b, EMU_RETURN, emu_now(), say);
     if (back < 0)
@@ -165,6 +169,7 @@ static int serve(struct emu_bridge *b, tick end, FILE *say)
     let_out(b, EMU_FORWARD, emu_now());
     let_out(b, EMU_RETURN, emu_now());
     tick now = emu_now();
+    emu_link_flush(&b->link, now);
     int rc = look(b, now, say);
     if (rc < 0)
         return rc;
@@ -179,7 +184,7 @@ static int serve(struct emu_bridge *b, tick end, FILE *say)
 
 int emu_bridge_run(struct emu_bridge *b, FILE *say)
 {
-    const struct emu_options *o = &b->link.options;
+    const struct emu_settings *o = &b->options->settings;
     tick end = o->duration == 0 ? TICK_NEVER : tick_add(b->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : b->link.started + o->stats;
     int rc = 0;
@@ -192,21 +197,26 @@ int emu_bridge_run(struct emu_bridge *b, FILE *say)
         }
     }
     count_before(b);
+    emu_link_finish(&b->link);
     return rc;
 }
 
-int emu_bridge_init(struct emu_bridge *b, const struct emu_options *options, FILE *say)
+int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *options, FILE *say)
 {
     memset(b, 0, sizeof *b);
+    b->options = options;
     b->signal_fd = emu_link_signals();
+    int err = emu_link_init(&b->link, &options->settings, emu_ether_udp_payload, say);
+    if (err < 0)
+        return err;
     for (int dir = 0; dir < 2; dir++) {
         int rc = emu_port_open(&b->port[dir], options->port_name[dir], options->io,
-                               options->buffer_bytes, say);
+                               options->settings.buffer_bytes, say);
         if (rc < 0)
             return rc;
     }
-    emu_link_hurry(options);
-    emu_link_init(&b->link, options);
+    emu_link_hurry(&options->settings);
+    b->link.started = emu_now();
     fprintf(say, "helio-emu: bridge %s to %s, ready\n", options->port_name[0],
             options->port_name[1]);
     fflush(say);

@@ -7,12 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/slice.h"
+
 #define EMU_ETHER_HEAD 14u
 #define EMU_ETHER_TAG 4u
 
 /* Is it ARP, or IPv6 neighbour discovery (ICMPv6 types 133 to 137 straight after the IPv6 header),
  * behind any VLAN tags? Without it no address is ever found. */
 bool emu_ether_is_signalling(const uint8_t *frame, size_t len);
+
+/* What the UDP datagram in it carries, behind any VLAN tags and straight after an IPv4 or IPv6
+ * header; empty when it is something else, or a fragment. */
+struct slice emu_ether_udp_payload(const uint8_t *frame, size_t len);
 
 /* Is it longer than a frame of an interface with this MTU can be: Ethernet header, two VLAN tags?
  */

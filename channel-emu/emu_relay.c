@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop: read what came (with the time at which it came), let out what is due, sleep until the
- * next frame is due, or a batch after the last ones. While frames come, it sleeps a batch
+ * next frame is due, or a batch (100 us) after the last ones. While frames come, it sleeps a batch
  * at a time without looking at the sockets: the kernel keeps the time of arrival, so nothing is
  * lost by reading later, and a wake-up serves several frames.
  *
@@ -25,8 +25,27 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "channel-emu/emu_capture.h"
 
 #define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
+
+static const struct emu_addr *address_of(struct emu_relay *r, uint64_t tag)
+{
+    struct emu_flow *flow = emu_flow_of(&r->flows, tag);
+    return tag == 0 ? &r->options->return_to : flow == NULL ? NULL : &flow->peer;
+}
+
+/* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
+ * not known when the far end speaks another version of IP. */
+static void capture(struct emu_relay *r, struct page_writer *w, const struct emu_addr *peer,
+                    bool outgoing, const uint8_t *data, size_t len, tick at)
+{
+    if (w == NULL)
+        return;
+    const struct emu_addr *own = peer->sa.ss_family == r->listen.sa.ss_family ? &r->listen : peer;
+    const struct emu_addr *from = outgoing ? own : peer, *to = outgoing ? peer : own;
+    emu_capture_udp(w, at + r->link.epoch, from, to, data, len);
+}
 
 /* All datagrams of one receive. */
 static int into_channel(struct emu_relay *r, int dir, const struct emu_datagram *d, uint64_t flow)
@@ -37,6 +56,7 @@ static int into_channel(struct emu_relay *r, int dir, const struct emu_datagram 
         int rc = emu_link_input(&r->link, dir, d->data + at, len, flow, d->arrival);
         if (rc < 0)
             return rc;
+        capture(r, r->link.before, d->from, false, d->data + at, len, d->arrival);
         at += len;
     } while (at < d->len);
     return 0;
@@ -62,8 +82,8 @@ static struct emu_flow *new_flow(struct emu_relay *r, const struct emu_addr *pee
         close_flow(r, place);
     if (!r->share_listen || emu_flow_by_socket(&r->flows, fd) != NULL) {
         uint64_t granted;
-        struct emu_addr any = emu_addr_any(&r->link.options.to);
-        fd = emu_socket_open(&any, r->link.options.buffer_bytes, &granted);
+        struct emu_addr any = emu_addr_any(&r->options->to);
+        fd = emu_socket_open(&any, r->options->settings.buffer_bytes, &granted);
         if (fd < 0)
             return NULL;
     }
@@ -84,7 +104,7 @@ static uint64_t frames_of(const struct emu_datagram *d)
 
 static int take_return(struct emu_relay *r, int fd, const struct emu_datagram *d)
 {
-    if (r->link.options.has_return_to && fd == r->listen_fd)
+    if (r->options->has_return_to && fd == r->listen_fd)
         return into_channel(r, EMU_RETURN, d, 0);
     struct emu_flow *flow = return_flow(r, fd);
     if (flow == NULL) {
@@ -108,7 +128,7 @@ static int take_forward(struct emu_relay *r, const struct emu_datagram *d)
 
 static bool from_far_end(const struct emu_relay *r, const struct emu_datagram *d)
 {
-    const struct emu_options *o = &r->link.options;
+    const struct emu_relay_options *o = r->options;
     return emu_addr_equal(d->from, &o->to) ||
            (o->has_return_from && emu_addr_equal(d->from, &o->return_from));
 }
@@ -133,21 +153,16 @@ static int read_socket(struct emu_relay *r, int fd)
 }
 
 /* False: its peer is gone. */
-static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
+static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out, tick now)
 {
     struct emu_flow *flow = emu_flow_of(&r->flows, out->tag);
-    const struct emu_addr *to = &r->link.options.to;
-    int fd = flow == NULL ? r->listen_fd : flow->fd;
-    if (dir == EMU_RETURN) {
-        fd = r->listen_fd;
-        to = out->tag == 0 ? &r->link.options.return_to : flow == NULL ? NULL : &flow->peer;
-    } else if (flow == NULL) {
-        to = NULL;
-    }
-    if (to == NULL) {
+    const struct emu_addr *to = dir == EMU_RETURN ? address_of(r, out->tag) : &r->options->to;
+    int fd = dir == EMU_RETURN || flow == NULL ? r->listen_fd : flow->fd;
+    if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
         r->link.way[dir].gone++;
         return false;
     }
+    capture(r, r->link.after, to, true, out->data, out->len, now);
     emu_send(r->sender, fd, to, out->data, out->len);
     return true;
 }
@@ -158,22 +173,24 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 /* Hands a batch to the kernel; a datagram counts as released when the call is over. */
 static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
-    int ignored;
-    uint64_t failed = emu_sender_failed(r->sender, &ignored);
-    emu_sender_flush(r->sender);
+    const int *errors = emu_sender_flush(r->sender);
     tick now = emu_now();
-    for (unsigned i = 0; i < n; i++)
-        emu_link_sent(&r->link, dir, batch[i].len, batch[i].due, now);
-    r->link.way[dir].send_failed += emu_sender_failed(r->sender, &r->link.send_errno) - failed;
+    for (unsigned i = 0; i < n; i++) {
+        if (errors[i] == 0)
+            emu_link_sent(&r->link, dir, &batch[i], now);
+        else
+            emu_link_unsent(&r->link, dir, &batch[i], errors[i]);
+    }
 }
 
-static void let_out(struct emu_relay *r, int dir, tick now)
+static void let_out(struct emu_relay *r, int dir)
 {
     struct chan_out batch[BATCH];
+    tick now = emu_now();
     unsigned n = 0;
     while (emu_link_output(&r->link, dir, now, &batch[n]) == 1) {
         r->released = now;
-        n += send_frame(r, dir, &batch[n]);
+        n += send_frame(r, dir, &batch[n], now);
         if (n == BATCH) {
             flush(r, dir, batch, n);
             n = 0;
@@ -186,22 +203,22 @@ static void let_out(struct emu_relay *r, int dir, tick now)
 /* When to let frames out next: when one is due, but a batch after the last ones. */
 static tick next_release(const struct emu_relay *r)
 {
-    tick due = emu_link_deadline(&r->link);
-    tick batch = tick_add(r->released, r->link.options.batch);
+    tick due = emu_link_deadline(&r->link),
+         batch = tick_add(r->released, r->options->settings.batch);
     return due > batch ? due : batch;
 }
 
 /* Of all sockets: the listening one carries forward traffic, the others answers. */
 static void count_before(struct emu_relay *r)
 {
-    uint64_t back = r->gone_drops;
+    uint64_t sum = r->gone_drops;
     for (unsigned i = 0; i < r->flows.top; i++) {
         const struct emu_flow *f = &r->flows.at[i];
         if (f->used && f->fd != r->listen_fd)
-            back += emu_socket_drops(f->fd);
+            sum += emu_socket_drops(f->fd);
     }
     r->link.way[EMU_FORWARD].before = emu_socket_drops(r->listen_fd);
-    r->link.way[EMU_RETURN].before = back;
+    r->link.way[EMU_RETURN].before = sum;
 }
 
 static void take_signal(struct emu_relay *r, FILE *say)
@@ -209,12 +226,12 @@ static void take_signal(struct emu_relay *r, FILE *say)
     struct signalfd_siginfo info;
     if (read(r->signal_fd, &info, sizeof info) != sizeof info)
         return;
-    if (info.ssi_signo != SIGUSR1) {
+    if (info.ssi_signo == SIGUSR1) {
+        count_before(r);
+        emu_report_text(&r->link, say);
+    } else {
         r->stop = true;
-        return;
     }
-    count_before(r);
-    emu_report_text(&r->link, say);
 }
 
 /* Waits for the time, a signal, or (unless nothing but the time matters) datagrams. Fills in the
@@ -258,42 +275,49 @@ static int serve(struct emu_relay *r, tick until, bool *busy, FILE *say)
             return rc;
         *busy = *busy || rc > 0;
     }
-    let_out(r, EMU_FORWARD, emu_now());
-    let_out(r, EMU_RETURN, emu_now());
+    let_out(r, EMU_FORWARD);
+    let_out(r, EMU_RETURN);
+    emu_link_flush(&r->link, emu_now());
     return 0;
+}
+
+static int end(struct emu_relay *r, int rc, FILE *say)
+{
+    if (rc < 0)
+        fprintf(say, "helio-emu: the relay ends: %s\n",
+                rc == HELIO_EIO ? strerror(errno) : helio_strerror(rc));
+    count_before(r);
+    emu_link_finish(&r->link);
+    return rc;
 }
 
 int emu_relay_run(struct emu_relay *r, FILE *say)
 {
-    const struct emu_options *o = &r->link.options;
-    tick end = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
+    const struct emu_settings *o = &r->options->settings;
+    tick last = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
-    while (!r->stop && emu_now() < end) {
+    while (!r->stop && emu_now() < last) {
         bool busy = false;
-        tick until = tick_min(next_release(r), tick_min(end, stats));
+        tick until = tick_min(next_release(r), tick_min(last, stats));
         int rc = serve(r, until, &busy, say);
         if (rc == 0 && busy && o->batch > 0) {
             struct pollfd signal;
-            rc = wait_until(r, tick_min(end, emu_now() + o->batch), false, &signal);
+            rc = wait_until(r, tick_min(last, emu_now() + o->batch), false, &signal);
             if (rc > 0)
                 take_signal(r, say);
         }
-        if (rc < 0) {
-            fprintf(say, "helio-emu: the relay ends: %s\n",
-                    rc == HELIO_EIO ? strerror(errno) : helio_strerror(rc));
-            return rc;
-        }
+        if (rc < 0)
+            return end(r, rc, say);
         if (emu_now() >= stats) {
             count_before(r);
             emu_report_line(&r->link, say);
             stats += o->stats;
         }
     }
-    count_before(r);
-    return 0;
+    return end(r, 0, say);
 }
 
-static void say_buffer(const struct emu_options *o, uint64_t granted, FILE *say)
+static void say_buffer(const struct emu_settings *o, uint64_t granted, FILE *say)
 {
     if (granted >= o->buffer_bytes)
         return;
@@ -306,34 +330,54 @@ static void say_buffer(const struct emu_options *o, uint64_t granted, FILE *say)
             (unsigned long long)o->buffer_bytes, (unsigned long long)o->buffer_bytes);
 }
 
-int emu_relay_init(struct emu_relay *r, const struct emu_options *options, FILE *say)
+/* All of a datagram may be an LTP segment. */
+static struct slice all_of(const uint8_t *frame, size_t len)
 {
-    char text[EMU_ADDR_TEXT_MAX], to[EMU_ADDR_TEXT_MAX];
+    return slice_of(frame, len);
+}
+
+static int open_listening(struct emu_relay *r, FILE *say)
+{
+    char text[EMU_ADDR_TEXT_MAX];
     uint64_t granted = 0;
-    memset(r, 0, sizeof *r);
-    emu_link_init(&r->link, options);
-    r->signal_fd = emu_link_signals();
-    r->receiver = emu_receiver_new();
-    r->sender = emu_sender_new();
-    r->listen_fd = emu_socket_open(&options->listen, options->buffer_bytes, &granted);
+    const struct emu_settings *s = &r->options->settings;
+    r->listen_fd = emu_socket_open(&r->options->listen, s->buffer_bytes, &granted);
     if (r->listen_fd < 0) {
-        fprintf(say, "helio-emu: cannot listen at %s: %s\n", emu_addr_write(&options->listen, text),
-                strerror(errno));
+        fprintf(say, "helio-emu: cannot listen at %s: %s\n",
+                emu_addr_write(&r->options->listen, text), strerror(errno));
         return HELIO_EIO;
     }
+    say_buffer(s, granted, say);
+    r->listen.len = sizeof r->listen.sa;
+    getsockname(r->listen_fd, (struct sockaddr *)&r->listen.sa, &r->listen.len);
+    r->share_listen = emu_addr_reaches(&r->listen, &r->options->to);
+    return 0;
+}
+
+/* Signals are blocked before the threads of the outputs begin, which inherit that. */
+int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options, FILE *say)
+{
+    char text[EMU_ADDR_TEXT_MAX], to[EMU_ADDR_TEXT_MAX];
+    memset(r, 0, sizeof *r);
+    r->options = options;
+    r->listen_fd = -1;
+    r->signal_fd = emu_link_signals();
+    int rc = emu_link_init(&r->link, &options->settings, all_of, say);
+    if (rc < 0)
+        return rc;
+    r->receiver = emu_receiver_new();
+    r->sender = emu_sender_new();
     if (r->signal_fd < 0 || r->receiver == NULL || r->sender == NULL) {
         fprintf(say, "helio-emu: out of memory or descriptors\n");
         return HELIO_ENOMEM;
     }
-    say_buffer(options, granted, say);
-    emu_link_hurry(options);
-    r->link.options.listen.len = sizeof r->link.options.listen.sa;
-    getsockname(r->listen_fd, (struct sockaddr *)&r->link.options.listen.sa,
-                &r->link.options.listen.len);
-    r->share_listen = emu_addr_reaches(&r->link.options.listen, &options->to);
+    rc = open_listening(r, say);
+    if (rc < 0)
+        return rc;
+    emu_link_hurry(&options->settings);
     r->link.started = emu_now();
-    fprintf(say, "helio-emu: relay %s to %s, ready\n",
-            emu_addr_write(&r->link.options.listen, text), emu_addr_write(&options->to, to));
+    fprintf(say, "helio-emu: relay %s to %s, ready\n", emu_addr_write(&r->listen, text),
+            emu_addr_write(&options->to, to));
     fflush(say);
     return 0;
 }

@@ -11,7 +11,15 @@
 #include "channel-emu/emu_link.h"
 #include "channel-emu/emu_socket.h"
 
+struct emu_relay_options {
+    struct emu_settings settings;
+    struct emu_addr listen, to, return_from, return_to;
+    bool has_return_from, has_return_to;
+};
+
 struct emu_relay {
+    const struct emu_relay_options *options; /* borrowed */
+    struct emu_addr listen;                  /* as bound */
     struct emu_link link;
     int listen_fd, signal_fd;
     bool share_listen; /* the first flow's frames may leave by the listening socket */
@@ -23,11 +31,12 @@ struct emu_relay {
     bool stop;
 };
 
-/* Opens the sockets and prints one line on `say` when ready. 0, or a negative error with a message
- * on `say`. */
-int emu_relay_init(struct emu_relay *r, const struct emu_options *options, FILE *say);
+/* Opens outputs and sockets and prints one line on `say` when ready. 0, or a negative error with a
+ * message on `say`; emu_relay_fini in any case. */
+int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options, FILE *say);
 void emu_relay_fini(struct emu_relay *r);
-/* Until a signal or the end of the duration. 0, or HELIO_EIO with a message on `say`. */
+/* Until a signal or the end of the duration; then the outputs are written. 0, or HELIO_EIO with a
+ * message on `say`. */
 int emu_relay_run(struct emu_relay *r, FILE *say);
 
 #endif

@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What passed and what did not, by reason. For each direction `in` counts what reached the socket,
- * also what the kernel dropped there, so that in + duplicated = out + dropped + queued adds up.
+ * What passed and what did not, by reason, and whether the emulator kept to its time. For each
+ * direction `in` counts what reached the emulator, also what the kernel dropped there, so that in +
+ * duplicated = out + dropped + queued adds up. What could not be done in time is never silent: the
+ * words NOT FAITHFUL and the reasons.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "channel-emu/emu_clock.h"
 #include "channel-emu/emu_link.h"
 
-enum { TRACE, RANDOM, QUEUE, MEMORY, SOCKET, SUPER, NO_PEER, SEND, REASONS };
-static const char *const reasons[REASONS] = {"trace",  "random",       "queue",   "memory",
-                                             "socket", "super_packet", "no_peer", "send"};
+#define LATE_SHARE 0.01         /* of the frames may be later than the tolerance */
+#define LATE_MAX (10 * TICK_MS) /* none later than this */
+#define REASON_CAP 160
+#define REASONS_MAX 10
+
+enum { SOCKET = CHAN_LOSSES, SUPER, NO_PEER, SEND, REASONS };
+
+static const char *reason_name(int i)
+{
+    static const char *const own[] = {"socket", "super_packet", "no_peer", "send"};
+    return i < CHAN_LOSSES ? chan_reason_name((enum chan_reason)i) : own[i - CHAN_LOSSES];
+}
+
+static const char *const ways[] = {"forward", "return"};
 
 struct summary {
     struct chan_counters chan;
@@ -21,10 +37,14 @@ struct summary {
 
 static double good_share(const struct emu_link *l, int dir, tick from, tick to)
 {
-    const struct emu_way_options *o = &l->options.way[dir];
-    if (!o->trace.on || to <= from)
-        return 1 - o->trace.loss;
-    tick bad = trace_bad_time(&o->trace.trace, l->way[dir].origin, o->trace_start, from, to);
+    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    const struct trace *t = &o->trace.source.trace;
+    tick origin = l->way[dir].origin, a = from, b = to;
+    if (!o->trace.source.on || to <= from)
+        return 1 - o->iid;
+    if (!o->trace.loop && !trace_once(t, origin, o->trace.offset, &a, &b))
+        return 1;
+    tick bad = trace_bad_time(t, origin, o->trace.offset, a, b);
     return 1 - (double)bad / (double)(to - from);
 }
 
@@ -42,15 +62,13 @@ static struct summary summarise(const struct emu_link *l, int dir)
         s.chan.queued += exempt->queued;
         s.chan.lost[CHAN_MEMORY] += exempt->lost[CHAN_MEMORY];
     }
-    s.dropped[TRACE] = s.chan.lost[CHAN_TRACE];
-    s.dropped[RANDOM] = s.chan.lost[CHAN_RANDOM];
-    s.dropped[QUEUE] = s.chan.lost[CHAN_QUEUE];
-    s.dropped[MEMORY] = s.chan.lost[CHAN_MEMORY];
+    for (int i = 0; i < CHAN_LOSSES; i++)
+        s.dropped[i] = s.chan.lost[i];
     s.dropped[SOCKET] = w->before;
     s.dropped[SUPER] = w->too_long;
     s.dropped[NO_PEER] = w->no_peer + w->gone;
     s.dropped[SEND] = w->send_failed;
-    s.in = s.chan.in + s.dropped[SOCKET] + w->no_peer + w->too_long;
+    s.in = s.chan.in + w->before + w->too_long + w->no_peer;
     s.out = s.chan.out - w->gone - w->send_failed;
     s.good_share = good_share(l, dir, l->started, emu_now());
     s.good_share_active = good_share(l, dir, w->first, w->last);
@@ -58,86 +76,173 @@ static struct summary summarise(const struct emu_link *l, int dir)
     return s;
 }
 
+/* Why the run was not what it should have been. */
+struct doubts {
+    size_t len;
+    char text[REASONS_MAX][REASON_CAP];
+};
+
+static void doubt(struct doubts *d, uint64_t n, const char *dir, const char *what)
+{
+    if (n > 0 && d->len < REASONS_MAX)
+        snprintf(d->text[d->len++], REASON_CAP, "%" PRIu64 "%s%s %s", n, *dir == '\0' ? "" : " ",
+                 dir, what);
+}
+
+static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
+{
+    const struct emu_way *w = &l->way[dir];
+    struct summary s = summarise(l, dir);
+    doubt(d, s.dropped[SOCKET], ways[dir],
+          "frames dropped by the kernel before they could be read");
+    doubt(d, s.dropped[SUPER], ways[dir], "super-packets, several frames joined, dropped");
+    doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
+    doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");
+    if ((double)w->late_beyond > LATE_SHARE * (double)w->late.count)
+        doubt(d, w->late_beyond, ways[dir], "frames released later than the tolerance, above 1 %");
+    else if (w->late.max > LATE_MAX && w->late.max > l->tolerance)
+        doubt(d, w->late.max / TICK_US, ways[dir], "us of lateness at most, above 10 ms");
+}
+
+static void find_doubts(struct doubts *d, const struct emu_link *l)
+{
+    d->len = 0;
+    doubt_way(d, l, EMU_FORWARD);
+    doubt_way(d, l, EMU_RETURN);
+    doubt(d, l->drops == NULL ? 0 : page_writer_lost(l->drops), "", "lines of the drop log lost");
+    doubt(d, l->before == NULL ? 0 : page_writer_lost(l->before), "",
+          "frames missing in the capture before");
+    doubt(d, l->after == NULL ? 0 : page_writer_lost(l->after), "",
+          "frames missing in the capture after");
+}
+
 static void text_way(const struct emu_link *l, int dir, FILE *to)
 {
     struct summary s = summarise(l, dir);
-    const struct emu_late *late = &l->way[dir].late;
+    const struct emu_way *w = &l->way[dir];
     fprintf(to, "%-8s in %" PRIu64 " (%" PRIu64 " bytes), out %" PRIu64 " (%" PRIu64 " bytes), ",
-            dir == EMU_FORWARD ? "forward" : "return", s.in, s.chan.in_bytes, s.out,
-            l->way[dir].sent_bytes);
-    fprintf(to, "inside %" PRIu64 "; dropped:", s.chan.queued);
+            ways[dir], s.in, s.chan.in_bytes, s.out, w->sent_bytes);
+    fprintf(to,
+            "inside %" PRIu64 ", twice %" PRIu64 ", changed %" PRIu64 "; dropped:", s.chan.queued,
+            s.chan.duplicated, s.chan.corrupted);
     for (int i = 0; i < REASONS; i++)
-        fprintf(to, " %s %" PRIu64, reasons[i], s.dropped[i]);
+        fprintf(to, " %s %" PRIu64, reason_name(i), s.dropped[i]);
     fprintf(to, "\n         good share %.4f while active (%.3f s), %.4f of the run; ",
             s.good_share_active, s.active_s, s.good_share);
-    fprintf(to, "released late by p50 %.0f us, p99 %.0f us, at most %.0f us\n",
-            (double)emu_late_quantile(late, 0.5) / 1e3, (double)emu_late_quantile(late, 0.99) / 1e3,
-            (double)late->max / 1e3);
+    fprintf(to,
+            "released late by p50 %.0f us, p99 %.0f us, at most %.0f us, %" PRIu64
+            " beyond %.0f us\n",
+            (double)emu_late_quantile(&w->late, 0.5) / 1e3,
+            (double)emu_late_quantile(&w->late, 0.99) / 1e3, (double)w->late.max / 1e3,
+            w->late_beyond, (double)l->tolerance / 1e3);
+    for (size_t i = 0; i < l->settings->scenario.way[dir].rules_len && w->rules != NULL; i++) {
+        struct ltp_rule_count n = ltp_rules_count(w->rules, i);
+        fprintf(to, "         rule %s: matched %" PRIu64 ", dropped %" PRIu64 "\n",
+                l->settings->scenario.way[dir].rule_texts[i], n.matched, n.dropped);
+    }
+    if (w->send_failed > 0)
+        fprintf(to, "         the last frame that could not be sent: %s\n",
+                strerror(w->send_errno));
 }
 
 void emu_report_text(const struct emu_link *l, FILE *to)
 {
+    struct doubts d;
+    bool colour = isatty(fileno(to)) == 1;
     text_way(l, EMU_FORWARD, to);
     text_way(l, EMU_RETURN, to);
-    if (l->send_errno != 0)
-        fprintf(to, "the last frame that could not be sent: %s\n", strerror(l->send_errno));
+    find_doubts(&d, l);
+    if (l->output_error != 0)
+        fprintf(to, "an output could not be written: %s\n", strerror(-l->output_error));
+    if (d.len == 0)
+        fprintf(to, "faithful: all was done, and in time\n");
+    for (size_t i = 0; i < d.len; i++)
+        fprintf(to, "%s%s%s%s\n", colour ? "\033[1;31m" : "",
+                i == 0 ? "NOT FAITHFUL: " : "  and: ", d.text[i], colour ? "\033[0m" : "");
     fflush(to);
 }
 
-static void json_string(FILE *to, const char *text)
+static json_t *json_rules(const struct emu_link *l, int dir)
 {
-    fputc('"', to);
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20)
-            fprintf(to, "\\u%04x", c);
-        else
-            fprintf(to, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    json_t *list = json_array();
+    for (size_t i = 0; i < o->rules_len && l->way[dir].rules != NULL; i++) {
+        struct ltp_rule_count n = ltp_rules_count(l->way[dir].rules, i);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I, s:I}", "rule", o->rule_texts[i], "matched",
+                                        (json_int_t)n.matched, "dropped", (json_int_t)n.dropped));
     }
-    fputc('"', to);
+    return list;
 }
 
-static void json_way(const struct emu_link *l, int dir, FILE *to)
+static double us(tick t)
+{
+    return (double)t / 1e3;
+}
+
+static json_t *json_way(const struct emu_link *l, int dir)
 {
     struct summary s = summarise(l, dir);
-    const struct emu_way_options *o = &l->options.way[dir];
-    const struct emu_late *late = &l->way[dir].late;
-    fprintf(to, "  \"%s\": {\n    \"trace\": ", dir == EMU_FORWARD ? "forward" : "return");
-    json_string(to, o->trace_name);
-    fprintf(to, ", \"rate_bps\": %" PRIu64 ", \"delay_ns\": %" PRIu64 ",\n", o->rate_bps, o->delay);
-    fprintf(to, "    \"in\": %" PRIu64 ", \"in_bytes\": %" PRIu64, s.in, s.chan.in_bytes);
-    fprintf(to, ", \"out\": %" PRIu64 ", \"out_bytes\": %" PRIu64, s.out, l->way[dir].sent_bytes);
-    fprintf(to, ", \"duplicated\": 0, \"queued\": %" PRIu64 ", \"exempt\": %" PRIu64, s.chan.queued,
-            s.exempt);
-    fprintf(to, ",\n    \"dropped\": {");
+    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    const struct emu_way *w = &l->way[dir];
+    json_t *dropped = json_object();
     for (int i = 0; i < REASONS; i++)
-        fprintf(to, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ", reasons[i], s.dropped[i]);
-    fprintf(to, "},\n    \"good_share\": %.6f, \"good_share_active\": %.6f, \"active_s\": %.6f,\n",
-            s.good_share, s.good_share_active, s.active_s);
-    fprintf(to, "    \"late_us\": {\"p50\": %.3f, \"p99\": %.3f, \"max\": %.3f}\n  }",
-            (double)emu_late_quantile(late, 0.5) / 1e3, (double)emu_late_quantile(late, 0.99) / 1e3,
-            (double)late->max / 1e3);
+        json_object_set_new(dropped, reason_name(i), json_integer((json_int_t)s.dropped[i]));
+    json_t *late =
+        json_pack("{s:f, s:f, s:f, s:f, s:I}", "p50", us(emu_late_quantile(&w->late, 0.5)), "p99",
+                  us(emu_late_quantile(&w->late, 0.99)), "max", us(w->late.max), "tolerance",
+                  us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
+                     "s:o, s:o}",
+                     "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
+                     (json_int_t)o->delay, "in", (json_int_t)s.in, "in_bytes",
+                     (json_int_t)s.chan.in_bytes, "out", (json_int_t)s.out, "out_bytes",
+                     (json_int_t)w->sent_bytes, "duplicated", (json_int_t)s.chan.duplicated,
+                     "corrupted", (json_int_t)s.chan.corrupted, "exempt", (json_int_t)s.exempt,
+                     "queued", (json_int_t)s.chan.queued, "dropped", dropped, "good_share",
+                     s.good_share, "good_share_active", s.good_share_active, "active_s", s.active_s,
+                     "late_us", late, "rules", json_rules(l, dir));
 }
 
-void emu_report_json(const struct emu_link *l, FILE *to)
+static json_t *json_output(const struct page_writer *w, const char *path)
 {
-    fprintf(to, "{\n");
-    json_way(l, EMU_FORWARD, to);
-    fprintf(to, ",\n");
-    json_way(l, EMU_RETURN, to);
-    fprintf(to, ",\n  \"duration_s\": %.6f\n}\n", (double)(emu_now() - l->started) / 1e9);
+    if (w == NULL)
+        return json_null();
+    return json_pack("{s:s, s:I, s:I}", "file", path, "records",
+                     (json_int_t)page_writer_records(w) - 1, "lost",
+                     (json_int_t)page_writer_lost(w));
+}
+
+void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
+{
+    const struct scenario *s = &l->settings->scenario;
+    struct doubts d;
+    json_t *reasons = json_array();
+    find_doubts(&d, l);
+    for (size_t i = 0; i < d.len; i++)
+        json_array_append_new(reasons, json_string(d.text[i]));
+    json_t *o = json_pack(
+        "{s:s, s:b, s:o, s:f, s:I, s:o, s:o, s:o, s:o, s:o}", "command", command, "faithful",
+        d.len == 0, "not_faithful", reasons, "duration_s", (double)(emu_now() - l->started) / 1e9,
+        "started_ns", (json_int_t)(l->started + l->epoch), "forward", json_way(l, EMU_FORWARD),
+        "return", json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log),
+        "pcap_before", json_output(l->before, s->pcap_before), "pcap_after",
+        json_output(l->after, s->pcap_after));
+    json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    fputc('\n', to);
+    json_decref(o);
 }
 
 void emu_report_line(const struct emu_link *l, FILE *to)
 {
     struct summary f = summarise(l, EMU_FORWARD), b = summarise(l, EMU_RETURN);
     uint64_t lost = 0;
-    for (int i = TRACE + 1; i < REASONS; i++)
-        lost += f.dropped[i] + b.dropped[i];
+    for (int i = 0; i < REASONS; i++)
+        lost += i == CHAN_TRACE ? 0 : f.dropped[i] + b.dropped[i];
     fprintf(to,
             "%.1f s: forward %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " erased by the trace; "
             "return %" PRIu64 " in, %" PRIu64 " out; %" PRIu64 " dropped otherwise\n",
-            (double)(emu_now() - l->started) / 1e9, f.in, f.out, f.dropped[TRACE], b.in, b.out,
+            (double)(emu_now() - l->started) / 1e9, f.in, f.out, f.dropped[CHAN_TRACE], b.in, b.out,
             lost);
     fflush(to);
 }

@@ -3,8 +3,9 @@
  * Sending: datagrams of one size to one address are gathered into one message that the kernel cuts
  * (UDP_SEGMENT), the last of them may be shorter; a system call takes many messages. A message that
  * cannot be sent cut (a device without the ability, a segment above the route's MTU) is sent again
- * datagram by datagram; what the kernel refuses even so is counted.
+ * datagram by datagram; what the kernel refuses even so has its error.
  */
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -13,21 +14,19 @@
 
 #include "channel-emu/emu_socket.h"
 
-#define MESSAGES_MAX 64
 #define SEGMENTS_MAX 60u     /* of a message; the kernel's limit is 64 */
 #define MESSAGE_BYTES 64000u /* of a message; the limit is that of an IP datagram */
-#define PARTS_MAX (MESSAGES_MAX * 16)
 
 struct emu_sender {
     int fd;
-    unsigned messages, parts;
-    size_t segment, bytes; /* of the last message */
-    bool closed;           /* the last message takes no more */
-    uint64_t failed;
-    int last_errno;
-    struct mmsghdr heads[MESSAGES_MAX];
-    struct iovec iov[PARTS_MAX];
-    _Alignas(struct cmsghdr) char control[MESSAGES_MAX][CMSG_SPACE(sizeof(uint16_t))];
+    unsigned messages, parts; /* queued */
+    unsigned done;            /* messages that were sent already: by another socket */
+    size_t segment, bytes;    /* of the last message */
+    bool closed;              /* the last message takes no more */
+    struct mmsghdr heads[EMU_SEND_BATCH];
+    struct iovec iov[EMU_SEND_BATCH];
+    int errors[EMU_SEND_BATCH]; /* of the parts */
+    _Alignas(struct cmsghdr) char control[EMU_SEND_BATCH][CMSG_SPACE(sizeof(uint16_t))];
 };
 
 struct emu_sender *emu_sender_new(void)
@@ -52,31 +51,16 @@ static void open_message(struct emu_sender *s, const struct emu_addr *to, size_t
 
 static bool fits(const struct emu_sender *s, const struct emu_addr *to, size_t len)
 {
-    if (s->messages == 0 || s->closed || len > s->segment || len == 0)
+    if (s->messages == s->done || s->closed || len > s->segment || len == 0)
         return false;
     const struct msghdr *m = &s->heads[s->messages - 1].msg_hdr;
     return m->msg_name == (const void *)&to->sa && m->msg_iovlen < SEGMENTS_MAX &&
            s->bytes + len <= MESSAGE_BYTES;
 }
 
-void emu_send(struct emu_sender *s, int fd, const struct emu_addr *to, const uint8_t *data,
-              size_t len)
-{
-    if (s->messages > 0 && (s->fd != fd || s->parts == PARTS_MAX ||
-                            (s->messages == MESSAGES_MAX && !fits(s, to, len))))
-        emu_sender_flush(s);
-    s->fd = fd;
-    if (!fits(s, to, len))
-        open_message(s, to, len);
-    s->iov[s->parts++] = (struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = len};
-    s->heads[s->messages - 1].msg_hdr.msg_iovlen++;
-    s->bytes += len;
-    s->closed = s->closed || len < s->segment;
-}
-
 static void ask_to_cut(struct emu_sender *s)
 {
-    for (unsigned i = 0; i < s->messages; i++) {
+    for (unsigned i = s->done; i < s->messages; i++) {
         struct msghdr *m = &s->heads[i].msg_hdr;
         if (m->msg_iovlen < 2)
             continue;
@@ -104,28 +88,42 @@ static void send_uncut(struct emu_sender *s, const struct msghdr *m)
                              .msg_namelen = m->msg_namelen,
                              .msg_iov = &m->msg_iov[i],
                              .msg_iovlen = 1};
-        if (!send_one(s->fd, &one)) {
-            s->failed++;
-            s->last_errno = errno;
-        }
+        if (!send_one(s->fd, &one))
+            s->errors[&m->msg_iov[i] - s->iov] = errno;
     }
 }
 
-void emu_sender_flush(struct emu_sender *s)
+static void send_queued(struct emu_sender *s)
 {
     ask_to_cut(s);
-    for (unsigned done = 0; done < s->messages;) {
-        int n = sendmmsg(s->fd, s->heads + done, s->messages - done, 0);
+    while (s->done < s->messages) {
+        int n = sendmmsg(s->fd, s->heads + s->done, s->messages - s->done, 0);
         if (n > 0)
-            done += (unsigned)n;
+            s->done += (unsigned)n;
         else if (errno != EINTR)
-            send_uncut(s, &s->heads[done++].msg_hdr);
+            send_uncut(s, &s->heads[s->done++].msg_hdr);
     }
-    s->messages = s->parts = 0;
 }
 
-uint64_t emu_sender_failed(const struct emu_sender *s, int *last_errno)
+void emu_send(struct emu_sender *s, int fd, const struct emu_addr *to, const uint8_t *data,
+              size_t len)
 {
-    *last_errno = s->last_errno;
-    return s->failed;
+    assert(s->parts < EMU_SEND_BATCH);
+    if (s->messages > s->done && s->fd != fd)
+        send_queued(s);
+    s->fd = fd;
+    s->errors[s->parts] = 0;
+    if (!fits(s, to, len))
+        open_message(s, to, len);
+    s->iov[s->parts++] = (struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+    s->heads[s->messages - 1].msg_hdr.msg_iovlen++;
+    s->bytes += len;
+    s->closed = s->closed || len < s->segment;
+}
+
+const int *emu_sender_flush(struct emu_sender *s)
+{
+    send_queued(s);
+    s->messages = s->parts = s->done = 0;
+    return s->errors;
 }

@@ -44,13 +44,14 @@ struct emu_sender;
 struct emu_sender *emu_sender_new(void);
 void emu_sender_free(struct emu_sender *s);
 
-/* Queues a datagram; the bytes and the address must hold until emu_sender_flush. A full queue is
- * flushed first. */
+/* Datagrams between two of emu_sender_flush, at most. */
+#define EMU_SEND_BATCH 64u
+
+/* Queues a datagram; the bytes and the address must hold until emu_sender_flush. */
 void emu_send(struct emu_sender *s, int fd, const struct emu_addr *to, const uint8_t *data,
               size_t len);
-void emu_sender_flush(struct emu_sender *s);
-
-/* Datagrams that the kernel did not take, and the error of the last one (errno). */
-uint64_t emu_sender_failed(const struct emu_sender *s, int *last_errno);
+/* Sends what is queued. Of each datagram, in the order of emu_send: 0, or the errno with which the
+ * kernel refused it; holds until the next emu_send. */
+const int *emu_sender_flush(struct emu_sender *s);
 
 #endif

@@ -293,13 +293,17 @@ class RelayTest(unittest.TestCase):
     def test_wrong_options_are_named(self):
         good = ["relay", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"]
         wrong = [([], "Usage"), (["rely"], "'rely' is unknown"), (good[:3], "--to is missing"),
-                 (good + ["--delay", "5"], "--delay '5' is wrong; right is a duration"),
-                 (good + ["--rate", "fast"], "--rate 'fast' is wrong; right is a rate"),
-                 (good + ["--overhead", "-1"], "--overhead '-1' is wrong; right is a whole number"),
+                 (good + ["--delay", "5"], "--delay '5': both.delay: \"5\" is not understood; write a duration"),
+                 (good + ["--rate", "fast"], "forward.rate: \"fast\" is not understood; write a rate"),
+                 (good + ["--overhead", "-1"], "overhead: \"-1\" is not understood; write a size"),
                  (good + ["--trace", "iid:2"], "iid:2"), (good + ["--trace", "/no/file"], "/no/file"),
-                 (good + ["--to", "here"], "right is ADDRESS:PORT"), (good + ["--queue", "x"], "right is a size"),
+                 (good + ["--to", "here"], "right is ADDRESS:PORT"), (good + ["--queue", "x"], "write a size such as 64MB, a duration"),
                  (good + ["--to", "127.0.0.1:70000"], "right is ADDRESS:PORT"),
-                 (good + ["extra"], "'extra' is not an option"), (good + ["--to", good[good.index("--listen") + 1]], "--listen"), (good + ["--trace-origin", "x"], "first or start")]
+                 (good + ["extra"], "'extra' is not an option"), (good + ["--to", good[good.index("--listen") + 1]], "--listen"), (good + ["--trace-origin", "x"], "first or start"),
+                 (good + ["--set", "forward.rte=1Mbit/s"], "forward.rte: unknown key; did you mean rate?"),
+                 (good + ["--set", "x"], "right is KEY=VALUE"), (good + ["--drop", "telex"], "right is data, red"),
+                 (good + ["--queue", "20ms"], "a limit in time needs a rate"),
+                 (good + ["--scenario", "/no/file"], "/no/file: cannot be read")]
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as trace:
             trace.write("0 5\n2 7\n")
             trace.flush()
