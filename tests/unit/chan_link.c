@@ -1,56 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The link model: when frames arrive, which do not, and that the counters add up. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/err.h"
-#include "base/rng.h"
-#include "channel-emu/chan.h"
-
-static struct chan *chan_of(struct chan_config k)
-{
-    struct chan *c;
-    ck_assert_int_eq(chan_new(&c, &k), 0);
-    return c;
-}
-
-static void input(struct chan *c, size_t len, uint64_t tag, tick now)
-{
-    static const uint8_t zeros[4096];
-    chan_input(c, zeros, len, tag, now);
-}
-
-static uint64_t lost(const struct chan_counters *n)
-{
-    return n->lost[CHAN_TRACE] + n->lost[CHAN_RANDOM] + n->lost[CHAN_OUTAGE] + n->lost[CHAN_QUEUE] +
-           n->lost[CHAN_MEMORY];
-}
-
-static void check_sum(const struct chan *c)
-{
-    const struct chan_counters *n = chan_counters(c);
-    ck_assert_uint_eq(n->in + n->duplicated, n->out + lost(n) + n->queued);
-}
-
-static void expect(struct chan *c, uint64_t tag, tick due)
-{
-    struct chan_out out;
-    ck_assert_uint_eq(chan_deadline(c), due);
-    ck_assert_int_eq(chan_output(c, due - 1, &out), 0);
-    ck_assert_int_eq(chan_output(c, due, &out), 1);
-    ck_assert_uint_eq(out.tag, tag);
-    ck_assert_uint_eq(out.due, due);
-}
-
-static void expect_idle(struct chan *c)
-{
-    struct chan_out out;
-    ck_assert_int_eq(chan_output(c, TICK_NEVER - 1, &out), 0);
-    ck_assert_uint_eq(chan_deadline(c), TICK_NEVER);
-    ck_assert_uint_eq(chan_counters(c)->queued, 0);
-    check_sum(c);
-}
+#include "tests/unit/chan_help.h"
 
 START_TEST(delay_only)
 {
@@ -297,11 +247,29 @@ START_TEST(refuses_wrong_settings)
 {
     struct chan *c;
     struct trace empty;
+    static const struct chan_window touching[] = {{1, 5}, {5, 6}}, overlapping[] = {{1, 5}, {4, 6}},
+                                    empty_window = {5, 5};
+    static const struct chan_point points[] = {{5, 1}, {5, 2}};
     trace_init(&empty, 1);
+    c = chan_of((struct chan_config){.windows = touching, .window_count = 2});
+    chan_free(c);
     struct chan_config wrong[] = {{.loss = -0.1},
                                   {.loss = 1.1},
                                   {.duplicate = 2},
                                   {.corrupt = __builtin_nan("")},
+                                  {.bit_error_rate = 1.5},
+                                  {.burst = {.good = 1, .bad = 1, .loss_bad = 1.1}},
+                                  {.burst = {.good = 1, .bad = 1, .loss_good = -1}},
+                                  {.burst = {.good = 1}},
+                                  {.burst = {.bad = 1}},
+                                  {.hold = true},
+                                  {.window_count = 1},
+                                  {.point_count = 1},
+                                  {.windows = touching, .window_count = CHAN_TABLE_MAX + 1},
+                                  {.windows = &empty_window, .window_count = 1},
+                                  {.windows = overlapping, .window_count = 2},
+                                  {.points = points, .point_count = CHAN_TABLE_MAX + 1},
+                                  {.points = points, .point_count = 2},
                                   {.overhead = CHAN_OVERHEAD_MAX + 1},
                                   {.trace = &empty}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -371,9 +339,5 @@ int main(void)
     tcase_add_test(tc, refuses_wrong_settings);
     tcase_add_loop_test(tc, soak, 0, 60);
     suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    return run_suite(s);
 }

@@ -107,6 +107,33 @@ START_TEST(agrees_with_steps)
 }
 END_TEST
 
+START_TEST(once_is_cut_to_one_pass)
+{
+    struct trace t;
+    static const struct {
+        tick origin, offset, from, to;
+        bool in;
+        tick got_from, got_to;
+    } cases[] = {{1000, 0, 0, 1000, false, 0, 0},         {1000, 0, 0, 1001, true, 1000, 1001},
+                 {1000, 0, 1999, 3000, true, 1999, 2000}, {1000, 0, 2000, 3000, false, 0, 0},
+                 {1000, 0, 0, 9000, true, 1000, 2000},    {1000, 0, 999, 999, false, 0, 0},
+                 {1000, 0, 1000, 1000, true, 1000, 1000}, {1000, 0, 1999, 1999, true, 1999, 1999},
+                 {1000, 0, 2000, 2000, false, 0, 0},      {1000, 300, 0, 9000, true, 700, 1700},
+                 {100, 300, 0, 9000, true, 0, 800},       {100, 1100, 0, 9000, false, 0, 0},
+                 {100, 1099, 0, 9000, true, 0, 1},        {100, 5000, 0, 9000, false, 0, 0}};
+    trace_init(&t, 100);
+    trace_add(&t, true, 10);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tick from = cases[i].from, to = cases[i].to;
+        bool in = trace_once(&t, cases[i].origin, cases[i].offset, &from, &to);
+        ck_assert_msg(in == cases[i].in, "case %zu", i);
+        ck_assert_msg(from == (in ? cases[i].got_from : cases[i].from), "case %zu: from", i);
+        ck_assert_msg(to == (in ? cases[i].got_to : cases[i].to), "case %zu: to", i);
+    }
+    trace_fini(&t);
+}
+END_TEST
+
 START_TEST(the_end_of_time)
 {
     struct trace t;
@@ -129,6 +156,7 @@ int main(void)
     tcase_add_test(tc, refuses_nothing_and_too_much);
     tcase_add_test(tc, a_part_of_a_bad_step_is_enough);
     tcase_add_loop_test(tc, agrees_with_steps, 0, 50);
+    tcase_add_test(tc, once_is_cut_to_one_pass);
     tcase_add_test(tc, the_end_of_time);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);

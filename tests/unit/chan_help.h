@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels, their inputs and what is expected of them, for the tests. */
+#ifndef TESTS_UNIT_CHAN_HELP_H
+#define TESTS_UNIT_CHAN_HELP_H
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/rng.h"
+#include "channel-emu/chan.h"
+
+static inline struct chan *chan_of(struct chan_config k)
+{
+    struct chan *c;
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    return c;
+}
+
+static inline void input(struct chan *c, size_t len, uint64_t tag, tick now)
+{
+    static const uint8_t zeros[4096];
+    chan_input(c, zeros, len, tag, now);
+}
+
+static inline void check_sum(const struct chan *c)
+{
+    const struct chan_counters *n = chan_counters(c);
+    ck_assert_uint_eq(n->in + n->duplicated, n->out + chan_lost(n) + n->queued);
+}
+
+/* The next frame has this tag and is due then. */
+static inline void expect(struct chan *c, uint64_t tag, tick due)
+{
+    struct chan_out out;
+    ck_assert_uint_eq(chan_deadline(c), due);
+    if (due > 0)
+        ck_assert_int_eq(chan_output(c, due - 1, &out), 0);
+    ck_assert_int_eq(chan_output(c, due, &out), 1);
+    ck_assert_uint_eq(out.tag, tag);
+    ck_assert_uint_eq(out.due, due);
+}
+
+static inline void expect_idle(struct chan *c)
+{
+    struct chan_out out;
+    ck_assert_int_eq(chan_output(c, TICK_NEVER - 1, &out), 0);
+    ck_assert_uint_eq(chan_deadline(c), TICK_NEVER);
+    ck_assert_uint_eq(chan_counters(c)->queued, 0);
+    check_sum(c);
+}
+
+static inline int run_suite(Suite *s)
+{
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? 0 : 1;
+}
+
+#endif
