@@ -1,107 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Gamma lengths by the method of Marsaglia and Tsang (2000): a cubed normal number, accepted or
- * drawn again; shapes below 1 take one from shape + 1 and scale it down. Weibull lengths by
- * inversion. Normal numbers by the polar method of Marsaglia. Only memory can fail.
- */
+/* Each model is one loop that adds runs or steps. Only memory can fail. */
 #include "channel-emu/chan_gen.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
 
-static const struct gen_preset presets[] = {
-    {.name = "A",
-     .seed = 55,
-     .good = {1, {GEN_GAMMA, 18.170, 1.094}, {GEN_GAMMA, 1, 1}},
-     .bad = {1, {GEN_GAMMA, 0.949, 2.078}, {GEN_GAMMA, 1, 1}}},
-    {.name = "F",
-     .seed = 37,
-     .good = {1, {GEN_GAMMA, 13.457, 0.547}, {GEN_GAMMA, 1, 1}},
-     .bad = {0.8596, {GEN_GAMMA, 1.265, 1.791}, {GEN_GAMMA, 7.503, 1.757}}},
-    {.name = "H",
-     .seed = 33,
-     .good = {1, {GEN_GAMMA, 13.480, 1.102}, {GEN_GAMMA, 1, 1}},
-     .bad = {0.8689, {GEN_WEIBULL, 5.105, 1.221}, {GEN_WEIBULL, 10.642, 1.225}}},
-};
-
-const struct gen_preset *gen_preset_find(const char *name)
+static uint64_t draw_steps(const struct law_mix *mix, double step_ms, struct rng *r)
 {
-    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
-        if (strcmp(presets[i].name, name) == 0)
-            return &presets[i];
-    }
-    return NULL;
-}
-
-/* In (0, 1]: its logarithm is finite. */
-static double unit_above_zero(struct rng *r)
-{
-    return 1 - rng_unit(r);
-}
-
-static double normal(struct rng *r)
-{
-    for (;;) {
-        double x = 2 * rng_unit(r) - 1, y = 2 * rng_unit(r) - 1;
-        double s = x * x + y * y;
-        if (s > 0 && s < 1)
-            return x * sqrt(-2 * log(s) / s);
-    }
-}
-
-/* Gamma with scale 1 and a shape of at least 1. */
-static double gamma_large(double shape, struct rng *r)
-{
-    double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
-    for (;;) {
-        double x = normal(r);
-        double v = 1 + c * x;
-        if (v <= 0)
-            continue;
-        v = v * v * v;
-        if (log(unit_above_zero(r)) < x * x / 2 + d - d * v + d * log(v))
-            return d * v;
-    }
-}
-
-static double gamma_unit(double shape, struct rng *r)
-{
-    if (shape >= 1)
-        return gamma_large(shape, r);
-    double g = gamma_large(shape + 1, r);
-    return g * pow(unit_above_zero(r), 1 / shape);
-}
-
-double gen_draw(const struct gen_law *law, struct rng *r)
-{
-    if (law->kind == GEN_WEIBULL)
-        return law->size * pow(-log(unit_above_zero(r)), 1 / law->shape);
-    return law->size / law->shape * gamma_unit(law->shape, r);
-}
-
-static uint64_t draw_steps(const struct gen_mix *mix, double step_ms, struct rng *r)
-{
-    bool first = mix->share >= 1 || rng_chance(r, mix->share);
-    double steps = gen_draw(first ? &mix->first : &mix->second, r) / step_ms;
+    double steps = law_mix_draw(mix, r) / step_ms;
+    if (steps > 1e18)
+        return UINT64_C(1000000000000000000);
     return steps < 1 ? 1 : (uint64_t)(steps + 0.5);
 }
 
-int gen_trace(struct trace *t, const struct gen_preset *preset, uint64_t steps, uint64_t seed)
+static int renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
 {
-    struct rng r;
     double step_ms = (double)t->step / 1e6;
-    if (steps == 0)
-        return HELIO_EINVAL;
-    rng_init(&r, seed);
-    for (bool bad = false; steps > 0; bad = !bad) {
-        uint64_t n = draw_steps(bad ? &preset->bad : &preset->good, step_ms, &r);
+    int rc = 0;
+    for (bool bad = false; steps > 0 && rc == 0; bad = !bad) {
+        uint64_t n = draw_steps(bad ? &s->bad : &s->good, step_ms, r);
         n = n < steps ? n : steps;
-        int rc = trace_add(t, bad, n);
-        if (rc < 0)
-            return rc;
+        rc = trace_add(t, bad, n);
         steps -= n;
     }
-    return 0;
+    return rc;
+}
+
+static int gilbert(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+{
+    double step_ms = (double)t->step / 1e6;
+    double leave[2] = {step_ms / s->good_ms, step_ms / s->bad_ms};
+    double loss[2] = {s->good_loss, s->bad_loss};
+    bool state = rng_chance(r, s->bad_ms / (s->good_ms + s->bad_ms));
+    int rc = 0;
+    for (; steps > 0 && rc == 0; steps--) {
+        rc = trace_add(t, rng_chance(r, loss[state]), 1);
+        state ^= rng_chance(r, leave[state]);
+    }
+    return rc;
+}
+
+static int independent(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+{
+    int rc = 0;
+    for (; steps > 0 && rc == 0; steps--)
+        rc = trace_add(t, rng_chance(r, s->bad_loss), 1);
+    return rc;
+}
+
+static int optical(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
+{
+    struct fade f;
+    struct receiver r;
+    int rc = receiver_init(&r, &s->receiver, receiver_threshold(&s->receiver), t->step);
+    fade_init(&f, &s->fade, t->step, seed);
+    while (rc == 0 && steps > 0) {
+        int bad = receiver_input(&r, fade_next(&f));
+        if (bad < 0)
+            continue;
+        rc = trace_add(t, bad == 1, 1);
+        steps--;
+    }
+    receiver_fini(&r);
+    return rc;
+}
+
+int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
+{
+    struct rng r;
+    if (steps == 0 || s->model == GEN_NONE)
+        return HELIO_EINVAL;
+    rng_init(&r, seed);
+    switch (s->model) {
+    case GEN_RENEWAL:
+        return renewal(t, s, steps, &r);
+    case GEN_GILBERT:
+        return gilbert(t, s, steps, &r);
+    case GEN_INDEPENDENT:
+        return independent(t, s, steps, &r);
+    default:
+        return optical(t, s, steps, seed);
+    }
+}
+
+const char *gen_model_name(enum gen_model model)
+{
+    static const char *const names[] = {"none", "renewal", "gilbert", "independent", "optical"};
+    return names[model];
+}
+
+void gen_about(struct trace_about *about, const struct gen_spec *s, uint64_t seed)
+{
+    const char *name = gen_model_name(s->model);
+    *about = (struct trace_about){.seeded = true, .seed = seed};
+    memcpy(about->generator, name, strlen(name) + 1);
+    memcpy(about->parameters, s->parameters, sizeof about->parameters);
 }

@@ -33,8 +33,9 @@ enum trace_form trace_file_form(const char *path);
 int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
                      const char *path, char *error);
 
-/* What a --trace option says: `none`, `iid:P` (independent losses with probability P), `A`, `F` or
- * `H` (the preset's 10^6 steps of 0.1 ms with its own seed, as in traces/), or a file. */
+/* What a --trace option says: `none`, `iid:P` (independent losses with probability P), `A`, `F`,
+ * `H`, `leo-low` or `leo-high` (the preset's 10^6 steps of 0.1 ms with its own seed, as in
+ * traces/), or a file. */
 struct trace_source {
     bool on; /* there is a trace */
     struct trace trace;

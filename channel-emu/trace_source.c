@@ -24,17 +24,24 @@ static int read_iid(struct trace_source *s, const char *text, char *error)
 }
 
 static int make_preset(struct trace *t, struct trace_about *about, const struct gen_preset *preset,
-                       char *error)
+                       tick step, char *error)
 {
+    struct gen_spec spec;
+    char why[GEN_ERROR_MAX] = "";
+    gen_spec_init(&spec);
     trace_init(t, TRACE_STEP_DEFAULT);
-    int rc = gen_trace(t, preset, 1000000, preset->seed);
+    int rc = gen_spec_set(&spec, "preset", preset->name, why);
+    if (rc == 0)
+        rc = gen_trace(t, &spec, GEN_STEPS_DEFAULT, preset->seed);
     if (rc < 0) {
         SAY(error, "trace %s cannot be made: %s", preset->name, helio_strerror(rc));
         trace_fini(t);
+        return rc;
     }
-    *about = (struct trace_about){.generator = "renewal", .seeded = true, .seed = preset->seed};
-    snprintf(about->parameters, sizeof about->parameters, "--preset %s", preset->name);
-    return rc;
+    gen_about(about, &spec, preset->seed);
+    if (step != 0)
+        t->step = step;
+    return 0;
 }
 
 int trace_name_read(struct trace *t, struct trace_about *about, const char *name, tick step,
@@ -43,10 +50,7 @@ int trace_name_read(struct trace *t, struct trace_about *about, const char *name
     const struct gen_preset *preset = gen_preset_find(name);
     if (preset == NULL)
         return trace_file_read_about(t, about, name, step, error);
-    int rc = make_preset(t, about, preset, error);
-    if (rc == 0 && step != 0)
-        t->step = step;
-    return rc;
+    return make_preset(t, about, preset, step, error);
 }
 
 int trace_source_read(struct trace_source *s, const char *option, char *error)
@@ -60,7 +64,8 @@ int trace_source_read(struct trace_source *s, const char *option, char *error)
     int rc = trace_name_read(&s->trace, &about, option, 0, error);
     if (rc == HELIO_EIO && access(option, F_OK) != 0) {
         size_t n = strlen(error);
-        snprintf(error + n, TRACE_FILE_ERROR_MAX - n, "; write a file, or A, F, H, none, iid:P");
+        snprintf(error + n, TRACE_FILE_ERROR_MAX - n,
+                 "; write a file, or " GEN_PRESET_NAMES ", none, iid:P");
     }
     s->on = rc == 0;
     return rc;

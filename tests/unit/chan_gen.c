@@ -1,53 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samplers against the moments of their distributions, and the shape of generated traces. */
+/* Generated traces against their models (Kolmogorov-Smirnov at 1 %, with fixed seeds), the options
+ * that describe them, and statistics worked out by hand. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/chan_gen.h"
 #include "channel-emu/chan_stats.h"
 
-static const struct {
-    struct gen_law law;
-    double mean, variance;
-} laws[] = {
-    {{GEN_GAMMA, 2, 4}, 2, 1},                /* mean^2 / shape */
-    {{GEN_GAMMA, 3, 1}, 3, 9},                /* exponential */
-    {{GEN_GAMMA, 10, 0.5}, 10, 200},          /* a shape below 1 */
-    {{GEN_WEIBULL, 5, 1}, 5, 25},             /* exponential */
-    {{GEN_WEIBULL, 2, 2}, 1.77245, 0.858407}, /* Rayleigh: sqrt(pi), 4 - pi */
+static void make(struct trace *t, const char *const options[][2], uint64_t steps, uint64_t seed)
+{
+    struct gen_spec s;
+    char error[GEN_ERROR_MAX] = "";
+    gen_spec_init(&s);
+    for (int i = 0; options[i][0] != NULL; i++)
+        ck_assert_msg(gen_spec_set(&s, options[i][0], options[i][1], error) == 0, "%s", error);
+    ck_assert_msg(gen_spec_check(&s, 100000, error) == 0, "%s", error);
+    trace_init(t, 100000);
+    ck_assert_int_eq(gen_trace(t, &s, steps, seed), 0);
+    ck_assert_uint_eq(t->steps, steps);
+}
+
+/* The greatest distance between the runs' lengths and a law, which is given in steps; the last run
+ * is cut and does not count. */
+static double distance(const struct trace *t, bool bad, double (*below)(const void *law, double),
+                       const void *law, uint64_t *n)
+{
+    enum { MAX = 100000 };
+    static uint64_t count[MAX];
+    memset(count, 0, sizeof count);
+    *n = 0;
+    for (size_t i = 0; i + 1 < t->len; i++) {
+        if (t->runs[i].bad == bad) {
+            count[t->runs[i].steps < MAX ? t->runs[i].steps : MAX - 1]++;
+            ++*n;
+        }
+    }
+    double most = 0;
+    uint64_t sum = 0;
+    for (uint64_t k = 1; k < MAX; k++) {
+        sum += count[k];
+        if (count[k] > 0)
+            most = fmax(most, fabs((double)sum / (double)*n - below(law, (double)k)));
+    }
+    return most;
+}
+
+/* Rounded to steps of 0.1 ms. */
+static double mix_below(const void *law, double steps)
+{
+    return law_mix_below(law, (steps + 0.5) / 10);
+}
+
+static double geometric_below(const void *p, double steps)
+{
+    return 1 - pow(1 - *(const double *)p, steps);
+}
+
+static const char *const laws[][2] = {
+    {"gamma:18.17ms,1.094", "gamma:0.949ms,2.078"},
+    {"exponential:20ms", "lognormal:2ms,3ms"},
+    {"weibull:15ms,0.8", "0.8689*weibull:5.105ms,1.221+0.1311*weibull:10.642ms,1.225"},
 };
 
-START_TEST(moments)
+START_TEST(renewal_runs_follow_their_laws)
 {
-    struct rng r;
-    double sum = 0, squares = 0;
-    int n = 400000;
-    rng_init(&r, 11);
-    for (int i = 0; i < n; i++) {
-        double x = gen_draw(&laws[_i].law, &r);
-        ck_assert(x > 0);
-        sum += x;
-        squares += (x - laws[_i].mean) * (x - laws[_i].mean);
+    struct trace t;
+    struct law_mix mix;
+    make(&t, (const char *const[][2]){{"good", laws[_i][0]}, {"bad", laws[_i][1]}, {NULL, NULL}},
+         3000000, 5);
+    for (int bad = 0; bad < 2; bad++) {
+        uint64_t n;
+        ck_assert_int_eq(law_mix_parse(laws[_i][bad], &mix), 0);
+        double d = distance(&t, bad == 1, mix_below, &mix, &n);
+        ck_assert_uint_gt(n, 10000);
+        ck_assert_double_lt(d, 1.63 / sqrt((double)n));
     }
-    double mean_error = 5 * sqrt(laws[_i].variance / n);
-    ck_assert_double_eq_tol(sum / n, laws[_i].mean, mean_error);
-    ck_assert_double_eq_tol(squares / n / laws[_i].variance, 1, 0.03);
+    trace_fini(&t);
+}
+END_TEST
+
+START_TEST(gilbert_runs_are_geometric)
+{
+    struct trace t;
+    uint64_t n;
+    make(&t, (const char *const[][2]){{"gilbert", "18ms,1.2ms"}, {NULL, NULL}}, 3000000, 6);
+    double leave_good = 0.1 / 18, leave_bad = 0.1 / 1.2;
+    double d = distance(&t, false, geometric_below, &leave_good, &n);
+    ck_assert_double_lt(d, 1.63 / sqrt((double)n));
+    d = distance(&t, true, geometric_below, &leave_bad, &n);
+    ck_assert_uint_gt(n, 10000);
+    ck_assert_double_lt(d, 1.63 / sqrt((double)n));
+    trace_fini(&t);
+}
+END_TEST
+
+static double bad_share(const struct trace *t)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < t->len; i++)
+        bad += t->runs[i].bad ? t->runs[i].steps : 0;
+    return (double)bad / (double)t->steps;
+}
+
+START_TEST(gilbert_with_loss_in_both_states)
+{
+    struct trace t;
+    make(&t, (const char *const[][2]){{"gilbert", "2ms,1ms,0.01,0.8"}, {NULL, NULL}}, 2000000, 6);
+    double expected = (2 * 0.01 + 0.8) / 3;
+    ck_assert_double_eq_tol(bad_share(&t), expected, 0.005);
+    trace_fini(&t);
+}
+END_TEST
+
+START_TEST(independent_steps_are_geometric)
+{
+    struct trace t;
+    uint64_t n;
+    double leave_bad = 0.9, leave_good = 0.1;
+    make(&t, (const char *const[][2]){{"independent", "0.1"}, {NULL, NULL}}, 1000000, 6);
+    ck_assert_double_eq_tol(bad_share(&t), 0.1, 3 * sqrt(0.09 / 1e6));
+    double d = distance(&t, true, geometric_below, &leave_bad, &n);
+    ck_assert_double_lt(d, 1.63 / sqrt((double)n));
+    d = distance(&t, false, geometric_below, &leave_good, &n);
+    ck_assert_double_lt(d, 1.63 / sqrt((double)n));
+    trace_fini(&t);
 }
 END_TEST
 
 START_TEST(traces_have_the_length_asked_for)
 {
+    static const char *const names[] = {"F", "leo-low"};
     for (uint64_t steps = 1; steps < 3000; steps = steps * 3 + 1) {
         struct trace a, b;
-        trace_init(&a, 100 * TICK_US);
-        trace_init(&b, 100 * TICK_US);
-        ck_assert_int_eq(gen_trace(&a, gen_preset_find("F"), steps, 4), 0);
-        ck_assert_int_eq(gen_trace(&b, gen_preset_find("F"), steps, 4), 0);
-        ck_assert_uint_eq(a.steps, steps);
-        ck_assert(!a.runs[0].bad);
+        const char *const options[][2] = {{"preset", names[_i]}, {NULL, NULL}};
+        make(&a, options, steps, 4);
+        make(&b, options, steps, 4);
         ck_assert_uint_eq(a.len, b.len);
+        ck_assert(_i != 0 || !a.runs[0].bad);
         for (size_t i = 0; i < a.len; i++)
             ck_assert_uint_eq(a.runs[i].steps, b.runs[i].steps);
         trace_fini(&a);
@@ -59,11 +151,84 @@ END_TEST
 START_TEST(refuses_an_empty_trace_and_unknown_presets)
 {
     struct trace t;
+    struct gen_spec s;
+    char error[GEN_ERROR_MAX];
     trace_init(&t, 1);
-    ck_assert_int_eq(gen_trace(&t, gen_preset_find("A"), 0, 1), HELIO_EINVAL);
+    gen_spec_init(&s);
+    ck_assert_int_eq(gen_trace(&t, &s, 5, 1), HELIO_EINVAL);
+    ck_assert_int_eq(gen_spec_set(&s, "preset", "A", error), 0);
+    ck_assert_int_eq(gen_trace(&t, &s, 0, 1), HELIO_EINVAL);
     ck_assert_ptr_null(gen_preset_find("B"));
     ck_assert_ptr_null(gen_preset_find("a"));
+    ck_assert_int_eq(gen_spec_set(&s, "colour", "red", error), HELIO_ENOENT);
     trace_fini(&t);
+}
+END_TEST
+
+/* Options, and how the message begins; a name without text ends the options. */
+static const struct {
+    const char *options[4][2];
+    const char *error;
+} wrong[] = {
+    {{{NULL}}, "no model"},
+    {{{"preset", "B"}}, "--preset 'B' is unknown; right is A, F, H"},
+    {{{"preset", "A"}, {"preset", "F"}}, "--preset 'F' must stand before"},
+    {{{"good", "gamma:1ms,2"}, {"margin", "3dB"}}, "--margin is for the model 'optical'"},
+    {{{"good", "gamma:1ms,2"}}, "--bad is missing"},
+    {{{"bad", "gamma:1ms,2"}}, "--good is missing"},
+    {{{"bad", "gamma"}}, "--bad 'gamma' is wrong; right is gamma:MEAN,SHAPE"},
+    {{{"gilbert", "18ms"}}, "--gilbert '18ms' is wrong"},
+    {{{"gilbert", "18ms,1ms,0"}}, "--gilbert"},
+    {{{"gilbert", "18ms,1ms,0,1.1"}}, "--gilbert"},
+    {{{"gilbert", "18ms,1ms,0,1,1"}}, "--gilbert"},
+    {{{"gilbert", "18ms,0.05ms"}}, "--gilbert: a mean time is shorter than a step"},
+    {{{"independent", "5%"}}, "--independent '5%' is wrong; right is a probability"},
+    {{{"scintillation", "k"}}, "--scintillation 'k' is wrong; right is lognormal"},
+    {{{"scintillation", "lognormal"}}, "--scintillation needs an --index or an --elevation"},
+    {{{"index", "0.3"}}, "--scintillation or --jitter is missing"},
+    {{{"index", "1.3"}}, "--index '1.3' is wrong"},
+    {{{"elevation", "4"}}, "--elevation '4' is wrong"},
+    {{{"elevation", "0s:10,0s:12"}}, "--elevation"},
+    {{{"elevation", "0s:10,1s"}}, "--elevation"},
+    {{{"margin", "3"}}, "--margin '3' is wrong; right is 0dB to 60dB"},
+    {{{"jitter", "0.1"}, {"jitter-coherence", "0.1ms"}}, "--coherence and --jitter-coherence must"},
+    {{{"jitter", "0.1"}, {"interleaver", "1001s"}}, "--interleaver is deeper"},
+};
+
+START_TEST(wrong_options_have_their_message)
+{
+    struct gen_spec s;
+    char error[GEN_ERROR_MAX] = "";
+    int rc = 0;
+    gen_spec_init(&s);
+    for (int i = 0; rc == 0 && i < 4 && wrong[_i].options[i][0] != NULL; i++)
+        rc = gen_spec_set(&s, wrong[_i].options[i][0], wrong[_i].options[i][1], error);
+    if (rc == 0)
+        rc = gen_spec_check(&s, 100000, error);
+    ck_assert_int_eq(rc, HELIO_EFORMAT);
+    ck_assert_msg(strncmp(error, wrong[_i].error, strlen(wrong[_i].error)) == 0, "%s", error);
+}
+END_TEST
+
+/* What a file says of its origin makes the trace again. */
+START_TEST(parameters_are_the_options)
+{
+    struct gen_spec s;
+    struct trace_about about;
+    char error[GEN_ERROR_MAX], text[600];
+    gen_spec_init(&s);
+    ck_assert_int_eq(gen_spec_set(&s, "preset", "leo-high", error), 0);
+    ck_assert_int_eq(gen_spec_set(&s, "margin", "2.5dB", error), 0);
+    gen_about(&about, &s, 8);
+    ck_assert_str_eq(about.generator, "optical");
+    ck_assert_str_eq(about.parameters, "--preset leo-high --margin 2.5dB");
+    ck_assert_uint_eq(about.seed, 8);
+    memset(text, '0', sizeof text);
+    memcpy(text + 590, "3dB", 4);
+    int rc = gen_spec_set(&s, "margin", text + 480, error);
+    ck_assert_int_eq(rc, 0);
+    rc = gen_spec_set(&s, "margin", text + 60, error);
+    ck_assert_int_eq(rc, HELIO_EFORMAT);
 }
 END_TEST
 
@@ -109,8 +274,15 @@ int main(void)
 {
     Suite *s = suite_create("chan_gen");
     TCase *tc = tcase_create("gen");
-    tcase_add_loop_test(tc, moments, 0, (int)(sizeof laws / sizeof *laws));
-    tcase_add_test(tc, traces_have_the_length_asked_for);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, renewal_runs_follow_their_laws, 0, 3);
+    tcase_add_test(tc, gilbert_runs_are_geometric);
+    tcase_add_test(tc, gilbert_with_loss_in_both_states);
+    tcase_add_test(tc, independent_steps_are_geometric);
+    tcase_add_loop_test(tc, traces_have_the_length_asked_for, 0, 2);
+    tcase_add_loop_test(tc, wrong_options_have_their_message, 0,
+                        (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(tc, parameters_are_the_options);
     tcase_add_test(tc, refuses_an_empty_trace_and_unknown_presets);
     tcase_add_test(tc, statistics_by_hand);
     tcase_add_test(tc, a_side_without_runs_is_zeros);
