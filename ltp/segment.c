@@ -121,7 +121,8 @@ static void parse_content(struct parse *s, struct ltp_segment *out)
     }
 }
 
-enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t len)
+enum verdict segment_parse_first(struct ltp_segment *out, const uint8_t *data, size_t len,
+                                 size_t *used)
 {
     struct parse s = {.p = data, .end = len == 0 ? data : data + len, .verdict = VERDICT_OK};
     uint8_t control = byte(&s);
@@ -140,8 +141,16 @@ enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t 
     out->headers = extensions(&s, out->header_count);
     parse_content(&s, out);
     out->trailers = extensions(&s, out->trailer_count);
-    refuse_if(&s, s.p != s.end, VERDICT_TRAILING);
+    if (s.verdict == VERDICT_OK)
+        *used = (size_t)(s.p - data);
     return s.verdict;
+}
+
+enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t len)
+{
+    size_t used = 0;
+    enum verdict v = segment_parse_first(out, data, len, &used);
+    return v == VERDICT_OK && used != len ? VERDICT_TRAILING : v;
 }
 
 static void put(struct writer *w, uint64_t v)

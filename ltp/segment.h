@@ -76,6 +76,11 @@ static inline bool segment_is_checkpoint(const struct ltp_segment *s)
  */
 enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t len);
 
+/* The same for the segment that `data` begins with; *used is its length when it is OK. In captures
+ * several datagrams of one sender may be joined. */
+enum verdict segment_parse_first(struct ltp_segment *out, const uint8_t *data, size_t len,
+                                 size_t *used);
+
 /* Writes it into out. Returns its length; 0 when that is more than cap. */
 size_t segment_write(const struct ltp_segment *s, uint8_t *out, size_t cap);
 

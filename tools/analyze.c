@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The happy path: an `open` row makes a session, rows of segments and timers count in it, the
- * `close` rows of those ends that are logged finish it. What can go wrong: logs that begin in the
- * middle (rows without their `open` are only counted), that end in the middle (unfinished
- * sessions), and a receiver's close that never comes (its session is finished a minute of log time
- * later).
+ * `close` rows of those ends that are logged finish it, a little later, since rows of that moment
+ * may follow. What can go wrong: logs that begin in the middle (rows without their `open` are only
+ * counted), that end in the middle (unfinished sessions), a receiver's close that never comes (its
+ * session is finished a minute of log time later), and numbers that a restarted node uses again.
  */
 #include "tools/analyze.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "tools/analyze_flow.h"
 
 #define CLOSING_MAX (60 * TICK_S)
 
 int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 {
-    *a = (struct analyze){.take = take, .context = context, .last_row = TICK_NEVER};
+    *a = (struct analyze){
+        .take = take, .context = context, .first_row = TICK_NEVER, .last_row = TICK_NEVER};
     list_init(&a->closing);
     list_init(&a->over);
     return hash_init(&a->sessions, 1);
+}
+
+static void session_free(struct analyze_session *s)
+{
+    free(s->cp);
+    free(s);
 }
 
 void analyze_fini(struct analyze *a)
@@ -28,11 +35,10 @@ void analyze_fini(struct analyze *a)
     struct hash_node *n;
     while ((n = hash_walk(&a->sessions, NULL)) != NULL) {
         hash_sub(&a->sessions, n);
-        free(container_of(n, struct analyze_session, node));
+        session_free(container_of(n, struct analyze_session, node));
     }
     hash_fini(&a->sessions);
-    for (size_t i = 0; i < a->flows_len; i++)
-        free(a->flows[i]);
+    analyze_flows_fini(a);
 }
 
 void analyze_node(struct analyze *a, uint64_t node)
@@ -52,32 +58,67 @@ static bool has_node(const struct analyze *a, uint64_t node)
     return false;
 }
 
-bool analyze_losses_known(const struct analyze_session *s)
+/* Lost ones as both ends' logs tell. */
+static uint64_t lost_between(const struct analyze_session *s)
 {
-    return s->sender_log && s->receiver_log;
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < s->cp_len; i++) {
+        uint32_t arrived = (uint32_t)__builtin_popcountll(s->cp[i].received);
+        lost += s->cp[i].sent > arrived ? s->cp[i].sent - arrived : 0;
+    }
+    if (s->cp_len == ANALYZE_SERIALS_MAX) /* not all of them were followed */
+        lost = s->cp_sent > s->cp_received ? s->cp_sent - s->cp_received : 0;
+    return lost;
 }
 
-uint64_t analyze_cp_lost(const struct analyze_session *s)
+static enum analyze_basis basis_of(const struct analyze_session *s, uint64_t lost)
 {
-    if (!analyze_losses_known(s))
-        return s->rto_checkpoint;
-    return s->cp_sent > s->cp_received ? s->cp_sent - s->cp_received : 0;
+    bool both = s->sender_log && s->receiver_log;
+    if (s->drops_known && (!both || lost == s->cp_dropped))
+        return BASIS_DROPS;
+    if (both)
+        return BASIS_RECEIVER;
+    return s->sender_log ? BASIS_RTO : BASIS_NONE;
 }
 
-bool analyze_lossy(const struct analyze_session *s)
+static bool lossy(const struct analyze_session *s)
 {
-    if (!analyze_losses_known(s))
-        return s->gaps || s->rto_checkpoint > 0;
-    return s->segments_sent > s->segments_received;
+    if (s->sender_log && s->receiver_log)
+        return s->segments_sent > s->segments_received || s->dropped > 0;
+    return s->drops_known ? s->dropped > 0 : s->gaps || s->rto_checkpoint > 0;
+}
+
+static void settle(struct analyze_session *s)
+{
+    uint64_t lost = lost_between(s);
+    s->basis = basis_of(s, lost);
+    s->cp_lost = s->basis == BASIS_DROPS      ? s->cp_dropped
+                 : s->basis == BASIS_RECEIVER ? lost
+                                              : s->rto_checkpoint;
+    s->cp_run = analyze_cp_run(s);
+    s->lossy = lossy(s);
+}
+
+static tick between(tick from, tick to)
+{
+    return from != TICK_NEVER && to != TICK_NEVER && to >= from ? to - from : TICK_NEVER;
 }
 
 tick analyze_duration(const struct analyze_session *s)
 {
-    if (s->sender_closed && s->first_tx != TICK_NEVER && s->closed >= s->first_tx)
-        return s->closed - s->first_tx;
-    if (!s->sender_log && s->receiver_closed && s->receiver_end >= s->receiver_opened)
-        return s->receiver_end - s->receiver_opened;
-    return TICK_NEVER;
+    if (s->sender_log)
+        return s->sender_closed ? between(s->first_tx, s->closed) : TICK_NEVER;
+    return s->receiver_closed ? between(s->receiver_opened, s->receiver_end) : TICK_NEVER;
+}
+
+tick analyze_radiation(const struct analyze_session *s)
+{
+    return between(s->first_tx, s->last_tx);
+}
+
+tick analyze_delivery(const struct analyze_session *s)
+{
+    return between(s->first_tx, s->delivered);
 }
 
 static struct analyze_session *find(struct analyze *a, uint64_t originator, uint64_t number)
@@ -109,180 +150,96 @@ static struct analyze_session *begin(struct analyze *a, const struct seglog_row 
     s->originator = e->originator;
     s->number = e->session;
     s->peer = r->node == e->originator ? e->peer : r->node;
+    s->path = analyze_path_of(a, s->originator, s->peer);
+    if (s->path == NULL) {
+        free(s);
+        return NULL;
+    }
+    s->drops_known = a->drops;
     s->client_service = e->client_service;
-    s->block_bytes = EVENT_NONE;
-    s->opened = s->first_tx = s->closed = TICK_NEVER;
-    s->receiver_opened = s->receiver_end = s->delivered = TICK_NEVER;
+    s->block_bytes = s->red_bytes = EVENT_NONE;
+    s->opened = s->first_tx = s->last_tx = s->closed = TICK_NEVER;
+    s->receiver_opened = s->receiver_end = s->first_rx = s->delivered = TICK_NEVER;
     s->outcome = -1;
     s->cancel_reason = s->gap_checkpoint = s->counted_checkpoint = EVENT_NONE;
+    s->gap_report = EVENT_NONE;
     hash_add(&a->sessions, &s->node, hash_mix(a->sessions.seed, s->originator, s->number));
     a->open_max = a->sessions.len > a->open_max ? a->sessions.len : a->open_max;
     return s;
 }
 
-static struct analyze_flow *flow_of(struct analyze *a, const struct analyze_session *s)
-{
-    char colour = s->orange ? 'o' : 'g';
-    bool none = !s->red && !s->green; /* nothing of it was sent: it goes where the others are */
-    if (s->red)
-        colour = s->green ? 'm' : 'r';
-    for (size_t i = 0; i < a->flows_len; i++) {
-        struct analyze_flow *f = a->flows[i];
-        if (f->originator == s->originator && f->peer == s->peer && (none || f->colour == colour))
-            return f;
-    }
-    if (a->flows_len == ANALYZE_FLOWS_MAX)
-        return a->flows[ANALYZE_FLOWS_MAX - 1];
-    struct analyze_flow *f = calloc(1, sizeof *f);
-    if (f == NULL)
-        return NULL;
-    f->originator = s->originator;
-    f->peer = s->peer;
-    f->colour = colour;
-    f->first_tx = TICK_NEVER;
-    hist_init(&f->duration);
-    hist_init(&f->delivery);
-    a->flows[a->flows_len++] = f;
-    return f;
-}
-
-static void sum_closed(struct analyze_flow *f, const struct analyze_session *s)
-{
-    tick duration = analyze_duration(s);
-    f->sessions++;
-    f->losses_known += analyze_losses_known(s);
-    f->cycles += s->cycles;
-    f->cp_lost += analyze_cp_lost(s);
-    f->lossy += analyze_lossy(s);
-    if (duration != TICK_NEVER)
-        hist_add(&f->duration, duration);
-    if (s->delivered != TICK_NEVER && s->first_tx != TICK_NEVER && s->delivered >= s->first_tx)
-        hist_add(&f->delivery, s->delivered - s->first_tx);
-    if (s->block_bytes != EVENT_NONE)
-        f->done_bytes += s->block_bytes;
-    tick end = s->sender_closed ? s->closed : s->receiver_end;
-    f->last_close = end > f->last_close ? end : f->last_close;
-}
-
 /* Adds the session to its flow, gives it out and forgets it. */
 static int finish(struct analyze *a, struct analyze_session *s)
 {
-    struct analyze_flow *f = flow_of(a, s);
-    if (f != NULL) {
-        tick from = s->sender_log ? s->first_tx : s->receiver_opened;
-        f->first_tx = tick_min(f->first_tx, from);
-        f->with_sender += s->sender_log;
-        f->with_receiver += s->receiver_log;
-        f->cp_sent += s->cp_sent;
-        f->rto_checkpoint += s->rto_checkpoint;
-        f->rto_report += s->rto_report;
-        f->segments_sent += s->segments_sent;
-        f->data_sent += s->data_sent;
-        f->data_resent += s->data_resent;
-        if (s->outcome == OUTCOME_DONE)
-            sum_closed(f, s);
-        else if (s->outcome == OUTCOME_LOST)
-            f->lost++;
-        else if (s->outcome >= 0)
-            f->cancelled++;
-        else
-            f->unfinished++;
-    }
+    settle(s);
+    int rc = analyze_flow_add(a, s);
     if (a->take != NULL)
         a->take(a->context, s);
     for (int i = 0; i < 2; i++)
         a->recent[i] = a->recent[i] == s ? NULL : a->recent[i];
     hash_sub(&a->sessions, &s->node);
     list_sub(&s->order);
-    free(s);
-    return f != NULL ? 0 : HELIO_ENOMEM;
+    session_free(s);
+    return rc;
 }
 
-static void sender_sent(struct analyze_session *s, const struct event *e)
+static void sender_closed(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
-    if (e->type >= 8)
+    if (s->sender_closed)
         return;
-    s->first_tx = s->first_tx == TICK_NEVER ? e->now : s->first_tx;
-    s->red |= e->type < 4;
-    s->green |= e->type >= 4;
-    s->orange |= e->orange == ORANGE_ASKS;
-    s->segments_sent++;
-    s->bytes_sent += e->udp_len != EVENT_NONE ? e->udp_len : 0;
-    uint64_t length = e->length != EVENT_NONE ? e->length : 0;
-    s->data_sent += length;
-    s->data_resent += e->cause != CAUSE_FIRST ? length : 0;
-    s->cp_sent += e->type >= 1 && e->type <= 3;
-    if (e->cause == CAUSE_REPORT && s->gap_checkpoint != EVENT_NONE) {
-        s->cycles++;
-        s->counted_checkpoint = s->gap_checkpoint;
-        s->gap_checkpoint = EVENT_NONE;
-    }
+    s->sender_closed = true;
+    s->closed = e->now;
+    s->outcome = e->cause;
+    s->cancel_reason = e->cancel_reason;
+    if (s->block_bytes == EVENT_NONE)
+        s->block_bytes = e->length;
+    list_sub(&s->order); /* over already, when the receiver's log alone was known of */
+    list_add_tail(&a->closing, &s->order);
 }
 
-static void sender_got(struct analyze_session *s, const struct event *e)
+static void receiver_closed(struct analyze_session *s, const struct event *e)
 {
-    if (e->type != 8)
+    if (s->receiver_closed)
         return;
-    s->reports_received++;
-    bool gaps = e->claimed_bytes != EVENT_NONE && e->rs_upper != EVENT_NONE &&
-                e->rs_lower != EVENT_NONE && e->claimed_bytes < e->rs_upper - e->rs_lower;
-    s->gaps |= gaps;
-    if (gaps && e->verdict == VERDICT_OK && e->cp_serial != s->counted_checkpoint)
-        s->gap_checkpoint = e->cp_serial;
+    s->receiver_closed = true;
+    s->receiver_end = e->now;
+    s->outcome = s->outcome < 0 && !s->sender_log ? e->cause : s->outcome;
+    s->block_bytes = s->block_bytes == EVENT_NONE ? e->length : s->block_bytes;
+    if (!s->sender_log)
+        s->cancel_reason = e->cancel_reason;
 }
 
-static void receiver_got(struct analyze_session *s, const struct event *e)
+static int at_end(struct analyze *a, struct analyze_session *s, const struct seglog_row *r)
 {
-    if (e->type >= 8)
-        return;
-    s->red |= e->type < 4;
-    s->green |= e->type >= 4;
-    s->orange |= e->orange == ORANGE_ASKS;
-    s->segments_received++;
-    s->cp_received += e->type >= 1 && e->type <= 3;
-    if (e->verdict == VERDICT_OK && (e->type < 4 || e->orange == ORANGE_ASKS))
-        s->delivered = e->now;
-}
-
-static void at_sender(struct analyze *a, struct analyze_session *s, const struct event *e)
-{
-    s->sender_log = true;
-    if (e->kind == EVENT_OPEN) {
+    const struct event *e = &r->event;
+    bool sender = r->node == e->originator;
+    if (sender)
+        s->sender_log = true;
+    else
+        s->receiver_log = true;
+    if (e->kind == EVENT_OPEN && sender) {
         s->opened = e->now;
         s->block_bytes = e->length;
-    } else if (e->kind == EVENT_TX) {
-        sender_sent(s, e);
-    } else if (e->kind == EVENT_RX) {
-        sender_got(s, e);
-    } else if (e->kind == EVENT_TIMER) {
-        s->rto_checkpoint += e->cause == TIMER_CHECKPOINT;
-    } else if (e->kind == EVENT_CLOSE && !s->sender_closed) {
-        s->sender_closed = true;
-        s->closed = e->now;
-        s->outcome = e->cause;
-        s->cancel_reason = e->cancel_reason;
-        list_sub(&s->order); /* over already, when the receiver's log alone was known of */
-        list_add_tail(&a->closing, &s->order);
+    } else if (e->kind == EVENT_OPEN) {
+        s->receiver_opened = e->now;
+    } else if (e->kind == EVENT_CLOSE && sender) {
+        sender_closed(a, s, e);
+    } else if (e->kind == EVENT_CLOSE) {
+        receiver_closed(s, e);
+    } else {
+        return sender ? analyze_at_sender(a, s, e) : analyze_at_receiver(a, s, e);
     }
+    return 0;
 }
 
-static void at_receiver(struct analyze_session *s, const struct event *e)
+/* Is this `open` that of another session with the same number? The node was started again. */
+static bool is_another(const struct analyze_session *s, const struct seglog_row *r)
 {
-    s->receiver_log = true;
-    if (e->kind == EVENT_OPEN) {
-        s->receiver_opened = e->now;
-    } else if (e->kind == EVENT_RX) {
-        receiver_got(s, e);
-    } else if (e->kind == EVENT_TIMER) {
-        s->rto_report += e->cause == TIMER_REPORT;
-    } else if (e->kind == EVENT_CLOSE && !s->receiver_closed) {
-        s->receiver_closed = true;
-        s->receiver_end = e->now;
-        s->outcome = s->outcome < 0 && !s->sender_log ? e->cause : s->outcome;
-        s->block_bytes = s->block_bytes == EVENT_NONE ? e->length : s->block_bytes;
-        if (!s->sender_log)
-            s->cancel_reason = e->cancel_reason;
-    }
+    if (r->event.kind != EVENT_OPEN)
+        return false;
+    if (r->node == r->event.originator)
+        return s->opened != TICK_NEVER || s->sender_closed;
+    return s->receiver_opened != TICK_NEVER && (!s->sender_log || s->sender_closed);
 }
 
 /* Have all logs at hand said that it is over? */
@@ -293,14 +250,20 @@ static bool finished(const struct analyze *a, const struct analyze_session *s)
     return sender && receiver;
 }
 
-/* Finishes what is over at `now`. An engine closes a session before it tells of the segment that
- * made it do so, both at one time: hence not before the time has moved on. */
+/* Finishes what is over. An engine closes a session before it tells of the segment that made it do
+ * so, and a segment that was on its way may come after both: hence not before some time. */
 static int sweep(struct analyze *a, tick now)
 {
     int rc = 0;
     struct list *first;
-    while (rc == 0 && now != a->over_at && (first = list_first(&a->over)) != NULL)
-        rc = finish(a, container_of(first, struct analyze_session, order));
+    while (rc == 0 && (first = list_first(&a->over)) != NULL) {
+        struct analyze_session *s = container_of(first, struct analyze_session, order);
+        tick end = s->sender_closed ? s->closed : 0;
+        end = s->receiver_closed && s->receiver_end > end ? s->receiver_end : end;
+        if (now >= end && now - end <= ANALYZE_LINGER)
+            break;
+        rc = finish(a, s);
+    }
     first = list_first(&a->closing);
     if (rc == 0 && first != NULL) {
         struct analyze_session *s = container_of(first, struct analyze_session, order);
@@ -310,71 +273,82 @@ static int sweep(struct analyze *a, tick now)
     return rc;
 }
 
-static void note_gap(struct analyze *a, tick now)
+static void note_time(struct analyze *a, tick now)
 {
     bool gap = a->last_row != TICK_NEVER && now > a->last_row && now - a->last_row > ANALYZE_GAP;
     if (gap && a->gaps_len < ANALYZE_GAPS_MAX)
         a->gaps[a->gaps_len++] = (struct analyze_gap){a->last_row, now};
     a->last_row = now;
+    a->first_row = tick_min(a->first_row, now);
+}
+
+/* The row's session; NULL with 0 when there is none to be, else HELIO_ENOMEM. */
+static int session_of(struct analyze *a, const struct seglog_row *r, struct analyze_session **out)
+{
+    int rc = 0;
+    *out = find(a, r->event.originator, r->event.session);
+    if (*out != NULL && is_another(*out, r)) {
+        bool over = (*out)->sender_closed || (*out)->receiver_closed;
+        a->reopened += !over;
+        rc = finish(a, *out);
+        *out = NULL;
+    }
+    if (rc != 0 || *out != NULL || r->event.kind != EVENT_OPEN)
+        return rc;
+    *out = begin(a, r);
+    return *out != NULL ? 0 : HELIO_ENOMEM;
 }
 
 int analyze_row(struct analyze *a, const struct seglog_row *r)
 {
     const struct event *e = &r->event;
+    struct analyze_session *s;
     a->rows++;
-    note_gap(a, e->now);
+    note_time(a, e->now);
     analyze_node(a, r->node);
     int rc = sweep(a, e->now);
-    if (rc != 0 || e->session == EVENT_NONE)
+    if (rc != 0 || e->session == EVENT_NONE) {
+        a->bad += e->kind == EVENT_RX;
         return rc;
-    struct analyze_session *s = find(a, e->originator, e->session);
-    if (s == NULL && e->kind == EVENT_OPEN) {
-        s = begin(a, r);
-        if (s == NULL)
-            return HELIO_ENOMEM;
     }
-    if (s == NULL) {
-        a->strange++;
-        return 0;
+    rc = session_of(a, r, &s);
+    if (rc != 0 || s == NULL) {
+        a->strange += s == NULL;
+        return rc;
     }
-    if (r->node == e->originator)
-        at_sender(a, s, e);
-    else
-        at_receiver(s, e);
-    if (e->kind == EVENT_CLOSE && finished(a, s)) {
+    rc = at_end(a, s, r);
+    if (rc == 0 && e->kind == EVENT_CLOSE && finished(a, s)) {
         list_sub(&s->order);
         list_add_tail(&a->over, &s->order);
-        a->over_at = e->now;
     }
-    return 0;
+    return rc;
+}
+
+int analyze_drop(struct analyze *a, const struct drop_row *d)
+{
+    a->drop_rows++;
+    note_time(a, d->now);
+    if (d->session == EVENT_NONE || d->originator == EVENT_NONE)
+        return 0;
+    struct analyze_session *s = find(a, d->originator, d->session);
+    if (s == NULL) {
+        a->drop_strange += drop_is_loss(d);
+        return 0;
+    }
+    return analyze_dropped(a, s, d);
 }
 
 int analyze_end(struct analyze *a)
 {
     int rc = 0;
     struct hash_node *n;
-    list_for_each_safe (it, &a->closing) {
-        if (rc == 0)
-            rc = finish(a, container_of(it, struct analyze_session, order));
-    }
+    struct list *const lists[] = {&a->over, &a->closing};
+    for (int i = 0; i < 2; i++)
+        list_for_each_safe (it, lists[i]) {
+            if (rc == 0)
+                rc = finish(a, container_of(it, struct analyze_session, order));
+        }
     while (rc == 0 && (n = hash_walk(&a->sessions, NULL)) != NULL)
         rc = finish(a, container_of(n, struct analyze_session, node));
     return rc;
-}
-
-tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f)
-{
-    tick sum = 0;
-    for (size_t i = 0; i < a->gaps_len; i++)
-        if (a->gaps[i].from >= f->first_tx && a->gaps[i].to <= f->last_close)
-            sum += a->gaps[i].to - a->gaps[i].from;
-    return sum;
-}
-
-double analyze_goodput(const struct analyze_flow *f, tick without)
-{
-    if (f->first_tx == TICK_NEVER || f->last_close <= f->first_tx ||
-        f->last_close - f->first_tx <= without)
-        return NAN;
-    return 8e9 * (double)f->done_bytes / (double)(f->last_close - f->first_tx - without);
 }

@@ -9,75 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char analyze_sessions_header[] =
-    "originator,session,peer,colour,client_service,block_bytes,outcome,cancel_reason,"
-    "t_first_tx_ns,t_close_ns,duration_ms,delivery_ms,segments_sent,segments_received,"
-    "bytes_sent,data_sent,data_resent,reports,retx_cycles,cp_sent,cp_lost,cp_lost_basis,"
-    "rto_checkpoint,rto_report,lossy\n";
-
-static const char *outcome_word(int outcome)
-{
-    static const char *const words[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
-    return outcome >= 0 && outcome < 4 ? words[outcome] : "unfinished";
-}
-
-static const char *colour_word(char colour)
-{
-    return colour == 'r' ? "red" : colour == 'g' ? "green" : colour == 'o' ? "orange" : "mixed";
-}
-
-static void put(FILE *f, uint64_t v)
-{
-    if (v == EVENT_NONE)
-        fputc(',', f);
-    else
-        fprintf(f, "%" PRIu64 ",", v);
-}
-
-static void put_ms(FILE *f, tick t)
-{
-    if (t == TICK_NEVER)
-        fputc(',', f);
-    else
-        fprintf(f, "%" PRIu64 ".%06" PRIu64 ",", t / TICK_MS, t % TICK_MS);
-}
-
-bool analyze_result_session(FILE *f, const struct analyze_session *s)
-{
-    bool both = s->delivered != TICK_NEVER && s->first_tx != TICK_NEVER;
-    put(f, s->originator);
-    put(f, s->number);
-    put(f, s->peer);
-    const char *unreliable = s->orange ? "orange" : s->green ? "green" : "";
-    fprintf(f, "%s,", s->red ? (s->green ? "mixed" : "red") : unreliable);
-    put(f, s->client_service);
-    put(f, s->block_bytes);
-    fprintf(f, "%s,", outcome_word(s->outcome));
-    put(f, s->cancel_reason);
-    put(f, s->first_tx);
-    put(f, s->sender_closed ? s->closed : s->receiver_end);
-    put_ms(f, analyze_duration(s));
-    put_ms(f, both && s->delivered >= s->first_tx ? s->delivered - s->first_tx : TICK_NEVER);
-    put(f, s->sender_log ? s->segments_sent : EVENT_NONE);
-    put(f, s->receiver_log ? s->segments_received : EVENT_NONE);
-    const uint64_t rest[] = {s->bytes_sent, s->data_sent, s->data_resent,    s->reports_received,
-                             s->cycles,     s->cp_sent,   analyze_cp_lost(s)};
-    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
-        put(f, s->sender_log ? rest[i] : EVENT_NONE);
-    fprintf(f, "%s,", !s->sender_log ? "" : analyze_losses_known(s) ? "receiver_log" : "rto");
-    put(f, s->sender_log ? s->rto_checkpoint : EVENT_NONE);
-    put(f, s->receiver_log ? s->rto_report : EVENT_NONE);
-    return fprintf(f, "%s\n", !s->sender_log ? "" : analyze_lossy(s) ? "1" : "0") > 0;
-}
+#include "tools/analyze_table.h"
 
 /* NULL: nothing is known of losses. */
 static const char *basis(const struct analyze_flow *f)
 {
-    if (f->sessions == 0 || f->with_sender == 0)
-        return NULL;
-    if (f->losses_known == f->sessions)
-        return "receiver_log";
-    return f->losses_known == 0 ? "rto" : "mixed";
+    for (int i = BASIS_RTO; i <= BASIS_DROPS; i++)
+        if (f->sessions > 0 && f->bases[i] == f->sessions)
+            return analyze_basis_word((enum analyze_basis)i);
+    return f->bases[BASIS_NONE] == f->sessions ? NULL : "mixed";
 }
 
 /* NAN: not known. */
@@ -185,9 +125,51 @@ static void text_losses(FILE *f, const struct analyze_flow *w)
     text_count(f, of_sender(w, w->data_sent), " bytes\n");
 }
 
-static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flow *w)
+static void text_ms(FILE *f, const char *what, double v, const char *from)
 {
-    fprintf(f, "%" PRIu64 " -> %" PRIu64 ", %s\n", w->originator, w->peer, colour_word(w->colour));
+    text_name(f, what);
+    text_real(f, 3, v, " ms");
+    fprintf(f, from != NULL ? " (%s)\n" : "\n", from);
+}
+
+/* The model's expected values, and the mean as their sum. */
+static void text_split(FILE *f, const struct analyze_flow *w, const struct analyze_model *m)
+{
+    struct analyze_split p = analyze_split_flow(w, m);
+    if (isnan(p.mean) || w->with_sender == 0)
+        return;
+    text_ms(f, "ideal session", p.ideal, p.ideal_from);
+    text_ms(f, "expected cycle", p.cycle, p.cycle_from);
+    text_ms(f, "expected RTO", p.rto, p.rto_from);
+    text_name(f, "mean session");
+    text_real(f, 3, p.mean, " = ");
+    text_real(f, 3, p.ideal, " ideal + ");
+    text_real(f, 3, p.retx, " retransmission + ");
+    text_real(f, 3, p.checkpoint, " checkpoint + ");
+    text_real(f, 3, p.delta_penalties, " + ");
+    text_real(f, 3, p.delta_ideal, " (the two deltas) ms\n");
+}
+
+static void text_efficiency(FILE *f, const struct analyze *a, const struct analyze_flow *w,
+                            const struct analyze_model *m)
+{
+    double capacity = analyze_capacity(w, m);
+    if (isnan(capacity))
+        return;
+    text_name(f, "efficiency");
+    text_real(f, 2, 100 * analyze_goodput(w, analyze_gap_time(a, w)) / capacity, " % of ");
+    text_real(f, 3, capacity / 1e6, " Mbit/s of payload\n");
+}
+
+static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flow *w,
+                      const struct analyze_model *m)
+{
+    fprintf(f, "%" PRIu64 " -> ", w->originator);
+    if (analyze_engine_known(w->peer))
+        fprintf(f, "%" PRIu64, w->peer);
+    else
+        fprintf(f, "?");
+    fprintf(f, ", %s\n", analyze_colour_word(w->colour));
     fprintf(f, "  %-26s %" PRIu64 " completed, ", "sessions", w->sessions);
     if (w->colour == 'o')
         fprintf(f, "%" PRIu64 " lost, ", w->lost);
@@ -195,8 +177,15 @@ static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flo
     text_times(f, "session duration", &w->duration);
     text_times(f, "delivery", &w->delivery);
     text_goodput(f, a, w);
-    if (w->colour == 'r' || w->colour == 'm')
+    if (w->colour == 'r' || w->colour == 'm') {
         text_losses(f, w);
+        text_split(f, w, m);
+    }
+    if (w->with_receiver > 0) {
+        text_name(f, "arrived");
+        fprintf(f, "%" PRIu64 " segments, %" PRIu64 " duplicates, %" PRIu64 " out of order\n",
+                w->segments_received, w->duplicates, w->out_of_order);
+    }
 }
 
 static tick gaps_sum(const struct analyze *a)
@@ -207,12 +196,33 @@ static tick gaps_sum(const struct analyze *a)
     return sum;
 }
 
+static void text_capture(FILE *f, const struct watch_counters *c)
+{
+    fprintf(f,
+            "\n%" PRIu64 " packets captured: %" PRIu64 " LTP segments, %" PRIu64
+            " damaged, %" PRIu64 " other traffic",
+            c->packets, c->segments, c->damaged, c->other);
+    if (c->fragments > 0)
+        fprintf(f, "; %" PRIu64 " IP fragments, %" PRIu64 " datagrams of them not whole",
+                c->fragments, c->fragments_lost);
+    if (c->snapped > 0)
+        fprintf(f, "; %" PRIu64 " packets cut by the capture, %" PRIu64 " of them of no use",
+                c->snapped, c->snapped_unusable);
+    if (c->undecided > 0)
+        fprintf(f,
+                "; where it was taken could not be told of %" PRIu64
+                " pairs of addresses (taken for the sender's end; see --at)",
+                c->undecided);
+}
+
 void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t)
 {
     const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
     size_t n = sorted(a, flows);
     for (size_t i = 0; i < n; i++)
-        text_flow(f, a, flows[i]);
+        text_flow(f, a, flows[i], &t->model);
+    if (n > 0)
+        text_efficiency(f, a, flows[0], &t->model);
     if (n == 0)
         fprintf(f, "no sessions\n");
     fprintf(f, "%" PRIu64 " rows of %" PRIu64 " files", a->rows, t->files);
@@ -224,6 +234,14 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
                 " rows not used: their sessions were over already, or began before the "
                 "log does",
                 a->strange);
+    if (a->drop_rows > 0)
+        fprintf(f, "; %" PRIu64 " rows of drop logs, %" PRIu64 " of no known session", a->drop_rows,
+                a->drop_strange);
+    if (a->reopened > 0)
+        fprintf(f, "; %" PRIu64 " session numbers were used again before their sessions had ended",
+                a->reopened);
+    if (t->captures)
+        text_capture(f, &t->capture);
     if (a->gaps_len > 0)
         fprintf(f,
                 "\n%zu gaps of more than 10 s without any row, %.1f s in all: several runs in one "
@@ -256,13 +274,54 @@ static void real(json_t *j, const char *name, double v)
     json_object_set_new(j, name, isnan(v) ? json_null() : json_real(v));
 }
 
-static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f)
+static json_t *word(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? json_string(text) : json_null();
+}
+
+static json_t *split_json(const struct analyze_flow *f, const struct analyze_model *m)
+{
+    struct analyze_split p = analyze_split_flow(f, m);
+    json_t *j = json_object();
+    if (isnan(p.mean) || f->with_sender == 0) {
+        json_decref(j);
+        return json_null();
+    }
+    real(j, "mean_ms", p.mean);
+    real(j, "ideal_ms", p.ideal);
+    json_object_set_new(j, "ideal_from", word(p.ideal_from));
+    real(j, "cycle_ms", p.cycle);
+    json_object_set_new(j, "cycle_from", word(p.cycle_from));
+    real(j, "rto_ms", p.rto);
+    json_object_set_new(j, "rto_from", word(p.rto_from));
+    real(j, "retx_penalty_ms", p.retx);
+    real(j, "cp_penalty_ms", p.checkpoint);
+    real(j, "delta_penalties_ms", p.delta_penalties);
+    real(j, "delta_ideal_ms", p.delta_ideal);
+    return j;
+}
+
+/* Of segments and bytes, by the end that counts them. */
+static void counts_json(json_t *j, const struct analyze_flow *f)
+{
+    maybe(j, "segments_sent", of_sender(f, f->segments_sent));
+    maybe(j, "segments_resent", of_sender(f, f->segments_resent));
+    maybe(j, "segments_received", of_receiver(f, f->segments_received));
+    maybe(j, "duplicates", of_receiver(f, f->duplicates));
+    maybe(j, "out_of_order", of_receiver(f, f->out_of_order));
+    maybe(j, "data_bytes_sent", of_sender(f, f->data_sent));
+    maybe(j, "data_bytes_resent", of_sender(f, f->data_resent));
+    maybe(j, "segments_dropped", f->bases[BASIS_DROPS] > 0 ? f->dropped : EVENT_NONE);
+}
+
+static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
+                         const struct analyze_model *m)
 {
     json_t *j = json_object();
     const char *how = basis(f);
     count(j, "originator", f->originator);
-    count(j, "peer", f->peer);
-    json_object_set_new(j, "colour", json_string(colour_word(f->colour)));
+    maybe(j, "peer", analyze_engine_known(f->peer) ? f->peer : EVENT_NONE);
+    json_object_set_new(j, "colour", json_string(analyze_colour_word(f->colour)));
     count(j, "sessions", f->sessions);
     count(j, "cancelled", f->cancelled);
     count(j, "lost", f->lost);
@@ -281,9 +340,38 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f)
     maybe(j, "rto_firings", of_sender(f, f->rto_checkpoint));
     maybe(j, "rto_report_firings", of_receiver(f, f->rto_report));
     real(j, "lossy_share", per_session(f, f->lossy));
-    maybe(j, "segments_sent", of_sender(f, f->segments_sent));
-    maybe(j, "data_bytes_sent", of_sender(f, f->data_sent));
-    maybe(j, "data_bytes_resent", of_sender(f, f->data_resent));
+    maybe(j, "cp_lost_run_max", how != NULL ? f->cp_run : EVENT_NONE);
+    maybe(j, "cp_lost_elsewhere", f->bases[BASIS_DROPS] > 0 ? f->cp_elsewhere : EVENT_NONE);
+    real(j, "rto_ms_sum", f->with_sender > 0 ? ms((double)f->rto_time) : NAN);
+    counts_json(j, f);
+    json_object_set_new(j, "radiation_ms", times_json(&f->radiation));
+    json_object_set_new(j, "decomposition", split_json(f, m));
+    return j;
+}
+
+static void efficiency_json(json_t *j, const struct analyze *a, const struct analyze_flow *f,
+                            const struct analyze_model *m)
+{
+    double capacity = analyze_capacity(f, m);
+    double goodput = analyze_goodput(f, analyze_gap_time(a, f));
+    real(j, "capacity_bps", capacity);
+    real(j, "efficiency", goodput / capacity);
+    real(j, "efficiency_paper", goodput / (m->rate_bps * m->good_share));
+}
+
+static json_t *capture_json(const struct watch_counters *c)
+{
+    json_t *j = json_object();
+    count(j, "packets", c->packets);
+    count(j, "segments", c->segments);
+    count(j, "damaged", c->damaged);
+    count(j, "other", c->other);
+    count(j, "fragments", c->fragments);
+    count(j, "fragments_lost", c->fragments_lost);
+    count(j, "snapped", c->snapped);
+    count(j, "snapped_unusable", c->snapped_unusable);
+    count(j, "pairs", c->pairs);
+    count(j, "pairs_undecided", c->undecided);
     return j;
 }
 
@@ -291,16 +379,23 @@ bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_
 {
     const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
     size_t n = sorted(a, flows);
-    json_t *j = n > 0 ? flow_json(a, flows[0]) : json_object();
+    json_t *j = n > 0 ? flow_json(a, flows[0], &t->model) : json_object();
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, flow_json(a, flows[i]));
+        json_array_append_new(list, flow_json(a, flows[i], &t->model));
+    if (n > 0)
+        efficiency_json(j, a, flows[0], &t->model);
     json_object_set_new(j, "flows", list);
     count(j, "files", t->files);
     count(j, "rows", a->rows);
     count(j, "malformed_rows", t->malformed);
     count(j, "rows_without_open", a->strange);
+    count(j, "bad_datagrams", a->bad);
+    count(j, "drop_rows", a->drop_rows);
+    count(j, "drop_rows_without_session", a->drop_strange);
+    count(j, "numbers_used_again", a->reopened);
     count(j, "open_sessions_max", a->open_max);
+    json_object_set_new(j, "capture", t->captures ? capture_json(&t->capture) : json_null());
     count(j, "gaps", a->gaps_len);
     json_object_set_new(j, "gaps_s", json_real((double)gaps_sum(a) / (double)TICK_S));
     bool ok = json_dumpf(j, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0 && fputc('\n', f) != EOF;

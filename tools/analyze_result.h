@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What helio-analyze writes: rows of sessions, the summary as text and as JSON. */
+/* The summary of helio-analyze as text and as JSON. */
 #ifndef TOOLS_ANALYZE_RESULT_H
 #define TOOLS_ANALYZE_RESULT_H
 
 #include <stdio.h>
 
-#include "tools/analyze.h"
-
-extern const char analyze_sessions_header[]; /* with its newline */
-
-/* One row of the table of sessions. False when the file cannot be written. */
-bool analyze_result_session(FILE *f, const struct analyze_session *s);
+#include "tools/analyze_model.h"
+#include "tools/ltp_watch.h"
 
 struct analyze_totals {
     uint64_t files, malformed;
+    struct analyze_model model;
+    struct watch_counters capture; /* of all captures together */
+    bool captures;                 /* there are some */
 };
 
 void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t);

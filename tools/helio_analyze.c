@@ -1,79 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-analyze: segment logs to a table of sessions and a summary (docs/helio-analyze.md). What
- * can go wrong: files that cannot be read or written (exit code 1), malformed rows (counted and
- * told, the first ones by file and line; with --strict they end the run). */
-#include <argp.h>
+/*
+ * helio-analyze: logs and captures to tables and a summary (docs/helio-analyze.md). Finished
+ * sessions wait in a file without a name, since their rows need what only the end knows. What can
+ * go wrong: files that cannot be read or written (exit code 1), malformed rows (counted and told,
+ * the first ones by file and line; with --strict they end the run).
+ */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "channel-emu/trace_file.h"
+#include "tools/analyze_options.h"
 #include "tools/analyze_result.h"
-#include "tools/seglog_input.h"
+#include "tools/analyze_table.h"
 
 #define TOLD_MAX 10 /* malformed rows that are told one by one */
 #define PROGRESS_ROWS (1 << 18)
+#define PATH_BYTES 4096
 
 struct run {
-    bool json, strict;
-    const char *sessions;
-    char **paths;
-    size_t count;
-    FILE *table;
-    bool table_failed;
+    struct analyze_options options;
+    FILE *spool; /* finished sessions; NULL when no table of them is wanted */
+    bool spool_failed;
     struct analyze analyze;
     struct analyze_totals totals;
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct run *r = state->input;
-    switch (key) {
-    case 'j':
-        r->json = true;
-        return 0;
-    case 's':
-        r->sessions = arg;
-        return 0;
-    case 'S':
-        r->strict = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        r->paths = state->argv + state->next;
-        r->count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "LOG.csv is missing: the segment log of one or more nodes");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static bool complain(void *context, const char *file, uint64_t line, const char *why)
 {
     struct run *r = context;
     r->totals.malformed++;
-    if (r->strict || r->totals.malformed <= TOLD_MAX)
+    if (r->options.strict || r->totals.malformed <= TOLD_MAX)
         fprintf(stderr, "helio-analyze: %s:%llu: malformed row: %s\n", file,
                 (unsigned long long)line, why);
     else if (r->totals.malformed == TOLD_MAX + 1)
         fprintf(stderr, "helio-analyze: further malformed rows are only counted\n");
-    return !r->strict;
+    return !r->options.strict;
 }
 
 static void take(void *context, const struct analyze_session *s)
 {
     struct run *r = context;
-    if (r->table != NULL && !analyze_result_session(r->table, s))
-        r->table_failed = true;
+    if (r->spool != NULL && fwrite(s, sizeof *s, 1, r->spool) != 1)
+        r->spool_failed = true;
 }
 
-static void progress(const struct seglog_input *in, uint64_t rows)
+static void progress(const struct input *in, uint64_t rows)
 {
-    double share = seglog_input_share(in);
+    double share = input_share(in);
     int done = (int)(40 * share);
     fprintf(stderr, "\r[%.*s%*s] %3.0f %%  %llu rows ", done,
             "========================================", 40 - done, "", 100 * share,
@@ -81,105 +59,190 @@ static void progress(const struct seglog_input *in, uint64_t rows)
     fflush(stderr);
 }
 
-static int read_all(struct run *r, struct seglog_input *in)
+static void add_node(void *context, uint64_t node)
 {
-    const struct seglog_row *row;
+    struct run *r = context;
+    analyze_node(&r->analyze, node);
+}
+
+static int read_all(struct run *r, struct input *in)
+{
+    struct input_row row;
     size_t failed;
     bool terminal = isatty(STDERR_FILENO) == 1;
     int rc;
-    for (size_t i = 0; i < r->count; i++)
-        if (seglog_input_node(in, i) != EVENT_NONE)
-            analyze_node(&r->analyze, seglog_input_node(in, i));
-    while ((rc = seglog_input_next(in, &row, &failed)) == 1) {
-        if (analyze_row(&r->analyze, row) != 0)
+    input_nodes(in, add_node, r);
+    r->analyze.drops = input_has_drops(in);
+    while ((rc = input_next(in, &row, &failed)) == 1) {
+        int added = row.log != NULL ? analyze_row(&r->analyze, row.log)
+                                    : analyze_drop(&r->analyze, row.drop);
+        if (added != 0)
             return -ENOMEM;
         if (terminal && r->analyze.rows % PROGRESS_ROWS == 0)
             progress(in, r->analyze.rows);
     }
     if (terminal)
         fprintf(stderr, "\r%78s\r", "");
-    if (rc != 0 && rc != -ECANCELED)
-        fprintf(stderr, "helio-analyze: %s: the file is damaged\n", r->paths[failed]);
+    const char *why = input_error(in);
+    if (rc == -EIO)
+        fprintf(stderr, "helio-analyze: %s: %s\n", r->options.files[failed].path,
+                why[0] != '\0' ? why : "the file is damaged");
+    r->totals.captures = input_captures(in, &r->totals.capture);
     return rc != 0 ? rc : analyze_end(&r->analyze);
-}
-
-static bool open_table(struct run *r)
-{
-    if (r->sessions == NULL)
-        return true;
-    r->table = strcmp(r->sessions, "-") == 0 ? stdout : fopen(r->sessions, "w");
-    if (r->table != NULL && fputs(analyze_sessions_header, r->table) != EOF)
-        return true;
-    fprintf(stderr, "helio-analyze: --sessions %s: %s\n", r->sessions, strerror(errno));
-    return false;
-}
-
-static bool close_table(struct run *r)
-{
-    if (r->table == NULL)
-        return true;
-    if (fflush(r->table) != 0)
-        r->table_failed = true;
-    if (r->table != stdout && fclose(r->table) != 0)
-        r->table_failed = true;
-    if (r->table_failed)
-        fprintf(stderr, "helio-analyze: --sessions %s: cannot be written\n", r->sessions);
-    return !r->table_failed;
 }
 
 static const char *input_problem(int rc)
 {
     if (rc == -EBADMSG)
-        return "not a segment log: the first line is not the column names";
-    return rc == -ENODATA ? "not a segment log: the file is empty" : strerror(-rc);
+        return "not a segment log, drop log or capture: the first line is not the column names";
+    return rc == -ENODATA ? "not a segment log, drop log or capture: the file is empty"
+                          : strerror(-rc);
 }
 
 static bool analyse(struct run *r)
 {
-    struct seglog_input *in = NULL;
+    struct input *in = NULL;
+    const struct analyze_options *o = &r->options;
     size_t failed;
-    int rc = seglog_input_open(&in, r->paths, r->count, complain, r, &failed);
+    char error[256];
+    int rc = input_open(&in, o->files, o->files_len, &o->watch, complain, r, &failed, error);
     if (rc == 0)
         rc = read_all(r, in);
     else if (rc != -ECANCELED)
-        fprintf(stderr, "helio-analyze: %s: %s\n", r->paths[failed], input_problem(rc));
-    seglog_input_close(in);
+        fprintf(stderr, "helio-analyze: %s: %s\n", o->files[failed].path,
+                error[0] != '\0' ? error : input_problem(rc));
+    if (rc == -ENOMEM || rc == HELIO_ENOMEM)
+        fprintf(stderr, "helio-analyze: out of memory\n");
+    input_close(in);
     return rc == 0;
+}
+
+static bool read_trace(struct run *r)
+{
+    struct trace_source source;
+    char error[TRACE_FILE_ERROR_MAX];
+    if (r->options.trace == NULL)
+        return true;
+    if (trace_source_read(&source, r->options.trace, error) != 0) {
+        fprintf(stderr, "helio-analyze: --trace %s: %s\n", r->options.trace, error);
+        return false;
+    }
+    uint64_t bad = 0;
+    for (size_t i = 0; i < source.trace.len; i++)
+        bad += source.trace.runs[i].bad ? source.trace.runs[i].steps : 0;
+    double share = source.trace.steps > 0 ? (double)bad / (double)source.trace.steps : 0;
+    r->options.model.good_share = 1 - (source.loss > 0 ? source.loss : share);
+    trace_source_fini(&source);
+    return true;
+}
+
+/* Each row with the expected values of its flow. */
+static bool write_sessions(FILE *f, const struct run *r)
+{
+    struct analyze_session s;
+    struct analyze_split splits[ANALYZE_FLOWS_MAX];
+    for (size_t i = 0; i < r->analyze.flows_len; i++)
+        splits[i] = analyze_split_flow(r->analyze.flows[i], &r->options.model);
+    rewind(r->spool);
+    bool ok = fputs(analyze_sessions_header, f) != EOF;
+    while (ok && fread(&s, sizeof s, 1, r->spool) == 1) {
+        const struct analyze_flow *flow = analyze_flow_find(&r->analyze, &s);
+        size_t i = 0;
+        while (r->analyze.flows[i] != flow)
+            i++;
+        ok = analyze_table_session(f, &s, &splits[i]);
+    }
+    return ok && !r->spool_failed && ferror(r->spool) == 0;
+}
+
+static bool write_series(FILE *f, const struct run *r)
+{
+    return analyze_table_series(f, &r->analyze);
+}
+
+static bool write_cdf(FILE *f, const struct run *r)
+{
+    return analyze_table_cdf(f, &r->analyze);
+}
+
+static bool write_summary(FILE *f, const struct run *r)
+{
+    return analyze_result_json(f, &r->analyze, &r->totals);
+}
+
+/* To a file, or - for standard output; nothing for NULL. */
+static bool write_to(const char *path, const struct run *r,
+                     bool (*write)(FILE *f, const struct run *r))
+{
+    if (path == NULL)
+        return true;
+    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    errno = f == NULL ? errno : EIO;
+    bool ok = f != NULL && write(f, r);
+    if (f != NULL)
+        ok = (f == stdout ? fflush(f) : fclose(f)) == 0 && ok;
+    if (!ok)
+        fprintf(stderr, "helio-analyze: %s cannot be written: %s\n", path, strerror(errno));
+    return ok;
+}
+
+static bool write_tables(const struct run *r)
+{
+    static const struct {
+        const char *name;
+        bool (*write)(FILE *f, const struct run *r);
+    } tables[] = {{"sessions.csv", write_sessions},
+                  {"series.csv", write_series},
+                  {"cdf.csv", write_cdf},
+                  {"summary.json", write_summary}};
+    char path[PATH_BYTES];
+    bool ok = true;
+    for (size_t i = 0; r->options.tables != NULL && i < 4 && ok; i++) {
+        snprintf(path, sizeof path, "%s/%s", r->options.tables, tables[i].name);
+        ok = write_to(path, r, tables[i].write);
+    }
+    return ok;
+}
+
+/* What has to be there before the reading begins, so that hours of it are not lost. */
+static bool prepare(struct run *r)
+{
+    const struct analyze_options *o = &r->options;
+    if (o->tables != NULL && mkdir(o->tables, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "helio-analyze: --tables %s: %s\n", o->tables, strerror(errno));
+        return false;
+    }
+    if (o->tables != NULL || o->sessions != NULL)
+        r->spool = tmpfile();
+    if ((o->tables != NULL || o->sessions != NULL) && r->spool == NULL) {
+        fprintf(stderr, "helio-analyze: no temporary file: %s\n", strerror(errno));
+        return false;
+    }
+    return read_trace(r);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option options[] = {
-        {"json", 'j', NULL, 0, "print the summary as JSON", 0},
-        {"sessions", 's', "OUT.csv", 0, "write one row per session (- for standard output)", 0},
-        {"strict", 'S', NULL, 0, "stop at the first malformed row", 0},
-        {0}};
-    static const struct argp argp = {
-        options,
-        parse,
-        "LOG.csv...",
-        "Reads segment logs (plain or gzip, - for standard input) and summarises their LTP "
-        "sessions. Give the logs of both ends of a link together: then losses are known."
-        "\vexamples:\n"
-        "  helio-analyze node1.segments.csv node2.segments.csv\n"
-        "  helio-analyze --sessions sessions.csv node1.csv.gz node2.csv.gz\n"
-        "\nexit codes: 0 done, 1 a file could not be read or written, 2 wrong usage",
-        NULL,
-        NULL,
-        NULL};
-    struct run r = {0};
-    argp_err_exit_status = 2;
-    argp_program_version = "helio-analyze " HELIO_VERSION;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &r);
-    r.totals.files = r.count;
-    if (analyze_init(&r.analyze, take, &r) != 0)
+    struct run *r = calloc(1, sizeof *r);
+    if (r == NULL)
         return 1;
-    bool ok = open_table(&r) && analyse(&r);
-    ok = close_table(&r) && ok;
-    if (ok && r.json)
-        ok = analyze_result_json(stdout, &r.analyze, &r.totals);
+    const struct analyze_options *o = &r->options;
+    analyze_options_parse(&r->options, argc, argv);
+    r->totals.files = o->files_len;
+    if (analyze_init(&r->analyze, take, r) != 0)
+        return 1;
+    r->analyze.bin = o->tables != NULL || o->series != NULL ? o->bin : 0;
+    bool ok = prepare(r) && analyse(r);
+    r->totals.model = o->model;
+    ok = ok && write_tables(r) && write_to(o->sessions, r, write_sessions) &&
+         write_to(o->series, r, write_series) && write_to(o->cdf, r, write_cdf);
+    if (ok && o->json)
+        ok = write_summary(stdout, r);
     else if (ok)
-        analyze_result_text(stdout, &r.analyze, &r.totals);
-    analyze_fini(&r.analyze);
+        analyze_result_text(stdout, &r->analyze, &r->totals);
+    analyze_fini(&r->analyze);
+    if (r->spool != NULL)
+        fclose(r->spool);
+    free(r);
     return ok && fflush(stdout) == 0 ? 0 : 1;
 }

@@ -41,6 +41,13 @@ void hist_add(struct hist *h, uint64_t value)
     h->m2 += d * ((double)value - h->mean);
 }
 
+uint64_t hist_value(const struct hist *h, uint32_t slot)
+{
+    uint64_t v = value_of(slot);
+    v = v < h->min ? h->min : v;
+    return v > h->max ? h->max : v;
+}
+
 uint64_t hist_quantile(const struct hist *h, double q)
 {
     if (h->count == 0)
@@ -52,9 +59,7 @@ uint64_t hist_quantile(const struct hist *h, double q)
     uint32_t slot = 0;
     for (seen = h->slots[0]; seen < want; seen += h->slots[slot])
         slot++;
-    uint64_t v = value_of(slot);
-    v = v < h->min ? h->min : v;
-    return v > h->max ? h->max : v;
+    return hist_value(h, slot);
 }
 
 double hist_sd(const struct hist *h)

@@ -24,6 +24,9 @@ void hist_add(struct hist *h, uint64_t value);
 /* The value that a share q (0..1) of the values does not exceed; 0 when there is none. */
 uint64_t hist_quantile(const struct hist *h, double q);
 
+/* What a value of this slot is taken for: the middle of the slot, within least and greatest. */
+uint64_t hist_value(const struct hist *h, uint32_t slot);
+
 /* Standard deviation of the values (n - 1 in the denominator); 0 below two values. */
 double hist_sd(const struct hist *h);
 

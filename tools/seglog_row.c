@@ -8,85 +8,12 @@
 
 #include <string.h>
 
-#include "base/port.h"
-
-struct fields {
-    const char *p, *end;
-    const char *bad; /* the first thing that was wrong */
-};
-
-static void fail(struct fields *f, const char *what)
-{
-    if (f->bad == NULL)
-        f->bad = what;
-    f->p = f->end;
-}
-
-/* After a column: its comma, or the end of the last one. */
-static void next(struct fields *f, bool last)
-{
-    if (last ? f->p != f->end : f->p == f->end || *f->p != ',')
-        fail(f, last ? "too many columns" : f->p == f->end ? "too few columns" : "not a number");
-    else if (!last)
-        f->p++;
-}
-
-/* A number below EVENT_NONE, or nothing. */
-static uint64_t number(struct fields *f, bool last)
-{
-    uint64_t v = 0;
-    const char *start = f->p;
-    for (; f->p < f->end; f->p++) {
-        unsigned digit = (unsigned)(unsigned char)*f->p - '0';
-        if (digit > 9)
-            break;
-        if (PORT_UNLIKELY(v > (UINT64_MAX - 1 - digit) / 10)) {
-            fail(f, "a number above 2^64 - 2");
-            return EVENT_NONE;
-        }
-        v = v * 10 + digit;
-    }
-    bool any = f->p != start;
-    if (last && f->p != f->end)
-        fail(f, *f->p == ',' ? "too many columns" : "not a number");
-    else
-        next(f, last);
-    return any ? v : EVENT_NONE;
-}
-
-struct word {
-    const char *at;
-    size_t len;
-};
-
-static struct word word(struct fields *f)
-{
-    struct word w = {f->p, 0};
-    while (f->p < f->end && *f->p != ',')
-        f->p++;
-    w.len = (size_t)(f->p - w.at);
-    next(f, false);
-    return w;
-}
-
-static bool is(struct word w, const char *text)
-{
-    return strlen(text) == w.len && memcmp(w.at, text, w.len) == 0;
-}
-
-/* The index of the word in a list, -1 when it is not in. */
-static int find(struct word w, const char *const *list, int len)
-{
-    for (int i = 0; i < len; i++)
-        if (is(w, list[i]))
-            return i;
-    return -1;
-}
+#include "tools/csv_fields.h"
 
 static int verdict(struct word w)
 {
     for (int i = 0; i < VERDICT_COUNT; i++)
-        if (is(w, verdict_name((enum verdict)i)))
+        if (word_is(w, verdict_name((enum verdict)i)))
             return i;
     return -1;
 }
@@ -101,13 +28,13 @@ static int cause(enum event_kind kind, struct word w)
     case EVENT_RX:
         return verdict(w);
     case EVENT_TX:
-        return find(w, reasons, 5);
+        return word_find(w, reasons, 5);
     case EVENT_TIMER:
-        return find(w, timers, 4);
+        return word_find(w, timers, 4);
     case EVENT_CLOSE:
-        return find(w, outcomes, 4);
+        return word_find(w, outcomes, 4);
     case EVENT_LINK:
-        return find(w, links, 2);
+        return word_find(w, links, 2);
     default:
         return w.len == 0 ? 0 : -1;
     }
@@ -116,27 +43,28 @@ static int cause(enum event_kind kind, struct word w)
 static void read_kind(struct fields *f, struct event *e)
 {
     static const char *const names[] = {"rx", "tx", "open", "close", "timer", "link"};
-    int kind = find(word(f), names, 6);
+    int kind = word_find(fields_word(f), names, 6);
     if (kind < 0)
-        fail(f, "an unknown word in `dir`");
+        fields_fail(f, "an unknown word in `dir`");
     e->kind = kind < 0 ? EVENT_LINK : (enum event_kind)kind;
 }
 
 static void read_type(struct fields *f, struct event *e)
 {
-    uint64_t type = number(f, false);
-    struct word name = word(f); /* but for an orange block's end it follows from the number */
-    struct word colour = word(f);
+    uint64_t type = fields_number(f, false);
+    struct word name =
+        fields_word(f); /* but for an orange block's end it follows from the number */
+    struct word colour = fields_word(f);
     if (type != EVENT_NONE && type > 15)
-        fail(f, "a segment type above 15");
+        fields_fail(f, "a segment type above 15");
     e->type = type == EVENT_NONE ? -1 : (int)type;
-    e->red = is(colour, "red");
-    e->orange = !is(colour, "orange")          ? ORANGE_NONE
-                : is(name, "orange_delivered") ? ORANGE_DELIVERED
-                : is(name, "orange_lost")      ? ORANGE_LOST
-                                               : ORANGE_ASKS;
-    if (colour.len > 0 && !e->red && e->orange == ORANGE_NONE && !is(colour, "green"))
-        fail(f, "a colour that is neither red, green nor orange");
+    e->red = word_is(colour, "red");
+    e->orange = !word_is(colour, "orange")          ? ORANGE_NONE
+                : word_is(name, "orange_delivered") ? ORANGE_DELIVERED
+                : word_is(name, "orange_lost")      ? ORANGE_LOST
+                                                    : ORANGE_ASKS;
+    if (colour.len > 0 && !e->red && e->orange == ORANGE_NONE && !word_is(colour, "green"))
+        fields_fail(f, "a colour that is neither red, green nor orange");
 }
 
 /* What every row of its kind has. */
@@ -147,11 +75,11 @@ static void check(struct fields *f, const struct seglog_row *r)
     bool session =
         segment || e->kind == EVENT_OPEN || e->kind == EVENT_CLOSE || e->kind == EVENT_TIMER;
     if (e->now == EVENT_NONE || r->node == EVENT_NONE)
-        fail(f, "no time or no node");
+        fields_fail(f, "no time or no node");
     else if (session && (e->originator == EVENT_NONE || e->session == EVENT_NONE))
-        fail(f, "no session");
+        fields_fail(f, "no session");
     else if (segment && e->type < 0)
-        fail(f, "a segment without a type");
+        fields_fail(f, "a segment without a type");
 }
 
 const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *out)
@@ -160,29 +88,29 @@ const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *ou
     struct event *e = &out->event;
     if (len > SEGLOG_LINE_MAX)
         return "a line longer than 4096 bytes";
-    e->now = number(&f, false);
+    e->now = fields_number(&f, false);
     read_kind(&f, e);
-    out->node = number(&f, false);
-    e->peer = number(&f, false);
-    e->originator = number(&f, false);
-    e->session = number(&f, false);
+    out->node = fields_number(&f, false);
+    e->peer = fields_number(&f, false);
+    e->originator = fields_number(&f, false);
+    e->session = fields_number(&f, false);
     read_type(&f, e);
-    e->client_service = number(&f, false);
-    e->offset = number(&f, false);
-    e->length = number(&f, false);
-    e->cp_serial = number(&f, false);
-    e->rpt_serial = number(&f, false);
-    e->rs_lower = number(&f, false);
-    e->rs_upper = number(&f, false);
-    e->claims = number(&f, false);
-    e->claimed_bytes = number(&f, false);
-    e->cancel_reason = number(&f, false);
-    e->attempt = number(&f, false);
-    e->cause = f.bad == NULL ? cause(e->kind, word(&f)) : 0;
+    e->client_service = fields_number(&f, false);
+    e->offset = fields_number(&f, false);
+    e->length = fields_number(&f, false);
+    e->cp_serial = fields_number(&f, false);
+    e->rpt_serial = fields_number(&f, false);
+    e->rs_lower = fields_number(&f, false);
+    e->rs_upper = fields_number(&f, false);
+    e->claims = fields_number(&f, false);
+    e->claimed_bytes = fields_number(&f, false);
+    e->cancel_reason = fields_number(&f, false);
+    e->attempt = fields_number(&f, false);
+    e->cause = f.bad == NULL ? cause(e->kind, fields_word(&f)) : 0;
     if (e->cause < 0)
-        fail(&f, "an unknown word in `cause`");
+        fields_fail(&f, "an unknown word in `cause`");
     e->verdict = e->kind == EVENT_RX ? e->cause : 0;
-    e->udp_len = number(&f, true);
+    e->udp_len = fields_number(&f, true);
     if (f.bad == NULL)
         check(&f, out);
     return f.bad;

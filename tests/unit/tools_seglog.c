@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/rng.h"
-#include "tools/seglog_input.h"
+#include "tools/input.h"
 
 static uint64_t some_number(struct rng *r)
 {
@@ -123,6 +123,8 @@ static bool complain(void *context, const char *file, uint64_t line, const char 
     return !c->stop;
 }
 
+static const struct watch_options options = {.rto = TICK_NEVER};
+
 static void write_text(char *path, const char *text, size_t len, bool gz)
 {
     strcpy(path, "/tmp/seglog-XXXXXX");
@@ -141,17 +143,22 @@ static void write_text(char *path, const char *text, size_t len, bool gz)
 /* The times and nodes of all rows, as text. */
 static int read_all(char *const *paths, size_t count, struct complaints *c, char *out, size_t cap)
 {
-    struct seglog_input *in;
-    const struct seglog_row *row;
+    struct input *in;
+    struct input_row row;
+    struct input_file files[4] = {0};
     size_t failed, n = 0;
-    int rc = seglog_input_open(&in, paths, count, complain, c, &failed);
+    char error[256];
+    for (size_t i = 0; i < count; i++)
+        files[i].path = paths[i];
+    int rc = input_open(&in, files, count, &options, complain, c, &failed, error);
     out[0] = '\0';
     if (rc != 0)
         return rc;
-    while ((rc = seglog_input_next(in, &row, &failed)) == 1)
-        n += (size_t)snprintf(out + n, cap - n, "%llu@%llu ", (unsigned long long)row->event.now,
-                              (unsigned long long)row->node);
-    seglog_input_close(in);
+    while ((rc = input_next(in, &row, &failed)) == 1)
+        n +=
+            (size_t)snprintf(out + n, cap - n, "%llu@%llu ", (unsigned long long)row.log->event.now,
+                             (unsigned long long)row.log->node);
+    input_close(in);
     return rc;
 }
 
@@ -232,16 +239,17 @@ START_TEST(cut_gzip_is_an_error)
         n += (size_t)sprintf(text + n, "%u,link,1,2,,,,,,,,,,,,,,,,,up,\n", i * 2654435761u);
     write_text(path, text, n, true);
     ck_assert_int_eq(truncate(path, 20000), 0);
-    char *const list[] = {path};
-    struct seglog_input *in;
-    const struct seglog_row *row;
+    struct input *in;
+    struct input_row row;
     size_t failed;
-    int rc = seglog_input_open(&in, list, 1, complain, &c, &failed);
+    char error[256];
+    int rc = input_open(&in, &(struct input_file){.path = path}, 1, &options, complain, &c, &failed,
+                        error);
     ck_assert_int_eq(rc, 0);
-    while ((rc = seglog_input_next(in, &row, &failed)) == 1)
+    while ((rc = input_next(in, &row, &failed)) == 1)
         ;
     ck_assert_int_eq(rc, -EIO);
-    seglog_input_close(in);
+    input_close(in);
     ck_assert_int_ne(read_all((char *const[]){(char[]){"/nonexistent"}}, 1, &c, out, 64), 0);
     unlink(path);
     free(text);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of helio-analyze. */
+#ifndef TOOLS_ANALYZE_OPTIONS_H
+#define TOOLS_ANALYZE_OPTIONS_H
+
+#include "tools/analyze_model.h"
+#include "tools/input.h"
+
+#define OPTIONS_FILES_MAX 256
+#define OPTIONS_PORTS_MAX 64
+#define OPTIONS_ENGINES_MAX 256
+
+struct analyze_options {
+    bool json, strict;
+    const char *sessions, *series, *cdf, *tables; /* where to write; NULL: nowhere */
+    const char *trace;
+    tick bin;
+    struct input_file files[OPTIONS_FILES_MAX];
+    size_t files_len;
+    enum watch_place at; /* of the captures that follow */
+    uint16_t ports[OPTIONS_PORTS_MAX];
+    struct watch_engine engines[OPTIONS_ENGINES_MAX];
+    struct watch_options watch;
+    struct analyze_model model;
+};
+
+/* Ends the program with exit code 2 when something is wrong. */
+void analyze_options_parse(struct analyze_options *o, int argc, char **argv);
+
+#endif
