@@ -162,7 +162,8 @@ static int look(struct emu_bridge *b, tick now, FILE *say)
 static int serve(struct emu_bridge *b, tick end, FILE *say)
 {
     const struct emu_settings *o = &b->options->settings;
-    int forward = take(b, EMU_FORWARD, emu_now(), say);
+    tick begin = emu_now();
+    int forward = take(b, EMU_FORWARD, begin, say);
     int back = forward < 0 ? forward : take(b, EMU_RETURN, emu_now(), say);
     if (back < 0)
         return back;
@@ -176,7 +177,7 @@ static int serve(struct emu_bridge *b, tick end, FILE *say)
     tick due = emu_link_deadline(&b->link), next = tick_add(b->released, o->batch);
     due = due > next ? due : next;
     bool busy = forward + back > 0 && o->batch > 0;
-    tick until = tick_min(end, busy ? tick_min(due, now + o->batch) : tick_min(due, now + LOOK));
+    tick until = tick_min(end, busy ? tick_min(due, begin + o->batch) : tick_min(due, now + LOOK));
     if (until <= now)
         return 0;
     return wait_until(b, until, !busy, say);

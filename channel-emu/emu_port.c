@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What both ways of moving frames share: the interface is looked up, must be up, loses its offloads
- * and gets them back. The interface's own count of drops (frames that never reached a socket, since
- * the processor's queue was full) is taken from /proc/net/dev. What can go wrong: no such
- * interface, one that is down, no permission, all said with the command that helps.
+ * and gets them back. What the device itself missed counts as dropped, too. What can go wrong: no
+ * such interface, one that is down, no permission, all said with the command that helps.
  */
 #include "channel-emu/emu_port.h"
 
@@ -28,7 +27,7 @@ struct emu_port {
     int ifindex;
     int query_fd;
     size_t mtu;
-    uint64_t drops_before; /* of the interface */
+    uint64_t missed_before;
     struct emu_offload offload;
     struct emu_clock clock;
     const struct emu_port_io *io;
@@ -42,21 +41,19 @@ static int query(const struct emu_port *p, unsigned long what, struct ifreq *r)
     return ioctl(p->query_fd, what, r);
 }
 
-/* The fourth figure after the name: frames received and dropped. */
-static uint64_t interface_drops(const struct emu_port *p)
+/* Frames that the device had no room for, by /sys; 0 where there is no such figure. */
+static uint64_t device_missed(const struct emu_port *p)
 {
-    char line[512];
-    uint64_t drops = 0;
-    size_t len = strlen(p->name);
-    FILE *f = fopen("/proc/self/net/dev", "re");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        const char *at = line + strspn(line, " ");
-        if (strncmp(at, p->name, len) == 0 && at[len] == ':')
-            sscanf(at + len + 1, "%*u %*u %*u %" SCNu64, &drops);
-    }
-    if (f != NULL)
-        fclose(f);
-    return drops;
+    char path[128];
+    uint64_t missed = 0;
+    snprintf(path, sizeof path, "/sys/class/net/%s/statistics/rx_missed_errors", p->name);
+    FILE *f = fopen(path, "re");
+    if (f == NULL)
+        return 0;
+    if (fscanf(f, "%" SCNu64, &missed) != 1)
+        missed = 0;
+    fclose(f);
+    return missed;
 }
 
 static int look_up(struct emu_port *p, const char *name, FILE *say)
@@ -107,7 +104,7 @@ int emu_port_open(struct emu_port **out, const char *name, enum emu_io io, uint6
         emu_port_close(p);
         return rc;
     }
-    p->drops_before = interface_drops(p);
+    p->missed_before = device_missed(p);
     *out = p;
     return 0;
 }
@@ -160,6 +157,6 @@ bool emu_port_exists(const struct emu_port *p)
 
 uint64_t emu_port_drops(struct emu_port *p)
 {
-    uint64_t now = interface_drops(p);
-    return p->io->drops(p->state) + (now > p->drops_before ? now - p->drops_before : 0);
+    uint64_t now = device_missed(p);
+    return p->io->drops(p->state) + (now > p->missed_before ? now - p->missed_before : 0);
 }

@@ -53,7 +53,7 @@ void emu_port_flush(struct emu_port *p, bool *sent);
 
 /* Is the interface still there? */
 bool emu_port_exists(const struct emu_port *p);
-/* Frames lost before we could read them: our ring was full, or the kernel had no room before. */
+/* Frames lost before we could read them: our ring was full, or the device's. */
 uint64_t emu_port_drops(struct emu_port *p);
 
 #endif

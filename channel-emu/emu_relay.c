@@ -298,11 +298,12 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
     while (!r->stop && emu_now() < last) {
         bool busy = false;
+        tick begin = emu_now();
         tick until = tick_min(next_release(r), tick_min(last, stats));
         int rc = serve(r, until, &busy, say);
         if (rc == 0 && busy && o->batch > 0) {
             struct pollfd signal;
-            rc = wait_until(r, tick_min(last, emu_now() + o->batch), false, &signal);
+            rc = wait_until(r, tick_min(last, begin + o->batch), false, &signal);
             if (rc > 0)
                 take_signal(r, say);
         }

@@ -87,9 +87,10 @@ find_emu() {
 
 # The process of the file, if it is still the one that we started.
 bridge_pid() {
-    local pid started
+    local pid started now
     read -r pid started 2>/dev/null <"$here/bridge.pid" || return 1
-    [ "$(cut -d' ' -f22 "/proc/$pid/stat" 2>/dev/null)" = "$started" ] && echo "$pid"
+    now=$(cut -d' ' -f3,22 "/proc/$pid/stat" 2>/dev/null) || return 1
+    [[ $now != Z* && ${now#* } = "$started" ]] && echo "$pid"
 }
 
 stop_bridge() {
