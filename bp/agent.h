@@ -3,8 +3,9 @@
  * The bundle agent (RFC 9171 §5): pure. It decides what becomes of each bundle; storing, sending
  * and delivering are done by the binder, which tells it the outcome.
  *
- *   push:  agent_register · agent_link · agent_send · agent_receive · agent_stored · agent_loaded ·
- * agent_sent · agent_delivered · agent_expire pull:  agent_poll (the next action) · agent_deadline
+ *   push:  agent_register · agent_link · agent_window · agent_send · agent_receive · agent_stored ·
+ * agent_loaded · agent_sent · agent_delivered · agent_expire pull:  agent_poll (the next action) ·
+ * agent_deadline
  *
  * The life of a bundle: it is accepted (agent_send, agent_receive) → STORE → agent_stored → CONFIRM
  * to whoever brought it → SEND or DELIVER → agent_sent/agent_delivered → REMOVE. A bundle whose
@@ -56,6 +57,9 @@ struct agent_now {
  * rank wins, then the first added. */
 int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
+/* The window of a link is another one now, >= 1. A smaller one recalls nothing: nothing further is
+ * sent until there is room in it. */
+void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now);
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
 
 /* Endpoints of this node. `reg` is the binder's number for the registration. Bundles for a

@@ -48,6 +48,15 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     lane_wake(a, l);
 }
 
+void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)
+{
+    agent_begin(a, now);
+    if (link >= LINKS_MAX || !a->links[link].used || window == 0)
+        return;
+    a->links[link].lane.window = window;
+    lane_wake(a, &a->links[link].lane);
+}
+
 static void drop_unknown_blocks(struct bundle *b)
 {
     size_t kept = 0;

@@ -37,6 +37,8 @@ struct cla_events {
     /* Instead of `sent`: it was given to an unreliable service that says it is lost (or cannot say
      * that it is not). The node may send it again, `resend` times in all; then it is given up. */
     void (*lost)(void *context, struct cla *c, uint64_t key, uint64_t resend);
+    /* ops->window gives another number now. NULL: nobody wants to know. */
+    void (*window)(void *context, struct cla *c, uint32_t bundles);
 };
 
 struct cla_env {
@@ -69,7 +71,7 @@ struct cla_ops {
     /* 0, or an error with a text. `config` is borrowed for the life of the link. */
     int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
                 size_t why_cap);
-    /* How many bundles may be on the link at once. */
+    /* How many bundles may be on the link at once, >= 1; events.window tells when it changes. */
     uint32_t (*window)(const struct cla *c);
     /* Takes its own reference on success. 0, HELIO_EAGAIN (window full), or another error. `sent`
      * follows on success. */

@@ -30,8 +30,12 @@ const struct conf_option ltp_udp_options[] = {
      "bytes on the air beside each segment: UDP, IPv4 and Ethernet headers by default"},
     {"segment", OPTION_SIZE, AT(segment), "1024B", 64, 65000, NULL,
      "length of a whole LTP segment, header included"},
-    {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, NULL,
-     "export sessions at once, one bundle each"},
+    {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, "auto",
+     "export sessions at once, one bundle each; auto: as many as keep the link busy"},
+    {"sessions_bytes", OPTION_SIZE, AT(sessions_bytes), "0", 0, 0, NULL,
+     "with sessions: auto, bytes of the bundles that are open; 0: 256MiB"},
+    {"sessions_age", OPTION_DURATION, AT(sessions_age), "0", 0, 10000 * HOUR, NULL,
+     "with sessions: auto, one less when the number was not missed for so long; 0: 10s"},
     {"rto", OPTION_DURATION, AT(rto), "0", 0, 10000 * HOUR, NULL,
      "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin"},
     {"owlt", OPTION_DURATION, AT(owlt), "0", 0, 1000 * HOUR, NULL,
@@ -271,6 +275,9 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
         return wrong(key, "block_max", why, why_cap,
                      "is above held_bytes (%llu bytes): no such block could be received",
                      (unsigned long long)k->held_bytes);
+    if (k->sessions != 0 && (k->sessions_bytes != 0 || k->sessions_age != 0))
+        return wrong(key, k->sessions_bytes != 0 ? "sessions_bytes" : "sessions_age", why, why_cap,
+                     "counts only with sessions: auto; write that, or leave this away");
     if (check_unknown(k, key, why, why_cap) != 0)
         return HELIO_EINVAL;
     if (k->aggregate_time != 0 && k->aggregate == 0)
@@ -279,9 +286,9 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
     return check_guard(k, key, why, why_cap);
 }
 
-uint32_t ltp_udp_window(const struct ltp_udp_config *k)
+uint32_t ltp_udp_window(const struct ltp_udp_config *k, uint32_t sessions)
 {
-    uint64_t all = k->aggregate == 0 ? k->sessions : k->sessions * LTP_UDP_CAPSULES;
+    uint64_t all = k->aggregate == 0 ? sessions : (uint64_t)sessions * LTP_UDP_CAPSULES;
     return (uint32_t)(all < 65536 ? all : 65536);
 }
 
@@ -315,9 +322,13 @@ static struct ltp_recovery own_recovery(const struct ltp_udp_config *k)
 
 struct ltp_recovery ltp_udp_recovery(const struct ltp_udp_config *k)
 {
-    if (k->recovery == LTP_UDP_OWN)
-        return own_recovery(k);
-    return k->recovery == LTP_UDP_DEFAULT ? ltp_recovery_default : ltp_recovery_plain;
+    struct ltp_recovery r = k->recovery == LTP_UDP_OWN       ? own_recovery(k)
+                            : k->recovery == LTP_UDP_DEFAULT ? ltp_recovery_default
+                                                             : ltp_recovery_plain;
+    r.sessions_auto = k->sessions == 0;
+    r.sessions_bytes = k->sessions_bytes;
+    r.sessions_age = k->sessions_age;
+    return r;
 }
 
 /* A buffer bridges the time in which the other process or ours does not run: that is 50 ms on a
@@ -330,7 +341,8 @@ uint64_t ltp_udp_buffer(const struct ltp_udp_config *k)
         return k->socket_buffer;
     tick stall = ltp_udp_rto(k);
     stall = stall < 50 * TICK_MS ? 50 * TICK_MS : stall > 500 * TICK_MS ? 500 * TICK_MS : stall;
-    uint64_t want = k->rate != 0 ? k->rate / 8 / 1000 * (stall / TICK_MS) : k->sessions << 20;
+    uint64_t sessions = k->sessions == 0 ? LTP_UDP_SESSIONS_MAX : k->sessions;
+    uint64_t want = k->rate != 0 ? k->rate / 8 / 1000 * (stall / TICK_MS) : sessions << 20;
     return want < least ? least : want > most ? most : want;
 }
 
@@ -349,7 +361,7 @@ struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint
     struct ltp_span s = {
         .peer = peer,
         .segment_max = (uint32_t)k->segment,
-        .export_sessions = (uint32_t)k->sessions,
+        .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_UDP_SESSIONS_MAX : k->sessions),
         .import_sessions = (uint32_t)k->import_sessions,
         .block_max = k->block_max != 0 ? k->block_max : bundle_max,
         .ranges_max = (uint32_t)k->ranges,

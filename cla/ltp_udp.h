@@ -10,6 +10,9 @@
 /* With aggregation the window has so many bundles for each export session. */
 #define LTP_UDP_CAPSULES 64
 
+/* The most export sessions of sessions: auto; as many as a peer lets open by default. */
+#define LTP_UDP_SESSIONS_MAX 1024
+
 enum ltp_udp_colour { LTP_UDP_RED, LTP_UDP_GREEN, LTP_UDP_ORANGE };
 enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
 enum ltp_udp_recovery { LTP_UDP_PLAIN, LTP_UDP_DEFAULT, LTP_UDP_OWN };
@@ -32,6 +35,8 @@ struct ltp_udp_config {
     uint64_t resend;
     bool answer_orange;
     int colour, state, auth, auth_suite, recovery;
+    uint64_t sessions_bytes; /* sessions 0: auto */
+    tick sessions_age;
     /* with recovery: own */
     bool rto_auto, merge_claims, oldest_first;
     tick rto_min, rto_max, copy_spacing, checkpoint_time, resend_wait;
@@ -52,8 +57,8 @@ uint64_t ltp_udp_engine(const struct eid *node);
 /* The retransmission timer: as configured, or 2 x owlt + margin. */
 tick ltp_udp_rto(const struct ltp_udp_config *k);
 
-/* How many bundles may be on the link at once. */
-uint32_t ltp_udp_window(const struct ltp_udp_config *k);
+/* How many bundles may be on the link at once, with so many export sessions. */
+uint32_t ltp_udp_window(const struct ltp_udp_config *k, uint32_t sessions);
 
 /* The recovery switches of a configuration. */
 struct ltp_recovery ltp_udp_recovery(const struct ltp_udp_config *k);

@@ -77,14 +77,14 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
         free(l);
         return r;
     }
+    l->told_window = link_window(l);
     *out = &l->cla;
     return 0;
 }
 
-static uint32_t ltp_window(const struct cla *c)
+static uint32_t bundles_window(const struct cla *c)
 {
-    const struct link *l = (const struct link *)(const void *)c;
-    return ltp_udp_window(l->config);
+    return link_window((const struct link *)(const void *)c);
 }
 
 static int ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
@@ -121,7 +121,7 @@ const struct cla_ops uv_ltp_ops = {
     .check = ltp_udp_check,
     .check_names = ltp_check_names,
     .open = ltp_open,
-    .window = ltp_window,
+    .window = bundles_window,
     .send = ltp_link_send,
     .confirm = ltp_confirm,
     .status = link_status,

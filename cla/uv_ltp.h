@@ -72,6 +72,7 @@ struct link {
     struct udp_peer to;
     struct bucket bucket;
     bool up, told_up, told;
+    uint32_t told_window;
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
@@ -121,6 +122,7 @@ void hub_leave(struct link *l);
 tick hub_now(struct hub *h);   /* for a push: within a handler the time of that handler */
 void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
 void hub_again(struct hub *h); /* from within a turn: another one soon */
+uint32_t link_window(const struct link *l);
 struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */
 struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a guest its host */
 void link_say(struct link *l, int level, const char *format, ...)

@@ -44,6 +44,11 @@ struct link *hub_link(struct hub *h, uint64_t peer)
     return NULL;
 }
 
+uint32_t link_window(const struct link *l)
+{
+    return ltp_udp_window(l->config, ltp_window(l->hub->engine, l->peer));
+}
+
 struct link *hub_owner(struct hub *h, uint64_t peer)
 {
     struct link *l = hub_link(h, peer);

@@ -57,7 +57,7 @@ static int send_alone(struct link *l, uint64_t key, struct buf *bundle)
 
 static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle)
 {
-    if (l->waiting_len >= ltp_udp_window(l->config))
+    if (l->waiting_len >= link_window(l))
         return HELIO_EAGAIN;
     struct waiting *w = malloc(sizeof *w);
     if (w == NULL)

@@ -35,6 +35,27 @@ static void tell_links(struct hub *h)
     }
 }
 
+static struct link *window_untold(struct hub *h)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (l->told_window != link_window(l))
+            return l;
+    }
+    return NULL;
+}
+
+/* With sessions: auto the engine changes it while it sends. */
+static void tell_windows(struct hub *h)
+{
+    struct link *l;
+    while ((l = window_untold(h)) != NULL) {
+        l->told_window = link_window(l);
+        if (l->env.events.window != NULL)
+            l->env.events.window(l->env.events.context, &l->cla, l->told_window);
+    }
+}
+
 /* True when there was any. */
 static bool notices(struct hub *h)
 {
@@ -155,6 +176,8 @@ void hub_pump(struct hub *h)
         if (!output(h, &budget))
             break;
     }
+    if (!h->ending)
+        tell_windows(h);
     if (h->ending)
         return;
     if (!list_empty(&h->links)) { /* the next turn begins with the next link */

@@ -82,6 +82,10 @@ static int set_number(const struct conf_option *o, uint64_t *field, const char *
     uint64_t v = 0;
     int err;
     const char *hint;
+    if (o->choices != NULL && strcmp(text, o->choices) == 0) {
+        *field = 0;
+        return 0;
+    }
     if (o->type == OPTION_DURATION) {
         err = units_duration(text, &v);
         hint = units_duration_hint;
@@ -97,11 +101,13 @@ static int set_number(const struct conf_option *o, uint64_t *field, const char *
     }
     if (err < 0) {
         char joined[WORD_MAX + 1];
+        const char * or = o->choices != NULL ? ", or " : "",
+                     *word = o->choices != NULL ? o->choices : "";
         if (o->type != OPTION_COUNT && without_spaces(text, joined))
             snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
                      joined);
         else
-            snprintf(why, cap, "\"%s\" is not understood; write %s", text, hint);
+            snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text, hint, or, word);
         return HELIO_EFORMAT;
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {

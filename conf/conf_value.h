@@ -29,8 +29,8 @@ struct conf_option {
     size_t offset;       /* of the field in the configuration struct */
     const char *initial; /* default as a person would write it; NULL: the key is required */
     uint64_t min, max;   /* of durations (ns), rates, sizes, counts; max 0 = no limit */
-    const char *choices;
-    const char *help; /* one line for the reference */
+    const char *choices; /* of a number: a word that may stand for 0, whatever its range */
+    const char *help;    /* one line for the reference */
 };
 
 /* Writes the value of `text` into the field of `base`. Returns 0; HELIO_EFORMAT with what is wrong

@@ -302,8 +302,8 @@ void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tic
 
 /* limit.c: how many export sessions a peer may have. */
 uint32_t ltp_limit(const struct peer *p);
-void ltp_limit_opened(struct peer *p, uint64_t bytes, tick now);
-void ltp_limit_closed(struct peer *p, uint64_t bytes);
+void ltp_limit_opened(struct peer *p, uint64_t bytes);
+void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now);
 void ltp_limit_idle(struct peer *p, tick now);
 
 /* notice.c: promise makes room for n notices of this session; put uses one up. */

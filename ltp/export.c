@@ -105,7 +105,7 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
     e->s.opened = now;
     e->data = buf_keep(b->data);
     list_add_tail(&peer->fresh, &e->fresh);
-    ltp_limit_opened(peer, e->length, now);
+    ltp_limit_opened(peer, e->length);
     *out = e->s.id;
     ltp_emit_open(l, &e->s, e->length, now);
     return 0;
@@ -145,7 +145,7 @@ void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcom
     enum ltp_notice_kind kind = outcome == OUTCOME_DONE   ? LTP_EXPORT_DONE
                                 : outcome == OUTCOME_LOST ? LTP_EXPORT_LOST
                                                           : LTP_EXPORT_CANCELLED;
-    ltp_limit_closed(e->s.peer, e->length);
+    ltp_limit_closed(e->s.peer, e->length, now);
     struct ltp_notice *n = ltp_notice_put(l, &e->s, kind);
     n->tag = e->tag;
     n->orange = e->orange;

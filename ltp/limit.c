@@ -2,7 +2,8 @@
 /*
  * How many export sessions a peer may have. By itself the limit grows when it was what left the
  * link idle: all permitted sessions are open and none has anything to send. It shrinks by age, so
- * that one bad hour does not hold memory for ever. Nothing can fail.
+ * that one bad hour does not hold memory for ever; only when a session closes, so that who has just
+ * been told of room finds it. Nothing can fail.
  */
 #include "ltp/engine.h"
 
@@ -17,19 +18,19 @@ uint32_t ltp_limit(const struct peer *p)
     return limit < most ? limit : most;
 }
 
-void ltp_limit_opened(struct peer *p, uint64_t bytes, tick now)
+void ltp_limit_opened(struct peer *p, uint64_t bytes)
 {
     p->export_bytes += bytes;
+}
+
+void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now)
+{
+    p->export_bytes -= bytes;
     const struct ltp_recovery *k = &p->span.recovery;
     if (!k->sessions_auto || p->limit <= LIMIT_LEAST || now - p->limit_short < k->sessions_age)
         return;
     p->limit--;
     p->limit_short = now;
-}
-
-void ltp_limit_closed(struct peer *p, uint64_t bytes)
-{
-    p->export_bytes -= bytes;
 }
 
 void ltp_limit_idle(struct peer *p, tick now)

@@ -191,6 +191,10 @@ int ltp_send(struct ltp *l, const struct ltp_block *block, tick now, struct ltp_
  * that. */
 uint32_t ltp_room(const struct ltp *l, uint64_t peer);
 
+/* How many blocks may be open to this peer at once; with sessions_auto it grows, as above, and
+ * shrinks only when a block closes. 0 for an unknown peer. */
+uint32_t ltp_window(const struct ltp *l, uint64_t peer);
+
 /* Cancels a session from this end, export or import (RFC 5326 §4.3, §6.15-6.17).
  * Returns 0 or HELIO_ENOENT. The close notice follows. */
 int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now);

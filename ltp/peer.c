@@ -175,3 +175,9 @@ uint32_t ltp_room(const struct ltp *l, uint64_t engine)
         return 0;
     return ltp_limit(p) - p->exports;
 }
+
+uint32_t ltp_window(const struct ltp *l, uint64_t engine)
+{
+    const struct peer *p = ltp_peer_peek(l, engine);
+    return p == NULL || p->guest != NULL ? 0 : ltp_limit(p);
+}

@@ -42,9 +42,10 @@ def check(o):
     o.seconds = quantity("duration", o.duration, TIMES, "20s (or 20)", bare="s")
     if o.rto_s <= 2 * o.delay_s:
         raise Wrong(f"--rto {o.rto} is not above twice the delay of {o.delay}: every checkpoint would be sent again")
-    if not re.fullmatch(r"[1-9]\d{0,4}", o.sessions):
-        raise Wrong(f"--sessions {o.sessions}: a whole number from 1 to 99999 is wanted")
-    o.sessions = int(o.sessions)
+    if not re.fullmatch(r"[1-9]\d{0,4}|auto", o.sessions):
+        raise Wrong(f"--sessions {o.sessions}: auto or a whole number from 1 to 99999 is wanted")
+    o.sessions = o.sessions if o.sessions == "auto" else int(o.sessions)
+    o.bundles = 200 if o.sessions == "auto" else 2 * o.sessions + 10
     if o.durability not in ("none", "async", "sync"):
         raise Wrong(f"--durability {o.durability}: none, async or sync is wanted")
     if o.trace not in ("A", "F", "H", "none") and not o.trace.startswith("iid:") and not os.path.isfile(o.trace):
@@ -99,7 +100,7 @@ class Demo(Lab):
         print(f"demo: sending 500 kB bundles for {o.seconds:g} s over {o.rate}, trace {o.trace}, "
               f"{o.sessions} sessions …", flush=True)
         client = [self.program("helio-perf"), "client", "--socket", self.socket(1), "-d", "ipn:2.2000",
-                  "-T", f"{o.seconds:g}", "-W", str(2 * o.sessions + 10), "-P", str(BUNDLE),
+                  "-T", f"{o.seconds:g}", "-W", str(o.bundles), "-P", str(BUNDLE),
                   "--json", self.path("client.json")]
         p = subprocess.Popen(client, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent)
         self.processes.append(("client", p))
@@ -160,7 +161,8 @@ class Demo(Lab):
 def hints(o, r):
     """Why the efficiency is low, where it is known."""
     block_s = BUNDLE * 8 / (o.rate_bps * r["payload_share"])
-    bound = o.sessions * BUNDLE * 8 / (2 * o.delay_s + block_s)
+    many = 1024 if o.sessions == "auto" else o.sessions
+    bound = many * BUNDLE * 8 / (2 * o.delay_s + block_s)
     if bound < r["capacity_bps"]:
         enough = int(r["capacity_bps"] * (2 * o.delay_s + block_s) / (BUNDLE * 8)) + 1
         yield (f"{o.sessions} sessions of 500 kB a round trip carry at most {bound / 1e6:.0f} Mbit/s here; "

@@ -11,7 +11,7 @@ trace says. Installs what is missing (apt), builds, runs, prints goodput, effici
   --duration S      seconds of traffic (default 20)
   --trace T         A, F, H, a trace file, iid:P or none (default A)
   --rate R          nominal rate on the air, with its unit (default 500Mbit/s)
-  --sessions N      parallel LTP sessions (default 10)
+  --sessions N      parallel LTP sessions, or auto (default 10)
   --rto T           retransmission timer (default 30ms)
   --delay T         one-way delay (default 5ms)
   --durability D    none, async or sync: how the nodes store bundles (default none)

@@ -143,6 +143,14 @@ static void on_link(void *context, struct cla *c, bool up)
     node_wake(l->node);
 }
 
+static void on_window(void *context, struct cla *c, uint32_t bundles)
+{
+    struct node_link *l = context;
+    (void)c;
+    agent_window(l->node->agent, l->index, bundles, node_now());
+    node_wake(l->node);
+}
+
 static void on_say(void *context, struct cla *c, int level, const char *text)
 {
     struct node_link *l = context;
@@ -180,7 +188,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .seed = random_seed(),
         .sink = n->segments != NULL ? seglog_sink : NULL,
         .sink_context = n->segments,
-        .events = {l, on_received, on_sent, on_link, on_say, on_lost},
+        .events = {l, on_received, on_sent, on_link, on_say, on_lost, on_window},
         .shared = &n->anchors[adapter_index(c->ops)],
     };
     int err = c->ops->open(&l->cla, &env, c->settings, why, cap);

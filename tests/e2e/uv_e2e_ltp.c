@@ -88,6 +88,29 @@ START_TEST(window_is_full)
 }
 END_TEST
 
+/* A slow link and a far peer: the number of sessions grows until they fill the link, which the
+ * sender hears of. */
+START_TEST(sessions_by_themselves)
+{
+    struct world *w =
+        world_new("127.0.0.1", (const char *const[]){"sessions", "auto", "rate", "100Mbit/s",
+                                                     "report_delay", "30ms", "rto", "500ms", NULL});
+    w->size_max = 50000; /* 2 ms of the link each, on average */
+    end_open(w, &w->a, 1, 2);
+    end_open(w, &w->b, 2, 1);
+    ck_assert_uint_eq(w->a.link->ops->window(w->a.link), 2);
+    w->a.total = 300;
+    end_send(&w->a);
+    ck_assert_uint_eq(w->a.next, 2);
+    RUN_UNTIL(w, w->a.sent_ok == 300, 30000);
+    end_expect_all(&w->a, &w->b);
+    ck_assert_uint_ge(w->a.link->ops->window(w->a.link), 8);
+    ck_assert_uint_ge(w->a.windows, 6);
+    ck_assert_uint_eq(rig_status(w->a.link, "window"), w->a.link->ops->window(w->a.link));
+    world_free(w);
+}
+END_TEST
+
 START_TEST(peer_comes_late)
 {
     struct world *w = world_new("127.0.0.1", (const char *const[]){"sessions", "8", NULL});
@@ -298,6 +321,7 @@ int main(void)
     tcase_add_test(t, long_segments);
     tcase_add_test(t, short_segments);
     tcase_add_test(t, window_is_full);
+    tcase_add_test(t, sessions_by_themselves);
     tcase_add_test(t, peer_comes_late);
     tcase_add_test(t, peer_never_comes);
     tcase_add_test(t, link_down_and_up);

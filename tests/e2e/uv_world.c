@@ -119,6 +119,14 @@ static void on_link(void *context, struct cla *c, bool up)
     ((struct end *)context)->up = up;
 }
 
+static void on_window(void *context, struct cla *c, uint32_t bundles)
+{
+    struct end *e = context;
+    ck_assert_uint_eq(bundles, c->ops->window(c));
+    e->windows++;
+    end_send(e);
+}
+
 static void on_say(void *context, struct cla *c, int level, const char *text)
 {
     struct end *e = context;
@@ -143,7 +151,7 @@ struct cla_env end_env(struct world *w, struct end *e, uint64_t own, uint64_t pe
         .confirm = w->confirm,
         .bundle_max = 64 << 20,
         .seed = own,
-        .events = {e, on_received, on_sent, on_link, on_say, on_lost},
+        .events = {e, on_received, on_sent, on_link, on_say, on_lost, on_window},
         .shared = &e->shared,
     };
 }

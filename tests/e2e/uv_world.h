@@ -15,6 +15,7 @@ struct end {
     uint8_t seen[BUNDLES_MAX];
     bool up, refuse, closed;
     uint32_t next, total; /* still to be sent */
+    uint32_t windows;     /* how often it changed */
     uint64_t tokens[BUNDLES_MAX];
     char said_text[512];
     struct world *world;

@@ -210,6 +210,42 @@ START_TEST(link_down_keeps_bundles_and_the_window_limits_them)
 }
 END_TEST
 
+START_TEST(the_window_grows_and_shrinks)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 5);
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    skip(&n);
+    agent_window(n.a, 1, 1, n.now); /* before it is up */
+    agent_link(n.a, 1, true, n.now);
+    expect(&n, "send 1 on 1\n");
+    agent_window(n.a, 1, 4, n.now);
+    expect(&n, "send 2 on 1\nsend 3 on 1\nsend 4 on 1\n");
+    agent_window(n.a, 1, 2, n.now); /* nothing is recalled */
+    expect(&n, "");
+    agent_check(n.a);
+    agent_sent(n.a, 1, true, n.now);
+    agent_sent(n.a, 2, true, n.now);
+    expect(&n, "remove 1\nremove 2\n");
+    agent_sent(n.a, 3, true, n.now);
+    expect(&n, "remove 3\nsend 5 on 1\n");
+    agent_window(n.a, 1, 0, n.now); /* no such window, no such links: nothing happens */
+    agent_window(n.a, 5, 9, n.now);
+    agent_window(n.a, 64, 9, n.now);
+    agent_sent(n.a, 4, true, n.now);
+    expect(&n, "remove 4\nsend 6 on 1\n");
+    agent_window(n.a, 0, 100, n.now); /* the other link's */
+    expect(&n, "");
+    agent_window(n.a, 1, 100, n.now);
+    expect(&n, "send 7 on 1\nsend 8 on 1\n");
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(pauses_double_up_to_the_limit_and_others_go_on)
 {
     struct binder n;
@@ -410,6 +446,7 @@ int main(void)
     tcase_add_test(t, forwarding_updates_the_blocks);
     tcase_add_test(t, source_without_clock_sends_an_age);
     tcase_add_test(t, link_down_keeps_bundles_and_the_window_limits_them);
+    tcase_add_test(t, the_window_grows_and_shrinks);
     tcase_add_test(t, lost_bundles_go_again_so_and_so_often);
     tcase_add_test(t, pauses_double_up_to_the_limit_and_others_go_on);
     tcase_add_test(t, bundles_wait_for_a_registration);

@@ -165,11 +165,29 @@ END_TEST
 START_TEST(window)
 {
     struct ltp_udp_config k = sound();
-    ck_assert_uint_eq(ltp_udp_window(&k), 16);
+    ck_assert_uint_eq(ltp_udp_window(&k, 16), 16);
     k.aggregate = 64000;
-    ck_assert_uint_eq(ltp_udp_window(&k), 16 * LTP_UDP_CAPSULES);
-    k.sessions = 65536;
-    ck_assert_uint_eq(ltp_udp_window(&k), 65536);
+    ck_assert_uint_eq(ltp_udp_window(&k, 16), 16 * LTP_UDP_CAPSULES);
+    ck_assert_uint_eq(ltp_udp_window(&k, 65536), 65536);
+}
+END_TEST
+
+START_TEST(sessions_auto)
+{
+    struct ltp_udp_config k = sound();
+    ck_assert(!ltp_udp_recovery(&k).sessions_auto);
+    k.sessions_bytes = 1 << 20;
+    expect(&k, "sessions_bytes", "sessions: auto");
+    k.sessions_bytes = 0;
+    k.sessions_age = TICK_S;
+    expect(&k, "sessions_age", "sessions: auto");
+    k.sessions = 0;
+    k.recovery = LTP_UDP_DEFAULT;
+    expect(&k, NULL, NULL);
+    struct ltp_span s = ltp_udp_span(&k, 77, 5000, true);
+    ck_assert(s.recovery.sessions_auto && s.recovery.copies == ltp_recovery_default.copies);
+    ck_assert_uint_eq(s.recovery.sessions_age, TICK_S);
+    ck_assert_uint_eq(s.export_sessions, 1024);
 }
 END_TEST
 
@@ -273,6 +291,11 @@ static void row(const struct conf_option *o, char out[512])
         snprintf(range, sizeof range, "%s", o->choices);
         for (char *bar; (bar = strchr(range, '|')) != NULL;)
             *bar = '/';
+        if (o->type <= OPTION_COUNT) { /* a word beside the numbers */
+            limit(low, o->type, o->min);
+            limit(high, o->type, o->max);
+            snprintf(range, sizeof range, "%s … %s, %s", low, high, o->choices);
+        }
     } else if (o->type <= OPTION_COUNT) {
         limit(low, o->type, o->min);
         limit(high, o->type, o->max);
@@ -310,6 +333,7 @@ int main(void)
     tcase_add_test(t, rto_and_buffers);
     tcase_add_test(t, guard);
     tcase_add_test(t, window);
+    tcase_add_test(t, sessions_auto);
     tcase_add_test(t, span_follows);
     tcase_add_test(t, engine_of_a_node);
     tcase_add_test(t, table_of_adapters);

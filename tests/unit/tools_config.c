@@ -37,7 +37,8 @@ static const struct conf_option settings_options[] = {
      .offset = offsetof(struct settings, sessions),
      .initial = "16",
      .min = 1,
-     .max = 65536},
+     .max = 65536,
+     .choices = "auto"},
     {.key = "fast",
      .type = OPTION_BOOL,
      .offset = offsetof(struct settings, fast),
@@ -204,6 +205,9 @@ static const struct {
      "500Mbit/s, 2.5Gbit/s, or unlimited"},
     {LINK "    segment: 70kB\n",
      "n.yaml:9: links[to-2].segment: 70kB is out of range; write a value from 64B to 65kB"},
+    {LINK "    sessions: all\n", "n.yaml:9: links[to-2].sessions: \"all\" is not understood; write "
+                                 "a whole number without unit, "
+                                 "or auto"},
     {LINK "    sessions: 0\n",
      "n.yaml:9: links[to-2].sessions: 0 is out of range; write a value from 1 to 65536"},
     {LINK "    listen: localhost:1113\n",
