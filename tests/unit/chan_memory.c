@@ -10,6 +10,7 @@
 #include "channel-emu/chan_gen.h"
 #include "channel-emu/chan_stats.h"
 #include "channel-emu/chan_text.h"
+#include "channel-emu/ltp_rules.h"
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -124,6 +125,59 @@ START_TEST(a_steady_stream_allocates_nothing)
 }
 END_TEST
 
+/* Its loss is told, once; its copy's, too. */
+START_TEST(a_frame_without_memory_has_a_fate)
+{
+    struct chan_config k = {.duplicate = 1, .corrupt = 1};
+    struct chan_fate f;
+    struct chan *c;
+    enum chan_reason got[4] = {CHAN_REASONS};
+    size_t n = 0;
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    arm(_i);
+    chan_input(c, (const uint8_t *)"abc", 3, 1, 0);
+    armed = false;
+    while (n < 4 && chan_fate(c, &f) == 1)
+        got[n++] = f.reason;
+    ck_assert_uint_eq(n, 3);
+    ck_assert_int_eq(got[0], _i == 0 ? CHAN_MEMORY : CHAN_CORRUPT);
+    ck_assert_int_eq(got[1], CHAN_DUPLICATE);
+    ck_assert_int_eq(got[2], _i == 0 ? CHAN_CORRUPT : CHAN_MEMORY);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_MEMORY], 1);
+    ck_assert_uint_eq(chan_counters(c)->queued, 1);
+    chan_free(c);
+}
+END_TEST
+
+START_TEST(rules_count_what_they_could_not)
+{
+    struct ltp_rule rule = {.types = 1,
+                            .originator = EVENT_NONE,
+                            .session = EVENT_NONE,
+                            .first = 1,
+                            .last = 1,
+                            .every = 1,
+                            .per_session = true};
+    struct ltp_fields f = {.type = 0, .originator = 1};
+    struct ltp_rules *r = NULL;
+    int rc = 0;
+    for (long at = 0; at < 2; at++) {
+        arm(at);
+        rc = ltp_rules_new(&r, &rule, 1);
+        armed = false;
+        ck_assert_int_eq(rc, HELIO_ENOMEM);
+    }
+    ck_assert_int_eq(ltp_rules_new(&r, &rule, 1), 0);
+    arm(0);
+    bool drop = ltp_rules_drop(r, &f);
+    armed = false;
+    ck_assert(!drop);
+    ck_assert_uint_eq(ltp_rules_forgotten(r), 1);
+    ck_assert(ltp_rules_drop(r, &f));
+    ltp_rules_free(r);
+}
+END_TEST
+
 START_TEST(traces_stay_whole)
 {
     char error[GEN_ERROR_MAX];
@@ -176,6 +230,9 @@ int main(void)
     tcase_add_loop_test(tc, the_channel_drops_and_goes_on, 0, 2);
     tcase_add_loop_test(tc, a_steady_stream_allocates_nothing, 0, 2);
     tcase_add_loop_test(tc, traces_stay_whole, 0, 2);
+    tcase_add_loop_test(tc, a_frame_without_memory_has_a_fate, 0, 2);
+    tcase_add_test(tc, rules_count_what_they_could_not);
+    tcase_add_test(tc, traces_stay_whole);
     tcase_add_test(tc, a_line_reports_lack_of_memory);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);
