@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The drop log's lines, character by character, and the writer that loses whole records or none. */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "channel-emu/drop_log.h"
+
+static const char *line(const struct drop_row *row)
+{
+    static char text[DROP_LOG_LINE_MAX + 1];
+    text[drop_log_line(row, text)] = '\0';
+    return text;
+}
+
+START_TEST(lines)
+{
+    struct ltp_fields data = {.type = 3,
+                              .originator = 1,
+                              .session = 77,
+                              .offset = 4096,
+                              .data_length = 1000,
+                              .cp_serial = 5,
+                              .rpt_serial = 0};
+    struct ltp_fields report = {.type = 8,
+                                .originator = 1,
+                                .session = 77,
+                                .offset = EVENT_NONE,
+                                .data_length = EVENT_NONE,
+                                .cp_serial = 5,
+                                .rpt_serial = 9};
+    struct drop_row row = {.time = 1795244400123456789,
+                           .frame = 12,
+                           .reason = "trace",
+                           .length = 1070,
+                           .late_ns = EVENT_NONE};
+    ck_assert_str_eq(line(&row), "1795244400123456789,forward,12,trace,1070,,,,,,,,,\n");
+    row.ltp = &data;
+    row.direction = 1;
+    ck_assert_str_eq(line(&row),
+                     "1795244400123456789,return,12,trace,1070,,1,77,3,red_cp_eob,4096,1000,5,0\n");
+    row.ltp = &report;
+    row.reason = "late";
+    row.late_ns = 250000;
+    ck_assert_str_eq(line(&row),
+                     "1795244400123456789,return,12,late,1070,250000,1,77,8,report,,,5,9\n");
+}
+END_TEST
+
+START_TEST(as_many_columns_as_the_header)
+{
+    struct ltp_fields f = {.type = 15,
+                           .originator = UINT64_MAX - 1,
+                           .session = UINT64_MAX - 1,
+                           .offset = UINT64_MAX - 1,
+                           .data_length = UINT64_MAX - 1,
+                           .cp_serial = UINT64_MAX - 1,
+                           .rpt_serial = UINT64_MAX - 1};
+    struct drop_row row = {.time = UINT64_MAX,
+                           .direction = 1,
+                           .frame = UINT64_MAX - 1,
+                           .reason = "duplicate",
+                           .length = UINT64_MAX - 1,
+                           .late_ns = UINT64_MAX - 1,
+                           .ltp = &f}; /* the longest line there is */
+    size_t commas = 0, expected = 0;
+    for (const char *p = drop_log_header; *p != '\0'; p++)
+        expected += *p == ',';
+    for (const char *p = line(&row); *p != '\0'; p++)
+        commas += *p == ',';
+    ck_assert_uint_eq(commas, expected);
+    ck_assert_uint_eq(commas, 13);
+}
+END_TEST
+
+/* Reads a file, compressed or not, into text[cap]. */
+static void read_all(const char *path, char *text, size_t cap)
+{
+    gzFile f = gzopen(path, "rb");
+    int n = gzread(f, text, (unsigned)cap - 1);
+    ck_assert_int_ge(n, 0);
+    text[n] = '\0';
+    gzclose(f);
+}
+
+static void written(const char *suffix, bool compressed)
+{
+    char path[] = "/tmp/helio-drop-XXXXXX", name[64];
+    close(mkstemp(path));
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    struct page_writer *w;
+    ck_assert_int_eq(drop_log_open(&w, name, false), 0);
+    struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
+    for (row.frame = 1; row.frame <= 20000; row.frame++) {
+        drop_log_put(w, &row);
+        if (row.frame % 3000 == 0)
+            page_writer_flush(w);
+    }
+    ck_assert_int_eq(page_writer_finish(w), 0);
+    ck_assert_uint_eq(page_writer_records(w), 20001);
+    ck_assert_uint_eq(page_writer_lost(w), 0);
+    page_writer_free(w);
+    FILE *f = fopen(name, "rb");
+    ck_assert_int_eq(fgetc(f) == 0x1f, compressed);
+    fclose(f);
+    size_t cap = 2000000;
+    char *text = malloc(cap), expected[64], *p = text;
+    read_all(name, text, cap);
+    ck_assert_int_eq(strncmp(text, drop_log_header, strlen(drop_log_header)), 0);
+    p += strlen(drop_log_header);
+    for (int i = 1; i <= 20000; i++) {
+        int n = snprintf(expected, sizeof expected, "0,forward,%d,rule,0,,,,,,,,,\n", i);
+        ck_assert_int_eq(strncmp(p, expected, (size_t)n), 0);
+        p += n;
+    }
+    ck_assert_int_eq(*p, '\0');
+    free(text);
+    unlink(name);
+    unlink(path);
+}
+
+START_TEST(a_file)
+{
+    written(".csv", false);
+}
+END_TEST
+
+START_TEST(a_compressed_file)
+{
+    written(".csv.gz", true);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_counted)
+{
+    struct page_writer *w;
+    ck_assert_int_eq(drop_log_open(&w, "/dev/full", false), 0);
+    struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
+    for (row.frame = 1; row.frame <= 100000; row.frame++)
+        drop_log_put(w, &row);
+    ck_assert_int_eq(page_writer_finish(w), -ENOSPC);
+    ck_assert_uint_gt(page_writer_lost(w), 0);
+    ck_assert_uint_le(page_writer_lost(w), page_writer_records(w));
+    page_writer_free(w);
+}
+END_TEST
+
+/* Nobody reads the pipe: the queue fills, and nothing waits for it. */
+START_TEST(a_slow_disk_loses_records_and_not_time)
+{
+    char path[] = "/tmp/helio-drop-XXXXXX", name[64];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    close(mkstemp(path));
+    snprintf(name, sizeof name, "/proc/self/fd/%d", ends[1]);
+    struct page_writer *w;
+    ck_assert_int_eq(page_writer_open(&w, name, false), 0);
+    const uint64_t records = 1500;
+    uint64_t refused = 0;
+    for (uint64_t i = 0; i < records; i++) { /* 1500 x 64 KiB: more than the queue holds */
+        char *p = page_writer_room(w, 65536);
+        refused += p == NULL;
+        if (p == NULL)
+            continue;
+        memset(p, 'x', 65536);
+        page_writer_put(w, 65536);
+    }
+    ck_assert_uint_gt(refused, 0);
+    ck_assert_uint_eq(page_writer_lost(w), refused);
+    ck_assert_uint_eq(page_writer_records(w), records);
+    close(ends[0]); /* the writer gets an error instead of waiting */
+    ck_assert_int_lt(page_writer_finish(w), 0);
+    ck_assert_uint_gt(page_writer_lost(w), refused);
+    page_writer_free(w);
+    close(ends[1]);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(no_such_directory)
+{
+    struct page_writer *w;
+    ck_assert_int_eq(page_writer_open(&w, "/nonexistent/x.csv", false), -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    Suite *s = suite_create("emu_drop_log");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, lines);
+    tcase_add_test(t, as_many_columns_as_the_header);
+    tcase_add_test(t, a_file);
+    tcase_add_test(t, a_compressed_file);
+    tcase_add_test(t, a_full_disk_is_counted);
+    tcase_add_test(t, a_slow_disk_loses_records_and_not_time);
+    tcase_add_test(t, no_such_directory);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scenario: what each key becomes, what lies over what, and the exact words for each kind of
+ * wrong one. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "channel-emu/scenario.h"
+
+static struct conf_errors errors;
+
+static int apply(struct scenario *s, const char *text)
+{
+    conf_errors_init(&errors, "s.yaml");
+    return scenario_apply(s, text, strlen(text), "", &errors);
+}
+
+static void good(struct scenario *s, const char *text)
+{
+    ck_assert_int_eq(scenario_init(s), 0);
+    ck_assert_msg(apply(s, text) == 0, "%s", errors.text[0]);
+    ck_assert_msg(scenario_check(s, &errors) == 0, "%s", errors.text[0]);
+}
+
+START_TEST(a_wire_by_default)
+{
+    struct scenario s;
+    good(&s, "{}");
+    struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 5, 1000);
+    ck_assert(k.rate_bps == 0 && k.overhead == 42 && k.queue_bytes == 64000000 && k.delay == 0);
+    ck_assert(k.trace == NULL && k.loss <= 0 && k.window_count == 0 && k.point_count == 0);
+    ck_assert(k.burst.good == 0 && k.burst.bad == 0 && k.origin_first && !k.trace_no_loop);
+    ck_assert(k.seed == 1 && !k.jitter_in_order && !k.hold && !k.start_only);
+    ck_assert_int_eq(s.exempt, 0);
+    scenario_fini(&s);
+}
+END_TEST
+
+static const char full[] = "seed: 9\n"
+                           "overhead: 24B\n"
+                           "tolerance: 3ms\n"
+                           "exempt: signalling\n"
+                           "drop_log: d.csv.gz\n"
+                           "pcap_before: /b.pcap\n"
+                           "forward:\n"
+                           "  start: 5s\n"
+                           "  rate: 500Mbit/s\n"
+                           "  queue: 20ms\n"
+                           "  delay: [{at: 0, delay: 4ms}, {at: 1min, delay: 2ms}]\n"
+                           "  jitter: 100us\n"
+                           "  reorder: no\n"
+                           "  contacts: [{from: 0, to: 10s}, {from: 12s, to: 20s}]\n"
+                           "  off_contact: hold\n"
+                           "  erasures:\n"
+                           "    trace: {file: A, offset: 1s, loop: no}\n"
+                           "    frame: start\n"
+                           "    iid: 0.25\n"
+                           "    gilbert_elliott: {good: 18ms, bad: 1ms, loss_good: 0.5, "
+                           "loss_bad: 0.75}\n"
+                           "  duplicate: 0.1\n"
+                           "  corrupt: 0.2\n"
+                           "  bit_errors: 1e-9\n"
+                           "  rules: [\"report:first=2,per=session\", \"checkpoint:every=3\"]\n"
+                           "return:\n"
+                           "  outages: [{from: 1s, to: 2s}]\n"
+                           "  queue: none\n";
+
+START_TEST(every_key)
+{
+    struct scenario s;
+    good(&s, full);
+    struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 7 * TICK_S, 1000 * TICK_S);
+    ck_assert(k.seed == 9 && k.overhead == 24 && k.rate_bps == 500000000);
+    ck_assert(k.queue_bytes == 0 && k.queue_time == 20 * TICK_MS);
+    ck_assert(!k.origin_first && k.origin == 12 * TICK_S);
+    ck_assert(k.point_count == 2 && k.points[1].at == 60 * TICK_S &&
+              k.points[1].delay == 2 * TICK_MS);
+    ck_assert(k.jitter == 100 * TICK_US && k.jitter_in_order);
+    ck_assert(k.window_count == 2 && !k.windows_off && k.hold && k.windows[1].from == 12 * TICK_S);
+    ck_assert(k.trace != NULL && k.trace->steps == 1000000 && k.trace_offset == TICK_S);
+    ck_assert(k.trace_no_loop && k.start_only);
+    ck_assert(k.burst.good == 18 * TICK_MS && k.burst.bad == TICK_MS);
+    ck_assert_double_eq(k.burst.loss_good, 0.5);
+    ck_assert_double_eq(k.burst.loss_bad, 0.75);
+    ck_assert_double_eq(k.loss, 0.25);
+    ck_assert_double_eq(k.duplicate, 0.1);
+    ck_assert_double_eq(k.corrupt, 0.2);
+    ck_assert_double_eq(k.bit_error_rate, 1e-9);
+    ck_assert_uint_eq(s.way[0].rules_len, 2);
+    ck_assert_uint_eq(s.way[0].rules[0].last, 2);
+    ck_assert(s.way[0].rules[0].per_session && !s.way[0].rules[1].per_session);
+    ck_assert(s.tolerance == 3 * TICK_MS && s.exempt == 1);
+    ck_assert_str_eq(s.drop_log, "d.csv.gz");
+    ck_assert_str_eq(s.pcap_before, "/b.pcap");
+    ck_assert_str_eq(s.pcap_after, "");
+    k = scenario_chan(&s, SCENARIO_RETURN, 0, 0);
+    ck_assert(k.windows_off && k.window_count == 1 && !k.hold && k.seed == 10);
+    ck_assert(k.queue_bytes == 0 && k.queue_time == 0 && k.origin_first && k.rate_bps == 0);
+    struct chan *c; /* the channel agrees that it is right */
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    chan_free(c);
+    k = scenario_chan(&s, SCENARIO_FORWARD, 7 * TICK_S, 1000 * TICK_S);
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    chan_free(c);
+    scenario_fini(&s);
+}
+END_TEST
+
+START_TEST(what_is_shown_reads_back_to_the_same)
+{
+    struct scenario s, again;
+    good(&s, full);
+    char *yaml = scenario_yaml(&s);
+    good(&again, yaml);
+    char *second = scenario_yaml(&again);
+    ck_assert_str_eq(yaml, second);
+    ck_assert_ptr_ne(strstr(yaml, "rate: 500Mbit/s"), NULL);
+    json_t *a = scenario_json(&s), *b = scenario_json(&again);
+    ck_assert(json_equal(a, b));
+    json_decref(a);
+    json_decref(b);
+    free(second);
+    free(yaml);
+    scenario_fini(&again);
+    scenario_fini(&s);
+}
+END_TEST
+
+START_TEST(both_is_laid_under_the_directions)
+{
+    struct scenario s;
+    good(&s, "return: {delay: 7ms}\nboth: {delay: 3ms, rate: 1Mbit/s}\nforward: {rate: 2Mbit/s}\n");
+    ck_assert(s.way[0].delay == 3 * TICK_MS && s.way[1].delay == 7 * TICK_MS);
+    ck_assert(s.way[0].rate_bps == 2000000 && s.way[1].rate_bps == 1000000);
+    scenario_fini(&s);
+}
+END_TEST
+
+START_TEST(a_later_text_replaces_what_it_names)
+{
+    struct scenario s;
+    good(&s, full);
+    ck_assert_int_eq(apply(&s, "forward: {rules: [], contacts: [], off_contact: drop, delay: 1ms,\n"
+                               "  erasures: {trace: none, gilbert_elliott: none}}\n"),
+                     0);
+    struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 0, 0);
+    ck_assert(s.way[0].rules_len == 0 && k.window_count == 0 && k.point_count == 0 &&
+              k.delay == TICK_MS);
+    ck_assert(k.trace == NULL && k.burst.good == 0);
+    ck_assert(k.rate_bps == 500000000 && k.jitter == 100 * TICK_US);
+    ck_assert_int_eq(scenario_set(&s, "forward.rate", "5Mbit/s", true, &errors), 0);
+    ck_assert_int_eq(scenario_set(&s, "both.outages", "[{from: 1s, to: 2s}]", false, &errors), 0);
+    ck_assert(s.way[0].rate_bps == 5000000 && s.way[0].windows_off);
+    ck_assert(s.way[1].window_count == 1 && s.way[1].windows[0].to == 2 * TICK_S);
+    scenario_fini(&s);
+}
+END_TEST
+
+START_TEST(a_time_of_day)
+{
+    struct scenario s;
+    good(&s, "both: {start: \"2026-11-21T07:00:00Z\"}\n");
+    tick at = UINT64_C(1795244400) * TICK_S, started = 100 * TICK_S;
+    ck_assert(s.way[0].start_time == at);
+    ck_assert(scenario_chan(&s, 0, started, at - 3 * TICK_S).origin == started + 3 * TICK_S);
+    ck_assert(scenario_chan(&s, 0, started, at + 3 * TICK_S).origin == started - 3 * TICK_S);
+    scenario_fini(&s);
+}
+END_TEST
+
+#define F "forward:\n  "
+#define E "forward:\n  erasures:\n    "
+static const struct {
+    const char *text, *error;
+} wrong[] = {
+    {"", "s.yaml:1: the file is empty; it needs at least one of the keys forward, return, both"},
+    {"- 1\n", "s.yaml:1: a list is not expected here; write a map with the keys forward, return, "
+              "both"},
+    {"sed: 1\n", "s.yaml:1: sed: unknown key; did you mean seed?"},
+    {"forward: 7\n", "s.yaml:1: forward: a value is not expected here; write a map of its keys"},
+    {"seed: many\n", "s.yaml:1: seed: \"many\" is not understood; write a whole number without "
+                     "unit"},
+    {"overhead: 70kB\n", "s.yaml:1: overhead: 70kB is out of range; write a value from 0 to "
+                         "65535B"},
+    {"exempt: arp\n", "s.yaml:1: exempt: \"arp\" is not known; write one of: none, signalling"},
+    {F "rte: 1Mbit/s\n", "s.yaml:2: forward.rte: unknown key; did you mean rate?"},
+    {F "rate: fast\n", "s.yaml:2: forward.rate: \"fast\" is not understood; write a rate with its "
+                       "unit, such as 500Mbit/s, 2.5Gbit/s, or unlimited"},
+    {F "start: noon\n", "s.yaml:2: forward.start: \"noon\" is not understood; write first, a "
+                        "duration after the emulator's start such as 5s or 0, or a time such as "
+                        "2026-11-21T07:00:00Z"},
+    {F "queue: long\n", "s.yaml:2: forward.queue: \"long\" is not understood; write a size such as "
+                        "64MB, a duration such as 20ms, or none"},
+    {F "queue: 20ms\n", "s.yaml:1: forward.queue: a limit in time needs a rate; write "
+                        "forward.rate, or a size such as 64MB"},
+    {F "delay: 5\n", "s.yaml:2: forward.delay: \"5\" is not understood; write a duration with its "
+                     "unit, such as 30ms, 500us, 2s, 1h"},
+    {F "delay: []\n", "s.yaml:2: forward.delay: the list is empty; write a duration, or [{at: 0, "
+                      "delay: 4ms}, {at: 60s, delay: 2ms}]"},
+    {F "delay:\n    - {at: 0, delay: 1ms}\n    - {at: 0, delay: 2ms}\n",
+     "s.yaml:4: forward.delay[2].at: not later than the one before; write them in order of time"},
+    {F "delay: [{at: 0}]\n", "s.yaml:2: forward.delay[1].delay: this key is missing; it is the "
+                             "delay then, such as 4ms"},
+    {F "jitter: [1ms]\n", "s.yaml:2: forward.jitter: a list is not expected here; write one value"},
+    {F "reorder: often\n", "s.yaml:2: forward.reorder: \"often\" is not understood; write yes or "
+                           "no"},
+    {F "contacts: [{from: 2s, to: 1s}]\n",
+     "s.yaml:2: forward.contacts[1].to: not later than from; write a later time"},
+    {F "contacts:\n    - {from: 0, to: 5s}\n    - {from: 4s, to: 6s}\n",
+     "s.yaml:4: forward.contacts[2].from: before the end of the one before; write them in order of "
+     "time"},
+    {F "contacts: [{from: 0, to: 1s}]\n  outages: [{from: 2s, to: 3s}]\n",
+     "s.yaml:3: forward.outages: there are contacts, too (line 2); write only one of them"},
+    {F "off_contact: hold\n", "s.yaml:1: forward.off_contact: hold needs contacts or outages; "
+                              "write forward.contacts"},
+    {F "off_contact: wait\n", "s.yaml:2: forward.off_contact: \"wait\" is not known; write one of: "
+                              "drop, hold"},
+    {F "duplicate: 2\n", "s.yaml:2: forward.duplicate: \"2\" is not a probability; write a number "
+                         "from 0 to 1, such as 0.05"},
+    {F "corrupt: nan\n", "s.yaml:2: forward.corrupt: \"nan\" is not a probability; write a number "
+                         "from 0 to 1, such as 0.05"},
+    {F "rules: [\"telex\"]\n",
+     "s.yaml:2: forward.rules: drop rule 'telex': 'telex' is wrong; right is data, red, green, "
+     "checkpoint, report, ack, cancel, cancel-ack or any, joined by +"},
+    {F "rules: {report: 2}\n", "s.yaml:2: forward.rules: a map is not expected here; write a text "
+                               "such as report:first=2,per=session"},
+    {E "iid: x\n", "s.yaml:3: forward.erasures.iid: \"x\" is not a probability; write a number "
+                   "from 0 to 1, such as 0.05"},
+    {E "trac: A\n", "s.yaml:3: forward.erasures.trac: unknown key; did you mean trace?"},
+    {E "frame: end\n", "s.yaml:3: forward.erasures.frame: \"end\" is not known; write one of: any, "
+                       "start"},
+    {E "trace: [A]\n", "s.yaml:3: forward.erasures.trace: a list is not expected here; write a "
+                       "file's name"},
+    {E "trace: iid:0.5\n", "s.yaml:3: forward.erasures.trace: a trace is a file, A, F, H or none; "
+                           "write iid: 0.5"},
+    {E "trace: {file: A, ofset: 1s}\n",
+     "s.yaml:3: forward.erasures.trace.ofset: unknown key; did you mean offset?"},
+    {E "trace: {file: A, offset: 101s}\n",
+     "s.yaml:1: forward.erasures.trace.offset: beyond the end of the trace; write a shorter one"},
+    {E "gilbert_elliott: {good: 1ms}\n",
+     "s.yaml:1: forward.erasures.gilbert_elliott: good and bad need a mean duration each"},
+    {E "gilbert_elliott: {good: 0, bad: 1ms}\n",
+     "s.yaml:3: forward.erasures.gilbert_elliott.good: 0 is out of range; write a value from 1ns "
+     "to 366d"},
+    {"both: {duplicate: 3}\n", "s.yaml:1: both.duplicate: \"3\" is not a probability; write a "
+                               "number from 0 to 1, such as 0.05"},
+};
+
+START_TEST(a_wrong_file)
+{
+    struct scenario s;
+    ck_assert_int_eq(scenario_init(&s), 0);
+    int rc = apply(&s, wrong[_i].text);
+    rc = rc < 0 ? rc : scenario_check(&s, &errors);
+    ck_assert_int_eq(rc, HELIO_EFORMAT);
+    ck_assert_str_eq(errors.text[0], wrong[_i].error);
+    ck_assert_msg(errors.total == 1, "also: %s", errors.text[1]);
+    scenario_fini(&s);
+}
+END_TEST
+
+START_TEST(paths_are_relative_to_the_file)
+{
+    char directory[] = "/tmp/helio-scenario-XXXXXX", path[128], trace[128], log[128];
+    ck_assert_ptr_ne(mkdtemp(directory), NULL);
+    snprintf(path, sizeof path, "%s/s.yaml", directory);
+    snprintf(trace, sizeof trace, "%s/t.txt", directory);
+    snprintf(log, sizeof log, "%s/d.csv", directory);
+    FILE *f = fopen(path, "w");
+    fputs("drop_log: d.csv\nreturn: {erasures: {trace: t.txt}}\n", f);
+    fclose(f);
+    struct scenario s;
+    ck_assert_int_eq(scenario_init(&s), 0);
+    conf_errors_init(&errors, path);
+    ck_assert_int_eq(scenario_load(&s, path, &errors), HELIO_EFORMAT);
+    ck_assert_ptr_ne(strstr(errors.text[0], "s.yaml:2: return.erasures.trace: "), NULL);
+    ck_assert_ptr_ne(strstr(errors.text[0], trace), NULL);
+    f = fopen(trace, "w");
+    fputs("0 5\n1 5\n", f);
+    fclose(f);
+    conf_errors_init(&errors, path);
+    ck_assert_msg(scenario_load(&s, path, &errors) == 0, "%s", errors.text[0]);
+    ck_assert_str_eq(s.drop_log, log);
+    ck_assert_uint_eq(scenario_chan(&s, SCENARIO_RETURN, 0, 0).trace->steps, 10);
+    scenario_fini(&s);
+    unlink(trace);
+    unlink(path);
+    rmdir(directory);
+}
+END_TEST
+
+START_TEST(rules_have_a_limit)
+{
+    struct scenario s;
+    char why[LTP_RULE_ERROR_MAX];
+    ck_assert_int_eq(scenario_init(&s), 0);
+    for (unsigned i = 0; i < LTP_RULES_MAX; i++)
+        ck_assert_int_eq(scenario_add_rule(&s, 1, "report:first=1", why), 0);
+    ck_assert_int_eq(scenario_add_rule(&s, 1, "report:first=1", why), HELIO_EFORMAT);
+    ck_assert_str_eq(why, "more than 64 rules");
+    scenario_fini(&s);
+}
+END_TEST
+
+START_TEST(a_wrong_key_of_an_option)
+{
+    struct scenario s;
+    ck_assert_int_eq(scenario_init(&s), 0);
+    conf_errors_init(&errors, "--set");
+    ck_assert_int_lt(scenario_set(&s, "forward.delay.x.y.z.a.b", "1", true, &errors), 0);
+    conf_errors_init(&errors, "--set");
+    ck_assert_int_lt(scenario_set(&s, "forward.jiter", "1ms", false, &errors), 0);
+    ck_assert_str_eq(errors.text[0], "--set: forward.jiter: unknown key; did you mean jitter?");
+    conf_errors_init(&errors, "--set");
+    ck_assert_int_lt(scenario_set(&s, "forward.rules", "[", false, &errors), 0);
+    ck_assert_ptr_ne(strstr(errors.text[0], "not YAML"), NULL);
+    scenario_fini(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("emu_scenario");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, a_wire_by_default);
+    tcase_add_test(t, every_key);
+    tcase_add_test(t, what_is_shown_reads_back_to_the_same);
+    tcase_add_test(t, both_is_laid_under_the_directions);
+    tcase_add_test(t, a_later_text_replaces_what_it_names);
+    tcase_add_test(t, a_time_of_day);
+    tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, paths_are_relative_to_the_file);
+    tcase_add_test(t, rules_have_a_limit);
+    tcase_add_test(t, a_wrong_key_of_an_option);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
