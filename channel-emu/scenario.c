@@ -188,9 +188,12 @@ int scenario_set(struct scenario *s, const char *key, const char *value, bool pl
     return errors->total == before ? 0 : HELIO_EFORMAT;
 }
 
-static void check_way(const struct scenario_way *w, const char *where, struct conf_errors *errors)
+static void check_way(const struct scenario_way *w, const struct scenario_way *other,
+                      const char *where, struct conf_errors *errors)
 {
-    if (w->queue_time > 0 && w->rate_bps == 0)
+    /* Said of both directions at once, it is meant for the one that has a rate. */
+    bool meant = w->queue_time != other->queue_time || other->rate_bps == 0;
+    if (w->queue_time > 0 && w->rate_bps == 0 && meant)
         conf_error(errors, w->line,
                    "%squeue: a limit in time needs a rate; write %srate, or a size such as 64MB",
                    where, where);
@@ -210,8 +213,8 @@ static void check_way(const struct scenario_way *w, const char *where, struct co
 int scenario_check(const struct scenario *s, struct conf_errors *errors)
 {
     size_t before = errors->total;
-    check_way(&s->way[SCENARIO_FORWARD], "forward.", errors);
-    check_way(&s->way[SCENARIO_RETURN], "return.", errors);
+    check_way(&s->way[SCENARIO_FORWARD], &s->way[SCENARIO_RETURN], "forward.", errors);
+    check_way(&s->way[SCENARIO_RETURN], &s->way[SCENARIO_FORWARD], "return.", errors);
     return errors->total == before ? 0 : HELIO_EFORMAT;
 }
 

@@ -152,6 +152,8 @@ START_TEST(a_later_text_replaces_what_it_names)
     ck_assert(k.trace == NULL && k.burst.good == 0);
     ck_assert(k.rate_bps == 500000000 && k.jitter == 100 * TICK_US);
     ck_assert_int_eq(scenario_set(&s, "forward.rate", "5Mbit/s", true, &errors), 0);
+    ck_assert_int_eq(scenario_set(&s, "both.queue", "3ms", true, &errors), 0);
+    ck_assert_int_eq(scenario_check(&s, &errors), 0); /* only forward has a rate */
     ck_assert_int_eq(scenario_set(&s, "both.outages", "[{from: 1s, to: 2s}]", false, &errors), 0);
     ck_assert(s.way[0].rate_bps == 5000000 && s.way[0].windows_off);
     ck_assert(s.way[1].window_count == 1 && s.way[1].windows[0].to == 2 * TICK_S);
