@@ -69,7 +69,7 @@ def main():
     check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "
                         "before the unit: 1GiB")
 
-    check(["helio-sim", "--trace", "X"], 1, stderr="; write a file, or A, F, H, none, iid:P")
+    check(["helio-sim", "--trace", "X"], 1, stderr="; write a file, or A, F, H")
     check(["helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:5"], 2, stderr="--to is the address of")
     check(["helio-trace", "info", "F"], 0, stdout="F: 1000000 steps of 0.1 ms, 100 s")
 
