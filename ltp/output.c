@@ -80,7 +80,8 @@ static void write_piece(struct ltp *l, const struct export *e, const struct piec
     s.type = p->type;
     s.id = e->s.id;
     s.header_count = e->orange;
-    s.headers = ltp_orange_extension(ORANGE_ASKS);
+    if (PORT_UNLIKELY(e->orange))
+        s.headers = ltp_orange_extension(ORANGE_ASKS);
     s.client_service = e->s.client_service;
     s.offset = p->offset;
     s.data = out->data;

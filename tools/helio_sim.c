@@ -31,7 +31,11 @@ enum {
     OPT_LOG_NODE,
     OPT_JSON,
     OPT_DROP,
-    OPT_DROP_RETURN
+    OPT_DROP_RETURN,
+    OPT_COLOUR,
+    OPT_RESEND,
+    OPT_ORANGE_WAIT,
+    OPT_ORANGE_ANSWER
 };
 
 static const struct argp_option options[] = {
@@ -51,6 +55,13 @@ static const struct argp_option options[] = {
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
     {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
     {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [20]", 0},
+    {"colour", OPT_COLOUR, "red|green|orange", 0,
+     "Reliable, sent once, or sent once and answered [red]", 0},
+    {"resend", OPT_RESEND, "N", 0, "Orange: times that a lost block is sent again [3]", 0},
+    {"orange-wait", OPT_ORANGE_WAIT, "TIME", 0,
+     "Orange: a block in which nothing arrives for so long is lost; 0: RTO [0]", 0},
+    {"orange-answer", OPT_ORANGE_ANSWER, "TIME", 0,
+     "Orange: one of which nothing is heard for so long is; 0: wait + 3 x RTO [0]", 0},
     {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
     {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
@@ -152,6 +163,39 @@ static error_t parse_link(int key, char *arg, struct argp_state *state)
     }
 }
 
+static void parse_colour(struct argp_state *state, const char *arg, enum sim_colour *out)
+{
+    static const char *const names[] = {"red", "green", "orange"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(arg, names[i]) == 0) {
+            *out = (enum sim_colour)i;
+            return;
+        }
+    }
+    want(state, "colour", arg, "red, green or orange");
+}
+
+static error_t parse_orange(int key, const char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_COLOUR:
+        parse_colour(state, arg, &a->params.colour);
+        return 0;
+    case OPT_RESEND:
+        a->params.resend = parse_count(state, "resend", arg, 0, 1000000);
+        return 0;
+    case OPT_ORANGE_WAIT:
+        parse_time(state, "orange-wait", arg, &a->params.orange_wait);
+        return 0;
+    case OPT_ORANGE_ANSWER:
+        parse_time(state, "orange-answer", arg, &a->params.orange_answer);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static void parse_log_node(struct argp_state *state, const char *arg, uint64_t *node)
 {
     if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0 && strcmp(arg, "both") != 0)
@@ -206,7 +250,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         p->seed = parse_count(state, "seed", arg, 0, INT64_MAX);
         return 0;
     default:
-        return parse_link(key, arg, state) == 0 ? 0 : parse_rest(key, arg, state);
+        if (parse_link(key, arg, state) == 0 || parse_orange(key, arg, state) == 0)
+            return 0;
+        return parse_rest(key, arg, state);
     }
 }
 
@@ -276,11 +322,12 @@ int main(int argc, char **argv)
         options,
         parse,
         NULL,
-        "LTP red sessions through an erasure channel, in virtual time: node 1 sends blocks to "
+        "LTP sessions through an erasure channel, in virtual time: node 1 sends blocks to "
         "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
         "500kB. The same options and seed give the same log byte for byte.\n"
         "\nexamples:\n"
         "  helio-sim --trace F --sessions 10 --duration 20s\n"
+        "  helio-sim --trace F --colour orange --resend 5\n"
         "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
         "  helio-sim --trace none --drop checkpoint:first=2 --drop-return report:every=10\n",
         children,
@@ -297,6 +344,7 @@ int main(int argc, char **argv)
                                      .claims = 20,
                                      .duration = 100 * TICK_S,
                                      .seed = 1,
+                                     .resend = 3,
                                      .recovery_name = "plain"}};
     struct trace_source trace = {0};
     struct log log = {0};

@@ -24,6 +24,7 @@ enum {
     KEY_LOG,
     KEY_JSON,
     KEY_RED,
+    KEY_ORANGE,
     KEY_OUTPUT,
     KEY_COUNT,
     KEY_BLOCK_MAX,
@@ -49,6 +50,8 @@ enum {
 static const struct argp_option send_options[] = {
     {"remote", KEY_REMOTE, "ADDR:PORT", 0, "where segments go", 0},
     {"red", KEY_RED, "all|none|BYTES", 0, "how much of each block is red, reliable (all)", 0},
+    {"orange", KEY_ORANGE, NULL, 0, "sent once, and a helio-ltp tells what arrived; nothing is red",
+     0},
     COMMON_OPTIONS,
     {0}};
 
@@ -134,6 +137,11 @@ static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct
         o->red = strcmp(arg, "all") == 0    ? LTP_TOOL_ALL
                  : strcmp(arg, "none") == 0 ? 0
                                             : read_size(state, "red", arg, 0, UINT32_MAX);
+        o->orange = false;
+        return 0;
+    case KEY_ORANGE:
+        o->orange = true;
+        o->red = 0;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -231,7 +239,8 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         send_options,
         parse,
         "FILE...",
-        "Sends each file as one LTP block; exit code 0 when the peer has all red parts."
+        "Sends each file as one LTP block; exit code 0 when the peer has all red "
+        "parts, and all orange blocks."
         "\vexample:\n"
         "  helio-ltp send image.tif --local 127.0.0.1:1113 \\\n"
         "      --remote 127.0.0.1:1114 --engine 1 --peer-engine 2\n",

@@ -19,6 +19,7 @@ struct ltp_tool_options {
     const char *log;   /* segment log, or NULL */
     /* send */
     uint64_t red;
+    bool orange; /* red is 0 */
     char **files;
     size_t count;
     /* receive */

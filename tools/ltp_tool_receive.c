@@ -24,6 +24,7 @@ struct block {
     struct ltp_session_id id;
     uint64_t service, bytes, red_len, length; /* length EVENT_NONE: the end has not come */
     bool red;                                 /* the red part has come, or there is none */
+    bool orange;                              /* its sender is told */
     int fd;
     tick began;
 };
@@ -140,6 +141,7 @@ static void take(struct receiver *r, struct ltp_notice *n)
     if (!write_at(b->fd, buf_slice(n->data), n->offset))
         disk(r, r->options->output);
     b->bytes += n->data->len;
+    b->orange |= n->orange;
     if (n->kind == LTP_BLOCK)
         b->red_len = n->data->len;
     b->red = b->red || n->kind == LTP_BLOCK || n->red_len == 0;
@@ -155,6 +157,10 @@ static void cancelled(struct receiver *r, const struct ltp_notice *n)
     struct block *b = find(r, n->id);
     struct block none = {.id = n->id, .service = n->client_service};
     char why[64];
+    if (b != NULL && b->orange && !n->remote) {
+        finish(r, b, "incomplete");
+        return;
+    }
     snprintf(why, sizeof why, "cancelled%s: %s", n->remote ? "_by_peer" : "",
              port_reason(n->reason));
     if (b != NULL) {

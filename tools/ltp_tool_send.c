@@ -13,7 +13,7 @@
 
 #define FILES_MAX 1024
 
-enum outcome { WAITING, DELIVERED, CANCELLED };
+enum outcome { WAITING, DELIVERED, CANCELLED, LOST };
 
 struct sent {
     const char *file;
@@ -22,7 +22,7 @@ struct sent {
     struct ltp_session_id id;
     enum outcome outcome;
     enum ltp_reason reason;
-    bool remote;
+    bool remote, orange;
     tick ended;
 };
 
@@ -72,6 +72,7 @@ static int begin(struct sender *s, size_t i)
                               .client_service = s->options->service,
                               .data = x->data,
                               .red_len = x->red_len,
+                              .orange = s->options->orange,
                               .tag = i};
     int r = x->red_len > x->data->len ? HELIO_EINVAL
                                       : ltp_send(s->port.engine, &block, s->port.now, &x->id);
@@ -91,10 +92,13 @@ static bool notices(struct sender *s)
     while (ltp_poll(s->port.engine, &n) != 0) {
         any = true;
         buf_drop(n.data);
-        if (n.kind != LTP_EXPORT_DONE && n.kind != LTP_EXPORT_CANCELLED)
+        if (n.kind == LTP_INITIAL_SENT)
             continue;
         struct sent *x = &s->sent[n.tag];
-        x->outcome = n.kind == LTP_EXPORT_DONE ? DELIVERED : CANCELLED;
+        x->outcome = n.kind == LTP_EXPORT_DONE   ? DELIVERED
+                     : n.kind == LTP_EXPORT_LOST ? LOST
+                                                 : CANCELLED;
+        x->orange = n.orange;
         x->reason = n.reason;
         x->remote = n.remote;
         x->ended = s->port.now;
@@ -114,7 +118,10 @@ static void run(struct sender *s)
     }
     /* The peer repeats its last report until our acknowledgement has reached it. */
     if (s->waiting == 0)
-        port_linger(p, s->options->red == 0 ? 0 : tick_min(2 * s->options->rto, TICK_S), TICK_S);
+        port_linger(
+            p,
+            s->options->red == 0 && !s->options->orange ? 0 : tick_min(2 * s->options->rto, TICK_S),
+            TICK_S);
 }
 
 static const char *outcome_name(const struct sent *x)
@@ -123,7 +130,9 @@ static const char *outcome_name(const struct sent *x)
         return "unfinished";
     if (x->outcome == CANCELLED)
         return x->remote ? "cancelled_by_peer" : "cancelled";
-    return x->red_len == 0 ? "sent" : "delivered";
+    if (x->outcome == LOST)
+        return x->remote ? "lost" : "not_answered";
+    return x->red_len == 0 && !x->orange ? "sent" : "delivered";
 }
 
 static json_t *to_json(const struct sender *s, const struct sent *x)

@@ -41,16 +41,19 @@ static json_t *spread(uint64_t count, const struct sim_spread *s)
                      s->p90, "p99", s->p99);
 }
 
+static const char *const colours[] = {"red", "green", "orange"};
+
 static json_t *parameters(const struct sim_params *p, const char *trace)
 {
-    return json_pack("{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:I,s:s}", "trace", trace,
-                     "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
-                     "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay),
-                     "processing_ms", ms(p->processing), "parallel_sessions",
+    return json_pack("{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:I,s:s,s:s,s:I}", "trace",
+                     trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps",
+                     (json_int_t)p->rate_bps, "overhead_bytes", (json_int_t)p->overhead, "delay_ms",
+                     ms(p->delay), "processing_ms", ms(p->processing), "parallel_sessions",
                      (json_int_t)p->sessions, "rto_ms", ms(p->rto), "bundle_bytes",
                      (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
                      (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "seed",
-                     (json_int_t)p->seed, "recovery", p->recovery_name);
+                     (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
+                     colours[p->colour], "resend", (json_int_t)p->resend);
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
@@ -72,10 +75,13 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
-        (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
-        (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max, "dropped_by_rule",
-        (json_int_t)r->rule_drops[0], "dropped_by_rule_return", (json_int_t)r->rule_drops[1]);
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I}", "first_data_bytes",
+        (json_int_t)r->first_data, "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
+        (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes, "sessions_max",
+        (json_int_t)r->sessions_max, "dropped_by_rule", (json_int_t)r->rule_drops[0],
+        "dropped_by_rule_return", (json_int_t)r->rule_drops[1], "delivered_share",
+        f->delivered_share, "lost", (json_int_t)r->lost, "resent", (json_int_t)r->resent,
+        "given_up", (json_int_t)r->given_up);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);
@@ -103,6 +109,12 @@ static void line(FILE *out, const char *name, uint64_t count, const struct sim_s
                 s->mean / by, s->sd / by, s->p50 / by, s->p90 / by, s->p99 / by, units[u].unit);
 }
 
+static const char *colour_text(const struct sim_params *p)
+{
+    static const char *const texts[] = {"", "green, ", "orange, "};
+    return texts[p->colour];
+}
+
 void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
                      const struct sim_result *r)
 {
@@ -111,10 +123,10 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     fprintf(out,
             "trace %s, %.3f Mbit/s with %" PRIu32 " B overhead, %s each way, processing %s\n"
             "%" PRIu32 " sessions in parallel, RTO %s, blocks of %" PRIu64
-            " B in segments of %" PRIu32 " B, %s, seed %" PRIu64 "\n\n",
+            " B in segments of %" PRIu32 " B, %s%s, seed %" PRIu64 "\n\n",
             trace, (double)p->rate_bps / 1e6, p->overhead, time_text(p->delay, delay),
             time_text(p->processing, processing), p->sessions, time_text(p->rto, rto), p->bundle,
-            p->segment, time_text(p->duration, duration), p->seed);
+            p->segment, colour_text(p), time_text(p->duration, duration), p->seed);
     fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,
             r->capacity_bps / 1e6, 100 * r->efficiency);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions completed", f->sessions);
@@ -129,6 +141,12 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
                 "of sessions\n",
                 "retransmission cycles", f->cycles_mean, "checkpoints", f->checkpoints_mean,
                 f->checkpoints_lost_mean, "with losses", 100 * f->lossy_share);
+    if (p->colour != SIM_RED)
+        fprintf(out, "%-22s %.2f %%\n", "blocks delivered", 100 * f->delivered_share);
+    if (p->colour == SIM_ORANGE)
+        fprintf(out,
+                "%-22s %" PRIu64 " sessions; %" PRIu64 " sent again, %" PRIu64 " blocks given up\n",
+                "lost", r->lost, r->resent, r->given_up);
     double air = r->air_bytes == 0 ? 1 : (double)r->air_bytes;
     fprintf(out, "%-22s %.3f %% copies, %.3f %% repetitions\n", "of the air time",
             100 * (double)r->copy_bytes / air, 100 * (double)r->repeat_bytes / air);

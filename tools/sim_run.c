@@ -6,6 +6,7 @@
  */
 #include "tools/sim_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -30,6 +31,8 @@ struct run {
     struct ltp_rules *rules[2]; /* forward, back; NULL: none */
     size_t forward;             /* index of the link */
     int error;                  /* the first failure of ltp_send */
+    uint64_t *again;            /* ring of lost blocks that go again, by their first try */
+    uint32_t again_at, again_len;
     uint32_t sessions_max;
 };
 
@@ -43,14 +46,37 @@ static void on_event(void *context, const struct event *e)
         p->log(p->log_context, end->number, e);
 }
 
+static void send_one(struct run *r)
+{
+    const struct sim_params *p = r->params;
+    struct ltp_block block = {.peer = 2,
+                              .client_service = 1,
+                              .data = r->block,
+                              .red_len = p->colour == SIM_RED ? p->bundle : 0,
+                              .orange = p->colour == SIM_ORANGE};
+    struct ltp_session_id id;
+    r->error = ltp_send(r->world.nodes[SENDER].ltp, &block, r->world.now, &id);
+    if (r->error != 0 || r->again_len == 0)
+        return;
+    sim_stats_again(&r->stats, id.number, r->again[r->again_at]);
+    r->again_at = (r->again_at + 1) % p->sessions;
+    r->again_len--;
+}
+
+/* At most as many wait as sessions have ended. */
+static void note_loss(struct run *r, uint64_t number)
+{
+    const struct sim_params *p = r->params;
+    uint64_t first;
+    if (r->again_len < p->sessions && sim_stats_block_lost(&r->stats, number, p->resend, &first))
+        r->again[(r->again_at + r->again_len++) % p->sessions] = first;
+}
+
 static void feed(struct run *r)
 {
     struct ltp *ltp = r->world.nodes[SENDER].ltp;
-    struct ltp_block block = {
-        .peer = 2, .client_service = 1, .data = r->block, .red_len = r->params->bundle};
-    struct ltp_session_id id;
     while (r->error == 0 && ltp_room(ltp, 2) > 0)
-        r->error = ltp_send(ltp, &block, r->world.now, &id);
+        send_one(r);
     size_t open = ltp_sessions(ltp, NULL, 0);
     if (open > r->sessions_max)
         r->sessions_max = (uint32_t)open;
@@ -59,9 +85,12 @@ static void feed(struct run *r)
 static void on_notice(void *context, size_t node, const struct ltp_notice *n)
 {
     struct run *r = context;
-    if (node == RECEIVER && n->kind == LTP_BLOCK)
+    bool whole = n->data != NULL && n->data->len == r->params->bundle;
+    if (node == RECEIVER && whole)
         sim_stats_delivered(&r->stats, n->id.number, r->world.now);
-    if (node == SENDER && (n->kind == LTP_EXPORT_DONE || n->kind == LTP_EXPORT_CANCELLED))
+    if (node == SENDER && n->kind == LTP_EXPORT_LOST)
+        note_loss(r, n->id.number);
+    if (node == SENDER && n->kind != LTP_INITIAL_SENT)
         feed(r);
 }
 
@@ -90,8 +119,15 @@ static int check_params(const struct sim_params *p)
     bool good = p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
                 p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
                 p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 && p->loss >= 0 &&
-                p->loss <= 1;
+                p->loss <= 1 && p->colour <= SIM_ORANGE;
     return good ? 0 : HELIO_EINVAL;
+}
+
+static uint64_t green_waiting(const struct sim_params *p)
+{
+    double blocks_per_s = (double)p->rate_bps / 8 / (double)p->bundle;
+    double most = 12 * (double)p->rto / (double)TICK_S * blocks_per_s + 1;
+    return most < 100000 ? (uint64_t)most : 100000;
 }
 
 static int make_node(struct run *r, size_t i, uint64_t seed)
@@ -99,6 +135,9 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
     const struct sim_params *p = r->params;
     /* an import session outlives its export session by half a round trip */
     uint64_t imports = 2 * (uint64_t)p->sessions + 16;
+    /* what is incomplete and not repeated is kept for some time */
+    if (p->colour != SIM_RED)
+        imports += green_waiting(p);
     r->ends[i] = (struct end){r, i + 1};
     struct ltp_config config = {.engine = i + 1,
                                 .seed = seed,
@@ -120,6 +159,8 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
                             .claims_max = p->claims,
                             .rto = p->rto,
                             .recovery = p->recovery,
+                            .orange_wait = p->orange_wait,
+                            .orange_answer = p->orange_answer,
                             .report_delay = p->processing};
     return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
 }
@@ -152,7 +193,8 @@ static int build(struct run *r)
     if (rc == 0)
         rc = sim_link_add(&r->world, RECEIVER, SENDER, &back, &index);
     r->block = rc == 0 ? buf_new(0, p->bundle) : NULL;
-    if (rc == 0 && r->block == NULL)
+    r->again = calloc(p->sessions, sizeof *r->again);
+    if (rc == 0 && (r->block == NULL || r->again == NULL))
         rc = HELIO_ENOMEM;
     if (rc == 0)
         memset(buf_append(r->block, p->bundle), 0x5a, p->bundle);
@@ -179,6 +221,9 @@ static int conclude(const struct run *r, struct sim_result *out)
     out->efficiency = share(out->goodput_bps, out->capacity_bps);
     out->rto_firings = s->rto_firings;
     out->cancelled = s->cancelled;
+    out->lost = s->lost;
+    out->resent = s->resent;
+    out->given_up = s->given_up;
     const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
     out->frames = c->in;
     out->frames_lost = chan_lost(c);
@@ -228,6 +273,7 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     sim_stats_fini(&r.stats);
     ltp_rules_free(r.rules[0]);
     ltp_rules_free(r.rules[1]);
+    free(r.again);
     buf_drop(r.block);
     return rc;
 }

@@ -13,6 +13,8 @@
 #include "ltp/ltp.h"
 #include "tools/sim_stats.h"
 
+enum sim_colour { SIM_RED, SIM_GREEN, SIM_ORANGE };
+
 struct sim_params {
     const struct trace *trace;      /* erasures of the forward direction, or NULL */
     tick trace_offset;              /* where in the trace the run starts */
@@ -26,11 +28,14 @@ struct sim_params {
     uint32_t sessions; /* in parallel, 1..65536; the most, if they adjust themselves */
     tick rto;          /* >= 100 µs; the first, if it adjusts itself */
     struct ltp_recovery recovery;
-    const char *recovery_name; /* of the set that recovery started from, for the report */
-    uint64_t bundle;           /* bytes of a block, 1..2^32-1 */
-    uint32_t segment;          /* bytes of a whole segment, 64..65000 */
-    uint32_t claims;           /* per report segment, at most; 0 = the engine's default */
-    tick duration;             /* >= 1 */
+    enum sim_colour colour;
+    uint64_t resend;                 /* orange: times that a lost block is sent again */
+    tick orange_wait, orange_answer; /* of struct ltp_span */
+    const char *recovery_name;       /* of the set that recovery started from, for the report */
+    uint64_t bundle;                 /* bytes of a block, 1..2^32-1 */
+    uint32_t segment;                /* bytes of a whole segment, 64..65000 */
+    uint32_t claims;                 /* per report segment, at most; 0 = the engine's default */
+    tick duration;                   /* >= 1 */
     uint64_t seed;
     /* Gets each event with its node's number, 1 or 2; NULL: none. */
     void (*log)(void *context, uint64_t node, const struct event *e);
@@ -46,13 +51,14 @@ struct sim_result {
     double efficiency;    /* goodput / capacity */
 
     uint64_t rto_firings, cancelled;
-    uint64_t frames, frames_lost; /* forward, by rule included */
-    uint64_t rule_drops[2];       /* forward and on the way back */
-    uint64_t air_bytes;           /* forward, overhead included */
-    uint64_t copy_bytes;          /* of these, proactive copies */
-    uint64_t repeat_bytes;        /* of these, data again after a report or a timer */
-    uint64_t first_data;          /* block bytes sent for the first time */
-    uint32_t sessions_max;        /* open at once */
+    uint64_t lost, resent, given_up; /* orange: sessions, tries, blocks */
+    uint64_t frames, frames_lost;    /* forward, by rule included */
+    uint64_t rule_drops[2];          /* forward and on the way back */
+    uint64_t air_bytes;              /* forward, overhead included */
+    uint64_t copy_bytes;             /* of these, proactive copies */
+    uint64_t repeat_bytes;           /* of these, data again after a report or a timer */
+    uint64_t first_data;             /* block bytes sent for the first time */
+    uint32_t sessions_max;           /* open at once */
 };
 
 /* Returns 0, HELIO_EINVAL (a parameter out of its range) or HELIO_ENOMEM. */

@@ -59,6 +59,7 @@ static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
                               .first_tx = TICK_NEVER,
                               .delivered = TICK_NEVER,
                               .closed = TICK_NEVER};
+    n->first_try = n;
     s->first = n;
     hash_add(&s->table, &n->node, hash_mix(s->table.seed, number, 0));
     return n;
@@ -130,8 +131,11 @@ static void reported(struct sim_stats *s, struct sim_session *n, const struct ev
 
 static void closed(struct sim_stats *s, struct sim_session *n, const struct event *e)
 {
+    n->first_try->settled |= e->cause != OUTCOME_LOST;
     if (e->cause == OUTCOME_DONE)
         n->closed = e->now;
+    else if (e->cause == OUTCOME_LOST)
+        s->lost++;
     else
         s->cancelled++;
     forget_rounds(n);
@@ -167,8 +171,31 @@ void sim_stats_lost(struct sim_stats *s, int type)
 void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now)
 {
     struct sim_session *n = find(s, number);
-    if (n != NULL)
-        n->delivered = now;
+    if (n != NULL && n->first_try->delivered == TICK_NEVER)
+        n->first_try->delivered = now;
+}
+
+bool sim_stats_block_lost(struct sim_stats *s, uint64_t number, uint64_t resend, uint64_t *first)
+{
+    struct sim_session *n = find(s, number);
+    if (n == NULL)
+        return false;
+    n = n->first_try;
+    *first = n->number;
+    if (++n->losses <= resend)
+        return true;
+    n->settled = true;
+    s->given_up++;
+    return false;
+}
+
+void sim_stats_again(struct sim_stats *s, uint64_t number, uint64_t first)
+{
+    struct sim_session *n = find(s, number), *earlier = find(s, first);
+    if (n == NULL || earlier == NULL)
+        return;
+    n->first_try = earlier;
+    s->resent++;
 }
 
 static int compare(const void *a, const void *b)
@@ -207,7 +234,10 @@ int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
     tick *session = calloc(s->table.len + 1, sizeof *session);
     tick *delivery = calloc(s->table.len + 1, sizeof *delivery);
     int rc = session == NULL || delivery == NULL || s->out_of_memory ? HELIO_ENOMEM : 0;
+    uint64_t settled = 0, arrived = 0;
     for (const struct sim_session *n = s->first; rc == 0 && n != NULL; n = n->next) {
+        settled += n->settled;
+        arrived += n->settled && n->delivered != TICK_NEVER;
         if (n->delivered != TICK_NEVER)
             delivery[out->delivered++] = n->delivered - n->first_tx;
         if (n->closed == TICK_NEVER)
@@ -226,6 +256,7 @@ int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
         out->lossy_share /= count;
     }
     if (rc == 0) {
+        out->delivered_share = settled > 0 ? (double)arrived / (double)settled : 0;
         out->session = spread(session, out->sessions);
         out->delivery = spread(delivery, out->delivered);
     }

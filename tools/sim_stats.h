@@ -17,6 +17,7 @@ struct sim_wave {
 struct sim_session {
     struct hash_node node;
     struct sim_session *next;
+    struct sim_session *first_try; /* of its block; itself when it is the first */
     uint64_t number;
     tick first_tx;   /* its first segment was radiated; TICK_NEVER before */
     tick delivered;  /* the block was whole at the receiver; TICK_NEVER before */
@@ -25,7 +26,9 @@ struct sim_session {
     uint32_t checkpoints, checkpoints_lost;
     struct sim_wave *waves; /* until it is closed */
     size_t wave_len, wave_cap;
-    bool lossy; /* a data segment was lost */
+    bool lossy;      /* a data segment was lost */
+    uint32_t losses; /* of a first try: tries of the block that were lost */
+    bool settled;    /* likewise: the sender has done with the block */
 };
 
 struct sim_stats {
@@ -37,6 +40,7 @@ struct sim_stats {
     uint64_t copy_bytes, copies, repeat_bytes, repeats;
     uint64_t first_data; /* block bytes sent for the first time */
     uint64_t rto_firings, cancelled;
+    uint64_t lost, resent, given_up; /* sessions, sessions, blocks */
     bool out_of_memory;
 };
 
@@ -52,14 +56,20 @@ void sim_stats_lost(struct sim_stats *s, int type);
 /* The receiver has the session's block. */
 void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now);
 
+/* Orange blocks: the session was lost; returns whether its block may go again, having been lost at
+ * most `resend` times, and then its first try in *first. again: session `number` is such a try. */
+bool sim_stats_block_lost(struct sim_stats *s, uint64_t number, uint64_t resend, uint64_t *first);
+void sim_stats_again(struct sim_stats *s, uint64_t number, uint64_t first);
+
 /* Of a set of times, in ms; all 0 when there are none. Percentiles by nearest rank. */
 struct sim_spread {
     double mean, sd, p50, p90, p99;
 };
 
 struct sim_figures {
-    uint64_t sessions;  /* closed */
-    uint64_t delivered; /* blocks */
+    uint64_t sessions;      /* closed */
+    uint64_t delivered;     /* blocks; each once */
+    double delivered_share; /* of the blocks that the sender has done with */
     struct sim_spread session, delivery;
     double cycles_mean, checkpoints_mean, checkpoints_lost_mean, lossy_share;
 };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tables of docs/recovery.md from runs of helio-sim.
 
-usage: recovery_table.py HELIO_SIM [DURATION]   (to standard output)
+usage: recovery_table.py HELIO_SIM [DURATION [recovery|orange]]   (to standard output; both by default)
 """
 import concurrent.futures
 import json
@@ -28,6 +28,19 @@ SWITCHES = (
     ("`--sessions auto`", ["--sessions", "auto"]),
     ("`default`", ["--recovery", "default"]),
     ("`default`, `--sessions auto`", ["--recovery", "default", "--sessions", "auto"]),
+)
+
+
+COLOURS = (
+    ("red, `plain`", []),
+    ("red, `default`", ["--recovery", "default"]),
+    ("green", ["--colour", "green"]),
+    ("orange, `--resend 0`", ["--colour", "orange", "--resend", "0"]),
+    ("orange", ["--colour", "orange"]),
+    ("orange, `--resend 20`", ["--colour", "orange", "--resend", "20"]),
+    ("orange, `--orange-wait 2ms`", ["--colour", "orange", "--orange-wait", "2ms"]),
+    ("orange, `--orange-wait 2ms`, 50 kB blocks, 70 sessions",
+     ["--colour", "orange", "--orange-wait", "2ms", "--bundle", "50kB", "--sessions", "70"]),
 )
 
 
@@ -72,10 +85,31 @@ def recovery(program, duration):
         print()
 
 
+def orange(program, duration):
+    jobs = [(t, name, [*COMMON, "--trace", t, "--sessions", "7", "--duration", duration, *args])
+            for t in TRACES for name, args in COLOURS]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda j: run(program, j[2]), jobs))
+    print("| trace | blocks, 7 sessions | goodput (Mbit/s) | efficiency (%) | blocks delivered (%) | "
+          "sent again, a block | delivery mean / p99 (ms) |")
+    print("|---|---|" + "---|" * 5)
+    for (trace, name, _), r in zip(jobs, results):
+        d = r["delivery_ms"]
+        print(f"| {trace} | {name} | {r['goodput_bps'] / 1e6:.1f} | {100 * r['efficiency']:.2f} | "
+              f"{100 * r['delivered_share']:.2f} | {r['resent'] / r['delivered']:.3f} | "
+              f"{d['mean']:.1f} / {d['p99']:.0f} |")
+    print()
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    recovery(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "100s")
+    duration = sys.argv[2] if len(sys.argv) > 2 else "100s"
+    part = sys.argv[3] if len(sys.argv) > 3 else "both"
+    if part != "orange":
+        recovery(sys.argv[1], duration)
+    if part != "recovery":
+        orange(sys.argv[1], duration)
 
 
 if __name__ == "__main__":

@@ -94,9 +94,9 @@ class LtpToolTest(unittest.TestCase):
         recorder.start()
         ours = self.receiver(port, "--remote", f"127.0.0.1:{back}", "--count", "1", rto="50ms")
         p = self.start("send", "sender", "--local", f"127.0.0.1:{recorder.to[1]}", "--remote", f"127.0.0.1:{there}",
-                       "--engine", "1", "--peer-engine", "2", "--rto", "50ms", "--timeout", "30s", "--red", red,
+                       "--engine", "1", "--peer-engine", "2", "--rto", "50ms", "--timeout", "30s", *(["--orange"] if red == "orange" else ["--red", red]),
                        "--rate", "50Mbit/s", self.file(300000))
-        self.assertEqual(p.wait(40), 0)
+        self.assertEqual(p.wait(40), red == "orange")
         return self.lab.load("sender.json"), self.received(ours, code)["blocks"][0]
 
     def test_losses_red(self):
@@ -113,6 +113,27 @@ class LtpToolTest(unittest.TestCase):
             ours, sent = f.read(), g.read()
         self.assertEqual(ours[:1000], sent[:1000])
         self.assertEqual(sum(a == b or a == 0 for a, b in zip(ours, sent)), len(ours))
+
+    def test_orange(self):
+        port, = self.lab.udp_ports(1)
+        ours = self.receiver(port, "--count", "1")
+        code, sent = self.send(port, self.file(100000), "--orange", "--rate", "1Gbit/s")
+        self.assertEqual((code, sent["blocks"][0]["outcome"]), (0, "delivered"))
+        got = self.received(ours)
+        self.assertEqual((got["blocks"][0]["outcome"], got["counters"]["segments"]["cancel_receiver"]["tx"]),
+                         ("received", 1))
+
+    def test_orange_losses(self):
+        """Every tenth datagram of each direction is lost; so may be the first answers."""
+        sent, got = self.lossy("orange", 1)
+        self.assertEqual(sent["blocks"][0]["outcome"], "lost")
+        self.assertEqual(got["outcome"], "incomplete")
+        self.assertEqual(sent["counters"]["retransmitted_bytes"], 0)
+
+    def test_orange_nobody_there(self):
+        port, = self.lab.udp_ports(1)
+        code, sent = self.send(port, self.file(1000), "--orange", rto="20ms")
+        self.assertEqual((code, sent["blocks"][0]["outcome"]), (1, "not_answered"))
 
     def test_nobody_there(self):
         port, = self.lab.udp_ports(1)

@@ -15,8 +15,9 @@ import dissect
 TYPES = {"red_data": 0, "red_cp": 1, "red_cp_eorp": 2, "red_cp_eob": 3, "green_data": 4, "green_eob": 7, "report": 8,
          "report_ack": 9, "cancel_sender": 12, "cancel_ack_to_sender": 13, "cancel_receiver": 14,
          "cancel_ack_to_receiver": 15}
+ORANGE = {"orange": b"OR\x01", "delivered": b"OR\x02", "lost": b"OR\x03"}  # values of the extension, tag 0xC4
 REASONS = ["usr_cncld", "unreach", "rlexc", "miscolored", "sys_cncld", "rxmtcycexc"]
-LINE = re.compile(r"(?P<ms>\d+)\.(?P<ns>\d{6}) (?P<node>\d+) (?P<what>tx|rx) (?P<session>s\d+) (?P<type>\w+)"
+LINE = re.compile(r"(?P<ms>\d+)\.(?P<ns>\d{6}) (?P<node>\d+) (?P<what>tx|rx) (?P<session>s\d+) (?P<type>\w+)(?: (?P<orange>orange|delivered|lost))?"
                   r"(?: \[(?P<lo>\d+),(?P<hi>\d+)\))?(?: c(?P<cp>-?\d+))?(?: r(?P<rpt>-?\d+))?"
                   r"(?: scope\[(?P<lower>\d+),(?P<upper>\d+)\))?(?: claims=(?P<claims>\d+)/(?P<bytes>\d+))?"
                   r"(?: (?P<reason>" + "|".join(REASONS) + r"))?(?: service=(?P<service>\d+))?(?: #(?P<attempt>\d+))?"
@@ -85,6 +86,15 @@ class Scenario:
         assert claims == expected, f"{self.path}: {line.string}: tshark reads {claims}, {expected} had arrived"
         self.count["several" if len(claims) > 1 else "single"] += 1
 
+    def orange(self, frame, line):
+        """The extension of orange blocks: on all their data and answers, and on nothing else."""
+        self.same(frame, line, "ltp.hdr.extn.cnt", 1 if line["orange"] else 0)
+        if line["orange"]:
+            self.same(frame, line, "ltp.hdr.extn.tag", 0xC4)
+            value = bytes.fromhex(frame.all("ltp.hdr.extn.val")[0].replace(":", ""))
+            assert value == ORANGE[line["orange"]], f"{self.path}: {line.string}: {value}"
+            self.count[line["orange"]] += 1
+
     def segment(self, line):
         ns, frame = next(self.captured, (None, None))
         assert frame is not None, f"{self.path}: {line.string}: not in the capture"
@@ -96,6 +106,7 @@ class Scenario:
         session = (frame.number("ltp.session.orig"), frame.number("ltp.session.number"))
         assert self.sessions.setdefault(line["session"], session) == session, f"{self.path}: {line.string}: {session}"
         assert ns == int(line["ms"]) * 10**6 + int(line["ns"]), f"{self.path}: {line.string}: captured at {ns} ns"
+        self.orange(frame, line)
         if kind < 8:
             self.data(frame, line)
         elif kind == 8:
@@ -185,6 +196,7 @@ def main():
     missing = set(TYPES.values()) - set(total)
     assert not missing, f"no scenario radiates a segment of type {missing}"
     assert total["several"] >= 5, "reports with several claims"
+    assert min(total[kind] for kind in ORANGE) >= 5, "extensions of orange blocks"
     print(f"{sum(total[t] for t in TYPES.values())} segments of {len(paths)} scenarios, all {len(TYPES)} defined types; "
           f"{total['several']} reports with several claims, {total['single']} with one")
 

@@ -124,6 +124,33 @@ class Figures(unittest.TestCase):
         self.assertTrue([row for row in sent if row["session"] == lost["session"] and
                          row["attempt"] == "2"])
 
+    def test_orange(self):
+        """What is told adds up with what the channel did; a loss is sent again, so and so often."""
+        args = ["--trace", "A", "--sessions", "7", "--duration", "5s", "--colour"]
+        green = result(*args, "green")
+        self.assertEqual((green["lost"], green["resent"]), (0, 0))
+        once = result(*args, "orange", "--resend", "0")
+        self.assertEqual((once["resent"], once["given_up"]), (0, once["lost"]))
+        self.near(once["delivered_share"], green["delivered_share"], 0.05)
+        self.near(once["delivered_share"], once["delivered"] / (once["sessions"] + once["lost"]), 0.02)
+        some, all_ = result(*args, "orange"), result(*args, "orange", "--resend", "50")
+        self.assertEqual(some["resent"] + some["given_up"], some["lost"])
+        self.assertTrue(once["delivered_share"] < some["delivered_share"] < 1)
+        self.assertEqual((all_["delivered_share"], all_["given_up"], all_["resent"]), (1, 0, all_["lost"]))
+        quick = result(*args, "orange", "--orange-wait", "2ms")
+        self.assertLess(quick["delivery_ms"]["p90"], some["delivery_ms"]["p90"])
+        self.assertEqual(some["parameters"]["colour"], "orange")
+
+    def test_orange_without_answers(self):
+        r, rows = self.rows("--trace", "none", "--sessions", "1", "--duration", "1s", "--colour", "orange",
+                            "--resend", "0", "--orange-answer", "40ms", "--drop-return", "cancel:every=1")
+        self.assertEqual((r["sessions"], r["lost"], r["delivered"]), (0, r["given_up"], r["lost"] + 1))
+        told = [row for row in rows if row["dir"] == "tx" and row["node"] == "2"]
+        self.assertEqual({(row["name"], row["colour"]) for row in told}, {("orange_delivered", "orange")})
+        self.assertEqual({row["cause"] for row in rows if row["dir"] == "close" and row["node"] == "1"}, {"lost"})
+        sent = [row for row in rows if row["dir"] == "tx" and row["node"] == "1"]
+        self.assertEqual({row["colour"] for row in sent if int(row["type"]) < 8}, {"orange"})
+
     def test_capacity(self):
         r = result("--trace", "none", "--duration", "1s", "--sessions", "10")
         self.near(r["capacity_bps"], 500e6 * 1010 / 1066, 0.002)
@@ -182,6 +209,7 @@ class Errors(unittest.TestCase):
                            (["--copies", "-1"], "65536"), (["--merge-claims", "1"], "yes"),
                            (["--copy-spacing", "2"], "ms"), (["--sessions-bytes", "x"], "GiB"),
                            (["--segment", "63"], "64 to 65000"), (["--trace", "iid:2"], "iid:0.05"),
+                           (["--colour", "blue"], "orange"), (["--resend", "-1"], "1000000"),
                            (["--drop", "rapport"], "checkpoint"), (["--drop-return", "report:last=1"], "first=N"),
                            (["--delay", "5"], "ms"), (["extra"], "extra"), (["--nonsense"], "--")):
             done = run(*args)
