@@ -24,7 +24,7 @@ static inline unsigned bits_get(struct bits *b)
         b->bad = true;
         return 0;
     }
-    unsigned bit = b->data[b->place / 8] >> (7 - b->place % 8) & 1u;
+    unsigned bit = (unsigned)b->data[b->place / 8] >> (7 - b->place % 8) & 1u;
     b->place++;
     return bit;
 }
