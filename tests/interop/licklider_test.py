@@ -111,10 +111,10 @@ class LickliderTest(unittest.TestCase):
         shutil.rmtree(out)
         os.remove(data)
 
-    def send_ours(self, data, red, sender, near, rate=RATE):
+    def send_ours(self, data, red, sender, near, rate=RATE, more=()):
         return self.lab.start("sender", "helio-ltp", "send", data, "--local", f"127.0.0.1:{sender}", "--remote",
                               f"127.0.0.1:{near}", "--engine", "1", "--peer-engine", "2", "--red", red,
-                              "--rto", "100ms", "--rate", rate, "--timeout", "60s", "--json")
+                              "--rto", "100ms", "--rate", rate, "--timeout", "60s", "--json", *more)
 
     def to_command(self, size, red, trace=None):
         """A file from helio-ltp to licklider's own command, which writes the red part. The command ends when it has
@@ -138,7 +138,7 @@ class LickliderTest(unittest.TestCase):
         os.remove(out)
         os.remove(data)
 
-    def to_library(self, size, red):
+    def to_library(self, size, red, orange=False):
         """A file from helio-ltp to a program over licklider's library, which writes both parts. Its socket's buffer is
         the kernel's default, some hundred segments: when the machine stalls, green ones may be lost there, once."""
         data, out = self.file(size), self.lab.path("out")
@@ -147,7 +147,11 @@ class LickliderTest(unittest.TestCase):
             peer = self.start_peer("licklider-peer", f"127.0.0.1:{receiver}", "2", "1", f"127.0.0.1:{far}", str(size),
                                    str(red), out)
             time.sleep(0.2)
-            self.end(self.send_ours(data, str(red), sender, near, rate="20Mbit/s"), "helio-ltp send")
+            ours = self.send_ours(data, str(red), sender, near, "20Mbit/s", ["--orange"] if orange else [])
+            if orange:
+                self.assertEqual(ours.wait(70), 1)  # nobody answers, see below
+            else:
+                self.end(ours, "helio-ltp send")
             try:
                 self.assertEqual(peer.wait(5), 0)
                 break
@@ -181,6 +185,11 @@ class LickliderTest(unittest.TestCase):
     def test_green_to_library(self):
         for size in (1, 1024, 500000):
             self.to_library(size, 0)
+
+    def test_orange_to_library(self):
+        """It does not know the extension, skips it, and has a green block."""
+        for size in (1, 500000):
+            self.to_library(size, 0, orange=True)
 
     def test_mixed_to_library(self):
         for size, red in ((2, 1), (1025, 1024), (200000, 100000), (200000, 199999), (500000, 500)):
