@@ -16,6 +16,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"helio-trace gen", trace_command_gen},
+    {"helio-trace from-power", trace_command_power},
     {"helio-trace convert", trace_command_convert},
     {"helio-trace info", trace_command_info},
 };
@@ -47,6 +48,7 @@ int trace_command_fail(int rc, const char *error)
 static void usage(FILE *to)
 {
     fprintf(to, "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
+                "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
                 "       helio-trace convert IN OUT [--format FORM]\n"
                 "       helio-trace info FILE|NAME [--json]\n"
                 "       helio-trace COMMAND --help\n"
@@ -80,7 +82,8 @@ int main(int argc, char **argv)
         return fflush(stdout) != 0 && rc == 0 ? 1 : rc;
     }
     if (*name != '\0')
-        fprintf(stderr, "helio-trace: '%s' is unknown; right is gen, convert or info\n", name);
+        fprintf(stderr, "helio-trace: '%s' is unknown; right is gen, from-power, convert or info\n",
+                name);
     usage(stderr);
     return 2;
 }

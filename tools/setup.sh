@@ -5,9 +5,9 @@
 set -euo pipefail
 
 build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
-    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev libssl-dev libpcap-dev
+    libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev libmatio-dev libssl-dev libpcap-dev
     iproute2 ethtool lowdown)
-test=(groff-base clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils)
+test=(python3-matplotlib groff-base clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils)
 
 want=("${build[@]}")
 [ "${1:-build}" = test ] && want+=("${test[@]}")

@@ -43,6 +43,7 @@ only() { # HEADER PATTERN-OF-FILES
 only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z_]+.h' '^(cla/auth_openssl|tests/unit/cla_auth)\.c$'
+only 'matio.h' '^(channel-emu/trace_mat|tests/e2e/traces_mat)\.c$'
 only 'lmdb.h' '^bp/store_lmdb\.c$'
 only 'pcap.h' '^(channel-emu/emu_pcap|tools/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-trace from-power: powers in CSV and Matlab files, against a recomputation here.
+
+usage: traces_power_test.py BIN_DIR [unittest arguments]
+"""
+import gzip
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = ""
+
+
+def trace(*arguments):
+    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=60)
+
+
+def steps_of(p):
+    return [int(line) for line in p.stdout.split(b"\n") if line in (b"0", b"1")]
+
+
+def expected(powers, threshold, depth=1, hold=0):
+    lost, out = 0, []
+    for i in range(len(powers)):
+        bad = sum(powers[(i + k) % len(powers)] for k in range(depth)) / depth < threshold
+        lost = hold + 1 if bad else max(lost - 1, 0)
+        out.append(int(lost > 0))
+    return out
+
+
+class PowerTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        source = random.Random(7)
+        # multiples of 1/256, so that each class of number and each sum is exact
+        self.powers = [source.randrange(1, 200) / 256 * (3 if i % 90 < 50 else 1) for i in range(600)]
+        self.mean = sum(self.powers) / len(self.powers)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "w") as f:
+            f.write(content)
+        return self.path(name)
+
+    def mat(self, name, *variables, values=None):
+        text = "\n".join(repr(v) for v in (self.powers if values is None else values))
+        subprocess.run([os.path.join(BIN, "traces_mat"), self.path(name), *variables], input=text.encode(), check=True,
+                       timeout=60)
+        return self.path(name)
+
+    def run_steps(self, path, *arguments):
+        out = self.path("out")
+        p = trace("from-power", path, *arguments, "-o", out)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        return steps_of(trace("convert", out, "-", "-f", "steps"))
+
+    def refused(self, message, path, *arguments, code=2):
+        p = trace("from-power", path, *(arguments or ("--margin", "3dB")))
+        self.assertEqual((p.returncode, p.stdout), (code, b""), p.stderr)
+        self.assertIn(message.encode(), p.stderr)
+        self.assertIn(path.encode(), p.stderr)
+
+    def test_each_kind_of_file(self):
+        want = expected(self.powers, 0.6)
+        self.assertTrue(100 < sum(want) < 500)
+        plain = "\n".join(map(repr, self.powers)) + "\n"
+        files = [self.write("a", plain), self.write("b", "power\r\n" + plain.replace("\n", "\r\n")),
+                 self.write("c", "# sampled\n\n" + plain)]
+        with gzip.open(self.path("d.gz"), "wb") as f:
+            f.write(plain.encode())
+        files += [self.path("d.gz"), self.write("e", "time,power\n" + "".join(f"{i * 1e-4},{p!r}\n" for i, p in enumerate(self.powers)))]
+        for kind in ("double:600x1", "double:1x600", "single:600x1", "double:600x1:z", "single:1x600:z"):
+            files.append(self.mat("m" + kind, "rx:" + kind))
+        for path in files:
+            self.assertEqual(self.run_steps(path, "--sensitivity", "0.6"), want, path)
+
+    def test_columns_and_variables(self):
+        want = expected(self.powers, 0.6)
+        rows = "".join(f"{i} ; {p!r}; 9e-1\n" for i, p in enumerate(self.powers))
+        for path, column in [(self.write("a", rows), "2"), (self.write("b", "t;rx;power\n" + rows), "rx"),
+                             (self.write("c", "t;rx;other\n" + rows), "2"), (self.write("d", rows.replace(";", "\t")), "2")]:
+            self.assertEqual(self.run_steps(path, "--sensitivity", "0.6", "--column", column), want, path)
+        mat = self.mat("m", "rx:double:600x1", "other:double:3x1", "t:double:1x1", "square:double:2x2")
+        self.assertEqual(self.run_steps(mat, "--sensitivity", "0.6", "--variable", "rx"), want)
+        one = self.mat("n", "text:char:1x4", "t:double:1x1", "square:double:2x2", "z:complex:1x9", "rx:int16:1x20",
+                       values=[0] * 27 + [5, 6, 7])
+        self.assertEqual(sum(self.run_steps(one, "--sensitivity", "6")), 18)
+
+    def test_the_receiver(self):
+        path = self.mat("m", "rx:double:600x1")
+        fourth = 10 ** (-0.5)
+        self.assertEqual(self.run_steps(path, "--margin", "4dB", "--fec", "1dB"), expected(self.powers, self.mean * fourth))
+        self.assertEqual(self.run_steps(path, "--margin", "1dB", "--interleaver", "0.8ms"),
+                         expected(self.powers, self.mean * 10 ** -0.1, depth=8))
+        self.assertEqual(self.run_steps(path, "--sensitivity", "0.4", "--step", "1ms", "--reacquire", "5ms"),
+                         expected(self.powers, 0.4, hold=5))
+        decibels = self.write("d", "\n".join(str(10 * i - 30) for i in range(6)))
+        self.assertEqual(self.run_steps(decibels, "--unit", "dB", "--sensitivity", "0.5"), [1, 1, 1, 0, 0, 0])
+
+    def test_generated_power_gives_the_generated_trace(self):
+        power, first = self.path("p.csv"), self.path("first.htr")
+        options = ["--margin", "2.5dB", "--fec", "0.5dB", "--interleaver", "1ms", "--reacquire", "0.3ms"]
+        p = trace("gen", "--scintillation", "gamma-gamma", "--index", "0.5", "-n", "20000", "--power", power, "-o", first, *options)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        margin = ["--sensitivity", repr(10 ** -0.25), *options[2:]]
+        again = self.run_steps(power, *margin)
+        self.assertEqual(again[:19980], steps_of(trace("convert", first, "-", "-f", "steps"))[:19980])
+        self.assertEqual(len(again), 20000)
+
+    def test_what_the_file_says(self):
+        path = self.mat("m", "rx:double:600x1")
+        p = trace("from-power", path, "--margin", "3dB", "--step", "1ms")
+        self.assertTrue(p.stdout.startswith(b"# step_ns 1000000\n# generator power\n# parameters --margin 3dB\n"), p.stdout[:99])
+
+    def test_wrong_csv(self):
+        for content, message in [("", ":0: no power in the file"), ("power\n", ":1: no power"), ("1\nx\n", ":2: the power is not a number"),
+                                 ("1\n-2\n", ":2: the power must be from 0"), ("1\nnan\n", ":2: the power is not"),
+                                 ("1\n1e999\n", ":2: the power must be"), ("1,2\n", ":1: there are several columns"),
+                                 ("time,power\n1\n", ":2: the line has too few columns"), ("0\n0\n", ": all powers are 0"),
+                                 ("1" * 5000, ":1: the line is longer")]:
+            self.refused(message, self.write("x", content))
+        path = self.write("y", "a,b\n1,2\n")
+        self.refused(":1: no column has that title", path, "--margin", "3dB", "--column", "c")
+        self.refused(":1: the line has fewer columns", path, "--margin", "3dB", "--column", "3")
+        self.refused("cannot be opened", "/no/such/file", code=1)
+
+    def test_wrong_mat(self):
+        many = self.mat("m", "rx:double:600x1", "other:single:1x3", "text:char:1x4", "z:complex:1x9", "square:int16:2x2")
+        variables = "its variables: rx (double 600x1) other (single 1x3) text (char 1x4) z (double complex 1x9) square (int16 2x2)"
+        self.refused("several vectors: say which by --variable; " + variables, many)
+        self.refused("rxx is not in the file; " + variables, many, "--margin", "3dB", "--variable", "rxx")
+        for name in ("text", "z", "square"):
+            self.refused(name + " is not a vector of real numbers; " + variables, many, "--margin", "3dB", "--variable", name)
+        self.refused("rx(3) = -4; right is 0 to 1e300", self.mat("n", "rx:double:1x3", values=[1, 2, -4]))
+        self.refused("rx(2) = nan", self.mat("o", "rx:double:1x3", values=[1, float("nan"), 4]))
+        self.refused("no vector of real numbers; its variables: none", self.mat("p"))
+        self.refused("version 7.3; save it again with -v7", self.mat("q.73", "rx:double:1x3"))
+
+    def test_damaged_mat(self):
+        """No damage ends the program otherwise than by an exit code."""
+        source = random.Random(3)
+        for kind in ("double:60x1", "single:1x60:z"):
+            with open(self.mat("m", "rx:" + kind, "x:char:1x5", "y:double:2x2"), "rb") as f:
+                whole = f.read()
+            for n in range(120):
+                data = bytearray(whole)
+                if n % 3 == 0:
+                    data = data[:source.randrange(128, len(data))]
+                else:
+                    for _ in range(1 + n % 4):
+                        data[source.randrange(128, len(data))] = source.choice((0, 1, 255, source.randrange(256)))
+                with open(self.path("damaged"), "wb") as f:
+                    f.write(data)
+                p = trace("from-power", self.path("damaged"), "--margin", "3dB", "--variable", "rx")
+                self.assertIn(p.returncode, (0, 2), (kind, n, p.stderr))
+
+    def test_wrong_options(self):
+        path = self.write("a", "1\n2\n")
+        for arguments, message in [((), b"the file is missing"), ((path,), b"say either --margin"), ((path, path), b"one file too many"),
+                                   ((path, "--margin", "3dB", "--sensitivity", "1"), b"say either --margin"),
+                                   ((path, "--margin", "3"), b"right is 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
+                                   ((path, "--margin", "3dB", "--unit", "W"), b"right is linear or dB"),
+                                   ((path, "--margin", "3dB", "--interleaver", "2000s"), b"is deeper than")]:
+            p = trace("from-power", *arguments)
+            self.assertEqual(p.returncode, 2, arguments)
+            self.assertIn(message, p.stderr)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1)
+    unittest.main()
