@@ -324,7 +324,7 @@ int analyze_row(struct analyze *a, const struct seglog_row *r)
     return rc;
 }
 
-int analyze_drop(struct analyze *a, const struct drop_row *d)
+int analyze_drop(struct analyze *a, const struct drop_event *d)
 {
     a->drop_rows++;
     note_time(a, d->now);

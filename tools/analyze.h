@@ -160,7 +160,7 @@ void analyze_node(struct analyze *a, uint64_t node);
 int analyze_row(struct analyze *a, const struct seglog_row *r);
 
 /* The next row of a drop log, in order of time with the others. */
-int analyze_drop(struct analyze *a, const struct drop_row *d);
+int analyze_drop(struct analyze *a, const struct drop_event *d);
 
 /* The logs are at their end: sessions still open are given out as unfinished. 0 or HELIO_ENOMEM. */
 int analyze_end(struct analyze *a);

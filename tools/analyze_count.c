@@ -225,7 +225,7 @@ int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const stru
     return 0;
 }
 
-int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct drop_row *d)
+int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct drop_event *d)
 {
     if (!drop_is_loss(d) || d->type >= 8)
         return 0;

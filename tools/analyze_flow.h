@@ -19,7 +19,7 @@ int analyze_at_sender(struct analyze *a, struct analyze_session *s, const struct
 int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const struct event *e);
 
 /* A frame that a drop log names. */
-int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct drop_row *d);
+int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct drop_event *d);
 
 /* Of s->basis: how many times one checkpoint was lost without a break, at most. */
 uint64_t analyze_cp_run(const struct analyze_session *s);

@@ -8,7 +8,7 @@
 static const char header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
                              "name,offset,data_length,cp_serial,rpt_serial";
 
-static void read_way(struct fields *f, struct drop_row *d)
+static void read_way(struct fields *f, struct drop_event *d)
 {
     static const char *const ways[] = {"return", "forward"};
     int way = word_find(fields_word(f), ways, 2);
@@ -17,7 +17,7 @@ static void read_way(struct fields *f, struct drop_row *d)
     d->forward = way == 1;
 }
 
-static void read_reason(struct fields *f, struct drop_row *d)
+static void read_reason(struct fields *f, struct drop_event *d)
 {
     static const char *const reasons[DROP_REASONS] = {"trace",   "random",    "burst",  "outage",
                                                       "rule",    "queue",     "memory", "send",
@@ -28,7 +28,7 @@ static void read_reason(struct fields *f, struct drop_row *d)
     d->reason = reason < 0 ? DROP_LATE : (enum drop_reason)reason;
 }
 
-static void read_segment(struct fields *f, struct drop_row *d)
+static void read_segment(struct fields *f, struct drop_event *d)
 {
     d->originator = fields_number(f, false);
     d->session = fields_number(f, false);
@@ -43,7 +43,7 @@ static void read_segment(struct fields *f, struct drop_row *d)
     d->type = type == EVENT_NONE ? -1 : (int)type;
 }
 
-const char *drop_row_parse(const char *line, size_t len, struct drop_row *out)
+const char *drop_row_parse(const char *line, size_t len, struct drop_event *out)
 {
     struct fields f = {.p = line, .end = line + len};
     out->now = fields_number(&f, false);

@@ -24,7 +24,7 @@ enum drop_reason {
 };
 
 /* Absent numbers are EVENT_NONE; type -1 when the frame is no LTP segment. */
-struct drop_row {
+struct drop_event {
     tick now;
     bool forward;
     uint64_t frame;
@@ -36,13 +36,13 @@ struct drop_row {
 };
 
 /* Did the frame not arrive? */
-static inline bool drop_is_loss(const struct drop_row *d)
+static inline bool drop_is_loss(const struct drop_event *d)
 {
     return d->reason < DROP_DUPLICATE;
 }
 
 /* Reads a line without its newline. Returns NULL, or what is wrong with it (static text). */
-const char *drop_row_parse(const char *line, size_t len, struct drop_row *out);
+const char *drop_row_parse(const char *line, size_t len, struct drop_event *out);
 
 /* Is it the line with the names of the columns? */
 bool drop_row_is_header(const char *line, size_t len);

@@ -25,7 +25,7 @@ struct source {
     bool end; /* no row is ahead */
     tick now; /* of the row ahead */
     struct seglog_row row;
-    struct drop_row drop;
+    struct drop_event drop;
     uint64_t node;
 };
 

@@ -30,7 +30,7 @@ void input_close(struct input *in);
 /* One of the two. */
 struct input_row {
     const struct seglog_row *log;
-    const struct drop_row *drop;
+    const struct drop_event *drop;
 };
 
 /* The next row: 1, 0 at the end of all files, -ECANCELED when `complain` said so, -ENOMEM, or -EIO

@@ -47,7 +47,7 @@ def run(lab, bundles, **keys):
         return None
     emulator = lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to",
                          f"127.0.0.1:{port2}", "--delay", "5ms", "--rate", "50Mbit/s", "--trace", "iid:0.05",
-                         "--seed", "3", "--json", lab.path("relay.json"))
+                         "--seed", "3", "--json", lab.path("relay.json"), "--drop-log", lab.path("drops.csv"))
     time.sleep(0.2)
     nodes = {n: lab.start_node(n, lab.write_node(n, [lab.link(3 - n, port, relay, **{**keys, **more})]))
              for n, port, more in ((1, port1, {"colour": "red"}), (2, port2, {"colour": "green"}))}
@@ -116,6 +116,14 @@ def main():
                     "lossy_share", "segments_sent", "segments_received", "data_bytes_resent", "bytes"):
             assert summary[key] == captured[key], (key, summary[key], captured[key])
         assert summary["retx_cycles"] > 20 and summary["checkpoints_lost"] > 1, summary
+        # the emulator's own drop log, and one end's log or capture
+        known = {key: row for key, row in rows.items() if row["outcome"] == "done" and row["originator"] == "1"}
+        for name, files in (("drops", logs[:1]), ("drops-capture", [one, *engines]), ("drops-both", logs)):
+            joined, _ = analyse(lab, name, lab.path("drops.csv"), *files)
+            for key, row in known.items():
+                for column in ("cp_lost", "cp_lost_run", "lossy", "retx_cycles"):
+                    assert joined[key][column] == row[column], (name, key, column, joined[key][column], row[column])
+                assert joined[key]["cp_lost_basis"] == "drop_log", joined[key]
         # one end alone; where it was is told, or found out; and the names of the engines are found out
         for name, log, pcap, place in (("sender", logs[0], one, "sender"), ("receiver", logs[1], two, "receiver")):
             rows, _ = analyse(lab, name + "-log", log)

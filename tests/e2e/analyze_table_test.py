@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of sessions, computed a second time here, with dictionaries and sorting instead of streams, from the rows of
+random runs of helio-sim; with and without a drop log, which is made from what one end sent and the other never got.
+Then series, distributions and decomposition against that table. usage: analyze_table_test.py BIN"""
+
+import csv
+import json
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+
+BIN = sys.argv[1]
+NODES = ("1", "2")
+
+
+def run(name, *arguments):
+    done = subprocess.run([os.path.join(BIN, name), *arguments], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, (name, arguments, done.stderr)
+    return done.stdout
+
+
+def read(path):
+    with open(path, newline="", encoding="ascii") as f:
+        return list(csv.DictReader(f))
+
+
+def number(text):
+    return int(text) if text else None
+
+
+def is_data(row):
+    return row["type"] != "" and int(row["type"]) < 8
+
+
+def is_checkpoint(row):
+    return row["type"] in ("1", "2", "3")
+
+
+class Session:
+    """All rows of one session, apart by node and kind."""
+
+    def __init__(self, key, rows):
+        self.key = key
+        self.end = {"tx": [r for r in rows if r["node"] == key[0]], "rx": [r for r in rows if r["node"] != key[0]]}
+        self.sent = self.of("tx", "tx")
+        self.got = self.of("rx", "rx")
+
+    def of(self, end, kind, data=True):
+        return [r for r in self.end[end] if r["dir"] == kind and is_data(r) == data]
+
+    def times(self, end, kind):
+        return [int(r["t_ns"]) for r in self.end[end] if r["dir"] == kind]
+
+    def timers(self, end, cause):
+        return sum(r["dir"] == "timer" and r["cause"] == cause for r in self.end[end])
+
+    def cycles(self):
+        """A report with gaps that makes the sender send data again; once per checkpoint."""
+        waiting, counted, n = None, set(), 0
+        for r in self.end["tx"]:
+            if r["dir"] == "rx" and r["type"] == "8" and r["cause"] == "ok":
+                if int(r["claimed_bytes"]) < int(r["rs_upper"]) - int(r["rs_lower"]) and r["cp_serial"] not in counted:
+                    waiting = r["cp_serial"]
+            elif r["dir"] == "tx" and is_data(r) and r["cause"] == "report" and waiting is not None:
+                counted = {waiting}
+                waiting = None
+                n += 1
+        return n
+
+    def out_of_order(self):
+        high = n = 0
+        for r in self.end["rx"]:
+            if r["dir"] == "tx" and r["type"] == "8":
+                high = 0
+            elif r["dir"] == "rx" and is_data(r) and r["cause"] == "ok":
+                n += int(r["offset"]) < high
+                high = max(high, int(r["offset"]) + int(r["length"]))
+        return n
+
+    def rto_total(self):
+        last, total = {}, 0
+        for r in self.sent:
+            if is_checkpoint(r):
+                if r["cause"] == "timer":
+                    total += int(r["t_ns"]) - last[r["cp_serial"]]
+                last[r["cp_serial"]] = int(r["t_ns"])
+        return total
+
+    def lost_checkpoints(self, delay):
+        """The transmissions that never came: the channel keeps order and has one delay. And the longest run."""
+        arrivals = Counter((r["cp_serial"], int(r["t_ns"])) for r in self.got if is_checkpoint(r))
+        lost, runs, run = [], 0, defaultdict(int)
+        for r in self.sent:
+            if not is_checkpoint(r):
+                continue
+            serial, t = r["cp_serial"], int(r["t_ns"])
+            found = [a for a in arrivals if a[0] == serial and abs(a[1] - t - delay) < 1e6]
+            if found:
+                arrivals[found[0]] -= 1
+                run[serial] = 0
+            else:
+                lost.append(r)
+                run[serial] += 1
+                runs = max(runs, run[serial])
+        return lost, runs
+
+    def row(self, delay, ended):
+        """What the table should say."""
+        closed, first = self.times("tx", "close"), [int(r["t_ns"]) for r in self.sent]
+        fresh = [r for r in self.sent if r["cause"] == "first"]
+        again = [r for r in self.sent if r["cause"] != "first"]
+        reds = [r for r in self.got if r["cause"] == "ok" and r["colour"] == "red"]
+        eorp = [r for r in self.sent if r["type"] in ("2", "3")]
+        lost, lost_run = self.lost_checkpoints(delay)
+        start = first[0]
+
+        def ms(t):
+            return None if t is None else t / 1e6
+
+        return {
+            "role": "both" if self.end["rx"] else "sender",
+            "block_bytes": number(next(r for r in self.end["tx"] if r["dir"] == "open")["length"]),
+            "red_bytes": int(eorp[0]["offset"]) + int(eorp[0]["length"]) if eorp else None,
+            "outcome": "done" if closed else "unfinished",
+            "t_first_tx_ns": start,
+            "t_close_ns": closed[0] if closed else None,
+            "duration_ms": ms(closed[0] - start if closed else None),
+            "radiation_ms": ms(int(fresh[-1]["t_ns"]) - start),
+            "first_rx_ms": ms(int(self.got[0]["t_ns"]) - start if self.got else None),
+            "delivery_ms": ms(int(reds[-1]["t_ns"]) - start if reds else None),
+            "segments_sent": len(self.sent),
+            "segments_first": len(fresh),
+            "segments_resent": len(again),
+            "segments_received": len(self.got) if self.end["rx"] else None,
+            "duplicates": sum(r["cause"] in ("duplicate", "closed_session") for r in self.got) if self.end["rx"] else None,
+            "out_of_order": self.out_of_order() if self.end["rx"] else None,
+            "bytes_sent": sum(int(r["udp_len"]) for r in self.sent),
+            "data_sent": sum(int(r["length"]) for r in self.sent),
+            "data_resent": sum(int(r["length"]) for r in again),
+            "reports": sum(r["dir"] == "rx" and r["type"] == "8" for r in self.end["tx"]),
+            "retx_cycles": self.cycles(),
+            "cp_sent": sum(is_checkpoint(r) for r in self.sent),
+            "cp_lost": len(lost) if ended else None,
+            "cp_lost_run": lost_run if ended else None,
+            "rto_checkpoint": self.timers("tx", "checkpoint"),
+            "rto_report": self.timers("rx", "report") if self.end["rx"] else None,
+            "rto_ms": ms(self.rto_total()),
+            "lossy": int(len(self.sent) > len(self.got)) if ended else None,
+        }
+
+
+def sessions_of(rows):
+    by_key = defaultdict(list)
+    for row in rows:
+        if row["session"]:
+            by_key[row["originator"], row["session"]].append(row)
+    return {key: Session(key, rows) for key, rows in by_key.items() if any(r["dir"] == "tx" for r in rows)}
+
+
+def same(found, expected, where):
+    if expected is None:
+        return
+    if isinstance(expected, float):
+        assert found != "" and abs(float(found) - expected) < 1e-6, (where, found, expected)
+    else:
+        assert found == str(expected), (where, found, expected)
+
+
+def write_drops(path, sessions, delay, mute):
+    """The drop log of the way out: what was sent and never came. Some of it is left out when `mute`."""
+    header = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,name,offset,data_length,cp_serial,rpt_serial"
+    lines = []
+    for s in sessions.values():
+        came = {(r["offset"], r["type"], int(r["t_ns"]) - delay) for r in s.got}
+        times = defaultdict(list)
+        for offset, kind, t in came:
+            times[offset, kind].append(t)
+        for r in s.sent:
+            if any(abs(t - int(r["t_ns"])) < 1e6 for t in times[r["offset"], r["type"]]):
+                continue
+            lines.append([int(r["t_ns"]), "forward", len(lines) + 1, "random", int(r["udp_len"]), "", *s.key, r["type"],
+                          r["name"], r["offset"], r["length"], r["cp_serial"], r["rpt_serial"]])
+    lines.sort(key=lambda line: line[0])
+    if mute:
+        lines = [line for line in lines if line[8] == "0"] or [[0] * 14]
+    lines.append([lines[-1][0], "return", 1, "late", 60, 5000, "", "", "", "", "", "", "", ""])
+    with open(path, "w", encoding="ascii") as f:
+        f.write(header + "\n" + "".join(",".join(map(str, line)) + "\n" for line in lines))
+    return lines
+
+
+def tables(folder, *arguments):
+    """The rows of sessions of which anything was sent, and the summary."""
+    run("helio-analyze", "--tables", folder, *arguments)
+    with open(os.path.join(folder, "summary.json"), encoding="utf-8") as f:
+        return [r for r in read(os.path.join(folder, "sessions.csv")) if r["t_first_tx_ns"]], json.load(f)
+
+
+def check_model(rows, summary):
+    """The decomposition is a sum, of each session and of the mean; its parts are what they should be."""
+    d = summary["decomposition"]
+    done = [r for r in rows if r["outcome"] == "done"]
+    for r in done:
+        parts = sum(float(r[c]) for c in ("ideal_ms", "retx_penalty_ms", "cp_penalty_ms", "delta_ms"))
+        assert math.isclose(parts, float(r["duration_ms"]), abs_tol=1e-5), r
+        assert math.isclose(float(r["retx_penalty_ms"]), int(r["retx_cycles"]) * d["cycle_ms"], abs_tol=1e-5), r
+    mean = statistics.mean(float(r["duration_ms"]) for r in done)
+    assert math.isclose(d["mean_ms"], mean, rel_tol=1e-9)
+    parts = sum(d[k] for k in ("ideal_ms", "retx_penalty_ms", "cp_penalty_ms", "delta_penalties_ms", "delta_ideal_ms"))
+    assert math.isclose(parts, mean, rel_tol=1e-9)
+    clean = [float(r["duration_ms"]) for r in done if r["lossy"] == "0" and r["retx_cycles"] == "0"
+             and r["rto_checkpoint"] == "0"]
+    assert (d["ideal_from"] == "loss_free") == (len(clean) > 0)
+    if clean:
+        assert math.isclose(d["ideal_ms"], sorted(clean)[math.ceil(len(clean) / 2) - 1], rel_tol=0.005)
+    lost = statistics.mean(int(r["cp_lost"]) for r in done)
+    assert math.isclose(d["cp_penalty_ms"], lost * d["rto_ms"] if lost else 0, rel_tol=1e-9)
+
+
+def check_series(folder, rows, log):
+    bins = read(os.path.join(folder, "series.csv"))
+    done = [r for r in rows if r["outcome"] == "done"]
+    for r in bins:
+        t = int(r["t_ns"])
+        closed = [d for d in done if t <= int(d["t_close_ns"]) < t + 10**8]
+        assert int(r["sessions"]) == len(closed)
+        assert float(r["goodput_bps"]) == 8 * sum(int(d["block_bytes"]) for d in closed) / 0.1
+    sent = sum(int(r["length"]) for r in log if r["dir"] == "tx" and is_data(r))
+    assert math.isclose(sum(float(r["sent_bps"]) for r in bins) * 0.1 / 8, sent, rel_tol=1e-6)
+    assert sum(int(r["cp_sent"]) for r in bins) == sum(r["dir"] == "tx" and is_checkpoint(r) for r in log)
+    assert sum(int(r["rto_checkpoint"]) for r in bins) == sum(r["cause"] == "checkpoint" for r in log)
+
+
+def check_cdf(folder, rows):
+    cdf = [r for r in read(os.path.join(folder, "cdf.csv")) if r["quantity"] == "session"]
+    durations = [float(r["duration_ms"]) for r in rows if r["outcome"] == "done"]
+    assert sum(int(r["count"]) for r in cdf) == len(durations) and float(cdf[-1]["share"]) == 1
+    for r in cdf:
+        below = sum(d <= float(r["ms"]) * 1.005 for d in durations) / len(durations)
+        above = sum(d <= float(r["ms"]) * 0.995 for d in durations) / len(durations)
+        assert above - 1e-9 <= float(r["share"]) <= below + 1e-9, r
+
+
+def check_run(folder, seed):
+    rng = random.Random(seed)
+    log = os.path.join(folder, "log.csv")
+    delay = rng.choice((3, 5, 20))
+    run("helio-sim", "--trace", rng.choice(("iid:0.02", "iid:0.2", "A", "H")), "--sessions", str(rng.randint(1, 9)),
+        "--rto", f"{rng.choice((1, 4)) * 2 * delay + 7}ms", "--delay", f"{delay}ms", "--bundle",
+        f"{rng.randint(20, 300)}kB", "--rate", "200Mbit/s", "--duration", "1s", "--seed", str(seed), "--log", log,
+        *rng.choice(((), ("--processing", "4ms"))))
+    rows = read(log)
+    sessions = sessions_of(rows)
+    one_way = min(int(s.got[0]["t_ns"]) - int(s.sent[0]["t_ns"]) for s in sessions.values() if s.got)
+    plain, summary = tables(os.path.join(folder, "t"), "--bin", "100ms", log)
+    assert {(r["originator"], r["session"]) for r in plain} == sessions.keys()
+    for r in plain:
+        closed = r["outcome"] == "done"
+        expected = sessions[r["originator"], r["session"]].row(one_way, closed)
+        assert r["cp_lost_basis"] in ("receiver_log", "rto" if not closed else "")
+        for column, value in expected.items():
+            same(r[column], value, (seed, r["session"], column))
+    check_model(plain, summary)
+    check_series(os.path.join(folder, "t"), plain, rows)
+    check_cdf(os.path.join(folder, "t"), plain)
+    check_drops(folder, log, rows, sessions, one_way, plain)
+    return len(plain), sum(int(r["cp_lost"]) for r in plain), max(int(r["cp_lost_run"]) for r in plain)
+
+
+def check_drops(folder, log, rows, sessions, one_way, plain):
+    """With the drop log the sender's log alone tells what both ends' logs do; a drop log that misses some does not."""
+    one, drops = os.path.join(folder, "one.csv"), os.path.join(folder, "drops.csv")
+    with open(log, encoding="ascii") as f, open(one, "w", encoding="ascii") as out:
+        out.writelines(line for i, line in enumerate(f) if i == 0 or line.split(",", 3)[2] == "1")
+    lines = write_drops(drops, sessions, one_way, False)
+    joined, summary = tables(os.path.join(folder, "d"), one, drops)
+    assert summary["drop_rows"] == len(lines) and summary["drop_rows_without_session"] == 0
+    known = {(r["originator"], r["session"]): r for r in plain}
+    for r in joined:
+        if r["outcome"] != "done":
+            continue
+        other = known[r["originator"], r["session"]]
+        assert r["cp_lost_basis"] == "drop_log" and other["cp_lost_basis"] == "receiver_log"
+        for column in ("cp_lost", "cp_lost_run", "lossy", "retx_cycles"):
+            assert r[column] == other[column], (r["session"], column, r[column], other[column])
+        assert int(r["dropped"]) == int(other["segments_sent"]) - int(other["segments_received"])
+    three, _ = tables(os.path.join(folder, "d"), "--drops", drops, log)
+    assert {r["cp_lost_basis"] for r in three if r["outcome"] == "done"} == {"drop_log"}
+    if any(int(r["cp_lost"]) for r in plain if r["outcome"] == "done"):
+        write_drops(drops, sessions, one_way, True)
+        _, summary = tables(os.path.join(folder, "d"), drops, log)
+        assert summary["cp_lost_basis"] in ("mixed", "receiver_log") and summary["cp_lost_elsewhere"] > 0
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        total = [check_run(folder, seed) for seed in range(1, 13)]
+    assert sum(t[1] for t in total) > 20 and max(t[2] for t in total) > 1, total
+    print(f"{sum(t[0] for t in total)} sessions, {sum(t[1] for t in total)} checkpoints lost, as computed twice")
+
+
+main()
