@@ -114,9 +114,9 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, st
 
 /* A bundle from a link, whole, in its buffer; taken over in any case. `token` names it to the link:
  * CONFIRM means that it is stored (the link may now tell the peer that it has it), REFUSED that the
- * peer should keep it (STORE, FULL, NO_MEMORY) or that it was dropped for good (the other reasons;
- * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both (unless
- * memory is out even for that: then REFUSE_NO_MEMORY is returned, and no action comes). A DUPLICATE
+ * peer should keep it (STORE, FULL) or that it was dropped for good (the other reasons;
+ * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both, unless
+ * REFUSE_NO_MEMORY is returned: then no action comes, and the peer should keep it. A DUPLICATE
  * comes as CONFIRM, with refusal DUPLICATE; as long as the first one is not stored, as REFUSED with
  * STORE. A fragment for this node is stored and confirmed like any bundle; when all bytes of its
  * bundle are here they are delivered as one (§5.9). */

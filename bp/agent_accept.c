@@ -282,7 +282,9 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         r->in_link = link;
         return REFUSE_NONE;
     }
-    notice_add(a, &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
+    if (refusal != REFUSE_NO_MEMORY)
+        notice_add(a,
+                   &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
     buf_drop(bundle);
     if (refusal == REFUSE_NONE)
         a->counters.received++;

@@ -261,7 +261,11 @@ static int reserve(struct lmdb *l, uint64_t more)
         return 0;
     for (uint64_t step = RESERVE_STEP;; step = 0) {
         off_t from = (off_t)l->reserved, len = (off_t)(end + step - l->reserved);
-        if (fallocate(fd, FALLOC_FL_KEEP_SIZE, from, len) == 0) {
+        int r;
+        do {
+            r = fallocate(fd, FALLOC_FL_KEEP_SIZE, from, len);
+        } while (r != 0 && errno == EINTR);
+        if (r == 0) {
             l->reserved = end + step;
             return 0;
         }

@@ -24,7 +24,7 @@ void app_init(struct app *c, struct apps *apps)
     list_init(&c->flush);
     aap2_reader_init(&c->reader, false, BUNDLE_HEAD_MAX, BUNDLE_TAIL_MAX,
                      apps->node->config->bundles.max);
-    c->heard = node_now().now;
+    c->heard = c->begun = node_now().now;
     apps->counters.connections++;
 }
 
@@ -472,16 +472,26 @@ void app_fed(struct app *c, size_t n)
     }
 }
 
+static void end_now(struct app *c)
+{
+    c->failed = c->dead = true;
+    touch(c);
+}
+
 /* Who sends requests keeps the connection alive: a sender's silence of twice the interval ends it,
  * a subscriber is asked once per interval. */
 void app_keepalive(struct app *c, tick now)
 {
+    if (c->endpoint == NULL && now >= c->begun + APP_CONFIGURE_TIME) {
+        c->apps->counters.unconfigured++;
+        end_now(c);
+        return;
+    }
     if (c->keepalive == 0 || c->endpoint == NULL)
         return;
     if (now >= c->heard + 2 * c->keepalive && (!c->subscriber || !list_empty(&c->pending))) {
         c->apps->counters.keepalives_missed++;
-        c->failed = c->dead = true;
-        touch(c);
+        end_now(c);
         return;
     }
     if (!c->subscriber || now < c->asked + c->keepalive || !list_empty(&c->pending))

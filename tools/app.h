@@ -15,7 +15,8 @@
 #define APP_OUT_MAX (1U << 20)  /* bytes waiting to be written, beyond which reading stops */
 #define APP_WINDOW_MAX 1024     /* deliveries outstanding */
 #define APP_CONNECTIONS_MAX 512 /* below the usual limit of 1024 descriptors */
-#define APP_MESSAGE_CAP 4096    /* our messages: a few EIDs and numbers */
+#define APP_CONFIGURE_TIME (30 * TICK_S) /* for a connection to be configured */
+#define APP_MESSAGE_CAP 4096             /* our messages: a few EIDs and numbers */
 
 /* One message to write, with the payload behind it. */
 struct app_out {
@@ -64,7 +65,7 @@ struct app {
     bool subscriber;
     bool failed; /* to be closed when what waits is written */
     bool dead;   /* to be closed now: nobody reads it */
-    tick keepalive, heard, asked;
+    tick keepalive, heard, asked, begun;
     struct list requests, pending;
     size_t requests_len;
     struct list out; /* struct app_out */
@@ -97,6 +98,7 @@ void app_fed(struct app *c, size_t n);
 bool app_may_read(const struct app *c);
 
 void app_deliver(struct app *c, const struct agent_action *a);
+/* Once a second. Ends who is silent, and who is still not configured after APP_CONFIGURE_TIME. */
 void app_keepalive(struct app *c, tick now);
 
 #endif

@@ -31,6 +31,7 @@ struct apps_counters {
     uint64_t pauses; /* reading stopped until earlier requests were answered */
     uint64_t deliveries, undelivered;
     uint64_t keepalives_missed;
+    uint64_t unconfigured; /* connections that had their time to be */
 };
 const struct apps_counters *apps_counters(const struct apps *apps);
 

@@ -196,6 +196,7 @@ static void fill_apps(const struct apps_counters *c, json_t *o)
     set_int(o, "deliveries", c->deliveries);
     set_int(o, "undelivered", c->undelivered);
     set_int(o, "keepalives_missed", c->keepalives_missed);
+    set_int(o, "unconfigured", c->unconfigured);
 }
 
 static void do_counters(struct node *n, const json_t *in, json_t *out)

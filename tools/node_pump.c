@@ -55,7 +55,7 @@ static void do_deliver(struct node *n, const struct agent_action *a)
  */
 static bool link_keeps(enum agent_refusal r)
 {
-    return r == REFUSE_STORE || r == REFUSE_FULL || r == REFUSE_NO_MEMORY;
+    return r == REFUSE_STORE || r == REFUSE_FULL;
 }
 
 static void do_answer(struct node *n, const struct agent_action *a)

@@ -21,11 +21,11 @@
 static int server_init(struct perf_server *p, const struct perf_options *o)
 {
     uint64_t seed[2];
-    *p = (struct perf_server){.options = o, .cap = PERF_ACKS_MAX};
-    if (getrandom(seed, sizeof seed, 0) != sizeof seed)
-        return HELIO_EIO;
+    *p = (struct perf_server){.options = o, .cap = PERF_ACKS_MAX, .link.why = "no random numbers"};
     list_init(&p->order);
     hist_init(&p->delay);
+    if (getrandom(seed, sizeof seed, 0) != sizeof seed)
+        return HELIO_EIO;
     perf_link_init(&p->link, o, seed[0], o->deliveries, o->payload_max);
     p->acks = malloc(p->cap * sizeof *p->acks); /* touched only as far as it is needed */
     int rc = hash_init(&p->sessions, seed[1]);
@@ -277,7 +277,9 @@ int perf_server_run(const struct perf_options *o)
         rc = HELIO_EIO;
     if (rc == HELIO_EIO) {
         fprintf(stderr, "helio-perf: %s\n", p->link.why);
-    } else if (rc == 0) {
+    } else if (rc < 0) {
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
+    } else {
         run(p, signals);
         code = perf_server_result(p) && !p->failed ? 0 : 1;
     }

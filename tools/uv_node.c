@@ -105,9 +105,9 @@ static void on_second(uv_timer_t *t)
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
     struct node_link *l = context;
-    (void)c;
     l->received++;
-    agent_receive(l->node->agent, l->index, bundle, token, node_now());
+    if (agent_receive(l->node->agent, l->index, bundle, token, node_now()) == REFUSE_NO_MEMORY)
+        c->ops->confirm(c, token, false); /* the agent has no room even for this answer */
     node_wake(l->node);
 }
 

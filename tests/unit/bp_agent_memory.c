@@ -6,6 +6,8 @@
  */
 #include "bp_agent_piece.h"
 
+#include <limits.h>
+
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
@@ -230,11 +232,44 @@ START_TEST(each_allocation_fails_once)
 }
 END_TEST
 
+/* Whichever allocation fails when a bundle comes: one answer for it, by return or by action. */
+START_TEST(each_arrival_has_one_answer)
+{
+    bool unanswered = false, ok = false;
+    for (long at = 0; !ok; at++) {
+        struct exchange x = {0};
+        struct agent_config c = config_of("ipn:2.0");
+        struct eid peer = eid_of("ipn:1.0"), here = eid_of("ipn:2.5");
+        int result;
+        x.now = (struct agent_now){.now = TICK_S, .dtn_ms = START_MS};
+        ck_assert_int_eq(agent_new(&x.a, &c), 0);
+        ck_assert_int_eq(agent_link_add(x.a, 0, &peer, 1), 0);
+        ck_assert_int_eq(agent_register(x.a, 900, &here, 1, x.now), 0);
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+        struct buf *whole = bundle_encode_copy(&b);
+        memory.count = 0;
+        memory.fail_at = at;
+        memory.fail_for = 1;
+        int got = AGENT(agent_receive(x.a, 0, whole, 7, x.now));
+        ok = memory.count <= at;
+        memory.fail_at = LONG_MAX;
+        work(&x);
+        ck_assert_uint_eq(x.confirmed + x.refused + (got == REFUSE_NO_MEMORY), 1);
+        unanswered = unanswered || got == REFUSE_NO_MEMORY;
+        for (size_t i = 0; i < KEYS; i++)
+            buf_drop(x.stored[i]);
+        agent_free(x.a);
+    }
+    ck_assert(unanswered);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent without memory");
     TCase *t = tcase_create("all");
     tcase_add_test(t, each_allocation_fails_once);
+    tcase_add_test(t, each_arrival_has_one_answer);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server of the traffic generator that has no memory to begin with says so. The linker puts the
+ * functions below before the library's. */
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/perf_server.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+static long fail_at = -1; /* how many more succeed; below 0: all do */
+static bool failed;
+
+static bool refused(void)
+{
+    if (fail_at < 0 || fail_at-- > 0)
+        return false;
+    failed = true;
+    return true;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return refused() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return refused() ? NULL : __real_realloc(p, n);
+}
+
+/* The server alone, the acknowledgements that wait, and its table of sessions. */
+START_TEST(it_is_said)
+{
+    struct perf_options o = {.server = true, .socket = "/nonexistent/socket", .deliveries = 1};
+    FILE *said = tmpfile();
+    char text[256] = "";
+    ck_assert_ptr_nonnull(said);
+    ck_assert_int_ge(dup2(fileno(said), STDERR_FILENO), 0);
+    failed = false;
+    fail_at = _i;
+    int code = perf_server_run(&o);
+    fail_at = -1;
+    ck_assert(failed);
+    ck_assert_int_eq(code, 1);
+    rewind(said);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, said), 0);
+    ck_assert_str_eq(text, "helio-perf: out of memory\n");
+    fclose(said);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("tools_perf_memory");
+    TCase *t = tcase_create("server");
+    tcase_add_loop_test(t, it_is_said, 0, 3);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int bad = srunner_ntests_failed(r);
+    srunner_free(r);
+    return bad == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
