@@ -32,3 +32,19 @@ function(helio_program name)
     add_dependencies(programs ${name})
     set_property(GLOBAL APPEND PROPERTY HELIO_PROGRAMS ${name})
 endfunction()
+
+# A program in Python: a launcher in bin/, its package in lib/heliograph (here a link to the source).
+# They run on the distribution's Python, for which tools/setup.sh installs matplotlib and the like.
+set(HELIO_PYTHON /usr/bin/python3 CACHE FILEPATH "Python of the laboratory's programs")
+set(HELIO_PYTHON_LIB ${CMAKE_BINARY_DIR}/lib/heliograph)
+function(helio_python_program NAME MODULE)
+    if(NOT EXISTS ${HELIO_PYTHON_LIB})
+        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+        file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tools/python ${HELIO_PYTHON_LIB} SYMBOLIC)
+    endif()
+    configure_file(${PROJECT_SOURCE_DIR}/tools/python/launcher.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} @ONLY
+                   FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+                                    WORLD_EXECUTE)
+    install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} TYPE BIN)
+    set_property(GLOBAL APPEND PROPERTY HELIO_PROGRAMS ${NAME})
+endfunction()

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need and is not here yet (Debian 12 package names).
-# usage: tools/setup.sh build|test
+# usage: tools/setup.sh build|lab|test   (lab: also what the campaign runner and plots need)
 set -euo pipefail
 
 build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
     libprotobuf-c-dev protobuf-c-compiler protobuf-compiler zlib1g-dev libmatio-dev libssl-dev libpcap-dev
     iproute2 ethtool lowdown)
-test=(python3-matplotlib groff-base clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils)
+lab=(python3-matplotlib python3-jinja2 python3-yaml)
+test=(groff-base parallel clang clang-tidy clang-format libclang-rt-14-dev llvm tshark python3-venv binutils)
 
 want=("${build[@]}")
+[ "${1:-build}" != build ] && want+=("${lab[@]}")
 [ "${1:-build}" = test ] && want+=("${test[@]}")
 
 # Peers of the interoperation tests are built with cargo 1.85 or later; Debian's own cargo is older, cargo-web is not.

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-campaign in virtual time: errors, runs kept and resumed, interruption, lists for schedulers, the report.
+
+usage: campaign_test.py BIN SOURCE
+"""
+import csv
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN, SOURCE = Path(sys.argv[1]), Path(sys.argv[2])
+PROGRAM = BIN / "helio-campaign"
+
+SMALL = """title: A small one
+repetitions: 2
+set: {duration: 500ms}
+experiments:
+  - name: one
+    sweep: {trace: [A, "iid:A"], sessions: [1-3]}
+  - name: two
+    set: {trace: A}
+    sweep: {sessions: [3]}
+"""
+
+
+def campaign(*options, code=0, **more):
+    done = subprocess.run([PROGRAM, *map(str, options)], capture_output=True, text=True, check=False, timeout=300, **more)
+    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class Campaign(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.out = self.folder / "out"
+
+    def file(self, text, name="c.yaml"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def runs(self):
+        return sorted(p for p in (self.out / "runs").iterdir() if not p.name.startswith("."))
+
+    def test_errors_have_a_place(self):
+        for text, line, words in (
+                ("experiments:\n  - name: x\n    sweeps: {sessions: [1]}\n", 3, "did you mean sweep?"),
+                ("experiments:\n  - name: x\n    sweep: {sessions: [one]}\n", 3, "from 1 to 65536"),
+                ("set: {rto: 30}\nexperiments: [{name: x}]\n", 1, "write it like 30ms"),
+                ("mode: fast\nexperiments: [{name: x}]\n", 1, "none of sim, relay, bridge"),
+                ("title: x\n", 1, "at least one experiment"), ("experiments: [{name: x}, {name: x}]\n", 1, "already"),
+                ("experiments:\n  - name: x\n    sweep: {trace: []}\n", 3, "empty"),
+                ("a: [1\n", 2, ""), ("experiments: [{name: a b}]\n", 1, "letters")):
+            with self.subTest(text=text):
+                error = campaign(self.file(text), "--check", code=2).stderr
+                self.assertIn(f"c.yaml:{line}: ", error)
+                self.assertIn(words, error)
+        self.assertIn("No such file", campaign(self.folder / "none.yaml", code=2).stderr)
+        self.assertIn("examples", campaign("--help").stdout)
+
+    def test_runs_once_and_reports(self):
+        path = self.file(SMALL)
+        campaign(path, "--out", self.out)
+        names = self.runs()
+        self.assertEqual(len(names), 12)  # what the second experiment needs, the first one has
+        times = {p: (p / "result.json").stat().st_mtime_ns for p in names}
+        result = json.loads((names[0] / "result.json").read_text())
+        again = subprocess.run(result["command"], capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(again.stdout)["session_ms"], result["session_ms"])
+        self.assertTrue((names[0] / "sessions.csv.gz").stat().st_size > 0)
+        description = json.loads((names[0] / "run.json").read_text())
+        self.assertIn("helio-sim", description["versions"])
+        self.assertGreaterEqual(description["machine"]["cores"], 1)
+        campaign(path, "--out", self.out)
+        self.assertEqual(times, {p: (p / "result.json").stat().st_mtime_ns for p in self.runs()})
+        shutil.rmtree(names[3])
+        campaign(path, "--out", self.out, "--no-report")
+        self.assertEqual(self.runs(), names)
+        self.check_report()
+
+    def check_report(self):
+        page = (self.out / "report" / "index.html").read_text()
+        self.assertEqual(page.count("<svg"), 10)
+        self.assertFalse(re.findall(r'(?:src|href)="(?!#)[^"]*"', re.sub(r"<svg.*?</svg>", "", page, flags=re.S)))
+        with open(self.out / "report" / "one.csv", newline="", encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+        self.assertEqual(len(rows), 6)
+        got = {(r["trace"], r["sessions"]): r for r in rows}
+        done = [json.loads((p / "result.json").read_text()) for p in self.runs() if "-A-3s-" in p.name]
+        done = [r for r in done if "iid" not in str(r["command"])]
+        mean = sum(r["goodput_bps"] for r in done) / len(done) / 1e6
+        self.assertEqual(len(done), 2)
+        self.assertAlmostEqual(float(got["A", "3"]["goodput"]), mean, delta=0.001 * mean)
+        half = abs(done[0]["goodput_bps"] - done[1]["goodput_bps"]) / 2e6 * 12.706
+        self.assertAlmostEqual(float(got["A", "3"]["goodput_ci95"]), half, delta=0.01 * half + 0.01)
+
+    def test_list_with_gnu_parallel(self):
+        path = self.file(SMALL)
+        commands = campaign(path, "--out", self.out, "--list").stdout
+        self.assertEqual(len(commands.splitlines()), 12)
+        subprocess.run(["parallel", "--will-cite", "-j2"], input=commands, text=True, check=True, timeout=300,
+                       env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
+        self.assertEqual(len(self.runs()), 12)
+        self.assertEqual(campaign(path, "--out", self.out, "--list").stdout, "")
+        self.assertIn("key", campaign(path, "--out", self.out, "--only", "no", code=2).stderr)
+
+    def test_interrupt_keeps_what_is_done(self):
+        path = self.file(SMALL.replace("500ms", "5s"))
+        p = subprocess.Popen([PROGRAM, path, "--out", self.out, "--jobs", "1"], stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not list(self.out.glob("runs/[!.]*")):
+            time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        _, error = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 130)
+        self.assertIn("are kept", error)
+        kept = len(self.runs())
+        self.assertTrue(0 < kept < 12, kept)
+        self.assertEqual(list(self.out.glob("runs/.part-*")), [])
+        self.assertIn(f"({kept} done)", campaign(path, "--out", self.out, "--check").stdout)
+
+    def test_failed_run_is_told_and_the_others_kept(self):
+        path = self.file('set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [none, nowhere.txt]}\n')
+        error = campaign(path, "--out", self.out, code=1).stderr
+        self.assertIn("nowhere.txt", error)
+        self.assertEqual(len(self.runs()), 1)
+
+    def test_papers_campaigns_are_right(self):
+        for name in ("paper", "paper-quick"):
+            text = campaign(SOURCE / f"campaigns/{name}.yaml", "--out", self.out, "--check").stdout
+            self.assertIn("3 repetitions", text)
+
+    def test_paper_report(self):
+        text = (SOURCE / "campaigns/paper-quick.yaml").read_text()
+        text = text.replace("duration: 10s", "duration: 2s").replace("repetitions: 3", "repetitions: 1")
+        text = re.sub(r"sessions: \[[^]]*\]", "sessions: [1, 3, 7, 10, 15, 20]", text)
+        campaign(self.file(text), "--out", self.out)
+        rows = json.loads((self.out / "report/published.json").read_text())
+        ours = {r["quantity"]: r["ours"] for r in rows}
+        self.assertAlmostEqual(ours["ideal session"], 22.4, delta=0.2)
+        self.assertAlmostEqual(ours["ideal: goodput at saturation"], 473, delta=6)
+        page = (self.out / "report/index.html").read_text()
+        for figure in ("5", "6", "7", "8", "9", "10", "11"):
+            self.assertIn(f'<figure id="figure-{figure}">', page)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The laboratory's programs in Python: they run the C programs and arrange what those measured."""

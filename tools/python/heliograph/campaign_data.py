@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a campaign as rows: one for each setting, averaged over its repetitions."""
+import csv
+import dataclasses
+
+from . import campaign_run, statistics, units
+
+# name -> (title, unit, from a result and its run's values)
+METRICS = {
+    "goodput": ("goodput", "Mbit/s", lambda r, v: r["goodput_bps"] / 1e6),
+    "efficiency": ("channel efficiency", "%", lambda r, v: 100 * r["efficiency"] if r["efficiency"] is not None else None),
+    "paper_ratio": ("goodput / (rate × good share)", "%",
+                    lambda r, v: 100 * r["goodput_bps"] / (units.rate(v["rate"]) * r["good_share"]) if r["good_share"] else None),
+    "sessions_100s": ("sessions completed in 100 s", "", lambda r, v: r["sessions"] * 100 / units.duration(v["duration"])),
+    "session_mean": ("mean session time", "ms", lambda r, v: _of(r, "session_ms", "mean")),
+    "session_p99": ("99th percentile of the session time", "ms", lambda r, v: _of(r, "session_ms", "p99")),
+    "delivery_mean": ("mean delivery delay", "ms", lambda r, v: _of(r, "delivery_ms", "mean")),
+    "delivery_p99": ("99th percentile of the delivery delay", "ms", lambda r, v: _of(r, "delivery_ms", "p99")),
+    "lossy": ("sessions with losses", "%", lambda r, v: 100 * r["lossy_share"] if r["lossy_share"] is not None else None),
+    "cycles": ("retransmission cycles a session", "", lambda r, v: r["retx_cycles_mean"]),
+    "cp_lost": ("checkpoints lost a session", "", lambda r, v: r["checkpoints_lost_mean"]),
+    "cancelled": ("sessions cancelled", "", lambda r, v: r["cancelled"]),
+}
+
+
+def _of(result, group, name):
+    return result[group][name] if result.get(group) else None
+
+
+@dataclasses.dataclass
+class Row:
+    """One setting: the mean and the 95 % confidence interval of each metric."""
+    values: dict
+    metrics: dict     # name -> (mean, half width or None)
+    repetitions: int
+    missing: int      # runs that are not done
+    reasons: list     # why runs were not faithful
+    count: int = 0    # unfaithful ones
+
+    def mean(self, name):
+        return self.metrics[name][0] if self.repetitions else None
+
+    def half(self, name):
+        return (self.metrics[name][1] or 0.0) if self.repetitions else None
+
+    @property
+    def faithful(self):
+        return self.count == 0
+
+
+def settings(values, experiment):
+    return {name: values[name] for name in experiment.sweep}
+
+
+def rows(experiment, out):
+    groups = {}
+    for run in experiment.runs:
+        groups.setdefault(run.parameters, []).append(run)
+    found = []
+    for runs in groups.values():
+        values = runs[0].values
+        results = [campaign_run.result_of(out, run) for run in runs]
+        done = [r for r in results if r is not None]
+        bad = [r for r in done if not r["faithful"]]
+        metrics = {name: statistics.interval([f(r, values) for r in done]) for name, (_, _, f) in METRICS.items()}
+        reasons = sorted({reason for r in bad for reason in r["reasons"]})
+        found.append(Row(values, metrics, len(done), len(runs) - len(done), reasons, len(bad)))
+    return found
+
+
+def pick(table, **wanted):
+    """The first row with these values; None when there is none with results."""
+    for row in table:
+        if row.repetitions and all(str(row.values.get(k.replace("_", "-"))) == str(v) for k, v in wanted.items()):
+            return row
+    return None
+
+
+def write_csv(path, experiment, table):
+    names = list(experiment.sweep)
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow([*names, "repetitions", "unfaithful", *(c for m in METRICS for c in (m, m + "_ci95"))])
+        for row in table:
+            cells = []
+            for name in METRICS:
+                mean, half = row.metrics[name]
+                cells += ["" if mean is None else f"{mean:.6g}", "" if half is None else f"{half:.3g}"]
+            w.writerow([*(row.values[n] for n in names), row.repetitions, row.count, *cells])

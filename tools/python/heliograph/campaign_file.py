@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaign files: YAML read with the place of every key, checked, and expanded to runs."""
+import dataclasses
+import difflib
+import hashlib
+import itertools
+import json
+import os
+import re
+
+import yaml
+
+from . import units
+
+MODES = ("sim", "relay", "bridge")
+LOGS = ("none", "tables", "all")
+FORMAT = 1  # part of each run's key: results of another meaning are not taken for these
+
+
+class CampaignError(Exception):
+    """Something that is wrong in the file, with its place."""
+
+
+def _time(text):
+    units.duration(text)
+    return str(text)
+
+
+def _rate(text):
+    units.rate(text)
+    return str(text)
+
+
+def _size(text):
+    units.size(text)
+    return str(text)
+
+
+def _count(low, high):
+    def parse(value):
+        if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)) or not low <= int(value) <= high:
+            raise ValueError(f"\"{value}\" is no number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def _sessions(value):
+    return "auto" if value == "auto" else _count(1, 65536)(value)
+
+
+def _rto(value):
+    return "auto" if value == "auto" else _time(value)
+
+
+def _word(*words):
+    def parse(value):
+        # YAML reads yes and no as booleans
+        value = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+        if value not in words:
+            raise ValueError(f"\"{value}\" is none of {', '.join(words)}")
+        return value
+
+    return parse
+
+
+def _text(value):
+    return str(value)
+
+
+# What a run may set: how it is read, and the default. The names are those of helio-sim's options.
+PARAMETERS = {
+    "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
+    "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
+    "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
+    "claims": (_count(1, 10000), None), "recovery": (_word("plain", "default"), "plain"),
+    "duration": (_time, "100s"),
+    "closing": (_count(0, 64), None), "copies": (_count(0, 1000), None), "report-copies": (_count(0, 1000), None),
+    "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
+    "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),
+}
+TOP = ("title", "mode", "repetitions", "logs", "report", "set", "experiments")
+EXPERIMENT = ("name", "title", "set", "sweep")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run: everything that its result depends on."""
+    experiment: str
+    mode: str
+    repetition: int
+    parameters: tuple  # sorted (name, value)
+    logs: str          # what is kept: none, tables, all
+    folder_base: str   # relative trace files are relative to the campaign file
+
+    @property
+    def values(self):
+        return dict(self.parameters)
+
+    @property
+    def key(self):
+        """Runs of the same key have the same result, whatever experiment they serve."""
+        text = json.dumps([FORMAT, self.mode, self.repetition, self.parameters, self.logs])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def folder(self):
+        v = self.values
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
+        return f"{self.mode}-{name}-{self.key}"
+
+
+@dataclasses.dataclass
+class Experiment:
+    name: str
+    title: str
+    sweep: dict  # name -> values, in the order of the file
+    runs: list
+
+
+@dataclasses.dataclass
+class Campaign:
+    path: str
+    title: str
+    mode: str
+    repetitions: int
+    logs: str
+    report: str
+    experiments: list
+
+    def runs(self):
+        """Each run once, in the order of the file."""
+        return list({run.key: run for e in self.experiments for run in e.runs}.values())
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps numbers with units and words as they are written; booleans stay booleans."""
+
+
+class Reader:
+    def __init__(self, path):
+        self.path = path
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        try:
+            self.root = yaml.compose(text, Loader=_Loader)
+        except yaml.MarkedYAMLError as e:
+            mark = e.problem_mark or e.context_mark
+            raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {e.problem or e.context}") from None
+        except yaml.YAMLError as e:
+            raise CampaignError(f"{path}: {e}") from None
+        if self.root is None:
+            raise CampaignError(f"{path}: the file is empty; it needs `experiments:`")
+
+    def fail(self, node, text):
+        raise CampaignError(f"{self.path}:{node.start_mark.line + 1}: {text}")
+
+    def mapping(self, node, allowed, what):
+        if not isinstance(node, yaml.MappingNode):
+            self.fail(node, f"{what} must be a mapping of keys and values")
+        found = {}
+        for key, value in node.value:
+            if key.value not in allowed:
+                near = difflib.get_close_matches(str(key.value), allowed, 1)
+                self.fail(key, f"{what} has no key \"{key.value}\"" + (
+                    f"; did you mean {near[0]}?" if near else f"; there are {', '.join(allowed)}"))
+            if key.value in found:
+                self.fail(key, f"\"{key.value}\" is given twice")
+            found[key.value] = value
+        return found
+
+    def plain(self, node):
+        loader = _Loader("")
+        try:
+            return loader.construct_object(node, deep=True)
+        finally:
+            loader.dispose()
+
+    def scalar(self, node, name, parse):
+        if not isinstance(node, yaml.ScalarNode):
+            self.fail(node, f"{name}: one value is wanted here")
+        value = self.plain(node)
+        try:
+            return parse(value)
+        except (ValueError, TypeError) as e:
+            return self.fail(node, f"{name}: {e}")
+
+    def values(self, node, name):
+        """A list of values, or one; numbers may be ranges like 1-8."""
+        parse = PARAMETERS[name][0]
+        if not isinstance(node, yaml.SequenceNode):
+            return [self.scalar(node, name, parse)]
+        out = []
+        for item in node.value:
+            span = re.fullmatch(r"(\d+)-(\d+)", item.value) if isinstance(item, yaml.ScalarNode) else None
+            if span and name in ("sessions", "overhead", "claims", "copies"):
+                first, last = int(span[1]), int(span[2])
+                if first > last:
+                    self.fail(item, f"{name}: the range {item.value} is empty")
+                out += [parse(n) for n in range(first, last + 1)]
+            else:
+                out.append(self.scalar(item, name, parse))
+        if not out:
+            self.fail(node, f"{name}: the list is empty")
+        return out
+
+    def settings(self, node):
+        return {name: self.scalar(value, name, PARAMETERS[name][0])
+                for name, value in self.mapping(node, PARAMETERS, "set").items()} if node else {}
+
+
+def _experiment(reader, node, shared, campaign, base):
+    keys = reader.mapping(node, EXPERIMENT, "an experiment")
+    if "name" not in keys:
+        reader.fail(node, "an experiment needs a name")
+    name = reader.scalar(keys["name"], "name", _text)
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
+    sweep = {}
+    if "sweep" in keys:
+        for key, value in reader.mapping(keys["sweep"], PARAMETERS, "sweep").items():
+            sweep[key] = reader.values(value, key)
+    fixed = {**shared, **reader.settings(keys.get("set"))}
+    both = set(fixed) & set(sweep) - set(shared)
+    if both:
+        reader.fail(keys["sweep"], f"{', '.join(sorted(both))}: both set and swept")
+    runs = []
+    for combination in itertools.product(*sweep.values()):
+        values = {k: default for k, (_, default) in PARAMETERS.items() if default is not None}
+        values.update(fixed)
+        values.update(zip(sweep, combination))
+        for repetition in range(1, campaign.repetitions + 1):
+            runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base))
+    title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
+    return Experiment(name, title, sweep, runs)
+
+
+def load(path, mode=None):
+    """The campaign; CampaignError with file and line when something is wrong with it."""
+    reader = Reader(path)
+    keys = reader.mapping(reader.root, TOP, "a campaign")
+
+    def get(name, parse, default):
+        return reader.scalar(keys[name], name, parse) if name in keys else default
+
+    campaign = Campaign(path, get("title", _text, os.path.basename(path)), mode or get("mode", _word(*MODES), "sim"),
+                        get("repetitions", _count(1, 1000), 1), get("logs", _word(*LOGS), "tables"),
+                        get("report", _word("general", "paper"), "general"), [])
+    if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
+        reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
+    shared = reader.settings(keys.get("set"))
+    base = os.path.dirname(os.path.abspath(path))
+    for node in keys["experiments"].value:
+        one = _experiment(reader, node, shared, campaign, base)
+        if any(one.name == e.name for e in campaign.experiments):
+            reader.fail(node, f"there is already an experiment \"{one.name}\"")
+        campaign.experiments.append(one)
+    return campaign

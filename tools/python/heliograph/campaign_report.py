@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a campaign: a page without references to anything outside, figures as PNG and SVG, tables as CSV."""
+import datetime
+import json
+import os
+
+import jinja2
+
+from . import campaign_data, campaign_file, campaign_paper, campaign_run, plot, units
+
+PLOTS = ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99")
+
+
+def number(name, value):
+    """A swept value on an axis."""
+    if name in ("rto", "delay", "processing", "duration", "copy-spacing", "checkpoint-time", "resend-wait", "trace-offset"):
+        return None if value == "auto" else units.duration(value) * 1e3, "ms"
+    if name == "rate":
+        return units.rate(value) / 1e6, "Mbit/s"
+    if name in ("bundle", "segment"):
+        return units.size(value), "bytes"
+    try:
+        return float(value), ""
+    except (TypeError, ValueError):
+        return None, ""
+
+
+def axis(experiment):
+    """The swept parameter for the abscissa: the numeric one with most values."""
+    best = None
+    for name, values in experiment.sweep.items():
+        if len(values) > 1 and all(number(name, v)[0] is not None for v in values):
+            if best is None or len(values) > len(experiment.sweep[best]):
+                best = name
+    return best
+
+
+def series(experiment, table, x, metric):
+    """Lines: one for each combination of what is swept beside x."""
+    found = {}
+    for row in table:
+        label = ", ".join(f"{n} {row.values[n]}" if n != "trace" else str(row.values[n])
+                          for n in experiment.sweep if n != x) or experiment.name
+        points, hollow = found.setdefault(label, ([], set()))
+        at = number(x, row.values[x])[0]
+        if row.mean(metric) is not None:
+            points.append((at, row.mean(metric), row.half(metric)))
+            if not row.faithful:
+                hollow.add(at)
+    return [(label, sorted(points), hollow) for label, (points, hollow) in found.items()]
+
+
+def label(metric):
+    title, unit, _ = campaign_data.METRICS[metric]
+    return f"{title} ({unit})" if unit else title
+
+
+def figures(experiment, table, folder):
+    """The general figures of an experiment, as SVG texts with their names."""
+    x = axis(experiment)
+    drawn = []
+    for metric in PLOTS:
+        name = f"{experiment.name}-{metric}"
+        if x is not None:
+            unit = number(x, experiment.sweep[x][0])[1]
+            figure = plot.lines(label(metric), f"{x} ({unit})" if unit else x, label(metric),
+                                series(experiment, table, x, metric))
+        else:
+            groups = [" ".join(str(row.values[n]) for n in experiment.sweep) or experiment.name for row in table]
+            figure = plot.bars(label(metric), label(metric), groups,
+                               [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])])
+        drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": label(metric)})
+    return drawn
+
+
+def shown(row, metric):
+    mean, half = row.metrics[metric]
+    if mean is None:
+        return "–"
+    digits = 0 if abs(mean) >= 1000 else 1 if abs(mean) >= 10 else 3
+    return f"{mean:.{digits}f}" + (f" ± {half:.{digits}f}" if half else "")
+
+
+def compared(campaign, tables, others):
+    """For each setting that both have: how far the other folder's goodput and mean session time are from ours."""
+    found = []
+    for other in others:
+        with_mode = dict(enumerate(campaign_file.MODES))
+        for mode in with_mode.values():
+            there = campaign_file.load(campaign.path, mode)
+            for e, mine in zip(there.experiments, tables):
+                for row, base in zip(campaign_data.rows(e, other), mine):
+                    if row.repetitions and base.repetitions:
+                        found.append(difference(e, mode, base, row))
+    return found
+
+
+def difference(experiment, mode, base, row):
+    def percent(metric):
+        a, b = base.mean(metric), row.mean(metric)
+        return 100 * (b / a - 1) if a and b is not None else None
+
+    goodput, session = percent("goodput"), percent("session_mean")
+    agrees = goodput is not None and abs(goodput) <= 5 and session is not None and abs(session) <= 10
+    return {"experiment": experiment.name, "setting": campaign_data.settings(row.values, experiment), "mode": mode,
+            "goodput_percent": goodput, "session_percent": session, "faithful": row.faithful, "agrees": agrees,
+            "reasons": row.reasons}
+
+
+def page(campaign, sections, paper, differences, about):
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))),
+                                     autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.get_template("campaign_report.html.j2")
+    return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about,
+                           metrics=campaign_data.METRICS, shown=shown, settings=campaign_data.settings)
+
+
+def about_runs(campaign, out):
+    """Machine and versions of the first run that is there, and how many there are."""
+    runs = campaign.runs()
+    done = [run for run in runs if campaign_run.result_of(out, run) is not None]
+    info = {}
+    if done:
+        with open(os.path.join(out, "runs", done[0].folder, "run.json"), encoding="utf-8") as f:
+            info = json.load(f)
+    return {"done": len(done), "all": len(runs), "machine": info.get("machine", {}), "versions": info.get("versions", {}),
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
+
+
+def make(campaign, out, against=()):
+    folder = os.path.join(out, "report")
+    os.makedirs(folder, exist_ok=True)
+    tables = [campaign_data.rows(e, out) for e in campaign.experiments]
+    sections = []
+    for e, table in zip(campaign.experiments, tables):
+        campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
+        sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder)})
+    paper = None
+    if campaign.report == "paper":
+        paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)
+        campaign_run.write_json(os.path.join(folder, "published.json"), paper["rows"])
+    differences = compared(campaign, tables, against)
+    if differences:
+        campaign_run.write_json(os.path.join(folder, "comparison.json"), differences)
+    path = os.path.join(folder, "index.html")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(page(campaign, sections, paper, differences, about_runs(campaign, out)))
+    return path

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a campaign: its folder, its programs, its result.
+
+A run's folder is filled under another name and gets its own when the result is complete: what was interrupted leaves
+nothing that could be taken for a result.
+"""
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from . import machine, programs, units
+from .campaign_live import run_live
+
+RESULT = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
+          "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled")
+
+
+def write_json(path, value):
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(value, f, indent=2)
+        f.write("\n")
+
+
+def result_of(out, run):
+    """The run's result when it is there and of this very run, else None."""
+    try:
+        with open(os.path.join(out, "runs", run.folder, "result.json"), encoding="utf-8") as f:
+            result = json.load(f)
+    except (OSError, ValueError):
+        return None
+    return result if result.get("key") == run.key else None
+
+
+class Traces:
+    """Repetition 1 of a preset is the published trace, the others are realisations of the same process."""
+
+    def __init__(self, out):
+        self.folder = os.path.join(out, "traces")
+        self.shares = {}
+
+    def preset(self, name, repetition):
+        if repetition == 1:
+            return name
+        path = os.path.join(self.folder, f"{name}-{repetition}.txt.gz")
+        if not os.path.exists(path):
+            os.makedirs(self.folder, exist_ok=True)
+            part = f"{self.folder}/.{os.getpid()}-{os.urandom(4).hex()}.txt.gz"
+            self._call(["gen", "--preset", name, "--seed", str(1000 + repetition), "-o", part])
+            os.replace(part, path)
+        return path
+
+    def bad_share(self, name):
+        if name not in self.shares:
+            self.shares[name] = json.loads(self._call(["info", name, "--json"]))["bad"]["share"]
+        return self.shares[name]
+
+    @staticmethod
+    def _call(arguments):
+        done = subprocess.run([programs.find("helio-trace"), *arguments], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise programs.ProgramError(done.stderr.strip())
+        return done.stdout
+
+    def of(self, run):
+        """(what --trace gets, the offset where it starts)."""
+        v = run.values
+        trace, offset = v["trace"], units.duration(v["trace-offset"])
+        if trace in ("A", "F", "H"):
+            return self.preset(trace, run.repetition), offset
+        if trace.startswith("iid:") and trace[4:] in ("A", "F", "H"):
+            return f"iid:{self.bad_share(trace[4:]):.6f}", 0.0
+        if trace == "none" or trace.startswith("iid:"):
+            return trace, 0.0
+        path = trace if os.path.exists(trace) or os.path.isabs(trace) else os.path.join(run.folder_base, trace)
+        if not os.path.exists(path):
+            return trace, offset  # a name that the programs know, or their error
+        # another part of a file's trace in each repetition
+        return path, offset + (run.repetition - 1) * units.duration(v["duration"])
+
+
+def options_for_sim(run, traces):
+    trace, offset = traces.of(run)
+    v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset")}
+    v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
+    # switches act after the set that they change
+    order = sorted(v, key=lambda k: (k not in ("recovery",), k))
+    return [part for k in order for part in ("--" + k, str(v[k]))]
+
+
+def compress(path):
+    if os.path.exists(path):
+        subprocess.run(["gzip", "-1", "-f", path], check=True)
+
+
+def sim_with_table(command, folder, track):
+    """The segment log goes through a pipe to the analyzer: only the table of sessions is kept."""
+    pipe = os.path.join(folder, "segments.pipe")
+    os.mkfifo(pipe)
+    keep_open = os.open(pipe, os.O_RDWR)  # neither end waits for the other to open it
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        try:
+            table = pool.submit(track, [programs.find("helio-analyze"), pipe, "--sessions", os.path.join(folder, "sessions.csv")])
+            shown = track([*command, "--log", pipe])
+        finally:
+            os.close(keep_open)
+        table.result()
+    os.unlink(pipe)
+    return shown
+
+
+def run_sim(run, folder, traces, track):
+    """helio-sim, with its segment log or the table of sessions."""
+    command = [programs.find("helio-sim"), *options_for_sim(run, traces), "--json"]
+    log = os.path.join(folder, "segments.csv")
+    if run.logs == "tables":
+        shown = sim_with_table(command, folder, track)
+    elif run.logs == "all":
+        shown = track([*command, "--log", log])
+        track([programs.find("helio-analyze"), log, "--sessions", os.path.join(folder, "sessions.csv")])
+        compress(log)
+    else:
+        shown = track(command)
+    compress(os.path.join(folder, "sessions.csv"))
+    shown = json.loads(shown)
+    return {"faithful": True, "reasons": [], "command": command, **{k: shown[k] for k in RESULT}}
+
+
+def execute(run, out, traces, track):
+    """Does the run and keeps its folder; returns the result."""
+    final = os.path.join(out, "runs", run.folder)
+    os.makedirs(os.path.dirname(final), exist_ok=True)
+    part = tempfile.mkdtemp(prefix=".part-", dir=os.path.dirname(final))
+    try:
+        names = ["helio-sim"] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
+        write_json(os.path.join(part, "run.json"), {
+            "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
+            "versions": machine.versions(names), "machine": machine.describe()})
+        measured = run_sim(run, part, traces, track) if run.mode == "sim" else run_live(run, part, traces)
+        measured["key"] = run.key
+        write_json(os.path.join(part, "result.json"), measured)
+        shutil.rmtree(final, ignore_errors=True)
+        os.rename(part, final)
+        return measured
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise

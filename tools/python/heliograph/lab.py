@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of an experiment on the loopback interface: nodes, relay, generators. Used by the demo and by the tests.
+
+    with Lab("build/release/bin", "out/x") as lab:
+        p1, p2 = lab.udp_ports(2)
+        node1 = lab.node(1, links=[lab.link(2, p1, p2)])
+        ...
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+
+class Failed(Exception):
+    """Something that the user should read, without a traceback."""
+
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None)
+
+
+def die_with_parent():
+    """In a child: whatever becomes of us, it does not stay behind."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Lab:
+    def __init__(self, programs, out):
+        self.programs = os.path.abspath(programs)
+        self.out = os.path.abspath(out)
+        self.processes = []  # (name, Popen)
+        os.makedirs(self.out, exist_ok=True)
+        # a UNIX socket's path is limited to 107 bytes, the output folder's is not
+        self.sockets = tempfile.mkdtemp(prefix="helio-")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for _, p in reversed(self.processes):
+            if p.poll() is None:
+                p.terminate()
+        for _, p in self.processes:
+            try:
+                p.wait(5)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        shutil.rmtree(self.sockets, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def socket(self, number):
+        return f"{self.sockets}/node{number}.sock"
+
+    def program(self, name):
+        return os.path.join(self.programs, name)
+
+    @staticmethod
+    def udp_ports(count):
+        """Ports of 127.0.0.1 that nobody uses now."""
+        sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        ports = [s.getsockname()[1] for s in sockets]
+        for s in sockets:
+            s.close()
+        return ports
+
+    def command(self, name, program, *arguments):
+        """How the process called NAME is started; other labs put it elsewhere."""
+        del name
+        return [self.program(program), *arguments]
+
+    def start(self, name, program, *arguments):
+        """A program whose output goes to NAME.log."""
+        with open(self.path(name + ".log"), "a") as log:
+            p = subprocess.Popen(self.command(name, program, *arguments), stdout=log, stderr=subprocess.STDOUT,
+                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent)
+        self.processes.append((name, p))
+        return p
+
+    def why(self, name):
+        """The last lines of a program's log, for a message."""
+        with open(self.path(name + ".log")) as f:
+            lines = f.read().strip().splitlines()[-4:]
+        return "".join(f"\n    {line}" for line in lines) + f"\n    ({self.path(name + '.log')})"
+
+    def run(self, program, *arguments, timeout=120):
+        """A program to its end; its standard output. Its messages go to ours."""
+        done = subprocess.run([self.program(program), *arguments], stdout=subprocess.PIPE, text=True,
+                              stdin=subprocess.DEVNULL, timeout=timeout)
+        if done.returncode != 0:
+            raise Failed(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+        return done.stdout
+
+    def stop(self, name, p, sig=signal.SIGTERM):
+        if p.poll() is None:
+            p.send_signal(sig)
+        try:
+            code = p.wait(20)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            raise Failed(f"{name} did not stop:{self.why(name)}") from None
+        if code != 0:
+            raise Failed(f"{name} ended with exit code {code}:{self.why(name)}")
+
+    @staticmethod
+    def link(peer, local, remote, **keys):
+        """A link of a node's configuration; keys as in docs/ltp-udp.md."""
+        link = {"name": f"to-{peer}", "adapter": "ltp-udp", "peer": f"ipn:{peer}.0",
+                "local": f"127.0.0.1:{local}", "remote": f"127.0.0.1:{remote}"}
+        link.update(keys)
+        return link
+
+    def write_node(self, number, links, store="{durability: none}", log=True, extra=""):
+        text = f"# node {number}; docs/heliod.md explains every key\nnode: ipn:{number}.0\n"
+        text += f"socket: {self.socket(number)}\nstore: {store}\n"
+        if log:
+            text += f"log: {{segments: {self.path(f'node{number}.segments.csv')}}}\n"
+        text += extra
+        text += "links:\n"
+        for link in links:
+            lines = [f"{key}: {value}" for key, value in link.items()]
+            text += "  - " + "\n    ".join(lines) + "\n"
+        path = self.path(f"node{number}.yaml")
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def start_node(self, number, config):
+        """Starts a node and waits until applications can reach it."""
+        name = f"node{number}"
+        p = self.start(name, "heliod", config)
+        for _ in range(1000):
+            if p.poll() is not None:
+                break
+            try:
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.connect(self.socket(number))
+                return p
+            except OSError:
+                time.sleep(0.02)
+        raise Failed(f"{name} did not start:{self.why(name)}")
+
+    def control(self, number, *words):
+        """What helioctl says about a node, as an object."""
+        return json.loads(self.run("helioctl", "--socket", self.socket(number) + ".ctl", "--json", *words))
+
+    def load(self, name):
+        with open(self.path(name)) as f:
+            return json.load(f)

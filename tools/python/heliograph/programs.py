@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds and runs the C programs; many runs at once on all cores."""
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+
+class ProgramError(RuntimeError):
+    pass
+
+
+def find(name, beside=None):
+    """The program next to the script that runs, else the one in PATH."""
+    here = Path(beside or sys.argv[0]).resolve().parent
+    if os.access(here / name, os.X_OK):
+        return str(here / name)
+    found = shutil.which(name)
+    if not found:
+        raise ProgramError(f"{name} is neither in {here} nor in PATH; build it (cmake --build … --target programs)")
+    return found
+
+
+def version(path):
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+class Progress:
+    """One line on a terminal, nothing elsewhere."""
+
+    def __init__(self, what, stream=sys.stderr):
+        self.what, self.stream, self.on = what, stream, stream.isatty()
+
+    def show(self, text):
+        if self.on:
+            self.stream.write(f"\r\033[K{self.what}: {text}")
+            self.stream.flush()
+
+    def end(self):
+        if self.on:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+
+class Simulator:
+    """Runs helio-sim, each set of options once; `jobs` at a time."""
+
+    def __init__(self, path=None, jobs=None, progress=None):
+        self.path = path or find("helio-sim")
+        self.jobs = jobs or os.cpu_count() or 1
+        self.known, self.lock, self.done = {}, threading.Lock(), 0
+        self.progress = progress
+        self.pool = concurrent.futures.ThreadPoolExecutor(self.jobs)
+
+    def _run(self, arguments):
+        done = subprocess.run([self.path, *arguments, "--json"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ProgramError(done.stderr.strip() or f"{self.path} ended with code {done.returncode}")
+        with self.lock:
+            self.done += 1
+            if self.progress:
+                self.progress.show(f"{self.done} simulations")
+        return json.loads(done.stdout)
+
+    def start(self, options):
+        arguments = tuple(part for key, value in sorted(options.items()) for part in ("--" + key, str(value)))
+        with self.lock:
+            if arguments not in self.known:
+                self.known[arguments] = self.pool.submit(self._run, arguments)
+            return self.known[arguments]
+
+    def run(self, options):
+        return self.start(options).result()
+
+    def run_all(self, many):
+        futures = [self.start(options) for options in many]
+        return [future.result() for future in futures]
+
+    def close(self):
+        self.pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-tune: how to set up an LTP link for a channel, by simulation on its trace.
+
+The mean session time does not size the number of sessions (the tail does), so nothing here is computed by a
+formula that can be simulated: helio-sim runs the engine itself over the trace for each candidate.
+"""
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+
+from . import programs, tune_config, units
+from .tune_search import Link, search
+
+EPILOG = """examples:
+  helio-tune --trace A                              the paper's link: 500 Mbit/s, 5 ms each way, 500 kB
+  helio-tune --trace H --goal delay
+  helio-tune --trace pass.txt --rate 2.5Gbit/s --delay 20ms --block 4MB --recovery default
+  helio-tune --bad-mean 2ms --bad-sd 3ms --good-mean 15ms --good-sd 15ms
+  helio-tune --trace F --config heliod --output tuned/
+
+exit codes: 0 done, 1 failed, 2 wrong usage"""
+
+
+def option(parse, text):
+    try:
+        return parse(text)
+    except units.UnitError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def duration(text):
+    return option(units.duration, text)
+
+
+def rate(text):
+    return option(units.rate, text)
+
+
+def size(text):
+    return option(units.size, text)
+
+
+def count(low, high):
+    def parse(text):
+        if not text.isdigit() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"\"{text}\" is no number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def share(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"\"{text}\" is no share between 0 and 1")
+    return value
+
+
+def arguments():
+    p = argparse.ArgumentParser(
+        prog="helio-tune", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Finds the settings of an LTP link for a fading channel by simulation on its trace.")
+    channel = p.add_argument_group("the channel")
+    channel.add_argument("--trace", metavar="T", help="A, F, H, none, iid:P or a trace file (default A)")
+    channel.add_argument("--bad-mean", type=duration, metavar="TIME", help="instead of a trace: mean of the fades,")
+    channel.add_argument("--bad-sd", type=duration, metavar="TIME", help="their standard deviation (default: the mean),")
+    channel.add_argument("--good-mean", type=duration, metavar="TIME", help="mean of the time between them,")
+    channel.add_argument("--good-sd", type=duration, metavar="TIME", help="its standard deviation (default: the mean)")
+    channel.add_argument("--rate", type=rate, default=rate("500Mbit/s"), help="nominal, bits on the air (default 500Mbit/s)")
+    channel.add_argument("--delay", type=duration, default=5e-3, metavar="TIME", help="propagation, each way (default 5ms)")
+    channel.add_argument("--processing", type=duration, default=0.0, metavar="TIME",
+                         help="of a checkpoint at the receiver before its report (default 0; the paper's nodes: 4ms)")
+    channel.add_argument("--overhead", type=count(0, 65535), default=42, metavar="BYTES",
+                         help="on the air beside each segment (default 42: UDP, IPv4, Ethernet)")
+    what = p.add_argument_group("what is sent")
+    what.add_argument("--block", type=size, default=500000, metavar="SIZE", help="bytes of a block (default 500kB)")
+    what.add_argument("--segment", type=size, metavar="SIZE",
+                      help="bytes of a whole LTP segment (default: the best of 512, 1024 and what --mtu allows)")
+    what.add_argument("--mtu", type=count(576, 65535), default=1500, metavar="BYTES", help="of the network (default 1500)")
+    what.add_argument("--rto", type=duration, metavar="TIME", help="fixed timer of plain recovery (default: the best)")
+    wish = p.add_argument_group("what is wanted")
+    wish.add_argument("--goal", choices=("goodput", "delay"), default="goodput",
+                      help="goodput: the fewest sessions that saturate; delay: the shortest 99th percentile of the "
+                           "delivery with at least --floor of the capacity")
+    wish.add_argument("--recovery", choices=("plain", "default", "ion", "both", "all"),
+                      help="plain: RFC 5326 with a fixed timer (HDTN); default: heliod's switches; ion: plain with the timer "
+                           "that ION takes; both: the first two (default); all")
+    wish.add_argument("--tolerance", type=share, default=0.0005, metavar="SHARE",
+                      help="saturated: so close to the most that more sessions bring (default 0.0005)")
+    wish.add_argument("--floor", type=share, default=0.98, metavar="SHARE", help="for --goal delay (default 0.98)")
+    wish.add_argument("--sessions-max", type=count(1, 65536), default=4096, metavar="N", help="default 4096")
+    run = p.add_argument_group("the simulation")
+    run.add_argument("--duration", type=duration, metavar="TIME", help="of each run (default: 12000 blocks, 100 s at most)")
+    run.add_argument("--seeds", type=count(1, 100), default=1, metavar="N", help="runs of each point, averaged (default 1)")
+    run.add_argument("--jobs", type=count(1, 1024), default=os.cpu_count() or 1, metavar="N", help="at once (default: cores)")
+    out = p.add_argument_group("output")
+    out.add_argument("--json", action="store_true", help="the result as JSON")
+    out.add_argument("--config", choices=tune_config.KINDS, help="only this configuration, on standard output")
+    out.add_argument("--output", metavar="DIR", help="write result.json and every configuration there")
+    p.add_argument("--version", action="store_true", help="print the version and exit")
+    return p
+
+
+def check(p, a):
+    if a.recovery is None:
+        a.recovery = "all" if a.output else tune_config.NEEDS.get(a.config, "both")
+    elif a.config and a.recovery not in (tune_config.NEEDS[a.config], "all") and not (
+            a.recovery == "both" and a.config != "ion" or a.recovery == "plain" and a.config == "heliod"):
+        p.error(f"--config {a.config} needs --recovery {tune_config.NEEDS[a.config]}, or all")
+    stats = a.bad_mean is not None or a.good_mean is not None
+    if stats and (a.bad_mean is None or a.good_mean is None):
+        p.error("--bad-mean and --good-mean go together")
+    if stats and a.trace is not None:
+        p.error("give --trace or --bad-mean and --good-mean, not both")
+    if not stats and (a.bad_sd is not None or a.good_sd is not None):
+        p.error("--bad-sd and --good-sd need --bad-mean and --good-mean")
+    if a.segment is not None and not 64 <= a.segment <= 65000:
+        p.error("--segment must be 64B to 65000B")
+    if a.rto is not None and a.rto < 100e-6:
+        p.error("--rto must be at least 100us")
+    if a.block < 1 or a.rate < 1:
+        p.error("--block and --rate must not be 0")
+
+
+def trace_of(a, folder):
+    """The name that helio-sim knows, or a file made from the statistics."""
+    if a.bad_mean is None:
+        return a.trace or "A"
+    path = os.path.join(folder, "trace.txt")
+    tune_config.generate(path, a)
+    return path
+
+
+def report(result, stream):
+    link = result["link"]
+    print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} each way, "
+          f"blocks of {units.size_text(link['block_bytes'])}", file=stream)
+    for name, r in result["recovery"].items():
+        p, s = r["predicted"], r["split_ms"]
+        rto = "adaptive, " + units.duration_text(r["rto_s"]) + " at first" if r["rto_auto"] else units.duration_text(r["rto_s"])
+        print(f"""
+recovery {name}
+  sessions            {r['sessions']}
+  timer (RTO)         {rto}
+  segment             {r['segment_bytes']} bytes (whole LTP segment)
+  checkpoints         {r['checkpoints']}
+  goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {100 * p['efficiency']:.2f} % of the capacity
+  session             mean {p['session_ms']['mean']:.1f}, p99 {p['session_ms']['p99']:.1f} ms
+    split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
+  delivery            mean {p['delivery_ms']['mean']:.1f}, p99 {p['delivery_ms']['p99']:.1f} ms
+  memory              {units.size_text(r['memory_bytes'])} of blocks at each end; limit it at {units.size_round(2 * r['memory_bytes'])}
+  socket buffer       {units.size_round(r['socket_buffer_bytes'])} each, for a stall of 20 ms""", file=stream)
+    print(f"\n{result['simulations']} simulations of {units.duration_text(result['duration_s'])}; configurations: "
+          f"--config {'|'.join(tune_config.KINDS)}", file=stream)
+
+
+def write_folder(folder, result):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as f:
+        json.dump(result, f, indent=2)
+        f.write("\n")
+    for kind in tune_config.KINDS:
+        text = tune_config.text(kind, result)
+        if text is not None:
+            with open(os.path.join(folder, tune_config.FILES[kind]), "w", encoding="utf-8") as f:
+                f.write(text)
+
+
+def deliver(a, result):
+    if a.output:
+        write_folder(a.output, result)
+        print(f"helio-tune: wrote {a.output}", file=sys.stderr)
+    if a.config:
+        sys.stdout.write(tune_config.text(a.config, result))
+    elif a.json:
+        print(json.dumps(result, indent=2))
+    else:
+        report(result, sys.stdout)
+
+
+def main(argv=None):
+    p = arguments()
+    a = p.parse_args(argv)
+    if a.version:
+        print("helio-tune " + programs.version(programs.find("helio-sim")).split()[-1])
+        return 0
+    check(p, a)
+    progress = programs.Progress("helio-tune")
+    try:
+        simulator = programs.Simulator(jobs=a.jobs, progress=progress)
+    except programs.ProgramError as e:
+        print(f"helio-tune: {e}", file=sys.stderr)
+        return 1
+    try:
+        with tempfile.TemporaryDirectory(prefix="helio-tune-") as folder:
+            result = search(simulator, Link(a, trace_of(a, folder)))
+        progress.end()
+        deliver(a, result)
+    except (programs.ProgramError, OSError) as e:
+        progress.end()
+        print(f"helio-tune: {e}", file=sys.stderr)
+        return 1
+    finally:
+        simulator.close()
+    return 0

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What helio-tune found, as configuration: for heliod, for ION (ltprc, bprc, ionrc lines) and for HDTN (fields of the
+LTP outduct and induct). The engines, addresses and node numbers are those of the examples, to be replaced."""
+import json
+import math
+import subprocess
+
+from . import programs, units
+
+KINDS = ("heliod", "ion", "hdtn")
+NEEDS = {"heliod": "default", "ion": "ion", "hdtn": "plain"}  # the recovery that each is made for
+FILES = {"heliod": "heliod.yaml", "ion": "ion.rc", "hdtn": "hdtn.json"}
+
+
+def gamma(mean, sd):
+    """The law of helio-trace with this mean and deviation."""
+    return f"gamma:{units.duration_text(mean)},{min(max((mean / sd) ** 2, 0.01), 10000):.6g}"
+
+
+def generate(path, a):
+    """A trace with the given means and deviations, gamma distributed."""
+    command = [programs.find("helio-trace"), "gen", "--bad", gamma(a.bad_mean, a.bad_sd or a.bad_mean), "--good",
+               gamma(a.good_mean, a.good_sd or a.good_mean), "-o", path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise programs.ProgramError(done.stderr.strip())
+
+
+def text(kind, result):
+    """None when the recovery that it needs was not searched."""
+    found = result["recovery"]
+    if kind == "heliod":
+        name = "default" if "default" in found else "plain"
+        return heliod(result["link"], name, found[name])
+    if NEEDS[kind] not in found:
+        return None
+    return {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[NEEDS[kind]])
+
+
+def heliod(link, name, r):
+    limit = units.size_round(max(2 * r["memory_bytes"], 1 << 24))
+    return f"""# heliod: this end of the link; the other end has local and remote, and the node numbers, swapped.
+# Predicted: {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average.
+node: ipn:1.0
+socket: /tmp/helio-1.sock
+store: {{path: /tmp/helio-1.store, durability: sync, limit: 20GiB}}
+links:
+  - name: to-two
+    adapter: ltp-udp
+    peer: ipn:2.0
+    local: 127.0.0.1:1113
+    remote: 127.0.0.1:2113
+    rate: {units.rate_text(link['rate_bps'])}
+    overhead: {link['overhead_bytes']}
+    segment: {r['segment_bytes']}B
+    sessions: {r['sessions']}
+    rto: {units.duration_text(r['rto_s'])}
+    recovery: {name}
+    held_bytes: {limit}
+    socket_buffer: {units.size_round(r['socket_buffer_bytes'])}
+"""
+
+
+def ion(link, r):
+    """ION's timers come from whole seconds of light time; its contact rate is in bytes per second."""
+    seconds = max(1, math.ceil(link["delay_s"]))
+    block, sessions, data = link["block_bytes"], r["sessions"], r["segment_bytes"]
+    rate = link["rate_bps"] // 8
+    head = (f"# The light time is {units.duration_text(link['delay_s'])}; ION counts whole seconds, so each lost checkpoint costs about\n"
+            f"# {units.duration_text(r['rto_s'])}. With that the sessions below give {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, "
+            f"{100 * r['predicted']['efficiency']:.1f} % of the capacity,\n"
+            f"# in sessions of {r['predicted']['session_ms']['mean']:.0f} ms on average.\n")
+    return f"""{head}# ionrc: contact and range between nodes 1 and 2
+a contact +0 +86400 1 2 {rate}
+a contact +0 +86400 2 1 {rate}
+a range +0 +86400 1 2 {seconds}
+# ltprc of node 1
+1 {sessions}
+a span 2 {sessions} {sessions} {data} {block} 1 'udplso 127.0.0.1:2113 {link['rate_bps']}'
+s 'udplsi 127.0.0.1:1113'
+# bprc of node 1
+a protocol ltp 1400 100
+a induct ltp 1 ltpcli
+a outduct ltp 2 ltpclo
+"""
+
+
+def hdtn(link, r):
+    """HDTN's timer is twice the light time and margin, in whole milliseconds."""
+    light = max(1, round(link["delay_s"] * 1e3))
+    margin = max(1, math.ceil(r["rto_s"] * 1e3 / 2) - light)
+    shared = {"oneWayLightTimeMs": light, "oneWayMarginTimeMs": margin, "clientServiceId": 1,
+              "ltpMaxRetriesPerSerialNumber": 20, "ltpRandomNumberSizeBits": 64, "ltpMaxUdpPacketsToSendPerSystemCall": 100,
+              "numRxCircularBufferElements": max(1000, round(r["socket_buffer_bytes"] / r["segment_bytes"]))}
+    out = {
+        "comment": "LTP fields of HDTN's outduct (sender) and induct (receiver). The two delays are HDTN's own, 20 ms each "
+                   "unless told otherwise: longer than the round trip of a near-Earth link",
+        "outduct": {
+            "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 1, "remoteLtpEngineId": 2, "remoteHostname": "127.0.0.1",
+            "remotePort": 2113, "ltpSenderBoundPort": 1113, **shared,
+            "ltpDataSegmentMtu": r["segment_bytes"] - 24, "ltpCheckpointEveryNthDataSegment": 0,
+            "ltpMaxSendRateBitsPerSecOrZeroToDisable": link["rate_bps"],
+            "delaySendingOfDataSegmentsTimeMsOrZeroToDisable": 0,
+            "maxNumberOfBundlesInPipeline": r["sessions"],
+            "maxSumOfBundleBytesInPipeline": r["memory_bytes"] + link["block_bytes"]},
+        "induct": {
+            "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 2, "remoteLtpEngineId": 1, "boundPort": 2113, **shared,
+            "ltpReportSegmentMtu": 1360, "preallocatedRedDataBytes": link["block_bytes"] + 1000,
+            "ltpMaxExpectedSimultaneousSessions": 2 * r["sessions"],
+            "delaySendingOfReportSegmentsTimeMsOrZeroToDisable": 0}}
+    return json.dumps(out, indent=2) + "\n"

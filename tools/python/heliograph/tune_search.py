@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search of helio-tune: segment size, timer and number of sessions, each point a simulation."""
+import math
+
+from . import units
+
+BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
+STALL = 20e-3   # a receiver that does not run for so long loses nothing
+TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
+JITTER = 2e-3                  # to which real nodes add this, and more under load
+
+
+class Link:
+    """What is given: the channel, the block, the wish."""
+
+    def __init__(self, a, trace):
+        self.a, self.trace = a, trace
+        self.rtt = 2 * a.delay + a.processing
+
+    def duration(self):
+        if self.a.duration:
+            return self.a.duration
+        radiation = 8 * self.a.block / self.a.rate
+        return min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0))
+
+    def options(self, seed, **more):
+        a = self.a
+        return {"trace": self.trace, "rate": f"{a.rate}bit/s", "delay": units.duration_text(a.delay),
+                "processing": units.duration_text(a.processing), "overhead": a.overhead, "bundle": f"{a.block}B",
+                "duration": units.duration_text(self.duration()), "seed": seed, **more}
+
+    def segments(self):
+        if self.a.segment:
+            return [self.a.segment]
+        largest = self.a.mtu - 28  # IPv4 and UDP
+        return sorted({s for s in (512, 1024, largest) if s <= largest})
+
+    def radiation(self, segment):
+        """Of a block: its segments with their headers and the overhead, seconds."""
+        header = 12  # of a data segment: about 20 bytes where it is a checkpoint
+        data = segment - header
+        full, rest = divmod(self.a.block, data)
+        air = full * (segment + self.a.overhead) + (rest + header + self.a.overhead if rest else 0)
+        return 8 * air / self.a.rate
+
+
+class Point:
+    """The mean of the runs of one setting over the seeds."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def __getitem__(self, key):
+        values = [r[key] for r in self.runs if r[key] is not None]
+        if values and isinstance(values[0], dict):
+            return {k: sum(v[k] for v in values) / len(values) for k in values[0]}
+        return sum(values) / len(values) if values else math.nan
+
+
+class Search:
+    def __init__(self, simulator, link, recovery, segment, rto):
+        self.simulator, self.link = simulator, link
+        named = "default" if recovery == "default" else "plain"
+        self.setting = {"segment": f"{segment}B", "recovery": named, "rto": units.duration_text(rto)}
+        if recovery == "default":
+            self.setting["rto"] = "auto"
+
+    def points(self, numbers):
+        seeds = range(1, self.link.a.seeds + 1)
+        many = [self.link.options(seed, sessions=n, **self.setting) for n in numbers for seed in seeds]
+        runs = self.simulator.run_all(many)
+        k = len(seeds)
+        return [Point(runs[i * k:(i + 1) * k]) for i in range(len(numbers))]
+
+    def saturate(self):
+        """Doubles until twice the sessions bring nothing: the number, and the most goodput."""
+        limit = self.link.a.sessions_max
+        n = max(1, math.ceil((self.link.rtt / self.link.radiation(1024))))
+        n = min(1 << math.ceil(math.log2(n + 1)), limit)
+        last, = self.points([n])
+        while n < limit:
+            m = min(2 * n, limit)
+            more, = self.points([m])
+            gain = more["goodput_bps"] / max(last["goodput_bps"], 1.0) - 1
+            n, last = m, more
+            if gain < self.link.a.tolerance / 5:
+                break
+        return n, last["goodput_bps"]
+
+    def fewest(self, enough, high):
+        """The least number in 1 … high that is enough; enough grows with the number. `high` is enough."""
+        low = 0
+        while high - low > 1:
+            # as many inner points as there are cores
+            parts = min(self.simulator.jobs, high - low - 1)
+            numbers = sorted({low + (high - low) * (i + 1) // (parts + 1) for i in range(parts)} - {low, high})
+            for n, point in zip(numbers, self.points(numbers)):
+                if enough(point):
+                    high = n
+                    break
+                low = n
+        return high
+
+    def best(self):
+        a = self.link.a
+        high, most = self.saturate()
+        if a.goal == "goodput":
+            sessions = self.fewest(lambda p: p["goodput_bps"] >= (1 - a.tolerance) * most, high)
+            return sessions, self.points([sessions])[0]
+        capacity = self.points([high])[0]["capacity_bps"]
+        floor = min(a.floor * capacity, (1 - a.tolerance) * most)
+        start = self.fewest(lambda p: p["goodput_bps"] >= floor, high)
+        # From there on more sessions may shorten the tail (repetitions of the oldest first) or lengthen it.
+        numbers = sorted({min(high, start + round(start * f)) for f in (0, 0.15, 0.3, 0.6, 1)})
+        points = [(p["delivery_ms"]["p99"], n, p) for n, p in zip(numbers, self.points(numbers))]
+        _, sessions, point = min((x for x in points if x[2]["goodput_bps"] >= floor), key=lambda x: (x[0], x[1]))
+        return sessions, point
+
+
+def better(goal, one, other):
+    """Is the point `one` clearly better than `other`?"""
+    if goal == "delay":
+        return one["delivery_ms"]["p99"] < 0.99 * other["delivery_ms"]["p99"]
+    if one["goodput_bps"] > 1.0005 * other["goodput_bps"]:
+        return True
+    return one["goodput_bps"] > 0.9995 * other["goodput_bps"] and one["session_ms"]["mean"] < 0.99 * other["session_ms"]["mean"]
+
+
+def ion_timer(delay):
+    """ION knows the light time in whole seconds, at least one where the nodes are not the same."""
+    return 2.0 * max(1, math.ceil(delay))
+
+
+def timers(link, recovery):
+    base = max(link.rtt, 1e-3)
+    if recovery == "default":
+        return [round(2 * base, 6)]
+    if recovery == "ion":
+        return [ion_timer(link.a.delay)]
+    return [link.a.rto] if link.a.rto else [round(base * f + JITTER, 6) for f in TIMERS]
+
+
+def settle(simulator, link, recovery):
+    """Segment size and timer at a number of sessions that is surely enough, then that number."""
+    trial = max(8, 4 * math.ceil(link.rtt / link.radiation(1024)))
+    trial = min(trial, link.a.sessions_max)
+    candidates = [(s, t) for s in link.segments() for t in timers(link, recovery)]
+    searches = [Search(simulator, link, recovery, s, t) for s, t in candidates]
+    for one in searches:  # all at once, read back below
+        for seed in range(1, link.a.seeds + 1):
+            simulator.start(link.options(seed, sessions=trial, **one.setting))
+    chosen = None
+    for candidate, one in zip(candidates, searches):
+        point, = one.points([trial])
+        if chosen is None or better(link.a.goal, point, chosen[2]):
+            chosen = (candidate, one, point)
+    (segment, rto), one, _ = chosen
+    sessions, point = one.best()
+    return segment, rto, sessions, point
+
+
+def split(link, recovery, segment, rto, point):
+    """Of the mean session as in the paper: what is ideal, what repetitions and lost checkpoints cost; the rest is
+    what the two estimates of the costs leave open."""
+    mean = point["session_ms"]["mean"]
+    ideal = 1e3 * (link.radiation(segment) + link.rtt)
+    cycles = 1e3 * link.rtt * point["retx_cycles_mean"]
+    # Copies of a checkpoint are not waited for: with them a loss costs no timer.
+    lost = 1e3 * rto * point["checkpoints_lost_mean"] if recovery != "default" else 0.0
+    return {"ideal": ideal, "retransmission": cycles, "checkpoints": lost, "rest": mean - ideal - cycles - lost}
+
+
+def settings(simulator, link, recovery):
+    segment, rto, sessions, point = settle(simulator, link, recovery)
+    keys = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "session_ms", "delivery_ms",
+            "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
+    early = recovery == "default"
+    return {
+        "sessions": sessions, "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
+        "checkpoints": "early ones each 128 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
+        "memory_bytes": sessions * link.a.block,
+        "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
+        "predicted": {k: point[k] for k in keys},
+        "split_ms": split(link, recovery, segment, rto, point),
+    }
+
+
+def search(simulator, link):
+    a = link.a
+    wanted = {"both": ("plain", "default"), "all": ("plain", "default", "ion")}.get(a.recovery, (a.recovery,))
+    found = {name: settings(simulator, link, name) for name in wanted}
+    return {
+        "link": {"trace": a.trace or ("A" if a.bad_mean is None else "statistics"), "rate_bps": a.rate, "delay_s": a.delay,
+                 "processing_s": a.processing, "overhead_bytes": a.overhead, "block_bytes": a.block, "mtu": a.mtu,
+                 "bad_mean_s": a.bad_mean, "bad_sd_s": a.bad_sd, "good_mean_s": a.good_mean, "good_sd_s": a.good_sd},
+        "goal": a.goal, "tolerance": a.tolerance, "duration_s": link.duration(), "seeds": a.seeds,
+        "simulations": simulator.done, "recovery": found,
+    }

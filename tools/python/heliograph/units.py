@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Durations, rates and sizes as people write them in the configuration files, and back. Durations are seconds."""
+import re
+
+DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+class UnitError(ValueError):
+    pass
+
+
+def _parse(text, units, kind, example):
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*", str(text))
+    if not match or match.group(2) not in units:
+        raise UnitError(f"\"{text}\" is no {kind}; write it like {example} (units: {', '.join(units)})")
+    return float(match.group(1)) * units[match.group(2)]
+
+
+def duration(text):
+    return 0.0 if str(text).strip() == "0" else _parse(text, DURATIONS, "duration", "30ms")
+
+
+def rate(text):
+    return int(_parse(text, RATES, "rate", "500Mbit/s"))
+
+
+def size(text):
+    return int(_parse(text, SIZES, "size", "500kB"))
+
+
+def _number(value):
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def duration_text(seconds):
+    """Exact to the nanosecond, in the unit that reads best."""
+    ns = round(seconds * 1e9)
+    for unit, scale in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if ns >= scale and ns % (scale // 1000) == 0:
+            return _number(ns / scale) + unit
+    return f"{ns}ns" if ns else "0"
+
+
+def rate_text(bps):
+    for unit in ("Gbit/s", "Mbit/s", "kbit/s"):
+        if bps >= RATES[unit]:
+            return _number(bps / RATES[unit]) + unit
+    return f"{int(bps)}bit/s"
+
+
+def size_text(count):
+    for unit in ("GB", "MB", "kB"):
+        if count >= SIZES[unit] and count % (SIZES[unit] // 1000) == 0:
+            return _number(count / SIZES[unit]) + unit
+    return f"{int(count)}B"
+
+
+def size_round(count):
+    """A size for people who set limits: the next power of two."""
+    power = 1 << max(0, int(count) - 1).bit_length()
+    for unit in ("GiB", "MiB", "KiB"):
+        if power >= SIZES[unit]:
+            return f"{power // SIZES[unit]}{unit}"
+    return f"{power}B"
