@@ -554,6 +554,26 @@ class NodeTest(unittest.TestCase):
         self.assertEqual([rx.delivery()[1] for _ in accepted], accepted)
         wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
 
+    def test_orange(self):
+        """With nobody at the other end: each bundle goes 1 + resend times, and is given up. Then there is somebody."""
+        ports = self.lab.udp_ports(2)
+        config = {n: self.lab.write_node(n, [self.lab.link(
+            3 - n, ports[n - 1], ports[2 - n], rto="100ms", colour="orange", resend=2, orange_wait="2s")]) for n in (1, 2)}
+        self.lab.start_node(1, config[1])
+        self.lab.control(1, "link", "to-2", "down")
+        tx = self.client(1, "ipn:1.5")
+        for i in range(3):
+            self.assertEqual(tx.request("ipn:2.7", b"%d" % i)[0], aap2.SUCCESS)
+        self.lab.control(1, "link", "to-2", "up")
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0, 60)
+        agent = self.lab.control(1, "counters")["agent"]
+        self.assertEqual((agent["lost"], agent["given_up"], agent["forwarded"]), (9, 3, 0))
+        self.lab.start_node(2, config[2])
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        self.assertEqual(tx.request("ipn:2.7", b"here")[0], aap2.SUCCESS)
+        self.assertEqual(rx.delivery()[1], b"here")
+        wait_for(lambda: self.lab.control(1, "counters")["agent"]["forwarded"] == 1)
+
     def test_links(self):
         self.pair(store="{{path: {out}/store{n}, durability: async}}")
         rx = self.client(2, "ipn:2.7", subscribe=True)
