@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
+#include "channel-emu/drop_log.h"
 #include "channel-emu/trace_file.h"
 #include "tools/sim_recovery.h"
 #include "tools/sim_report.h"
@@ -35,7 +36,8 @@ enum {
     OPT_COLOUR,
     OPT_RESEND,
     OPT_ORANGE_WAIT,
-    OPT_ORANGE_ANSWER
+    OPT_ORANGE_ANSWER,
+    OPT_DROP_LOG
 };
 
 static const struct argp_option options[] = {
@@ -66,12 +68,13 @@ static const struct argp_option options[] = {
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
     {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
     {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
+    {"drop-log", OPT_DROP_LOG, "FILE", 0, "Write what the channel lost (CSV; .gz: compressed)", 0},
     {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
     {0}};
 
 struct arguments {
     struct sim_params params;
-    const char *trace, *log_path;
+    const char *trace, *log_path, *drops_path;
     uint64_t log_node; /* 0 = both */
     bool json;
     struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
@@ -213,6 +216,9 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
     case OPT_LOG_NODE:
         parse_log_node(state, arg, &a->log_node);
         return 0;
+    case OPT_DROP_LOG:
+        a->drops_path = arg;
+        return 0;
     case OPT_JSON:
         a->json = true;
         return 0;
@@ -306,6 +312,42 @@ static int close_log(const struct arguments *a, struct log *log)
     return failed;
 }
 
+static void write_fate(void *context, int direction, const struct chan_fate *f)
+{
+    struct ltp_fields ltp;
+    struct drop_row row = {.time = f->entered,
+                           .direction = direction,
+                           .frame = f->number,
+                           .reason = chan_reason_name(f->reason),
+                           .length = f->len,
+                           .late_ns = EVENT_NONE};
+    if (ltp_fields_read(&ltp, f->data, f->len))
+        row.ltp = &ltp;
+    drop_log_put(context, &row);
+}
+
+static int open_drops(struct arguments *a, struct page_writer **drops)
+{
+    int rc = a->drops_path == NULL ? 0 : drop_log_open(drops, a->drops_path, true);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s: %s\n", a->drops_path, strerror(-rc));
+    if (*drops != NULL) {
+        a->params.fate = write_fate;
+        a->params.fate_context = *drops;
+    }
+    return rc < 0;
+}
+
+static int close_drops(const struct arguments *a, struct page_writer *drops)
+{
+    int rc = drops == NULL ? 0 : page_writer_finish(drops);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s: could not be written whole: %s\n", a->drops_path,
+                strerror(-rc));
+    page_writer_free(drops);
+    return rc < 0;
+}
+
 static int print(const struct arguments *a, const struct sim_result *r)
 {
     if (a->json)
@@ -348,6 +390,7 @@ int main(int argc, char **argv)
                                      .recovery_name = "plain"}};
     struct trace_source trace = {0};
     struct log log = {0};
+    struct page_writer *drops = NULL;
     struct sim_result result;
     argp_err_exit_status = 2;
     argp_program_version = "helio-sim " HELIO_VERSION;
@@ -355,13 +398,15 @@ int main(int argc, char **argv)
     int status = load_trace(&a, &trace);
     if (status == 0)
         status = open_log(&a, &log);
+    if (status == 0)
+        status = open_drops(&a, &drops);
     if (status == 0) {
         int rc = sim_run_experiment(&a.params, &result);
         if (rc != 0)
             fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
         status = rc != 0;
     }
-    if (close_log(&a, &log) != 0)
+    if ((close_log(&a, &log) | close_drops(&a, drops)) != 0)
         status = 1;
     if (status == 0)
         status = print(&a, &result);

@@ -101,6 +101,13 @@ static bool dropped_by_rule(struct run *r, size_t link, const uint8_t *data, siz
     return rules != NULL && ltp_fields_read(&f, data, len) && ltp_rules_drop(rules, &f);
 }
 
+static void tell_fates(struct run *r, size_t link)
+{
+    struct chan_fate f;
+    while (chan_fate(r->world.links[link].chan, &f) == 1)
+        r->params->fate(r->params->fate_context, link != r->forward, &f);
+}
+
 static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
 {
     struct run *r = context;
@@ -112,6 +119,8 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
         sim_enter(&r->world, link, data, len);
     if (chan_lost(c) != before)
         sim_stats_lost(&r->stats, data[0] & 15);
+    if (r->params->fate != NULL)
+        tell_fates(r, link);
 }
 
 static int check_params(const struct sim_params *p)

@@ -40,6 +40,10 @@ struct sim_params {
     /* Gets each event with its node's number, 1 or 2; NULL: none. */
     void (*log)(void *context, uint64_t node, const struct event *e);
     void *log_context;
+    /* Gets what the channel did to single segments, forward (0) or on the way back (1); NULL: none.
+     */
+    void (*fate)(void *context, int direction, const struct chan_fate *f);
+    void *fate_context;
 };
 
 struct sim_result {

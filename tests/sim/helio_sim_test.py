@@ -151,6 +151,38 @@ class Figures(unittest.TestCase):
         sent = [row for row in rows if row["dir"] == "tx" and row["node"] == "1"]
         self.assertEqual({row["colour"] for row in sent if int(row["type"]) < 8}, {"orange"})
 
+    def test_drop_log(self):
+        """Each row is the segment with that number in the segment log, and one that never came."""
+        with tempfile.TemporaryDirectory() as folder:
+            drops = os.path.join(folder, "drops.csv")
+            r, rows = self.rows("--trace", "H", "--duration", "500ms", "--rto", "30ms", "--drop",
+                                "ack:every=2", "--drop-return", "report:list=3+4", "--drop-log",
+                                drops)
+            with open(drops, encoding="ascii") as file:
+                lost = list(csv.DictReader(file))
+        for direction, node, count in (("forward", "1", r["frames_lost"]), ("return", "2", 2)):
+            sent = [row for row in rows if row["dir"] == "tx" and row["node"] == node]
+            mine = [row for row in lost if row["direction"] == direction]
+            self.assertEqual(len(mine), count)
+            self.assertEqual(len({row["frame"] for row in mine}), count)
+            for row in mine:
+                segment = sent[int(row["frame"]) - 1]
+                for here, there in (("t_ns", "t_ns"), ("length", "udp_len"), ("name", "name"),
+                                    ("type", "type"), ("originator", "originator"),
+                                    ("session", "session"), ("offset", "offset"),
+                                    ("data_length", "length"), ("cp_serial", "cp_serial"),
+                                    ("rpt_serial", "rpt_serial")):
+                    self.assertEqual(row[here], segment[there], (row, segment))
+            came = [row for row in rows if row["dir"] == "rx" and row["node"] != node]
+            gone = {int(row["frame"]) for row in mine}
+            kept = [row for i, row in enumerate(sent, 1) if i not in gone]
+            self.assertEqual([row["offset"] + "/" + row["session"] for row in kept[:len(came)]],
+                             [row["offset"] + "/" + row["session"] for row in came])
+        reasons = {row["reason"] for row in lost if row["direction"] == "forward"}
+        self.assertEqual(reasons, {"trace", "rule"})
+        self.assertTrue(all(row["name"] == "report_ack" for row in lost
+                            if row["reason"] == "rule" and row["direction"] == "forward"))
+
     def test_capacity(self):
         r = result("--trace", "none", "--duration", "1s", "--sessions", "10")
         self.near(r["capacity_bps"], 500e6 * 1010 / 1066, 0.002)

@@ -133,6 +133,20 @@ START_TEST(rules_count_apart)
 }
 END_TEST
 
+START_TEST(rules_count_apart_in_a_session)
+{
+    struct ltp_rule two[] = {rule_of("any:list=1,per=session"), rule_of("ack:list=2,per=session")};
+    struct ltp_rules *r;
+    struct ltp_fields rs = fields(LTP_RS, 1, 1), ra = fields(LTP_RA, 1, 1);
+    ck_assert_int_eq(ltp_rules_new(&r, two, 2), 0);
+    ck_assert(ltp_rules_drop(r, &rs)); /* the first of any; no acknowledgement yet */
+    ck_assert(!ltp_rules_drop(r, &ra));
+    ck_assert(ltp_rules_drop(r, &ra));
+    ck_assert(!ltp_rules_drop(r, &ra));
+    ltp_rules_free(r);
+}
+END_TEST
+
 START_TEST(sessions_are_limited)
 {
     struct ltp_rules *r = rules_of("report:first=1,per=session");
@@ -287,6 +301,7 @@ int main(void)
     tcase_add_test(tc, engines_and_sessions_choose);
     tcase_add_test(tc, each_session_counts_by_itself);
     tcase_add_test(tc, rules_count_apart);
+    tcase_add_test(tc, rules_count_apart_in_a_session);
     tcase_add_test(tc, sessions_are_limited);
     tcase_add_test(tc, refuses_wrong_texts);
     tcase_add_test(tc, a_list_and_the_rules_are_limited);
