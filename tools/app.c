@@ -35,8 +35,14 @@ bool app_may_read(const struct app *c)
         return false;
     if (c->requests_len >= APP_REQUESTS_MAX || c->out_bytes >= APP_OUT_MAX)
         return false;
-    /* One request of each connection always goes on, so that nobody waits for others for ever. */
-    return c->requests_len == 0 || a->counters.unanswered_bytes < a->node->config->bundles.memory;
+    /* One connection's payload always goes on, and each may begin one: nobody waits for ever. */
+    return !app_memory_full(a) || (c->requests_len == 0 && (c->reading == 0 || a->turn == c));
+}
+
+bool app_memory_full(const struct apps *a)
+{
+    return a->counters.unanswered_bytes + a->counters.reading_bytes >=
+           a->node->config->bundles.memory;
 }
 
 static void touch(struct app *c)
@@ -44,6 +50,49 @@ static void touch(struct app *c)
     if (list_empty(&c->flush))
         list_add_tail(&c->apps->flush, &c->flush);
     node_wake(c->apps->node);
+}
+
+/* Connections that stopped reading for the node's memory read on. */
+static void wake_paused(struct apps *a)
+{
+    list_for_each (l, &a->all) {
+        struct app *c = container_of(l, struct app, node);
+        if ((c->requests_len > 0 || c->reading > 0) && list_empty(&c->flush))
+            list_add_tail(&a->flush, &c->flush);
+    }
+    node_wake(a->node);
+}
+
+/* To the next connection with a payload under way, or to nobody. */
+static void pass_turn(struct apps *a)
+{
+    struct app *from = a->turn;
+    a->turn = NULL;
+    list_for_each (l, &a->all) {
+        struct app *c = container_of(l, struct app, node);
+        if (c == from || c->reading == 0 || c->failed)
+            continue;
+        a->turn = c;
+        touch(c);
+        /* the former one has its turn again after all others */
+        list_sub(&from->node);
+        list_add_tail(&a->all, &from->node);
+        return;
+    }
+}
+
+static void set_reading(struct app *c, uint64_t bytes)
+{
+    struct apps *a = c->apps;
+    bool full = app_memory_full(a);
+    a->counters.reading_bytes += bytes - c->reading;
+    c->reading = bytes;
+    if (bytes == 0 && a->turn == c)
+        pass_turn(a);
+    if (bytes > 0 && a->turn == NULL && app_memory_full(a))
+        a->turn = c;
+    if (full && !app_memory_full(a))
+        wake_paused(a);
 }
 
 static void put_out(struct app *c, struct app_out *o)
@@ -327,19 +376,9 @@ static struct app_request *take_request(struct apps *a, uint64_t token)
     return NULL;
 }
 
-/* Connections that stopped reading for the node's memory read on. */
-static void wake_paused(struct apps *a)
-{
-    list_for_each (l, &a->all) {
-        struct app *c = container_of(l, struct app, node);
-        if (c->requests_len > 0 && list_empty(&c->flush))
-            list_add_tail(&a->flush, &c->flush);
-    }
-}
-
 void apps_answer(struct apps *a, const struct agent_action *action)
 {
-    bool full = a->counters.unanswered_bytes >= a->node->config->bundles.memory;
+    bool full = app_memory_full(a);
     struct app_request *r = take_request(a, action->token);
     if (r == NULL)
         return;
@@ -456,6 +495,7 @@ void app_fed(struct app *c, size_t n)
         Aap2__AAPResponse *response;
         struct buf *payload;
         int got = aap2_reader_fed(&c->reader, n, &message, &response, &payload);
+        set_reading(c, c->reader.payload == NULL ? 0 : c->reader.payload->len);
         if (got < 0)
             on_malformed(c);
         if (got <= 0)
@@ -487,6 +527,8 @@ void app_keepalive(struct app *c, tick now)
         end_now(c);
         return;
     }
+    if (c->apps->turn == c && now >= c->heard + APP_TURN_TIME)
+        pass_turn(c->apps);
     if (c->keepalive == 0 || c->endpoint == NULL)
         return;
     if (now >= c->heard + 2 * c->keepalive && (!c->subscriber || !list_empty(&c->pending))) {
@@ -508,6 +550,7 @@ void app_keepalive(struct app *c, tick now)
 void app_fini(struct app *c)
 {
     struct apps *a = c->apps;
+    set_reading(c, 0);
     endpoint_leave(c); /* unanswered deliveries go back with the registration */
     for (struct list *l; (l = list_first(&c->pending)) != NULL;) {
         struct app_pending *p = container_of(l, struct app_pending, node);

@@ -11,10 +11,12 @@
 #include "tools/aap2_wire.h"
 #include "tools/apps.h"
 
-#define APP_REQUESTS_MAX 64     /* unanswered requests of a connection */
-#define APP_OUT_MAX (1U << 20)  /* bytes waiting to be written, beyond which reading stops */
-#define APP_WINDOW_MAX 1024     /* deliveries outstanding */
-#define APP_CONNECTIONS_MAX 512 /* below the usual limit of 1024 descriptors */
+#define APP_REQUESTS_MAX 64        /* unanswered requests of a connection */
+#define APP_OUT_MAX (1U << 20)     /* bytes waiting to be written, beyond which reading stops */
+#define APP_WINDOW_MAX 1024        /* deliveries outstanding */
+#define APP_CONNECTIONS_MAX 512    /* below the usual limit of 1024 descriptors */
+#define APP_TURN_TIME (5 * TICK_S) /* who has the turn and says nothing for so long loses it */
+#define APP_READ_FULL 65536 /* bytes read at once while the node's memory for requests is full */
 #define APP_CONFIGURE_TIME (30 * TICK_S) /* for a connection to be configured */
 #define APP_MESSAGE_CAP 4096             /* our messages: a few EIDs and numbers */
 
@@ -70,6 +72,7 @@ struct app {
     size_t requests_len;
     struct list out; /* struct app_out */
     size_t out_bytes;
+    uint64_t reading;  /* bytes of the payload that is under way */
     struct list flush; /* of apps->flush, when there is something to write or to read on */
 };
 
@@ -80,6 +83,7 @@ struct apps {
     uint64_t next_token, next_reg;
     struct apps_counters counters;
     bool stopped;
+    struct app *turn; /* while memory is full: whose payload goes on; NULL: nobody's is under way */
     tick refusal_told;        /* the last line about a refused request */
     uint64_t refusals_untold; /* since then */
     struct uv_pipe_s *server;
@@ -96,6 +100,9 @@ void app_fed(struct app *c, size_t n);
 
 /* May more be read and begun? */
 bool app_may_read(const struct app *c);
+
+/* Do unanswered requests and payloads under way have all of bundles.memory? */
+bool app_memory_full(const struct apps *a);
 
 void app_deliver(struct app *c, const struct agent_action *a);
 /* Once a second. Ends who is silent, and who is still not configured after APP_CONFIGURE_TIME. */

@@ -27,6 +27,7 @@ struct apps_counters {
     uint64_t refused_connections;                    /* beyond the limit */
     uint64_t malformed;                              /* streams that ended for what they carried */
     uint64_t requests, unanswered, unanswered_bytes; /* bundles from applications */
+    uint64_t reading_bytes;                          /* of payloads that are under way */
     uint64_t refused;                                /* requests answered with an error */
     uint64_t pauses; /* reading stopped until earlier requests were answered */
     uint64_t deliveries, undelivered;

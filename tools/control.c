@@ -192,6 +192,7 @@ static void fill_apps(const struct apps_counters *c, json_t *o)
     set_int(o, "refused", c->refused);
     set_int(o, "unanswered", c->unanswered);
     set_int(o, "unanswered_bytes", c->unanswered_bytes);
+    set_int(o, "reading_bytes", c->reading_bytes);
     set_int(o, "pauses", c->pauses);
     set_int(o, "deliveries", c->deliveries);
     set_int(o, "undelivered", c->undelivered);

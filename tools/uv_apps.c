@@ -58,7 +58,7 @@ static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *out)
     (void)suggested;
     size_t len;
     out->base = (char *)aap2_reader_space(&c->app.reader, &len);
-    out->len = len;
+    out->len = len > APP_READ_FULL && app_memory_full(c->app.apps) ? APP_READ_FULL : len;
 }
 
 static void read_stop(struct conn *c)
