@@ -98,7 +98,7 @@ void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial)
 bool ltp_checkpoint_early_due(const struct export *e, tick now)
 {
     const struct ltp_recovery *k = &e->s.peer->span.recovery;
-    if (e->early == NULL)
+    if (e->early == NULL || e->early_segments + 1 < e->early_apart)
         return false;
     return (k->checkpoint_segments != 0 && e->early_segments + 1 >= k->checkpoint_segments) ||
            (k->checkpoint_time != 0 && now - e->early_since >= k->checkpoint_time);

@@ -30,6 +30,7 @@
 #define GUESTS_MAX 65536
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
+#define EARLY_MAX 16      /* about so many early checkpoints per block: receivers limit reports */
 #define PREFIX_MAX 32     /* constant front of a data segment's header, without extensions */
 #define EXT_MAX 56        /* header extensions: authentication, cookie */
 #define ORANGE_EXT 5      /* and that of orange blocks */
@@ -193,6 +194,7 @@ struct export
     struct checkpoint *eorp;  /* waiting for the end of the red part to be sent */
     struct checkpoint *early; /* for checkpoints before that one; NULL when there are none */
     uint32_t early_segments;  /* sent since the latest checkpoint */
+    uint32_t early_apart;     /* and to be sent at least before a further one */
     tick early_since;         /* when that was, or the session's first segment */
     struct probe probe;
     uint64_t cp_first, cp_last; /* serials in use */

@@ -81,6 +81,7 @@ static int make_checkpoints(struct ltp *l, struct export *e)
     if (e->early == NULL)
         return HELIO_ENOMEM;
     e->early->early = true;
+    e->early_apart = (uint32_t)(e->red_len / ((uint64_t)EARLY_MAX * e->s.peer->span.segment_max));
     return 0;
 }
 

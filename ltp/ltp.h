@@ -111,8 +111,8 @@ struct ltp_span {
     uint32_t import_sessions; /* parallel sessions that the peer may open [1024] */
     uint64_t block_max;  /* longest block to receive, bytes [1 GiB]; longer ones are cancelled */
     uint32_t ranges_max; /* ranges (gaps + 1) per import session [4096] */
-    uint32_t
-        claims_max; /* claims per report segment that we send [20]; more go into further ones */
+    uint32_t claims_max; /* claims per report segment that we send, as far as they fit segment_max
+                            [256]; more go into further ones */
     /* The retransmission timer of checkpoints, reports and cancels, ns: from de-queueing for
      * transmission. Fixed, the binder computes it: either as configured, or 2 x one-way light time
      * + margins. 100 µs … ; no default. */

@@ -47,7 +47,7 @@ static struct ltp_span with_defaults(struct ltp_span s)
     s.import_sessions = s.import_sessions == 0 ? 1024 : s.import_sessions;
     s.block_max = s.block_max == 0 ? UINT64_C(1) << 30 : s.block_max;
     s.ranges_max = s.ranges_max == 0 ? 4096 : s.ranges_max;
-    s.claims_max = s.claims_max == 0 ? 20 : s.claims_max;
+    s.claims_max = s.claims_max == 0 ? 256 : s.claims_max;
     s.retries_max = s.retries_max == 0 ? 20 : s.retries_max;
     s.orange_wait = s.orange_wait == 0 ? s.rto : s.orange_wait;
     if (s.orange_answer == 0)

@@ -117,7 +117,9 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
 static size_t most_memory(const struct import *im)
 {
     size_t history = im->reported < im->history_cap ? 0 : 4 + im->history_cap;
-    return held_by(im->s.peer->span.claims_max) + history * sizeof *im->history;
+    size_t claims = im->s.peer->span.claims_max;
+    claims = im->got.len < claims ? im->got.len : claims;
+    return held_by(claims) + history * sizeof *im->history;
 }
 
 static int note(struct ltp *l, struct import *im, const struct report *r)

@@ -27,6 +27,7 @@ enum {
     OPT_SEGMENT,
     OPT_CLAIMS,
     OPT_DURATION,
+    OPT_WARMUP,
     OPT_SEED,
     OPT_LOG,
     OPT_LOG_NODE,
@@ -56,7 +57,7 @@ static const struct argp_option options[] = {
      0},
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
     {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
-    {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [20]", 0},
+    {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [256]", 0},
     {"colour", OPT_COLOUR, "red|green|orange", 0,
      "Reliable, sent once, or sent once and answered [red]", 0},
     {"resend", OPT_RESEND, "N", 0, "Orange: times that a lost block is sent again [3]", 0},
@@ -65,6 +66,8 @@ static const struct argp_option options[] = {
     {"orange-answer", OPT_ORANGE_ANSWER, "TIME", 0,
      "Orange: one of which nothing is heard for so long is; 0: wait + 3 x RTO [0]", 0},
     {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
+    {"warmup", OPT_WARMUP, "TIME", 0,
+     "Blocks that arrive earlier do not count for the goodput, nor does this time [0]", 0},
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
     {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
     {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
@@ -225,6 +228,10 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", arg);
         return 0;
+    case ARGP_KEY_END:
+        if (a->params.warmup >= a->params.duration)
+            argp_error(state, "--warmup: expected less than the duration");
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -251,6 +258,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         parse_time(state, "duration", arg, &p->duration);
         if (p->duration == 0)
             want(state, "duration", arg, "more than 0");
+        return 0;
+    case OPT_WARMUP:
+        parse_time(state, "warmup", arg, &p->warmup);
         return 0;
     case OPT_SEED:
         p->seed = parse_count(state, "seed", arg, 0, INT64_MAX);
@@ -383,7 +393,7 @@ int main(int argc, char **argv)
                                      .rto = 30 * TICK_MS,
                                      .bundle = 500000,
                                      .segment = 1024,
-                                     .claims = 20,
+                                     .claims = 256,
                                      .duration = 100 * TICK_S,
                                      .seed = 1,
                                      .resend = 3,

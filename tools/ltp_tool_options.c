@@ -28,7 +28,8 @@ enum {
     KEY_OUTPUT,
     KEY_COUNT,
     KEY_BLOCK_MAX,
-    KEY_IDLE
+    KEY_IDLE,
+    KEY_RECOVERY
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -38,6 +39,12 @@ enum {
         {"service", KEY_SERVICE, "N", 0, "client service (1)", 0},                                 \
         {"rto", KEY_RTO, "TIME", 0, "retransmission timer (1s)", 0},                               \
         {"retries", KEY_RETRIES, "N", 0, "repetitions before a session is cancelled (20)", 0},     \
+        {"recovery",                                                                               \
+         KEY_RECOVERY,                                                                             \
+         "plain|default",                                                                          \
+         0,                                                                                        \
+         "a fixed timer, or the switches that measure best (plain)",                               \
+         0},                                                                                       \
         {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
         {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \
         {"segment", KEY_SEGMENT, "BYTES", 0, "a whole segment (1024B)", 0},                        \
@@ -129,6 +136,11 @@ static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct
         return 0;
     case KEY_RTO:
         o->rto = read_time(state, "rto", arg, 100 * TICK_US);
+        return 0;
+    case KEY_RECOVERY:
+        if (strcmp(arg, "plain") != 0 && strcmp(arg, "default") != 0)
+            want(state, "recovery", arg, "plain or default");
+        o->recovery = arg[0] == 'd';
         return 0;
     case KEY_TIMEOUT:
         o->timeout = read_time(state, "timeout", arg, 0);

@@ -45,15 +45,15 @@ static const char *const colours[] = {"red", "green", "orange"};
 
 static json_t *parameters(const struct sim_params *p, const char *trace)
 {
-    return json_pack("{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:I,s:s,s:s,s:I}", "trace",
-                     trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps",
-                     (json_int_t)p->rate_bps, "overhead_bytes", (json_int_t)p->overhead, "delay_ms",
-                     ms(p->delay), "processing_ms", ms(p->processing), "parallel_sessions",
-                     (json_int_t)p->sessions, "rto_ms", ms(p->rto), "bundle_bytes",
-                     (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
-                     (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "seed",
-                     (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
-                     colours[p->colour], "resend", (json_int_t)p->resend);
+    return json_pack(
+        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I}", "trace", trace,
+        "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
+        "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay), "processing_ms",
+        ms(p->processing), "parallel_sessions", (json_int_t)p->sessions, "rto_ms", ms(p->rto),
+        "bundle_bytes", (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
+        (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "warmup_s",
+        ms(p->warmup) / 1000, "seed", (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
+        colours[p->colour], "resend", (json_int_t)p->resend);
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
@@ -75,13 +75,13 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I}", "first_data_bytes",
+        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "first_data_bytes",
         (json_int_t)r->first_data, "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
         (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes, "sessions_max",
         (json_int_t)r->sessions_max, "dropped_by_rule", (json_int_t)r->rule_drops[0],
         "dropped_by_rule_return", (json_int_t)r->rule_drops[1], "delivered_share",
         f->delivered_share, "lost", (json_int_t)r->lost, "resent", (json_int_t)r->resent,
-        "given_up", (json_int_t)r->given_up);
+        "given_up", (json_int_t)r->given_up, "receiver_held_max_bytes", (json_int_t)r->held_max);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);
@@ -151,6 +151,7 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     fprintf(out, "%-22s %.3f %% copies, %.3f %% repetitions\n", "of the air time",
             100 * (double)r->copy_bytes / air, 100 * (double)r->repeat_bytes / air);
     fprintf(out, "%-22s %" PRIu32 "\n", "sessions at once", r->sessions_max);
+    fprintf(out, "%-22s %.3f MB\n", "held by the receiver", (double)r->held_max / 1e6);
     fprintf(out, "%-22s %" PRIu64 "\n", "timers fired", r->rto_firings);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions cancelled", r->cancelled);
     fprintf(out, "%-22s %" PRIu64 " of %" PRIu64 "\n", "frames lost", r->frames_lost, r->frames);

@@ -34,6 +34,11 @@ struct run {
     uint64_t *again;            /* ring of lost blocks that go again, by their first try */
     uint32_t again_at, again_len;
     uint32_t sessions_max;
+    uint64_t counted; /* blocks delivered after the warm-up */
+    /* What the receiver holds is sampled as blocks are delivered. */
+    struct ltp_session_info *infos;
+    size_t infos_cap;
+    uint64_t sample_in, held_max;
 };
 
 static void on_event(void *context, const struct event *e)
@@ -82,12 +87,28 @@ static void feed(struct run *r)
         r->sessions_max = (uint32_t)open;
 }
 
+/* With the block that was just delivered. To look at all sessions each time would be slow. */
+static void sample_held(struct run *r)
+{
+    if (r->sample_in-- > 0)
+        return;
+    r->sample_in = r->params->sessions / 8;
+    size_t n = ltp_sessions(r->world.nodes[RECEIVER].ltp, r->infos, r->infos_cap);
+    uint64_t held = r->params->bundle;
+    for (size_t i = 0; i < n && i < r->infos_cap; i++)
+        held += r->infos[i].held;
+    r->held_max = held > r->held_max ? held : r->held_max;
+}
+
 static void on_notice(void *context, size_t node, const struct ltp_notice *n)
 {
     struct run *r = context;
     bool whole = n->data != NULL && n->data->len == r->params->bundle;
-    if (node == RECEIVER && whole)
+    if (node == RECEIVER && whole) {
         sim_stats_delivered(&r->stats, n->id.number, r->world.now);
+        r->counted += r->world.now >= r->params->warmup;
+        sample_held(r);
+    }
     if (node == SENDER && n->kind == LTP_EXPORT_LOST)
         note_loss(r, n->id.number);
     if (node == SENDER && n->kind != LTP_INITIAL_SENT)
@@ -127,8 +148,8 @@ static int check_params(const struct sim_params *p)
 {
     bool good = p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
                 p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
-                p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 && p->loss >= 0 &&
-                p->loss <= 1 && p->colour <= SIM_ORANGE;
+                p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 &&
+                p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 && p->colour <= SIM_ORANGE;
     return good ? 0 : HELIO_EINVAL;
 }
 
@@ -203,7 +224,9 @@ static int build(struct run *r)
         rc = sim_link_add(&r->world, RECEIVER, SENDER, &back, &index);
     r->block = rc == 0 ? buf_new(0, p->bundle) : NULL;
     r->again = calloc(p->sessions, sizeof *r->again);
-    if (rc == 0 && (r->block == NULL || r->again == NULL))
+    r->infos_cap = 2 * (size_t)p->sessions + 16;
+    r->infos = malloc(r->infos_cap * sizeof *r->infos);
+    if (rc == 0 && (r->block == NULL || r->again == NULL || r->infos == NULL))
         rc = HELIO_ENOMEM;
     if (rc == 0)
         memset(buf_append(r->block, p->bundle), 0x5a, p->bundle);
@@ -220,13 +243,15 @@ static int conclude(const struct run *r, struct sim_result *out)
     const struct sim_params *p = r->params;
     const struct sim_stats *s = &r->stats;
     int rc = r->error != 0 ? r->error : sim_stats_figures(s, &out->figures);
-    double seconds = (double)p->duration / (double)TICK_S;
-    tick bad = p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, 0, p->duration);
-    out->good_share = (1 - (double)bad / (double)p->duration) * (1 - p->loss);
+    tick from = p->warmup, span = p->duration - from;
+    double seconds = (double)span / (double)TICK_S;
+    tick bad =
+        p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, from, p->duration);
+    out->good_share = (1 - (double)bad / (double)span) * (1 - p->loss);
     double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
     out->payload_share = share((double)s->full_data, on_air);
     out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
-    out->goodput_bps = (double)out->figures.delivered * (double)p->bundle * 8 / seconds;
+    out->goodput_bps = (double)r->counted * (double)p->bundle * 8 / seconds;
     out->efficiency = share(out->goodput_bps, out->capacity_bps);
     out->rto_firings = s->rto_firings;
     out->cancelled = s->cancelled;
@@ -243,6 +268,7 @@ static int conclude(const struct run *r, struct sim_result *out)
     out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;
     out->first_data = s->first_data;
     out->sessions_max = r->sessions_max;
+    out->held_max = r->held_max;
     return rc;
 }
 
@@ -284,5 +310,6 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     ltp_rules_free(r.rules[1]);
     free(r.again);
     buf_drop(r.block);
+    free(r.infos);
     return rc;
 }

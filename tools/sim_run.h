@@ -36,6 +36,7 @@ struct sim_params {
     uint32_t segment;                /* bytes of a whole segment, 64..65000 */
     uint32_t claims;                 /* per report segment, at most; 0 = the engine's default */
     tick duration;                   /* >= 1 */
+    tick warmup;                     /* not counted for the goodput, < duration */
     uint64_t seed;
     /* Gets each event with its node's number, 1 or 2; NULL: none. */
     void (*log)(void *context, uint64_t node, const struct event *e);
@@ -48,10 +49,10 @@ struct sim_params {
 
 struct sim_result {
     struct sim_figures figures;
-    double good_share;    /* of the channel's time (or frames) */
+    double good_share;    /* of the channel's time (or frames) after the warm-up */
     double payload_share; /* block bytes of what a whole segment takes on the air */
     double capacity_bps;  /* rate x payload share x good share */
-    double goodput_bps;   /* of blocks delivered within the duration */
+    double goodput_bps;   /* of blocks delivered between warm-up and end */
     double efficiency;    /* goodput / capacity */
 
     uint64_t rto_firings, cancelled;
@@ -63,6 +64,7 @@ struct sim_result {
     uint64_t repeat_bytes;           /* of these, data again after a report or a timer */
     uint64_t first_data;             /* block bytes sent for the first time */
     uint32_t sessions_max;           /* open at once */
+    uint64_t held_max;               /* most bytes of blocks that the receiver held, sampled */
 };
 
 /* Returns 0, HELIO_EINVAL (a parameter out of its range) or HELIO_ENOMEM. */

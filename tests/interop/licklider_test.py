@@ -3,7 +3,8 @@
 """licklider-cli, an LTP implementation that is not ours, exchanges files with helio-ltp in both directions: red, green
 and mixed blocks of 1 byte to 20 MB; through losses and duplicates that it makes itself, and through helio-emu with
 trace A. Each run leaves its capture. Its own retransmission timer is 2 x owlt + about 4 s, so lossy runs are few.
-usage: licklider_test.py BIN OUT PEERS-BIN [TEST...]"""
+With recovery `default` helio-ltp uses every switch of that set.
+usage: licklider_test.py BIN OUT PEERS-BIN plain|default [TEST...]"""
 
 import hashlib
 import os
@@ -20,7 +21,7 @@ import dissect  # noqa: E402
 from lab import Lab  # noqa: E402
 from recorder import Recorder  # noqa: E402
 
-PROGRAMS = OUT = PEERS = ""
+PROGRAMS = OUT = PEERS = RECOVERY = ""
 RATE = "200Mbit/s"
 
 
@@ -45,7 +46,7 @@ class LickliderTest(unittest.TestCase):
 
     def path_between(self, trace):
         """Ports of the sender, of its peer; of the receiver, of its peer. A recorder stands between them, and a relay
-        with this trace behind it."""
+        with this trace behind it; far: a long delay instead."""
         sender, near, far, receiver, link = self.lab.udp_ports(5)
         self.runs += 1
         self.recorder = Recorder(f"{self.pcap}-{self.runs}.pcap", near, far, sender, link if trace else receiver)
@@ -53,8 +54,8 @@ class LickliderTest(unittest.TestCase):
         self.recorder.start()
         if trace:
             self.relay = self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{link}", "--to",
-                                        f"127.0.0.1:{receiver}", "--delay", "5ms", "--rate", RATE, "--trace", "A",
-                                        "--json", self.lab.path("relay.json"))
+                                        f"127.0.0.1:{receiver}", "--delay", "60ms" if trace == "far" else "5ms", "--rate", RATE,
+                                        "--trace", "none" if trace == "far" else trace, "--json", self.lab.path("relay.json"))
             time.sleep(0.3)
             return sender, near, receiver, link
         return sender, near, receiver, far
@@ -76,7 +77,7 @@ class LickliderTest(unittest.TestCase):
     def start_receiver(self, port, peer_port, out):
         p = self.lab.start("receiver", "helio-ltp", "receive", "--local", f"127.0.0.1:{port}", "--remote",
                            f"127.0.0.1:{peer_port}", "--engine", "2", "--peer-engine", "1", "--output", out,
-                           "--rto", "100ms", "--count", "1", "--timeout", "60s", "--json")
+                           "--rto", "200ms", "--recovery", RECOVERY, "--count", "1", "--timeout", "60s", "--json")
         time.sleep(0.2)
         return p
 
@@ -85,6 +86,7 @@ class LickliderTest(unittest.TestCase):
         self.recorder.stop()
         if trace:
             self.lab.stop("relay", self.relay)
+        if trace and trace != "far":
             self.assertGreater(self.lab.load("relay.json")["forward"]["dropped"]["trace"], 0)
         if size > 1000000:  # tshark is slow
             return
@@ -114,7 +116,8 @@ class LickliderTest(unittest.TestCase):
     def send_ours(self, data, red, sender, near, rate=RATE, more=()):
         return self.lab.start("sender", "helio-ltp", "send", data, "--local", f"127.0.0.1:{sender}", "--remote",
                               f"127.0.0.1:{near}", "--engine", "1", "--peer-engine", "2", "--red", red,
-                              "--rto", "100ms", "--rate", rate, "--timeout", "60s", "--json", *more)
+                              "--rto", "200ms", "--recovery", RECOVERY, "--rate", rate, "--timeout", "60s", "--json",
+                              *more)
 
     def to_command(self, size, red, trace=None):
         """A file from helio-ltp to licklider's own command, which writes the red part. The command ends when it has
@@ -205,9 +208,17 @@ class LickliderTest(unittest.TestCase):
     def test_trace_to_command(self):
         self.to_command(20000000, "all", trace="A")
 
+    def test_far_to_us(self):
+        """The round trip is many times the spacing of checkpoints' copies: each copy comes before any answer."""
+        self.to_us(200000, "all", trace="far")
+        self.to_us(200000, "100000", trace="far")
+
+    def test_far_to_command(self):
+        self.to_command(200000, "all", trace="far")
+
 
 if __name__ == "__main__":
-    PROGRAMS, OUT, PEERS = sys.argv[1:4]
+    PROGRAMS, OUT, PEERS, RECOVERY = sys.argv[1:5]
     shutil.rmtree(OUT, ignore_errors=True)
     os.makedirs(os.path.join(OUT, "captures"))
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -159,6 +159,24 @@ START_TEST(closing_lengths)
 }
 END_TEST
 
+/* A receiver answers each early checkpoint, and may have a limit for the reports of a session: so a
+ * long block has no more of them than a short one. */
+START_TEST(early_checkpoints_are_few)
+{
+    struct ltp_span span = pair_span(2);
+    span.recovery.checkpoint_segments = 4;
+    for (size_t len = 20000; len <= 2000000; len *= 10) {
+        struct pair *p = pair_new(&span, NULL);
+        pair_send(p, len, len);
+        pair_run(p);
+        ck_assert_uint_ge(p->sent[LTP_RED_CP], 4);
+        ck_assert_uint_le(p->sent[LTP_RED_CP], 19);
+        ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+        pair_free(p);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_recovery");
@@ -169,6 +187,7 @@ int main(void)
     tcase_add_test(t, sessions_shrink);
     tcase_add_test(t, spans_refused);
     tcase_add_test(t, closing_lengths);
+    tcase_add_test(t, early_checkpoints_are_few);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
