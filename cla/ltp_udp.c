@@ -44,7 +44,7 @@ const struct conf_option ltp_udp_options[] = {
      "added to 2 x owlt: queueing and processing at both ends"},
     {"retries", OPTION_COUNT, AT(retries), "20", 1, 100000, NULL,
      "times that a checkpoint, report or cancel is sent again before the session is cancelled"},
-    {"recovery", OPTION_CHOICE, AT(recovery), "plain", 0, 0, "plain|default|own",
+    {"recovery", OPTION_CHOICE, AT(recovery), "default", 0, 0, "plain|default|own",
      "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: the keys below"},
     {"rto_auto", OPTION_BOOL, AT(rto_auto), "no", 0, 0, NULL,
      "the timer follows the measured round trip, from rto on"},

@@ -81,6 +81,36 @@ void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now)
     start_timer(l, c, now);
 }
 
+/* Small copies are for air that nobody needs. When other data waits copies get a hundredth of what
+ * is sent, and likewise when they are not small; beyond that the timer has to do. */
+static bool affordable(struct peer *p, uint64_t length)
+{
+    if (length <= COPY_SMALL && !ltp_output_waits(p))
+        return true;
+    uint64_t cost = COPY_COST * (length + COPY_HEADERS + p->ext_len + p->tail_len);
+    if (p->copy_credit < cost)
+        return false;
+    p->copy_credit -= cost;
+    return true;
+}
+
+bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now)
+{
+    struct peer *p = c->timer.peer;
+    if (c->copies_left == 0)
+        return false;
+    if (affordable(p, c->length)) {
+        c->copies_left--;
+        c->cause = CAUSE_PROACTIVE;
+        list_add_tail(&p->checkpoints, &c->queue);
+        return true;
+    }
+    tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries), gone = p->span.recovery.copy_spacing;
+    c->copies_left = 0;
+    ltp_timer_start(l, &c->timer, now, rto > gone ? rto - gone : 0);
+    return true;
+}
+
 void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial)
 {
     list_for_each (it, &e->checkpoints) {

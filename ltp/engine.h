@@ -31,9 +31,13 @@
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
 #define EARLY_MAX 16      /* about so many early checkpoints per block: receivers limit reports */
-#define PREFIX_MAX 32     /* constant front of a data segment's header, without extensions */
-#define EXT_MAX 56        /* header extensions: authentication, cookie */
-#define ORANGE_EXT 5      /* and that of orange blocks */
+#define COPY_SMALL 64     /* data bytes of a copy that costs nothing on an idle line */
+#define COPY_HEADERS 64   /* of a copy, and below it, about */
+#define COPY_COST 100     /* bytes to be sent for each byte of other copies */
+#define COPY_CREDIT_MAX (1 << 22)
+#define PREFIX_MAX 32 /* constant front of a data segment's header, without extensions */
+#define EXT_MAX 56    /* header extensions: authentication, cookie */
+#define ORANGE_EXT 5  /* and that of orange blocks */
 
 enum timer_use {
     USE_CHECKPOINT,
@@ -90,6 +94,7 @@ struct peer {
     uint64_t hint[2]; /* size of the last block received, green and red */
     tick up_since;
     struct rtt checkpoint_rtt, report_rtt;
+    uint64_t copy_credit;  /* bytes sent that no copy has used up */
     uint32_t limit;        /* of exports, when it adjusts itself */
     uint64_t export_bytes; /* of the blocks of open exports */
     tick limit_short;      /* when the limit was last found too low, or lowered */
@@ -400,14 +405,19 @@ static inline uint64_t ltp_noted_max(const struct ltp *l)
     return l->config.held_bytes / 32 > NOTED_MIN ? l->config.held_bytes / 32 : NOTED_MIN;
 }
 
+/* output.c: does anything wait to be sent? */
+bool ltp_output_waits(const struct peer *p);
+
 /* checkpoint.c: sent gives it its serial and starts its timer; stop ends the checkpoint that a
- * report answers. */
+ * report answers; copy: its timer ran out for a copy, which is queued, or the timer goes on. false:
+ * it was not for one. */
 struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t rpt_serial);
 void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c);
 uint64_t ltp_checkpoint_next_serial(const struct export *e);
 void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial);
+bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c);
 bool ltp_checkpoint_early_due(const struct export *e, tick now);
 

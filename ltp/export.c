@@ -318,12 +318,8 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
 {
     struct export *e = c->export;
     const struct ltp_span *span = &e->s.peer->span;
-    if (c->copies_left > 0) {
-        c->copies_left--;
-        c->cause = CAUSE_PROACTIVE;
-        list_add_tail(&e->s.peer->checkpoints, &c->queue);
+    if (ltp_checkpoint_copy(l, c, now))
         return;
-    }
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
     if (c->tries > span->retries_max) {
         ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);

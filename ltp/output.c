@@ -34,7 +34,8 @@ static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
     uint64_t full = fit(room);
     struct piece p = {.offset = at, .length = full, .last = false};
     uint64_t closing = c != NULL ? e->s.peer->span.recovery.closing_bytes : 0;
-    if (closing != 0 && left > closing && left - closing <= full) {
+    bool whole = left == e->red_len && left <= full; /* a second segment would cost too much */
+    if (closing != 0 && left > closing && left - closing <= full && !whole) {
         p.length = left - closing;
         return p;
     }
@@ -245,7 +246,7 @@ static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, 
     ltp_report_sent(l, r, now);
 }
 
-static bool waiting(const struct peer *p)
+bool ltp_output_waits(const struct peer *p)
 {
     return !list_empty(&p->cancels) || p->ack_len > 0 || !list_empty(&p->reports) ||
            !list_empty(&p->checkpoints) || !list_empty(&p->resends) || !list_empty(&p->fresh);
@@ -271,15 +272,18 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
         output_fresh(l, container_of(p->fresh.next, struct export, fresh), out, now);
     else
         return 0;
-    if (p->span.recovery.sessions_auto && !waiting(p))
+    if (p->span.recovery.sessions_auto && !ltp_output_waits(p))
         ltp_limit_idle(p, now);
     if (PORT_UNLIKELY(p->tail_len > 0))
         ltp_guard_seal(p, out);
+    p->copy_credit += out->head_len + out->data.len;
+    if (p->copy_credit > COPY_CREDIT_MAX)
+        p->copy_credit = COPY_CREDIT_MAX;
     return 1;
 }
 
 bool ltp_has_output(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    return p != NULL && waiting(p);
+    return p != NULL && ltp_output_waits(p);
 }

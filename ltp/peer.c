@@ -76,6 +76,7 @@ void ltp_peer_init(struct peer *p)
     list_init(&p->checkpoints);
     list_init(&p->resends);
     list_init(&p->fresh);
+    p->copy_credit = COPY_CREDIT_MAX;
 }
 
 int ltp_peer_span(struct peer *p, const struct ltp_span *span)

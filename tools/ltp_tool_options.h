@@ -12,7 +12,7 @@
 
 struct ltp_tool_options {
     bool receive, json;
-    bool recovery; /* ltp_recovery_default instead of plain */
+    bool recovery;              /* ltp_recovery_default instead of plain */
     const char *local, *remote; /* remote NULL: answers go where datagrams come from */
     uint64_t engine, peer_engine, service;
     uint64_t rate_bps, overhead, segment, retries;
