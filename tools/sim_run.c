@@ -251,7 +251,8 @@ static int conclude(const struct run *r, struct sim_result *out)
     double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
     out->payload_share = share((double)s->full_data, on_air);
     out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
-    out->goodput_bps = (double)r->counted * (double)p->bundle * 8 / seconds;
+    uint64_t delivered = p->warmup == 0 ? out->figures.delivered : r->counted;
+    out->goodput_bps = (double)delivered * (double)p->bundle * 8 / seconds;
     out->efficiency = share(out->goodput_bps, out->capacity_bps);
     out->rto_firings = s->rto_firings;
     out->cancelled = s->cancelled;
