@@ -107,6 +107,22 @@ def check_nothing_completed():
     assert "2 h each way" in text and "RTO 10 h" in text and ", 36 s, seed" in text and "session                –" in text
 
 
+def check_orange(folder):
+    """Blocks that were told lost are a figure of their own, neither done nor cancelled."""
+    log, table = os.path.join(folder, "orange.csv"), os.path.join(folder, "orange_sessions.csv")
+    sim = json.loads(run("helio-sim", "--trace", "F", "--colour", "orange", "--duration", "1s", "--log", log,
+                         "--json").stdout)
+    found = json.loads(run("helio-analyze", "--json", "--sessions", table, log).stdout)
+    assert (found["colour"], found["cancelled"]) == ("orange", 0)
+    assert found["sessions"] == sim["sessions"] > 30 and found["lost"] == sim["lost"] > 30
+    same(found["session_ms"]["mean"], sim["session_ms"]["mean"], 1e-6)
+    with open(table, newline="") as f:
+        rows = list(csv.DictReader(f))
+    assert sum(row["outcome"] == "lost" for row in rows) == sim["lost"]
+    assert {row["colour"] for row in rows} <= {"orange", ""}
+    assert " lost, " in run("helio-analyze", log).stdout
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         log, table = os.path.join(folder, "sim.csv"), os.path.join(folder, "sessions.csv")
@@ -121,6 +137,7 @@ def main():
         check_runs(one, folder)
         check_no_log(folder)
         check_nothing_completed()
+        check_orange(folder)
         with open(one, "a") as f:
             f.write("rubbish\n")
         assert json.loads(run("helio-analyze", "--json", one).stdout)["malformed_rows"] == 1
