@@ -31,7 +31,7 @@ static void check_all(struct argp_state *state, const struct emu_bridge_options 
     if (o->port_name[0] == NULL || o->port_name[1] == NULL)
         argp_error(state, "%s is missing; right is the name of an interface, such as eth1",
                    o->port_name[0] == NULL ? "--a" : "--b");
-    if (strcmp(o->port_name[0], o->port_name[1]) == 0)
+    else if (strcmp(o->port_name[0], o->port_name[1]) == 0)
         argp_error(state, "--a and --b are the same interface");
 }
 

@@ -92,15 +92,15 @@ void emu_link_fini(struct emu_link *l)
 }
 
 /* The line of one frame in the drop log. */
-static void put_row(struct emu_link *l, struct drop_row *row, const uint8_t *data, size_t len)
+static void put_row(struct emu_link *l, struct drop_row row, const uint8_t *data, size_t len)
 {
     struct ltp_fields ltp;
     struct slice payload = l->payload(data, len);
     if (payload.len > 0 && ltp_fields_read(&ltp, payload.data, payload.len))
-        row->ltp = &ltp;
-    row->length = len;
-    row->time += l->epoch;
-    drop_log_put(l->drops, row);
+        row.ltp = &ltp;
+    row.length = len;
+    row.time += l->epoch;
+    drop_log_put(l->drops, &row);
 }
 
 static void log_fates(struct emu_link *l, int direction)
@@ -114,7 +114,7 @@ static void log_fates(struct emu_link *l, int direction)
                                .frame = fate.number,
                                .reason = chan_reason_name(fate.reason),
                                .late_ns = EVENT_NONE};
-        put_row(l, &row, fate.data, fate.len);
+        put_row(l, row, fate.data, fate.len);
     }
 }
 
@@ -128,7 +128,7 @@ static void log_out(struct emu_link *l, int direction, const struct chan_out *ou
                            .frame = out->number,
                            .reason = reason,
                            .late_ns = late_ns};
-    put_row(l, &row, out->data, out->len);
+    put_row(l, row, out->data, out->len);
 }
 
 static int begin_way(struct emu_link *l, int dir, tick arrival)

@@ -217,6 +217,7 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
 {
     const struct scenario *s = &l->settings->scenario;
     struct doubts d;
+    tick started = l->started + l->epoch;
     json_t *reasons = json_array();
     find_doubts(&d, l);
     for (size_t i = 0; i < d.len; i++)
@@ -224,10 +225,9 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
     json_t *o = json_pack(
         "{s:s, s:b, s:o, s:f, s:I, s:o, s:o, s:o, s:o, s:o}", "command", command, "faithful",
         d.len == 0, "not_faithful", reasons, "duration_s", (double)(emu_now() - l->started) / 1e9,
-        "started_ns", (json_int_t)(l->started + l->epoch), "forward", json_way(l, EMU_FORWARD),
-        "return", json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log),
-        "pcap_before", json_output(l->before, s->pcap_before), "pcap_after",
-        json_output(l->after, s->pcap_after));
+        "started_ns", (json_int_t)started, "forward", json_way(l, EMU_FORWARD), "return",
+        json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log), "pcap_before",
+        json_output(l->before, s->pcap_before), "pcap_after", json_output(l->after, s->pcap_after));
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', to);
     json_decref(o);

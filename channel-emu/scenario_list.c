@@ -91,8 +91,10 @@ void scenario_points(struct scenario_way *w, const struct conf_tree *list, const
     size_t n = 0, i = 0, before = errors->total;
     const struct conf_tree *t = conf_list(&map, where, "delay", CHAN_TABLE_MAX, &n, errors);
     struct chan_point *points = calloc(n + 1, sizeof *points);
-    if (points == NULL)
+    if (points == NULL) {
         conf_error(errors, 0, "out of memory");
+        return;
+    }
     if (t == NULL && errors->total == before)
         conf_error(errors, list->line, "%sdelay: the list is empty; write a duration, or %s", where,
                    "[{at: 0, delay: 4ms}, {at: 60s, delay: 2ms}]");

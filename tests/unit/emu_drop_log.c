@@ -2,6 +2,7 @@
 /* The drop log's lines, character by character, and the writer that loses whole records or none. */
 #include <check.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,44 @@ START_TEST(a_slow_disk_loses_records_and_not_time)
 }
 END_TEST
 
+static void *read_slowly(void *context)
+{
+    static char bytes[65536];
+    uint64_t total = 0;
+    ssize_t n;
+    while ((n = read(*(int *)context, bytes, sizeof bytes)) > 0)
+        total += (uint64_t)n;
+    return (void *)(uintptr_t)total;
+}
+
+/* In virtual time the disk is waited for: more than the queue holds goes through a pipe. */
+START_TEST(a_slow_disk_is_waited_for)
+{
+    char name[64];
+    int ends[2];
+    void *total;
+    pthread_t reader;
+    struct page_writer *w;
+    ck_assert_int_eq(pipe(ends), 0);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", ends[1]);
+    ck_assert_int_eq(page_writer_open(&w, name, true), 0);
+    close(ends[1]); /* the writer has its own */
+    ck_assert_int_eq(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
+    for (int i = 0; i < 1500; i++) {
+        char *p = page_writer_room(w, 65536);
+        ck_assert_ptr_ne(p, NULL);
+        memset(p, 'x', 65536);
+        page_writer_put(w, 65536);
+    }
+    ck_assert_int_eq(page_writer_finish(w), 0);
+    ck_assert_uint_eq(page_writer_lost(w), 0);
+    page_writer_free(w);
+    pthread_join(reader, &total);
+    ck_assert_uint_eq((uintptr_t)total, UINT64_C(1500) * 65536);
+    close(ends[0]);
+}
+END_TEST
+
 START_TEST(no_such_directory)
 {
     struct page_writer *w;
@@ -200,6 +239,7 @@ int main(void)
     tcase_add_test(t, a_compressed_file);
     tcase_add_test(t, a_full_disk_is_counted);
     tcase_add_test(t, a_slow_disk_loses_records_and_not_time);
+    tcase_add_test(t, a_slow_disk_is_waited_for);
     tcase_add_test(t, no_such_directory);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

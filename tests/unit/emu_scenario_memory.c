@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation of reading a scenario fails once: it is an error that is told, and nothing is
+ * left behind or half made. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel-emu/drop_log.h"
+#include "channel-emu/scenario.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+/* Check itself allocates: nothing is asserted while a countdown runs. */
+static long countdown = -1; /* so many succeed, then one fails; below 0: none fails */
+static bool failed;
+
+static bool refused(void)
+{
+    if (countdown < 0 || countdown-- > 0)
+        return false;
+    failed = true;
+    return true;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return refused() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return refused() ? NULL : __real_realloc(p, n);
+}
+
+static const char text[] = "drop_log: d.csv\n"
+                           "both: {delay: [{at: 0, delay: 4ms}, {at: 1min, delay: 2ms}],\n"
+                           "  contacts: [{from: 0, to: 10s}], rules: [\"report:first=2\"]}\n"
+                           "return: {erasures: {trace: A, iid: 0.1}, rules: \"ack\"}\n";
+
+/* 0, or an error; *told: an error was told. */
+static int attempt(long at, bool *told)
+{
+    static struct conf_errors errors;
+    struct scenario s;
+    conf_errors_init(&errors, "s.yaml");
+    failed = false;
+    countdown = at;
+    int rc = scenario_init(&s);
+    if (rc < 0) {
+        countdown = -1;
+        *told = true; /* by its return */
+        return rc;
+    }
+    rc = scenario_apply(&s, text, sizeof text - 1, "", &errors);
+    rc = rc < 0 ? rc : scenario_set(&s, "forward.rules", "[data, red]", false, &errors);
+    countdown = -1;
+    *told = errors.total > 0;
+    scenario_fini(&s);
+    return rc;
+}
+
+START_TEST(reading)
+{
+    long n = 0;
+    for (;; n++) {
+        bool told = false;
+        int rc = attempt(n, &told);
+        if (!failed) {
+            ck_assert_int_eq(rc, 0);
+            break;
+        }
+        ck_assert_msg(rc < 0 && told, "allocation %ld: %d", n, rc);
+        ck_assert_int_lt(n, 10000);
+    }
+    ck_assert_int_gt(n, 20);
+}
+END_TEST
+
+/* Without a page a record is lost and counted; the next one may have one. */
+START_TEST(a_page)
+{
+    struct page_writer *w;
+    ck_assert_int_eq(page_writer_open(&w, "/dev/null", false), 0);
+    countdown = 0;
+    void *refusal = page_writer_room(w, 100);
+    countdown = -1;
+    ck_assert_ptr_eq(refusal, NULL);
+    ck_assert_uint_eq(page_writer_lost(w), 1);
+    ck_assert_ptr_ne(page_writer_room(w, 100), NULL);
+    page_writer_put(w, 0);
+    ck_assert_int_eq(page_writer_finish(w), 0);
+    ck_assert_uint_eq(page_writer_lost(w), 1);
+    page_writer_free(w);
+    countdown = 0;
+    int rc = page_writer_open(&w, "/dev/null", false);
+    countdown = -1;
+    ck_assert_int_lt(rc, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("emu_scenario_memory");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, reading);
+    tcase_add_test(t, a_page);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int bad = srunner_ntests_failed(r);
+    srunner_free(r);
+    return bad != 0;
+}
