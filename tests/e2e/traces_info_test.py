@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-trace info: comparison, CSV files and plots.
+
+usage: traces_info_test.py BIN_DIR [unittest arguments]
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = ""
+SHARE = ""
+
+
+def trace(*arguments, **more):
+    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=120, **more)
+
+
+def has_matplotlib():
+    return any(subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode == 0
+               for python in ("python3", "/usr/bin/python3") if python == "python3" or os.path.exists(python))
+
+
+class InfoTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def rows(self, name):
+        with open(self.path(name), newline="") as f:
+            return list(csv.DictReader(f))
+
+    def small(self, name="a,b.txt"):
+        with open(self.path(name), "w") as f:
+            f.write("# step_ns 1000000\n0 10\n1 1\n0 30\n1 3\n")
+        return self.path(name)
+
+    def test_csv_files(self):
+        small = self.small()
+        p = trace("info", small, "--csv", self.path("csv"))
+        self.assertEqual(p.returncode, 0, p.stderr)
+        statistics = self.rows("csv/statistics.csv")
+        self.assertEqual([(r["trace"], r["state"], r["runs"], r["steps"], r["step_ns"]) for r in statistics],
+                         [(small, "bad", "2", "44", "1000000"), (small, "good", "2", "44", "1000000")])
+        lengths = [(r["state"], float(r["duration_ms"]), float(r["share"])) for r in self.rows("csv/dwell_cdf.csv")]
+        self.assertEqual(lengths, [("bad", 1, 0.5), ("bad", 3, 1), ("good", 10, 0.5), ("good", 30, 1)])
+        correlation = [(float(r["lag_ms"]), float(r["correlation"])) for r in self.rows("csv/autocorrelation.csv")]
+        share = 4 / 44
+        self.assertEqual([lag for lag, _ in correlation], [0, 1, 2, 3, 4])
+        for (_, value), both in zip(correlation, (4, 2, 1, 0, 0)):  # 1 follows 3 by 10 steps, not by less
+            self.assertAlmostEqual(value, (both / 44 - share ** 2) / (share * (1 - share)), places=5)
+        shares = self.rows("csv/bad_share.csv")
+        self.assertEqual([r["share"] for r in shares[9:12]], ["0.000000", "1.000000", "0.000000"])
+        self.assertAlmostEqual(float(shares[-1]["to_s"]), 0.044)
+
+    def test_a_trace_is_near_itself_and_far_from_others(self):
+        again = self.path("again.htr")
+        self.assertEqual(trace("gen", "-p", "A", "-s", "99", "-o", again).returncode, 0)
+        same = json.loads(trace("info", "A", "--compare", again, "--json").stdout)
+        other = json.loads(trace("info", "A", "--compare", "F", "--json").stdout)
+        self.assertEqual([t["bad"]["runs"] for t in other["traces"]], [5247, 6431])
+        for state in ("bad", "good"):
+            self.assertLess(same["distance"][state], same["critical_5_percent"][state])
+            self.assertGreater(other["distance"][state], 3 * other["critical_5_percent"][state])
+        text = trace("info", "A", "--compare", "A").stdout.decode()
+        self.assertIn("Kolmogorov-Smirnov", text)
+        self.assertIn("bad      0.0000    0.0265", text)
+
+    @unittest.skipUnless(has_matplotlib(), "no matplotlib")
+    def test_plots(self):
+        good = self.path("good.txt")
+        with open(good, "w") as f:
+            f.write("0 5\n")
+        for name, magic, arguments in [("a.png", b"\x89PNG", ("A",)), ("b.svg", b"<?xml", ("leo-low", "--compare", "F")),
+                                       ("c.pdf", b"%PDF", (self.small(), "--compare", self.small("c.txt"))),
+                                       ("e.svg", b"<?xml", (good,))]:
+            p = trace("info", *arguments, "--plot", self.path(name))
+            self.assertEqual((p.returncode, p.stderr), (0, b""))
+            with open(self.path(name), "rb") as f:
+                self.assertEqual(f.read(len(magic)), magic)
+        with open(self.path("b.svg"), encoding="utf-8") as f:
+            drawn = f.read()
+        for text in ("leo-low: 11 % bad", "F: 13.8 % bad", "length (ms)", "lag (ms)", "time (s)", "bad share (%)"):
+            self.assertIn(text, drawn)
+        p = trace("info", *("leo-low", "--compare", "F"), "--plot", self.path("again.svg"))
+        with open(self.path("again.svg"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), drawn)
+
+    def test_without_matplotlib(self):
+        hide = ("import runpy, sys; sys.modules['matplotlib'] = None; sys.path.insert(0, sys.argv[1]); "
+                "sys.argv = ['x', '.', 'out.png']; runpy.run_path(sys.path[0] + '/helio_trace_plot.py', run_name='__main__')")
+        p = subprocess.run([sys.executable, "-c", hide, SHARE], capture_output=True, timeout=60)
+        self.assertEqual(p.returncode, 77, p.stderr)
+        if not has_matplotlib():
+            p = trace("info", "A", "--plot", self.path("a.png"))
+            self.assertEqual(p.returncode, 1)
+            self.assertIn(b"python3-matplotlib", p.stderr)
+
+    def test_wrong_options_and_places(self):
+        for arguments, message, code in [(("A", "--plot", "a.txt"), b"ends in .png, .svg or .pdf", 2),
+                                         (("A", "F"), b"compare two by --compare", 2),
+                                         (("A", "--compare", "/no/such"), b"/no/such: cannot be opened", 1),
+                                         (("A", "--csv", "/proc/no"), b"/proc/no: cannot be made", 1),
+                                         (("A", "--csv", "/proc"), b"/proc/statistics.csv: cannot be created", 1)]:
+            p = trace("info", *arguments)
+            self.assertEqual(p.returncode, code, arguments)
+            self.assertIn(message, p.stderr)
+        if has_matplotlib():
+            p = trace("info", "A", "--plot", "/no/such/folder/a.png")
+            self.assertEqual((p.returncode, p.stdout), (1, b""))
+            self.assertIn(b"/no/such/folder/a.png", p.stderr)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1)
+    SHARE = os.path.join(os.path.dirname(BIN.rstrip("/")), "share", "heliograph")
+    unittest.main()
