@@ -82,7 +82,7 @@ static const struct argp_option table[] = {
     {"stats", STATS, "DURATION", 0, "Print a line of counters at this interval", 4},
     {NULL, 0, NULL, 0, "The run:", 5},
     {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 5},
-    {"batch", BATCH, "DURATION", 0, "Release frames in batches of this time (default 20us)", 5},
+    {"batch", BATCH, "DURATION", 0, "Release frames in batches of this time (default 10us)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
      "A frame released later than this after it was due is late (default: the batch and 50us)", 5},
     {"priority", PRIORITY, "realtime|normal", 0,
@@ -302,7 +302,7 @@ void emu_settings_load(struct emu_settings *s, const char *path)
 
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv)
 {
-    *s = (struct emu_settings){.buffer_bytes = 32000000, .batch = 20 * TICK_US, .realtime = true};
+    *s = (struct emu_settings){.buffer_bytes = 32000000, .batch = 10 * TICK_US, .realtime = true};
     argp_err_exit_status = 2;
     if (scenario_init(&s->scenario) < 0) {
         fprintf(stderr, "helio-emu: out of memory\n");

@@ -83,16 +83,17 @@ class Raw:
                     data = data[:12] + struct.pack("!HH", tpid, tci) + data[12:]
         return Caught(data, wall, bool(missing))
 
-    def all(self, quiet=0.5, wanted=is_test):
+    def all(self, quiet=0.5, wanted=is_test, limit=50_000):
         """All frames until nothing came for `quiet` seconds."""
         got = []
         try:
-            while True:
+            for _ in range(limit):
                 c = self.receive(quiet)
                 if wanted(c.frame):
                     got.append(c)
         except TimeoutError:
             return got
+        raise AssertionError(f"more than {limit} frames: they go round")
 
 
 class Bed:
