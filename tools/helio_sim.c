@@ -42,8 +42,11 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"trace", OPT_TRACE, "FILE|A|F|H|none|iid:P", 0,
-     "Erasures from node 1 to node 2: a trace, none, or independent with probability P [A]", 0},
+    {"trace", OPT_TRACE, "FILE|NAME|none|iid:P", 0,
+     "Erasures from node 1 to node 2: a file, A, F, H, leo-low, leo-high, none, or independent "
+     "with "
+     "probability P [A]",
+     0},
     {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
     {"drop", OPT_DROP, "RULE", 0,
      "Lose certain segments from node 1 to node 2, as in checkpoint:first=2; several are allowed",

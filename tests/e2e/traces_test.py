@@ -71,6 +71,19 @@ class TracesTest(unittest.TestCase):
                 with open(os.path.join(TRACES, name), "rb") as f:
                     self.assertEqual(trace("convert", "-f", "compact", name[:-4], "-").stdout, f.read(), name)
 
+    def test_other_programs_know_the_names_and_refuse_the_malformed(self):
+        with tempfile.TemporaryDirectory() as d:
+            wrong, scenario = os.path.join(d, "wrong.txt"), os.path.join(d, "scenario.yaml")
+            with open(wrong, "w") as f:
+                f.write("0 5\n1 x\n")
+            for name in (*PUBLISHED, *PHYSICAL, wrong):
+                with open(scenario, "w") as f:
+                    f.write(f"forward:\n  erasures:\n    trace: {name}\n")
+                for command in [("helio-sim", "--duration", "10ms", "--trace", name), ("helio-emu", "check", scenario)]:
+                    p = subprocess.run([os.path.join(BIN, command[0]), *command[1:]], capture_output=True, timeout=60)
+                    self.assertEqual(p.returncode, 2 if name == wrong else 0, (command, p.stderr))
+                    self.assertEqual(b"wrong.txt:2: the number of steps" in p.stderr, name == wrong, p.stderr)
+
     def test_every_form_carries_the_whole_trace(self):
         with tempfile.TemporaryDirectory() as d:
             first = os.path.join(d, "a.htr")

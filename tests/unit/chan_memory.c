@@ -7,7 +7,10 @@
 
 #include "base/err.h"
 #include "channel-emu/chan.h"
+#include "channel-emu/chan_dwell.h"
 #include "channel-emu/chan_gen.h"
+#include "channel-emu/chan_pack.h"
+#include "channel-emu/chan_powers.h"
 #include "channel-emu/chan_stats.h"
 #include "channel-emu/chan_text.h"
 #include "channel-emu/ltp_rules.h"
@@ -178,6 +181,36 @@ START_TEST(rules_count_what_they_could_not)
 }
 END_TEST
 
+/* Into the compact form and back, its lengths sorted, a part of it as powers received. */
+static int use(const struct trace *t, bool *same)
+{
+    struct trace back;
+    struct dwell d = {0};
+    struct powers p = {0};
+    struct receiver_config c = {.interleaver = TRACE_STEP_DEFAULT * 3};
+    uint8_t *file = NULL;
+    size_t len = 0;
+    char error[TRACE_PACK_ERROR_MAX];
+    trace_init(&back, t->step);
+    int rc = trace_pack(t, NULL, &file, &len);
+    if (rc == 0)
+        rc = trace_unpack(&back, NULL, slice_of(file, len), false, error);
+    *same = rc < 0 || (back.steps == t->steps && back.len == t->len);
+    trace_fini(&back);
+    free(file);
+    if (rc == 0)
+        rc = dwell_init(&d, t, true);
+    dwell_fini(&d);
+    for (int i = 0; rc == 0 && i < 3000; i++)
+        rc = powers_add(&p, i % 7, false);
+    trace_init(&back, t->step);
+    if (rc == 0)
+        rc = receiver_trace(&back, &c, 3, p.value, p.len);
+    trace_fini(&back);
+    powers_fini(&p);
+    return rc;
+}
+
 START_TEST(traces_stay_whole)
 {
     char error[GEN_ERROR_MAX];
@@ -188,6 +221,7 @@ START_TEST(traces_stay_whole)
         struct trace t;
         struct trace_side good, bad;
         uint64_t before = failed;
+        bool same = true;
         trace_init(&t, TRACE_STEP_DEFAULT);
         arm(at);
         int rc = gen_trace(&t, &spec, 100000, 1);
@@ -197,7 +231,10 @@ START_TEST(traces_stay_whole)
         bool whole = sum == t.steps;
         if (rc == 0)
             rc = trace_stats(&t, &good, &bad);
+        if (rc == 0)
+            rc = use(&t, &same);
         armed = false;
+        ck_assert(same);
         ck_assert(whole);
         trace_fini(&t);
         ck_assert_int_eq(rc, failed == before ? 0 : HELIO_ENOMEM);
