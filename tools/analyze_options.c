@@ -88,7 +88,8 @@ static void add_file(struct analyze_options *o, struct argp_state *state, const 
 static void parse_ports(struct analyze_options *o, struct argp_state *state, const char *arg)
 {
     const char *p = arg;
-    do {
+    bool another = true;
+    while (another) {
         char *end;
         unsigned long v = strtoul(p, &end, 10);
         if (*p < '0' || *p > '9' || v < 1 || v > 65535 || (*end != ',' && *end != '\0') ||
@@ -97,8 +98,9 @@ static void parse_ports(struct analyze_options *o, struct argp_state *state, con
             return;
         }
         o->ports[o->watch.ports_len++] = (uint16_t)v;
-        p = *end == ',' ? end + 1 : end;
-    } while (*p != '\0');
+        another = *end == ',';
+        p = end + 1;
+    }
     o->watch.ports = o->ports;
 }
 
