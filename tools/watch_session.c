@@ -247,6 +247,20 @@ static void gave_up(const struct watch_session *s, const struct seglog_row *row,
     r->event.rpt_serial = s->sender ? EVENT_NONE : last->serial;
 }
 
+static bool all_acknowledged(const struct watch_session *s)
+{
+    for (uint32_t i = 0; i < s->serials_len; i++)
+        if (!s->serials[i].done)
+            return false;
+    return s->serials_len > 0;
+}
+
+/* The receiver knows that its sender knows that all of the red part is there. */
+static bool red_over(const struct watch_session *s)
+{
+    return !s->red || (red_claimed(s) && all_acknowledged(s));
+}
+
 static int data_arrived(struct watch_session *s, const struct watch_segment *g,
                         const struct seglog_row *row, struct watch_rows *out)
 {
@@ -264,18 +278,10 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
         return rc;
     enum verdict v = s->closed ? VERDICT_CLOSED_SESSION : new ? VERDICT_OK : VERDICT_DUPLICATE;
     learn(s, e);
-    if (!s->closed && !s->red && all_data(s))
+    if (!s->closed && all_data(s) && red_over(s))
         close(s, row, out, OUTCOME_DONE);
     arrived(row, out, v);
     return 0;
-}
-
-static bool all_acknowledged(const struct watch_session *s)
-{
-    for (uint32_t i = 0; i < s->serials_len; i++)
-        if (!s->serials[i].done)
-            return false;
-    return s->serials_len > 0;
 }
 
 static void ack_arrived(struct watch_session *s, const struct seglog_row *row,
@@ -289,8 +295,8 @@ static void ack_arrived(struct watch_session *s, const struct seglog_row *row,
     if (n != NULL)
         n->done = true;
     /* claims say what has come, also of what the capture does not have */
-    bool green_over = !s->green || all_data(s);
-    if (v == VERDICT_OK && all_acknowledged(s) && red_claimed(s) && green_over)
+    bool green_over = s->length != EVENT_NONE && (s->length == s->red_len || all_data(s));
+    if (v == VERDICT_OK && red_over(s) && green_over)
         close(s, row, out, OUTCOME_DONE);
     arrived(row, out, v);
 }

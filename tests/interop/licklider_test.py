@@ -6,7 +6,9 @@ trace A. Each run leaves its capture. Its own retransmission timer is 2 x owlt +
 With recovery `default` helio-ltp uses every switch of that set.
 usage: licklider_test.py BIN OUT PEERS-BIN plain|default [TEST...]"""
 
+import csv
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -81,13 +83,15 @@ class LickliderTest(unittest.TestCase):
         time.sleep(0.2)
         return p
 
-    def check_capture(self, trace, size):
+    def check_capture(self, trace, size, complete=True):
         """The run's capture, in which tshark finds nothing malformed; the relay has erased something."""
         self.recorder.stop()
         if trace:
             self.lab.stop("relay", self.relay)
         if trace and trace != "far":
             self.assertGreater(self.lab.load("relay.json")["forward"]["dropped"]["trace"], 0)
+        if complete:
+            self.check_analysis(size)
         if size > 1000000:  # tshark is slow
             return
         frames = dissect.frames(self.recorder.path, "--disable-protocol", "bpv7", "--disable-protocol", "bundle")
@@ -95,6 +99,17 @@ class LickliderTest(unittest.TestCase):
         for number, frame in enumerate(frames, 1):
             self.assertIn("ltp", frame.protocols())
             self.assertEqual(frame.complaints(), [], f"{self.recorder.path}, frame {number}")
+
+    def check_analysis(self, size):
+        """helio-analyze finds the one session in the capture, from end to end, whoever sent it."""
+        text = self.lab.run("helio-analyze", "--sessions", "-", "--json", self.recorder.path)
+        rows = list(csv.DictReader(text[:text.index("{")].splitlines()))
+        self.assertEqual(len(rows), 1, rows)
+        self.assertEqual((rows[0]["outcome"], rows[0]["block_bytes"], rows[0]["originator"]), ("done", str(size), "1"))
+        self.assertEqual(rows[0]["role"], "sender" if rows[0]["segments_sent"] else "receiver")
+        summary = json.loads(text[text.index("{"):])
+        self.assertEqual((summary["capture"]["damaged"], summary["capture"]["other"]), (0, 0))
+        self.assertEqual((summary["sessions"], summary["bytes"]), (1, size))
 
     def to_us(self, size, red, trace=None, impair=None):
         """A file from licklider to helio-ltp."""
@@ -131,7 +146,7 @@ class LickliderTest(unittest.TestCase):
             ours = self.send_ours(data, red, sender, near)
             code = ours.wait(70)
             self.end(peer, "licklider recv")
-            self.check_capture(trace, size)
+            self.check_capture(trace, size, code == 0)
             if code == 0:
                 break
             self.assertTrue(attempts_left, f"helio-ltp send: exit code {code}; see {self.lab.out}")
@@ -162,7 +177,7 @@ class LickliderTest(unittest.TestCase):
                 peer.kill()
                 self.recorder.stop()
                 self.assertTrue(red < size and attempts_left, "licklider-peer did not get the block")
-        self.check_capture(None, size)
+        self.check_capture(None, size, not orange)
         self.assertEqual(sha256(out), sha256(data))
 
     def test_red_to_us(self):

@@ -10,7 +10,7 @@ import dissect
 SO_RCVBUFFORCE = 33
 BUFFER = 64 << 20
 WHOLE = 8 << 20  # longer captures keep only the heads of their packets
-HEADS = 128
+HEADS = 256  # a report of 20 claims
 
 
 def bound(port):

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any text as rows of a drop log, among those of two sessions; what is accepted has its numbers in
+ * their ranges. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analyze.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void feed(struct analyze *a, const char *line)
+{
+    struct seglog_row row;
+    if (seglog_row_parse(line, strlen(line), &row) != NULL || analyze_row(a, &row) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct analyze a;
+    struct drop_event d;
+    if (analyze_init(&a, NULL, NULL) != 0)
+        return 0;
+    a.drops = true;
+    a.bin = TICK_S;
+    feed(&a, "1,open,1,2,1,7,,,,1,,3000,,,,,,,,,,");
+    feed(&a, "2,tx,1,2,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,1,first,1024");
+    feed(&a, "3,open,2,1,2,8,,,,1,,3000,,,,,,,,,,");
+    while (size > 0) {
+        const uint8_t *end = memchr(data, '\n', size);
+        size_t n = end != NULL ? (size_t)(end - data) : size;
+        if (drop_row_parse((const char *)data, n, &d) == NULL) {
+            if (d.type > 15 || d.type < -1 || d.reason >= DROP_REASONS || d.now == EVENT_NONE)
+                abort();
+            if (analyze_drop(&a, &d) != 0)
+                abort();
+        }
+        n += end != NULL;
+        data += n;
+        size -= n;
+    }
+    if (analyze_end(&a) != 0)
+        abort();
+    analyze_fini(&a);
+    return 0;
+}
