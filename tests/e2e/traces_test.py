@@ -49,6 +49,7 @@ class TracesTest(unittest.TestCase):
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces_again.c")
         expected = {name: trace("convert", "-f", "runs", os.path.join(TRACES, name + ".htr"), "-").stdout
                     for name in (*PUBLISHED, *PHYSICAL)}
+        expected["bits"] = subprocess.run([os.path.join(BIN, "traces_again"), "bits"], capture_output=True, check=True).stdout
         made = 0
         for flags in [("gcc", "-O3", "-march=native"), ("clang", "-O3", "-march=native", "-mtune=native")]:
             if shutil.which(flags[0]) is None:
