@@ -10,7 +10,7 @@ import sys
 programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": [], "helio-perf": ["client", "server"],
             "helio-bundle": ["lint", "show", "make"], "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "check"],
-            "helio-trace": ["gen", "info"]}
+            "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": []}
 
 
 def run(*words):
