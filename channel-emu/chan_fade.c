@@ -173,6 +173,7 @@ void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t 
         longest = used && steps > longest ? steps : longest;
     }
     renew(f);
-    for (double n = 0; n < 16 * longest; n++) /* the filters forget their start */
+    uint64_t warm_up = (uint64_t)(16 * longest); /* the filters forget their start */
+    for (uint64_t n = 0; n < warm_up; n++)
         next_log(f);
 }

@@ -71,8 +71,10 @@ double math_sin(double x)
 double math_lgamma(double x)
 {
     double product = 1;
-    for (; x < 15; x += 1)
+    while (x < 15) {
         product *= x;
+        x += 1;
+    }
     double square = 1 / (x * x);
     double series =
         (1.0 / 12 -
