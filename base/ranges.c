@@ -25,6 +25,19 @@ void ranges_clear(struct ranges *s)
     s->len = 0;
 }
 
+int ranges_reserve(struct ranges *s, size_t len)
+{
+    if (len <= s->cap)
+        return 0;
+    size_t cap = 2 * s->cap > len ? 2 * s->cap : len;
+    struct range *grown = realloc(s->at, cap * sizeof *grown);
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    s->at = grown;
+    s->cap = cap;
+    return 0;
+}
+
 size_t ranges_find(const struct ranges *s, uint64_t at)
 {
     if (s->len == 0 || s->at[s->len - 1].hi <= at)
@@ -47,14 +60,8 @@ static int shift(struct ranges *s, size_t i, size_t drop, size_t insert, size_t 
     size_t len = s->len - drop + insert;
     if (insert > drop && len > max)
         return HELIO_EAGAIN;
-    if (len > s->cap) {
-        size_t cap = s->cap == 0 ? 4 : s->cap * 2;
-        struct range *grown = realloc(s->at, cap * sizeof *grown);
-        if (grown == NULL)
-            return HELIO_ENOMEM;
-        s->at = grown;
-        s->cap = cap;
-    }
+    if (len > s->cap && ranges_reserve(s, len < 4 ? 4 : len) < 0)
+        return HELIO_ENOMEM;
     if (s->len > i + drop)
         memmove(s->at + i + insert, s->at + i + drop, (s->len - i - drop) * sizeof *s->at);
     s->len = len;

@@ -23,6 +23,10 @@ void ranges_init(struct ranges *s);
 void ranges_fini(struct ranges *s);
 void ranges_clear(struct ranges *s);
 
+/* Room for `len` ranges in all, so that adding up to there cannot run out of memory. Returns 0 or
+ * HELIO_ENOMEM, with nothing changed. */
+int ranges_reserve(struct ranges *s, size_t len);
+
 /* Adds [lo, hi). Returns 1 when it brought any new byte, 0 when all was inside already (or lo >=
  * hi), HELIO_EAGAIN when the set would then have more than `max` ranges, HELIO_ENOMEM; on failure
  * the set is as before. */

@@ -269,7 +269,8 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
             ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
         return v;
     }
-    int rc = ranges_add(&e->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
+    bool over = whole && e->next == e->length; /* whatever memory there is */
+    int rc = over ? 0 : ranges_add(&e->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
     note_claims(l, e);
     if (rc < 0) {
         ltp_resend_free(l, job);
@@ -280,7 +281,7 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
     ltp_resend_begin(l, e, job, now);
     if (!whole)
         watch_stall(l, e, now);
-    else if (e->next == e->length)
+    else if (over)
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
     else
         drop_red(l, e);

@@ -222,7 +222,9 @@ static enum verdict keep(struct ltp *l, struct import *im, const struct ltp_segm
         v = store(l, im, s);
     if (v == VERDICT_MISCOLOURED)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_MISCOLORED, now);
-    if (v == VERDICT_LIMIT_BYTES)
+    /* §6.22; a later segment without memory is as good as lost, but an empty session would have
+     * nothing that ever ends it */
+    if (v == VERDICT_LIMIT_BYTES || (v == VERDICT_NO_MEMORY && im->got.len == 0))
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_SYS_CNCLD, now);
     return v;
 }

@@ -266,7 +266,8 @@ static enum verdict note_acked(struct ltp *l, struct import *im, const struct re
     size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
     if (growth > held_by(r->count) && ltp_held_room(l, im->s.peer) < growth - held_by(r->count))
         return VERDICT_LIMIT_RANGES;
-    int rc = 0;
+    /* all or nothing: what was added without the report being freed could exceed the limit */
+    int rc = ranges_reserve(&im->acked, im->acked.len + r->count);
     for (size_t i = 0; i < r->count && rc >= 0; i++)
         rc = ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX);
     ltp_held_add(l, im->s.peer, (im->acked.cap - cap) * sizeof *im->acked.at);

@@ -18,19 +18,25 @@ static bool parse_seeds(const char *text, uint64_t *first, uint64_t *last)
     return end != text && *end == '\0' && *first <= *last;
 }
 
-static bool one(uint64_t seed, const char *program, bool verbose, struct soak_totals *totals)
+struct options {
+    const char *program;
+    bool verbose, memory;
+};
+
+static bool one(uint64_t seed, const struct options *o, struct soak_totals *totals)
 {
     struct soak_case c;
     char text[512], why[512];
-    soak_draw(&c, seed);
+    soak_draw(&c, seed, o->memory);
     soak_describe(&c, text, sizeof text);
-    if (verbose) {
+    if (o->verbose) {
         printf("%s\n", text);
         fflush(stdout);
     }
     bool good = soak_run(&c, totals, why, sizeof why);
     if (!good)
-        printf("FAILED %s\n  %s\n  again: %s --seeds %" PRIu64 "\n", why, text, program, seed);
+        printf("FAILED %s\n  %s\n  again: %s --seeds %" PRIu64 "%s\n", why, text, o->program, seed,
+               o->memory ? " --memory" : "");
     soak_fini(&c);
     return good;
 }
@@ -38,16 +44,20 @@ static bool one(uint64_t seed, const char *program, bool verbose, struct soak_to
 int main(int argc, char **argv)
 {
     uint64_t first = 0, last = 0;
-    bool verbose = argc == 4 && strcmp(argv[3], "--verbose") == 0;
-    if ((argc != 3 && !verbose) || strcmp(argv[1], "--seeds") != 0 ||
-        !parse_seeds(argv[2], &first, &last)) {
-        fprintf(stderr, "usage: sim_soak --seeds A..B [--verbose]\n");
+    struct options o = {.program = argv[0]};
+    bool good = argc >= 3 && strcmp(argv[1], "--seeds") == 0;
+    for (int i = 3; i < argc; i++) {
+        o.verbose |= strcmp(argv[i], "--verbose") == 0;
+        o.memory |= strcmp(argv[i], "--memory") == 0;
+    }
+    if (!good || argc != 3 + o.verbose + o.memory || !parse_seeds(argv[2], &first, &last)) {
+        fprintf(stderr, "usage: sim_soak --seeds A..B [--memory] [--verbose]\n");
         return 2;
     }
     struct soak_totals t = {0};
     uint64_t failed = 0;
     for (uint64_t seed = first; seed <= last && failed < 10; seed++)
-        failed += !one(seed, argv[0], verbose, &t);
+        failed += !one(seed, &o, &t);
     printf("%" PRIu64 " cases (%" PRIu64 " gentle), %" PRIu64 " blocks, %" PRIu64
            " red parts delivered, %" PRIu64 " of %" PRIu64 " orange ones told lost, %" PRIu64
            " cancelled, %" PRIu64 " frames, %" PRIu64 " lost, %" PRIu64 " steps, %" PRIu64

@@ -46,6 +46,7 @@ struct soak_case {
     bool safety_only; /* flipped bits reach the engines: sessions may end anyhow */
     bool gentle;      /* nothing that would excuse a block that is not delivered */
     bool restarts;
+    double memory_share; /* of the engines' allocations that fail, 0..1 */
     size_t blocks, actions;
     struct soak_block block[SOAK_BLOCKS];
     struct soak_action action[SOAK_ACTIONS]; /* sorted by time */
@@ -54,8 +55,10 @@ struct soak_case {
     tick end; /* by when all must be idle */
 };
 
-/* Draws a case; free it with soak_fini. */
-void soak_draw(struct soak_case *c, uint64_t seed);
+/* Draws a case, with `memory` one in which allocations fail (soak_memory.c); free it with
+ * soak_fini.
+ */
+void soak_draw(struct soak_case *c, uint64_t seed, bool memory);
 void soak_fini(struct soak_case *c);
 
 /* One line that tells what was drawn. */
@@ -68,5 +71,9 @@ struct soak_totals {
 
 /* Runs and judges. Returns true, or false with the reason in `why`. */
 bool soak_run(const struct soak_case *c, struct soak_totals *totals, char *why, size_t cap);
+
+/* From now on so many of the allocations within an engine's calls fail; how many did so far. */
+void soak_memory_begin(uint64_t seed, double share);
+uint64_t soak_memory_refused(void);
 
 #endif

@@ -242,7 +242,7 @@ static void set_bounds(struct soak_case *c, tick round)
     c->end = 40 * round + 60 * c->blocks * (retries + 2) * slowest + 2 * c->span[0].idle_timeout;
 }
 
-void soak_draw(struct soak_case *c, uint64_t seed)
+void soak_draw(struct soak_case *c, uint64_t seed, bool memory)
 {
     struct rng r;
     rng_init(&r, seed);
@@ -257,6 +257,10 @@ void soak_draw(struct soak_case *c, uint64_t seed)
     draw_limits(c, &r);
     draw_actions(c, &r, round);
     set_bounds(c, round);
+    if (memory) {
+        c->memory_share = log_between(&r, 0.001, 0.3);
+        c->gentle = false;
+    }
 }
 
 void soak_fini(struct soak_case *c)

@@ -181,7 +181,9 @@ static void send_block(struct soak *s, size_t node)
                               .orange = b->orange};
     struct ltp_session_id id;
     int rc = ltp_send(s->world.nodes[node].ltp, &block, s->world.now, &id);
-    if (rc != 0) {
+    if (rc == HELIO_ENOMEM && s->c->memory_share > 0) {
+        buf_drop(block.data);
+    } else if (rc != 0) {
         buf_drop(block.data);
         complain(s, "ltp_send refused a block though there was room", NULL);
     } else {
@@ -316,7 +318,9 @@ bool soak_run(const struct soak_case *c, struct soak_totals *totals, char *why, 
     struct soak s = {.c = c};
     ledger_init(&s.ledger);
     build(&s);
+    soak_memory_begin(c->seed, c->memory_share);
     play(&s);
+    soak_memory_begin(0, 0);
     if (s.wrong == NULL)
         judge(&s);
     add_up(&s, totals);

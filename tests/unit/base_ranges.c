@@ -113,6 +113,24 @@ START_TEST(borders)
 }
 END_TEST
 
+START_TEST(reserved_room_does_not_move)
+{
+    struct ranges s;
+    ranges_init(&s);
+    ck_assert_int_eq(ranges_add(&s, 10, 20, 100), 1);
+    ck_assert_int_eq(ranges_reserve(&s, 50), 0);
+    const struct range *at = s.at;
+    size_t cap = s.cap;
+    ck_assert_uint_ge(cap, 50);
+    for (uint64_t i = 1; i < 50; i++)
+        ck_assert_int_eq(ranges_add(&s, i * 100, i * 100 + 1, 100), 1);
+    ck_assert(s.len == 50 && s.at == at && s.cap == cap && s.at[0].lo == 10);
+    ck_assert_int_eq(ranges_reserve(&s, 3), 0);
+    ck_assert_uint_eq(s.cap, cap);
+    ranges_fini(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_ranges");
@@ -120,6 +138,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, against_a_model);
     tcase_add_test(t, borders);
+    tcase_add_test(t, reserved_room_does_not_move);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
