@@ -309,27 +309,68 @@ class BridgeTest(unittest.TestCase):
             self.assertEqual([c.frame for c in far.all()], frames)
             self.assertEqual(sum(bed.stop()["forward"]["dropped"].values()), 0)
 
-    def gigabit(self):
+    def test_an_interface_that_was_down_goes_on(self):
+        with Bed(BIN) as bed:
+            near, far = bed.raw("source"), bed.raw("destination")
+            near.send(frame(1))
+            self.assertEqual(len(far.all(0.2)), 1)
+            bed.run("emu", "ip", "link", "set", "dev", "emu-b", "down")
+            near.send(frame(2))
+            time.sleep(0.3)
+            bed.run("emu", "ip", "link", "set", "dev", "emu-b", "up")
+            far = bed.raw("destination")
+            for i in range(3, 53):
+                near.send(frame(i))
+            self.assertEqual([number_of(c.frame) for c in far.all(0.3)], list(range(3, 53)))
+            bed.raw("destination").send(frame(99))
+            self.assertEqual([number_of(c.frame) for c in near.all(0.3)], [99])
+            self.assertEqual(bed.stop()["forward"]["dropped"]["send"], 1)
+
+    @staticmethod
+    def load(bed, place, to, at):
         load = os.path.join(BIN, "emu_load")
         count = int(float(RATE) * 2 / 8 / 1070)
+        receiver = bed.start(place, load, "recv", *at, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        receiver.stderr.readline()
+        sent = json.loads(bed.run("source", load, "send", *to, "1070", str(count), RATE).stdout)
+        return sent, json.loads(receiver.communicate(timeout=60)[0])
+
+    def through_bridge(self):
         with Bed(BIN, "--delay", "5ms") as bed:
-            receiver = bed.start("destination", load, "recv", "10.77.0.2", "5000", stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE)
-            receiver.stderr.readline()
-            sent = json.loads(bed.run("source", load, "send", "10.77.0.2", "5000", "1070", str(count), RATE).stdout)
-            got = json.loads(receiver.communicate(timeout=60)[0])
-            return sent, got, bed.stop()["forward"]
+            at = ("10.77.0.2", "5000")
+            return *self.load(bed, "destination", at, at), bed.stop()["forward"]
+
+    def through_relay(self):
+        with Bed(BIN, up=("--no-bridge",)) as bed:
+            report = f"{bed.here}/relay.json"
+            relay = bed.start("source", os.path.join(BIN, "helio-emu"), "relay", "--listen", "127.0.0.1:4000", "--to",
+                              "127.0.0.1:5000", "--delay", "5ms", "--json", report, stderr=subprocess.PIPE)
+            try:
+                while "ready" not in relay.stderr.readline():
+                    self.assertIsNone(relay.poll(), "the relay ended")
+                sent, got = self.load(bed, "source", ("127.0.0.1", "4000"), ("127.0.0.1", "5000"))
+            finally:
+                relay.terminate()
+                relay.communicate(timeout=10)
+            with open(report) as f:
+                return sent, got, json.load(f)["forward"]
 
     def test_nothing_is_lost_at_a_gigabit(self):
-        """Up to five times: the machine's own stalls are not the bridge's."""
+        self.gigabit(self.through_bridge)
+
+    def test_nothing_is_lost_at_a_gigabit_in_the_relay(self):
+        self.gigabit(self.through_relay)
+
+    def gigabit(self, through):
+        """Up to five times: the machine's own stalls are not the emulator's."""
         for _ in range(5):
-            sent, got, forward = self.gigabit()
+            sent, got, forward = through()
             self.assertEqual((got["duplicates"], got["reordered"]), (0, 0))
             whole = got["received"] == sent["sent"] and sent["rate_bps"] > 0.95 * float(RATE)
             if whole and sum(forward["dropped"].values()) == 0:
                 print(f"{sent['rate_bps'] / 1e6:.0f} Mbit/s, late {forward['late_us']}", file=sys.stderr)
                 return
-        self.fail(f"sent {sent}\ngot {got}\nbridge {forward}")
+        self.fail(f"sent {sent}\ngot {got}\nemulator {forward}")
 
 
 if __name__ == "__main__":
