@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-campaign in virtual time: errors, runs kept and resumed, interruption, lists for schedulers, the report.
 
-usage: campaign_test.py BIN SOURCE
+usage: campaign_test.py BIN SOURCE sim|live
 """
 import csv
 import json
@@ -16,7 +16,7 @@ import time
 import unittest
 from pathlib import Path
 
-BIN, SOURCE = Path(sys.argv[1]), Path(sys.argv[2])
+BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 PROGRAM = BIN / "helio-campaign"
 
 SMALL = """title: A small one
@@ -37,7 +37,7 @@ def campaign(*options, code=0, **more):
     return done
 
 
-class Campaign(unittest.TestCase):
+class Base(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -49,6 +49,8 @@ class Campaign(unittest.TestCase):
         path.write_text(text)
         return path
 
+
+class Campaign(Base):
     def runs(self):
         return sorted(p for p in (self.out / "runs").iterdir() if not p.name.startswith("."))
 
@@ -152,6 +154,56 @@ class Campaign(unittest.TestCase):
         page = (self.out / "report/index.html").read_text()
         for figure in ("5", "6", "7", "8", "9", "10", "11"):
             self.assertIn(f'<figure id="figure-{figure}">', page)
+
+
+LIVE = """repetitions: 1
+logs: all
+set: {duration: 2s, rate: 50Mbit/s, bundle: 50kB}
+experiments:
+  - name: one
+    sweep: {trace: [A], sessions: [4]}
+"""
+
+
+class Live(Base):
+    """The same file with real processes: the results have the same fields and are of the same size."""
+
+    def live(self, mode):
+        path = self.file(LIVE)
+        campaign(path, "--mode", mode, "--out", self.out / mode, "--no-report")
+        campaign(path, "--out", self.out / "sim", "--against", self.out / mode)
+        folder, = (self.out / mode / "runs").iterdir()
+        result = json.loads((folder / "result.json").read_text())
+        compared, = json.loads((self.out / "sim/report/comparison.json").read_text())
+        self.assertEqual(compared["mode"], mode)
+        # What a busy machine does to the figures is the campaigns' affair; here they must be those of this link.
+        self.assertLess(abs(compared["goodput_percent"]), 40, result)
+        self.assertGreater(result["sessions"], 50)
+        self.assertIsInstance(result["faithful"], bool)
+        for name in ("node1.segments.csv.gz", "node2.segments.csv.gz", "sessions.csv.gz", "node1.yaml", "emulator.json"):
+            self.assertTrue((folder / name).exists(), name)
+
+    def test_relay(self):
+        self.live("relay")
+
+    def test_bridge(self):
+        self.live("bridge")
+
+    def test_interrupt_ends_all_processes(self):
+        path = self.file(LIVE.replace("2s", "60s"))
+        p = subprocess.Popen([PROGRAM, path, "--mode", "relay", "--out", self.out], stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not list(self.out.glob("runs/.part-*/client.log")):
+            time.sleep(0.05)
+        time.sleep(1)
+        p.send_signal(signal.SIGINT)
+        _, error = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, 130, error)
+        self.assertEqual(subprocess.run(["pgrep", "-f", str(self.out)], capture_output=True, check=False).returncode, 1)
+
+
+def load_tests(loader, *_):
+    return loader.loadTestsFromTestCase({"sim": Campaign, "live": Live}[KIND])
 
 
 if __name__ == "__main__":

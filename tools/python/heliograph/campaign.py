@@ -29,12 +29,12 @@ class Children:
     def __init__(self):
         self.lock, self.running, self.stopped = threading.Lock(), set(), False
 
-    def run(self, command):
+    def run(self, command, descriptors=()):
         with self.lock:
             if self.stopped:
                 raise KeyboardInterrupt
             p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-                                 start_new_session=True)
+                                 start_new_session=True, pass_fds=descriptors)
             self.running.add(p)
         try:
             out, err = p.communicate()

@@ -4,14 +4,13 @@
 A run's folder is filled under another name and gets its own when the result is complete: what was interrupted leaves
 nothing that could be taken for a result.
 """
-import concurrent.futures
 import json
 import os
 import shutil
 import subprocess
 import tempfile
 
-from . import machine, programs, units
+from . import campaign_sim, machine, programs, units
 from .campaign_live import run_live
 
 RESULT = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
@@ -48,21 +47,14 @@ class Traces:
         if not os.path.exists(path):
             os.makedirs(self.folder, exist_ok=True)
             part = f"{self.folder}/.{os.getpid()}-{os.urandom(4).hex()}.txt.gz"
-            self._call(["gen", "--preset", name, "--seed", str(1000 + repetition), "-o", part])
+            campaign_sim.call([programs.find("helio-trace"), "gen", "--preset", name, "--seed", str(1000 + repetition), "-o", part])
             os.replace(part, path)
         return path
 
     def bad_share(self, name):
         if name not in self.shares:
-            self.shares[name] = json.loads(self._call(["info", name, "--json"]))["bad"]["share"]
+            self.shares[name] = json.loads(campaign_sim.call([programs.find("helio-trace"), "info", name, "--json"]))["bad"]["share"]
         return self.shares[name]
-
-    @staticmethod
-    def _call(arguments):
-        done = subprocess.run([programs.find("helio-trace"), *arguments], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise programs.ProgramError(done.stderr.strip())
-        return done.stdout
 
     def of(self, run):
         """(what --trace gets, the offset where it starts)."""
@@ -81,42 +73,17 @@ class Traces:
         return path, offset + (run.repetition - 1) * units.duration(v["duration"])
 
 
-def options_for_sim(run, traces):
-    trace, offset = traces.of(run)
-    v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset")}
-    v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
-    # switches act after the set that they change
-    order = sorted(v, key=lambda k: (k not in ("recovery",), k))
-    return [part for k in order for part in ("--" + k, str(v[k]))]
-
-
 def compress(path):
     if os.path.exists(path):
         subprocess.run(["gzip", "-1", "-f", path], check=True)
 
 
-def sim_with_table(command, folder, track):
-    """The segment log goes through a pipe to the analyzer: only the table of sessions is kept."""
-    pipe = os.path.join(folder, "segments.pipe")
-    os.mkfifo(pipe)
-    keep_open = os.open(pipe, os.O_RDWR)  # neither end waits for the other to open it
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        try:
-            table = pool.submit(track, [programs.find("helio-analyze"), pipe, "--sessions", os.path.join(folder, "sessions.csv")])
-            shown = track([*command, "--log", pipe])
-        finally:
-            os.close(keep_open)
-        table.result()
-    os.unlink(pipe)
-    return shown
-
-
 def run_sim(run, folder, traces, track):
     """helio-sim, with its segment log or the table of sessions."""
-    command = [programs.find("helio-sim"), *options_for_sim(run, traces), "--json"]
+    command = [programs.find("helio-sim"), *campaign_sim.options(run, traces), "--json"]
     log = os.path.join(folder, "segments.csv")
     if run.logs == "tables":
-        shown = sim_with_table(command, folder, track)
+        shown = campaign_sim.with_table(command, folder, track)
     elif run.logs == "all":
         shown = track([*command, "--log", log])
         track([programs.find("helio-analyze"), log, "--sessions", os.path.join(folder, "sessions.csv")])

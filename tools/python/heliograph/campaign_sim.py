@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run of a campaign calls helio-sim."""
+import concurrent.futures
+import os
+import subprocess
+
+from . import programs, units
+
+
+def options(run, traces):
+    trace, offset = traces.of(run)
+    v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset")}
+    v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
+    # switches act after the set that they change
+    order = sorted(v, key=lambda k: (k not in ("recovery",), k))
+    return [part for k in order for part in ("--" + k, str(v[k]))]
+
+
+def with_table(command, folder, track):
+    """The segment log goes through a pipe to the analyzer: only the table of sessions is kept."""
+    reading, writing = os.pipe()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        try:
+            table = pool.submit(track, [programs.find("helio-analyze"), f"/dev/fd/{reading}", "--sessions",
+                                        os.path.join(folder, "sessions.csv")], (reading,))
+            shown = track([*command, "--log", f"/dev/fd/{writing}"], (writing,))
+        finally:
+            os.close(writing)
+        try:
+            table.result()
+        finally:
+            os.close(reading)
+    return shown
+
+
+def call(command, descriptors=()):
+    """Runs a program to its end; its standard output. It inherits the descriptors."""
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, pass_fds=descriptors, check=False)
+    if done.returncode != 0:
+        raise programs.ProgramError(done.stderr.strip() or f"{command[0]} ended with code {done.returncode}")
+    return done.stdout
