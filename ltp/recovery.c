@@ -9,7 +9,7 @@ const struct ltp_recovery ltp_recovery_default = {
     .closing_bytes = 1,
     .copies = 24,
     .copy_spacing = 2 * TICK_MS,
-    .checkpoint_segments = 128,
+    .checkpoint_segments = 192,
     .merge_claims = true,
     .oldest_first = true,
 };
