@@ -32,6 +32,7 @@ enum analyze_basis { BASIS_NONE, BASIS_RTO, BASIS_RECEIVER, BASIS_DROPS };
 struct analyze_cp {
     uint64_t serial;
     tick first, last;  /* transmissions at the sender */
+    tick at[8];        /* the last of them: the n-th is at[n % 8] */
     tick begin;        /* when the report came that it answers; TICK_NEVER when none did */
     uint64_t received; /* mask: seen at the receiver */
     uint64_t dropped;  /* mask: in the drop log */
@@ -46,7 +47,7 @@ struct analyze_path {
     uint64_t originator, peer;
     tick delay;           /* least time from a checkpoint's row at the sender to the receiver's */
     struct hist rto;      /* time from a checkpoint to its repetition */
-    struct hist response; /* from a checkpoint that was sent once to its report */
+    struct hist response; /* from a checkpoint whose timer did not run out to its report */
     struct hist cycle;    /* from a report with gaps to the report of what was sent for it */
     struct series series;
 };

@@ -69,6 +69,7 @@ static int checkpoint_sent(struct analyze_session *s, const struct event *e)
         c->early--;
         c->received |= bit(c->sent);
     }
+    c->at[c->sent % 8] = e->now;
     c->sent++;
     c->last = e->now;
     return 0;
@@ -129,7 +130,7 @@ static void sender_got(struct analyze_session *s, const struct event *e)
     if (c == NULL || c->answered || c->first == TICK_NEVER || e->now < c->first)
         return;
     c->answered = true;
-    if (c->sent == 1) {
+    if (c->timeouts == 0) {
         hist_add(&s->path->response, e->now - c->first);
         if (c->begin != TICK_NEVER && e->now >= c->begin)
             hist_add(&s->path->cycle, e->now - c->begin);
@@ -143,12 +144,11 @@ static int checkpoint_arrived(struct analyze_session *s, const struct event *e)
     s->cp_received++;
     if (rc != 0 || c == NULL)
         return rc;
-    tick since = c->last != TICK_NEVER && e->now >= c->last ? e->now - c->last : TICK_NEVER;
-    if (c->sent == 1)
-        s->path->delay = tick_min(s->path->delay, since);
     /* one that was sent too short a time ago is not the one that came */
+    tick delay = s->path->delay;
     uint32_t n = c->sent;
-    if (n > 1 && s->path->delay != TICK_NEVER && since < s->path->delay)
+    while (n > 1 && n + 7 > c->sent && delay != TICK_NEVER &&
+           (e->now < c->at[(n - 1) % 8] || e->now - c->at[(n - 1) % 8] < delay - delay / 8))
         n--;
     while (n > 0 && (c->received & bit(n - 1)) != 0)
         n--;
@@ -175,6 +175,8 @@ static int receiver_got(struct analyze *a, struct analyze_session *s, const stru
         s->delivered = e->now;
     if ((e->type == 2 || e->type == 3) && new && e->offset != EVENT_NONE)
         s->red_bytes = e->offset + length;
+    if (e->offset == 0 && s->first_tx != TICK_NEVER && e->now >= s->first_tx)
+        s->path->delay = tick_min(s->path->delay, e->now - s->first_tx);
     if (new && e->offset != EVENT_NONE) {
         s->out_of_order += e->offset < s->rx_high;
         s->rx_high = e->offset + length > s->rx_high ? e->offset + length : s->rx_high;

@@ -131,6 +131,8 @@ static struct watch_pair *pair_of(struct watch *w, const struct watch_datagram *
     struct watch_pair *p = &w->pairs[w->pairs_len];
     uint64_t unknown = WATCH_UNKNOWN + 2 * w->pairs_len++;
     *p = (struct watch_pair){.end = {d->from, d->to}, .local = -1, .by_port = ltp, .ltp = ltp};
+    for (int i = 0; i < 4; i++)
+        p->response[i / 2][i % 2] = p->loose[i / 2][i % 2] = TICK_NEVER;
     p->engine[0] = given_engine(w, &d->from, unknown);
     p->engine[1] = given_engine(w, &d->to, unknown + 1);
     p->refused = !ltp && w->options->ports_len > 0;
@@ -149,6 +151,31 @@ static int sending_end(const struct watch_segment *g)
     return from_originator(g->event.type) ? g->from : !g->from;
 }
 
+/* A checkpoint, its report and the acknowledgement have been seen; it took `back` to come. */
+static void answered(struct watch_pair *p, int x, struct watch_probe *b, tick back)
+{
+    const tick times[2] = {b->response, back};
+    p->votes[times[0] > times[1] ? x : !x]++;
+    for (int i = 0; i < 2; i++) {
+        p->loose[x][i] = tick_min(p->loose[x][i], times[i]);
+        if (!b->again[i + 1])
+            p->response[x][i] = tick_min(p->response[x][i], times[i]);
+    }
+    b->stage = 0;
+}
+
+/* Is it the first time that this checkpoint is seen? */
+static bool is_first(struct watch_pair *p, int x, const struct event *e)
+{
+    for (size_t i = 0; i < WATCH_SEEN; i++)
+        if (p->seen[x][i][0] == e->session && p->seen[x][i][1] == e->cp_serial)
+            return false;
+    uint64_t *place = p->seen[x][p->seen_next[x]++ % WATCH_SEEN];
+    place[0] = e->session;
+    place[1] = e->cp_serial;
+    return true;
+}
+
 /* Times from checkpoint to report, and from report to its acknowledgement: the short one is that of
  * the end where the capture was taken. */
 static void probe(struct watch_pair *p, const struct watch_segment *g)
@@ -157,18 +184,28 @@ static void probe(struct watch_pair *p, const struct watch_segment *g)
     int x = sending_end(g);
     struct watch_probe *b = &p->probe[x];
     bool same = b->stage > 0 && b->session == e->session && b->originator == e->originator;
-    if (e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB && b->stage == 0) {
-        *b = (struct watch_probe){1, e->originator, e->session, e->cp_serial, e->now, 0};
-    } else if (e->type == LTP_RS && same && b->stage == 1 && e->cp_serial == b->serial) {
+    bool checkpoint = e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB;
+    if (checkpoint && is_first(p, x, e) && b->stage == 0) {
+        *b = (struct watch_probe){.stage = 1,
+                                  .originator = e->originator,
+                                  .session = e->session,
+                                  .serial = e->cp_serial,
+                                  .at = e->now};
+    } else if (b->stage > 0 && e->now - b->at > 10 * TICK_S) {
+        b->stage = 0; /* it was lost */
+    } else if (!same) {
+        return;
+    } else if (b->stage == 1 && e->cp_serial == b->serial && e->type != LTP_RS) {
+        b->again[1] = true;
+    } else if (e->type == LTP_RS && b->stage == 1 && e->cp_serial == b->serial) {
         b->response = e->now - b->at;
         b->serial = e->rpt_serial;
         b->at = e->now;
         b->stage = 2;
-    } else if (e->type == LTP_RA && same && b->stage == 2 && e->rpt_serial == b->serial) {
-        p->votes[b->response > e->now - b->at ? x : !x]++;
-        b->stage = 0;
-    } else if (b->stage > 0 && e->now - b->at > 10 * TICK_S) {
-        b->stage = 0; /* it was lost */
+    } else if (e->type == LTP_RS && b->stage == 2 && e->rpt_serial == b->serial) {
+        b->again[2] = true;
+    } else if (e->type == LTP_RA && b->stage == 2 && e->rpt_serial == b->serial) {
+        answered(p, x, b, e->now - b->at);
     }
 }
 
@@ -186,15 +223,14 @@ static void study(struct watch_pair *p, const struct watch_segment *g, int outgo
         p->engine[x] = e->originator;
     if (e->type < LTP_RS)
         p->data_bytes[g->from] += e->length;
+    probe(p, g);
     if (p->local >= 0)
         return;
     if (outgoing >= 0)
         p->local = outgoing == 1 ? g->from : !g->from;
     else if (p->at != WATCH_AUTO && e->type < LTP_GREEN_DATA)
         p->local = p->at == WATCH_SENDER ? g->from : !g->from;
-    else if (p->at == WATCH_AUTO)
-        probe(p, g);
-    if (p->votes[0] + p->votes[1] >= PROBES)
+    else if (p->at == WATCH_AUTO && p->votes[0] + p->votes[1] >= PROBES)
         p->local = p->votes[1] > p->votes[0];
 }
 
@@ -213,9 +249,16 @@ static void force(struct watch *w, struct watch_pair *p)
     w->counters.undecided += p->at == WATCH_AUTO && p->votes[0] == p->votes[1];
 }
 
+/* Are both times of sessions of this end known from what was sent once? */
+static bool once(const struct watch_pair *p, int end)
+{
+    return p->response[end][0] != TICK_NEVER && p->response[end][1] != TICK_NEVER;
+}
+
 static bool decided(struct watch_pair *p)
 {
-    p->named |= known(p->engine[0]) && known(p->engine[1]);
+    bool timed = once(p, 0) || once(p, 1) || p->votes[0] + p->votes[1] > 8 * PROBES;
+    p->named |= known(p->engine[0]) && known(p->engine[1]) && timed;
     p->named |= p->waiting > NAMES_WAIT;
     return p->refused || (p->ltp && p->local >= 0 && p->named);
 }
@@ -432,7 +475,12 @@ static int process(struct watch *w, const struct watch_segment *g)
         return 0;
     }
     bool closed = s->closed;
-    int rc = watch_session_input(s, g, w->options->rto, &row, &w->rows);
+    tick rto = w->options->rto;
+    if (rto == TICK_NEVER)
+        rto = p->response[sending_end(g)][!sender];
+    if (rto == TICK_NEVER)
+        rto = p->loose[sending_end(g)][!sender];
+    int rc = watch_session_input(s, g, rto, &row, &w->rows);
     if (!closed && s->closed)
         remember_closed(w, s);
     return rc;

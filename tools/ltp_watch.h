@@ -38,7 +38,8 @@ struct watch_options {
     size_t ports_len;
     const struct watch_engine *engines; /* given by the user */
     size_t engines_len;
-    tick rto; /* TICK_NEVER: not known; a repetition that comes earlier is a copy */
+    tick rto; /* TICK_NEVER: not known, then the least time to an answer; a repetition that comes
+                 earlier is a copy */
 };
 
 struct watch_counters {
@@ -60,24 +61,32 @@ struct watch_datagram {
 
 /* A checkpoint, its report, and the acknowledgement of that. */
 struct watch_probe {
-    int stage; /* what was seen last: 0 none, 1 the checkpoint, 2 the report */
+    int stage;     /* what was seen last: 0 none, 1 the checkpoint, 2 the report */
+    bool again[3]; /* it was seen more than once, by stage */
     uint64_t originator, session, serial;
     tick at, response;
 };
+
+#define WATCH_SEEN 64 /* checkpoints that are known again */
 
 /* Two ends between which LTP goes. */
 struct watch_pair {
     struct watch_end end[2];
     uint64_t engine[2];
     enum watch_place at;
-    int local;                   /* the end at which it was captured; -1: not yet known */
-    bool by_port;                /* its port says that it is LTP */
-    bool ltp, refused;           /* it is, it is not; neither: on trial */
-    bool named;                  /* names of engines are not waited for any more */
-    uint32_t trial, waiting;     /* datagrams so far; segments in the queue */
-    uint32_t votes[2];           /* for either end as the place of the capture */
-    uint64_t data_bytes[2];      /* sent by either end */
-    struct watch_probe probe[2]; /* of sessions of either end */
+    int local;                       /* the end at which it was captured; -1: not yet known */
+    bool by_port;                    /* its port says that it is LTP */
+    bool ltp, refused;               /* it is, it is not; neither: on trial */
+    bool named;                      /* names of engines and times are not waited for any more */
+    uint32_t trial, waiting;         /* datagrams so far; segments in the queue */
+    uint32_t votes[2];               /* for either end as the place of the capture */
+    uint64_t data_bytes[2];          /* sent by either end */
+    struct watch_probe probe[2];     /* of sessions of either end */
+    uint64_t seen[2][WATCH_SEEN][2]; /* the last checkpoints: session and serial */
+    uint32_t seen_next[2];
+    /* The least times of sessions of either end: from checkpoint to report, from that to its
+     * answer; of those that were sent once, and of all. */
+    tick response[2][2], loose[2][2];
 };
 
 struct watch;

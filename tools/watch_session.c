@@ -149,7 +149,8 @@ static bool all_data(const struct watch_session *s)
 /* What a repetition of a checkpoint or report was for. */
 static enum event_reason why_again(const struct watch_serial *n, tick now, tick rto)
 {
-    if (n->asked)
+    /* an answer follows its question closely; one that is late had its own timer */
+    if (n->asked != 0 && now - n->asked <= (now - n->last) / 16)
         return CAUSE_ANSWER;
     bool early = rto != TICK_NEVER && now - n->last < rto / 10 * 9;
     return early ? CAUSE_PROACTIVE : CAUSE_TIMER;
@@ -173,7 +174,7 @@ static int serial_sent(struct watch_session *s, uint64_t serial, tick rto, enum 
         r->event.rpt_serial = timer == TIMER_REPORT ? serial : EVENT_NONE;
     }
     n->of = row->event.cp_serial;
-    n->asked = false;
+    n->asked = 0;
     n->count++;
     n->last = row->event.now;
     sent->attempt = n->count;
@@ -272,7 +273,8 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
         rc = note(&s->heard, e->cp_serial, e->cp_serial + 1);
         new |= rc == 1; /* what it asks for is */
         for (uint32_t i = 0; rc == 0 && i < s->serials_len; i++)
-            s->serials[i].asked |= s->serials[i].of == e->cp_serial;
+            if (s->serials[i].of == e->cp_serial)
+                s->serials[i].asked = e->now;
     }
     if (rc < 0)
         return rc;

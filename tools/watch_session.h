@@ -32,8 +32,8 @@ struct watch_serial {
     uint64_t serial, of; /* `of` a report: the checkpoint it answers */
     uint64_t count;
     tick last;
+    tick asked; /* a report: when its checkpoint came again; 0: not since it was sent last */
     bool done;  /* a report: acknowledged; a checkpoint: answered */
-    bool asked; /* a report: its checkpoint has come again */
 };
 
 struct watch_session {
