@@ -80,7 +80,7 @@ class Demo(Lab):
         relay = self.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay_port}",
                            "--to", f"127.0.0.1:{port2}", "--delay", o.delay, "--rate", o.rate,
                            "--overhead", str(OVERHEAD), "--trace", o.trace, "--json", self.path("relay.json"))
-        common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": o.rto}
+        common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": o.rto, "recovery": "plain"}
         # Data is red; the generator's acknowledgements return as green sessions over an ideal channel.
         forward = self.link(2, port1, relay_port, rate=o.rate, sessions=o.sessions, colour="red", **common)
         back = self.link(1, port2, relay_port, rate="unlimited", sessions=64, colour="green", **common)
