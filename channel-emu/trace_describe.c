@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each CSV is one loop over the traces. A plot is the same CSV files in a temporary folder and a
- * Python script beside the program that draws them. What can go wrong: files that cannot be
- * written; no script, no Python, no matplotlib.
+ * script in Python that draws them. What can go wrong: files that cannot be written; no Python, no
+ * matplotlib.
  */
 #include "channel-emu/trace_describe.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "channel-emu/python_run.h"
 #include "channel-emu/trace_file.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
 #define PATH_BYTES 4096
 #define BINS 100u
-#define NO_MATPLOTLIB 77 /* exit code of the script */
-
-extern char **environ;
 
 int described_init(struct described *d, const char *name, struct trace trace)
 {
@@ -156,58 +152,14 @@ int describe_csv(const struct described *d, size_t n, const char *folder, char *
     return rc;
 }
 
-/* Both in the build's folder and where it is installed: ../share/heliograph from the program. */
-static int find_script(char *path, char *error)
-{
-    ssize_t n = readlink("/proc/self/exe", path, PATH_BYTES - 64);
-    for (int up = 0; n > 0 && up < 2; up++) {
-        while (n > 0 && path[n - 1] != '/')
-            n--;
-        n -= n > 0;
-    }
-    if (n >= 0)
-        snprintf(path + n, 64, "/share/heliograph/helio_trace_plot.py");
-    if (n >= 0 && access(path, R_OK) == 0)
-        return 0;
-    SAY(error, "--plot needs %.300s, which is not there", n >= 0 ? path : "its script");
-    return HELIO_EIO;
-}
-
-/* The exit code of `python script folder out`; -1 when it cannot be started. */
-static int run_script(const char *python, const char *script, const char *folder, const char *out)
-{
-    pid_t pid;
-    int status;
-    const char *argv[] = {python, script, folder, out, NULL};
-    if (posix_spawnp(&pid, python, NULL, NULL, (char **)(uintptr_t)argv, environ) != 0)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -1;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
 static int draw(const char *folder, const char *path, char *error)
 {
-    char script[PATH_BYTES];
-    int rc = find_script(script, error);
-    if (rc < 0)
-        return rc;
-    /* one's own python may lack what the system's has */
-    int code = run_script("python3", script, folder, path);
-    if (code == -1 || code == 127 || code == NO_MATPLOTLIB)
-        code = run_script("/usr/bin/python3", script, folder, path);
-    if (code == 0)
-        return 0;
-    if (code == NO_MATPLOTLIB)
-        SAY(error, "--plot needs matplotlib for Python 3 (Debian: apt-get install "
-                   "python3-matplotlib); --csv gives the same numbers");
-    else if (code == -1 || code == 127)
-        SAY(error, "--plot needs Python 3 with matplotlib; --csv gives the same numbers");
-    else
-        SAY(error, "%.300s: cannot be drawn", path);
-    return HELIO_EIO;
+    char why[PYTHON_ERROR_MAX];
+    int rc = python_run("--plot", "trace_plot", (const char *[]){folder, path}, 2, why);
+    if (rc != 0)
+        SAY(error, "%.300s%s", why[0] != '\0' ? why : path,
+            why[0] != '\0' ? "; --csv gives the same numbers" : ": cannot be drawn");
+    return rc;
 }
 
 int describe_plot(const struct described *d, size_t n, const char *path, char *error)

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 BIN = ""
-SHARE = ""
+PACKAGE = ""
 
 
 def trace(*arguments, **more):
@@ -96,8 +96,8 @@ class InfoTest(unittest.TestCase):
 
     def test_without_matplotlib(self):
         hide = ("import runpy, sys; sys.modules['matplotlib'] = None; sys.path.insert(0, sys.argv[1]); "
-                "sys.argv = ['x', '.', 'out.png']; runpy.run_path(sys.path[0] + '/helio_trace_plot.py', run_name='__main__')")
-        p = subprocess.run([sys.executable, "-c", hide, SHARE], capture_output=True, timeout=60)
+                "sys.argv = ['x', 'trace_plot', '.', 'out.png']; runpy.run_path(sys.path[0], run_name='__main__')")
+        p = subprocess.run([sys.executable, "-c", hide, PACKAGE], capture_output=True, timeout=60)
         self.assertEqual(p.returncode, 77, p.stderr)
         if not has_matplotlib():
             p = trace("info", "A", "--plot", self.path("a.png"))
@@ -121,5 +121,5 @@ class InfoTest(unittest.TestCase):
 
 if __name__ == "__main__":
     BIN = sys.argv.pop(1)
-    SHARE = os.path.join(os.path.dirname(BIN.rstrip("/")), "share", "heliograph")
+    PACKAGE = os.path.join(os.path.dirname(BIN.rstrip("/")), "lib", "heliograph")
     unittest.main()

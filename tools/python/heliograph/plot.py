@@ -8,34 +8,64 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-# Okabe and Ito's palette; marks differ, too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+# Okabe and Ito's palette, which colour-blind readers can tell apart; marks and dashes differ, too.
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+YELLOW, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#777777"
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, BLACK, "#F0E442")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+HATCHES = ("", "//", "..", "xx")
 
 plt.rcParams.update({
-    "figure.figsize": (7.2, 4.3), "figure.dpi": 100, "savefig.dpi": 150, "font.size": 10.5, "axes.grid": True,
-    "grid.color": "#dddddd", "grid.linewidth": 0.7, "axes.axisbelow": True, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.titlesize": 11.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "legend.frameon": False, "svg.hashsalt": "heliograph", "svg.fonttype": "path",
+    "figure.figsize": (7.2, 4.3), "figure.dpi": 100, "savefig.dpi": 150, "figure.constrained_layout.use": True,
+    "font.size": 10.5, "legend.fontsize": 9, "legend.frameon": False, "lines.linewidth": 1.6,
+    "axes.titlesize": 11.5, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
+    "axes.spines.right": False, "axes.edgecolor": "#555555", "xtick.color": "#333333", "ytick.color": "#333333",
+    "axes.grid": True, "grid.color": "#dddddd", "grid.linewidth": 0.7, "axes.axisbelow": True, "hatch.linewidth": 0.6,
+    "svg.hashsalt": "heliograph", "svg.fonttype": "none",
 })
 
 
+def colour(index):
+    return COLOURS[index % len(COLOURS)]
+
+
 def style(index):
-    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKS[index % len(MARKS)], "markersize": 5, "linewidth": 1.6}
+    """Arguments of plot() for the index-th of several series of points."""
+    return {"color": colour(index), "marker": MARKS[index % len(MARKS)], "markersize": 5, "linewidth": 1.6}
+
+
+def line(index):
+    """Arguments of plot() for the index-th of several lines without points."""
+    return {"color": colour(index), "linestyle": DASHES[index % len(DASHES)]}
+
+
+def save_as(figure, path):
+    """To one file, of the kind that its name ends in. The same figure gives the same bytes: no date is in it."""
+    kind = str(path).rsplit(".", 1)[-1].lower()
+    figure.savefig(path, metadata={"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind))
+
+
+def drawn(figure):
+    """The text of the figure's SVG, for a page. The figure is gone afterwards."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return out.getvalue()
+
+
+def inline(text):
+    return text[text.index("<svg"):]
 
 
 def save(figure, folder, name):
     """Writes NAME.png and NAME.svg; returns the text of the SVG for a page."""
     os.makedirs(folder, exist_ok=True)
-    figure.tight_layout()
     figure.savefig(os.path.join(folder, name + ".png"))
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    text = drawn.getvalue()
+    text = drawn(figure)
     with open(os.path.join(folder, name + ".svg"), "w", encoding="utf-8") as f:
         f.write(text)
-    return text[text.index("<svg"):]
+    return inline(text)
 
 
 def legend(axes):
@@ -80,7 +110,7 @@ def bars(title, ylabel, groups, series, published=()):
     for i, (label, values, halves) in enumerate(series):
         x = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
         axes.bar(x, [v or 0 for v in values], width * 0.94, yerr=[h or 0 for h in halves], capsize=3, label=label,
-                 color=COLOURS[i % len(COLOURS)], hatch=("", "//", "..")[i % 3], edgecolor="white")
+                 color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % 3], edgecolor="white")
         marks = [(a, p) for a, p in zip(x, published[i] if i < len(published) else []) if p is not None]
         if marks:
             axes.plot(*zip(*marks), linestyle="none", marker="x", color="black", markersize=9, markeredgewidth=2,
@@ -98,7 +128,7 @@ def stacked(title, ylabel, groups, parts, published=()):
     bottom = [0.0] * len(groups)
     for i, (label, values) in enumerate(parts):
         axes.bar(range(len(groups)), values, 0.55, bottom=bottom, label=label, color=COLOURS[i % len(COLOURS)],
-                 hatch=("", "//", "..", "xx")[i % 4], edgecolor="white")
+                 hatch=HATCHES[i % 4], edgecolor="white")
         bottom = [b + v for b, v in zip(bottom, values)]
     marks = [(i, p) for i, p in enumerate(published) if p is not None]
     if marks:

@@ -1,17 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what `helio-trace info --csv FOLDER` wrote. usage: helio_trace_plot.py FOLDER OUT.png|svg|pdf
-
-Exit codes: 0 done, 1 failed, 77 no matplotlib.
-"""
+"""Draws what `helio-trace info --csv FOLDER` wrote. arguments: FOLDER OUT.png|svg|pdf"""
 import csv
 import os
 import sys
 
-import helio_plot_style as style
+from matplotlib.ticker import FuncFormatter
 
-plt = style.pyplot()
-from matplotlib.ticker import FuncFormatter  # noqa: E402
+from heliograph import plot
+from heliograph.plot import plt
 
 
 def table(folder, name):
@@ -32,7 +28,7 @@ def draw_share(axes, rows, names):
         mine = [r for r in rows if r["trace"] == name]
         edges = [float(r["from_s"]) for r in mine] + [float(mine[-1]["to_s"])]
         shares = [100 * float(r["share"]) for r in mine]
-        axes.stairs(shares, edges, color=style.colour(i), baseline=None, linewidth=1.2)
+        axes.stairs(shares, edges, color=plot.colour(i), baseline=None, linewidth=1.2)
     end = max(float(r["to_s"]) for r in rows)
     axes.set(title="Bad time along the trace", xlabel="time (s)", ylabel="bad share (%)", xlim=(0, end), ylim=(0, None))
 
@@ -46,10 +42,10 @@ def draw_lengths(axes, rows, statistics, names, state):
         for duration, share in points:
             x += [duration, duration]
             y += [y[-1], share]
-        axes.plot(x, y, **style.line(i))
+        axes.plot(x, y, **plot.line(i))
         for share, at in ((0.5, "median_ms"), (0.9, "p90_ms")):
             value = next(float(r[at]) for r in statistics if r["trace"] == name and r["state"] == state)
-            axes.plot([value], [share], marker="o", markersize=4.5, color=style.colour(i), clip_on=False)
+            axes.plot([value], [share], marker="o", markersize=4.5, color=plot.colour(i), clip_on=False)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     axes.set(title=f"Lengths of {state} runs", xlabel="length (ms)", ylabel="share of runs up to it", ylim=(0, 1.02))
@@ -59,9 +55,9 @@ def draw_lengths(axes, rows, statistics, names, state):
 def draw_correlation(axes, rows, names):
     for i, name in enumerate(names):
         mine = [(float(r["lag_ms"]), float(r["correlation"])) for r in rows if r["trace"] == name]
-        axes.plot(*zip(*mine), **style.line(i))
+        axes.plot(*zip(*mine), **plot.line(i))
     least = min((float(r["lag_ms"]) for r in rows if float(r["lag_ms"]) > 0), default=0.1)
-    axes.axhline(0, color=style.GREY, linewidth=0.8)
+    axes.axhline(0, color=plot.GREY, linewidth=0.8)
     axes.set_xscale("symlog", linthresh=least, linscale=0.3)
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     axes.set(title="Autocorrelation of the state", xlabel="lag (ms)", ylabel="correlation", xlim=(0, None))
@@ -74,7 +70,7 @@ def label(name, statistics):
             f"{float(good['mean_ms']):.3g} ms good")
 
 
-def main(folder, out):
+def draw(folder, out):
     statistics = table(folder, "statistics.csv")
     names = list(dict.fromkeys(r["trace"] for r in statistics))
     figure, axes = plt.subplots(2, 2, figsize=(10, 7))
@@ -83,18 +79,17 @@ def main(folder, out):
     cdf = table(folder, "dwell_cdf.csv")
     draw_lengths(axes[1][0], cdf, statistics, names, "bad")
     draw_lengths(axes[1][1], cdf, statistics, names, "good")
-    handles = [plt.Line2D([], [], label=label(name, statistics), **style.line(i)) for i, name in enumerate(names)]
-    handles.append(plt.Line2D([], [], linestyle="", marker="o", markersize=4.5, color=style.GREY, label="median and 90th percentile"))
+    handles = [plt.Line2D([], [], label=label(name, statistics), **plot.line(i)) for i, name in enumerate(names)]
+    handles.append(plt.Line2D([], [], linestyle="", marker="o", markersize=4.5, color=plot.GREY, label="median and 90th percentile"))
     figure.legend(handles=handles, loc="lower center", ncol=1)
     below = 0.02 + 0.024 * len(handles)
     figure.get_layout_engine().set(rect=(0, below, 1, 1 - below), w_pad=0.12, h_pad=0.1)
-    style.save(figure, out)
+    plot.save_as(figure, out)
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
+def main():
     try:
-        main(sys.argv[1], sys.argv[2])
+        draw(*sys.argv[1:])
     except OSError as e:
-        sys.exit(f"helio-trace: {e}")
+        return f"helio-trace: {e}"
+    return 0

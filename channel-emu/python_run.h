@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of programs that are written in Python (drawing): the package beside the program. */
+#ifndef CHANNEL_EMU_PYTHON_RUN_H
+#define CHANNEL_EMU_PYTHON_RUN_H
+
+#include <stddef.h>
+
+#define PYTHON_ARGUMENTS_MAX 600
+#define PYTHON_ERROR_MAX 512
+
+/* Runs `python3 ../lib/heliograph MODULE ARGUMENTS` (the folder is found from the program's own
+ * place) and waits for it; it tells its own errors on standard error. `option` is the one that
+ * needs it, for messages. Returns 0; or HELIO_EIO, and `error` says why unless it is empty. */
+int python_run(const char *option, const char *module, const char *const *arguments, size_t count,
+               char error[PYTHON_ERROR_MAX]);
+
+#endif
