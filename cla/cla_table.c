@@ -4,10 +4,10 @@
 
 #include "cla/cla.h"
 
-extern const struct cla_ops uv_ltp_ops;
+extern const struct cla_ops ltp_link_ops;
 
 static const struct cla_ops *const table[] = {
-    &uv_ltp_ops,
+    &ltp_link_ops,
 };
 
 const struct cla_ops *cla_at(size_t i)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "bp/bundle.h"
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 static void answer(struct hub *h, struct ltp_session_id id, bool ok)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 #define GUESTS_SHOWN 64
 

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hub's life and its handlers. It begins with the first link of a local address and ends with the
- * last; its memory goes when libuv has let go of its handles. Three handlers wake it: the socket is
- * ready, the timer descriptor has run out, or there is work left over (idle). Each reads the clock
- * once, pushes what happened and pumps. What can go wrong at the beginning: the address cannot be
- * bound, or another link of it has another engine number or the same peer.
+ * A hub's life and its turns. It begins with the first link of a local address and ends with the
+ * last. What wakes it up (uv_ltp_os.c, or a simulator) begins a turn, in which the clock is read
+ * once, pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning:
+ * the address cannot be bound, or another link of it has another engine number or the same peer.
  */
-#include <assert.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 /* Per handler, so that sending has its turn: about half a millisecond of work. */
 #define INPUT_BYTES (512 * 1024)
@@ -58,7 +53,7 @@ struct link *hub_owner(struct hub *h, uint64_t peer)
 tick hub_now(struct hub *h)
 {
     if (!h->busy) {
-        tick t = uv_hrtime();
+        tick t = hub_os_clock(h->os);
         h->now = t > h->now ? t : h->now;
     }
     return h->now;
@@ -77,35 +72,13 @@ static void tell_left(struct hub *h)
     }
 }
 
-static void turn_begin(struct hub *h)
+void hub_turn_begin(struct hub *h)
 {
     hub_now(h);
     h->busy = true;
 }
 
-static void turn_end(struct hub *h);
-
-static void on_idle(uv_idle_t *handle)
-{
-    struct hub *h = handle->data;
-    uv_idle_stop(handle); /* the pump starts it again when work is left */
-    turn_begin(h);
-    turn_end(h);
-}
-
-static void on_timer(uv_poll_t *handle, int status, int events)
-{
-    struct hub *h = handle->data;
-    (void)status;
-    (void)events;
-    turn_begin(h);
-    uint64_t count;
-    if (read(h->timer_fd, &count, sizeof count) == sizeof count)
-        h->armed = TICK_NEVER;
-    turn_end(h);
-}
-
-static void input(struct hub *h)
+void hub_input(struct hub *h)
 {
     struct slice datagram;
     if (!udp_fill(h->io, INPUT_BYTES))
@@ -114,57 +87,29 @@ static void input(struct hub *h)
         (void)ltp_input_from(h->engine, datagram.data, datagram.len, udp_from(h->io), h->now);
 }
 
-static void on_socket(uv_poll_t *handle, int status, int events)
-{
-    struct hub *h = handle->data;
-    turn_begin(h);
-    if (status < 0) { /* libuv has stopped the handle: a pending socket error, cleared by reading */
-        int error;
-        socklen_t len = sizeof error;
-        (void)getsockopt(udp_fd(h->io), SOL_SOCKET, SO_ERROR, &error, &len);
-        h->events = 0;
-    }
-    if (events & UV_WRITABLE && udp_pending(h->io))
-        (void)udp_flush(h->io);
-    if (events & UV_READABLE)
-        input(h);
-    turn_end(h);
-}
-
-static void watch(struct hub *h)
-{
-    int events = UV_READABLE | (udp_pending(h->io) ? UV_WRITABLE : 0);
-    if (events == h->events)
-        return;
-    h->events = events;
-    int r = uv_poll_start(&h->socket_poll, events, on_socket);
-    assert(r == 0);
-    (void)r;
-}
-
-static void turn_end(struct hub *h)
+void hub_turn_end(struct hub *h)
 {
     hub_pump(h);
     h->busy = false;
     if (h->ending)
         return;
-    watch(h);
+    hub_os_watch(h->os, udp_pending(h->io));
     tell_left(h);
 }
 
 void hub_kick(struct hub *h)
 {
     if (!h->busy && !h->ending)
-        uv_idle_start(&h->idle, on_idle);
+        hub_os_again(h->os);
 }
 
 void hub_again(struct hub *h)
 {
     if (!h->ending)
-        uv_idle_start(&h->idle, on_idle);
+        hub_os_again(h->os);
 }
 
-static void hub_free(struct hub *h)
+void hub_free(struct hub *h)
 {
     tell_left(h);
     incoming_drop(h, NULL);
@@ -183,23 +128,11 @@ static void hub_free(struct hub *h)
     }
     udp_close(h->io);
     free(h->guest_to);
-    if (h->timer_fd >= 0)
-        close(h->timer_fd);
     free(h);
 }
 
-static void on_closed(uv_handle_t *handle)
-{
-    struct hub *h = handle->data;
-    if (--h->handles == 0)
-        hub_free(h);
-}
-
-/* Handles that were not yet initialised are not counted; they come in the order of `all`. */
 static void hub_end(struct hub *h)
 {
-    uv_handle_t *all[] = {(uv_handle_t *)&h->idle, (uv_handle_t *)&h->timer_poll,
-                          (uv_handle_t *)&h->socket_poll};
     h->ending = true;
     for (struct hub **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
         if (*p == h) {
@@ -207,33 +140,10 @@ static void hub_end(struct hub *h)
             break;
         }
     }
-    unsigned open = h->handles;
-    assert(open <= sizeof all / sizeof *all);
-    if (open == 0)
+    if (h->os == NULL)
         hub_free(h);
-    for (unsigned i = 0; i < open; i++)
-        uv_close(all[i], on_closed);
-}
-
-static int hub_handles(struct hub *h)
-{
-    int r = uv_idle_init(h->loop, &h->idle);
-    if (r != 0)
-        return r;
-    h->idle.data = h;
-    h->handles = 1;
-    r = uv_poll_init(h->loop, &h->timer_poll, h->timer_fd);
-    if (r != 0)
-        return r;
-    h->timer_poll.data = h;
-    h->handles = 2;
-    r = uv_poll_init(h->loop, &h->socket_poll, udp_fd(h->io));
-    if (r != 0)
-        return r;
-    h->socket_poll.data = h;
-    h->handles = 3;
-    watch(h);
-    return uv_poll_start(&h->timer_poll, UV_READABLE, on_timer);
+    else
+        hub_os_close(h->os);
 }
 
 static struct hub *hub_new(const struct link *l, uint64_t engine)
@@ -241,11 +151,8 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     struct hub *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
-    h->loop = l->env.loop;
     h->local = l->config->local;
     h->engine_number = engine;
-    h->timer_fd = -1;
-    h->armed = TICK_NEVER;
     h->next_token = 1;
     list_init(&h->links);
     list_init(&h->leaving);
@@ -313,24 +220,14 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
     struct hub *h = hub_new(l, engine);
     if (h == NULL)
         return HELIO_ENOMEM;
-    int r = hub_engine(h, l, why, why_cap);
+    int r = hub_os_open(h, l, why, why_cap);
+    if (r == 0)
+        r = hub_engine(h, l, why, why_cap);
     if (r == 0)
         r = guest_init(h, l, hub_now(h));
-    if (r != 0)
-        goto fail;
-    r = udp_open(&h->io, &h->local, l->config->batch);
     if (r != 0) {
-        snprintf(why, why_cap, "local: cannot bind %s port %u: %s", h->local.host, h->local.port,
-                 strerror(-r));
-        r = HELIO_EIO;
-        goto fail;
-    }
-    h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    r = h->timer_fd < 0 ? -errno : hub_handles(h);
-    if (r != 0) {
-        snprintf(why, why_cap, "local: cannot wait for events: %s", strerror(-r));
-        r = HELIO_EIO;
-        goto fail;
+        hub_end(h);
+        return r;
     }
     if (l->env.shared != NULL) {
         h->anchor = (struct hub **)(void *)l->env.shared;
@@ -339,9 +236,6 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
     }
     *out = h;
     return 0;
-fail:
-    hub_end(h);
-    return r;
 }
 
 static struct hub *hub_find(const struct link *l)

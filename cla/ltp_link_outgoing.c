@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "bp/bundle.h"
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 #define ORANGE_SILENT_MAX 8
 

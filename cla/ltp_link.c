@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 static struct link *link_of(struct cla *c)
 {
@@ -48,7 +48,7 @@ static int engine_numbers(struct link *l, uint64_t *own, char *why, size_t why_c
     return rc;
 }
 
-extern const struct cla_ops uv_ltp_ops;
+extern const struct cla_ops ltp_link_ops;
 
 static int ltp_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
                     size_t why_cap)
@@ -59,7 +59,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
         snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
         return HELIO_ENOMEM;
     }
-    l->cla.ops = &uv_ltp_ops;
+    l->cla.ops = &ltp_link_ops;
     l->env = *env;
     l->config = k;
     l->up = k->state == LTP_UDP_UP;
@@ -114,7 +114,7 @@ static void ltp_close(struct cla *c, void (*closed)(void *context), void *contex
     hub_leave(l);
 }
 
-const struct cla_ops uv_ltp_ops = {
+const struct cla_ops ltp_link_ops = {
     .name = "ltp-udp",
     .options = ltp_udp_options,
     .config_size = sizeof(struct ltp_udp_config),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the adapter "ltp-udp", for its uv_ltp*.c files. */
-#ifndef CLA_UV_LTP_H
-#define CLA_UV_LTP_H
-
-#include <uv.h>
+/* The inside of the adapter "ltp-udp", for its ltp_link*.c files and for what wakes it up: libuv
+ * (uv_ltp_os.c) or a simulator. */
+#ifndef CLA_LTP_LINK_H
+#define CLA_LTP_LINK_H
 
 #include "base/bucket.h"
 #include "base/hash.h"
@@ -16,6 +15,7 @@
 #define CAPSULES_RX_MAX 65536 /* bundles of one received block */
 
 struct link;
+struct hub_os;
 
 /* A local address: one socket, one LTP engine, the links that go through them. */
 struct hub {
@@ -25,11 +25,7 @@ struct hub {
     uint64_t engine_number;
     struct ltp *engine;
     struct udp_io *io;
-    int timer_fd;
-    uv_loop_t *loop;
-    uv_poll_t socket_poll, timer_poll;
-    uv_idle_t idle;            /* active: the pump has work that needs no event to go on */
-    unsigned handles;          /* open ones of the three */
+    struct hub_os *os;         /* clock and alarm; NULL: not open yet */
     struct list links;         /* of struct link.node, the next to be served first */
     struct list leaving;       /* links whose `closed` is due */
     struct list outgoing;      /* of struct outgoing.node */
@@ -39,10 +35,8 @@ struct hub {
     struct udp_peer *guest_to; /* by place */
     struct bucket guest_bucket;
     uint64_t next_token;
-    tick now;    /* the clock, read once per handler */
-    tick armed;  /* what the timer descriptor is set to; TICK_NEVER: not */
-    int events;  /* what socket_poll waits for */
-    bool busy;   /* in a handler: a call from a callback leaves the rest to its pump */
+    tick now;    /* the clock, read once per turn */
+    bool busy;   /* in a turn: a call from a callback leaves the rest to its pump */
     bool ending; /* no links are left, handles are closing */
 };
 
@@ -115,11 +109,27 @@ struct incoming {
     struct group *group; /* NULL: it is a block by itself */
 };
 
-/* uv_ltp_hub.c: life and handlers. */
+/* What wakes a hub up: uv_ltp_os.c, or a simulator in its place. open: the socket (h->io), and
+ * h->os, which hub_os_close ends also after an error: 0 or an error with its text. close is
+ * followed by hub_free, not before it returns to its caller's caller or later. */
+int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap);
+void hub_os_close(struct hub_os *os);
+tick hub_os_clock(const struct hub_os *os);
+void hub_os_arm(struct hub_os *os, tick wake);       /* a turn at this time, or earlier */
+void hub_os_again(struct hub_os *os);                /* a turn soon, after other events */
+void hub_os_watch(struct hub_os *os, bool writable); /* a turn when the socket can be read, or */
+
+/* A turn: begin, what happened (hub_input: datagrams may be there), end. */
+void hub_turn_begin(struct hub *h);
+void hub_input(struct hub *h);
+void hub_turn_end(struct hub *h);
+void hub_free(struct hub *h);
+
+/* ltp_link_hub.c: life and turns. */
 int hub_join(struct link *l, uint64_t engine, char *why,
              size_t why_cap); /* 0 or an error with its text */
 void hub_leave(struct link *l);
-tick hub_now(struct hub *h);   /* for a push: within a handler the time of that handler */
+tick hub_now(struct hub *h);   /* for a push: within a turn the time of that turn */
 void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
 void hub_again(struct hub *h); /* from within a turn: another one soon */
 uint32_t link_window(const struct link *l);
@@ -128,27 +138,27 @@ struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a gues
 void link_say(struct link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* uv_ltp_pump.c */
+/* ltp_link_pump.c */
 void hub_pump(struct hub *h);
 
-/* uv_ltp_guest.c: where the segments for a guest go. init: room for them; 0 or HELIO_ENOMEM. */
+/* ltp_link_guest.c: where the segments for a guest go. init: room for them; 0 or HELIO_ENOMEM. */
 int guest_init(struct hub *h, struct link *host, tick now);
 struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g);
 void guest_status(const struct link *l, struct json_t *object);
 
-/* uv_ltp_outgoing.c: bundles become blocks, blocks come to their end. */
+/* ltp_link_outgoing.c: bundles become blocks, blocks come to their end. */
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);
 bool outgoing_form(struct hub *h);                   /* true when a block was made of what waited */
 tick outgoing_due(const struct link *l);             /* when what waits becomes a block by itself */
 void outgoing_closed(struct ltp_notice *n);          /* our block is over */
 void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `sent` follows */
 
-/* uv_ltp_incoming.c: blocks become bundles, bundles get the node's answer. */
+/* ltp_link_incoming.c: blocks become bundles, bundles get the node's answer. */
 void incoming_block(struct hub *h, struct ltp_notice *n);
 void incoming_answer(struct hub *h, uint64_t token, bool ok);
 void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
 
-/* uv_ltp_status.c */
+/* ltp_link_status.c */
 void link_status(struct cla *c, struct json_t *object);
 
 #endif

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 #define SESSIONS_SHOWN 64
 

@@ -6,10 +6,7 @@
  * batch waits for it and no segment is asked for; there is more than a turn's work, then the idle
  * handler goes on after the loop has looked at the other descriptors.
  */
-#include <assert.h>
-#include <sys/timerfd.h>
-
-#include "cla/uv_ltp.h"
+#include "cla/ltp_link.h"
 
 /* Per turn, so that receiving has its turn. */
 #define OUTPUT_BYTES (256 * 1024)
@@ -149,19 +146,6 @@ static tick wake_time(struct hub *h)
     return wake;
 }
 
-/* A timer that is set too early costs one turn and no call now: it is left. */
-static void arm(struct hub *h, tick wake)
-{
-    if (h->armed <= wake)
-        return;
-    struct itimerspec at = {
-        .it_value = {.tv_sec = (time_t)(wake / TICK_S), .tv_nsec = (long)(wake % TICK_S)}};
-    int r = timerfd_settime(h->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
-    assert(r == 0);
-    (void)r;
-    h->armed = wake;
-}
-
 void hub_pump(struct hub *h)
 {
     uint64_t budget = OUTPUT_BYTES;
@@ -186,9 +170,9 @@ void hub_pump(struct hub *h)
         list_add_tail(&h->links, first);
     }
     if (udp_pending(h->io))
-        arm(h, ltp_deadline(h->engine));
+        hub_os_arm(h->os, ltp_deadline(h->engine));
     else if (budget == 0)
         hub_again(h);
     else
-        arm(h, wake_time(h));
+        hub_os_arm(h->os, wake_time(h));
 }
