@@ -43,6 +43,7 @@ struct cla_events {
 
 struct cla_env {
     struct uv_loop_s *loop;
+    void *world; /* in virtual time, instead of the loop: the simulator's own */
     struct eid node;
     struct eid peer;     /* the node at the other end, as far as configured; dtn:none: not known */
     bool confirm;        /* acceptance is told to the peer only after ops->confirm */

@@ -24,7 +24,7 @@ void app_init(struct app *c, struct apps *apps)
     list_init(&c->flush);
     aap2_reader_init(&c->reader, false, BUNDLE_HEAD_MAX, BUNDLE_TAIL_MAX,
                      apps->node->config->bundles.max);
-    c->heard = c->begun = node_now().now;
+    c->heard = c->begun = node_now(apps->node).now;
     apps->counters.connections++;
 }
 
@@ -156,7 +156,7 @@ static void answer_now(struct app *c, Aap2__ResponseStatus status, const char *t
 /* One line a second at most: an application may try again at once. */
 static void tell_refusal(struct apps *a, const char *what, const char *which, const char *why)
 {
-    tick now = node_now().now;
+    tick now = node_now(a->node).now;
     if (a->refusal_told != 0 && now < a->refusal_told + TICK_S) {
         a->refusals_untold++;
         return;
@@ -217,7 +217,7 @@ static void endpoint_leave(struct app *c)
         return;
     if (e->subscriber == c) {
         e->subscriber = NULL;
-        agent_unregister(c->apps->node->agent, e->reg, node_now());
+        agent_unregister(c->apps->node->agent, e->reg, node_now(c->apps->node));
         node_wake(c->apps->node);
     }
     c->endpoint = NULL;
@@ -233,7 +233,7 @@ static int subscribe(struct app *c, struct app_endpoint *e, uint32_t window)
     struct apps *a = c->apps;
     uint64_t reg = a->next_reg;
     window = window == 0 ? 1 : window > APP_WINDOW_MAX ? APP_WINDOW_MAX : window;
-    int err = agent_register(a->node->agent, reg, &e->eid, window, node_now());
+    int err = agent_register(a->node->agent, reg, &e->eid, window, node_now(a->node));
     if (err < 0)
         return err;
     a->next_reg++;
@@ -340,7 +340,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
     r->destination = q.destination;
     r->lifetime_ms =
         q.lifetime_ms != 0 ? q.lifetime_ms : a->node->config->bundles.lifetime / TICK_MS;
-    enum agent_refusal refusal = agent_send(a->node->agent, &q, node_now(), &r->id);
+    enum agent_refusal refusal = agent_send(a->node->agent, &q, node_now(a->node), &r->id);
     a->counters.requests++;
     node_wake(a->node);
     if (refusal == REFUSE_NONE) {
@@ -414,7 +414,7 @@ void apps_deliver(struct apps *a, const struct agent_action *action)
             return;
         }
     }
-    agent_delivered(a->node->agent, action->key, false, node_now());
+    agent_delivered(a->node->agent, action->key, false, node_now(a->node));
 }
 
 void app_deliver(struct app *c, const struct agent_action *action)
@@ -424,7 +424,7 @@ void app_deliver(struct app *c, const struct agent_action *action)
     if (o == NULL) {
         free(p);
         c->apps->counters.undelivered++;
-        agent_delivered(c->apps->node->agent, action->key, false, node_now());
+        agent_delivered(c->apps->node->agent, action->key, false, node_now(c->apps->node));
         return;
     }
     p->key = action->key;
@@ -450,7 +450,7 @@ static void on_response(struct app *c, const Aap2__AAPResponse *m)
             c->apps->counters.deliveries++;
         else
             c->apps->counters.undelivered++;
-        agent_delivered(c->apps->node->agent, p->key, ok, node_now());
+        agent_delivered(c->apps->node->agent, p->key, ok, node_now(c->apps->node));
         node_wake(c->apps->node);
     }
     free(p);
@@ -489,7 +489,7 @@ static void on_malformed(struct app *c)
 
 void app_fed(struct app *c, size_t n)
 {
-    c->heard = node_now().now;
+    c->heard = node_now(c->apps->node).now;
     for (;; n = 0) {
         Aap2__AAPMessage *message;
         Aap2__AAPResponse *response;

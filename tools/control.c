@@ -66,7 +66,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
         up += n->links[i].up;
     set_text(out, "version", HELIO_VERSION);
     set_eid(out, "node", &n->config->node);
-    set_int(out, "uptime_s", (node_now().now - n->started) / TICK_S);
+    set_int(out, "uptime_s", (node_now(n).now - n->started) / TICK_S);
     set_int(out, "bundles", c->bundles);
     set_int(out, "bytes", c->bytes);
     set_int(out, "memory_bytes", c->memory_bytes);
@@ -258,7 +258,7 @@ static void do_delete(struct node *n, const json_t *in, json_t *out)
     const json_t *key = json_object_get(in, "key");
     if (!json_is_integer(key))
         fail(out, "delete needs the key of a bundle, a number");
-    else if (agent_delete(n->agent, (uint64_t)json_integer_value(key), node_now()) < 0)
+    else if (agent_delete(n->agent, (uint64_t)json_integer_value(key), node_now(n)) < 0)
         fail(out, "there is no bundle with that key");
     node_wake(n);
 }

@@ -33,7 +33,7 @@ static bool send_back(struct node *n, const struct agent_action *a)
                               .crc = -1,
                               .payload = b,
                               .token = NODE_TOKEN_ECHO};
-    if (agent_send(n->agent, &r, node_now(), NULL) == REFUSE_NONE)
+    if (agent_send(n->agent, &r, node_now(n), NULL) == REFUSE_NONE)
         return true;
     buf_drop(b);
     return false;
@@ -45,5 +45,5 @@ void echo_deliver(struct node *n, const struct agent_action *a)
         n->echoed++;
     else
         n->echo_refused++;
-    agent_delivered(n->agent, a->key, true, node_now());
+    agent_delivered(n->agent, a->key, true, node_now(n));
 }

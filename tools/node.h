@@ -31,10 +31,12 @@ struct node {
     const struct config *config;
     struct say say;
     struct agent *agent;
-    struct uv_loop_s *loop;
+    struct uv_loop_s *loop;       /* NULL in virtual time */
+    void *world;                  /* the simulator's, in virtual time */
     struct node_handles *handles; /* timers and signals, of uv_node.c */
     struct node_link links[CONFIG_LINKS_MAX];
     size_t links_len;
+    size_t open_links;       /* not closed yet */
     void **anchors;          /* one per adapter: what its links share */
     struct storage *storage; /* NULL with durability none */
     struct apps *apps;
@@ -55,7 +57,11 @@ struct node {
 #define NODE_TOKEN_ECHO UINT64_C(1)
 #define NODE_FIRST UINT64_C(16)
 
-struct agent_now node_now(void);
+/* Of uv_node.c, or of a simulator in its place: the clocks; a random number; the timer for
+ * agent_deadline. */
+struct agent_now node_now(const struct node *n);
+uint64_t node_seed(struct node *n);
+void node_arm(struct node *n);
 
 /* The agent was told something: pump before the loop sleeps. */
 static inline void node_wake(struct node *n)
@@ -67,8 +73,12 @@ static inline void node_wake(struct node *n)
  * adapter's event. */
 void node_pump(struct node *n);
 
-/* Of uv_node.c: the timer for agent_deadline. */
-void node_arm(struct node *n);
+/* The agent as configured; memory_only: nothing is stored beside what it holds. 0 or HELIO_ENOMEM.
+ */
+int node_open_agent(struct node *n, bool memory_only);
+
+/* All links and routes. 0, or an error that was said. */
+int node_open_links(struct node *n);
 
 /* The bundle that came to the echo endpoint goes back to its source. */
 void echo_deliver(struct node *n, const struct agent_action *a);

@@ -11,10 +11,10 @@
 static void do_store(struct node *n, const struct agent_action *a)
 {
     if (n->storage == NULL) {
-        agent_stored(n->agent, a->key, true, node_now());
+        agent_stored(n->agent, a->key, true, node_now(n));
     } else if (storage_put(n->storage, a) < 0) {
         n->store_failures++;
-        agent_stored(n->agent, a->key, false, node_now());
+        agent_stored(n->agent, a->key, false, node_now(n));
     }
     buf_drop(a->bundle);
 }
@@ -22,7 +22,7 @@ static void do_store(struct node *n, const struct agent_action *a)
 static void do_load(struct node *n, const struct agent_action *a)
 {
     if (n->storage == NULL || storage_get(n->storage, a->key) < 0)
-        agent_loaded(n->agent, a->key, NULL, node_now());
+        agent_loaded(n->agent, a->key, NULL, node_now(n));
 }
 
 static void do_remove(struct node *n, const struct agent_action *a)
@@ -37,7 +37,7 @@ static void do_send(struct node *n, const struct agent_action *a)
     struct node_link *l = &n->links[a->link];
     if (l->cla == NULL || l->cla->ops->send(l->cla, a->key, a->bundle) < 0) {
         l->failed++;
-        agent_sent(n->agent, a->key, false, node_now());
+        agent_sent(n->agent, a->key, false, node_now(n));
     }
     buf_drop(a->bundle);
 }

@@ -32,13 +32,13 @@ struct node_handles {
     uv_signal_t signals[SIGNALS];
     uv_prepare_t prepare;
     uv_check_t check;
-    size_t open_links;
     uint64_t seconds;
     bool begun; /* the handles above are open */
 };
 
-struct agent_now node_now(void)
+struct agent_now node_now(const struct node *n)
 {
+    (void)n;
     struct timespec m, r;
     clock_gettime(CLOCK_MONOTONIC, &m);
     clock_gettime(CLOCK_REALTIME, &r);
@@ -51,7 +51,7 @@ struct agent_now node_now(void)
 static void on_deadline(uv_timer_t *t)
 {
     struct node *n = t->data;
-    agent_expire(n->agent, node_now());
+    agent_expire(n->agent, node_now(n));
     node_wake(n);
 }
 
@@ -59,7 +59,7 @@ void node_arm(struct node *n)
 {
     if (n->handles->seconds == UINT64_MAX)
         return; /* the timers are closed */
-    tick due = agent_deadline(n->agent), now = node_now().now;
+    tick due = agent_deadline(n->agent), now = node_now(n).now;
     if (due == TICK_NEVER) {
         uv_timer_stop(&n->handles->deadline);
         return;
@@ -90,150 +90,22 @@ static void on_log_flush(uv_timer_t *t)
     seglog_flush(n->segments);
 }
 
+uint64_t node_seed(struct node *n)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = node_now(n).now ^ (uint64_t)getpid();
+    return seed;
+}
+
 static void on_second(uv_timer_t *t)
 {
     struct node *n = t->data;
     struct node_handles *h = n->handles;
     h->seconds++;
-    apps_tick(n->apps, node_now().now);
+    apps_tick(n->apps, node_now(n).now);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
-        storage_tidy(n->storage, node_now().dtn_ms);
-}
-
-/* ---- links ---- */
-
-static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
-{
-    struct node_link *l = context;
-    l->received++;
-    if (agent_receive(l->node->agent, l->index, bundle, token, node_now()) == REFUSE_NO_MEMORY)
-        c->ops->confirm(c, token, false); /* the agent has no room even for this answer */
-    node_wake(l->node);
-}
-
-static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
-{
-    struct node_link *l = context;
-    (void)c;
-    if (ok)
-        l->sent++;
-    else
-        l->failed++;
-    agent_sent(l->node->agent, key, ok, node_now());
-    node_wake(l->node);
-}
-
-static void on_lost(void *context, struct cla *c, uint64_t key, uint64_t resend)
-{
-    struct node_link *l = context;
-    (void)c;
-    l->failed++;
-    agent_lost(l->node->agent, key, resend, node_now());
-    node_wake(l->node);
-}
-
-static void on_link(void *context, struct cla *c, bool up)
-{
-    struct node_link *l = context;
-    (void)c;
-    if (l->up != up)
-        say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name, up ? "up" : "down");
-    l->up = up;
-    agent_link(l->node->agent, l->index, up, node_now());
-    node_wake(l->node);
-}
-
-static void on_window(void *context, struct cla *c, uint32_t bundles)
-{
-    struct node_link *l = context;
-    (void)c;
-    agent_window(l->node->agent, l->index, bundles, node_now());
-    node_wake(l->node);
-}
-
-static void on_say(void *context, struct cla *c, int level, const char *text)
-{
-    struct node_link *l = context;
-    (void)c;
-    say(&l->node->say, (enum config_level)level, "link %s: %s", l->config->name, text);
-}
-
-static size_t adapter_index(const struct cla_ops *ops)
-{
-    size_t i = 0;
-    while (cla_at(i) != NULL && cla_at(i) != ops)
-        i++;
-    return i;
-}
-
-static uint64_t random_seed(void)
-{
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = node_now().now ^ (uint64_t)getpid();
-    return seed;
-}
-
-static int open_link(struct node *n, size_t i, char *why, size_t cap)
-{
-    const struct config_link *c = &n->config->links[i];
-    struct node_link *l = &n->links[i];
-    *l = (struct node_link){.node = n, .config = c, .index = (uint32_t)i};
-    struct cla_env env = {
-        .loop = n->loop,
-        .node = n->config->node,
-        .peer = c->peer,
-        .confirm = true, /* a full node refuses, whatever its durability */
-        .bundle_max = n->config->bundles.max,
-        .seed = random_seed(),
-        .sink = n->segments != NULL ? seglog_sink : NULL,
-        .sink_context = n->segments,
-        .events = {l, on_received, on_sent, on_link, on_say, on_lost, on_window},
-        .shared = &n->anchors[adapter_index(c->ops)],
-    };
-    int err = c->ops->open(&l->cla, &env, c->settings, why, cap);
-    if (err < 0)
-        return err;
-    n->handles->open_links++;
-    n->links_len++;
-    return agent_link_add(n->agent, l->index, &c->peer, c->ops->window(l->cla));
-}
-
-/* The neighbour's endpoints, unless a route of the file is as specific. */
-static int add_peer_route(struct node *n, size_t i)
-{
-    const struct eid *peer = &n->config->links[i].peer;
-    char text[EID_TEXT_MAX + 8];
-    struct eid_pattern p;
-    size_t len = eid_text(peer, text);
-    if (peer->scheme == EID_IPN)
-        len--; /* the service number, 0 */
-    text[len] = '*';
-    text[len + 1] = '\0';
-    if (eid_pattern_parse(text, &p) < 0)
-        return HELIO_EINVAL;
-    return agent_route_add(n->agent, &p, (uint32_t)i);
-}
-
-static int open_links(struct node *n)
-{
-    const struct config *c = n->config;
-    char why[256] = "";
-    for (size_t i = 0; i < c->links_len; i++) {
-        int err = open_link(n, i, why, sizeof why);
-        if (err < 0) {
-            say(&n->say, LEVEL_ERROR, "link %s: %s", c->links[i].name,
-                *why != '\0' ? why : helio_strerror(err));
-            return err;
-        }
-    }
-    for (size_t i = 0; i < c->routes_len; i++)
-        if (agent_route_add(n->agent, &c->routes[i].pattern, c->routes[i].link) < 0)
-            return HELIO_ENOMEM;
-    for (size_t i = 0; i < c->links_len; i++)
-        if (add_peer_route(n, i) < 0)
-            return HELIO_ENOMEM;
-    return 0;
+        storage_tidy(n->storage, node_now(n).dtn_ms);
 }
 
 /* ---- store ---- */
@@ -242,21 +114,21 @@ static void on_stored(void *context, uint64_t key, int error)
 {
     struct node *n = context;
     n->store_failures += error < 0;
-    agent_stored(n->agent, key, error == 0, node_now());
+    agent_stored(n->agent, key, error == 0, node_now(n));
     node_wake(n);
 }
 
 static void on_loaded(void *context, uint64_t key, struct buf *bundle)
 {
     struct node *n = context;
-    agent_loaded(n->agent, key, bundle, node_now());
+    agent_loaded(n->agent, key, bundle, node_now(n));
     node_wake(n);
 }
 
 static void on_trouble(void *context, const char *text)
 {
     struct node *n = context;
-    tick now = node_now().now;
+    tick now = node_now(n).now;
     if (now < n->trouble_after)
         return; /* it is counted */
     n->trouble_after = now + TROUBLE_PAUSE;
@@ -349,7 +221,7 @@ static void on_link_closed(void *context)
     struct node_link *l = context;
     struct node *n = l->node;
     l->cla = NULL;
-    if (--n->handles->open_links == 0)
+    if (--n->open_links == 0)
         finish(n);
 }
 
@@ -360,13 +232,13 @@ static void stop(struct node *n)
     n->stopping = true;
     if (n->apps != NULL)
         apps_stop(n->apps);
-    if (n->handles->open_links == 0) {
+    if (n->open_links == 0) {
         finish(n);
         return;
     }
     for (size_t i = 0; i < n->links_len; i++) {
         struct node_link *l = &n->links[i];
-        agent_link(n->agent, l->index, false, node_now());
+        agent_link(n->agent, l->index, false, node_now(n));
         l->cla->ops->close(l->cla, on_link_closed, l);
     }
 }
@@ -410,29 +282,6 @@ static void begin_handles(struct node *n)
     h->begun = true;
 }
 
-static int open_agent(struct node *n)
-{
-    const struct config *c = n->config;
-    bool memory_only = c->store.durability == STORE_NONE;
-    struct agent_config a = {
-        .node = c->node,
-        .seed = random_seed(),
-        .mode = (enum bundle_mode)c->bundles.mode,
-        .crc = (enum crc_type)c->bundles.crc,
-        .default_lifetime_ms = c->bundles.lifetime / TICK_MS,
-        .bundle_max = c->bundles.max,
-        .held_bundles = c->bundles.count,
-        .held_bytes = c->store.limit,
-        .memory_bytes = memory_only ? UINT64_MAX / 2 : c->bundles.memory,
-        .assemblies_max = c->bundles.assemblies,
-        .fragments_max = c->bundles.fragments,
-        .status_reports = c->bundles.status_reports,
-        .retry_min = c->bundles.retry_min,
-        .retry_max = c->bundles.retry_max,
-    };
-    return agent_new(&n->agent, &a);
-}
-
 static int open_segments(struct node *n)
 {
     const char *path = n->config->log.segments;
@@ -469,7 +318,7 @@ static int begin(struct node *n)
     while (cla_at(adapters) != NULL)
         adapters++;
     n->anchors = calloc(adapters + 1, sizeof *n->anchors);
-    if (n->anchors == NULL || open_agent(n) < 0) {
+    if (n->anchors == NULL || node_open_agent(n, c->store.durability == STORE_NONE) < 0) {
         say(&n->say, LEVEL_ERROR, "out of memory");
         return HELIO_ENOMEM;
     }
@@ -480,13 +329,13 @@ static int begin(struct node *n)
     if (err == 0)
         err = open_sockets(n);
     if (err == 0)
-        err = open_links(n);
+        err = node_open_links(n);
     if (err < 0)
         return err;
     n->has_echo = config_echo(c, &n->echo);
     if (n->has_echo)
-        err = agent_register(n->agent, NODE_REG_ECHO, &n->echo, 16, node_now());
-    agent_expire(n->agent, node_now());
+        err = agent_register(n->agent, NODE_REG_ECHO, &n->echo, 16, node_now(n));
+    agent_expire(n->agent, node_now(n));
     node_wake(n);
     return err;
 }
@@ -517,7 +366,7 @@ int node_run(const struct config *config)
     n->config = config;
     n->handles = h;
     n->loop = &h->loop;
-    n->started = node_now().now;
+    n->started = node_now(n).now;
     say_init(&n->say, (enum config_level)config->log.level);
     int err = begin(n);
     if (err == 0) {
