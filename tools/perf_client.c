@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #define GIVEN_MAX 256  /* bundles that the node has not confirmed, in rate mode */
 #define BIG_BODY 65536 /* from here on bundles are written one by one */
@@ -42,13 +40,9 @@ static uint64_t fifo_pop(struct perf_fifo *f)
     return v;
 }
 
-static int client_init(struct perf_client *c, const struct perf_options *o)
+int perf_client_init(struct perf_client *c, const struct perf_options *o, const uint64_t seed[2])
 {
-    uint64_t seed[2];
-    *c = (struct perf_client){.options = o};
-    if (getrandom(seed, sizeof seed, 0) != sizeof seed)
-        return HELIO_EIO;
-    c->session = seed[0];
+    *c = (struct perf_client){.options = o, .session = seed[0]};
     hist_init(&c->delay);
     perf_link_init(&c->link, o, seed[1], 64, 1 << 20);
     tick most = tick_min(o->lifetime_ms, TICK_NEVER / TICK_MS) * TICK_MS;
@@ -62,7 +56,7 @@ static int client_init(struct perf_client *c, const struct perf_options *o)
     return rc != 0 ? rc : perf_source_init(&c->source, o, c->session, c->link.why);
 }
 
-static void client_fini(struct perf_client *c)
+void perf_client_fini(struct perf_client *c)
 {
     aap2_client_close(c->link.tx);
     aap2_client_close(c->link.rx);
@@ -88,9 +82,9 @@ static bool give(struct perf_client *c, uint64_t seq, size_t *body_len)
                            .lifetime_ms = c->options->lifetime_ms,
                            .crc_type = c->options->crc};
     if (seq == PERF_SEQ_END)
-        perf_source_end(&c->source, c->next, perf_realtime(), out, &adu.head);
+        perf_source_end(&c->source, c->next, perf_realtime(&c->link), out, &adu.head);
     else
-        perf_source_bundle(&c->source, seq, perf_realtime(), out, &adu.head, &adu.body);
+        perf_source_bundle(&c->source, seq, perf_realtime(&c->link), out, &adu.head, &adu.body);
     if (aap2_client_send(c->link.tx, &adu) != 0)
         return false;
     fifo_push(&c->given, seq);
@@ -315,7 +309,7 @@ static void ask_for_end(struct perf_client *c, tick now)
 static void tell_waiting(struct perf_client *c, tick now)
 {
     uint64_t n = c->options->window > 0 ? c->next - c->window.acked : c->next - c->confirmed;
-    if (now < c->tell_waiting_at || c->phase == PERF_DONE)
+    if (now < c->tell_waiting_at || c->phase == PERF_DONE || c->quiet)
         return;
     c->tell_waiting_at = TICK_NEVER;
     perf_client_end_line(c);
@@ -353,7 +347,7 @@ static void advance(struct perf_client *c, tick now)
     tell_waiting(c, now);
 }
 
-static void interrupt(struct perf_client *c, tick now)
+void perf_client_interrupt(struct perf_client *c, tick now)
 {
     if (c->interrupted || c->link.tx == NULL) {
         c->interrupted = true;
@@ -385,51 +379,21 @@ static tick wake_at(const struct perf_client *c, tick now)
     return c->again.len > 0 ? tick_min(t, c->again_at) : t;
 }
 
-static void run(struct perf_client *c, int signals)
+void perf_client_begin(struct perf_client *c, bool progress, tick now)
 {
-    bool terminal = isatty(STDERR_FILENO) == 1;
-    tick now = perf_now();
     c->start = c->next_send = c->last_ack = c->send_end = now;
     c->measure_from = now + c->options->warmup;
     c->tell_waiting_at = TICK_NEVER;
-    c->next_progress = terminal ? now + TICK_S : TICK_NEVER;
-    while (c->phase != PERF_DONE) {
-        serve(c, now);
-        advance(c, now);
-        if (now >= c->next_progress) {
-            perf_client_progress(c, now);
-            c->next_progress += TICK_S;
-        }
-        if (c->phase == PERF_DONE)
-            break;
-        bool signalled = perf_wait(&c->link, signals, true, wake_at(c, now));
-        now = perf_now();
-        if (signalled)
-            interrupt(c, now);
-    }
-    perf_client_end_line(c);
+    c->next_progress = progress ? now + TICK_S : TICK_NEVER;
 }
 
-int perf_client_run(const struct perf_options *o)
+tick perf_client_turn(struct perf_client *c, tick now)
 {
-    struct perf_client *c = malloc(sizeof *c);
-    int signals = perf_signals(), code = 1;
-    if (c == NULL || signals < 0) {
-        fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
-        free(c);
-        return 1;
+    serve(c, now);
+    advance(c, now);
+    if (now >= c->next_progress) {
+        perf_client_progress(c, now);
+        c->next_progress += TICK_S;
     }
-    int rc = client_init(c, o);
-    rc = rc == 0 ? perf_link_start(&c->link, signals) : rc;
-    if (rc != 0) {
-        fprintf(stderr, "helio-perf: %s\n", c->link.why);
-    } else {
-        run(c, signals);
-        bool written = perf_client_result(c);
-        code = written && !c->failed && (c->interrupted || perf_client_missing(c) == 0) ? 0 : 1;
-    }
-    client_fini(c);
-    free(c);
-    close(signals);
-    return code;
+    return c->phase == PERF_DONE ? TICK_NEVER : wake_at(c, now);
 }

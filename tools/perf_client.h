@@ -3,6 +3,8 @@
 #ifndef TOOLS_PERF_CLIENT_H
 #define TOOLS_PERF_CLIENT_H
 
+#include <jansson.h>
+
 #include "tools/hist.h"
 #include "tools/perf_link.h"
 #include "tools/perf_source.h"
@@ -31,6 +33,7 @@ struct perf_client {
     struct perf_fifo again;    /* to be given again, before new ones */
     enum perf_phase phase;
     bool interrupted, failed;
+    bool quiet;    /* nothing is said but failures */
     bool on_line;  /* the terminal's cursor is behind the progress line */
     uint64_t next; /* sequence number of the next new bundle */
     tick start, send_end, last_ack, measure_from;
@@ -43,8 +46,23 @@ struct perf_client {
     struct hist delay;
 };
 
-/* Runs to the end and prints the result. Returns the exit code: 0, or 1 when bundles are missing or
- * the node failed. */
+/* seed: two random numbers. 0, or an error that c->link.why says; perf_client_fini in any case. */
+int perf_client_init(struct perf_client *c, const struct perf_options *o, const uint64_t seed[2]);
+void perf_client_fini(struct perf_client *c);
+
+/* The link is open: the run begins. Then a turn whenever the link's connections have something for
+ * us or the time has come that the last turn returned, until phase is PERF_DONE. */
+void perf_client_begin(struct perf_client *c, bool progress, tick now);
+tick perf_client_turn(struct perf_client *c, tick now);
+
+/* What is on its way is not waited for; the second time nothing is. */
+void perf_client_interrupt(struct perf_client *c, tick now);
+
+/* The result as JSON. */
+json_t *perf_client_json(const struct perf_client *c);
+
+/* perf_run.c: runs to the end and prints the result. Returns the exit code: 0, or 1 when bundles
+ * are missing or the node failed. */
 int perf_client_run(const struct perf_options *o);
 
 /* Prints the result, and writes it as JSON where the options want it. Returns false when the file

@@ -13,6 +13,7 @@
 
 struct perf_link {
     const struct perf_options *options;
+    void *world; /* the simulator's, in virtual time */
     char service[64];
     char endpoint[AAP2_EID_MAX];
     char secret[40];
@@ -30,8 +31,10 @@ struct perf_link {
 void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t random,
                     uint32_t window, uint64_t payload_max);
 
-/* Opens both. Returns 0 or an error; `why` says it. */
+/* Opens both. Returns 0 or an error; `why` says it. This and the time of day are perf_os.c's, or a
+ * simulator's in its place. */
 int perf_link_open(struct perf_link *l);
+tick perf_realtime(const struct perf_link *l);
 
 /* The same at the start, with patience: a node that is not there yet has PERF_LINK_WAIT to appear
  * (said on standard error when that takes time; a signal on the descriptor `signals` ends it);
@@ -44,9 +47,7 @@ void perf_link_close(struct perf_link *l, tick now);
 /* While closed: 1 = open again, 0 = not yet (see retry_at), HELIO_EIO = given up. */
 int perf_link_retry(struct perf_link *l, tick now);
 
-/* Clocks of the programs. */
-tick perf_now(void);      /* CLOCK_MONOTONIC */
-tick perf_realtime(void); /* CLOCK_REALTIME */
+tick perf_now(void); /* CLOCK_MONOTONIC */
 
 /* A descriptor that becomes readable at SIGINT or SIGTERM, which no longer end the process. */
 int perf_signals(void);

@@ -73,7 +73,7 @@ static json_t *server_json(const struct perf_client *c)
                      "file_verified", (int)(r->file_done != 0));
 }
 
-static json_t *client_json(const struct perf_client *c)
+json_t *perf_client_json(const struct perf_client *c)
 {
     const struct perf_options *o = c->options;
     const char *basis;
@@ -149,5 +149,5 @@ bool perf_client_result(const struct perf_client *c)
     bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
     if (!to_stdout)
         print_text(c);
-    return c->options->json == NULL || perf_report_write(client_json(c), c->options->json);
+    return c->options->json == NULL || perf_report_write(perf_client_json(c), c->options->json);
 }

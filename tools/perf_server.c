@@ -11,21 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #define BATCH 64 /* deliveries before the other connection is served */
 #define SWEEP TICK_S
 #define ACK_LIFETIME_MS 300000
 
-static int server_init(struct perf_server *p, const struct perf_options *o)
+int perf_server_init(struct perf_server *p, const struct perf_options *o, const uint64_t seed[2])
 {
-    uint64_t seed[2];
-    *p = (struct perf_server){.options = o, .cap = PERF_ACKS_MAX, .link.why = "no random numbers"};
+    *p = (struct perf_server){.options = o, .cap = PERF_ACKS_MAX};
     list_init(&p->order);
     hist_init(&p->delay);
-    if (getrandom(seed, sizeof seed, 0) != sizeof seed)
-        return HELIO_EIO;
     perf_link_init(&p->link, o, seed[0], o->deliveries, o->payload_max);
     p->acks = malloc(p->cap * sizeof *p->acks); /* touched only as far as it is needed */
     int rc = hash_init(&p->sessions, seed[1]);
@@ -46,7 +41,7 @@ static void forget(struct perf_server *p, struct perf_session *s)
     perf_session_free(s);
 }
 
-static void server_fini(struct perf_server *p)
+void perf_server_fini(struct perf_server *p)
 {
     aap2_client_close(p->link.tx);
     aap2_client_close(p->link.rx);
@@ -137,9 +132,10 @@ static void take(struct perf_server *p, const char *peer, struct slice payload, 
     if (h.kind == PERF_END)
         perf_session_end(s, &h);
     else
-        rc = perf_session_data(s, p->options, &h, body, payload.len, perf_realtime());
+        rc = perf_session_data(s, p->options, &h, body, payload.len, perf_realtime(&p->link));
     if (rc == 1)
-        hist_add(&p->delay, perf_realtime() > h.time ? perf_realtime() - h.time : 0);
+        hist_add(&p->delay,
+                 perf_realtime(&p->link) > h.time ? perf_realtime(&p->link) - h.time : 0);
     if (rc >= 0 && (h.flags & PERF_WANT_ACK) != 0)
         acknowledge(p, s, &h);
     if (perf_session_whole(s))
@@ -246,45 +242,20 @@ static void sweep(struct perf_server *p, tick now)
     }
 }
 
-static void run(struct perf_server *p, int signals)
+tick perf_server_turn(struct perf_server *p, tick now)
 {
-    perf_server_tell_header();
-    while (!p->stop) {
-        tick now = perf_now();
-        if (now >= p->next_sweep)
-            sweep(p, now);
-        serve(p, now);
-        if (p->stop)
-            break;
-        tick until = p->link.tx == NULL ? tick_min(p->link.retry_at, p->next_sweep) : p->next_sweep;
-        p->stop = perf_wait(&p->link, signals, p->len < p->cap, p->more ? now : until);
-    }
-    list_for_each_safe (it, &p->order)
-        perf_server_tell(p, container_of(it, struct perf_session, order));
+    if (now >= p->next_sweep)
+        sweep(p, now);
+    serve(p, now);
+    if (p->stop)
+        return TICK_NEVER;
+    if (p->more)
+        return now;
+    return p->link.tx == NULL ? tick_min(p->link.retry_at, p->next_sweep) : p->next_sweep;
 }
 
-int perf_server_run(const struct perf_options *o)
+void perf_server_end(struct perf_server *p)
 {
-    struct perf_server *p = malloc(sizeof *p);
-    int signals = perf_signals(), code = 1;
-    if (p == NULL || signals < 0) {
-        fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
-        free(p);
-        return 1;
-    }
-    int rc = server_init(p, o);
-    if (rc == 0 && perf_link_start(&p->link, signals) != 0)
-        rc = HELIO_EIO;
-    if (rc == HELIO_EIO) {
-        fprintf(stderr, "helio-perf: %s\n", p->link.why);
-    } else if (rc < 0) {
-        fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
-    } else {
-        run(p, signals);
-        code = perf_server_result(p) && !p->failed ? 0 : 1;
-    }
-    server_fini(p);
-    free(p);
-    close(signals);
-    return code;
+    list_for_each_safe (it, &p->order)
+        perf_server_tell(p, container_of(it, struct perf_session, order));
 }

@@ -3,6 +3,8 @@
 #ifndef TOOLS_PERF_SERVER_H
 #define TOOLS_PERF_SERVER_H
 
+#include <jansson.h>
+
 #include "tools/perf_link.h"
 #include "tools/perf_session.h"
 
@@ -27,11 +29,25 @@ struct perf_server {
     uint64_t sum_lost, sum_reordered, sum_refused;
     struct hist delay;
     bool stop, failed;
-    bool more; /* deliveries may have been read ahead, of which the socket knows nothing */
+    bool quiet; /* nothing is said but failures */
+    bool more;  /* deliveries may have been read ahead, of which the socket knows nothing */
     tick next_sweep;
 };
 
-/* Runs until SIGINT or SIGTERM; prints a row per finished client. Returns the exit code. */
+/* seed: two random numbers. 0 or HELIO_ENOMEM; perf_server_fini in any case. */
+int perf_server_init(struct perf_server *p, const struct perf_options *o, const uint64_t seed[2]);
+void perf_server_fini(struct perf_server *p);
+
+/* Whenever the link's connections have something for us or the time has come that the last turn
+ * returned, until `stop`; then the end. */
+tick perf_server_turn(struct perf_server *p, tick now);
+void perf_server_end(struct perf_server *p);
+
+/* The result of all sessions as JSON. */
+json_t *perf_server_json(const struct perf_server *p);
+
+/* perf_run.c: runs until SIGINT or SIGTERM; prints a row per finished client. Returns the exit
+ * code. */
 int perf_server_run(const struct perf_options *o);
 
 /* The row of a session, once; also brings the JSON file up to date. */

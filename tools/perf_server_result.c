@@ -38,7 +38,7 @@ static json_t *session_json(const struct perf_session *s)
     return j;
 }
 
-static json_t *server_json(const struct perf_server *p)
+json_t *perf_server_json(const struct perf_server *p)
 {
     struct perf_report sum = p->sum;
     uint64_t lost = p->sum_lost, reordered = p->sum_reordered, refused = p->sum_refused;
@@ -77,7 +77,7 @@ static json_t *server_json(const struct perf_server *p)
 
 bool perf_server_result(const struct perf_server *p)
 {
-    return p->options->json == NULL || perf_report_write(server_json(p), p->options->json);
+    return p->options->json == NULL || perf_report_write(perf_server_json(p), p->options->json);
 }
 
 void perf_server_tell_header(void)
@@ -93,6 +93,8 @@ void perf_server_tell(struct perf_server *p, struct perf_session *s)
     if (s->told)
         return;
     s->told = true;
+    if (p->quiet)
+        return;
     printf("%-24s %10llu %14llu %12.3f %6llu %6llu %6llu %10.3f %10.3f\n", s->peer,
            (unsigned long long)r->bundles, (unsigned long long)r->bytes,
            perf_session_goodput(s) / 1e6, (unsigned long long)perf_session_lost(s),
