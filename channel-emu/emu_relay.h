@@ -9,13 +9,8 @@
 
 #include "channel-emu/emu_flow.h"
 #include "channel-emu/emu_link.h"
+#include "channel-emu/emu_relay_options.h"
 #include "channel-emu/emu_socket.h"
-
-struct emu_relay_options {
-    struct emu_settings settings;
-    struct emu_addr listen, to, return_from, return_to;
-    bool has_return_from, has_return_to;
-};
 
 struct emu_relay {
     const struct emu_relay_options *options; /* borrowed */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `helio-emu relay`: its own options, where traffic goes, beside those of all commands.
+/* The options of the command `helio-emu relay`: where traffic goes, beside those of all commands.
  * Each wrong value ends with a message that names the option and what would be right. */
 #include <argp.h>
 #include <stdlib.h>
 
-#include "channel-emu/emu_commands.h"
-#include "channel-emu/emu_relay.h"
+#include "channel-emu/emu_relay_options.h"
+
+#include "base/err.h"
 
 enum key { LISTEN = 256, TO, RETURN_FROM, RETURN_TO };
 
@@ -78,33 +79,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int run(const struct emu_relay_options *o)
-{
-    FILE *json = emu_json_open(o->settings.json);
-    struct emu_relay *r = malloc(sizeof *r);
-    if (json == NULL || r == NULL) {
-        free(r);
-        return 1;
-    }
-    int rc = emu_relay_init(r, o, stderr);
-    if (rc == 0) {
-        rc = emu_relay_run(r, stderr);
-        if (!emu_report_end(&r->link, "relay", json))
-            rc = -1;
-    }
-    emu_relay_fini(r);
-    free(r);
-    return rc < 0 ? 1 : 0;
-}
-
-int emu_relay_main(int argc, char **argv)
+void emu_relay_options_read(struct emu_relay_options *o, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {table, parse, NULL, doc, children, NULL, NULL};
-    struct emu_relay_options o = {.has_return_to = false};
-    emu_settings_init(&o.settings, 42, argc, argv);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
-    int rc = run(&o);
-    emu_settings_fini(&o.settings);
-    return rc;
+    *o = (struct emu_relay_options){.has_return_to = false};
+    emu_settings_init(&o->settings, 42, argc, argv);
+    argp_parse(&argp, argc, argv, 0, NULL, o);
 }

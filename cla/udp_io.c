@@ -13,26 +13,6 @@
 
 #include "cla/udp_io_private.h"
 
-int udp_peer_init(struct udp_peer *p, const struct cla_address *address)
-{
-    memset(p, 0, sizeof *p);
-    struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&p->address;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&p->address;
-    if (inet_pton(AF_INET, address->host, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(address->port);
-        p->address_len = sizeof *v4;
-        return 0;
-    }
-    if (inet_pton(AF_INET6, address->host, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(address->port);
-        p->address_len = sizeof *v6;
-        return 0;
-    }
-    return -EINVAL;
-}
-
 static int bind_socket(struct udp_io *io, const struct cla_address *local)
 {
     struct udp_peer self;

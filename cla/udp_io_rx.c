@@ -103,12 +103,3 @@ struct slice udp_from(const struct udp_io *io)
     size_t most = sizeof io->rx.from[0];
     return slice_of(h->msg_name, h->msg_namelen < most ? h->msg_namelen : most);
 }
-
-int udp_peer_from(struct udp_peer *p, struct slice address)
-{
-    *p = (struct udp_peer){.address_len = (socklen_t)address.len};
-    if (address.len < sizeof(struct sockaddr_in) || address.len > sizeof(struct sockaddr_in6))
-        return -EINVAL;
-    memcpy(&p->address, address.data, address.len);
-    return 0;
-}

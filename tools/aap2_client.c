@@ -168,26 +168,6 @@ const char *aap2_client_node(const struct aap2_client *c)
     return c->node;
 }
 
-int aap2_endpoint(const char *node, const char *service, char out[AAP2_EID_MAX])
-{
-    size_t len = strlen(node);
-    if (strncmp(node, "ipn:", 4) == 0) {
-        const char *dot = strrchr(node, '.');
-        if (dot == NULL)
-            return HELIO_EINVAL;
-        len = (size_t)(dot + 1 - node);
-    } else if (strncmp(node, "dtn://", 6) != 0) {
-        return HELIO_EINVAL;
-    }
-    if (len + strlen(service) + 2 > AAP2_EID_MAX)
-        return HELIO_EINVAL;
-    memcpy(out, node, len);
-    if (node[0] == 'd' && out[len - 1] != '/')
-        out[len++] = '/';
-    memcpy(out + len, service, strlen(service) + 1);
-    return 0;
-}
-
 static struct queued *queue_last(struct aap2_client *c)
 {
     return &c->queue[(c->first + c->len - 1) % AAP2_QUEUE];

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The programs for users of a node: helio-perf, helio-analyze.
-target_sources(helio_tools PRIVATE aap2_client.c
+target_sources(helio_tools PRIVATE aap2_client.c aap2_endpoint.c
     perf_wire.c perf_window.c perf_options.c perf_source.c perf_link.c perf_os.c perf_run.c perf_report.c
     perf_client.c perf_result.c perf_file.c perf_session.c perf_server.c perf_server_result.c
     seglog_row.c drop_row.c stream.c input.c capture.c pcap_input.c packet.c reassembly.c

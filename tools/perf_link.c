@@ -2,6 +2,7 @@
 /* When a link is opened, closed and tried again. What can go wrong: the node is not there any more:
  * then it is tried again with pauses from 20 ms to 1 s as long as the options allow. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/perf_link.h"
 
@@ -18,6 +19,14 @@ void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t 
     else if (!o->server)
         snprintf(l->service, sizeof l->service, "%u", 0x10000u + (uint32_t)(random % 0x7fff0000u));
     snprintf(l->secret, sizeof l->secret, "perf-%016llx", (unsigned long long)random);
+}
+
+int perf_link_endpoint(struct perf_link *l, const char *node)
+{
+    const char *service = l->service;
+    if (*service == '\0')
+        service = strncmp(node, "dtn:", 4) == 0 ? "perf" : "2000";
+    return aap2_endpoint(node, service, l->endpoint);
 }
 
 void perf_link_close(struct perf_link *l, tick now)

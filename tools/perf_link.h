@@ -31,6 +31,9 @@ struct perf_link {
 void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t random,
                     uint32_t window, uint64_t payload_max);
 
+/* l->endpoint, from the node's name. 0 or HELIO_EINVAL. */
+int perf_link_endpoint(struct perf_link *l, const char *node);
+
 /* Opens both. Returns 0 or an error; `why` says it. This and the time of day are perf_os.c's, or a
  * simulator's in its place. */
 int perf_link_open(struct perf_link *l);

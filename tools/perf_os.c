@@ -41,10 +41,7 @@ static int open_one(struct perf_link *l, bool subscriber, struct aap2_client **o
     if (rc != 0)
         return rc;
     const char *node = aap2_client_node(*out);
-    const char *service = l->service;
-    if (*service == '\0')
-        service = strncmp(node, "dtn:", 4) == 0 ? "perf" : "2000";
-    rc = aap2_endpoint(node, service, l->endpoint);
+    rc = perf_link_endpoint(l, node);
     struct aap2_registration r = {.subscriber = subscriber,
                                   .endpoint = l->endpoint,
                                   .secret = l->secret,
