@@ -96,6 +96,7 @@ static void settle(struct analyze_session *s)
                  : s->basis == BASIS_RECEIVER ? lost
                                               : s->rto_checkpoint;
     s->cp_run = analyze_cp_run(s);
+    s->cp_waits = analyze_cp_waits(s);
     s->lossy = lossy(s);
 }
 

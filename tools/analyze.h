@@ -36,6 +36,7 @@ struct analyze_cp {
     tick begin;        /* when the report came that it answers; TICK_NEVER when none did */
     uint64_t received; /* mask: seen at the receiver */
     uint64_t dropped;  /* mask: in the drop log */
+    uint64_t rounds;   /* mask: not a copy of the one before */
     uint32_t sent;
     uint32_t early; /* arrivals that came before the sender's row: clocks that differ */
     uint32_t timeouts;
@@ -89,6 +90,7 @@ struct analyze_session {
     /* made of the above when the session is given out */
     enum analyze_basis basis;
     uint64_t cp_lost, cp_run; /* checkpoints; the most of one that were lost one after another */
+    uint64_t cp_waits;        /* timeouts that lost checkpoints cost: all copies were lost */
     bool lossy;
 };
 
@@ -106,6 +108,7 @@ struct analyze_flow {
     uint64_t with_sender, with_receiver;            /* sessions of which that end's log is there */
     uint64_t bases[4]; /* of completed sessions, by enum analyze_basis */
     uint64_t cycles, cp_sent, cp_lost, rto_checkpoint, rto_report, lossy;
+    uint64_t cp_waits;
     uint64_t cp_elsewhere; /* lost, but not by what wrote the drop log */
     uint64_t cp_run;       /* the longest of any session */
     uint64_t segments_sent, segments_resent, segments_received, duplicates, out_of_order, dropped;

@@ -69,6 +69,8 @@ static int checkpoint_sent(struct analyze_session *s, const struct event *e)
         c->early--;
         c->received |= bit(c->sent);
     }
+    if (c->sent == 0 || e->cause != CAUSE_PROACTIVE)
+        c->rounds |= bit(c->sent);
     c->at[c->sent % 8] = e->now;
     c->sent++;
     c->last = e->now;
@@ -257,6 +259,28 @@ static uint64_t longest(uint64_t mask, uint32_t n)
         most = run > most ? run : most;
     }
     return most;
+}
+
+/* Transmissions that were lost with all their copies. */
+static uint64_t rounds_lost(const struct analyze_cp *c, uint64_t lost)
+{
+    uint64_t n = 0;
+    bool all = false;
+    for (uint32_t i = 0; i < c->sent && i < 64; i++) {
+        bool begins = (c->rounds >> i & 1) != 0;
+        n += begins && all;
+        all = (begins || all) && (lost >> i & 1) != 0;
+    }
+    return n + all;
+}
+
+uint64_t analyze_cp_waits(const struct analyze_session *s)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < s->cp_len; i++)
+        n +=
+            rounds_lost(&s->cp[i], s->basis == BASIS_DROPS ? s->cp[i].dropped : ~s->cp[i].received);
+    return s->basis >= BASIS_RECEIVER ? n : s->rto_checkpoint;
 }
 
 uint64_t analyze_cp_run(const struct analyze_session *s)

@@ -24,6 +24,9 @@ int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct d
 /* Of s->basis: how many times one checkpoint was lost without a break, at most. */
 uint64_t analyze_cp_run(const struct analyze_session *s);
 
+/* Of s->basis: timeouts that lost checkpoints cost. */
+uint64_t analyze_cp_waits(const struct analyze_session *s);
+
 /* The bin of a time in the path's series; NULL when there is to be none, or memory is out. */
 struct series_bin *analyze_bin(const struct analyze *a, struct analyze_path *p, tick now);
 

@@ -50,7 +50,7 @@ struct analyze_split analyze_split_flow(const struct analyze_flow *f, const stru
     bool known = f->with_sender > 0 && f->duration.count > 0 && n > 0;
     p.mean = f->duration.count > 0 ? ms(f->duration.mean) : NAN;
     p.retx = known ? cost((double)f->cycles / n, p.cycle) : NAN;
-    p.checkpoint = known ? cost((double)f->cp_lost / n, p.rto) : NAN;
+    p.checkpoint = known ? cost((double)f->cp_waits / n, p.rto) : NAN;
     p.delta_ideal = known && f->clean.count > 0 ? ms(f->clean.mean) - p.ideal : 0;
     p.delta_penalties = p.mean - p.ideal - p.retx - p.checkpoint - p.delta_ideal;
     return p;
@@ -64,7 +64,7 @@ struct analyze_penalties analyze_split_session(const struct analyze_session *s,
     if (!s->sender_log || s->outcome != OUTCOME_DONE)
         return out;
     out.retx = cost((double)s->cycles, of_flow->cycle);
-    out.checkpoint = cost((double)s->cp_lost, of_flow->rto);
+    out.checkpoint = cost((double)s->cp_waits, of_flow->rto);
     if (duration != TICK_NEVER)
         out.delta = ms((double)duration) - of_flow->ideal - out.retx - out.checkpoint;
     return out;

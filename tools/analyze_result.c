@@ -340,6 +340,7 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
     maybe(j, "rto_firings", of_sender(f, f->rto_checkpoint));
     maybe(j, "rto_report_firings", of_receiver(f, f->rto_report));
     real(j, "lossy_share", per_session(f, f->lossy));
+    maybe(j, "cp_waits", how != NULL ? f->cp_waits : EVENT_NONE);
     maybe(j, "cp_lost_run_max", how != NULL ? f->cp_run : EVENT_NONE);
     maybe(j, "cp_lost_elsewhere", f->bases[BASIS_DROPS] > 0 ? f->cp_elsewhere : EVENT_NONE);
     real(j, "rto_ms_sum", f->with_sender > 0 ? ms((double)f->rto_time) : NAN);

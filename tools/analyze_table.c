@@ -13,7 +13,7 @@ const char analyze_sessions_header[] =
     "segments_sent,segments_first,segments_resent,segments_received,duplicates,out_of_order,"
     "bytes_sent,data_sent,data_resent,reports,retx_cycles,cp_sent,cp_lost,cp_lost_basis,"
     "cp_lost_run,rto_checkpoint,rto_report,rto_ms,dropped,lossy,ideal_ms,retx_penalty_ms,"
-    "cp_penalty_ms,delta_ms\n";
+    "cp_penalty_ms,delta_ms,cp_waits\n";
 
 bool analyze_engine_known(uint64_t engine)
 {
@@ -129,7 +129,10 @@ bool analyze_table_session(FILE *f, const struct analyze_session *s,
     put_real(f, s->sender_log && s->outcome == OUTCOME_DONE ? of_flow->ideal : NAN, ',');
     put_real(f, p.retx, ',');
     put_real(f, p.checkpoint, ',');
-    put_real(f, p.delta, '\n');
+    put_real(f, p.delta, ',');
+    if (s->basis != BASIS_NONE)
+        fprintf(f, "%" PRIu64, s->cp_waits);
+    fputc('\n', f);
     return ferror(f) == 0;
 }
 

@@ -20,7 +20,7 @@ from lab import Lab  # noqa: E402
 
 TIMES = ("duration_ms", "radiation_ms", "first_rx_ms", "delivery_ms", "rto_ms")
 # what a capture cannot know for sure when checkpoints and reports are sent in copies
-TIMERS = ("rto_checkpoint", "rto_report", "cp_lost", "cp_lost_run", "lossy")
+TIMERS = ("rto_checkpoint", "rto_report", "cp_lost", "cp_lost_run", "cp_waits", "lossy")
 MODEL = ("ideal_ms", "retx_penalty_ms", "cp_penalty_ms", "delta_ms")
 
 

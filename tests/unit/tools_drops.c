@@ -138,7 +138,7 @@ START_TEST(every_column_of_a_senders_session)
     ck_assert_str_eq(
         end(&t),
         NAME("sender") ",," SENT ",," BYTES
-                       "2,rto,2,2,,40.000000,,1,20.000000,11.000000,40.000000,-6.000000\n");
+                       "2,rto,2,2,,40.000000,,1,20.000000,11.000000,40.000000,-6.000000,2\n");
     analyze_fini(&t.a);
 }
 END_TEST
@@ -158,7 +158,7 @@ START_TEST(the_drop_log_knows)
     ck_assert_str_eq(
         end(&t),
         NAME("sender") ",," SENT ",," BYTES
-                       "2,drop_log,2,2,,40.000000,3,1,20.000000,11.000000,40.000000,-6.000000\n");
+                       "2,drop_log,2,2,,40.000000,3,1,20.000000,11.000000,40.000000,-6.000000,2\n");
     ck_assert_uint_eq(t.a.drop_rows, 5);
     ck_assert_uint_eq(t.a.drop_strange, 1);
     ck_assert_uint_eq(t.a.flows[0]->cp_elsewhere, 0);
@@ -190,11 +190,9 @@ START_TEST(the_receivers_log_contradicts_the_drop_log)
          "55000000,tx,1,2,1,7,1,red_cp,red,1,1000,1000,51,90,,,,,,1,report,1024\n" REST_CLOSE
          "66000000,close,1,2,1,7,,,,1,,3000,,,,,,,,,done,\n"
          "66000000,rx,1,2,1,7,8,report,,,,,51,91,1000,2000,1,1000,,,ok,24\n" RECEIVER_CLOSE);
-    ck_assert_str_eq(
-        end(&t),
-        NAME(
-            "both") "5.000000,59.000000," SENT "5,1,1" BYTES
-                    "2,receiver_log,2,2,1,40.000000,1,1,20.000000,11.000000,40.000000,-6.000000\n");
+    ck_assert_str_eq(end(&t), NAME("both") "5.000000,59.000000," SENT "5,1,1" BYTES
+                                           "2,receiver_log,2,2,1,40.000000,1,1,20.000000,11.000000,"
+                                           "40.000000,-6.000000,2\n");
     ck_assert_uint_eq(t.a.flows[0]->cp_elsewhere, 1);
     analyze_fini(&t.a);
 }
@@ -210,12 +208,35 @@ START_TEST(numbers_that_are_used_again)
                         "99900001,close,1,2,1,7,,,,1,,10,,,,,,,,,done,\n");
     ck_assert_str_eq(end(&t),
                      "1,7,2,red,sender,1,3000,3000,unfinished,,1000000,,,2.000000,,,3,3,0,,,,3064,"
-                     "3000,0,0,0,1,0,rto,0,0,,0.000000,,0,,,,\n"
+                     "3000,0,0,0,1,0,rto,0,0,,0.000000,,0,,,,,0\n"
                      "1,7,2,green,sender,1,10,0,done,,99900001,99900001,0.000000,0.000000,,,1,1,0,,"
                      ",,20,10,0,0,0,0,0,rto,0,0,,0.000000,,0,20.000000,0.000000,0.000000,"
-                     "-20.000000\n");
+                     "-20.000000,0\n");
     ck_assert_uint_eq(t.a.reopened, 1);
     analyze_fini(&t.a);
+}
+END_TEST
+
+/* A copy follows the checkpoint: only when both are lost is its timer waited for. */
+START_TEST(copies_spare_waits)
+{
+    static const char both[] = "3000010,forward,3,trace,1024,,1,7,3,red_cp_eob,2000,1000,50,0\n";
+    for (int lost = 0; lost <= 2; lost++) {
+        struct taken t;
+        begin(&t, true);
+        feed(&t, OPEN FIRST);
+        if (lost > 0)
+            feed(&t, both);
+        feed(&t, "4000000,tx,1,2,1,7,3,red_cp_eob,red,1,2000,1000,50,0,,,,,,2,proactive,1024\n");
+        if (lost > 1)
+            feed(&t, "4000010,forward,4,trace,1024,,1,7,3,red_cp_eob,2000,1000,50,0\n" AGAIN(
+                         "23000000", "2"));
+        feed(&t, CLOSE);
+        (void)end(&t);
+        ck_assert_uint_eq(t.a.flows[0]->cp_lost, (uint64_t)lost);
+        ck_assert_uint_eq(t.a.flows[0]->cp_waits, lost == 2);
+        analyze_fini(&t.a);
+    }
 }
 END_TEST
 
@@ -276,6 +297,7 @@ int main(void)
     tcase_add_test(t, the_drop_log_knows);
     tcase_add_test(t, the_receivers_log_contradicts_the_drop_log);
     tcase_add_test(t, numbers_that_are_used_again);
+    tcase_add_test(t, copies_spare_waits);
     tcase_add_test(t, the_mean_is_a_sum);
     tcase_add_test(t, bins_in_any_order);
     Suite *s = suite_create("tools_drops");
