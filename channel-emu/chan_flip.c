@@ -50,10 +50,12 @@ bool chan_flips_apply(const struct chan_flips *f, const struct chan_flip *flip, 
         one = rng_below(&r, bits);
         data[one / 8] ^= (uint8_t)(1u << (one % 8));
     }
-    for (double at = flip->first; at < (double)bits; at += 1 + gap(f, &r)) {
+    double at = flip->first;
+    while (at < (double)bits) {
         uint64_t place = (uint64_t)at;
         if (place != one) /* a second flip would undo the first */
             data[place / 8] ^= (uint8_t)(1u << (place % 8));
+        at += 1 + gap(f, &r);
     }
     return true;
 }

@@ -140,11 +140,11 @@ static void put_bin(FILE *f, const struct analyze *a, const struct analyze_path 
                     const struct series_bin *b)
 {
     double s = (double)a->bin / (double)TICK_S;
-    tick from = b->index * a->bin;
+    tick from = b->index * a->bin, begin = a->first_row / a->bin * a->bin;
     put(f, p->originator);
     put_if(f, analyze_engine_known(p->peer), p->peer);
     put(f, from);
-    fprintf(f, "%.6f,", ((double)from - (double)(a->first_row / a->bin * a->bin)) / (double)TICK_S);
+    fprintf(f, "%.6f,", ((double)from - (double)begin) / (double)TICK_S);
     fprintf(f, "%.0f,%.0f,%.0f,%.0f,", 8 * (double)b->done_bytes / s, 8 * (double)b->tx_bytes / s,
             8 * (double)b->resent_bytes / s, 8 * (double)b->rx_bytes / s);
     fprintf(f, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", b->sessions, b->cp_sent,
