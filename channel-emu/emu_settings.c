@@ -113,12 +113,14 @@ static const struct {
     {TOLERANCE, "--tolerance", "tolerance"},
 };
 
-static void say_errors(const struct conf_errors *e)
+static _Noreturn void refuse(struct conf_errors *e)
 {
     for (size_t i = 0; i < e->len; i++)
         fprintf(stderr, "helio-emu: %s\n", e->text[i]);
     if (e->total > e->len)
         fprintf(stderr, "helio-emu: and %zu more errors\n", e->total - e->len);
+    free(e);
+    exit(argp_err_exit_status);
 }
 
 /* Lays one key over the scenario; a wrong one ends the process. */
@@ -132,10 +134,8 @@ static void lay(struct argp_state *state, struct emu_settings *s, const char *na
     snprintf(shown, sizeof shown, "%s '%s'", name, arg);
     conf_errors_init(e, shown);
     int rc = scenario_set(&s->scenario, key, value, plain, e);
-    if (rc < 0) {
-        say_errors(e);
-        exit(argp_err_exit_status);
-    }
+    if (rc < 0)
+        refuse(e);
     free(e);
 }
 
@@ -219,10 +219,8 @@ static void check_all(const struct emu_settings *s)
     if (e == NULL)
         exit(1);
     conf_errors_init(e, s->file != NULL ? s->file : "the options");
-    if (scenario_check(&s->scenario, e) < 0) {
-        say_errors(e);
-        exit(argp_err_exit_status);
-    }
+    if (scenario_check(&s->scenario, e) < 0)
+        refuse(e);
     free(e);
 }
 
@@ -295,10 +293,8 @@ void emu_settings_load(struct emu_settings *s, const char *path)
         exit(1);
     s->file = path;
     conf_errors_init(e, path);
-    if (scenario_load(&s->scenario, path, e) < 0) {
-        say_errors(e);
-        exit(argp_err_exit_status);
-    }
+    if (scenario_load(&s->scenario, path, e) < 0)
+        refuse(e);
     free(e);
 }
 
