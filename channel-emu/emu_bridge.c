@@ -145,6 +145,7 @@ static int look(struct emu_bridge *b, tick now, FILE *say)
     if (now < b->looked + LOOK)
         return 0;
     b->looked = now;
+    take_signal(b, say); /* a bridge that never sleeps does not poll for it */
     for (int dir = 0; dir < 2; dir++) {
         int error = 0;
         socklen_t len = sizeof error;

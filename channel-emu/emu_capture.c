@@ -127,7 +127,7 @@ void emu_capture_udp(struct page_writer *w, tick wall, const struct emu_addr *fr
 {
     bool six = from->sa.ss_family == AF_INET6;
     size_t ip_len = six ? IPV6 : IPV4, whole = ETHERNET + ip_len + UDP + len;
-    assert(len <= 65507 && from->sa.ss_family == to->sa.ss_family);
+    assert(len <= (six ? 65527 : 65507) && from->sa.ss_family == to->sa.ss_family);
     uint8_t *p = page_writer_room(w, RECORD + whole);
     if (p == NULL)
         return;

@@ -18,8 +18,8 @@ int emu_capture_open(struct page_writer **out, const char *path);
 #define EMU_CAPTURE_MAX 65600u
 void emu_capture_frame(struct page_writer *w, tick wall, const uint8_t *data, size_t len);
 
-/* A UDP datagram of at most 65507 bytes of payload as the Ethernet frame that it could have been:
- * IPv4 or IPv6 as `from` is; addresses of Ethernet are 0; checksums are right. */
+/* A UDP datagram of at most 65507 (IPv6: 65527) bytes of payload as the Ethernet frame that it
+ * could have been: IPv4 or IPv6 as `from` is; addresses of Ethernet are 0; checksums are right. */
 void emu_capture_udp(struct page_writer *w, tick wall, const struct emu_addr *from,
                      const struct emu_addr *to, const uint8_t *data, size_t len);
 

@@ -16,7 +16,7 @@ int emu_check_main(int argc, char **argv);
  * the standard output. NULL with a message. */
 FILE *emu_json_open(const char *path);
 /* The report at the end of a run, on the standard error and, if asked for, as JSON; closes the
- * file. False with a message when it could not be written. */
+ * file. False with a message when it, the drop log or a capture could not be written. */
 bool emu_report_end(const struct emu_link *l, const char *command, FILE *json);
 
 #endif

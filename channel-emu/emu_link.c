@@ -246,23 +246,38 @@ void emu_link_flush(struct emu_link *l, tick now)
     }
 }
 
+tick emu_link_flush_due(const struct emu_link *l)
+{
+    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] != NULL && page_writer_pending(all[i]))
+            return l->flushed + FLUSH_NS;
+    }
+    return TICK_NEVER;
+}
+
 void emu_link_finish(struct emu_link *l)
 {
     struct page_writer *const all[] = {l->drops, l->before, l->after};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        int rc = all[i] == NULL ? 0 : page_writer_finish(all[i]);
-        l->output_error = l->output_error != 0 ? l->output_error : rc;
+        if (all[i] != NULL)
+            page_writer_finish(all[i]);
     }
 }
 
 int emu_link_signals(void)
 {
+    struct sigaction hangup;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup */
+        sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

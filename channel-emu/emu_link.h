@@ -48,8 +48,7 @@ struct emu_link {
     struct page_writer *drops, *before, *after; /* NULL: not asked for */
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick started, tolerance;
-    tick flushed;     /* when the outputs were given to their threads last */
-    int output_error; /* -errno of an output, after emu_link_finish */
+    tick flushed; /* when the outputs were given to their threads last */
 };
 
 /* Opens the outputs. 0, or a negative error with a message on `say`; emu_link_fini in any case. */
@@ -75,11 +74,14 @@ void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, in
 
 /* Gives what is gathered to the writers, twice a second at most: call it often. */
 void emu_link_flush(struct emu_link *l, tick now);
+/* When to call it at the latest; TICK_NEVER when nothing is gathered. */
+tick emu_link_flush_due(const struct emu_link *l);
 /* Ends the outputs; what could not be written is in the report from now on. */
 void emu_link_finish(struct emu_link *l);
 
 /* Signals that end a run, or ask for a report on the way, as a descriptor; -1 and errno. Before
- * emu_link_init, whose threads shall not get them. */
+ * emu_link_init, whose threads shall not get them. A pipe without a reader and the limit of a
+ * file's size are errors of writing from then on, not the end of the process. */
 int emu_link_signals(void);
 /* Real-time scheduling, if wanted and permitted, and timers without slack. */
 void emu_link_hurry(const struct emu_settings *s);
@@ -87,6 +89,8 @@ void emu_link_hurry(const struct emu_settings *s);
 /* emu_report.c: counters by direction, and whether the run was faithful. */
 void emu_report_text(const struct emu_link *l, FILE *to);
 void emu_report_json(const struct emu_link *l, const char *command, FILE *to);
+/* False after emu_link_finish when an output is not whole, which emu_report_text has told. */
+bool emu_report_whole(const struct emu_link *l);
 /* One line of progress. */
 void emu_report_line(const struct emu_link *l, FILE *to);
 

@@ -50,7 +50,7 @@ bool emu_report_end(const struct emu_link *l, const char *command, FILE *json)
     if (l->settings->json != NULL)
         emu_report_json(l, command, json);
     if (fclose(json) == 0)
-        return true;
+        return emu_report_whole(l);
     fprintf(stderr, "helio-emu: the counters cannot be written: %s\n", strerror(errno));
     return false;
 }

@@ -133,6 +133,7 @@ int emu_port_fd(const struct emu_port *p)
 
 int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out)
 {
+    emu_clock_refresh(&p->clock, now);
     int rc = p->io->receive(p->state, &p->clock, now, out);
     if (rc == 1 && emu_ether_too_long(out->len, p->mtu))
         out->too_long = true;

@@ -152,17 +152,21 @@ static int read_socket(struct emu_relay *r, int fd)
     return rounds;
 }
 
+static const struct emu_addr *target(struct emu_relay *r, int dir, const struct chan_out *out)
+{
+    return dir == EMU_RETURN ? address_of(r, out->tag) : &r->options->to;
+}
+
 /* False: its peer is gone. */
-static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out, tick now)
+static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 {
     struct emu_flow *flow = emu_flow_of(&r->flows, out->tag);
-    const struct emu_addr *to = dir == EMU_RETURN ? address_of(r, out->tag) : &r->options->to;
+    const struct emu_addr *to = target(r, dir, out);
     int fd = dir == EMU_RETURN || flow == NULL ? r->listen_fd : flow->fd;
     if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
         r->link.way[dir].gone++;
         return false;
     }
-    capture(r, r->link.after, to, true, out->data, out->len, now);
     emu_send(r->sender, fd, to, out->data, out->len);
     return true;
 }
@@ -176,10 +180,13 @@ static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, un
     const int *errors = emu_sender_flush(r->sender);
     tick now = emu_now();
     for (unsigned i = 0; i < n; i++) {
-        if (errors[i] == 0)
-            emu_link_sent(&r->link, dir, &batch[i], now);
-        else
-            emu_link_unsent(&r->link, dir, &batch[i], errors[i]);
+        const struct chan_out *out = &batch[i];
+        if (errors[i] == 0) {
+            emu_link_sent(&r->link, dir, out, now);
+            capture(r, r->link.after, target(r, dir, out), true, out->data, out->len, now);
+        } else {
+            emu_link_unsent(&r->link, dir, out, errors[i]);
+        }
     }
 }
 
@@ -190,7 +197,7 @@ static void let_out(struct emu_relay *r, int dir)
     unsigned n = 0;
     while (emu_link_output(&r->link, dir, now, &batch[n]) == 1) {
         r->released = now;
-        n += send_frame(r, dir, &batch[n], now);
+        n += send_frame(r, dir, &batch[n]);
         if (n == BATCH) {
             flush(r, dir, batch, n);
             n = 0;
@@ -299,7 +306,8 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     while (!r->stop && emu_now() < last) {
         bool busy = false;
         tick begin = emu_now();
-        tick until = tick_min(next_release(r), tick_min(last, stats));
+        tick until = tick_min(tick_min(next_release(r), emu_link_flush_due(&r->link)),
+                              tick_min(last, stats));
         int rc = serve(r, until, &busy, say);
         if (rc == 0 && busy && o->batch > 0) {
             struct pollfd signal;

@@ -17,7 +17,7 @@
 #define LATE_SHARE 0.01         /* of the frames may be later than the tolerance */
 #define LATE_MAX (10 * TICK_MS) /* none later than this */
 #define REASON_CAP 160
-#define REASONS_MAX 10
+#define REASONS_MAX 13 /* five of each direction, three outputs */
 
 enum { SOCKET = CHAN_LOSSES, SUPER, NO_PEER, SEND, REASONS };
 
@@ -145,6 +145,31 @@ static void text_way(const struct emu_link *l, int dir, FILE *to)
                 strerror(w->send_errno));
 }
 
+static int output_error(const struct page_writer *w)
+{
+    return w == NULL ? 0 : page_writer_error(w);
+}
+
+bool emu_report_whole(const struct emu_link *l)
+{
+    return output_error(l->drops) == 0 && output_error(l->before) == 0 &&
+           output_error(l->after) == 0;
+}
+
+static void text_outputs(const struct emu_link *l, FILE *to)
+{
+    const struct scenario *s = &l->settings->scenario;
+    const char *const paths[] = {s->drop_log, s->pcap_before, s->pcap_after};
+    const struct page_writer *const all[] = {l->drops, l->before, l->after};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (output_error(all[i]) != 0)
+            fprintf(to,
+                    "helio-emu: %s: cannot be written: %s; what is there is whole up to its "
+                    "end\n",
+                    paths[i], strerror(-output_error(all[i])));
+    }
+}
+
 void emu_report_text(const struct emu_link *l, FILE *to)
 {
     struct doubts d;
@@ -152,8 +177,7 @@ void emu_report_text(const struct emu_link *l, FILE *to)
     text_way(l, EMU_FORWARD, to);
     text_way(l, EMU_RETURN, to);
     find_doubts(&d, l);
-    if (l->output_error != 0)
-        fprintf(to, "an output could not be written: %s\n", strerror(-l->output_error));
+    text_outputs(l, to);
     if (d.len == 0)
         fprintf(to, "faithful: all was done, and in time\n");
     for (size_t i = 0; i < d.len; i++)

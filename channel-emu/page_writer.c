@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records gather in a page of 1 MiB; a full one goes to the thread, which writes it through zlib
- * (plain or compressed). The loop takes a lock once per page. What can go wrong: the disk is full,
- * then the page's records are lost, and the error is kept for the end; it is too slow, then the
- * queue of QUEUE_MAX pages is full and records are lost or waited for; memory, which is the same.
+ * (plain or compressed) and through its buffer, so that what was written can be read at once. The
+ * loop takes a lock once per page. What can go wrong: the disk is full, then this page's records
+ * and all that follow are lost, the file ends after the page before, and the error is kept for the
+ * end; it is too slow, then the queue of QUEUE_MAX pages is full and records are lost or waited
+ * for; memory, which is the same.
  */
 #include "channel-emu/page_writer.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define PAGE_BYTES (1024u * 1024u)
@@ -28,6 +32,8 @@ struct page {
 
 struct page_writer {
     gzFile file;
+    int fd;      /* of the same file */
+    off_t whole; /* bytes of the file up to the end of a page; -1: not known */
     bool wait, finished;
     struct page *current;
     uint64_t records;
@@ -45,8 +51,11 @@ struct page_writer {
 static void page_write(struct page_writer *w, const struct page *g)
 {
     errno = 0;
-    if (gzwrite(w->file, g->bytes, (unsigned)g->len) == (int)g->len)
+    if (w->error == 0 && gzwrite(w->file, g->bytes, (unsigned)g->len) == (int)g->len &&
+        gzflush(w->file, Z_SYNC_FLUSH) == Z_OK) {
+        w->whole = lseek(w->fd, 0, SEEK_CUR);
         return;
+    }
     atomic_fetch_add(&w->lost, g->records);
     if (w->error == 0)
         w->error = errno != 0 ? -errno : -EIO;
@@ -86,15 +95,24 @@ static void *run(void *context)
 }
 
 /* Level 1: more than 100 MB/s of text, where the default would not keep up with a fast link. */
-static gzFile file_open(const char *path)
+static int file_open(struct page_writer *w, const char *path)
 {
     size_t len = strlen(path);
     bool compressed = len > 3 && strcmp(path + len - 3, ".gz") == 0;
-    errno = 0;
-    gzFile file = gzopen(path, compressed ? "wb1" : "wbT");
-    if (file != NULL)
-        gzbuffer(file, 256 * 1024);
-    return file;
+    w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0)
+        return -errno;
+    int copy = fcntl(w->fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return -errno;
+    w->file = gzdopen(copy, compressed ? "wb1" : "wbT");
+    if (w->file == NULL) {
+        close(copy);
+        return -ENOMEM;
+    }
+    gzbuffer(w->file, 256 * 1024);
+    w->whole = lseek(w->fd, 0, SEEK_CUR);
+    return 0;
 }
 
 int page_writer_open(struct page_writer **out, const char *path, bool wait)
@@ -107,8 +125,7 @@ int page_writer_open(struct page_writer **out, const char *path, bool wait)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->filled, NULL);
     pthread_cond_init(&w->drained, NULL);
-    w->file = file_open(path);
-    int rc = w->file != NULL ? 0 : errno != 0 ? -errno : -ENOMEM;
+    int rc = file_open(w, path);
     rc = rc < 0 ? rc : -pthread_create(&w->thread, NULL, run, w);
     if (rc == 0) {
         *out = w;
@@ -116,6 +133,8 @@ int page_writer_open(struct page_writer **out, const char *path, bool wait)
     }
     if (w->file != NULL)
         gzclose(w->file);
+    if (w->fd >= 0)
+        close(w->fd);
     pthread_cond_destroy(&w->drained);
     pthread_cond_destroy(&w->filled);
     pthread_mutex_destroy(&w->lock);
@@ -180,6 +199,11 @@ void page_writer_put(struct page_writer *w, size_t len)
     w->current->records++;
 }
 
+bool page_writer_pending(const struct page_writer *w)
+{
+    return w->current != NULL && w->current->len > 0;
+}
+
 uint64_t page_writer_records(const struct page_writer *w)
 {
     return w->records;
@@ -190,8 +214,19 @@ uint64_t page_writer_lost(const struct page_writer *w)
     return atomic_load(&w->lost);
 }
 
-/* Small files reach the disk only here: an error of closing means that records are missing, though
- * not how many. */
+/* A part of a record at the end of a file is cut off. */
+static void file_close(struct page_writer *w)
+{
+    errno = 0;
+    if (gzclose(w->file) != Z_OK && w->error == 0) {
+        w->error = errno != 0 ? -errno : -EIO;
+        atomic_fetch_add(&w->lost, 1);
+    } else if (w->error != 0 && w->whole >= 0 && ftruncate(w->fd, w->whole) < 0) {
+        w->whole = -1; /* no file: nothing to cut */
+    }
+    close(w->fd);
+}
+
 int page_writer_finish(struct page_writer *w)
 {
     page_writer_flush(w);
@@ -201,12 +236,13 @@ int page_writer_finish(struct page_writer *w)
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
     w->finished = true;
-    errno = 0;
-    if (gzclose(w->file) != Z_OK && w->error == 0) {
-        w->error = errno != 0 ? -errno : -EIO;
-        atomic_fetch_add(&w->lost, 1);
-    }
+    file_close(w);
     return w->error;
+}
+
+int page_writer_error(const struct page_writer *w)
+{
+    return w->finished ? w->error : 0;
 }
 
 void page_writer_free(struct page_writer *w)

@@ -24,14 +24,19 @@ int page_writer_open(struct page_writer **out, const char *path, bool wait);
 void *page_writer_room(struct page_writer *w, size_t max);
 void page_writer_put(struct page_writer *w, size_t len);
 
-/* Gives what is gathered to the thread. */
+/* Gives what is gathered to the thread, which writes it to the file at once. */
 void page_writer_flush(struct page_writer *w);
+/* Is anything gathered? */
+bool page_writer_pending(const struct page_writer *w);
 
 uint64_t page_writer_records(const struct page_writer *w); /* all, lost ones included */
 uint64_t page_writer_lost(const struct page_writer *w);    /* exact after page_writer_finish */
 
-/* Writes the rest and closes the file; call once. 0, or -errno of the first write that failed. */
+/* Writes the rest and closes the file; call once. 0, or -errno of the first write that failed: then
+ * the file holds whole records, records - lost of them. */
 int page_writer_finish(struct page_writer *w);
+/* What page_writer_finish returned; 0 before. */
+int page_writer_error(const struct page_writer *w);
 void page_writer_free(struct page_writer *w); /* finishes if need be; NULL is allowed */
 
 #endif

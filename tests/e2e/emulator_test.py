@@ -80,6 +80,8 @@ def read_pcap(path):
     """(time, frame) of each record of a pcap file with nanoseconds and Ethernet."""
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
         data = f.read()
+    if not data:
+        return []  # not begun yet
     magic, _, _, _, _, _, link = struct.unpack("<IHHiIII", data[:24])
     assert magic == 0xa1b23c4d and link == 1, (hex(magic), link)
     at, records = 24, []
@@ -150,8 +152,8 @@ class EmulatorTest(unittest.TestCase):
             f.write("\n".join(lines) + "\n")
         return "--scenario", self.path("s.yaml")
 
-    def finish(self, relay):
-        self.assertEqual(relay.stop(signal.SIGINT), 0, relay.said)
+    def finish(self, relay, code=0):
+        self.assertEqual(relay.stop(signal.SIGINT), code, relay.said)
         for way in ("forward", "return"):
             c = relay.counters[way]
             self.assertEqual(c["in"] + c["duplicated"], c["out"] + sum(c["dropped"].values()) + c["queued"])
@@ -342,6 +344,17 @@ class EmulatorTest(unittest.TestCase):
     def test_several_flows_over_ipv6(self):
         self.capture_is_right(socket.AF_INET6)
 
+    @unittest.skipUnless(os.path.exists("/proc/net/if_inet6"), "no IPv6 here")
+    def test_the_largest_datagram_of_ipv6_is_captured(self):
+        far, near = udp(socket.AF_INET6), udp(socket.AF_INET6)
+        relay = Relay(far, *self.scenario(self.outputs), family=socket.AF_INET6)
+        largest = random.Random(1).randbytes(65527)
+        near.sendto(largest, relay.address)
+        self.assertEqual(far.recv(70000), largest)
+        self.finish(relay)
+        for name in ("before.pcap", "after.pcap"):
+            self.assertEqual([payload(f) for _, f in read_pcap(self.path(name))], [largest])
+
     def test_overload_is_told(self):
         """A receive buffer of a few datagrams and a burst of many: the kernel drops, the report says so."""
         far, near = udp(), udp()
@@ -380,17 +393,32 @@ class EmulatorTest(unittest.TestCase):
         relay = Relay(far, "--drop-log", "/dev/full", "--trace", "iid:1")
         near.sendto(b"x", relay.address)
         time.sleep(0.1)
-        self.finish(relay)
+        self.finish(relay, 1)
         self.assertGreater(relay.counters["drop_log"]["lost"], 0)
         self.assertIn("lines of the drop log lost", relay.counters["not_faithful"][-1])
-        self.assertIn("No space left", relay.said)
+        self.assertIn("helio-emu: /dev/full: cannot be written: No space left", relay.said)
+
+    def test_a_log_can_be_read_on_the_way(self):
+        """Half a second after it happened, though nothing else comes that would wake the relay."""
+        far, near = udp(), udp()
+        relay = Relay(far, "--drop-log", self.path("d.csv"), "--trace", "iid:1", "--pcap-before", self.path("b.pcap"))
+        until = time.monotonic() + 10
+        for n in (1, 2):
+            near.sendto(b"x", relay.address)
+            while len(read_pcap(self.path("b.pcap"))) < n or len(rows(self.path("d.csv"))) < n:
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+        self.finish(relay)
 
     def test_refused_datagrams_have_their_lines(self):
         far, near = udp(), udp()
-        relay = Relay(far, "--drop-log", self.path("d.csv"), "--return-to", "127.255.255.255:9")  # needs SO_BROADCAST
+        relay = Relay(far, "--drop-log", self.path("d.csv"), "--return-to", "127.255.255.255:9",  # needs SO_BROADCAST
+                      "--pcap-before", self.path("before.pcap"), "--pcap-after", self.path("after.pcap"))
         far.sendto(b"no way", relay.address)
         time.sleep(0.2)
         self.finish(relay)
+        self.assertEqual([payload(f) for _, f in read_pcap(self.path("before.pcap"))], [b"no way"])
+        self.assertEqual(read_pcap(self.path("after.pcap")), [])  # it did not leave
         self.assertEqual(relay.counters["return"]["dropped"]["send"], 1)
         row, = [r for r in rows(self.path("d.csv")) if r["reason"] == "send"]
         self.assertEqual((row["direction"], row["frame"], row["length"]), ("return", "1", "6"))

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -151,6 +153,76 @@ START_TEST(a_full_disk_is_counted)
 }
 END_TEST
 
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* The disk takes a part of the second megabyte: the file ends with a whole line, and the lines in
+ * it are those that were not counted as lost. */
+START_TEST(a_disk_that_fills_keeps_whole_lines)
+{
+    char path[] = "/tmp/helio-drop-XXXXXX";
+    close(mkstemp(path));
+    limit_files(1500000);
+    struct page_writer *w;
+    ck_assert_int_eq(drop_log_open(&w, path, true), 0);
+    struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
+    for (row.frame = 1; row.frame <= 100000; row.frame++)
+        drop_log_put(w, &row);
+    ck_assert_int_eq(page_writer_error(w), 0);
+    ck_assert_int_eq(page_writer_finish(w), -EFBIG);
+    ck_assert_int_eq(page_writer_error(w), -EFBIG);
+    limit_files(RLIM_INFINITY);
+    size_t cap = 2000000, whole = 0;
+    char *text = malloc(cap);
+    read_all(path, text, cap);
+    for (const char *p = text; *p != '\0'; p++)
+        whole += *p == '\n';
+    ck_assert_int_eq(text[strlen(text) - 1], '\n');
+    ck_assert_uint_gt(whole, 20000);
+    ck_assert_uint_eq(whole, page_writer_records(w) - page_writer_lost(w));
+    page_writer_free(w);
+    free(text);
+    unlink(path);
+}
+END_TEST
+
+/* What was flushed is in the file before it is closed. */
+static void read_on_the_way(const char *suffix)
+{
+    char path[] = "/tmp/helio-drop-XXXXXX", name[64], text[1000] = "";
+    const struct timespec pause = {.tv_nsec = 1000000};
+    close(mkstemp(path));
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    struct page_writer *w;
+    ck_assert_int_eq(drop_log_open(&w, name, false), 0);
+    struct drop_row row = {.frame = 1, .reason = "rule", .late_ns = EVENT_NONE};
+    drop_log_put(w, &row);
+    ck_assert(page_writer_pending(w));
+    page_writer_flush(w);
+    ck_assert(!page_writer_pending(w));
+    for (int i = 0; i < 10000 && strstr(text, "rule") == NULL; i++) {
+        nanosleep(&pause, NULL); /* another thread writes */
+        read_all(name, text, sizeof text);
+    }
+    ck_assert_ptr_ne(strstr(text, ",1,rule,"), NULL);
+    ck_assert_int_eq(page_writer_finish(w), 0);
+    page_writer_free(w);
+    unlink(name);
+    unlink(path);
+}
+
+START_TEST(what_is_flushed_can_be_read)
+{
+    read_on_the_way(".csv");
+    read_on_the_way(".csv.gz");
+}
+END_TEST
+
 /* Nobody reads the pipe: the queue fills, and nothing waits for it. */
 START_TEST(a_slow_disk_loses_records_and_not_time)
 {
@@ -231,6 +303,7 @@ END_TEST
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     Suite *s = suite_create("emu_drop_log");
     TCase *t = tcase_create("all");
     tcase_add_test(t, lines);
@@ -238,6 +311,8 @@ int main(void)
     tcase_add_test(t, a_file);
     tcase_add_test(t, a_compressed_file);
     tcase_add_test(t, a_full_disk_is_counted);
+    tcase_add_test(t, a_disk_that_fills_keeps_whole_lines);
+    tcase_add_test(t, what_is_flushed_can_be_read);
     tcase_add_test(t, a_slow_disk_loses_records_and_not_time);
     tcase_add_test(t, a_slow_disk_is_waited_for);
     tcase_add_test(t, no_such_directory);
