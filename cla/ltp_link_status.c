@@ -50,6 +50,7 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
     put(o, "acks_dropped", n->acks_dropped);
     put(o, "closed_evicted", n->closed_evicted);
     put(o, "cancels_unsent", n->cancels_unsent);
+    put(o, "pieces_dropped", n->pieces_dropped);
     json_t *timers = put_object(o, "timers");
     put(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
     put(timers, "report", n->timers[TIMER_REPORT]);

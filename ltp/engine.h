@@ -28,6 +28,7 @@
 #define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
 #define GUEST_ACKS_MAX 64 /* the same of a guest */
 #define GUESTS_MAX 65536
+#define PIECES_MAX 4096   /* pieces of green parts that wait for ltp_poll; more are lost */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
 #define EARLY_MAX 16      /* about so many early checkpoints per block: receivers limit reports */
@@ -114,7 +115,7 @@ struct guest {
 
 /* All of them, and their share of what all peers have. */
 struct guests {
-    struct peer model;  /* what holds for each: span and extensions */
+    struct guest model; /* what holds for each, and for one that is yet to come */
     struct guest **at;  /* by place; NULL: nobody is ever accepted */
     struct list ready;  /* of struct guest.ready */
     struct list closed; /* of struct closed.fifo */

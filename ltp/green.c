@@ -3,7 +3,7 @@
  * Green parts, unreliable: given whole when all bytes arrived, in pieces when the session has been
  * silent for long enough (RFC 5326 §6.10 leaves reordering to us). Memory for a piece may be out:
  * the piece is then lost, as it might have been on the way; so may be all but the longest when
- * import sessions hold what they may.
+ * import sessions hold what they may, or when many pieces wait for the user already.
  */
 #include "ltp/engine.h"
 
@@ -52,7 +52,8 @@ static void drop_copy(struct ltp *l, struct buf *copy)
 
 static struct buf *copy_of(struct ltp *l, const uint8_t *bytes, uint64_t len)
 {
-    struct buf *piece = ltp_held_room(l, NULL) >= len ? buf_new(0, (size_t)len) : NULL;
+    bool room = l->notice_len < PIECES_MAX && ltp_held_room(l, NULL) >= len;
+    struct buf *piece = room ? buf_new(0, (size_t)len) : NULL;
     if (piece == NULL)
         return NULL;
     ltp_held_add(l, NULL, piece->cap);
@@ -77,12 +78,14 @@ void ltp_green_flush(struct ltp *l, struct import *im)
         struct range r = im->got.at[i];
         r.lo = r.lo < im->green_low ? im->green_low : r.lo;
         struct buf *copy = NULL;
-        if (i != longest && (copy = copy_of(l, all->mem + (r.lo - base), r.hi - r.lo)) == NULL)
-            continue;
-        if (ltp_notice_promise(l, &im->s, 1) == 0)
-            give(l, im, i == longest ? ltp_part_take(l, im, false, r.lo, r.hi - r.lo) : copy, r.lo);
-        else
+        if (i != longest && (copy = copy_of(l, all->mem + (r.lo - base), r.hi - r.lo)) == NULL) {
+            l->counters.pieces_dropped++;
+        } else if (ltp_notice_promise(l, &im->s, 1) < 0) {
+            l->counters.pieces_dropped++;
             drop_copy(l, copy);
+        } else {
+            give(l, im, i == longest ? ltp_part_take(l, im, false, r.lo, r.hi - r.lo) : copy, r.lo);
+        }
     }
     ltp_part_drop(l, im, false);
 }

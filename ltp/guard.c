@@ -153,7 +153,7 @@ enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct 
     if (!stranger && (p == NULL || p->ext_count == 0))
         return VERDICT_OK;
     *peer = p;
-    p = stranger ? &l->guests.model : p;
+    p = stranger ? &l->guests.model.peer : p;
     if (p->span.cookie_len > 0 && !has_cookie(p, s))
         return VERDICT_BAD_COOKIE;
     return p->span.auth == NULL ? VERDICT_OK : authentic(p, s, segment);

@@ -25,7 +25,8 @@ int ltp_guests_init(struct ltp *l, const struct ltp_config *config)
         return HELIO_EINVAL;
     struct ltp_span span = *config->guest;
     span.peer = 1; /* each has its own */
-    if (ltp_peer_span(&all->model, &span) < 0)
+    all->model.peer.guest = &all->model;
+    if (ltp_peer_span(&all->model.peer, &span) < 0)
         return HELIO_EINVAL;
     l->config.guest = NULL; /* it was the caller's */
     all->at = calloc(config->guests_max, sizeof(struct guest *));
@@ -103,7 +104,7 @@ enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source
         return VERDICT_NO_MEMORY;
     struct peer *p = &g->peer;
     ltp_peer_init(p);
-    p->span = l->guests.model.span;
+    p->span = l->guests.model.peer.span;
     p->span.peer = engine;
     ltp_guard_set(p);
     p->guest = g;

@@ -60,7 +60,8 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     struct peer *p = over != NULL ? over->peer : ltp_peer_find(l, s->id.originator);
     bool stranger = p == NULL && ltp_guest_may(l, s->id.originator);
     *peer = p;
-    *why = over != NULL ? VERDICT_CLOSED_SESSION : may_open(l, s, stranger ? &l->guests.model : p);
+    *why = over != NULL ? VERDICT_CLOSED_SESSION
+                        : may_open(l, s, stranger ? &l->guests.model.peer : p);
     if (p != NULL && *why == VERDICT_NO_CLIENT_SERVICE)
         ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
     if (p != NULL && *why == VERDICT_LIMIT_BYTES)

@@ -283,7 +283,8 @@ enum ltp_notice_kind {
     LTP_GREEN, /* green data has arrived in `data` at `offset`; `end` when it is the block's last
                   byte. A wholly green block whose bytes all arrived is given as one notice with
                   offset 0 and end true. When bytes are missing, the contiguous pieces are given in
-                  order of offset once the last segment arrived and reordering had its time. */
+                  order of offset once the last segment arrived and reordering had its time; the
+                  longest one of a block always, others as memory allows (pieces_dropped). */
     LTP_EXPORT_DONE, /* our block: the red part is at the receiver, or all green data was sent; an
                         orange block is at the receiver */
     LTP_EXPORT_CANCELLED, /* our block, by either side; see reason and remote */
@@ -325,6 +326,7 @@ struct ltp_counters {
     uint64_t acks_dropped;   /* 4096 acknowledgements of one peer wait; it will ask again */
     uint64_t closed_evicted; /* closed sessions forgotten before closed_time */
     uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */
+    uint64_t pieces_dropped; /* of incomplete green parts: 4096 wait for ltp_poll, or no memory */
     uint64_t guests, guests_accepted; /* now in; in all. Refused ones have verdicts */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);

@@ -273,6 +273,29 @@ START_TEST(their_share)
 }
 END_TEST
 
+/* Also of those that are no guests yet. */
+START_TEST(strangers_find_the_share_used)
+{
+    struct ltp_config config = {.guest_sessions = 3};
+    struct pair *p = with_guests(&config, NULL);
+    for (uint64_t i = 0; i < PLACES; i++) {
+        struct ltp_segment s = data_of(10 + i, 1, LTP_RED);
+        ck_assert_int_eq(from(p, "x", &s), i < 3 ? VERDICT_OK : VERDICT_LIMIT_SESSIONS);
+    }
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, 3);
+    pair_free(p);
+    config = (struct ltp_config){.guest_bytes = 20000};
+    p = with_guests(&config, NULL);
+    struct ltp_segment s = data_of(10, 1, LTP_RED);
+    s.offset = 18000;
+    ck_assert_int_eq(from(p, "x", &s), VERDICT_OK);
+    s = data_of(11, 1, LTP_RED);
+    ck_assert_int_eq(from(p, "x", &s), VERDICT_LIMIT_SESSIONS);
+    ck_assert(!is_in(p, 11));
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(with_a_cookie)
 {
     struct ltp_config config = {0};
@@ -330,6 +353,7 @@ int main(void)
     tcase_add_test(t, a_place_comes_free_by_silence);
     tcase_add_test(t, never_while_something_is_open);
     tcase_add_test(t, their_share);
+    tcase_add_test(t, strangers_find_the_share_used);
     tcase_add_test(t, with_a_cookie);
     tcase_add_test(t, a_guest_gets_a_span);
     suite_add_tcase(s, t);

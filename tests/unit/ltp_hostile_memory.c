@@ -242,6 +242,25 @@ START_TEST(green_pieces)
 }
 END_TEST
 
+/* The same with pieces that are smaller than what tells of them. */
+START_TEST(green_crumbs)
+{
+    struct victim v = victim_new(4096);
+    ltp_link(v.l, 1, true, v.now);
+    for (uint64_t i = 1; i <= 300; i++) {
+        for (uint64_t k = 0; k < 4000; k++)
+            data(&v, LTP_GREEN_DATA, i, k * 2, 0);
+    }
+    v.now += TICK_S;
+    ENGINE(ltp_expire(v.l, v.now));
+    ltp_check(v.l);
+    poll_all(&v);
+    ck_assert_uint_gt(count(&v, VERDICT_OK), 500000);
+    ck_assert_uint_gt(ltp_counters(v.l)->pieces_dropped, 0);
+    victim_end(&v);
+}
+END_TEST
+
 /* Our own blocks at a receiver that reports every second byte, and asks again and again for the
  * rest while the link carries nothing. */
 START_TEST(reports_to_us)
@@ -414,6 +433,7 @@ int main(void)
     tcase_add_test(t, reports);
     tcase_add_test(t, cancels);
     tcase_add_test(t, green_pieces);
+    tcase_add_test(t, green_crumbs);
     tcase_add_test(t, reports_to_us);
     tcase_add_test(t, asking_for_ever);
     tcase_add_test(t, orange_blocks);
