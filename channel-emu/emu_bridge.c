@@ -103,8 +103,10 @@ static void let_out(struct emu_bridge *b, int dir, tick now)
 
 static void count_before(struct emu_bridge *b)
 {
-    for (int dir = 0; dir < 2; dir++)
+    for (int dir = 0; dir < 2; dir++) {
         b->link.way[dir].before = emu_port_drops(b->port[dir]);
+        b->link.way[dir].after = emu_port_unsent(b->port[!dir]);
+    }
 }
 
 static void take_signal(struct emu_bridge *b, FILE *say)

@@ -28,6 +28,7 @@ struct emu_way {
     struct chan *clean; /* for exempt frames: delay only */
     struct ltp_rules *rules;
     uint64_t before;   /* dropped by the kernel before we could read them */
+    uint64_t after;    /* dropped by the device after it had left, so within those sent */
     uint64_t no_peer;  /* came with no peer to go to: never entered the channel */
     uint64_t too_long; /* super-packets: never entered the channel */
     uint64_t gone;     /* came out of the channel when its peer was gone */

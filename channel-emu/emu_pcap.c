@@ -90,6 +90,11 @@ static void capture_send(void *io, const uint8_t *data, size_t len)
     c->queue[c->queued++].len = len;
 }
 
+static void capture_forget(void *io)
+{
+    ((struct capture *)io)->queued = 0;
+}
+
 static void capture_flush(void *io, bool *sent)
 {
     struct capture *c = io;
@@ -110,5 +115,6 @@ const struct emu_port_io emu_pcap_io = {.open = capture_open,
                                         .fd = capture_fd,
                                         .receive = capture_receive,
                                         .send = capture_send,
+                                        .forget = capture_forget,
                                         .flush = capture_flush,
                                         .drops = capture_drops};

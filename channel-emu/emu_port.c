@@ -27,7 +27,8 @@ struct emu_port {
     int ifindex;
     int query_fd;
     size_t mtu;
-    uint64_t missed_before;
+    uint64_t missed_before, dropped_before;
+    unsigned queued;
     struct emu_offload offload;
     struct emu_clock clock;
     const struct emu_port_io *io;
@@ -41,20 +42,23 @@ static int query(const struct emu_port *p, unsigned long what, struct ifreq *r)
     return ioctl(p->query_fd, what, r);
 }
 
-/* Frames that the device had no room for, by /sys; 0 where there is no such figure. */
-static uint64_t device_missed(const struct emu_port *p)
+/* A statistic of the device, by /sys; 0 where there is no such figure. */
+static uint64_t device_count(const struct emu_port *p, const char *what)
 {
     char path[128];
-    uint64_t missed = 0;
-    snprintf(path, sizeof path, "/sys/class/net/%s/statistics/rx_missed_errors", p->name);
+    uint64_t n = 0;
+    snprintf(path, sizeof path, "/sys/class/net/%s/statistics/%s", p->name, what);
     FILE *f = fopen(path, "re");
     if (f == NULL)
         return 0;
-    if (fscanf(f, "%" SCNu64, &missed) != 1)
-        missed = 0;
+    if (fscanf(f, "%" SCNu64, &n) != 1)
+        n = 0;
     fclose(f);
-    return missed;
+    return n;
 }
+
+#define MISSED "rx_missed_errors" /* no room for what came */
+#define DROPPED "tx_dropped"
 
 static int look_up(struct emu_port *p, const char *name, FILE *say)
 {
@@ -104,7 +108,8 @@ int emu_port_open(struct emu_port **out, const char *name, enum emu_io io, uint6
         emu_port_close(p);
         return rc;
     }
-    p->missed_before = device_missed(p);
+    p->missed_before = device_count(p, MISSED);
+    p->dropped_before = device_count(p, DROPPED);
     *out = p;
     return 0;
 }
@@ -143,11 +148,21 @@ int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out)
 void emu_port_send(struct emu_port *p, const uint8_t *data, size_t len)
 {
     p->io->send(p->state, data, len);
+    p->queued++;
 }
 
 void emu_port_flush(struct emu_port *p, bool *sent)
 {
-    p->io->flush(p->state, sent);
+    struct ifreq r;
+    unsigned n = p->queued;
+    p->queued = 0;
+    if (query(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_RUNNING) != 0) {
+        p->io->flush(p->state, sent);
+        return;
+    }
+    p->io->forget(p->state);
+    memset(sent, 0, n * sizeof *sent);
+    errno = ENETDOWN;
 }
 
 bool emu_port_exists(const struct emu_port *p)
@@ -158,6 +173,12 @@ bool emu_port_exists(const struct emu_port *p)
 
 uint64_t emu_port_drops(struct emu_port *p)
 {
-    uint64_t now = device_missed(p);
+    uint64_t now = device_count(p, MISSED);
     return p->io->drops(p->state) + (now > p->missed_before ? now - p->missed_before : 0);
+}
+
+uint64_t emu_port_unsent(const struct emu_port *p)
+{
+    uint64_t now = device_count(p, DROPPED);
+    return now > p->dropped_before ? now - p->dropped_before : 0;
 }

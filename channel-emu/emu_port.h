@@ -48,12 +48,15 @@ int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out);
 /* Queues a frame; the bytes must hold until emu_port_flush. */
 void emu_port_send(struct emu_port *p, const uint8_t *data, size_t len);
 /* Sends what is queued. `sent[i]`, of as many as were queued, tells which the kernel took; errno is
- * of the last that it did not. */
+ * of the last that it did not. Nothing is sent while the link is down: the kernel would take it and
+ * throw it away. */
 void emu_port_flush(struct emu_port *p, bool *sent);
 
 /* Is the interface still there? */
 bool emu_port_exists(const struct emu_port *p);
 /* Frames lost before we could read them: our ring was full, or the device's. */
 uint64_t emu_port_drops(struct emu_port *p);
+/* Frames that the device dropped though the kernel had taken them. */
+uint64_t emu_port_unsent(const struct emu_port *p);
 
 #endif

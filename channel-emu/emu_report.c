@@ -17,7 +17,7 @@
 #define LATE_SHARE 0.01         /* of the frames may be later than the tolerance */
 #define LATE_MAX (10 * TICK_MS) /* none later than this */
 #define REASON_CAP 160
-#define REASONS_MAX 13 /* five of each direction, three outputs */
+#define REASONS_MAX 15 /* six of each direction, three outputs */
 
 enum { SOCKET = CHAN_LOSSES, SUPER, NO_PEER, SEND, REASONS };
 
@@ -97,6 +97,7 @@ static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
           "frames dropped by the kernel before they could be read");
     doubt(d, s.dropped[SUPER], ways[dir], "super-packets, several frames joined, dropped");
     doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
+    doubt(d, w->after, ways[dir], "frames dropped by the device after they had been sent");
     doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");
     if ((double)w->late_beyond > LATE_SHARE * (double)w->late.count)
         doubt(d, w->late_beyond, ways[dir], "frames released later than the tolerance, above 1 %");
@@ -216,16 +217,17 @@ static json_t *json_way(const struct emu_link *l, int dir)
         json_pack("{s:f, s:f, s:f, s:f, s:I}", "p50", us(emu_late_quantile(&w->late, 0.5)), "p99",
                   us(emu_late_quantile(&w->late, 0.99)), "max", us(w->late.max), "tolerance",
                   us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
-                     "s:o, s:o}",
-                     "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
-                     (json_int_t)o->delay, "in", (json_int_t)s.in, "in_bytes",
-                     (json_int_t)s.chan.in_bytes, "out", (json_int_t)s.out, "out_bytes",
-                     (json_int_t)w->sent_bytes, "duplicated", (json_int_t)s.chan.duplicated,
-                     "corrupted", (json_int_t)s.chan.corrupted, "exempt", (json_int_t)s.exempt,
-                     "queued", (json_int_t)s.chan.queued, "dropped", dropped, "good_share",
-                     s.good_share, "good_share_active", s.good_share_active, "active_s", s.active_s,
-                     "late_us", late, "rules", json_rules(l, dir));
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
+        "s:o, s:o}",
+        "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
+        (json_int_t)o->delay, "in", (json_int_t)s.in, "in_bytes", (json_int_t)s.chan.in_bytes,
+        "out", (json_int_t)s.out, "out_bytes", (json_int_t)w->sent_bytes, "duplicated",
+        (json_int_t)s.chan.duplicated, "corrupted", (json_int_t)s.chan.corrupted, "exempt",
+        (json_int_t)s.exempt, "device_dropped", (json_int_t)w->after, "queued",
+        (json_int_t)s.chan.queued, "dropped", dropped, "good_share", s.good_share,
+        "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us", late, "rules",
+        json_rules(l, dir));
 }
 
 static json_t *json_output(const struct page_writer *w, const char *path)

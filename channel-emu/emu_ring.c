@@ -196,6 +196,11 @@ static void ring_send(void *io, const uint8_t *data, size_t len)
     r->queued++;
 }
 
+static void ring_forget(void *io)
+{
+    ((struct ring *)io)->queued = 0;
+}
+
 static void ring_flush(void *io, bool *sent)
 {
     struct ring *r = io;
@@ -231,5 +236,6 @@ const struct emu_port_io emu_ring_io = {.open = ring_open,
                                         .fd = ring_fd,
                                         .receive = ring_receive,
                                         .send = ring_send,
+                                        .forget = ring_forget,
                                         .flush = ring_flush,
                                         .drops = ring_drops};

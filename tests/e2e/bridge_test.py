@@ -328,6 +328,28 @@ class BridgeTest(unittest.TestCase):
             self.assertEqual([number_of(c.frame) for c in near.all(0.3)], [99])
             self.assertEqual(bed.stop()["forward"]["dropped"]["send"], 1)
 
+    def test_what_a_link_without_carrier_swallows_is_told(self):
+        """The kernel takes such frames, and drops them."""
+        for io in ("ring", "pcap"):
+            with self.subTest(io=io), tempfile.TemporaryDirectory() as folder:
+                log = os.path.join(folder, "drops.csv")
+                with Bed(BIN, "--io", io, "--drop-log", log) as bed:
+                    near, far = bed.raw("source"), bed.raw("destination")
+                    near.send(frame(1))
+                    self.assertEqual(len(far.all(0.2)), 1)
+                    bed.run("destination", "ip", "link", "set", "dev", "link0", "down")
+                    time.sleep(0.2)
+                    for i in range(100):
+                        near.send(frame(i))
+                        time.sleep(0.0005)
+                    time.sleep(0.2)
+                    report = bed.stop()
+                with open(log, newline="") as f:
+                    told = [row for row in csv.DictReader(f) if row["reason"] == "send" and row["length"] == "60"]
+                self.assertEqual(len(told), 100)
+                self.assertGreaterEqual(report["forward"]["dropped"]["send"], 100)
+                self.assertFalse(report["faithful"])
+
     @staticmethod
     def load(bed, place, to, at):
         load = os.path.join(BIN, "emu_load")
