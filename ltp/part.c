@@ -2,7 +2,8 @@
 /*
  * The memory of a block while it arrives: one buffer each for the red and the green part, which
  * grows to what the data needs; the size of the last block guesses the first allocation, so blocks
- * of equal size never grow. What can go wrong: the engine's limit of held bytes, and memory.
+ * of equal size never grow, unless memory gets short. What can go wrong: the engine's limit of held
+ * bytes, and memory.
  */
 #include <assert.h>
 
@@ -48,8 +49,9 @@ enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64
     uint64_t cap = wanted(im->s.peer, p, red, need, last);
     if (need > room)
         return VERDICT_LIMIT_BYTES;
-    if (cap > room)
-        cap = need;
+    /* what is only expected must leave room for what others need */
+    uint64_t most = need + (room - need) / 8;
+    cap = cap < most ? cap : most;
     struct buf *b = p->buf == NULL ? buf_new(0, (size_t)cap) : buf_resize(p->buf, (size_t)cap);
     if (b == NULL)
         return VERDICT_NO_MEMORY;

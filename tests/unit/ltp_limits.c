@@ -192,6 +192,31 @@ START_TEST(refusals_are_bounded)
 }
 END_TEST
 
+/* A long block makes the next ones of the peer be expected as long: that must not leave no memory
+ * for others that are open beside it. */
+START_TEST(expectation_is_no_claim)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_config config = {.engine = 2, .seed = 1, .held_bytes = 3 << 20};
+    struct ltp_span span = pair_span(1);
+    ltp_free(p->l[1]);
+    ck_assert_int_eq(ltp_new(&p->l[1], &config), 0);
+    ck_assert_int_eq(ltp_span_set(p->l[1], &span, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
+    pair_send(p, (1 << 20) - 7000, (1 << 20) - 7000);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+    for (uint64_t i = 1; i <= 20; i++) { /* 100 kB in all */
+        for (uint64_t k = 0; k < 5; k++) {
+            struct ltp_segment s = pair_data(i, LTP_RED, k * 1000, 1000);
+            ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
+        }
+    }
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed[OUTCOME_CANCELLED_LOCAL], 0);
+    pair_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_limits");
@@ -205,6 +230,7 @@ int main(void)
     tcase_add_test(t, reports_are_bounded);
     tcase_add_test(t, acknowledgements_are_bounded);
     tcase_add_test(t, refusals_are_bounded);
+    tcase_add_test(t, expectation_is_no_claim);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
