@@ -137,7 +137,7 @@ static tick wake_time(struct hub *h)
     tick wake = ltp_deadline(h->engine);
     list_for_each (it, &h->links) {
         struct link *l = container_of(it, struct link, node);
-        if (ltp_has_output(h->engine, l->peer))
+        if (l->up && ltp_has_output(h->engine, l->peer))
             wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
         wake = tick_min(wake, outgoing_due(l));
     }

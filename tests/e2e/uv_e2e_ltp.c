@@ -8,6 +8,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "uv_world.h"
 
@@ -154,6 +155,37 @@ START_TEST(link_down_and_up)
     w->a.link->ops->set_link(w->a.link, true);
     RUN_UNTIL(w, w->a.sent_ok == 5, 20000);
     ck_assert(w->a.up);
+    end_expect_all(&w->a, &w->b);
+    world_free(w);
+}
+END_TEST
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * TICK_S + (uint64_t)t.tv_nsec;
+}
+
+/* What waits for a link that is down costs no time of the processor. */
+START_TEST(link_down_with_data)
+{
+    const char *const slow[] = {"rate", "10Mbit/s", NULL};
+    struct world *w = world_new("127.0.0.1", _i == 0 ? slow : NULL);
+    end_open(w, &w->a, 1, 2);
+    end_open(w, &w->b, 2, 1);
+    w->a.total = 5;
+    end_send(&w->a);
+    if (_i == 0)
+        RUN_UNTIL(w, rig_status(w->a.link, "datagrams_tx") > 0, 20000);
+    w->a.link->ops->set_link(w->a.link, false);
+    RUN_UNTIL(w, !w->a.up, 1000);
+    uint64_t before = cpu_ns();
+    RUN_UNTIL(w, w->b.received == 5, 500);
+    ck_assert_uint_lt(cpu_ns() - before, 150 * TICK_MS);
+    ck_assert_uint_lt(w->b.received, 5);
+    w->a.link->ops->set_link(w->a.link, true);
+    RUN_UNTIL(w, w->a.sent_ok == 5, 20000);
     end_expect_all(&w->a, &w->b);
     world_free(w);
 }
@@ -325,6 +357,7 @@ int main(void)
     tcase_add_test(t, peer_comes_late);
     tcase_add_test(t, peer_never_comes);
     tcase_add_test(t, link_down_and_up);
+    tcase_add_loop_test(t, link_down_with_data, 0, 2);
     tcase_add_test(t, acceptance_is_awaited);
     tcase_add_test(t, refusal_is_told);
     tcase_add_test(t, what_open_refuses);
