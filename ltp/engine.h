@@ -308,8 +308,9 @@ void ltp_rtt_measured(struct rtt *r, tick time);
 void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now);
 void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tick now);
 
-/* limit.c: how many export sessions a peer may have. */
+/* limit.c: how many export sessions a peer may have; reached: it may open no further one. */
 uint32_t ltp_limit(const struct peer *p);
+bool ltp_limit_reached(const struct peer *p);
 void ltp_limit_opened(struct peer *p, uint64_t bytes);
 void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now);
 void ltp_limit_idle(struct peer *p, tick now);
@@ -491,7 +492,7 @@ static inline bool ltp_orange(const struct import *im)
 /* report.c */
 enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,
                                    tick now);
-int ltp_report_accepted(struct ltp *l, struct import *im, tick now);
+void ltp_report_accepted(struct ltp *l, struct import *im, tick now);
 enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now,
                             struct peer **peer);
 void ltp_report_sent(struct ltp *l, struct report *r, tick now);

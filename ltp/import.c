@@ -349,9 +349,9 @@ int ltp_accept(struct ltp *l, struct ltp_session_id id, tick now)
     if (s == NULL)
         return HELIO_ENOENT;
     struct import *im = container_of(s, struct import, s);
-    if (!ltp_orange(im))
-        return ltp_report_accepted(l, im, now);
-    if (im->green_done) {
+    if (!ltp_orange(im)) {
+        ltp_report_accepted(l, im, now);
+    } else if (im->green_done) {
         im->accepted = true;
         ltp_import_settle(l, im, now);
     }

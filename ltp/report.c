@@ -232,20 +232,18 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
     return VERDICT_OK;
 }
 
-/* The red part is whole and the user's: one claim says so, whichever checkpoints had asked. */
-int ltp_report_accepted(struct ltp *l, struct import *im, tick now)
+/* The red part is whole and the user's: one claim says so, whichever checkpoints had asked. When
+ * there is no memory for it, it is the answer to the repetition of one. */
+void ltp_report_accepted(struct ltp *l, struct import *im, tick now)
 {
     if (im->delivered && !im->accepted && im->asked != 0) {
         tick due = tick_add(im->asked_at, im->s.peer->span.report_delay);
         struct range scope = {.lo = 0, .hi = im->red_len};
-        int rc = make(l, im, im->asked, scope, now, due > now ? due - now : 0);
-        if (rc < 0)
-            return rc;
-        im->primary_upper = im->red_len;
+        if (make(l, im, im->asked, scope, now, due > now ? due - now : 0) == 0)
+            im->primary_upper = im->red_len;
     }
     if (im->delivered)
         im->accepted = true;
-    return 0;
 }
 
 static struct report *find(const struct import *im, uint64_t serial)

@@ -138,6 +138,30 @@ START_TEST(exchange)
 }
 END_TEST
 
+/* The user has taken the block, and memory is out just then: the sender still hears it. */
+START_TEST(acceptance)
+{
+    struct ltp_span from = pair_span(1);
+    from.confirm_import = true;
+    struct pair *p = pair_new(NULL, &from);
+    p->accept = false;
+    struct ltp_session_id id = pair_send(p, 5000, 5000);
+    pair_run_until(p, 20 * TICK_MS);
+    ck_assert_uint_eq(p->notices[LTP_BLOCK], 1);
+    failed = 0;
+    fail_at = 0;
+    ck_assert_int_eq(ltp_accept(p->l[1], id, p->now), 0);
+    fail_at = -1;
+    ck_assert(failed);
+    ltp_check(p->l[1]);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+    pair_assert_red(p, 5000);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_memory");
@@ -145,6 +169,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, engine_new);
     tcase_add_loop_test(t, exchange, 0, (int)(sizeof scenarios / sizeof *scenarios));
+    tcase_add_test(t, acceptance);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
