@@ -94,7 +94,7 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
     if (b->data->len == 0 || b->data->len > UINT32_MAX || b->red_len > b->data->len ||
         b->client_service > UINT32_MAX || (b->orange && b->red_len > 0))
         return HELIO_EINVAL;
-    if (peer->exports >= ltp_limit(peer))
+    if (ltp_limit_reached(peer))
         return HELIO_EAGAIN;
     struct export *e = export_new(l, peer, b);
     if (e == NULL)

@@ -3,7 +3,8 @@
  * How many export sessions a peer may have. By itself the limit grows when it was what left the
  * link idle: all permitted sessions are open and none has anything to send. It shrinks by age, so
  * that one bad hour does not hold memory for ever; only when a session closes, so that who has just
- * been told of room finds it. Nothing can fail.
+ * been told of room finds it. Blocks may get longer, so the bytes that are open are looked at
+ * besides. Nothing can fail.
  */
 #include "ltp/engine.h"
 
@@ -16,6 +17,14 @@ uint32_t ltp_limit(const struct peer *p)
         return most;
     uint32_t limit = p->limit < LIMIT_LEAST ? LIMIT_LEAST : p->limit;
     return limit < most ? limit : most;
+}
+
+bool ltp_limit_reached(const struct peer *p)
+{
+    const struct ltp_recovery *k = &p->span.recovery;
+    bool full =
+        k->sessions_auto && p->exports >= LIMIT_LEAST && p->export_bytes >= k->sessions_bytes;
+    return full || p->exports >= ltp_limit(p);
 }
 
 void ltp_limit_opened(struct peer *p, uint64_t bytes)

@@ -94,9 +94,9 @@ struct ltp_recovery {
      * waits and all permitted sessions are open; and shrinks by one when that did not happen for
      * sessions_age. */
     bool sessions_auto;
-    uint64_t
-        sessions_bytes; /* of blocks of open export sessions [256 MiB]; at least 2 are allowed */
-    tick sessions_age;  /* ns [10 s] */
+    uint64_t sessions_bytes; /* of blocks of open export sessions [256 MiB]: no further one when
+                                they are as many, but 2 may always be open */
+    tick sessions_age;       /* ns [10 s] */
 };
 
 /* The named sets of switches. */
@@ -187,12 +187,13 @@ struct ltp_block {
 int ltp_send(struct ltp *l, const struct ltp_block *block, tick now, struct ltp_session_id *out);
 
 /* How many more blocks ltp_send would take for this peer now. 0 for an unknown peer. With
- * sessions_auto it can grow when ltp_output gives the last segment that waits: ask again after
- * that. */
+ * sessions_auto it can grow when ltp_output gives the last segment that waits, and fall to 0 by the
+ * bytes of a block that was sent: ask again after either. */
 uint32_t ltp_room(const struct ltp *l, uint64_t peer);
 
 /* How many blocks may be open to this peer at once; with sessions_auto it grows, as above, and
- * shrinks only when a block closes. 0 for an unknown peer. */
+ * shrinks when a block closes, or to what is open when that is sessions_bytes. 0 for an unknown
+ * peer. */
 uint32_t ltp_window(const struct ltp *l, uint64_t peer);
 
 /* Cancels a session from this end, export or import (RFC 5326 §4.3, §6.15-6.17).

@@ -172,7 +172,7 @@ void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 uint32_t ltp_room(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    if (p == NULL || p->guest != NULL || p->exports >= ltp_limit(p))
+    if (p == NULL || p->guest != NULL || ltp_limit_reached(p))
         return 0;
     return ltp_limit(p) - p->exports;
 }
@@ -180,5 +180,7 @@ uint32_t ltp_room(const struct ltp *l, uint64_t engine)
 uint32_t ltp_window(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    return p == NULL || p->guest != NULL ? 0 : ltp_limit(p);
+    if (p == NULL || p->guest != NULL)
+        return 0;
+    return ltp_limit_reached(p) ? p->exports : ltp_limit(p);
 }

@@ -23,6 +23,7 @@ struct node_link {
     const struct config_link *config;
     struct cla *cla; /* NULL: not open */
     uint32_t index;  /* of the agent */
+    uint32_t window; /* that the agent knows */
     bool up;
     uint64_t sent, failed, received;
 };
@@ -68,6 +69,9 @@ static inline void node_wake(struct node *n)
 {
     n->awake = true;
 }
+
+/* Tells the agent when the link's window is another one now. */
+void node_window(struct node_link *l);
 
 /* Drains the agent's actions, then arms its timer. Never called from within an agent call or an
  * adapter's event. */

@@ -74,7 +74,8 @@ static void on_window(void *context, struct cla *c, uint32_t bundles)
 {
     struct node_link *l = context;
     (void)c;
-    agent_window(l->node->agent, l->index, bundles, node_now(l->node));
+    (void)bundles;
+    node_window(l);
     node_wake(l->node);
 }
 
@@ -116,7 +117,8 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         return err;
     n->open_links++;
     n->links_len++;
-    return agent_link_add(n->agent, l->index, &c->peer, c->ops->window(l->cla));
+    l->window = c->ops->window(l->cla);
+    return agent_link_add(n->agent, l->index, &c->peer, l->window);
 }
 
 /* The neighbour's endpoints, unless a route of the file is as specific. */

@@ -32,12 +32,23 @@ static void do_remove(struct node *n, const struct agent_action *a)
             (unsigned long long)a->key);
 }
 
+void node_window(struct node_link *l)
+{
+    uint32_t bundles = l->cla->ops->window(l->cla);
+    if (bundles == l->window)
+        return;
+    l->window = bundles;
+    agent_window(l->node->agent, l->index, bundles, node_now(l->node));
+}
+
 static void do_send(struct node *n, const struct agent_action *a)
 {
     struct node_link *l = &n->links[a->link];
     if (l->cla == NULL || l->cla->ops->send(l->cla, a->key, a->bundle) < 0) {
         l->failed++;
         agent_sent(n->agent, a->key, false, node_now(n));
+    } else {
+        node_window(l); /* a long bundle may have closed it */
     }
     buf_drop(a->bundle);
 }

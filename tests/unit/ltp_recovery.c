@@ -97,6 +97,42 @@ START_TEST(sessions_within_memory)
 }
 END_TEST
 
+/* A limit that grew with short blocks lets no more long ones in than the memory allows, and one. */
+START_TEST(sessions_of_longer_blocks)
+{
+    struct ltp_span span = automatic(10 * BLOCK);
+    struct pair *p = pair_new(&span, NULL);
+    uint64_t serial;
+    pair_send(p, 100, 100);
+    for (int open = 2; open <= 8; open++) {
+        pair_send(p, 100, 100);
+        radiate(p->l[0], 0, &serial);
+    }
+    pair_run(p);
+    ck_assert_uint_gt(ltp_room(p->l[0], 2), 7);
+    int sent = 0;
+    for (; ltp_room(p->l[0], 2) > 0; sent++) {
+        ck_assert_uint_gt(ltp_window(p->l[0], 2), (uint32_t)sent);
+        pair_send(p, 3 * BLOCK, 3 * BLOCK);
+    }
+    ck_assert_int_eq(sent, 4);
+    ck_assert_uint_eq(ltp_window(p->l[0], 2), 4);
+    struct ltp_session_id id;
+    struct buf *data = pair_block(10, 1);
+    struct ltp_block block = {.peer = 2, .client_service = 1, .data = data, .red_len = 10};
+    ck_assert_int_eq(ltp_send(p->l[0], &block, p->now, &id), HELIO_EAGAIN);
+    buf_drop(data);
+    pair_run(p);
+    pair_assert_idle(p);
+    ck_assert_uint_gt(ltp_room(p->l[0], 2), 7);
+    pair_send(p, 100 * BLOCK, 100 * BLOCK); /* two may be as long as they want */
+    ck_assert_uint_gt(ltp_room(p->l[0], 2), 0);
+    pair_send(p, 100 * BLOCK, 100 * BLOCK);
+    ck_assert_uint_eq(ltp_room(p->l[0], 2), 0);
+    pair_free(p);
+}
+END_TEST
+
 /* Used one after the other, sessions bring the limit down again, one per age, to 2. */
 START_TEST(sessions_shrink)
 {
@@ -184,6 +220,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, merged_claims, 0, 2);
     tcase_add_test(t, sessions_within_memory);
+    tcase_add_test(t, sessions_of_longer_blocks);
     tcase_add_test(t, sessions_shrink);
     tcase_add_test(t, spans_refused);
     tcase_add_test(t, closing_lengths);
