@@ -36,6 +36,7 @@ static const struct conf_option top[] = {
      .initial = "none"},
     {.key = NULL},
 };
+static const char *const outputs[] = {"drop_log", "pcap_before", "pcap_after"};
 static const char *const directions[] = {"both", "forward", "return", NULL};
 
 int scenario_init(struct scenario *s)
@@ -71,18 +72,17 @@ char *scenario_path(const char *directory, const char *path)
 static void make_relative(struct scenario *s, const struct conf_tree *map, const char *directory,
                           struct conf_errors *errors)
 {
-    char **const outputs[] = {&s->drop_log, &s->pcap_before, &s->pcap_after};
-    static const char *const keys[] = {"drop_log", "pcap_before", "pcap_after"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (conf_child(map, keys[i]) == NULL || *outputs[i] == NULL)
+    char **const texts[] = {&s->drop_log, &s->pcap_before, &s->pcap_after};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (conf_child(map, outputs[i]) == NULL || *texts[i] == NULL)
             continue;
-        char *path = scenario_path(directory, *outputs[i]);
+        char *path = scenario_path(directory, *texts[i]);
         if (path == NULL) {
             conf_error(errors, 0, "out of memory");
             return;
         }
-        free(*outputs[i]);
-        *outputs[i] = path;
+        free(*texts[i]);
+        *texts[i] = path;
     }
 }
 
@@ -194,25 +194,38 @@ static void check_way(const struct scenario_way *w, const struct scenario_way *o
     /* Said of both directions at once, it is meant for the one that has a rate. */
     bool meant = w->queue_time != other->queue_time || other->rate_bps == 0;
     if (w->queue_time > 0 && w->rate_bps == 0 && meant)
-        conf_error(errors, w->line,
+        conf_error(errors, w->line.queue,
                    "%squeue: a limit in time needs a rate; write %srate, or a size such as 64MB",
                    where, where);
     if (w->off == 1 && w->window_count == 0)
-        conf_error(errors, w->line,
+        conf_error(errors, w->line.off_contact,
                    "%soff_contact: hold needs contacts or outages; write %scontacts", where, where);
     if ((w->burst.good == 0) != (w->burst.bad == 0))
-        conf_error(errors, w->line,
+        conf_error(errors, w->line.burst,
                    "%serasures.gilbert_elliott: good and bad need a mean duration each", where);
     if (w->trace.source.on &&
         w->trace.offset > w->trace.source.trace.steps * w->trace.source.trace.step)
-        conf_error(errors, w->line,
+        conf_error(errors, w->line.offset,
                    "%serasures.trace.offset: beyond the end of the trace; write a shorter one",
                    where);
+}
+
+static void check_outputs(const struct scenario *s, struct conf_errors *errors)
+{
+    const char *const paths[] = {s->drop_log, s->pcap_before, s->pcap_after};
+    for (size_t i = 1; i < sizeof paths / sizeof *paths; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (*paths[i] != '\0' && strcmp(paths[i], paths[j]) == 0)
+                conf_error(errors, 0, "%s: the file of %s; write another one", outputs[i],
+                           outputs[j]);
+        }
+    }
 }
 
 int scenario_check(const struct scenario *s, struct conf_errors *errors)
 {
     size_t before = errors->total;
+    check_outputs(s, errors);
     check_way(&s->way[SCENARIO_FORWARD], &s->way[SCENARIO_RETURN], "forward.", errors);
     check_way(&s->way[SCENARIO_RETURN], &s->way[SCENARIO_FORWARD], "return.", errors);
     return errors->total == before ? 0 : HELIO_EFORMAT;

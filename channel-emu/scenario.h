@@ -52,7 +52,9 @@ struct scenario_way {
     struct ltp_rule *rules; /* owned, like the texts */
     char **rule_texts;
     size_t rules_len;
-    uint32_t line; /* of its map in the file; 0: none */
+    struct {
+        uint32_t queue, off_contact, offset, burst;
+    } line; /* of these keys in the file; 0: in none */
 };
 
 struct scenario {

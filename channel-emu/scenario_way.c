@@ -37,7 +37,7 @@ static const struct conf_option erasure_table[] = {
 };
 static const char *const erasure_words[] = {"trace", "gilbert_elliott", NULL};
 static const struct conf_option trace_table[] = {
-    {"file", OPTION_TEXT, AT(trace.name), "none", 0, 0, NULL, "A, F, H, none or a file"},
+    {"file", OPTION_TEXT, AT(trace.name), "none", 0, 0, NULL, GEN_PRESET_NAMES ", none, or a file"},
     {"offset", OPTION_DURATION, AT(trace.offset), "0", 0, TIME_MAX, NULL, NULL},
     {"loop", OPTION_BOOL, AT(trace.loop), "yes", 0, 0, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
@@ -81,6 +81,13 @@ void scenario_way_fini(struct scenario_way *w)
     scenario_rules_free(w);
     w->points = NULL;
     w->windows = NULL;
+}
+
+/* Of the text that set the key last. */
+static void keep_line(uint32_t *line, const struct conf_tree *map, const char *key)
+{
+    const struct conf_tree *t = conf_child(map, key);
+    *line = t == NULL ? *line : t->line;
 }
 
 /* The text of a key's value; NULL when there is no such key, or it has no text (an error). */
@@ -181,7 +188,8 @@ static void open_trace(struct scenario_way *w, const struct conf_tree *t, const 
     char why[TRACE_FILE_ERROR_MAX] = "out of memory";
     trace_source_fini(&w->trace.source);
     if (strncmp(w->trace.name, "iid:", 4) == 0) {
-        conf_error(errors, t->line, "%strace: a trace is a file, A, F, H or none; write iid: %s",
+        conf_error(errors, t->line,
+                   "%strace: a trace is a file, " GEN_PRESET_NAMES ", or none; write iid: %s",
                    where, w->trace.name + 4);
         return;
     }
@@ -221,6 +229,7 @@ static void read_trace(struct scenario_way *w, const struct conf_tree *t, const 
     }
     struct conf_part part = {.options = trace_table, .base = w};
     conf_section_read(t, inner, &part, 1, NULL, errors);
+    keep_line(&w->line.offset, t, "offset");
     const struct conf_tree *f = conf_child(t, "file");
     if (f != NULL && errors->total == before)
         open_trace(w, f, where, directory, errors);
@@ -234,6 +243,7 @@ static void read_erasures(struct scenario_way *w, const struct conf_tree *map, c
     snprintf(inner, sizeof inner, "%sgilbert_elliott.", where);
     struct conf_part part = {.options = erasure_table, .base = w};
     conf_section_read(map, where, &part, 1, erasure_words, errors);
+    keep_line(&w->line.burst, map, "gilbert_elliott");
     read_trace(w, conf_child(map, "trace"), where, directory, errors);
     const struct conf_tree *burst = conf_child(map, "gilbert_elliott");
     if (burst != NULL && burst->kind == CONF_SCALAR && strcmp(burst->text, "none") == 0) {
@@ -252,7 +262,8 @@ void scenario_way_read(struct scenario *s, int direction, const struct conf_tree
 {
     struct scenario_way *w = &s->way[direction];
     struct conf_part part = {.options = way_table, .base = w};
-    w->line = map->line;
+    keep_line(&w->line.queue, map, "queue");
+    keep_line(&w->line.off_contact, map, "off_contact");
     conf_section_read(map, where, &part, 1, way_words, errors);
     read_start(w, conf_child(map, "start"), where, errors);
     read_queue(w, conf_child(map, "queue"), where, errors);

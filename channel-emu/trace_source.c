@@ -44,13 +44,27 @@ static int make_preset(struct trace *t, struct trace_about *about, const struct 
     return 0;
 }
 
+static bool is_missing(int rc, const char *name)
+{
+    return rc == HELIO_EIO && strcmp(name, "-") != 0 && access(name, F_OK) != 0;
+}
+
+static void say_more(char *error, const char *what)
+{
+    size_t n = strlen(error);
+    snprintf(error + n, TRACE_FILE_ERROR_MAX - n, "%s", what);
+}
+
 int trace_name_read(struct trace *t, struct trace_about *about, const char *name, tick step,
                     char *error)
 {
     const struct gen_preset *preset = gen_preset_find(name);
-    if (preset == NULL)
-        return trace_file_read_about(t, about, name, step, error);
-    return make_preset(t, about, preset, step, error);
+    if (preset != NULL)
+        return make_preset(t, about, preset, step, error);
+    int rc = trace_file_read_about(t, about, name, step, error);
+    if (is_missing(rc, name))
+        say_more(error, "; write a file, or " GEN_PRESET_NAMES);
+    return rc;
 }
 
 int trace_source_read(struct trace_source *s, const char *option, char *error)
@@ -62,11 +76,8 @@ int trace_source_read(struct trace_source *s, const char *option, char *error)
     if (strncmp(option, "iid:", 4) == 0)
         return read_iid(s, option + 4, error);
     int rc = trace_name_read(&s->trace, &about, option, 0, error);
-    if (rc == HELIO_EIO && access(option, F_OK) != 0) {
-        size_t n = strlen(error);
-        snprintf(error + n, TRACE_FILE_ERROR_MAX - n,
-                 "; write a file, or " GEN_PRESET_NAMES ", none, iid:P");
-    }
+    if (is_missing(rc, option))
+        say_more(error, ", none, iid:P");
     s->on = rc == 0;
     return rc;
 }

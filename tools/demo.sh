@@ -9,7 +9,7 @@ Two nodes exchange 500 kB bundles over LTP across an emulated optical link; a re
 trace says. Installs what is missing (apt), builds, runs, prints goodput, efficiency and a per-session summary.
 
   --duration S      seconds of traffic (default 20)
-  --trace T         A, F, H, a trace file, iid:P or none (default A)
+  --trace T         A, F, H, leo-low, leo-high, a trace file, iid:P or none (default A)
   --rate R          nominal rate on the air, with its unit (default 500Mbit/s)
   --sessions N      parallel LTP sessions, or auto (default 10)
   --rto T           retransmission timer (default 30ms)

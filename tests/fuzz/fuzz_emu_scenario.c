@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (e == NULL || scenario_init(&s) < 0)
         abort();
     conf_errors_init(e, "fuzz.yaml");
-    /* No such directory: a trace's file is never found, only A, F and H are. */
+    /* No such directory: a trace's file is never found, only the presets are. */
     int rc = scenario_apply(&s, (const char *)data, len, "/nonexistent/", e);
     rc = rc < 0 ? rc : scenario_check(&s, e);
     if ((rc == 0) != (e->total == 0) || e->len > CONF_ERRORS_MAX)

@@ -196,7 +196,7 @@ static const struct {
                         "2026-11-21T07:00:00Z"},
     {F "queue: long\n", "s.yaml:2: forward.queue: \"long\" is not understood; write a size such as "
                         "64MB, a duration such as 20ms, or none"},
-    {F "queue: 20ms\n", "s.yaml:1: forward.queue: a limit in time needs a rate; write "
+    {F "queue: 20ms\n", "s.yaml:2: forward.queue: a limit in time needs a rate; write "
                         "forward.rate, or a size such as 64MB"},
     {F "delay: 5\n", "s.yaml:2: forward.delay: \"5\" is not understood; write a duration with its "
                      "unit, such as 30ms, 500us, 2s, 1h"},
@@ -216,7 +216,7 @@ static const struct {
      "time"},
     {F "contacts: [{from: 0, to: 1s}]\n  outages: [{from: 2s, to: 3s}]\n",
      "s.yaml:3: forward.outages: there are contacts, too (line 2); write only one of them"},
-    {F "off_contact: hold\n", "s.yaml:1: forward.off_contact: hold needs contacts or outages; "
+    {F "off_contact: hold\n", "s.yaml:2: forward.off_contact: hold needs contacts or outages; "
                               "write forward.contacts"},
     {F "off_contact: wait\n", "s.yaml:2: forward.off_contact: \"wait\" is not known; write one of: "
                               "drop, hold"},
@@ -236,17 +236,19 @@ static const struct {
                        "start"},
     {E "trace: [A]\n", "s.yaml:3: forward.erasures.trace: a list is not expected here; write a "
                        "file's name"},
-    {E "trace: iid:0.5\n", "s.yaml:3: forward.erasures.trace: a trace is a file, A, F, H or none; "
-                           "write iid: 0.5"},
+    {E "trace: iid:0.5\n", "s.yaml:3: forward.erasures.trace: a trace is a file, A, F, H, leo-low "
+                           "or leo-high, or none; write iid: 0.5"},
     {E "trace: {file: A, ofset: 1s}\n",
      "s.yaml:3: forward.erasures.trace.ofset: unknown key; did you mean offset?"},
     {E "trace: {file: A, offset: 101s}\n",
-     "s.yaml:1: forward.erasures.trace.offset: beyond the end of the trace; write a shorter one"},
+     "s.yaml:3: forward.erasures.trace.offset: beyond the end of the trace; write a shorter one"},
     {E "gilbert_elliott: {good: 1ms}\n",
-     "s.yaml:1: forward.erasures.gilbert_elliott: good and bad need a mean duration each"},
+     "s.yaml:3: forward.erasures.gilbert_elliott: good and bad need a mean duration each"},
     {E "gilbert_elliott: {good: 0, bad: 1ms}\n",
      "s.yaml:3: forward.erasures.gilbert_elliott.good: 0 is out of range; write a value from 1ns "
      "to 366d"},
+    {"drop_log: a\npcap_before: b\npcap_after: a\n",
+     "s.yaml: pcap_after: the file of drop_log; write another one"},
     {"both: {duplicate: 3}\n", "s.yaml:1: both.duplicate: \"3\" is not a probability; write a "
                                "number from 0 to 1, such as 0.05"},
 };
