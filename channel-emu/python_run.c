@@ -69,8 +69,8 @@ int python_run(const char *option, const char *module, const char *const *argume
     }
     if (code == PYTHON_LACKS)
         SAY(error,
-            "%s needs matplotlib and Jinja2 for Python 3 (Debian: apt-get install "
-            "python3-matplotlib python3-jinja2)",
+            "%s needs matplotlib and Jinja2 for Python 3 (tools/setup.sh lab, or in Debian: "
+            "apt-get install python3-matplotlib python3-jinja2)",
             option);
     else if (code == -1 || code == 127)
         SAY(error, "%s needs Python 3 with matplotlib and Jinja2", option);

@@ -16,6 +16,11 @@ enum {
     OPT_BIN,
     OPT_CDF,
     OPT_TABLES,
+    OPT_PLOT,
+    OPT_HTML,
+    OPT_SESSION,
+    OPT_TIMELINE,
+    OPT_EXTRACT,
     OPT_DROPS,
     OPT_PORT,
     OPT_AT,
@@ -47,6 +52,14 @@ static const struct argp_option options[] = {
     {"cdf", OPT_CDF, "OUT.csv", 0, "Write the distributions of session and delivery times", 2},
     {"tables", OPT_TABLES, "DIR", 0,
      "Write sessions.csv, series.csv, cdf.csv and summary.json there", 2},
+    {"plot", OPT_PLOT, "DIR", 0, "Draw figures there, as PNG and SVG", 2},
+    {"html", OPT_HTML, "FILE", 0,
+     "Write a page with summary, figures, tables and timelines of sessions' segments", 2},
+    {"session", OPT_SESSION, "ORIGINATOR:NUMBER", 0,
+     "This session is shown on the page, or extracted (repeatable)", 2},
+    {"timeline", OPT_TIMELINE, "N", 0,
+     "And so many slow, lossy, failed and ordinary ones, 0 to 64 [12]", 2},
+    {"extract", OPT_EXTRACT, "DIR", 0, "Write the rows of these sessions there, as logs", 2},
     {0, 0, 0, 0, "Model:", 3},
     {"ideal", OPT_IDEAL, "TIME", 0, "Session without losses [from the log]", 3},
     {"cycle", OPT_CYCLE, "TIME", 0, "Expected retransmission cycle [from the log]", 3},
@@ -189,6 +202,52 @@ static error_t parse_model(int key, char *arg, struct argp_state *state)
     }
 }
 
+static void parse_session(struct analyze_options *o, struct argp_state *state, const char *arg)
+{
+    char text[64];
+    const char *colon = strchr(arg, ':');
+    struct analyze_name *n = &o->names[o->names_len];
+    bool ok = colon != NULL && (size_t)(colon - arg) < sizeof text;
+    if (ok) {
+        memcpy(text, arg, (size_t)(colon - arg));
+        text[colon - arg] = '\0';
+        ok = units_count(text, WATCH_UNKNOWN - 1, &n->originator) == 0 &&
+             units_count(colon + 1, UINT64_MAX - 1, &n->number) == 0;
+    }
+    if (!ok)
+        want(state, "session", arg, "the originator's and the session's number, as in 1:17");
+    for (size_t i = 0; i < o->names_len; i++)
+        if (o->names[i].originator == n->originator && o->names[i].number == n->number)
+            return;
+    if (++o->names_len == EXTRACT_SESSIONS_MAX / 2)
+        argp_error(state, "--session: less than %d of them", EXTRACT_SESSIONS_MAX / 2);
+}
+
+static error_t parse_page(int key, char *arg, struct argp_state *state)
+{
+    struct analyze_options *o = state->input;
+    switch (key) {
+    case OPT_PLOT:
+        o->plot = arg;
+        return 0;
+    case OPT_HTML:
+        o->html = arg;
+        return 0;
+    case OPT_SESSION:
+        parse_session(o, state, arg);
+        return 0;
+    case OPT_TIMELINE:
+        if (units_count(arg, 64, &o->timeline) != 0)
+            want(state, "timeline", arg, "a number from 0 to 64");
+        return 0;
+    case OPT_EXTRACT:
+        o->extract = arg;
+        return 0;
+    default:
+        return parse_model(key, arg, state);
+    }
+}
+
 static error_t parse_output(int key, char *arg, struct argp_state *state)
 {
     struct analyze_options *o = state->input;
@@ -214,7 +273,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
         o->tables = arg;
         return 0;
     default:
-        return parse_model(key, arg, state);
+        return parse_page(key, arg, state);
     }
 }
 
@@ -241,6 +300,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         add_file(o, state, arg, false);
         return 0;
     case ARGP_KEY_END:
+        if (o->names_len > 0 && o->html == NULL && o->extract == NULL)
+            argp_error(state, "--session is for --html or --extract");
         if (o->files_len == 0)
             argp_error(state, "no input: segment logs (LOG.csv) of one or more nodes, or captures "
                               "(FILE.pcap)");
@@ -262,6 +323,7 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         "\vexamples:\n"
         "  helio-analyze node1.segments.csv node2.segments.csv\n"
         "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv.gz drops.csv.gz\n"
+        "  helio-analyze --html page.html --plot figures node1.csv.gz node2.csv.gz\n"
         "  helio-analyze --at sender a.pcap --at receiver b.pcap\n"
         "\nexit codes: 0 done, 1 a file could not be read or written, 2 wrong usage",
         NULL,
@@ -269,6 +331,7 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         NULL};
     *o = (struct analyze_options){
         .bin = TICK_S,
+        .timeline = 12,
         .watch = {.rto = TICK_NEVER},
         .model = {TICK_NEVER, TICK_NEVER, TICK_NEVER, NAN, NAN, 1, 42},
     };

@@ -3,6 +3,7 @@
 #ifndef TOOLS_ANALYZE_OPTIONS_H
 #define TOOLS_ANALYZE_OPTIONS_H
 
+#include "tools/analyze_extract.h"
 #include "tools/analyze_model.h"
 #include "tools/input.h"
 
@@ -13,6 +14,10 @@
 struct analyze_options {
     bool json, strict;
     const char *sessions, *series, *cdf, *tables; /* where to write; NULL: nowhere */
+    const char *plot, *html, *extract;            /* the same */
+    struct analyze_name names[EXTRACT_SESSIONS_MAX];
+    size_t names_len;
+    uint64_t timeline; /* further sessions whose segments are shown or extracted */
     const char *trace;
     tick bin;
     struct input_file files[OPTIONS_FILES_MAX];

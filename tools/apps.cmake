@@ -6,10 +6,10 @@ target_sources(helio_tools PRIVATE aap2_client.c aap2_endpoint.c
     seglog_row.c drop_row.c stream.c input.c capture.c pcap_input.c packet.c reassembly.c
     ltp_watch.c watch_session.c
     analyze.c analyze_count.c analyze_flow.c analyze_series.c analyze_model.c analyze_table.c
-    analyze_result.c)
+    analyze_result.c analyze_choose.c analyze_extract.c)
 target_link_libraries(helio_tools PUBLIC helio_ltp PkgConfig::JANSSON PkgConfig::ZLIB PkgConfig::PCAP)
 
 helio_program(helio-perf SOURCES helio_perf.c LIBS helio_tools)
-helio_program(helio-analyze SOURCES helio_analyze.c analyze_options.c LIBS helio_tools helio_trace)
+helio_program(helio-analyze SOURCES helio_analyze.c analyze_options.c analyze_page.c LIBS helio_tools helio_trace)
 helio_program(helio-ltp SOURCES helio_ltp.c ltp_tool_options.c ltp_tool_port.c ltp_tool_send.c ltp_tool_receive.c
               LIBS helio_cla helio_ltp PkgConfig::JANSSON)

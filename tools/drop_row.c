@@ -5,8 +5,17 @@
 
 #include "tools/csv_fields.h"
 
-static const char header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
-                             "name,offset,data_length,cp_serial,rpt_serial";
+const char drop_row_header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
+                               "name,offset,data_length,cp_serial,rpt_serial\n";
+
+static const char *const reasons[DROP_REASONS] = {"trace",   "random",    "burst",  "outage",
+                                                  "rule",    "queue",     "memory", "send",
+                                                  "corrupt", "duplicate", "late"};
+
+const char *drop_reason_word(enum drop_reason reason)
+{
+    return reasons[reason];
+}
 
 static void read_way(struct fields *f, struct drop_event *d)
 {
@@ -19,9 +28,6 @@ static void read_way(struct fields *f, struct drop_event *d)
 
 static void read_reason(struct fields *f, struct drop_event *d)
 {
-    static const char *const reasons[DROP_REASONS] = {"trace",   "random",    "burst",  "outage",
-                                                      "rule",    "queue",     "memory", "send",
-                                                      "corrupt", "duplicate", "late"};
     int reason = word_find(fields_word(f), reasons, DROP_REASONS);
     if (reason < 0)
         fields_fail(f, "an unknown word in `reason`");
@@ -63,5 +69,5 @@ const char *drop_row_parse(const char *line, size_t len, struct drop_event *out)
 
 bool drop_row_is_header(const char *line, size_t len)
 {
-    return len == sizeof header - 1 && memcmp(line, header, len) == 0;
+    return len == sizeof drop_row_header - 2 && memcmp(line, drop_row_header, len) == 0;
 }

@@ -44,6 +44,9 @@ static inline bool drop_is_loss(const struct drop_event *d)
 /* Reads a line without its newline. Returns NULL, or what is wrong with it (static text). */
 const char *drop_row_parse(const char *line, size_t len, struct drop_event *out);
 
+extern const char drop_row_header[]; /* with its newline */
+const char *drop_reason_word(enum drop_reason reason);
+
 /* Is it the line with the names of the columns? */
 bool drop_row_is_header(const char *line, size_t len);
 

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "channel-emu/trace_file.h"
-#include "tools/analyze_options.h"
+#include "tools/analyze_page.h"
 #include "tools/analyze_result.h"
 #include "tools/analyze_table.h"
 
@@ -186,7 +186,7 @@ static bool write_to(const char *path, const struct run *r,
     return ok;
 }
 
-static bool write_tables(const struct run *r)
+static bool write_tables(const struct run *r, const char *folder)
 {
     static const struct {
         const char *name;
@@ -197,28 +197,66 @@ static bool write_tables(const struct run *r)
                   {"summary.json", write_summary}};
     char path[PATH_BYTES];
     bool ok = true;
-    for (size_t i = 0; r->options.tables != NULL && i < 4 && ok; i++) {
-        snprintf(path, sizeof path, "%s/%s", r->options.tables, tables[i].name);
+    for (size_t i = 0; folder != NULL && i < 4 && ok; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, tables[i].name);
         ok = write_to(path, r, tables[i].write);
     }
     return ok;
 }
 
-/* What has to be there before the reading begins, so that hours of it are not lost. */
-static bool prepare(struct run *r)
+static bool make_folder(const char *option, const char *path)
+{
+    if (path == NULL || mkdir(path, 0777) == 0 || errno == EEXIST)
+        return true;
+    fprintf(stderr, "helio-analyze: %s %s: %s\n", option, path, strerror(errno));
+    return false;
+}
+
+/* All sessions are needed once more at the end. */
+static bool needs_spool(const struct analyze_options *o)
+{
+    return o->tables != NULL || o->sessions != NULL || o->extract != NULL || analyze_page_wanted(o);
+}
+
+/* What has to be there before the reading begins, so that hours of it are not lost. Returns the
+ * exit code. */
+static int prepare(struct run *r)
 {
     const struct analyze_options *o = &r->options;
-    if (o->tables != NULL && mkdir(o->tables, 0777) != 0 && errno != EEXIST) {
-        fprintf(stderr, "helio-analyze: --tables %s: %s\n", o->tables, strerror(errno));
-        return false;
-    }
-    if (o->tables != NULL || o->sessions != NULL)
-        r->spool = tmpfile();
-    if ((o->tables != NULL || o->sessions != NULL) && r->spool == NULL) {
+    if (analyze_page_wanted(o) && !analyze_page_possible(o))
+        return 2;
+    if (!make_folder("--tables", o->tables) || !make_folder("--extract", o->extract) ||
+        !make_folder("--plot", o->plot) || !analyze_page_place(o))
+        return 1;
+    if (needs_spool(o) && (r->spool = tmpfile()) == NULL) {
         fprintf(stderr, "helio-analyze: no temporary file: %s\n", strerror(errno));
-        return false;
+        return 1;
     }
-    return read_trace(r);
+    return read_trace(r) ? 0 : 1;
+}
+
+static bool write_page(const struct run *r)
+{
+    const struct analyze_options *o = &r->options;
+    char folder[PAGE_PATH_MAX];
+    if (!analyze_page_wanted(o))
+        return true;
+    if (!analyze_page_folder(folder))
+        return false;
+    bool ok = write_tables(r, folder) &&
+              (o->html == NULL || analyze_page_extract(o, &r->analyze, r->spool, folder)) &&
+              analyze_page_make(o, folder);
+    analyze_page_remove(folder);
+    return ok;
+}
+
+static bool write_all(const struct run *r)
+{
+    const struct analyze_options *o = &r->options;
+    return write_tables(r, o->tables) && write_to(o->sessions, r, write_sessions) &&
+           write_to(o->series, r, write_series) && write_to(o->cdf, r, write_cdf) &&
+           (o->extract == NULL || analyze_page_extract(o, &r->analyze, r->spool, o->extract)) &&
+           write_page(r);
 }
 
 int main(int argc, char **argv)
@@ -231,11 +269,12 @@ int main(int argc, char **argv)
     r->totals.files = o->files_len;
     if (analyze_init(&r->analyze, take, r) != 0)
         return 1;
-    r->analyze.bin = o->tables != NULL || o->series != NULL ? o->bin : 0;
-    bool ok = prepare(r) && analyse(r);
+    bool series = o->tables != NULL || o->series != NULL || analyze_page_wanted(o);
+    r->analyze.bin = series ? o->bin : 0;
+    int unprepared = prepare(r);
+    bool ok = unprepared == 0 && analyse(r);
     r->totals.model = o->model;
-    ok = ok && write_tables(r) && write_to(o->sessions, r, write_sessions) &&
-         write_to(o->series, r, write_series) && write_to(o->cdf, r, write_cdf);
+    ok = ok && write_all(r);
     if (ok && o->json)
         ok = write_summary(stdout, r);
     else if (ok)
@@ -244,5 +283,7 @@ int main(int argc, char **argv)
     if (r->spool != NULL)
         fclose(r->spool);
     free(r);
+    if (unprepared != 0)
+        return unprepared;
     return ok && fflush(stdout) == 0 ? 0 : 1;
 }

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The segments of single sessions, each with its way: when it was sent, when it came or how it was lost.
+
+The logs have a row where a segment leaves and one where it comes; which belong together is told by what the segment is
+(type, offset, length, serial numbers), by the drop log and by time. What can go wrong: one end's log is not there, then
+an arrival is not known; clocks that differ, then arrivals may lie before departures.
+"""
+import csv
+
+KINDS = ("data", "data again", "checkpoint", "checkpoint again", "report", "acknowledgement", "cancel", "orange answer")
+CAME, DROPPED, MISSED, UNKNOWN = range(4)
+SESSION_MAX, EVENTS_MAX, PAGE_MAX = 30000, 5000, 80000  # segments and timers of one session, segments of all
+FROM_RECEIVER = (8, 13, 14)
+CHECKPOINTS = (1, 2, 3)
+
+
+def count(text):
+    return int(text) if text else None
+
+
+def identity(row, length):
+    kind = int(row["type"])
+    return (kind, *(count(row[k]) for k in ("offset", length, "cp_serial", "rpt_serial")))
+
+
+def read_rows(path):
+    with open(path, newline="", encoding="utf-8") as f:
+        yield from csv.DictReader(f)
+
+
+class Session:
+    def __init__(self, name):
+        self.name = name
+        self.sent, self.came, self.dropped = {}, {}, {}  # by what the segment is: rows in order of time
+        self.events, self.nodes = [], set()
+
+    def add(self, row):
+        self.nodes.add(row["node"])
+        at_sender = row["node"] == row["originator"]
+        if row["dir"] in ("tx", "rx"):
+            if row["type"]:
+                table = self.sent if row["dir"] == "tx" else self.came
+                table.setdefault(identity(row, "length"), []).append(row)
+            return
+        words = {"open": "opens", "close": "closes: " + row["cause"], "timer": row["cause"] + " timer runs out"}
+        self.events.append((int(row["t_ns"]), 0 if at_sender else 1, words.get(row["dir"], row["dir"])))
+
+    def add_drop(self, row):
+        if row["reason"] not in ("late", "duplicate"):
+            self.dropped.setdefault(identity(row, "data_length"), []).append(row)
+
+
+def least_delays(sessions):
+    """From each end, the least time that a segment took of which one was sent and one came."""
+    delays = {}
+    for s in sessions:
+        for what, sent in s.sent.items():
+            came = s.came.get(what, ())
+            if len(sent) == len(came) == 1:
+                back, took = what[0] in FROM_RECEIVER, int(came[0]["t_ns"]) - int(sent[0]["t_ns"])
+                delays[back] = min(delays.get(back, took), took)
+    return delays
+
+
+def last_before(rows, free, time):
+    """The last of the rows that are free and not later than `time`; None when there is none."""
+    for i in range(len(rows) - 1, -1, -1):
+        if free[i] and int(rows[i]["t_ns"]) <= time:
+            return i
+    return None
+
+
+def match(sent, came, dropped, delay):
+    """[(row sent or None, row that came or None, drop or None)]"""
+    free, ends = [True] * len(sent), [(None, None)] * len(sent)
+    for drop in dropped:
+        i = last_before(sent, free, int(drop["t_ns"]))
+        if i is not None:
+            free[i], ends[i] = False, (None, drop)
+    alone = []
+    left = [i for i in range(len(sent)) if free[i]]
+    for n, row in enumerate(came):
+        i = left[n] if len(left) == len(came) else last_before(sent, free, int(row["t_ns"]) - delay)
+        if i is None or not free[i]:
+            alone.append((None, row, None))
+        else:
+            free[i], ends[i] = False, (row, None)
+    return [(s, *e) for s, e in zip(sent, ends)] + alone
+
+
+def kind_of(row, drop_or_came):
+    kind = int((row or drop_or_came)["type"])
+    name, cause = (row or drop_or_came).get("name", ""), row["cause"] if row else "first"
+    again = cause not in ("first", "")
+    if name.startswith("orange_"):
+        return 7
+    if kind in CHECKPOINTS:
+        return 3 if again and row["attempt"] not in ("", "1") else 2
+    if kind < 8:
+        return 1 if again else 0
+    return {8: 4, 9: 5}.get(kind, 6)
+
+
+def segment(sent, came, drop, start, known):
+    """One row of the page's data; fields that are empty at its end are left out."""
+    row = sent or came
+    fate = CAME if came else DROPPED if drop else MISSED if known else UNKNOWN
+    fields = [kind_of(sent, came), int(int(row["type"]) in FROM_RECEIVER), int(sent["t_ns"]) - start if sent else None,
+              int(came["t_ns"]) - start if came else None, fate]
+    fields += [count(row[k]) for k in ("type", "offset", "length", "cp_serial", "rpt_serial", "rs_lower", "rs_upper", "claims",
+                                       "claimed_bytes", "cancel_reason", "attempt", "udp_len")]
+    fields += [sent["cause"] if sent else None, came["cause"] if came else None, drop["reason"] if drop else None]
+    while fields[-1] is None:
+        fields.pop()
+    return fields
+
+
+def describe(s, delays, nodes):
+    start = min(int(r[0]["t_ns"]) for r in (*s.sent.values(), *s.came.values()))
+    segments = []
+    for what in s.sent.keys() | s.came.keys():
+        back = what[0] in FROM_RECEIVER
+        # the end that this segment goes to has a log when it tells of anything
+        known = any((n == s.name[0]) == back for n in nodes)
+        for sent, came, drop in match(s.sent.get(what, []), s.came.get(what, []), s.dropped.get(what, []), delays.get(back, 0)):
+            segments.append(segment(sent, came, drop, start, known))
+    segments.sort(key=lambda f: (f[2] if f[2] is not None else f[3], f[0]))
+    cut, shown = max(0, len(segments) - SESSION_MAX), segments[:SESSION_MAX]
+    return {"originator": s.name[0], "session": s.name[1], "start": start, "segments": shown, "cut": cut,
+            "events": [[t - start, side, word] for t, side, word in s.events[:EVENTS_MAX]]}
+
+
+def read(folder, order):
+    """The sessions of FOLDER/segments.csv and drops.csv, as many as a page can hold, and the names of the others; `order`
+    is a key for names."""
+    sessions = {}
+    for row in read_rows(folder / "segments.csv"):
+        name = (row["originator"], row["session"])
+        sessions.setdefault(name, Session(name)).add(row)
+    for row in read_rows(folder / "drops.csv"):
+        s = sessions.get((row["originator"], row["session"]))
+        if s:
+            s.add_drop(row)
+    unread = {(r["originator"], r["session"]): int(r["rows"]) for r in read_rows(folder / "left-out.csv")}
+    delays, out, others, total = least_delays(sessions.values()), [], [], 0
+    for s in sorted(sessions.values(), key=lambda s: order(s.name)):
+        nodes = set().union(*(o.nodes for o in sessions.values() if o.name[0] == s.name[0]))
+        if not s.sent and not s.came:
+            continue
+        described = describe(s, delays, nodes)
+        if total + len(described["segments"]) > PAGE_MAX:
+            others.append(":".join(s.name))
+            continue
+        described["unread"] = unread.get(s.name, 0)
+        total += len(described["segments"])
+        out.append(described)
+    return out, others + [":".join(n) for n in unread if n not in sessions]
