@@ -63,13 +63,13 @@ class Sink(threading.Thread):
         return self.numbers
 
 
-def blast(sock, address, count, size, rate):
-    """Numbered datagrams at `rate` bits on the air, in trains that the kernel cuts."""
+def blast(sock, address, count, size, rate, first=0):
+    """Datagrams numbered from `first` at `rate` bits on the air, in trains that the kernel cuts."""
     train = max(1, min(60000 // size, int(rate * 200e-6 / 8 / (size + HEADERS))))
     sock.setsockopt(SOL_UDP, UDP_SEGMENT, size)
     begin = time.monotonic()
     for i in range(0, count, train):
-        data = b"".join(numbered(n, size) for n in range(i, min(i + train, count)))
+        data = b"".join(numbered(first + n, size) for n in range(i, min(i + train, count)))
         due = begin + i * (size + HEADERS) * 8 / rate
         while time.monotonic() < due:
             time.sleep(0)
