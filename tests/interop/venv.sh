@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A Python environment with the independent peers, at fixed versions. Does nothing when it is there already;
+# A Python environment with the independent peers and DuckDB, at fixed versions. Does nothing when it is there already;
 # several callers may come at once. usage: venv.sh DIR
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: venv.sh DIR" >&2; exit 2; }
 dir=$1
-pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2 scapy==2.8.0"
+pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2 scapy==2.8.0 duckdb-cli==1.5.6"
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"
 flock 9
