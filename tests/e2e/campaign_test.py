@@ -16,6 +16,8 @@ import time
 import unittest
 from pathlib import Path
 
+import browser
+
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 PROGRAM = BIN / "helio-campaign"
 
@@ -93,7 +95,7 @@ class Campaign(Base):
     def check_report(self):
         page = (self.out / "report" / "index.html").read_text()
         self.assertEqual(page.count("<svg"), 10)
-        self.assertFalse(re.findall(r'(?:src|href)="(?!#)[^"]*"', re.sub(r"<svg.*?</svg>", "", page, flags=re.S)))
+        self.assertFalse(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', re.sub(r"<svg.*?</svg>", "", page, flags=re.S)))
         with open(self.out / "report" / "one.csv", newline="", encoding="utf-8") as f:
             rows = list(csv.DictReader(f))
         self.assertEqual(len(rows), 6)
@@ -154,6 +156,18 @@ class Campaign(Base):
         page = (self.out / "report/index.html").read_text()
         for figure in ("5", "6", "7", "8", "9", "10", "11"):
             self.assertIn(f'<figure id="figure-{figure}">', page)
+        self.check_in_browser()
+
+    def check_in_browser(self):
+        with browser.Browser() as chromium:
+            for dark in (False, True):
+                page = chromium.open(self.out / "report/index.html", dark)
+                sizes = page.evaluate("[...document.querySelectorAll('figure[id^=figure-] svg')].map((s) => s.getBoundingClientRect().width)")
+                self.assertGreaterEqual(len(sizes), 7)
+                self.assertGreater(min(sizes), 300)
+                self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+                page.screenshot(self.out / "report.png", whole=True)
+                self.assertEqual((page.complaints, page.requests), ([], []))
 
 
 LIVE = """repetitions: 1
