@@ -309,9 +309,11 @@ static void ask_for_end(struct perf_client *c, tick now)
 static void tell_waiting(struct perf_client *c, tick now)
 {
     uint64_t n = c->options->window > 0 ? c->next - c->window.acked : c->next - c->confirmed;
-    if (now < c->tell_waiting_at || c->phase == PERF_DONE || c->quiet)
+    if (now < c->tell_waiting_at || c->phase == PERF_DONE)
         return;
     c->tell_waiting_at = TICK_NEVER;
+    if (c->quiet)
+        return;
     perf_client_end_line(c);
     if (n > 0)
         fprintf(stderr, "helio-perf: waiting for %llu bundles (up to %.3g s)\n",

@@ -68,6 +68,7 @@ static const struct argp_option client_options[] = {
 
 static const struct argp_option server_options[] = {
     {"service", KEY_SERVICE, "NAME", 0, "our endpoint's service (2000; dtn: perf)", 0},
+    {"lifetime", 'l', "S", 0, "lifetime of the acknowledgements (300)", 0},
     {"output", KEY_OUTPUT, "DIR", 0, "rebuild files in DIR (otherwise only counted)", 0},
     {"payload-max", KEY_PAYLOAD_MAX, "N", 0, "longest payload taken (1G)", 0},
     {"file-max", KEY_FILE_MAX, "N", 0, "longest file taken (16GiB)", 0},
@@ -188,7 +189,12 @@ static uint32_t read_crc(struct argp_state *state, const char *arg)
 
 static error_t parse_common(struct perf_options *o, int key, char *arg, struct argp_state *state)
 {
+    tick t = 0;
     switch (key) {
+    case 'l':
+        read_time(state, "-l", arg, TICK_MS, &t);
+        o->lifetime_ms = t / TICK_MS;
+        return 0;
     case KEY_SOCKET:
         o->socket = arg;
         return 0;
@@ -257,7 +263,6 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
 {
     struct perf_options *o = state->input;
     struct eid eid;
-    tick t = 0;
     switch (key) {
     case 'd':
         need(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-d", arg,
@@ -266,10 +271,6 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case 'P':
         read_size(state, "-P", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload);
-        return 0;
-    case 'l':
-        read_time(state, "-l", arg, TICK_MS, &t);
-        o->lifetime_ms = t / TICK_MS;
         return 0;
     case KEY_CRC:
         o->crc = read_crc(state, arg != NULL ? arg : "32c");

@@ -26,9 +26,9 @@ struct perf_options {
     uint64_t window; /* 0: rate mode */
     double rate;     /* bit/s, or bundles/s */
     bool rate_in_bundles;
-    uint64_t payload; /* bytes, header included */
-    uint64_t lifetime_ms;
-    uint32_t crc; /* of aap2.proto's crc_type */
+    uint64_t payload;     /* bytes, header included */
+    uint64_t lifetime_ms; /* of bundles; of acknowledgements */
+    uint32_t crc;         /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */
     /* server */

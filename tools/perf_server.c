@@ -14,7 +14,6 @@
 
 #define BATCH 64 /* deliveries before the other connection is served */
 #define SWEEP TICK_S
-#define ACK_LIFETIME_MS 300000
 
 int perf_server_init(struct perf_server *p, const struct perf_options *o, const uint64_t seed[2])
 {
@@ -193,7 +192,7 @@ static int give_acks(struct perf_server *p)
         }
         struct perf_ack *a = &p->acks[(p->first + p->given) % p->cap];
         struct aap2_adu adu = {.destination = a->peer,
-                               .lifetime_ms = ACK_LIFETIME_MS,
+                               .lifetime_ms = p->options->lifetime_ms,
                                .head = slice_of(a->payload, sizeof a->payload)};
         int rc = aap2_client_send(p->link.tx, &adu);
         if (rc != 0)
