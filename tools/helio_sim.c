@@ -15,6 +15,7 @@
 #include "channel-emu/trace_file.h"
 #include "tools/sim_recovery.h"
 #include "tools/sim_report.h"
+#include "tools/stack.h"
 
 enum {
     OPT_TRACE = 256,
@@ -380,6 +381,8 @@ int main(int argc, char **argv)
         "LTP sessions through an erasure channel, in virtual time: node 1 sends blocks to "
         "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
         "500kB. The same options and seed give the same log byte for byte.\n"
+        "With --node it runs whole nodes with their configuration instead: helio-sim stack "
+        "--help.\n"
         "\nexamples:\n"
         "  helio-sim --trace F --sessions 10 --duration 20s\n"
         "  helio-sim --trace F --colour orange --resend 5\n"
@@ -405,6 +408,8 @@ int main(int argc, char **argv)
     struct log log = {0};
     struct page_writer *drops = NULL;
     struct sim_result result;
+    if (stack_wanted(argc, argv))
+        return stack_main(argc, argv);
     argp_err_exit_status = 2;
     argp_program_version = "helio-sim " HELIO_VERSION;
     argp_parse(&argp, argc, argv, 0, NULL, &a);

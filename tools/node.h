@@ -43,6 +43,8 @@ struct node {
     struct apps *apps;
     struct control *control;
     struct seglog *segments; /* NULL: no segment log */
+    event_sink *sink;        /* of the links' engines; NULL: none */
+    void *sink_context;
     bool has_echo;
     struct eid echo;
     uint64_t echoed, echo_refused;

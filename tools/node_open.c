@@ -3,7 +3,6 @@
  * What a node is made of, whatever wakes it up: its agent, its links, the events that links tell
  * the agent, and the routes. What can go wrong: a link cannot be opened, which is said; memory.
  */
-#include "cla/seglog.h"
 #include "tools/node.h"
 
 int node_open_agent(struct node *n, bool memory_only)
@@ -107,8 +106,8 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .confirm = true, /* a full node refuses, whatever its durability */
         .bundle_max = n->config->bundles.max,
         .seed = node_seed(n),
-        .sink = n->segments != NULL ? seglog_sink : NULL,
-        .sink_context = n->segments,
+        .sink = n->sink,
+        .sink_context = n->sink_context,
         .events = {l, on_received, on_sent, on_link, on_say, on_lost, on_window},
         .shared = &n->anchors[adapter_index(c->ops)],
     };

@@ -294,7 +294,9 @@ static int open_segments(struct node *n)
     int err = seglog_open(&n->segments, path, n->config->node.node, epoch);
     if (err < 0)
         say(&n->say, LEVEL_ERROR, "log: %s: %s", path, uv_strerror(err));
-    else
+    n->sink = err < 0 ? NULL : seglog_sink;
+    n->sink_context = n->segments;
+    if (err == 0)
         uv_timer_start(&n->handles->log_flush, on_log_flush, LOG_FLUSH_MS, LOG_FLUSH_MS);
     return err;
 }
