@@ -24,6 +24,7 @@ SENDER_DATA = range(8)
 def run(name, *options, code=0, **more):
     done = subprocess.run([BIN / name, *map(str, options)], capture_output=True, text=True, check=False, timeout=120, **more)
     assert done.returncode == code, (name, options, done.returncode, done.stderr)
+    assert "Warning" not in done.stderr, done.stderr
     return done
 
 
@@ -192,10 +193,23 @@ class Segments(unittest.TestCase):
         known, timelines = self.drops(), self.timelines(OUT / "red.csv")
         last = max(int(r["t_ns"]) for r in rows(OUT / "red.csv"))
         for t in timelines:  # those under way when the log ends are not known to be lost
+            self.assertLessEqual(sum(s[4] == 2 for s in t["segments"]), known[t["session"]])
             if t["start"] < last - 500e6:
                 self.assertEqual(sum(s[4] == 2 for s in t["segments"]), known[t["session"]])
         arrived = [s for s in timelines[0]["segments"] if s[4] == 0]
         self.assertTrue(all(5e6 <= s[3] - s[2] < 5.1e6 for s in arrived))
+
+    def test_an_early_end_makes_no_losses(self):
+        last = max(int(r["t_ns"]) for r in rows(OUT / "red.csv"))
+        for i, end in enumerate((last - 3e6, last - 400e6)):
+            with open(OUT / "red.csv", encoding="utf-8") as f, open(OUT / "cut.csv", "w", encoding="utf-8") as out:
+                out.write(next(f))
+                out.writelines(line for line in f if int(line.split(",")[0]) <= end)
+            known, some = self.drops(), 0
+            for t in self.timelines(OUT / "cut.csv"):
+                self.assertLessEqual(sum(s[4] == 2 for s in t["segments"]), known[t["session"]], (i, t["session"]))
+                some += sum(s[4] == 2 for s in t["segments"])
+            self.assertGreater(some, 50)
 
     def test_one_end_alone_knows_less(self):
         for segments in self.fates(OUT / "sender.csv").values():

@@ -35,6 +35,7 @@ with tempfile.TemporaryDirectory(prefix="helio-tutorial-") as name:
     with open(folder / "sessions.csv", newline="", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     assert rows and all(r["cp_lost_basis"] == "drop_log" for r in rows if r["outcome"] == "done"), rows[0]
+    assert "<canvas" in (folder / "page.html").read_text(encoding="utf-8")
     found = json.loads((folder / "tuned/result.json").read_text())["recovery"]
     assert f"needs {found['plain']['sessions']} sessions and a timer of {1e3 * found['plain']['rto_s']:g} ms" in text, found["plain"]
     assert f"switches, {found['default']['sessions']} sessions bring" in text, found["default"]

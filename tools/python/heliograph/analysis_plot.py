@@ -254,8 +254,8 @@ def over_time(flow):
     if "t_first_tx_ns" not in flow.columns:
         return None
     start, duration, lost, lossy = flow.done("t_first_tx_ns", "duration_ms", "cp_lost", "lossy")
-    if len(start) < 2:
-        return None
+    if len(start) < 2 or max(duration) <= 0:
+        return None  # sessions of one segment have no length
     figure, axes = plt.subplots()
     begin = min(start)
     for label, colour, mark, wanted in (("without losses", plot.SKY, "o", lambda c, n: not n and not c),

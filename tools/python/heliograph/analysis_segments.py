@@ -6,6 +6,7 @@ The logs have a row where a segment leaves and one where it comes; which belong 
 an arrival is not known; clocks that differ, then arrivals may lie before departures.
 """
 import csv
+import math
 
 KINDS = ("data", "data again", "checkpoint", "checkpoint again", "report", "acknowledgement", "cancel", "orange answer")
 CAME, DROPPED, MISSED, UNKNOWN = range(4)
@@ -115,15 +116,28 @@ def segment(sent, came, drop, start, known):
     return fields
 
 
-def describe(s, delays, nodes):
+def last_time(s):
+    return max((int(rows[-1]["t_ns"]) for table in (s.sent, s.came) for rows in table.values()), default=0)
+
+
+def horizon(s, unread, end):
+    """What is sent shortly before it may come when the rows at hand are over: nothing says that it is lost."""
+    if unread:
+        return last_time(s)
+    closed = {side for _, side, word in s.events if word.startswith("closes")}
+    return math.inf if closed == {0, 1} else end
+
+
+def describe(s, delays, nodes, until):
     start = min(int(r[0]["t_ns"]) for r in (*s.sent.values(), *s.came.values()))
     segments = []
     for what in s.sent.keys() | s.came.keys():
         back = what[0] in FROM_RECEIVER
         # the end that this segment goes to has a log when it tells of anything
         known = any((n == s.name[0]) == back for n in nodes)
-        for sent, came, drop in match(s.sent.get(what, []), s.came.get(what, []), s.dropped.get(what, []), delays.get(back, 0)):
-            segments.append(segment(sent, came, drop, start, known))
+        delay = delays.get(back, 0)
+        for sent, came, drop in match(s.sent.get(what, []), s.came.get(what, []), s.dropped.get(what, []), delay):
+            segments.append(segment(sent, came, drop, start, known and (sent is None or int(sent["t_ns"]) + 2 * delay < until)))
     segments.sort(key=lambda f: (f[2] if f[2] is not None else f[3], f[0]))
     cut, shown = max(0, len(segments) - SESSION_MAX), segments[:SESSION_MAX]
     return {"originator": s.name[0], "session": s.name[1], "start": start, "segments": shown, "cut": cut,
@@ -143,11 +157,12 @@ def read(folder, order):
             s.add_drop(row)
     unread = {(r["originator"], r["session"]): int(r["rows"]) for r in read_rows(folder / "left-out.csv")}
     delays, out, others, total = least_delays(sessions.values()), [], [], 0
+    end = max(map(last_time, sessions.values()), default=0)
     for s in sorted(sessions.values(), key=lambda s: order(s.name)):
         nodes = set().union(*(o.nodes for o in sessions.values() if o.name[0] == s.name[0]))
         if not s.sent and not s.came:
             continue
-        described = describe(s, delays, nodes)
+        described = describe(s, delays, nodes, horizon(s, s.name in unread, end))
         if total + len(described["segments"]) > PAGE_MAX:
             others.append(":".join(s.name))
             continue

@@ -8,7 +8,7 @@
   const FIELDS = ["kind", "back", "sent", "came", "fate", "type", "offset", "length", "checkpoint serial", "report serial", "scope from",
     "scope to", "claims", "claimed bytes", "cancel reason", "attempt", "bytes in UDP", "why sent", "at the receiver of it", "lost by"];
   const KIND = 0, BACK = 1, SENT = 2, CAME = 3, FATE = 4;
-  const FATES = ["arrived", "lost: in the drop log", "lost: sent here, never seen there", "arrival not known: no log of that end"];
+  const FATES = ["arrived", "lost: in the drop log", "lost: sent here, never seen there", "arrival not known: the logs do not tell"];
   const LEFT = 118, RIGHT = 12, HIT = 9, SHORTEST = 1000;
   const TRACKS = { up: [34, 58], down: [64, 108], air: [112, 250], in: [254, 298], out: [304, 328], strip: [366, 404] };
   const MARKS = ["tick", "notched tick", "diamond", "diamond", "triangle", "circle", "square", "circle"];
@@ -102,6 +102,17 @@
     return Math.max(last, startOf(s)) >= from && Math.min(startOf(s), last) <= to;
   }
 
+  /* Of those that would be drawn over one another, one. */
+  function apart(segments) {
+    let last = "";
+    return segments.filter((s) => {
+      const [x0, , x1] = way(s), key = [s[KIND], s[FATE], s[BACK], Math.round(2 * x0), Math.round(2 * x1)].join();
+      const shown = key !== last;
+      last = key;
+      return shown;
+    });
+  }
+
   function axis() {
     const width = canvas.clientWidth - LEFT - RIGHT, rough = ((to - from) * 90) / width;
     let step = 10 ** Math.floor(Math.log10(rough));
@@ -151,13 +162,17 @@
 
   function strip() {
     const [top, bottom] = TRACKS.strip, middle = (top + bottom) / 2;
-    for (const lost of [false, true])
+    for (const lost of [false, true]) {
+      const drawn = new Set();
       for (const s of session.segments) {
-        if (isLost(s) !== lost) continue;
+        const key = s[KIND] + 10 * Math.round(2 * stripX(startOf(s)));
+        if (isLost(s) !== lost || drawn.has(key)) continue;
+        drawn.add(key);
         pen.fillStyle = lost ? colours.lost : colours.kinds[s[KIND]];
         const back = s[BACK] === 1, tall = lost || s[KIND] > 0 ? 15 : 7;
         pen.fillRect(stripX(startOf(s)) - 0.5, back ? middle + 1 : middle - tall, lost ? 1.6 : 1, tall);
       }
+    }
     pen.fillStyle = colours.paper;
     pen.globalAlpha = 0.6;
     pen.fillRect(LEFT, top, stripX(from) - LEFT, bottom - top);
@@ -180,10 +195,10 @@
     pen.beginPath();
     pen.rect(LEFT, 20, canvas.clientWidth - LEFT - RIGHT, TRACKS.strip[0] - 24);
     pen.clip();
-    const visible = session.segments.filter(inView), dense = Math.max(0.12, Math.min(0.75, 60 / visible.length));
-    for (const s of visible) if (!isLost(s) && s[KIND] < 2) drawSegment(s, dense);
-    for (const s of visible) if (!isLost(s) && s[KIND] >= 2) drawSegment(s, dense);
-    for (const s of visible) if (isLost(s)) drawSegment(s, dense);
+    const visible = session.segments.filter(inView);
+    const layers = [(s) => !isLost(s) && s[KIND] < 2, (s) => !isLost(s) && s[KIND] >= 2, isLost].map((test) => apart(visible.filter(test)));
+    const dense = Math.max(0.12, Math.min(0.75, 60 / layers[0].length));
+    for (const layer of layers) for (const s of layer) drawSegment(s, dense);
     drawEvents();
     drawChosen();
     pen.restore();
@@ -296,9 +311,9 @@
   function title(t) {
     const row = page.rows.find((r) => String(r[0]) === t.originator && String(r[1]) === t.session) || [];
     const get = (name) => row[page.columns.indexOf(name)];
+    const count = (n, word) => n > 0 && n + " " + word + (n > 1 ? "s" : "");
     const told = [t.originator + ":" + t.session, get("colour"), get("outcome"), get("duration_ms") != null && shown(get("duration_ms")) + " ms",
-      get("cp_lost") > 0 && get("cp_lost") + " checkpoints lost", get("retx_cycles") > 0 && get("retx_cycles") + " cycles",
-      t.segments.filter(isLost).length + " segments lost"];
+      count(get("cp_lost"), "lost checkpoint"), count(get("retx_cycles"), "cycle"), count(t.segments.filter(isLost).length, "lost segment")];
     return told.filter(Boolean).join(", ");
   }
 
