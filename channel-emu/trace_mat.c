@@ -117,8 +117,10 @@ static int add_all(struct powers *p, const matvar_t *v, bool decibels, const cha
                 decibels ? "-300 to 300 dB" : "0 to 1e300 (--unit dB for decibels)");
             return HELIO_EFORMAT;
         }
-        if (rc < 0)
+        if (rc < 0) {
+            SAY(error, "%s: %s", path, helio_strerror(rc));
             return rc;
+        }
     }
     return 0;
 }
@@ -156,6 +158,8 @@ static char *choose(mat_t *mat, const char *path, const char *variable, char *er
 int trace_mat_read(struct powers *p, const char *path, const char *variable, bool decibels,
                    char *error)
 {
+    if (trace_mat_check(path, error) < 0)
+        return HELIO_EFORMAT;
     mat_t *mat = Mat_Open(path, MAT_ACC_RDONLY);
     if (mat == NULL) {
         SAY(error, "%s: not a whole Matlab file", path);

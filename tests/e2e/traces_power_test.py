@@ -7,6 +7,7 @@ usage: traces_power_test.py BIN_DIR [unittest arguments]
 import gzip
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,11 @@ class PowerTest(unittest.TestCase):
 
     def write(self, name, content):
         with open(self.path(name), "w") as f:
+            f.write(content)
+        return self.path(name)
+
+    def write_bytes(self, name, content):
+        with open(self.path(name), "wb") as f:
             f.write(content)
         return self.path(name)
 
@@ -160,6 +166,30 @@ class PowerTest(unittest.TestCase):
                     f.write(data)
                 p = trace("from-power", self.path("damaged"), "--margin", "3dB", "--variable", "rx")
                 self.assertIn(p.returncode, (0, 2), (kind, n, p.stderr))
+
+    def test_cut_off_mat(self):
+        """A copy that is not whole is refused wherever it ends, and so is a flipped bit in a compressed one."""
+        for kind in ("double:60x1", "single:1x60", "int16:60x1:z"):
+            with open(self.mat("m", "rx:" + kind), "rb") as f:
+                whole = f.read()
+            for n in range(129, len(whole), 5):
+                self.refused("the variable at byte 128 is not whole", self.write_bytes("cut", whole[:n]))
+            self.refused("the variable at byte %d is not whole" % len(whole), self.write_bytes("more", whole + b"\0"))
+            if kind.endswith("z"):
+                flipped = whole[:-9] + bytes([whole[-9] ^ 4]) + whole[-8:]
+                self.refused("the variable at byte 128 is not whole", self.write_bytes("flipped", flipped))
+
+    def test_mat_of_the_other_byte_order(self):
+        """As another machine's Matlab writes it; with a name that stands in its tag."""
+        def element(kind, data):
+            return struct.pack(">II", kind, len(data)) + data + bytes(-len(data) % 8)
+        body = (element(6, struct.pack(">II", 6, 0)) + element(5, struct.pack(">ii", 1, len(self.powers))) +
+                struct.pack(">HH", 2, 1) + b"rx\0\0" + element(9, struct.pack(f">{len(self.powers)}d", *self.powers)))
+        head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
+        path = self.write_bytes("big", head + element(14, body))
+        self.assertEqual(self.run_steps(path, "--margin", "3dB"), expected(self.powers, self.mean * 10 ** -0.3))
+        few = body.replace(struct.pack(">ii", 1, len(self.powers)), struct.pack(">ii", 1, len(self.powers) + 1))
+        self.refused("is not whole", self.write_bytes("few", head + element(14, few)))
 
     def test_wrong_options(self):
         path = self.write("a", "1\n2\n")

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes behind a Matlab header are powers, each finite and not negative, or an error with a
+ * message. The library that reads them wants a file: one in memory. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "channel-emu/trace_file.h"
+#include "channel-emu/trace_mat.h"
+
+/* The library believes the sizes in a file: what is too much is refused, as memory may be. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:max_allocation_size_mb=1000";
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[64], error[TRACE_FILE_ERROR_MAX] = "";
+    struct powers p = {0};
+    int fd = memfd_create("fuzz.mat", 0);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (trace_mat_version(path) == 5) {
+        int rc = trace_mat_read(&p, path, NULL, false, error);
+        if ((rc == 0) != (error[0] == '\0') || strlen(error) >= TRACE_FILE_ERROR_MAX)
+            abort();
+        for (size_t i = 0; rc == 0 && i < p.len; i++) {
+            if (!(p.value[i] >= 0 && isfinite(p.value[i])))
+                abort();
+        }
+    }
+    powers_fini(&p);
+    close(fd);
+    return 0;
+}
