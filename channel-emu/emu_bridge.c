@@ -201,6 +201,7 @@ int emu_bridge_run(struct emu_bridge *b, FILE *say)
         }
     }
     count_before(b);
+    b->link.ended = rc < 0;
     emu_link_finish(&b->link);
     return rc;
 }

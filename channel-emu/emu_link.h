@@ -49,6 +49,7 @@ struct emu_link {
     struct page_writer *drops, *before, *after; /* NULL: not asked for */
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick started, tolerance;
+    bool ended;   /* before it was told to */
     tick flushed; /* when the outputs were given to their threads last */
 };
 

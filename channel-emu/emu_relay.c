@@ -294,6 +294,7 @@ static int end(struct emu_relay *r, int rc, FILE *say)
         fprintf(say, "helio-emu: the relay ends: %s\n",
                 rc == HELIO_EIO ? strerror(errno) : helio_strerror(rc));
     count_before(r);
+    r->link.ended = rc < 0;
     emu_link_finish(&r->link);
     return rc;
 }

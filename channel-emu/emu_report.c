@@ -17,7 +17,7 @@
 #define LATE_SHARE 0.01         /* of the frames may be later than the tolerance */
 #define LATE_MAX (10 * TICK_MS) /* none later than this */
 #define REASON_CAP 160
-#define REASONS_MAX 15 /* six of each direction, three outputs */
+#define REASONS_MAX 16 /* six of each direction, three outputs, the end */
 
 enum { SOCKET = CHAN_LOSSES, SUPER, NO_PEER, SEND, REASONS };
 
@@ -108,6 +108,7 @@ static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
 static void find_doubts(struct doubts *d, const struct emu_link *l)
 {
     d->len = 0;
+    doubt(d, l->ended, "run", "ended before it was told to");
     doubt_way(d, l, EMU_FORWARD);
     doubt_way(d, l, EMU_RETURN);
     doubt(d, l->drops == NULL ? 0 : page_writer_lost(l->drops), "", "lines of the drop log lost");
@@ -115,6 +116,11 @@ static void find_doubts(struct doubts *d, const struct emu_link *l)
           "frames missing in the capture before");
     doubt(d, l->after == NULL ? 0 : page_writer_lost(l->after), "",
           "frames missing in the capture after");
+}
+
+static uint64_t forgotten(const struct emu_way *w)
+{
+    return w->rules == NULL ? 0 : ltp_rules_forgotten(w->rules);
 }
 
 static void text_way(const struct emu_link *l, int dir, FILE *to)
@@ -141,6 +147,9 @@ static void text_way(const struct emu_link *l, int dir, FILE *to)
         fprintf(to, "         rule %s: matched %" PRIu64 ", dropped %" PRIu64 "\n",
                 l->settings->scenario.way[dir].rule_texts[i], n.matched, n.dropped);
     }
+    if (forgotten(w) > 0)
+        fprintf(to, "         rules: %" PRIu64 " sessions forgotten, more than are remembered\n",
+                forgotten(w));
     if (w->send_failed > 0)
         fprintf(to, "         the last frame that could not be sent: %s\n",
                 strerror(w->send_errno));
@@ -219,7 +228,7 @@ static json_t *json_way(const struct emu_link *l, int dir)
                   us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
     return json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
-        "s:o, s:o}",
+        "s:o, s:o, s:I}",
         "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
         (json_int_t)o->delay, "in", (json_int_t)s.in, "in_bytes", (json_int_t)s.chan.in_bytes,
         "out", (json_int_t)s.out, "out_bytes", (json_int_t)w->sent_bytes, "duplicated",
@@ -227,7 +236,7 @@ static json_t *json_way(const struct emu_link *l, int dir)
         (json_int_t)s.exempt, "device_dropped", (json_int_t)w->after, "queued",
         (json_int_t)s.chan.queued, "dropped", dropped, "good_share", s.good_share,
         "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us", late, "rules",
-        json_rules(l, dir));
+        json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
 }
 
 static json_t *json_output(const struct page_writer *w, const char *path)

@@ -94,14 +94,16 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Level 1: more than 100 MB/s of text, where the default would not keep up with a fast link. */
+/* A pipe without a reader is an error, not a wait. Level 1: more than 100 MB/s of text, where the
+ * default would not keep up with a fast link. */
 static int file_open(struct page_writer *w, const char *path)
 {
     size_t len = strlen(path);
     bool compressed = len > 3 && strcmp(path + len - 3, ".gz") == 0;
-    w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (w->fd < 0)
         return -errno;
+    fcntl(w->fd, F_SETFL, 0);
     int copy = fcntl(w->fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0)
         return -errno;

@@ -149,7 +149,7 @@ static bool check_matrix(struct input *s)
 static bool check_packed(struct input *s, uint32_t bytes)
 {
     z_stream z = {.avail_in = 0};
-    struct tag t;
+    struct tag t = {0};
     unsigned char none;
     if (inflateInit(&z) != Z_OK)
         return false;

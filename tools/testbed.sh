@@ -111,6 +111,13 @@ down() {
         ! exists $place || ip netns delete "$(space $place)"
     done
     rm -rf "$here"
+    alone tidy
+}
+
+# One testbed at a time does what concerns them all. (The lock is on a folder that is always there.)
+alone() { (flock 9 && "$@") 9</run; }
+
+tidy() {
     [ -d "$state" ] && [ -z "$(ls "$state")" ] || return 0
     [ ! -e "$state/.limits" ] || sysctl -qp "$state/.limits"
     rm -f "$state/.limits"
@@ -160,7 +167,7 @@ up() {
     [ "$bridge" = 0 ] || find_emu >/dev/null
     down
     trap 'down' EXIT
-    mkdir -p "$here"
+    alone mkdir -p "$here"
     for place in source emu destination; do
         ip netns add "$(space $place)" || fail "network namespaces are not permitted here"
         inside $place sysctl -qw net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.all.accept_dad=0
@@ -173,7 +180,7 @@ up() {
     done
     end link0 source 1
     end link0 destination 2
-    limits
+    alone limits
     [ "$bridge" = 0 ] || start_bridge
     trap - EXIT
 }

@@ -246,6 +246,7 @@ class BridgeTest(unittest.TestCase):
                 bed.wait_end()
                 self.assertIn("interface emu-b went away", bed.log())
                 self.assertGreaterEqual(bed.report()["forward"]["in"], 10)
+                self.assertFalse(bed.report()["faithful"])
                 self.assertIn("forward  in ", bed.log())
 
     def test_the_exit_code_of_that_is_1(self):

@@ -99,6 +99,21 @@ class TestbedTest(unittest.TestCase):
         self.assertEqual(p.returncode, 1)
         self.assertIn("there is no testbed", p.stderr)
 
+    def test_several_at_the_same_time(self):
+        """All go up at once and down at once, and the limits of sockets are what they were."""
+        def limits():
+            return subprocess.run(["sysctl", "net.core.rmem_max", "net.core.wmem_max"], capture_output=True).stdout
+        before, names = limits(), [f"{self.name}-{i}" for i in range(4)]
+        for words in (("up", "--bin", BIN), ("down",)):
+            all_of = [subprocess.Popen([testbed.SCRIPT, *words, name], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                      for name in names]
+            for p in all_of:
+                self.assertEqual((p.communicate(timeout=60)[1], p.returncode), ("", 0))
+        for name in names:
+            self.assertEqual(left_behind(name), [])
+        if not os.path.exists("/run/helio-testbed"):  # else another testbed still needs them
+            self.assertEqual(limits(), before)
+
     def test_two_side_by_side(self):
         with Bed(BIN) as one, Bed(BIN, "--trace", "iid:1") as two:
             ends = [(bed.raw("source"), bed.raw("destination")) for bed in (one, two)]

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -293,10 +294,16 @@ START_TEST(a_slow_disk_is_waited_for)
 }
 END_TEST
 
-START_TEST(no_such_directory)
+START_TEST(no_such_directory_or_reader)
 {
     struct page_writer *w;
     ck_assert_int_eq(page_writer_open(&w, "/nonexistent/x.csv", false), -ENOENT);
+    char path[] = "/tmp/helio-drop-XXXXXX";
+    close(mkstemp(path));
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(page_writer_open(&w, path, false), -ENXIO);
+    unlink(path);
 }
 END_TEST
 
@@ -315,7 +322,7 @@ int main(void)
     tcase_add_test(t, what_is_flushed_can_be_read);
     tcase_add_test(t, a_slow_disk_loses_records_and_not_time);
     tcase_add_test(t, a_slow_disk_is_waited_for);
-    tcase_add_test(t, no_such_directory);
+    tcase_add_test(t, no_such_directory_or_reader);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
