@@ -27,13 +27,11 @@ void ltp_report_sent(struct ltp *l, struct report *r, tick now)
     ltp_timer_start(l, &r->timer, now, copy ? p->span.recovery.copy_spacing : rto);
 }
 
-/* An acknowledgement of what was sent once is a measurement; of several, only for want of one. */
 static void measure(const struct report *r, tick now)
 {
     struct peer *p = r->timer.peer;
-    bool fair = p->up && r->first_sent >= p->up_since;
-    if (fair && (r->sent == 1 || (p->report_rtt.latest == 0 && r->fired == 0)))
-        ltp_rtt_measured(&p->report_rtt, now - r->first_sent);
+    if (p->up && r->first_sent >= p->up_since)
+        ltp_rtt_answered(p, &p->report_rtt, now - r->first_sent, now - r->last_sent, r->fired > 0);
 }
 
 static void queue(struct ltp *l, struct report *r, enum event_reason cause)

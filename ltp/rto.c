@@ -3,9 +3,10 @@
  * How long to wait for an answer. A report names the checkpoint that it answers, and an
  * acknowledgement the report, so an answer to what was sent once is a measurement; mean and mean
  * deviation are smoothed as TCP does it (gains 1/8 and 1/4). What can go wrong: the answer to
- * something sent several times does not say to which (Karn's ambiguity): then the time since the
- * latest sending only counts where it is longer than what is known, and the time since the first
- * only when nothing is known and the others were copies, a bounded time behind it. And a link that
+ * something sent several times does not say to which (Karn's ambiguity). When the others were
+ * copies, a bounded time behind the first, it is taken for the answer to the first if that is no
+ * longer than the timer would be, so never too short; else, and when the timer had run out, the
+ * time since the latest sending only counts where it is longer than what is known. And a link that
  * was down in the meantime, whose times say nothing. An outage that nobody told us of must not
  * exhaust the tries sooner than the configured timer would have, so each firing doubles the timer
  * up to that.
@@ -38,7 +39,7 @@ tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
     return rto;
 }
 
-void ltp_rtt_measured(struct rtt *r, tick time)
+static void measured(struct rtt *r, tick time)
 {
     time = time == 0 ? 1 : time;
     if (r->latest == 0) {
@@ -50,6 +51,16 @@ void ltp_rtt_measured(struct rtt *r, tick time)
         r->smooth = r->smooth - r->smooth / 8 + time / 8;
     }
     r->latest = time;
+}
+
+void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tick since_last,
+                      bool repeated)
+{
+    bool plausible = r->latest == 0 || since_first <= measured_rto(&p->span.recovery, r);
+    if (since_first == since_last || (!repeated && plausible))
+        measured(r, since_first);
+    else if (r->latest != 0 && since_last > r->smooth)
+        measured(r, since_last);
 }
 
 /* One measurement at a time; the serials of a session grow. */
@@ -72,8 +83,5 @@ void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tic
     struct rtt *r = &peer->checkpoint_rtt;
     if (was.serial != serial || !peer->up || was.first < peer->up_since)
         return;
-    if (was.first == was.last || (r->latest == 0 && !was.repeated))
-        ltp_rtt_measured(r, now - was.first);
-    else if (r->latest != 0 && now - was.last > r->smooth)
-        ltp_rtt_measured(r, now - was.last);
+    ltp_rtt_answered(peer, r, now - was.first, now - was.last, was.repeated);
 }

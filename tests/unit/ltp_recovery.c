@@ -66,6 +66,40 @@ START_TEST(merged_claims)
 }
 END_TEST
 
+/* With copies nearly every answer is one to something that was sent several times. A first
+ * measurement that took the loss of copies for distance must not stay for ever. */
+START_TEST(timer_with_copies)
+{
+    struct ltp_span span = pair_span(2);
+    span.rto = 500 * TICK_MS;
+    span.recovery = (struct ltp_recovery){
+        .rto_auto = true, .closing_bytes = 1, .copies = 3, .copy_spacing = 3 * TICK_MS};
+    struct pair *p = pair_new(&span, NULL);
+    tick timer[2];
+    uint64_t gone = 0;
+    for (int session = 0; session < 21; session++) {
+        for (uint64_t i = 0; session == 0 && i < 3; i++)
+            pair_drop(p, LTP_RED_CP_EOB, i); /* the report comes 10 + 9 ms after the first */
+        pair_send(p, 2000, 2000);
+        pair_run(p);
+        gone = p->sent[LTP_RED_CP_EOB];
+        if (session != 0 && session != 20)
+            continue;
+        for (uint64_t i = 0; i < 4; i++)
+            pair_drop(p, LTP_RED_CP_EOB, gone + i);
+        tick begun = p->now;
+        pair_send(p, 2000, 2000);
+        pair_run_until(p, begun + 10 * TICK_MS);
+        timer[session / 20] = ltp_deadline(p->l[0]) - begun - 9 * TICK_MS;
+        pair_run(p);
+    }
+    ck_assert_uint_gt(timer[0], 50 * TICK_MS);
+    ck_assert_uint_lt(timer[1], 20 * TICK_MS);
+    ck_assert_uint_gt(timer[1], 10 * TICK_MS); /* the distance */
+    pair_free(p);
+}
+END_TEST
+
 static struct ltp_span automatic(uint64_t bytes)
 {
     struct ltp_span span = pair_span(2);
@@ -219,6 +253,7 @@ int main(void)
     TCase *t = tcase_create("recovery");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, merged_claims, 0, 2);
+    tcase_add_test(t, timer_with_copies);
     tcase_add_test(t, sessions_within_memory);
     tcase_add_test(t, sessions_of_longer_blocks);
     tcase_add_test(t, sessions_shrink);
