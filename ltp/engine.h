@@ -24,7 +24,8 @@
 #define IMPORT_COST 1280 /* held by an import session before its first byte, see below */
 #define REPORT_COST 32   /* of a report besides itself: its timer's place in the heap, rounding */
 #define NOTED_MIN (1 << 20) /* bytes: at least so much for what receivers report */
-#define ASKED_MIN 65536   /* bytes that a receiver may ask for again whatever the block's length */
+#define ASKED_MIN 65536 /* bytes that a receiver may ask for again whatever the block's length */
+#define STALL_MIN (10 * TICK_S) /* for what only the receiver's timers move on */
 #define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
 #define GUEST_ACKS_MAX 64 /* the same of a guest */
 #define GUESTS_MAX 65536

@@ -188,16 +188,18 @@ static enum verdict add_claims(struct export *e, const struct ltp_segment *s)
     return VERDICT_OK;
 }
 
+/* A report is missing that only the receiver sends again, by a timer of its own that we do not
+ * know: it may be much longer than ours, and the block delivered. */
 static void watch_stall(struct ltp *l, struct export *e, tick now)
 {
-    const struct ltp_span *span = &e->s.peer->span;
-    tick rto = ltp_rto(e->s.peer, &e->s.peer->checkpoint_rtt, 1);
-    tick times = (tick)span->retries_max + 1;
-    rto = rto < span->rto ? span->rto : rto;
+    const struct peer *p = e->s.peer;
+    tick rto = ltp_rto(p, &p->checkpoint_rtt, 1), times = (tick)p->span.retries_max + 1;
+    rto = rto < p->span.rto ? p->span.rto : rto;
+    tick wait = rto > TICK_NEVER / times ? TICK_NEVER : rto * times;
     if (e->eorp != NULL || !list_empty(&e->checkpoints) || !list_empty(&e->resends))
         ltp_timer_stop(l, &e->stall);
     else
-        ltp_timer_start(l, &e->stall, now, rto > TICK_NEVER / times ? TICK_NEVER : rto * times);
+        ltp_timer_start(l, &e->stall, now, wait < STALL_MIN ? STALL_MIN : wait);
 }
 
 /* What receivers report takes memory of its own, so that neither they nor senders can use up what

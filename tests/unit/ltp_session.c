@@ -397,6 +397,24 @@ START_TEST(receiver_forgets)
 }
 END_TEST
 
+/* The report on an early checkpoint is lost, and the receiver, whose timer is its own affair, sends
+ * it again much later than our timer would. It has the block: the session is not given up. */
+START_TEST(receiver_is_slow)
+{
+    struct ltp_span to = pair_span(2), from = pair_span(1);
+    to.recovery.checkpoint_segments = 10;
+    from.rto = 5 * TICK_S;
+    struct pair *p = pair_new(&to, &from);
+    pair_drop(p, LTP_RS, 0);
+    pair_send(p, BLOCK, BLOCK);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
+    pair_assert_red(p, BLOCK);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(confirmed_import)
 {
     struct ltp_span from = pair_span(1);
@@ -511,6 +529,7 @@ int main(void)
     tcase_add_loop_test(t, reports_split, 0, 2);
     tcase_add_test(t, report_scopes);
     tcase_add_test(t, receiver_forgets);
+    tcase_add_test(t, receiver_is_slow);
     tcase_add_test(t, confirmed_import);
     tcase_add_test(t, delayed_report);
     tcase_add_test(t, resends_before_new_data);
