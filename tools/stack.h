@@ -27,7 +27,7 @@
 #define STACK_NODES_MAX 32
 #define STACK_CHANNELS_MAX 64
 #define STACK_FLOWS_MAX 64 /* peers of one relay */
-#define STACK_SCRIPT_MAX 4096
+#define STACK_SCRIPT_MAX 1024
 #define STACK_WIRE TICK_US               /* from socket to socket, without a channel */
 #define STACK_APP_DELAY TICK_US          /* from a node to its application */
 #define STACK_START UINT64_C(1767225600) /* time zero, in seconds since 1970: 2026-01-01 */
@@ -159,7 +159,8 @@ int stack_host_check(const struct stack_host *h); /* that somebody is at each re
 void stack_host_free(struct stack_host *h);
 struct stack_host *stack_host_of(const struct stack *s, const struct eid *eid); /* NULL: none */
 
-/* stack_script.c. add: "TIME NODE LINK up|down"; 0, or an error that was said. */
+/* stack_script.c. add: "TIME NODE LINK up|down", STACK_SCRIPT_MAX of them; 0, or an error that was
+ * said. */
 int stack_script_add(struct stack *s, const char *text);
 tick stack_script_due(const struct stack *s);
 void stack_script_step(struct stack *s);

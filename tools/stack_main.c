@@ -16,7 +16,7 @@
 #include "tools/stack.h"
 #include "tools/stack_words.h"
 
-#define LIST_MAX 64
+#define LIST_MAX STACK_SCRIPT_MAX
 
 enum {
     OPT_NODE = 256,
@@ -100,10 +100,10 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
         add(state, &a->nodes, arg, STACK_NODES_MAX);
         return 0;
     case OPT_RELAY:
-        add(state, &a->relays, arg, LIST_MAX / 2);
+        add(state, &a->relays, arg, STACK_CHANNELS_MAX / 2);
         return 0;
     case OPT_CHANNEL:
-        add(state, &a->channels, arg, LIST_MAX / 2);
+        add(state, &a->channels, arg, STACK_CHANNELS_MAX / 2);
         return 0;
     case OPT_CLIENT:
         add(state, &a->clients, arg, LIST_MAX);

@@ -3,6 +3,7 @@
  * What an operator does at a given time, as `helioctl link` would: takes a link down and up again.
  * What can go wrong is a command that names no node or link, or is not understood; that is said.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,8 +36,7 @@ int stack_script_add(struct stack *s, const char *text)
 {
     char word[4][WORD_MAX], more;
     struct stack_switch new = {.at = 0};
-    if (s->script_len == STACK_SCRIPT_MAX)
-        return wrong(text, "too many of these options");
+    assert(s->script_len < STACK_SCRIPT_MAX);
     if (sscanf(text, "%255s %255s %255s %255s %c", word[0], word[1], word[2], word[3], &more) != 4)
         return wrong(text, "expected TIME NODE LINK up|down, as in '10s ipn:1.0 to-2 down'");
     if (units_duration(word[0], &new.at) != 0)

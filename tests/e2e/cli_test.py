@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 programs, out = sys.argv[1:3]
-commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": [], "helio-perf": ["client", "server"],
+commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server"],
             "helio-bundle": ["lint", "show", "make"], "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": []}
 
