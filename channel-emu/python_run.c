@@ -7,6 +7,7 @@
 #include "channel-emu/python_run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,12 +39,27 @@ static int find_package(const char *option, char path[PATH_BYTES], char *error)
     return HELIO_EIO;
 }
 
+/* It hears signals even when we put them off. */
+static int start(pid_t *pid, const char **argv)
+{
+    posix_spawnattr_t how;
+    sigset_t none;
+    sigemptyset(&none);
+    if (posix_spawnattr_init(&how) != 0)
+        return -1;
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&how, &none);
+    int rc = posix_spawnp(pid, argv[0], NULL, &how, (char **)(uintptr_t)argv, environ);
+    posix_spawnattr_destroy(&how);
+    return rc;
+}
+
 /* The exit code; -1 when it cannot be started. */
 static int run(const char **argv)
 {
     pid_t pid;
     int status;
-    if (posix_spawnp(&pid, argv[0], NULL, NULL, (char **)(uintptr_t)argv, environ) != 0)
+    if (start(&pid, argv) != 0)
         return -1;
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)

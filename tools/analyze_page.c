@@ -9,11 +9,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "channel-emu/python_run.h"
+
+#define SIGNAL_ROWS (1 << 16)
 
 bool analyze_page_wanted(const struct analyze_options *o)
 {
@@ -55,8 +58,28 @@ static void say(const char *what)
     fflush(stderr);
 }
 
+static sigset_t endings(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+static bool interrupted(void)
+{
+    sigset_t waiting;
+    return sigpending(&waiting) == 0 &&
+           (sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1 ||
+            sigismember(&waiting, SIGHUP) == 1);
+}
+
 bool analyze_page_folder(char path[PAGE_PATH_MAX])
 {
+    sigset_t set = endings();
+    sigprocmask(SIG_BLOCK, &set, NULL);
     snprintf(path, PAGE_PATH_MAX, "/tmp/helio-analyze-XXXXXX");
     if (mkdtemp(path) != NULL)
         return true;
@@ -74,6 +97,8 @@ void analyze_page_remove(const char *path)
         unlink(file);
     }
     rmdir(path);
+    sigset_t set = endings();
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static size_t flow_index(const struct analyze *a, const struct analyze_session *s)
@@ -141,6 +166,7 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
     struct input *in = NULL;
     struct input_row row;
     size_t failed;
+    uint64_t rows = 0;
     char error[256];
     int rc = input_open(&in, o->files, o->files_len, &o->watch, silent, NULL, &failed, error);
     while (rc == 0 && (rc = input_next(in, &row, &failed)) == 1) {
@@ -148,10 +174,10 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
             analyze_extract_row(x, row.log);
         else
             analyze_extract_drop(x, row.drop);
-        rc = 0;
+        rc = ++rows % SIGNAL_ROWS == 0 && interrupted() ? -EINTR : 0;
     }
     input_close(in);
-    if (rc != 0)
+    if (rc != 0 && rc != -EINTR)
         fprintf(stderr, "helio-analyze: the inputs cannot be read a second time: %s\n",
                 strerror(-rc));
     return rc == 0;
@@ -191,19 +217,19 @@ bool analyze_page_extract(const struct analyze_options *o, const struct analyze 
     errno = 0;
     bool ok = choose(o, a, spool, x) && analyze_extract_open(x, folder);
     say("reading the segments of single sessions");
-    ok = ok && read_again(o, x);
+    bool read = ok && read_again(o, x);
     say(NULL);
     ok = analyze_extract_close(x) && ok;
     if (!ok)
         fprintf(stderr, "helio-analyze: %s: segments cannot be written: %s\n", folder,
                 strerror(errno));
     for (size_t i = 0; i < o->names_len; i++)
-        if (ok && x->rows[i] == 0)
+        if (ok && read && x->rows[i] == 0)
             fprintf(stderr, "helio-analyze: --session %" PRIu64 ":%" PRIu64 ": no row has it\n",
                     o->names[i].originator, o->names[i].number);
     tell_left_out(x);
     free(x);
-    return ok;
+    return ok && read;
 }
 
 bool analyze_page_make(const struct analyze_options *o, const char *folder)

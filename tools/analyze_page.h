@@ -17,7 +17,8 @@ bool analyze_page_possible(const struct analyze_options *o);
 /* Can the page's file be made where --html says? */
 bool analyze_page_place(const struct analyze_options *o);
 
-/* A folder of our own for tables, and the end of it and its files. */
+/* A folder of our own for tables, and the end of it and its files. In between, signals that end
+ * the program wait. */
 bool analyze_page_folder(char path[PAGE_PATH_MAX]);
 void analyze_page_remove(const char *path);
 

@@ -4,8 +4,10 @@
 and the page in a real browser. usage: analyze_page_test.py BIN OUT (screenshots go to OUT)"""
 import csv
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -119,6 +121,19 @@ class Files(unittest.TestCase):
             done = run(program, "/no/such.csv", "--plot", folder / "figures", code=2)
             self.assertIn(words, done.stderr)
             self.assertNotIn("/no/such.csv", done.stderr)  # told before anything is read
+
+
+    def test_interrupt_leaves_nothing(self):
+        p = subprocess.Popen([BIN / "helio-analyze", OUT / "red.csv", "--plot", OUT / "stopped"], start_new_session=True,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        folder = None
+        while folder is None and p.poll() is None:  # the last child has the folder's name
+            children = subprocess.run(["ps", "--ppid", str(p.pid), "-o", "args="], capture_output=True, text=True, check=False).stdout
+            folder = re.search(r"/tmp/helio-analyze-\w+", children)
+        self.assertTrue(Path(folder[0]).is_dir())
+        os.killpg(p.pid, signal.SIGINT)
+        self.assertEqual(p.wait(timeout=60), -signal.SIGINT)
+        self.assertFalse(Path(folder[0]).exists())
 
 
 class Limits(unittest.TestCase):

@@ -11,10 +11,10 @@ LACKS = 77
 if __name__ == "__main__":
     sys.argv.pop(0)
     try:
-        module = importlib.import_module("heliograph." + sys.argv[0])
-    except ModuleNotFoundError:
-        sys.exit(LACKS)
-    try:
+        try:
+            module = importlib.import_module("heliograph." + sys.argv[0])
+        except ModuleNotFoundError:
+            sys.exit(LACKS)
         sys.exit(module.main())
     except KeyboardInterrupt:
         sys.exit(130)
