@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "channel-emu/emu_bridge.h"
 #include "channel-emu/emu_commands.h"
 
@@ -85,7 +86,7 @@ static int run(const struct emu_bridge_options *o)
     }
     emu_bridge_fini(b);
     free(b);
-    return rc < 0 ? 1 : 0;
+    return rc == HELIO_EFORMAT ? 2 : rc < 0 ? 1 : 0;
 }
 
 int emu_bridge_main(int argc, char **argv)

@@ -44,15 +44,18 @@ static int open_output(struct page_writer **w, const char *path, bool log, FILE 
     return HELIO_EIO;
 }
 
-static int check_start(const struct emu_link *l, FILE *say)
+int emu_link_check(const struct emu_settings *settings, FILE *say)
 {
+    uint64_t epoch = measure_epoch();
     for (int i = 0; i < 2; i++) {
-        const struct scenario_way *w = &l->settings->scenario.way[i];
-        if (w->start != START_AT || w->start_time >= l->epoch)
+        const struct scenario_way *w = &settings->scenario.way[i];
+        if (w->start != START_AT || w->start_time >= epoch)
             continue;
-        fprintf(say, "helio-emu: start: the time lies before this machine was started; write a "
-                     "later one\n");
-        return HELIO_EINVAL;
+        fprintf(say,
+                "helio-emu: %s.start: the time lies before this machine was started; write a "
+                "later one\n",
+                i == EMU_FORWARD ? "forward" : "return");
+        return HELIO_EFORMAT;
     }
     return 0;
 }
@@ -66,7 +69,7 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
                            .epoch = measure_epoch(),
                            .started = emu_now(),
                            .tolerance = emu_settings_tolerance(settings)};
-    int rc = check_start(l, say);
+    int rc = emu_link_check(settings, say);
     for (int i = 0; i < 2 && rc == 0; i++) {
         if (s->way[i].rules_len == 0)
             continue;

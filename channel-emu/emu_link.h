@@ -53,7 +53,10 @@ struct emu_link {
     tick flushed; /* when the outputs were given to their threads last */
 };
 
-/* Opens the outputs. 0, or a negative error with a message on `say`; emu_link_fini in any case. */
+/* What of the settings cannot be on this machine: HELIO_EFORMAT with a message on `say`, or 0. */
+int emu_link_check(const struct emu_settings *settings, FILE *say);
+/* Checks that, and opens the outputs. 0, or a negative error with a message on `say`; emu_link_fini
+ * in any case. */
 int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
                   FILE *say);
 void emu_link_fini(struct emu_link *l);

@@ -2,6 +2,7 @@
 /* The command `helio-emu relay`, from options to report. */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "channel-emu/emu_commands.h"
 #include "channel-emu/emu_relay.h"
 
@@ -21,7 +22,7 @@ static int run(const struct emu_relay_options *o)
     }
     emu_relay_fini(r);
     free(r);
-    return rc < 0 ? 1 : 0;
+    return rc == HELIO_EFORMAT ? 2 : rc < 0 ? 1 : 0;
 }
 
 int emu_relay_main(int argc, char **argv)

@@ -14,7 +14,7 @@
 #include "channel-emu/emu_clock.h"
 #include "channel-emu/emu_link.h"
 
-#define LATE_SHARE 0.01         /* of the frames may be later than the tolerance */
+#define LATE_SHARE 0.01         /* of the frames, or one, may be later than the tolerance */
 #define LATE_MAX (10 * TICK_MS) /* none later than this */
 #define REASON_CAP 160
 #define REASONS_MAX 16 /* six of each direction, three outputs, the end */
@@ -99,7 +99,7 @@ static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
     doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
     doubt(d, w->after, ways[dir], "frames dropped by the device after they had been sent");
     doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");
-    if ((double)w->late_beyond > LATE_SHARE * (double)w->late.count)
+    if (w->late_beyond > 1 && (double)w->late_beyond > LATE_SHARE * (double)w->late.count)
         doubt(d, w->late_beyond, ways[dir], "frames released later than the tolerance, above 1 %");
     else if (w->late.max > LATE_MAX && w->late.max > l->tolerance)
         doubt(d, w->late.max / TICK_US, ways[dir], "us of lateness at most, above 10 ms");

@@ -8,6 +8,7 @@ usage: emulator_test.py BIN_DIR [unittest arguments]
 import csv
 import gzip
 import os
+import pty
 import random
 import signal
 import socket
@@ -113,14 +114,15 @@ def rows(path):
 class Model:
     """A frame's time on the air and what it meets, in whole numbers: times in units of 1 / rate ns."""
 
-    def __init__(self, rate, steps=(), step=MS // 10, contacts=None, start_only=False):
-        self.rate, self.steps, self.step, self.start_only = rate, steps, step, start_only
+    def __init__(self, rate, steps=(), step=MS // 10, contacts=None, start_only=False, once=False):
+        self.rate, self.steps, self.step, self.start_only, self.once = rate, steps, step, start_only, once
         self.contacts, self.free, self.origin, self.last = contacts, 0, None, 0
 
     def bad_step(self, start, end):
         first = (start - self.origin) // self.step
         last = (max(end - 1, start) - self.origin) // self.step
-        return any(self.steps[i % len(self.steps)] for i in range(first, last + 1))
+        return any(self.steps[i % len(self.steps)] for i in range(first, last + 1)
+                   if 0 <= i < len(self.steps) or not self.once)
 
     def fate(self, arrival, length):
         self.last = arrival = max(self.last, arrival)
@@ -246,6 +248,17 @@ class EmulatorTest(unittest.TestCase):
         entered = read_pcap(self.path("before.pcap"))
         self.assertGreater(sum(model[1].fate(at, 986) != "" for at, _ in entered), len(lost))
 
+    def test_a_trace_begins_at_a_time_of_day(self):
+        steps = self.trace_file(30, 6, 5)
+        for after in (-3, 1):
+            at = int(time.time()) + after
+            model = Model(200_000_000, steps, 50_000, once=True)
+            model.origin = at * S
+            lost = self.check_exact(model, ["forward:", "  rate: 200Mbit/s", "  erasures: {trace: {file: trace.txt, loop: no}}",
+                                            f"  start: {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(at))}", *self.outputs],
+                                    *((10, 986) if after < 0 else (40000, 986)))  # over already; before it, and in it
+            self.assertEqual(len(lost) > 0, after > 0)
+
     def test_contacts_and_a_trace(self):
         steps = self.trace_file(40, 4, 3)
         contacts = [(0, 300 * MS), (400 * MS, 450 * MS), (600 * MS, 10 * S)]
@@ -370,6 +383,22 @@ class EmulatorTest(unittest.TestCase):
         self.assertFalse(relay.counters["faithful"])
         self.assertIn("NOT FAITHFUL: ", relay.said)
         self.assertIn("dropped by the kernel", relay.said)
+
+    def test_it_is_told_in_red_on_a_terminal(self):
+        near, (screen, terminal) = udp(), pty.openpty()
+        p = subprocess.Popen([os.path.join(relay_test.BIN, "helio-emu"), "relay", "--listen", "127.0.0.1:0", "--to",
+                              relay_test.text(near), "--drop-log", "/dev/full"], stderr=terminal)
+        OPEN.append(p.kill)
+        said = b""
+        while b"ready" not in said:
+            said += os.read(screen, 4096)
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(10), 1)
+        while b"\x1b[0m" not in said:
+            said += os.read(screen, 4096)
+        self.assertIn(b"\x1b[1;31mNOT FAITHFUL: ", said)
+        os.close(screen)
+        os.close(terminal)
 
     def test_lateness_is_told(self):
         far, near = udp(), udp()
