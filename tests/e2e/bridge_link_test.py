@@ -224,7 +224,8 @@ return:
             self.assertEqual((way["in"], way["dropped"]["socket"]), (count[to], 0))
             reasons = [reason for reason, *_ in lost[to].values()]
             self.assertEqual({r: n for r, n in way["dropped"].items() if n > 0}, {r: reasons.count(r) for r in set(reasons)})
-            self.assertEqual([f for f in after if (f[6:12] != macs[0]) == to], left[to])
+            # the kernels' own frames come at any time: one may still be inside at the end
+            self.assertEqual([f for f in after if (f[6:12] != macs[0]) == to], left[to][:len(left[to]) - way["queued"]])
             self.assertEqual(arrived[to], [f for f in left[to] if f in known])
             self.assertEqual([(r["rule"], r["matched"], r["dropped"]) for r in way["rules"]],
                              [(r.text, r.matched, r.dropped) for r in ways[to].rules])
