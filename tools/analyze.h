@@ -135,8 +135,9 @@ struct analyze {
     struct analyze_session *recent[2];
     uint64_t nodes[64]; /* of which there is a log */
     size_t nodes_len;
-    bool drops; /* there is a drop log */
-    tick bin;   /* of the time series; 0: none */
+    bool drops;        /* there is a drop log */
+    tick bin;          /* of the time series; 0: none */
+    uint64_t bins_max; /* not 0: the bin grows so that no more of them are between first and last */
     struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
     size_t flows_len;
     struct analyze_path *paths[ANALYZE_PATHS_MAX];

@@ -49,8 +49,31 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
     return p;
 }
 
-struct series_bin *analyze_bin(const struct analyze *a, struct analyze_path *p, tick now)
+/* From a length that begins with 1 to one that begins with 2, to one that begins with 1. */
+static void coarsen(struct analyze *a)
 {
+    tick first = a->bin;
+    while (first % 10 == 0)
+        first /= 10;
+    uint64_t by = first == 2 ? 5 : 2;
+    for (size_t i = 0; i < a->paths_len; i++)
+        series_coarsen(&a->paths[i]->series, by);
+    a->bin *= by;
+}
+
+/* From the first row to `now`; the first gaps, of which there are no bins, do not count. */
+static tick seen(const struct analyze *a, tick now)
+{
+    tick time = now > a->first_row ? now - a->first_row : 0;
+    for (size_t i = 0; i < a->gaps_len; i++)
+        time -= now >= a->gaps[i].to ? a->gaps[i].to - a->gaps[i].from : 0;
+    return time;
+}
+
+struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick now)
+{
+    while (a->bins_max > 0 && seen(a, now) / a->bin >= a->bins_max)
+        coarsen(a);
     return a->bin == 0 ? NULL : series_bin(&p->series, now / a->bin);
 }
 

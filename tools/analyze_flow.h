@@ -28,6 +28,6 @@ uint64_t analyze_cp_run(const struct analyze_session *s);
 uint64_t analyze_cp_waits(const struct analyze_session *s);
 
 /* The bin of a time in the path's series; NULL when there is to be none, or memory is out. */
-struct series_bin *analyze_bin(const struct analyze *a, struct analyze_path *p, tick now);
+struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick now);
 
 #endif

@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "Print the summary as JSON", 2},
     {"sessions", 's', "OUT.csv", 0, "Write one row per session (- for standard output)", 2},
     {"series", OPT_SERIES, "OUT.csv", 0, "Write goodput and more over time", 2},
-    {"bin", OPT_BIN, "TIME", 0, "Step of the series [1s]", 2},
+    {"bin", OPT_BIN, "TIME", 0, "Step of the series [1s; of figures alone to suit]", 2},
     {"cdf", OPT_CDF, "OUT.csv", 0, "Write the distributions of session and delivery times", 2},
     {"tables", OPT_TABLES, "DIR", 0,
      "Write sessions.csv, series.csv, cdf.csv and summary.json there", 2},
@@ -330,7 +330,6 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         NULL,
         NULL};
     *o = (struct analyze_options){
-        .bin = TICK_S,
         .timeline = 12,
         .watch = {.rto = TICK_NEVER},
         .model = {TICK_NEVER, TICK_NEVER, TICK_NEVER, NAN, NAN, 1, 42},

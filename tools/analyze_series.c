@@ -42,3 +42,29 @@ struct series_bin *series_bin(struct series *s, uint64_t index)
     }
     return low < s->len && s->at[low].index == index ? &s->at[low] : insert(s, low, index);
 }
+
+static void bin_add(struct series_bin *to, const struct series_bin *b)
+{
+    to->done_bytes += b->done_bytes;
+    to->sessions += b->sessions;
+    to->tx_bytes += b->tx_bytes;
+    to->resent_bytes += b->resent_bytes;
+    to->rx_bytes += b->rx_bytes;
+    to->cp_sent += b->cp_sent;
+    to->timeouts += b->timeouts;
+    to->drops += b->drops;
+}
+
+void series_coarsen(struct series *s, uint64_t by)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < s->len; i++) {
+        struct series_bin b = s->at[i];
+        b.index /= by;
+        if (len > 0 && s->at[len - 1].index == b.index)
+            bin_add(&s->at[len - 1], &b);
+        else
+            s->at[len++] = b;
+    }
+    s->len = len;
+}

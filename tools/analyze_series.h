@@ -26,4 +26,7 @@ void series_fini(struct series *s);
 /* The bin of that index, made when it was not there; NULL when memory is out. */
 struct series_bin *series_bin(struct series *s, uint64_t index);
 
+/* Bins `by` times as long: of each so many indices, one. */
+void series_coarsen(struct series *s, uint64_t by);
+
 #endif

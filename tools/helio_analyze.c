@@ -21,6 +21,7 @@
 #define TOLD_MAX 10 /* malformed rows that are told one by one */
 #define PROGRESS_ROWS (1 << 18)
 #define PATH_BYTES 4096
+#define FIGURE_BINS 60
 
 struct run {
     struct analyze_options options;
@@ -259,6 +260,21 @@ static bool write_all(const struct run *r)
            write_page(r);
 }
 
+/* Figures alone need no certain bin, but enough of them and not too many. */
+static void set_bin(struct run *r)
+{
+    const struct analyze_options *o = &r->options;
+    bool tables = o->tables != NULL || o->series != NULL;
+    if (o->bin != 0) {
+        r->analyze.bin = tables || analyze_page_wanted(o) ? o->bin : 0;
+    } else if (tables) {
+        r->analyze.bin = TICK_S;
+    } else if (analyze_page_wanted(o)) {
+        r->analyze.bin = 10 * TICK_MS;
+        r->analyze.bins_max = FIGURE_BINS;
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct run *r = calloc(1, sizeof *r);
@@ -269,8 +285,7 @@ int main(int argc, char **argv)
     r->totals.files = o->files_len;
     if (analyze_init(&r->analyze, take, r) != 0)
         return 1;
-    bool series = o->tables != NULL || o->series != NULL || analyze_page_wanted(o);
-    r->analyze.bin = series ? o->bin : 0;
+    set_bin(r);
     int unprepared = prepare(r);
     bool ok = unprepared == 0 && analyse(r);
     r->totals.model = o->model;

@@ -136,6 +136,16 @@ class Files(unittest.TestCase):
         self.assertFalse(Path(folder[0]).exists())
 
 
+    def test_bins_suit_the_log(self):
+        for end, bins in ((10 ** 12, "100 ms"), (int(500e6), "10 ms")):
+            with open(OUT / "red.csv", encoding="utf-8") as f, open(OUT / "short.csv", "w", encoding="utf-8") as out:
+                out.write(next(f))
+                out.writelines(line for line in f if int(line.split(",")[0]) < end)
+            run("helio-analyze", OUT / "short.csv", "--plot", OUT / "bins")
+            self.assertIn(f"Goodput in each {bins}", (OUT / "bins" / "goodput.svg").read_text(encoding="utf-8"))
+        self.assertIn("Goodput in each 50 ms", (OUT / "figures" / "goodput.svg").read_text(encoding="utf-8"))
+
+
 class Limits(unittest.TestCase):
     """A page has limits, and says what it leaves out."""
 

@@ -284,6 +284,13 @@ START_TEST(bins_in_any_order)
         ck_assert_uint_eq(s.at[i].index, expected[i][0]);
         ck_assert_uint_eq(s.at[i].sessions, expected[i][1]);
     }
+    series_coarsen(&s, 2);
+    static const uint64_t coarse[][2] = {{1, 2}, {2, 2}, {3, 2}, {4, 1}};
+    ck_assert_uint_eq(s.len, 4);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_uint_eq(s.at[i].index, coarse[i][0]);
+        ck_assert_uint_eq(s.at[i].sessions, coarse[i][1]);
+    }
     series_fini(&s);
 }
 END_TEST

@@ -81,7 +81,8 @@ def goodput(analysis):
             low.step(c["t_s"], c[name] / step, where="post", label=label, color=colour, linewidth=1.2, linestyle=dash)
     if not low.lines:
         low.step(c["t_s"], c["sessions"] / step, where="post", label="sessions completed", color=plot.BLUE)
-    top.set(title="Goodput over time", ylabel="Mbit/s", ylim=(0, None))
+    width = f"{step:g} s" if step >= 1 else f"{1e3 * step:g} ms"
+    top.set(title=f"Goodput in each {width}", ylabel="Mbit/s", ylim=(0, None))
     highs = [numpy.nanmax(line.get_ydata()) for line in low.lines]
     if max(highs) > 10 * min(highs):
         low.set_yscale("symlog", linthresh=10, linscale=0.5)
