@@ -18,6 +18,7 @@ static void check_export(const struct export *e, uint64_t *noted)
     assert(e->cp_last + 1 >= e->cp_first);
     list_for_each (it, &e->checkpoints) {
         const struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        *noted += c->noted;
         assert(c->export == e && c->sent > 0 && c->serial >= e->cp_first &&
                c->serial <= e->cp_last);
         assert(c->offset + c->length <= e->red_len && c->length > 0);

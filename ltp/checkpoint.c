@@ -40,6 +40,7 @@ void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c)
         return;
     ltp_checkpoint_idle(l, c);
     ltp_timer_fini(l, &c->timer);
+    l->noted -= c->noted;
     ranges_fini(&c->resent);
     free(c);
 }

@@ -174,6 +174,7 @@ struct checkpoint {
     enum event_reason cause; /* of the next sending */
     bool early;              /* beside the mandatory ones */
     struct ranges resent;    /* what it closes, when that was sent again (merge_claims) */
+    size_t noted;            /* its share of ltp->noted, when a report made it necessary */
 };
 
 /* The answer to one report: its gaps, to be sent again. */
@@ -428,11 +429,13 @@ bool ltp_checkpoint_early_due(const struct export *e, tick now);
 
 /* resend.c: new makes the job for the gaps in the scope of report s and of the job that waits, if
  * one does; *out is NULL when there are none; 0 or HELIO_ENOMEM. begin puts it (or nothing) in the
- * place of the one that waits. */
+ * place of the one that waits. end: all was sent; the job is over, and its checkpoint the caller's.
+ */
 int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
                    struct resend **out);
 void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now);
 void ltp_resend_expire(struct resend *r);
+struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r);
 void ltp_resend_free(struct ltp *l, struct resend *r);
 
 /* import.c */

@@ -156,13 +156,7 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
     } else if (!last_gap) {
         r->at = r->gaps.at[++r->gap].lo;
     } else {
-        if (e->s.peer->span.recovery.merge_claims) {
-            r->checkpoint->resent = r->gaps;
-            ranges_init(&r->gaps);
-        }
-        checkpoint_sent(l, r->checkpoint, &p, now);
-        r->checkpoint = NULL;
-        ltp_resend_free(l, r);
+        checkpoint_sent(l, ltp_resend_end(l, r), &p, now);
     }
 }
 

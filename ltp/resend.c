@@ -145,6 +145,20 @@ void ltp_resend_expire(struct resend *r)
     queue(r);
 }
 
+struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r)
+{
+    struct checkpoint *c = r->checkpoint;
+    r->checkpoint = NULL;
+    if (r->export->s.peer->span.recovery.merge_claims) {
+        c->resent = r->gaps;
+        ranges_init(&r->gaps);
+    }
+    c->noted = sizeof *c + REPORT_COST + c->resent.cap * sizeof(struct range);
+    l->noted += c->noted;
+    ltp_resend_free(l, r);
+    return c;
+}
+
 void ltp_resend_free(struct ltp *l, struct resend *r)
 {
     if (r == NULL)

@@ -305,6 +305,41 @@ START_TEST(reports_to_us)
 }
 END_TEST
 
+/* Reports that ask for a byte each; no checkpoint that closes such a byte is ever answered. */
+START_TEST(asking_for_crumbs)
+{
+    struct victim v = victim_new(10);
+    uint8_t head[1500], bytes[200];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    struct buf *b = buf_new(0, 60000);
+    memset(buf_append(b, 60000), 1, 60000);
+    struct ltp_block block = {.peer = 1, .client_service = 1, .data = b, .red_len = 60000};
+    struct ltp_span span = {.peer = 1, .rto = 30 * TICK_MS, .recovery = ltp_recovery_default};
+    span.recovery.merge_claims = _i == 1;
+    ck_assert_int_eq(ltp_span_set(v.l, &span, v.now), 0);
+    ltp_link(v.l, 1, true, v.now);
+    for (int i = 0; i < 16; i++) {
+        struct ltp_session_id id;
+        int rc;
+        ENGINE(rc = ltp_send(v.l, &block, v.now, &id));
+        ck_assert_int_eq(rc, 0);
+        for (uint64_t k = 0; k < 16000; k++) {
+            for (int more = 1; more != 0;)
+                ENGINE(more = ltp_output(v.l, 1, v.now, &out));
+            struct ltp_segment s = {
+                .type = LTP_RS, .id = id, .rpt_serial = 1 + k, .lower = 2 * k, .upper = 2 * k + 1};
+            size_t len = segment_write(&s, bytes, sizeof bytes);
+            ENGINE(ltp_input(v.l, bytes, len, v.now));
+        }
+        ltp_check(v.l);
+        poll_all(&v);
+    }
+    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 100000);
+    victim_end(&v);
+    buf_drop(b);
+}
+END_TEST
+
 /* It asks for all of the block for ever: the session is cancelled, and before that it has cost no
  * more than all retries would (RFC 5326 §6.13). */
 START_TEST(asking_for_ever)
@@ -435,6 +470,7 @@ int main(void)
     tcase_add_test(t, green_pieces);
     tcase_add_test(t, green_crumbs);
     tcase_add_test(t, reports_to_us);
+    tcase_add_loop_test(t, asking_for_crumbs, 0, 2);
     tcase_add_test(t, asking_for_ever);
     tcase_add_test(t, orange_blocks);
     tcase_add_test(t, strangers);
