@@ -199,14 +199,19 @@ static void watch(struct ltp *l, struct import *im, tick now)
         ltp_timer_start(l, &im->idle, now, patience(im));
 }
 
+/* There is none, or the sender knows that it is here. */
+static bool red_over(const struct import *im)
+{
+    return im->red_high == 0 ||
+           (im->delivered && list_empty(&im->reports) && ranges_has(&im->acked, 0, im->red_len));
+}
+
 void ltp_import_settle(struct ltp *l, struct import *im, tick now)
 {
     ltp_green_progress(l, im);
-    bool red_over = im->red_high == 0 || (im->delivered && list_empty(&im->reports) &&
-                                          ranges_has(&im->acked, 0, im->red_len));
     bool given = im->green_done && (im->accepted || !ltp_orange(im));
     bool green_over = given || (im->delivered && im->length == im->red_len);
-    if (red_over && green_over)
+    if (red_over(im) && green_over)
         ltp_import_close(l, im, OUTCOME_DONE, LTP_USR_CNCLD, now);
     else
         watch(l, im, now);
@@ -331,9 +336,9 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now)
     }
     /* Also a delivered red part that no checkpoint asks for any more: the sender has gone, whether
      * or not the user accepts. Reports on their way have a limit of their own. */
-    bool cut_short = im->red_high == 0
-                         ? im->length == EVENT_NONE
-                         : list_empty(&im->reports) && im->s.peer->span.idle_timeout != 0;
+    bool cut_short = im->red_high == 0 ? im->length == EVENT_NONE
+                                       : !red_over(im) && list_empty(&im->reports) &&
+                                             im->s.peer->span.idle_timeout != 0;
     if (green_awaited(im))
         ltp_green_flush(l, im);
     if (cut_short)

@@ -133,7 +133,7 @@ int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
 {
     ltp_export_settle(l);
     struct peer *p = ltp_peer_find(l, engine);
-    if (p == NULL)
+    if (p == NULL || p->guest != NULL)
         return HELIO_ENOENT;
     if (p->up == up)
         return 0;

@@ -190,6 +190,27 @@ START_TEST(silent_green)
 }
 END_TEST
 
+/* The red part is there and known to be; what is lost of the green one is no reason to cancel. */
+START_TEST(mixed_without_its_end)
+{
+    struct ltp_span from = pair_span(1);
+    from.idle_timeout = 200 * TICK_MS;
+    struct pair *p = pair_new(NULL, &from);
+    pair_drop(p, LTP_GREEN_EOB, 0);
+    for (uint64_t i = 0; _i == 1 && i < 10; i++)
+        pair_drop(p, LTP_GREEN_DATA, i); /* nothing of it */
+    pair_send(p, 9000, 5000);
+    pair_run(p);
+    ck_assert_uint_eq(p->notices[LTP_BLOCK], 1);
+    ck_assert_uint_eq(p->notices[LTP_GREEN], _i == 0 ? 1 : 0);
+    ck_assert_uint_eq(p->notices[LTP_IMPORT_CANCELLED], 0);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->closed[OUTCOME_DONE], 1);
+    ck_assert_uint_eq(p->sent[LTP_CR], 0);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_green");
@@ -203,6 +224,7 @@ int main(void)
     tcase_add_test(t, green_first);
     tcase_add_test(t, silent_red);
     tcase_add_test(t, silent_green);
+    tcase_add_loop_test(t, mixed_without_its_end, 0, 2);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

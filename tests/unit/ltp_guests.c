@@ -81,6 +81,7 @@ START_TEST(a_guest_sends)
     struct ltp_block block = {.peer = 1, .client_service = 1, .data = b, .red_len = 10};
     struct ltp_session_id id;
     ck_assert_int_eq(ltp_send(p->l[1], &block, p->now, &id), HELIO_ENOENT);
+    ck_assert_int_eq(ltp_link(p->l[1], 1, false, p->now), HELIO_ENOENT); /* none is known of */
     ck_assert_uint_eq(ltp_room(p->l[1], 1), 0);
     buf_drop(b);
     pair_free(p);
