@@ -6,11 +6,13 @@ with the capture of what left, with what arrived, and with the counters.
 
 usage: bridge_link_test.py BIN_DIR [unittest arguments]
 """
+import collections
 import csv
 import gzip
 import os
 import random
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -232,6 +234,62 @@ return:
             self.assertTrue(all(r.dropped > 0 for r in ways[to].rules), [(r.text, r.dropped) for r in ways[to].rules])
         self.assertEqual({r for r, *_ in lost[0].values()}, {"trace", "outage", "rule", "queue"})
         self.assertEqual({known[f]["type"] for r, _, _, f in lost[0].values() if r == "rule"}, set(NAMES))
+
+    def sessions(self, blocks, forward, back):
+        """Blocks from engine 1 to engine 2 through the rules; both logs, the drop log, the sender's exit code."""
+        options = [f"--drop={r}" for r in forward] + [f"--drop-return={r}" for r in back]
+        paths = []
+        for i in range(blocks):
+            paths.append(self.path(f"block{i}"))
+            with open(paths[-1], "wb") as f:
+                f.write(random.Random(i).randbytes(20_000 + 1000 * i))
+        common = ("--rto", "60ms", "--retries", "4", "--timeout", "15s", "--recovery", "plain")
+        with Bed(BIN, "--delay", "5ms", "--rate", "50Mbit/s", "--drop-log", self.path("d.csv"), *options) as bed:
+            program = os.path.join(BIN, "helio-ltp")
+            to = bed.start("destination", program, "receive", "--local", f"10.77.0.2:{LTP_PORT}", "--engine", "2", "--peer-engine",
+                           "1", "--output", self.path("in"), "--count", "100", "--log", self.path("2.csv"), *common,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.3)
+            done = bed.run("source", program, "send", "--local", "10.77.0.1:0", "--remote", f"10.77.0.2:{LTP_PORT}", "--engine",
+                           "1", "--peer-engine", "2", "--log", self.path("1.csv"), *common, *paths, check=False)
+            time.sleep(0.05)
+            to.terminate()
+            to.wait(10)
+            bed.stop()
+        logs = []
+        for name in ("1.csv", "2.csv", "d.csv"):
+            with open(self.path(name), newline="") as f:
+                logs.append(list(csv.DictReader(f)))
+        return done.returncode, *logs
+
+    def check_sessions(self, ends, drops):
+        """In each direction: what one end sent less what the drop log says, in this order, is what came to the other."""
+        columns = ("type", "originator", "session", "offset", "cp_serial", "rpt_serial")
+        key = lambda row: tuple(row[c] for c in columns)
+        for way, (sender, receiver) in (("forward", ends), ("return", ends[::-1])):
+            sent = [r for r in sender if r["dir"] == "tx"]
+            for row in (r for r in drops if r["direction"] == way and r["reason"] == "rule"):
+                repetitions = [r for r in sent if key(r) == key(row) and int(r["t_ns"]) <= int(row["t_ns"]) + MS]
+                sent.remove(repetitions[-1])
+            left, came = [key(r) for r in sent], [key(r) for r in receiver if r["dir"] == "rx"]
+            self.assertEqual(came, left[:len(came)])
+            self.assertLessEqual(len(left) - len(came), 3)  # the other end had done
+
+    def test_sessions_survive_the_loss_of_each_segment(self):
+        code, one, two, drops = self.sessions(6, ["checkpoint:list=1+4", "ack:first=2", "red:every=9"], ["report:every=3"])
+        self.assertEqual(code, 0)
+        self.check_sessions((one, two), drops)
+        names = collections.Counter(r["name"] for r in drops if r["reason"] == "rule")
+        self.assertEqual((names["red_cp_eob"] + names["red_cp"] + names["red_cp_eorp"], names["report_ack"]), (2, 2))
+        self.assertGreater(min(names["red_data"], names["report"]), 1)
+
+    def test_a_cancelled_session_survives_the_loss_of_its_segments(self):
+        code, one, two, drops = self.sessions(1, ["checkpoint", "cancel:first=2"], ["cancel-ack:first=1"])
+        self.assertEqual(code, 1)
+        self.check_sessions((one, two), drops)
+        names = [r["name"] for r in drops if r["reason"] == "rule"]
+        self.assertEqual(names, ["red_cp_eob"] * 5 + ["cancel_sender"] * 2 + ["cancel_ack_to_sender"])
+        self.assertIn("cancel_ack_to_sender", [r["name"] for r in one if r["dir"] == "rx"])
 
     def test_ring(self):
         self.whole()
