@@ -74,12 +74,13 @@ static const struct scenario {
     size_t len, red;
     bool cancel;
     uint32_t segment_max;
-    bool orange;
+    bool orange, faster; /* with the recovery switches, and confirmed */
 } scenarios[] = {
-    {60000, 60000, false, 1024, false}, {60000, 20000, false, 1024, false},
-    {60000, 0, false, 1024, false},     {5000, 5000, true, 1024, false},
-    {20000, 20000, false, 200, false},  {60000, 0, false, 1024, true},
-    {2000, 0, false, 1024, true},
+    {60000, 60000, false, 1024, false, false}, {60000, 20000, false, 1024, false, false},
+    {60000, 0, false, 1024, false, false},     {5000, 5000, true, 1024, false, false},
+    {20000, 20000, false, 200, false, false},  {60000, 0, false, 1024, true, false},
+    {2000, 0, false, 1024, true, false},       {60000, 60000, false, 200, false, true},
+    {60000, 20000, false, 1024, false, true},  {60000, 0, false, 1024, true, true},
 };
 
 static struct pair *make(const struct scenario *sc)
@@ -88,6 +89,12 @@ static struct pair *make(const struct scenario *sc)
     to.segment_max = sc->segment_max;
     to.retries_max = from.retries_max = 4;
     from.claims_max = 2;
+    if (sc->faster) {
+        to.recovery = from.recovery = ltp_recovery_default;
+        to.recovery.resend_wait = 3 * TICK_MS;
+        to.recovery.checkpoint_segments = 10;
+        from.confirm_import = true;
+    }
     struct pair *p = pair_new(&to, &from);
     for (uint64_t i = 2; i < 30; i += 5)
         pair_drop(p, LTP_RED, i);
