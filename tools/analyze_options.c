@@ -66,8 +66,10 @@ static const struct argp_option options[] = {
     {"rto", OPT_RTO, "TIME", 0, "Retransmission timer of checkpoints [from the log]", 3},
     {"capacity", OPT_CAPACITY, "RATE", 0, "Payload that the link can carry, for the efficiency", 3},
     {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air: the capacity follows", 3},
-    {"trace", OPT_TRACE, "FILE|A|F|H|none|iid:P", 0,
-     "Erasures of the link, for the capacity [none]", 3},
+    {"trace", OPT_TRACE, "TRACE", 0,
+     "Erasures of the link, for the capacity: a file, A, F, H, leo-low, leo-high, iid:P or none "
+     "[none]",
+     3},
     {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 3},
     {0}};
 
