@@ -9,9 +9,11 @@ void bucket_init(struct bucket *b, uint64_t rate_bps, tick burst, tick slack, ti
 
 void bucket_begin(struct bucket *b, tick now)
 {
+    tick slack = b->resting ? 0 : b->slack;
+    b->resting = false;
     b->batch = 0;
-    if (tick_add(b->free_at, b->slack) < now) {
-        b->free_at = now - b->slack;
+    if (tick_add(b->free_at, slack) < now) {
+        b->free_at = now - slack;
         b->frac = 0;
     }
 }

@@ -6,6 +6,7 @@
  * Two limits make it usable with timers that come late: at one wake-up (bucket_begin) at most
  * `burst` of air time leaves, and time lost to a late wake-up is made good only up to `slack`. With
  * both 0 the bucket is an ideal line: one segment at a time, each when the one before has left.
+ * Time in which there was nothing to send (bucket_rest) is not lost, and never made good.
  */
 #ifndef BASE_BUCKET_H
 #define BASE_BUCKET_H
@@ -21,12 +22,19 @@ struct bucket {
     tick free_at;      /* when the line is free */
     uint64_t frac;     /* the part of free_at below 1 ns, in units of 1/rate_bps */
     tick batch;        /* air time sent since bucket_begin, ns */
+    bool resting;
 };
 
 void bucket_init(struct bucket *b, uint64_t rate_bps, tick burst, tick slack, tick now);
 
 /* A wake-up: a new burst may begin. */
 void bucket_begin(struct bucket *b, tick now);
+
+/* There is nothing to send until the next wake-up. */
+static inline void bucket_rest(struct bucket *b)
+{
+    b->resting = true;
+}
 
 /* May a segment leave now? */
 static inline bool bucket_ready(const struct bucket *b, tick now)

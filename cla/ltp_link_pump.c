@@ -139,10 +139,14 @@ static tick wake_time(struct hub *h)
         struct link *l = container_of(it, struct link, node);
         if (l->up && ltp_has_output(h->engine, l->peer))
             wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
+        else
+            bucket_rest(&l->bucket);
         wake = tick_min(wake, outgoing_due(l));
     }
     if (h->host != NULL && ltp_guests_ready(h->engine))
         wake = tick_min(wake, bucket_wake(&h->guest_bucket, h->now));
+    else
+        bucket_rest(&h->guest_bucket);
     return wake;
 }
 

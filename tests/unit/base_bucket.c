@@ -65,6 +65,32 @@ START_TEST(bursts)
 }
 END_TEST
 
+/* What was not there to be sent is not late: the line has no credit for it, but for its next
+ * wake-up it has again. */
+START_TEST(rest)
+{
+    struct bucket b;
+    bucket_init(&b, 1000000000, 0, 20 * TICK_US, 0);
+    bucket_begin(&b, 0);
+    bucket_spend(&b, 125, 0);
+    bucket_rest(&b);
+    bucket_begin(&b, 500); /* the line is still busy */
+    ck_assert(!bucket_ready(&b, 500));
+    ck_assert_uint_eq(b.free_at, TICK_US);
+    bucket_rest(&b);
+    tick now = TICK_MS;
+    bucket_begin(&b, now);
+    ck_assert(bucket_ready(&b, now));
+    bucket_spend(&b, 125, now);
+    ck_assert_uint_eq(b.free_at, now + TICK_US);
+    now += 11 * TICK_US; /* late, with something to send */
+    int sent = 0;
+    for (; bucket_begin(&b, now), bucket_ready(&b, now); sent++)
+        bucket_spend(&b, 125, now);
+    ck_assert_int_eq(sent, 11);
+}
+END_TEST
+
 START_TEST(unlimited)
 {
     struct bucket b;
@@ -85,6 +111,7 @@ int main(void)
     tcase_add_test(t, ideal_line);
     tcase_add_test(t, no_drift);
     tcase_add_test(t, bursts);
+    tcase_add_test(t, rest);
     tcase_add_test(t, unlimited);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
