@@ -139,6 +139,26 @@ class Campaign(Base):
         self.assertIn("nowhere.txt", error)
         self.assertEqual(len(self.runs()), 1)
 
+    def test_whole_nodes_agree_with_engines(self):
+        path = self.file("logs: all\nset: {duration: 5s, stack: yes}\nexperiments:\n  - name: x\n"
+                         "    sweep: {trace: [A, \"iid:0.05\"], stack: [no, yes]}\n")
+        campaign(path, "--out", self.out)
+        got = {}
+        for p in self.runs():
+            v = json.loads((p / "run.json").read_text())["parameters"]
+            got[v["trace"], v["stack"]] = p, json.loads((p / "result.json").read_text())
+        for trace in ("A", "iid:0.05"):
+            (_, engines), (folder, nodes) = got[trace, "no"], got[trace, "yes"]
+            self.assertAlmostEqual(nodes["goodput_bps"] / engines["goodput_bps"], 1, delta=0.03)
+            self.assertAlmostEqual(nodes["session_ms"]["mean"] / engines["session_ms"]["mean"], 1, delta=0.1)
+            for name in ("node1.yaml", "node1.segments.csv.gz", "node2.segments.csv.gz", "sessions.csv.gz"):
+                self.assertTrue((folder / name).exists(), name)
+            again = subprocess.run(nodes["command"], capture_output=True, text=True, check=True)
+            self.assertEqual(json.loads(again.stdout)["clients"][0]["goodput_bps"], nodes["goodput_bps"])
+        with open(self.out / "report/x.csv", newline="", encoding="utf-8") as f:
+            self.assertEqual([(r["trace"], r["stack"]) for r in csv.DictReader(f)],
+                             [(t, s) for t in ("A", "iid:0.05") for s in ("no", "yes")])
+
     def test_papers_campaigns_are_right(self):
         for name in ("paper", "paper-quick"):
             text = campaign(SOURCE / f"campaigns/{name}.yaml", "--out", self.out, "--check").stdout

@@ -45,7 +45,7 @@ class Bridge(Live):
         return [script(), "exec", self.bed, PLACES[name], self.program(program), *arguments]
 
     def up(self):
-        options = emulator_options({**self.v, "overhead": self.overhead(self.v)}, self.trace, self.offset, self.out)
+        options = emulator_options({**self.v, "overhead": self.overhead(self.v)}, self.run_.repetition, self.trace, self.offset, self.out)
         del options[options.index("--json"):options.index("--json") + 2]
         self.testbed("up", "--bin", self.programs, self.bed, "--", *options)
 

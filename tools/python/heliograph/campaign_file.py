@@ -68,13 +68,13 @@ def _text(value):
     return str(value)
 
 
-# What a run may set: how it is read, and the default. The names are those of helio-sim's options.
+# What a run may set: how it is read, and the default. The names are those of helio-sim's options, but for stack.
 PARAMETERS = {
     "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
     "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
     "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
     "claims": (_count(1, 10000), None), "recovery": (_word("plain", "default"), "plain"),
-    "duration": (_time, "100s"),
+    "duration": (_time, "100s"), "stack": (_word("yes", "no"), None),
     "closing": (_count(0, 64), None), "copies": (_count(0, 1000), None), "report-copies": (_count(0, 1000), None),
     "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
     "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),

@@ -42,10 +42,14 @@ def link_keys(v):
     return {**keys, **own}
 
 
-def emulator_options(v, trace, offset, folder):
+def relay_options(v, seed, trace, offset):
     options = ["--delay", v["delay"], "--rate", v["rate"], "--overhead", str(v["overhead"]), "--trace", trace,
-               "--json", os.path.join(folder, "emulator.json")]
+               "--seed", str(seed)]
     return options + (["--trace-start", units.duration_text(offset)] if offset else [])
+
+
+def emulator_options(v, seed, trace, offset, folder):
+    return [*relay_options(v, seed, trace, offset), "--json", os.path.join(folder, "emulator.json")]
 
 
 def undisturbed(table):
@@ -130,10 +134,19 @@ class Live(Lab):
             return f"sessions without losses took {here:.1f} ms, in virtual time {there:.1f}: the nodes were late"
         return None
 
+    def measured(self, client, forward):
+        """What the generator and the channel say, and the analyzer of the logs."""
+        flow, share, good = self.analyse(), self.payload_share(), forward["good_share_active"]
+        capacity = units.rate(self.v["rate"]) * share * good
+        return {"goodput_bps": client["goodput_bps"], "capacity_bps": capacity,
+                "efficiency": client["goodput_bps"] / capacity if capacity else None, "good_share": good,
+                "payload_share": share, "rto_firings": flow["rto_firings"], **{k: flow[k] for k in (
+                    "sessions", "session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share",
+                    "cancelled")}}
+
     def result(self, socket_drops):
-        client, emulator, flow = self.load("client.json"), self.load("emulator.json"), self.analyse()
-        share, good = self.payload_share(), emulator["forward"]["good_share_active"]
-        rate = units.rate(self.v["rate"])
+        client, emulator = self.load("client.json"), self.load("emulator.json")
+        measured = self.measured(client, emulator["forward"])
         reasons = list(emulator["not_faithful"])
         if socket_drops:
             reasons.append(f"{socket_drops} datagrams were lost at the nodes' sockets")
@@ -141,13 +154,7 @@ class Live(Lab):
             reasons.append("nothing arrived")
         late = self.slow_nodes()
         reasons += [late] if late else []
-        capacity = rate * share * good
-        return {"faithful": not reasons, "reasons": reasons, "goodput_bps": client["goodput_bps"], "capacity_bps": capacity,
-                "efficiency": client["goodput_bps"] / capacity if capacity else None, "good_share": good,
-                "payload_share": share, "rto_firings": flow["rto_firings"],
-                "late_us": emulator["forward"]["late_us"], **{k: flow[k] for k in (
-                    "sessions", "session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share",
-                    "cancelled")}}
+        return {"faithful": not reasons, "reasons": reasons, "late_us": emulator["forward"]["late_us"], **measured}
 
     def keep_logs(self, keep):
         for name in ("node1.segments.csv", "node2.segments.csv", "sessions.csv"):
@@ -161,7 +168,7 @@ class Live(Lab):
 def run_relay(live):
     port1, port2, port = live.udp_ports(3)
     emulator = live.start("emulator", "helio-emu", "relay", "--listen", f"127.0.0.1:{port}", "--to", f"127.0.0.1:{port2}",
-                          *emulator_options(live.v, live.trace, live.offset, live.out))
+                          *emulator_options(live.v, live.run_.repetition, live.trace, live.offset, live.out))
     nodes = live.nodes(f"127.0.0.1:{port1}", f"127.0.0.1:{port}", f"127.0.0.1:{port2}", f"127.0.0.1:{port}")
     if emulator.poll() is not None:
         raise Failed(f"the relay did not start:{live.why('emulator')}")

@@ -12,6 +12,7 @@ import tempfile
 
 from . import campaign_sim, machine, programs, units
 from .campaign_live import run_live
+from .campaign_stack import run_stack
 
 RESULT = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
           "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled")
@@ -101,11 +102,12 @@ def execute(run, out, traces, track):
     os.makedirs(os.path.dirname(final), exist_ok=True)
     part = tempfile.mkdtemp(prefix=".part-", dir=os.path.dirname(final))
     try:
+        way = run_stack if run.values.get("stack") == "yes" else run_sim
         names = ["helio-sim"] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
         write_json(os.path.join(part, "run.json"), {
             "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
             "versions": machine.versions(names), "machine": machine.describe()})
-        measured = run_sim(run, part, traces, track) if run.mode == "sim" else run_live(run, part, traces)
+        measured = run_live(run, part, traces) if run.mode != "sim" else way(run, part, traces, track)
         measured["key"] = run.key
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)
