@@ -11,9 +11,11 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "tools/analyze_checkpoint.h"
 #include "tools/analyze_flow.h"
 
 #define CLOSING_MAX (60 * TICK_S)
+#define OPEN_MAX (1 << 17) /* so many may wait for a receiver of which nothing was heard yet */
 
 int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 {
@@ -26,7 +28,7 @@ int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 
 static void session_free(struct analyze_session *s)
 {
-    free(s->cp);
+    analyze_cp_fini(s);
     free(s);
 }
 
@@ -58,46 +60,43 @@ static bool has_node(const struct analyze *a, uint64_t node)
     return false;
 }
 
-/* Lost ones as both ends' logs tell. */
-static uint64_t lost_between(const struct analyze_session *s)
+/* The receiver's log is at hand also when nothing of the session got there. */
+static bool both_ends(const struct analyze *a, const struct analyze_session *s)
 {
-    uint64_t lost = 0;
-    for (uint32_t i = 0; i < s->cp_len; i++) {
-        uint32_t arrived = (uint32_t)__builtin_popcountll(s->cp[i].received);
-        lost += s->cp[i].sent > arrived ? s->cp[i].sent - arrived : 0;
-    }
-    if (s->cp_len == ANALYZE_SERIALS_MAX) /* not all of them were followed */
-        lost = s->cp_sent > s->cp_received ? s->cp_sent - s->cp_received : 0;
-    return lost;
+    bool nothing = !s->red && s->outcome >= 0 && has_node(a, s->peer);
+    return s->sender_log && (s->receiver_log || nothing);
 }
 
-static enum analyze_basis basis_of(const struct analyze_session *s, uint64_t lost)
+static enum analyze_basis basis_of(const struct analyze_session *s, bool both, uint64_t missing)
 {
-    bool both = s->sender_log && s->receiver_log;
-    if (s->drops_known && (!both || lost == s->cp_dropped))
+    if (s->drops_known && (!both || missing <= s->cp_dropped))
         return BASIS_DROPS;
     if (both)
         return BASIS_RECEIVER;
     return s->sender_log ? BASIS_RTO : BASIS_NONE;
 }
 
-static bool lossy(const struct analyze_session *s)
+static bool lossy(const struct analyze *a, const struct analyze_session *s, bool both)
 {
-    if (s->sender_log && s->receiver_log)
+    tick delay = s->path->delay;
+    bool all_came_or_lost = delay == TICK_NEVER || s->last_sent == TICK_NEVER ||
+                            a->last_row < s->last_sent || a->last_row - s->last_sent > delay;
+    if (both && all_came_or_lost)
         return s->segments_sent > s->segments_received || s->dropped > 0;
     return s->drops_known ? s->dropped > 0 : s->gaps || s->rto_checkpoint > 0;
 }
 
-static void settle(struct analyze_session *s)
+static void settle(const struct analyze *a, struct analyze_session *s)
 {
-    uint64_t lost = lost_between(s);
-    s->basis = basis_of(s, lost);
+    bool both = both_ends(a, s);
+    uint64_t missing = analyze_cp_missing(s, a->last_row);
+    s->basis = basis_of(s, both, missing);
     s->cp_lost = s->basis == BASIS_DROPS      ? s->cp_dropped
-                 : s->basis == BASIS_RECEIVER ? lost
+                 : s->basis == BASIS_RECEIVER ? missing
                                               : s->rto_checkpoint;
-    s->cp_run = analyze_cp_run(s);
-    s->cp_waits = analyze_cp_waits(s);
-    s->lossy = lossy(s);
+    s->cp_run = analyze_cp_run(s, a->last_row);
+    s->cp_waits = analyze_cp_waits(s, a->last_row);
+    s->lossy = lossy(a, s, both);
 }
 
 static tick between(tick from, tick to)
@@ -159,7 +158,7 @@ static struct analyze_session *begin(struct analyze *a, const struct seglog_row 
     s->drops_known = a->drops;
     s->client_service = e->client_service;
     s->block_bytes = s->red_bytes = EVENT_NONE;
-    s->opened = s->first_tx = s->last_tx = s->closed = TICK_NEVER;
+    s->opened = s->first_tx = s->last_tx = s->last_sent = s->closed = TICK_NEVER;
     s->receiver_opened = s->receiver_end = s->first_rx = s->delivered = TICK_NEVER;
     s->outcome = -1;
     s->cancel_reason = s->gap_checkpoint = s->counted_checkpoint = EVENT_NONE;
@@ -172,7 +171,7 @@ static struct analyze_session *begin(struct analyze *a, const struct seglog_row 
 /* Adds the session to its flow, gives it out and forgets it. */
 static int finish(struct analyze *a, struct analyze_session *s)
 {
-    settle(s);
+    settle(a, s);
     int rc = analyze_flow_add(a, s);
     if (a->take != NULL)
         a->take(a->context, s);
@@ -210,6 +209,15 @@ static void receiver_closed(struct analyze_session *s, const struct event *e)
         s->cancel_reason = e->cancel_reason;
 }
 
+static void receiver_opened(struct analyze_session *s, tick now)
+{
+    struct analyze_path *p = s->path;
+    bool later = s->first_tx != TICK_NEVER && now > s->first_tx;
+    tick far = later ? now - s->first_tx : 0;
+    s->receiver_opened = now;
+    p->far = p->far == TICK_NEVER || far > p->far ? far : p->far;
+}
+
 static int at_end(struct analyze *a, struct analyze_session *s, const struct seglog_row *r)
 {
     const struct event *e = &r->event;
@@ -222,7 +230,7 @@ static int at_end(struct analyze *a, struct analyze_session *s, const struct seg
         s->opened = e->now;
         s->block_bytes = e->length;
     } else if (e->kind == EVENT_OPEN) {
-        s->receiver_opened = e->now;
+        receiver_opened(s, e->now);
     } else if (e->kind == EVENT_CLOSE && sender) {
         sender_closed(a, s, e);
     } else if (e->kind == EVENT_CLOSE) {
@@ -251,6 +259,15 @@ static bool finished(const struct analyze *a, const struct analyze_session *s)
     return sender && receiver;
 }
 
+/* For the close of the receiver, of which nothing can be heard before the way there is over. */
+static bool waited_enough(const struct analyze *a, const struct analyze_session *s, tick now)
+{
+    tick far = s->path->far;
+    if (far == TICK_NEVER && a->sessions.len <= OPEN_MAX)
+        return false;
+    return now > s->closed && now - s->closed > CLOSING_MAX + (far != TICK_NEVER ? far : 0);
+}
+
 /* Finishes what is over. An engine closes a session before it tells of the segment that made it do
  * so, and a segment that was on its way may come after both: hence not before some time. */
 static int sweep(struct analyze *a, tick now)
@@ -268,7 +285,7 @@ static int sweep(struct analyze *a, tick now)
     first = list_first(&a->closing);
     if (rc == 0 && first != NULL) {
         struct analyze_session *s = container_of(first, struct analyze_session, order);
-        if (now > s->closed && now - s->closed > CLOSING_MAX)
+        if (waited_enough(a, s, now))
             rc = finish(a, s);
     }
     return rc;

@@ -22,22 +22,29 @@
 #define ANALYZE_GAP (10 * TICK_S)
 #define ANALYZE_FLOWS_MAX 64 /* further ones are added up in the last */
 #define ANALYZE_PATHS_MAX 64
-#define ANALYZE_SERIALS_MAX 4096 /* checkpoints of a session that are followed one by one */
+#define ANALYZE_SERIALS_MAX 4096  /* checkpoints of a session that are followed one by one */
+#define ANALYZE_SENDINGS_MAX 4096 /* transmissions of a checkpoint, likewise */
 #define ANALYZE_LINGER (100 * TICK_MS)
 
 /* How lost checkpoints are known: by the drop log, unless the receiver's log contradicts it. */
 enum analyze_basis { BASIS_NONE, BASIS_RTO, BASIS_RECEIVER, BASIS_DROPS };
 
-/* One checkpoint (by its serial number) of a session. Bit n of a mask is its n-th transmission. */
+/* One transmission of a checkpoint, and what the logs say of it. */
+struct analyze_sending {
+    tick at;
+    bool copy;     /* of the one before, whose timer had not run out */
+    bool received; /* seen at the receiver */
+    bool dropped;  /* in the drop log */
+};
+
+/* One checkpoint (by its serial number) of a session. */
 struct analyze_cp {
     uint64_t serial;
-    tick first, last;  /* transmissions at the sender */
-    tick at[8];        /* the last of them: the n-th is at[n % 8] */
-    tick begin;        /* when the report came that it answers; TICK_NEVER when none did */
-    uint64_t received; /* mask: seen at the receiver */
-    uint64_t dropped;  /* mask: in the drop log */
-    uint64_t rounds;   /* mask: not a copy of the one before */
-    uint32_t sent;
+    tick first, last; /* transmissions at the sender */
+    tick begin;       /* when the report came that it answers; TICK_NEVER when none did */
+    struct analyze_sending *sending; /* the first ANALYZE_SENDINGS_MAX */
+    uint32_t len, cap;
+    uint32_t sent, received;
     uint32_t early; /* arrivals that came before the sender's row: clocks that differ */
     uint32_t timeouts;
     bool answered;
@@ -46,11 +53,12 @@ struct analyze_cp {
 /* What one direction between two engines has shown, whatever the colour. */
 struct analyze_path {
     uint64_t originator, peer;
-    tick delay;           /* least time from a checkpoint's row at the sender to the receiver's */
+    tick delay;           /* least time from a segment's row at the sender to the receiver's */
     struct hist rto;      /* time from a checkpoint to its repetition */
     struct hist response; /* from a checkpoint whose timer did not run out to its report */
     struct hist cycle;    /* from a report with gaps to the report of what was sent for it */
     struct series series;
+    tick far; /* most time from a first segment to the receiver's open; TICK_NEVER: none seen */
 };
 
 /* One session, as the logs tell it. Times are t_ns of the log, TICK_NEVER when unknown. */
@@ -66,6 +74,7 @@ struct analyze_session {
     uint64_t client_service, block_bytes;
     uint64_t red_bytes;                     /* EVENT_NONE until its end was seen */
     tick opened, first_tx, last_tx, closed; /* at the sender; last_tx: sent for the first time */
+    tick last_sent;                         /* of all data segments, repetitions too */
     tick receiver_opened, receiver_end, first_rx, delivered;
     int outcome; /* enum event_outcome; -1 while open */
     uint64_t cancel_reason;

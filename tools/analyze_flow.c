@@ -41,7 +41,7 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
         return NULL;
     p->originator = originator;
     p->peer = peer;
-    p->delay = TICK_NEVER;
+    p->delay = p->far = TICK_NEVER;
     hist_init(&p->rto);
     hist_init(&p->response);
     hist_init(&p->cycle);

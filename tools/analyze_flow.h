@@ -21,12 +21,6 @@ int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const stru
 /* A frame that a drop log names. */
 int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct drop_event *d);
 
-/* Of s->basis: how many times one checkpoint was lost without a break, at most. */
-uint64_t analyze_cp_run(const struct analyze_session *s);
-
-/* Of s->basis: timeouts that lost checkpoints cost. */
-uint64_t analyze_cp_waits(const struct analyze_session *s);
-
 /* The bin of a time in the path's series; NULL when there is to be none, or memory is out. */
 struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick now);
 

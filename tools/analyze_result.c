@@ -302,7 +302,7 @@ static json_t *split_json(const struct analyze_flow *f, const struct analyze_mod
 }
 
 /* Of segments and bytes, by the end that counts them. */
-static void counts_json(json_t *j, const struct analyze_flow *f)
+static void counts_json(json_t *j, const struct analyze *a, const struct analyze_flow *f)
 {
     maybe(j, "segments_sent", of_sender(f, f->segments_sent));
     maybe(j, "segments_resent", of_sender(f, f->segments_resent));
@@ -311,7 +311,7 @@ static void counts_json(json_t *j, const struct analyze_flow *f)
     maybe(j, "out_of_order", of_receiver(f, f->out_of_order));
     maybe(j, "data_bytes_sent", of_sender(f, f->data_sent));
     maybe(j, "data_bytes_resent", of_sender(f, f->data_resent));
-    maybe(j, "segments_dropped", f->bases[BASIS_DROPS] > 0 ? f->dropped : EVENT_NONE);
+    maybe(j, "segments_dropped", a->drops ? f->dropped : EVENT_NONE);
 }
 
 static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
@@ -342,9 +342,9 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
     real(j, "lossy_share", per_session(f, f->lossy));
     maybe(j, "cp_waits", how != NULL ? f->cp_waits : EVENT_NONE);
     maybe(j, "cp_lost_run_max", how != NULL ? f->cp_run : EVENT_NONE);
-    maybe(j, "cp_lost_elsewhere", f->bases[BASIS_DROPS] > 0 ? f->cp_elsewhere : EVENT_NONE);
+    maybe(j, "cp_lost_elsewhere", a->drops ? f->cp_elsewhere : EVENT_NONE);
     real(j, "rto_ms_sum", f->with_sender > 0 ? ms((double)f->rto_time) : NAN);
-    counts_json(j, f);
+    counts_json(j, a, f);
     json_object_set_new(j, "radiation_ms", times_json(&f->radiation));
     json_object_set_new(j, "decomposition", split_json(f, m));
     return j;

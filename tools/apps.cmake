@@ -5,7 +5,7 @@ target_sources(helio_tools PRIVATE aap2_client.c aap2_endpoint.c
     perf_client.c perf_result.c perf_file.c perf_session.c perf_server.c perf_server_result.c
     seglog_row.c drop_row.c stream.c input.c capture.c pcap_input.c packet.c reassembly.c
     ltp_watch.c watch_session.c
-    analyze.c analyze_count.c analyze_flow.c analyze_series.c analyze_model.c analyze_table.c
+    analyze.c analyze_checkpoint.c analyze_count.c analyze_flow.c analyze_series.c analyze_model.c analyze_table.c
     analyze_result.c analyze_choose.c analyze_extract.c)
 target_link_libraries(helio_tools PUBLIC helio_ltp PkgConfig::JANSSON PkgConfig::ZLIB PkgConfig::PCAP)
 

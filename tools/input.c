@@ -170,6 +170,14 @@ void input_close(struct input *in)
     free(in);
 }
 
+/* What was lost in the moment in which it was sent had been sent first. */
+static bool is_before(const struct source *s, const struct source *other)
+{
+    if (s->now != other->now)
+        return s->now < other->now;
+    return s->kind != KIND_DROPS && other->kind == KIND_DROPS;
+}
+
 int input_next(struct input *in, struct input_row *row, size_t *failed)
 {
     *failed = in->last;
@@ -181,7 +189,7 @@ int input_next(struct input *in, struct input_row *row, size_t *failed)
     struct source *best = NULL;
     for (size_t i = 0; i < in->count; i++) {
         struct source *s = &in->sources[i];
-        if (!s->end && (best == NULL || s->now < best->now))
+        if (!s->end && (best == NULL || is_before(s, best)))
             best = s;
     }
     if (best == NULL) {

@@ -35,7 +35,7 @@ struct input_row {
 
 /* The next row: 1, 0 at the end of all files, -ECANCELED when `complain` said so, -ENOMEM, or -EIO
  * (*failed is the file: its data is damaged, or the disk is). Rows of equal time come in the order
- * of the files; within a file the order stays as it is. */
+ * of the files, those of drop logs last; within a file the order stays as it is. */
 int input_next(struct input *in, struct input_row *row, size_t *failed);
 
 /* Why input_next failed, when it is known; else empty. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of sessions, computed a second time here, with dictionaries and sorting instead of streams, from the rows of
-random runs of helio-sim; with and without a drop log, which is made from what one end sent and the other never got.
+random runs of helio-sim; with and without its drop log.
 Then series, distributions and decomposition against that table. usage: analyze_table_test.py BIN"""
 
 import csv
@@ -15,7 +15,8 @@ import tempfile
 from collections import Counter, defaultdict
 
 BIN = sys.argv[1]
-NODES = ("1", "2")
+RATE = 200 * 10**6  # bit/s
+END = 10**9  # ns, of each run
 
 
 def run(name, *arguments):
@@ -92,31 +93,39 @@ class Session:
         return total
 
     def lost_checkpoints(self, delay):
-        """The transmissions that never came: the channel keeps order and has one delay. And the longest run."""
+        """The transmissions that never came (the channel has one delay, and a time on the air by length), the longest run,
+        and how often one was lost with all its copies. What is under way when the log ends is not lost."""
         arrivals = Counter((r["cp_serial"], int(r["t_ns"])) for r in self.got if is_checkpoint(r))
-        lost, runs, run = [], 0, defaultdict(int)
+        lost, longest, run, rounds = [], 0, defaultdict(int), defaultdict(list)
         for r in self.sent:
             if not is_checkpoint(r):
                 continue
-            serial, t = r["cp_serial"], int(r["t_ns"])
-            found = [a for a in arrivals if a[0] == serial and abs(a[1] - t - delay) < 1e6]
+            serial = r["cp_serial"]
+            due = int(r["t_ns"]) + delay + round((int(r["udp_len"]) + 42) * 8 * 10**9 / RATE)
+            found = [a for a in ((serial, due + d) for d in range(-2, 3)) if arrivals[a] > 0]
+            if r["cause"] != "proactive":
+                rounds[serial].append([])
             if found:
                 arrivals[found[0]] -= 1
-                run[serial] = 0
-            else:
+            elif due < END:
                 lost.append(r)
-                run[serial] += 1
-                runs = max(runs, run[serial])
-        return lost, runs
+            run[serial] = 0 if found or due >= END else run[serial] + 1
+            longest = max(longest, run[serial])
+            rounds[serial][-1].append(bool(found) or due >= END)
+        assert not +arrivals, (self.key, arrivals)
+        return lost, longest, sum(not any(r) for list_ in rounds.values() for r in list_)
+
+    def all_came(self, delay):
+        return int(self.sent[-1]["t_ns"]) + delay + 10**6 < END
 
     def row(self, delay, ended):
         """What the table should say."""
         closed, first = self.times("tx", "close"), [int(r["t_ns"]) for r in self.sent]
         fresh = [r for r in self.sent if r["cause"] == "first"]
         again = [r for r in self.sent if r["cause"] != "first"]
-        reds = [r for r in self.got if r["cause"] == "ok" and r["colour"] == "red"]
+        reds = [r for r in self.got if r["cause"] == "ok" and r["colour"] in ("red", "orange")]
         eorp = [r for r in self.sent if r["type"] in ("2", "3")]
-        lost, lost_run = self.lost_checkpoints(delay)
+        lost, lost_run, waits = self.lost_checkpoints(delay)
         start = first[0]
 
         def ms(t):
@@ -126,7 +135,7 @@ class Session:
             "role": "both" if self.end["rx"] else "sender",
             "block_bytes": number(next(r for r in self.end["tx"] if r["dir"] == "open")["length"]),
             "red_bytes": int(eorp[0]["offset"]) + int(eorp[0]["length"]) if eorp else None,
-            "outcome": "done" if closed else "unfinished",
+            "outcome": next((r["cause"] for r in self.end["tx"] if r["dir"] == "close"), "unfinished"),
             "t_first_tx_ns": start,
             "t_close_ns": closed[0] if closed else None,
             "duration_ms": ms(closed[0] - start if closed else None),
@@ -147,10 +156,11 @@ class Session:
             "cp_sent": sum(is_checkpoint(r) for r in self.sent),
             "cp_lost": len(lost) if ended else None,
             "cp_lost_run": lost_run if ended else None,
+            "cp_waits": waits if ended else None,
             "rto_checkpoint": self.timers("tx", "checkpoint"),
             "rto_report": self.timers("rx", "report") if self.end["rx"] else None,
             "rto_ms": ms(self.rto_total()),
-            "lossy": int(len(self.sent) > len(self.got)) if ended else None,
+            "lossy": int(len(self.sent) > len(self.got)) if ended and self.all_came(delay) else None,
         }
 
 
@@ -171,27 +181,11 @@ def same(found, expected, where):
         assert found == str(expected), (where, found, expected)
 
 
-def write_drops(path, sessions, delay, mute):
-    """The drop log of the way out: what was sent and never came. Some of it is left out when `mute`."""
-    header = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,name,offset,data_length,cp_serial,rpt_serial"
-    lines = []
-    for s in sessions.values():
-        came = {(r["offset"], r["type"], int(r["t_ns"]) - delay) for r in s.got}
-        times = defaultdict(list)
-        for offset, kind, t in came:
-            times[offset, kind].append(t)
-        for r in s.sent:
-            if any(abs(t - int(r["t_ns"])) < 1e6 for t in times[r["offset"], r["type"]]):
-                continue
-            lines.append([int(r["t_ns"]), "forward", len(lines) + 1, "random", int(r["udp_len"]), "", *s.key, r["type"],
-                          r["name"], r["offset"], r["length"], r["cp_serial"], r["rpt_serial"]])
-    lines.sort(key=lambda line: line[0])
-    if mute:
-        lines = [line for line in lines if line[8] == "0"] or [[0] * 14]
-    lines.append([lines[-1][0], "return", 1, "late", 60, 5000, "", "", "", "", "", "", "", ""])
-    with open(path, "w", encoding="ascii") as f:
-        f.write(header + "\n" + "".join(",".join(map(str, line)) + "\n" for line in lines))
-    return lines
+def without_checkpoints(drops, path):
+    """A drop log that misses some. Its rows but for the header."""
+    with open(drops, encoding="ascii") as f, open(path, "w", encoding="ascii") as out:
+        kept = [line for line in f if line.split(",")[8] not in ("1", "2", "3")]
+        out.writelines(kept)
 
 
 def tables(folder, *arguments):
@@ -218,7 +212,7 @@ def check_model(rows, summary):
     assert (d["ideal_from"] == "loss_free") == (len(clean) > 0)
     if clean:
         assert math.isclose(d["ideal_ms"], sorted(clean)[math.ceil(len(clean) / 2) - 1], rel_tol=0.005)
-    lost = statistics.mean(int(r["cp_lost"]) for r in done)
+    lost = statistics.mean(int(r["cp_waits"]) for r in done)
     assert math.isclose(d["cp_penalty_ms"], lost * d["rto_ms"] if lost else 0, rel_tol=1e-9)
 
 
@@ -246,62 +240,95 @@ def check_cdf(folder, rows):
         assert above - 1e-9 <= float(r["share"]) <= below + 1e-9, r
 
 
-def check_run(folder, seed):
+def options(seed):
     rng = random.Random(seed)
-    log = os.path.join(folder, "log.csv")
     delay = rng.choice((3, 5, 20))
-    run("helio-sim", "--trace", rng.choice(("iid:0.02", "iid:0.2", "A", "H")), "--sessions", str(rng.randint(1, 9)),
-        "--rto", f"{rng.choice((1, 4)) * 2 * delay + 7}ms", "--delay", f"{delay}ms", "--bundle",
-        f"{rng.randint(20, 300)}kB", "--rate", "200Mbit/s", "--duration", "1s", "--seed", str(seed), "--log", log,
-        *rng.choice(((), ("--processing", "4ms"))))
+    colour = ("red", "red", "red", "green", "orange")[seed % 5]
+    return delay * 10**6, colour, [
+        "--trace", rng.choice(("iid:0.02", "iid:0.2", "iid:0.5", "A", "H")), "--sessions", str(rng.randint(1, 9)),
+        "--rto", rng.choice((f"{rng.choice((1, 4)) * 2 * delay + 7}ms", "auto")), "--delay", f"{delay}ms", "--bundle",
+        f"{rng.randint(1, 300)}kB", "--rate", "200Mbit/s", "--duration", "1s", "--seed", str(seed), "--colour", colour,
+        *rng.choice(((), ("--processing", "4ms"))), *rng.choice(((), ("--recovery", "default"), ("--copies", "3"))),
+        *rng.choice(((), ("--checkpoint-every", "40"))), *rng.choice(((), ("--claims", "4"))),
+        *rng.choice(((), ("--drop-return", "report:every=3"), ("--drop-return", "report:first=400")))]
+
+
+def check_run(folder, seed):
+    log, drops = os.path.join(folder, "log.csv"), os.path.join(folder, "drops.csv")
+    delay, colour, chosen = options(seed)
+    run("helio-sim", *chosen, "--log", log, "--drop-log", drops)
     rows = read(log)
     sessions = sessions_of(rows)
-    one_way = min(int(s.got[0]["t_ns"]) - int(s.sent[0]["t_ns"]) for s in sessions.values() if s.got)
     plain, summary = tables(os.path.join(folder, "t"), "--bin", "100ms", log)
     assert {(r["originator"], r["session"]) for r in plain} == sessions.keys()
+    # before the delay can be known, an arrival may be taken for that of a later copy
+    known_at = min((int(s.got[0]["t_ns"]) for s in sessions.values() if s.got and s.got[0]["offset"] == "0"), default=END)
     for r in plain:
-        closed = r["outcome"] == "done"
-        expected = sessions[r["originator"], r["session"]].row(one_way, closed)
-        assert r["cp_lost_basis"] in ("receiver_log", "rto" if not closed else "")
+        closed = r["outcome"] in ("done", "lost")
+        expected = sessions[r["originator"], r["session"]].row(delay, closed)
+        assert r["cp_lost_basis"] in (("receiver_log",) if closed else ("receiver_log", "rto")), r
         for column, value in expected.items():
+            if r["t_first_tx_ns"] != "" and int(r["t_first_tx_ns"]) < known_at and column in ("cp_lost_run", "cp_waits"):
+                continue
             same(r[column], value, (seed, r["session"], column))
-    check_model(plain, summary)
+    if any(r["outcome"] == "done" for r in plain):
+        if None not in summary["decomposition"].values():
+            check_model(plain, summary)
+        check_cdf(os.path.join(folder, "t"), plain)
     check_series(os.path.join(folder, "t"), plain, rows)
-    check_cdf(os.path.join(folder, "t"), plain)
-    check_drops(folder, log, rows, sessions, one_way, plain)
-    return len(plain), sum(int(r["cp_lost"]) for r in plain), max(int(r["cp_lost_run"]) for r in plain)
+    check_drops(folder, log, drops, plain, known_at)
+    return len(plain), colour, sum(int(r["cp_lost"]) for r in plain), max(int(r["cp_lost_run"]) for r in plain)
 
 
-def check_drops(folder, log, rows, sessions, one_way, plain):
-    """With the drop log the sender's log alone tells what both ends' logs do; a drop log that misses some does not."""
-    one, drops = os.path.join(folder, "one.csv"), os.path.join(folder, "drops.csv")
-    with open(log, encoding="ascii") as f, open(one, "w", encoding="ascii") as out:
-        out.writelines(line for i, line in enumerate(f) if i == 0 or line.split(",", 3)[2] == "1")
-    lines = write_drops(drops, sessions, one_way, False)
-    joined, summary = tables(os.path.join(folder, "d"), one, drops)
-    assert summary["drop_rows"] == len(lines) and summary["drop_rows_without_session"] == 0
+def parts(log, folder):
+    """The log of each end."""
+    paths = [os.path.join(folder, f"{node}.csv") for node in (1, 2)]
+    with open(log, encoding="ascii") as f, open(paths[0], "w", encoding="ascii") as one, \
+         open(paths[1], "w", encoding="ascii") as two:
+        header = next(f)
+        for out in (one, two):
+            out.write(header)
+        for line in f:
+            (one if line.split(",", 3)[2] == "1" else two).write(line)
+    return paths
+
+
+def check_drops(folder, log, drops, plain, known_at):
+    """With the drop log the sender's log alone tells what both ends' logs do; a drop log that misses some does not. In
+    whatever order they are given."""
+    one, two = parts(log, folder)
+    into = os.path.join(folder, "d")
+    assert tables(into, one, two)[0] == tables(into, two, one)[0] == plain
+    joined, _ = tables(into, drops, one)
+    assert tables(into, one, drops)[0] == joined
     known = {(r["originator"], r["session"]): r for r in plain}
+    dropped = Counter((d["originator"], d["session"]) for d in read(drops) if d["type"] and int(d["type"]) < 8)
     for r in joined:
-        if r["outcome"] != "done":
-            continue
         other = known[r["originator"], r["session"]]
+        assert int(r["dropped"]) == dropped[r["originator"], r["session"]]
+        if r["outcome"] not in ("done", "lost") or int(r["t_close_ns"]) > END - 10**8:
+            continue
         assert r["cp_lost_basis"] == "drop_log" and other["cp_lost_basis"] == "receiver_log"
-        for column in ("cp_lost", "cp_lost_run", "lossy", "retx_cycles"):
+        columns = ("cp_lost", "lossy", "retx_cycles", "cp_lost_run", "cp_waits")
+        for column in columns[:3] if int(r["t_first_tx_ns"]) < known_at else columns:
             assert r[column] == other[column], (r["session"], column, r[column], other[column])
-        assert int(r["dropped"]) == int(other["segments_sent"]) - int(other["segments_received"])
-    three, _ = tables(os.path.join(folder, "d"), "--drops", drops, log)
-    assert {r["cp_lost_basis"] for r in three if r["outcome"] == "done"} == {"drop_log"}
+        assert int(r["dropped"]) == int(other["segments_sent"]) - int(other["segments_received"] or 0)
+    three, _ = tables(into, "--drops", drops, log)
+    assert {r["cp_lost_basis"] for r in three if r["outcome"] in ("done", "lost")} <= {"drop_log"}
+    assert three == tables(into, drops, two, one)[0] == tables(into, two, drops, one)[0]
     if any(int(r["cp_lost"]) for r in plain if r["outcome"] == "done"):
-        write_drops(drops, sessions, one_way, True)
-        _, summary = tables(os.path.join(folder, "d"), drops, log)
+        less = os.path.join(folder, "less.csv")
+        without_checkpoints(drops, less)
+        _, summary = tables(into, less, log)
         assert summary["cp_lost_basis"] in ("mixed", "receiver_log") and summary["cp_lost_elsewhere"] > 0
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        total = [check_run(folder, seed) for seed in range(1, 13)]
-    assert sum(t[1] for t in total) > 20 and max(t[2] for t in total) > 1, total
-    print(f"{sum(t[0] for t in total)} sessions, {sum(t[1] for t in total)} checkpoints lost, as computed twice")
+        total = [check_run(folder, seed) for seed in range(1, 21)]
+    assert sum(t[2] for t in total) > 20 and max(t[3] for t in total) > 1, total
+    assert {t[1] for t in total} == {"red", "green", "orange"}
+    print(f"{sum(t[0] for t in total)} sessions, {sum(t[2] for t in total)} checkpoints lost, as computed twice")
 
 
 main()

@@ -210,11 +210,118 @@ START_TEST(a_receiver_that_never_closes_does_not_hold_memory)
     begin(&t);
     analyze_node(&t.a, 2);
     feed(&t, sender);
-    feed(&t, "60045999999,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    /* 50 ms after the first segment */
+    feed(&t, "51000000,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"
+             "51000000,rx,2,1,1,7,0,red_data,red,1,0,1000,,,,,,,,,ok,1020\n"
+             "60095999999,link,1,2,,,,,,,,,,,,,,,,,up,\n");
     ck_assert_uint_eq(t.len, 0);
-    feed(&t, "60046000001,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    feed(&t, "60096000001,link,1,2,,,,,,,,,,,,,,,,,up,\n");
     ck_assert_uint_eq(t.len, 1);
     ck_assert_uint_eq(t.a.sessions.len, 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* To Mars: the sender is done with a green block long before its first segment arrives. */
+START_TEST(a_receiver_that_is_far_is_waited_for)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "0,open,1,2,1,5,,,,1,,100,,,,,,,,,,\n"
+             "1000,tx,1,2,1,5,7,green_eob,green,1,0,100,,,,,,,,1,first,110\n"
+             "1000,close,1,2,1,5,,,,1,,100,,,,,,,,,done,\n"
+             "600000000000,link,1,2,,,,,,,,,,,,,,,,,up,\n"
+             "600000001000,open,2,1,1,5,,,,1,,,,,,,,,,,,\n"
+             "600000001000,close,2,1,1,5,,,,1,,100,,,,,,,,,done,\n"
+             "600000001000,rx,2,1,1,5,7,green_eob,green,1,0,100,,,,,,,,,ok,110\n");
+    /* the next one, whose way is known by now, never comes */
+    feed(&t, "600000002000,open,1,2,1,6,,,,1,,100,,,,,,,,,,\n"
+             "600000002000,tx,1,2,1,6,7,green_eob,green,1,0,100,,,,,,,,1,first,110\n"
+             "600000002000,close,1,2,1,6,,,,1,,100,,,,,,,,,done,\n"
+             "1260000002000,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    ck_assert_uint_eq(t.len, 1);
+    ck_assert(t.s[0].sender_log && t.s[0].receiver_log && !t.s[0].lossy);
+    feed(&t, "1260000002001,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    ck_assert_uint_eq(t.len, 2);
+    ck_assert_int_eq(t.s[1].basis, BASIS_RECEIVER);
+    ck_assert(t.s[1].lossy);
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.len, 2);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* A row of a checkpoint's transmission or arrival. */
+static void checkpoint(struct taken *t, unsigned long long ns, int number, const char *cause)
+{
+    char row[160];
+    bool sent = number > 0;
+    snprintf(row, sizeof row, "%llu,%s,%d,%d,1,7,3,red_cp_eob,red,1,0,9,50,0,,,,,,%.*d,%s,20\n", ns,
+             sent ? "tx" : "rx", sent ? 1 : 2, sent ? 2 : 1, sent ? 3 : 0, number, cause);
+    feed(t, row);
+}
+
+#define SENT 100
+
+/* 100 transmissions 2 ms apart over a path of 50 ms, so that many are under way at once. Lost are
+ * the 11th to the 20th and the 71st to the 90th. The 31st to the 100th are by timer, each a round.
+ */
+START_TEST(a_checkpoint_sent_very_often)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "0,open,1,2,1,6,,,,1,,9,,,,,,,,,,\n"
+             "0,tx,1,2,1,6,7,green_eob,green,1,0,9,,,,,,,,1,first,20\n"
+             "0,open,1,2,1,7,,,,1,,9,,,,,,,,,,\n"
+             "50000000,open,2,1,1,6,,,,1,,,,,,,,,,,,\n"
+             "50000000,rx,2,1,1,6,7,green_eob,green,1,0,9,,,,,,,,,ok,20\n");
+    for (unsigned at = 0; at < 2 * SENT + 60; at += 2) {
+        unsigned i = at / 2 - 25; /* whose arrival it would be */
+        bool lost = (i >= 10 && i < 20) || (i >= 70 && i < 90);
+        if (at >= 50 && i < SENT && !lost)
+            checkpoint(&t, 1000000ull * (at + 100), 0, i == 0 ? "ok" : "duplicate");
+        if (at < 2 * SENT)
+            checkpoint(&t, 1000000ull * (at + 100), (int)at / 2 + 1,
+                       at == 0       ? "first"
+                       : at / 2 < 30 ? "proactive"
+                                     : "timer");
+    }
+    feed(&t, "500000000,close,1,2,1,7,,,,1,,9,,,,,,,,,done,\n"
+             "500000000,close,2,1,1,7,,,,1,,9,,,,,,,,,done,\n"
+             "600000001,link,1,2,,,,,,,,,,,,,,,,,up,\n");
+    ck_assert_uint_eq(t.len, 1);
+    ck_assert_uint_eq(t.s[0].cp_sent, SENT);
+    ck_assert_uint_eq(t.s[0].cp_lost, 30);
+    ck_assert_uint_eq(t.s[0].cp_run, 20);
+    ck_assert_uint_eq(t.s[0].cp_waits, 20);
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* A block is acknowledged while a copy of its checkpoint, and a repeated segment, are still under
+ * way; there the logs end. */
+START_TEST(what_is_under_way_at_the_end_is_not_lost)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "0,open,1,2,1,7,,,,1,,9,,,,,,,,,,\n"
+             "0,tx,1,2,1,7,3,red_cp_eob,red,1,0,9,50,0,,,,,,1,first,20\n"
+             "5,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"
+             "5,rx,2,1,1,7,3,red_cp_eob,red,1,0,9,50,0,,,,,,,ok,20\n"
+             "7,tx,1,2,1,7,3,red_cp_eob,red,1,0,9,50,0,,,,,,2,proactive,20\n"
+             "10,close,1,2,1,7,,,,1,,9,,,,,,,,,done,\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.s[0].cp_sent, 2);
+    ck_assert_uint_eq(t.s[0].cp_lost, 0);
+    ck_assert_uint_eq(t.s[0].cp_run, 0);
+    ck_assert(!t.s[0].lossy);
     analyze_fini(&t.a);
 }
 END_TEST
@@ -258,6 +365,9 @@ int main(void)
     tcase_add_test(t, cycles_are_counted_once_per_checkpoint);
     tcase_add_test(t, green_sessions_are_a_flow_of_their_own);
     tcase_add_test(t, a_receiver_that_never_closes_does_not_hold_memory);
+    tcase_add_test(t, a_receiver_that_is_far_is_waited_for);
+    tcase_add_test(t, a_checkpoint_sent_very_often);
+    tcase_add_test(t, what_is_under_way_at_the_end_is_not_lost);
     tcase_add_test(t, a_sender_that_appears_late);
     tcase_add_test(t, rows_of_sessions_opened_before_the_log_are_counted_only);
     Suite *s = suite_create("tools_analyze");
