@@ -68,7 +68,7 @@ void perf_client_fini(struct perf_client *c)
 
 uint64_t perf_client_missing(const struct perf_client *c)
 {
-    uint64_t there = c->options->window > 0 ? c->window.acked : c->confirmed;
+    uint64_t there = c->window.acked; /* in rate mode none; the node's confirmation is no arrival */
     if (c->have_report && (c->options->window == 0 || c->report.bundles > there))
         there = c->report.bundles;
     return there < c->next ? c->next - there : 0;

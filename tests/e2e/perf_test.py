@@ -69,6 +69,8 @@ class PerfTest(unittest.TestCase):
         out, err = self.end(self.client("-T", "0.2", "-W", "2", "--linger", "2"), 1)
         self.assertIn("no acknowledgement from ipn:1.2000: is a server registered there?", out)
         self.assertIn("waiting for 2 bundles (up to 2 s)", err)
+        out, err = self.end(self.client("-D", "200k", "-R", "10M", "--linger", "1"), 1)
+        self.assertIn("4 confirmed by the node, 0 acknowledged, 4 missing", out)
 
     def test_second_server(self):
         self.node()
