@@ -56,6 +56,7 @@ static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_
         .rto = o->rto,
         .retries_max = (uint32_t)o->retries,
         .idle_timeout = o->idle,
+        .confirm_import = o->receive,
         .recovery = o->recovery ? ltp_recovery_default : ltp_recovery_plain,
     };
     int r = ltp_new(&p->engine, &config);

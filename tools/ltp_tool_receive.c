@@ -2,8 +2,9 @@
 /*
  * Each block's parts are written at their offsets into ORIGINATOR.SESSION.part, which loses its
  * suffix when red and green part are there to the last byte. A block ends when it is whole, when it
- * is cancelled, or when the engine has given up what is missing of its green part. What can go
- * wrong: the disk, which ends the program; blocks that are not whole, which count as failed.
+ * is cancelled, or when the engine has given up what is missing of its green part. The sender is
+ * told that a part arrived when it is written. What can go wrong: the disk, which cancels the block
+ * and ends the program; blocks that are not whole, which count as failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -107,8 +108,11 @@ static void finish(struct receiver *r, struct block *b, const char *why)
     name_of(r, b->id, "", path);
     bool whole = b->red && b->bytes == b->length;
     bool closed = close(b->fd) == 0;
-    if (!closed || (whole && rename(part, path) != 0))
+    if (!closed || (whole && rename(part, path) != 0)) {
         disk(r, part);
+        whole = false;
+        why = "not_written";
+    }
     tell(r, b, whole ? "received" : why, whole ? path : part);
     r->whole += whole;
     r->failed += !whole;
@@ -136,10 +140,16 @@ static void take(struct receiver *r, struct ltp_notice *n)
     if (b == NULL) {
         r->disk_failed = true;
         buf_drop(n->data);
+        (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now);
         return;
     }
-    if (!write_at(b->fd, buf_slice(n->data), n->offset))
+    if (!write_at(b->fd, buf_slice(n->data), n->offset)) {
         disk(r, r->options->output);
+        buf_drop(n->data);
+        (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now); /* the peer is told */
+        finish(r, b, "not_written");
+        return;
+    }
     b->bytes += n->data->len;
     b->orange |= n->orange;
     if (n->kind == LTP_BLOCK)
@@ -148,7 +158,10 @@ static void take(struct receiver *r, struct ltp_notice *n)
     if (n->end)
         b->length = n->offset + n->data->len;
     buf_drop(n->data);
-    if (b->red && b->bytes == b->length)
+    bool whole = b->red && b->bytes == b->length;
+    if (n->kind == LTP_BLOCK || (whole && n->orange))
+        (void)ltp_accept(r->port.engine, n->id, r->port.now);
+    if (whole)
         finish(r, b, "received");
 }
 
@@ -175,7 +188,7 @@ static bool notices(struct receiver *r)
 {
     struct ltp_notice n;
     bool any = false;
-    while (ltp_poll(r->port.engine, &n) != 0) {
+    while (!r->disk_failed && ltp_poll(r->port.engine, &n) != 0) {
         any = true;
         if (n.kind == LTP_BLOCK || n.kind == LTP_GREEN)
             take(r, &n);
@@ -231,9 +244,9 @@ static void run(struct receiver *r)
     }
     bool served = o->blocks > 0 && r->whole + r->failed >= o->blocks;
     /* The sender repeats its checkpoint until our report has reached it. */
-    if (served)
+    if (served || r->disk_failed)
         port_linger(p, 0, tick_min(10 * o->rto, 10 * TICK_S));
-    if ((p->now >= end || r->disk_failed) && !served)
+    if (p->now >= end && !served)
         r->failed++;
 }
 
@@ -251,11 +264,26 @@ static void print(const struct receiver *r)
     json_decref(all);
 }
 
+/* Makes it if it is not there. False with errno when files cannot be written into it. */
+static bool folder(const char *path)
+{
+    struct stat s;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return false;
+    if (stat(path, &s) != 0)
+        return false;
+    if (!S_ISDIR(s.st_mode)) {
+        errno = ENOTDIR;
+        return false;
+    }
+    return access(path, W_OK | X_OK) == 0;
+}
+
 int ltp_tool_receive(const struct ltp_tool_options *o)
 {
     struct receiver r = {.options = o};
     list_init(&r.blocks);
-    if (mkdir(o->output, 0777) != 0 && errno != EEXIST) {
+    if (!folder(o->output)) {
         fprintf(stderr, "helio-ltp: --output %s: %s\n", o->output, strerror(errno));
         return 1;
     }
@@ -269,5 +297,5 @@ int ltp_tool_receive(const struct ltp_tool_options *o)
     print(&r);
     json_decref(r.done);
     port_close(&r.port);
-    return o->blocks > 0 || r.disk_failed ? r.failed > 0 : 0;
+    return r.disk_failed || (o->blocks > 0 && r.failed > 0);
 }

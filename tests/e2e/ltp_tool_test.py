@@ -6,6 +6,7 @@ usage: ltp_tool_test.py BIN OUT"""
 import filecmp
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -37,7 +38,8 @@ class LtpToolTest(unittest.TestCase):
         err = open(self.lab.path(name + ".log"), "a")
         self.addCleanup(out.close)
         self.addCleanup(err.close)
-        p = subprocess.Popen([self.lab.program("helio-ltp"), mode, "--json", *arguments], stdout=out, stderr=err)
+        p = subprocess.Popen([self.lab.program("helio-ltp"), mode, "--json", *arguments], stdout=out, stderr=err,
+                             restore_signals=False)  # SIGXFSZ stays ignored
         self.lab.processes.append((name, p))
         if mode == "receive":
             time.sleep(0.2)
@@ -160,6 +162,20 @@ class LtpToolTest(unittest.TestCase):
         ours.send_signal(signal.SIGTERM)
         self.assertEqual(self.received(ours)["counters"]["verdicts"]["no_client_service"], 1)
 
+    def test_full_disk(self):
+        """Neither end says that a file arrived that was not written. The limit on the length of a file stands for the disk's."""
+        port, = self.lab.udp_ports(1)
+        for colour in ([], ["--orange"]):
+            ours = self.receiver(port, "--count", "1")
+            resource.prlimit(ours.pid, resource.RLIMIT_FSIZE, (65536, 65536))
+            code, sent = self.send(port, self.file(200000), "--rate", "1Gbit/s", *colour)
+            self.assertEqual(code, 1)
+            self.assertNotEqual(sent["blocks"][0]["outcome"], "delivered")
+            got = self.received(ours, 1)
+            self.assertEqual((got["received"], got["failed"], got["blocks"][0]["outcome"]), (0, 1, "not_written"))
+            self.assertTrue(got["blocks"][0]["file"].endswith(".part"))
+            self.assertIn("File too large", open(self.lab.path("receiver.log")).read())
+
     def test_usage(self):
         for words, message in ((["send", "x"], "--local"), (["receive", "--local", "1.2.3.4"], "a numeric address"),
                                (["fetch"], "usage:"), (["send", "--rto", "1us"], "at least 100us"),
@@ -172,6 +188,10 @@ class LtpToolTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=10)
         self.assertEqual(done.returncode, 1)
         self.assertIn("No such file", done.stderr)
+        done = subprocess.run([self.lab.program("helio-ltp"), "receive", "--local", "127.0.0.1:0", "--engine", "2",
+                               "--peer-engine", "1", "--output", self.file(1)], capture_output=True, text=True, timeout=10)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Not a directory", done.stderr)
 
 
 if __name__ == "__main__":
