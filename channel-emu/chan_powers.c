@@ -72,23 +72,26 @@ static struct slice trim(struct slice s)
     return s;
 }
 
-/* Takes the next field off the line; a comma or semicolon ends it, or white space before another
- * field. False when the line is used up. */
-static bool field(struct slice *line, struct slice *out)
+/* What ends the fields of a file that begins with this line; a blank stands for any white space. */
+static uint8_t separator_of(struct slice line)
+{
+    if (memchr(line.data, ';', line.len) != NULL)
+        return ';';
+    return memchr(line.data, ',', line.len) != NULL ? ',' : ' ';
+}
+
+/* Takes the next field off the line. False when the line is used up. */
+static bool field(struct slice *line, uint8_t separator, struct slice *out)
 {
     if (line->data == NULL)
         return false;
     *line = trim(*line);
     size_t n = 0;
-    while (n < line->len && line->data[n] != ',' && line->data[n] != ';' &&
-           !is_space(line->data[n]))
+    while (n < line->len &&
+           (separator == ' ' ? !is_space(line->data[n]) : line->data[n] != separator))
         n++;
-    *out = slice_of(line->data, n);
-    struct slice rest = trim(slice_of(line->data + n, line->len - n));
-    bool separator = rest.len > 0 && (rest.data[0] == ',' || rest.data[0] == ';');
-    if (separator)
-        rest = slice_of(rest.data + 1, rest.len - 1);
-    *line = rest.len == 0 && !separator ? slice_of(NULL, 0) : rest;
+    *out = trim(slice_of(line->data, n));
+    *line = n < line->len ? slice_of(line->data + n + 1, line->len - n - 1) : slice_of(NULL, 0);
     return true;
 }
 
@@ -172,7 +175,8 @@ static int begin(struct powers_text *t, struct slice line)
     double v;
     bool numbers = true;
     const char *want = t->column == NULL ? "power" : t->column;
-    for (; field(&rest, &f); n++) {
+    t->separator = separator_of(line);
+    for (; field(&rest, t->separator, &f); n++) {
         numbers = numbers && number(f, &v);
         if (same(f, want))
             found = n;
@@ -204,11 +208,11 @@ int powers_text_line(struct powers_text *t, const char *text, size_t len)
             return rc < 0 ? rc : 0;
     }
     for (size_t n = 0; n <= t->place; n++) {
-        if (!field(&line, &f))
+        if (!field(&line, t->separator, &f))
             return fail(t, "the line has too few columns");
     }
     if (!number(f, &v))
-        return fail(t, "the power is not a number such as 0.85 or 1.2e-3");
+        return fail(t, "the power is not a number such as 0.85 or 1.2e-3, with a point");
     int rc = powers_add(t->powers, v, t->decibels);
     if (rc == HELIO_EINVAL)
         return fail(t, t->decibels

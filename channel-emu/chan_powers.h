@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Received powers as text, one sample a line: a number, or columns with commas, semicolons, tabs
- * or spaces between them. A first line without a number in the chosen column is a title; `#` begins
- * a comment; blank lines and a carriage return at the end are allowed.
+ * Received powers as text, one sample a line: a number, or columns. What is between them the first
+ * line tells: semicolons, else commas, else white space. So a decimal comma is never taken for the
+ * end of a column where semicolons are. A first line without a number in the chosen column is a
+ * title; `#` begins a comment; blank lines and a carriage return at the end are allowed.
  */
 #ifndef CHANNEL_EMU_CHAN_POWERS_H
 #define CHANNEL_EMU_CHAN_POWERS_H
@@ -34,7 +35,8 @@ struct powers_text {
     bool decibels;
     uint64_t line; /* number of the last line given, from 1 */
     bool begun;
-    size_t place; /* of the column, from 0; once begun */
+    uint8_t separator; /* between columns; ' ': white space; once begun */
+    size_t place;      /* of the column, from 0; once begun */
     char error[200];
 };
 

@@ -64,6 +64,34 @@ START_TEST(what_is_no_power)
 }
 END_TEST
 
+/* The second of two columns, or -1 when the lines are refused. */
+static double second(const char *first, const char *line, const char *column)
+{
+    struct powers p = {0};
+    struct powers_text t;
+    powers_text_init(&t, &p, column, false);
+    int rc = powers_text_line(&t, first, strlen(first));
+    if (rc == 0)
+        rc = powers_text_line(&t, line, strlen(line));
+    double v = rc == 0 ? p.value[p.len - 1] : -1;
+    powers_fini(&p);
+    return v;
+}
+
+START_TEST(one_separator_a_file)
+{
+    ck_assert_double_eq(second("t,P [W]", "0, 7", "P [W]"), 7);
+    ck_assert_double_eq(second("t;P [W]", "0 ; 7", "P [W]"), 7);
+    ck_assert_double_eq(second("t; power", "0;7", NULL), 7);
+    ck_assert_double_eq(second("0\t 3", " 1 \t  7 ", "2"), 7);
+    ck_assert_double_eq(second("0,,3", "1,,7", "3"), 7);
+    ck_assert_double_eq(second("t;p", "0,0;0,7", "2"), -1); /* decimal commas */
+    ck_assert_double_eq(second("0,0;0,7", "0,0;0,7", "2"), -1);
+    ck_assert_double_eq(second("power", "0,7", NULL), -1);
+    ck_assert_double_eq(second("0 3", "1,7", "2"), -1);
+}
+END_TEST
+
 START_TEST(decibels_and_mean)
 {
     struct powers p = {0};
@@ -86,6 +114,7 @@ int main(void)
     TCase *tc = tcase_create("powers");
     tcase_add_test(tc, numbers_are_the_librarys);
     tcase_add_test(tc, what_is_no_power);
+    tcase_add_test(tc, one_separator_a_file);
     tcase_add_test(tc, decibels_and_mean);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);
