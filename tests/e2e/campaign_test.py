@@ -64,12 +64,17 @@ class Campaign(Base):
                 ("mode: fast\nexperiments: [{name: x}]\n", 1, "none of sim, relay, bridge"),
                 ("title: x\n", 1, "at least one experiment"), ("experiments: [{name: x}, {name: x}]\n", 1, "already"),
                 ("experiments:\n  - name: x\n    sweep: {trace: []}\n", 3, "empty"),
-                ("a: [1\n", 2, ""), ("experiments: [{name: a b}]\n", 1, "letters")):
+                ("a: [1\n", 2, ""), ("experiments: [{name: a b}]\n", 1, "letters"),
+                ("experiments:\n  - name: x\n    sweep: {sessions: 1-8}\n", 3, "in a list: [1-8]")):
             with self.subTest(text=text):
                 error = campaign(self.file(text), "--check", code=2).stderr
                 self.assertIn(f"c.yaml:{line}: ", error)
                 self.assertIn(words, error)
         self.assertIn("No such file", campaign(self.folder / "none.yaml", code=2).stderr)
+        (self.folder / "binary.yaml").write_bytes(b"\x1f\x8b\xd8")
+        self.assertIn("not a text file", campaign(self.folder / "binary.yaml", code=2).stderr)
+        twice = campaign(self.file("experiments: [{name: x, sweep: {sessions: [1-3, 2, 3, 8]}}]\n"), "--check").stdout
+        self.assertIn("x: 4 runs (sessions 1 2 3 8)", twice)  # none counts as a repetition of itself
         self.assertIn("examples", campaign("--help").stdout)
 
     def test_runs_once_and_reports(self):

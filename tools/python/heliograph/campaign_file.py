@@ -118,6 +118,9 @@ class Experiment:
     runs: list
 
 
+RANGES = ("sessions", "overhead", "claims", "copies")  # swept as 1-8, too
+
+
 @dataclasses.dataclass
 class Campaign:
     path: str
@@ -140,10 +143,12 @@ class _Loader(yaml.SafeLoader):
 class Reader:
     def __init__(self, path):
         self.path = path
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
         try:
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
             self.root = yaml.compose(text, Loader=_Loader)
+        except UnicodeDecodeError:
+            raise CampaignError(f"{path}: not a text file; a campaign is wanted (YAML, UTF-8)") from None
         except yaml.MarkedYAMLError as e:
             mark = e.problem_mark or e.context_mark
             raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {e.problem or e.context}") from None
@@ -186,14 +191,16 @@ class Reader:
             return self.fail(node, f"{name}: {e}")
 
     def values(self, node, name):
-        """A list of values, or one; numbers may be ranges like 1-8."""
+        """A list of values, each once, or one; numbers may be ranges like 1-8."""
         parse = PARAMETERS[name][0]
         if not isinstance(node, yaml.SequenceNode):
+            if name in RANGES and isinstance(node, yaml.ScalarNode) and re.fullmatch(r"\d+-\d+", node.value):
+                self.fail(node, f"{name}: a range stands in a list: [{node.value}]")
             return [self.scalar(node, name, parse)]
         out = []
         for item in node.value:
             span = re.fullmatch(r"(\d+)-(\d+)", item.value) if isinstance(item, yaml.ScalarNode) else None
-            if span and name in ("sessions", "overhead", "claims", "copies"):
+            if span and name in RANGES:
                 first, last = int(span[1]), int(span[2])
                 if first > last:
                     self.fail(item, f"{name}: the range {item.value} is empty")
@@ -202,7 +209,7 @@ class Reader:
                 out.append(self.scalar(item, name, parse))
         if not out:
             self.fail(node, f"{name}: the list is empty")
-        return out
+        return list(dict.fromkeys(out))
 
     def settings(self, node):
         return {name: self.scalar(value, name, PARAMETERS[name][0])
