@@ -79,14 +79,22 @@ class Tune(unittest.TestCase):
                                  "--json").stdout)
         self.assertAlmostEqual(result["recovery"]["plain"]["predicted"]["good_share"], 0.95, delta=0.01)
 
+    def test_rates_as_the_other_programs_take_them(self):
+        one, other = (tune("--trace", "none", "--rate", rate, "--duration", "2s", "--recovery", "plain").stdout
+                      for rate in ("100Mbps", "100Mbit/s"))
+        self.assertEqual(one, other)
+
     def test_errors(self):
         for options, text in (
                 (("--rto", "3"), "write it like 30ms"), (("--bad-mean", "1ms"), "go together"),
                 (("--trace", "A", "--bad-mean", "1ms", "--good-mean", "1ms"), "not both"),
                 (("--config", "ion", "--recovery", "plain"), "needs --recovery ion"), (("--segment", "10B"), "64B to 65000B"),
-                (("--tolerance", "2"), "no share")):
+                (("--tolerance", "2"), "no share"), (("--duration", "0s"), "must not be 0"),
+                (("--rate", "10Gb"), "write it like 500Mbit/s")):
             self.assertIn(text, tune(*options, code=2).stderr)
         self.assertIn("nofile", tune("--trace", "nofile", code=1).stderr)
+        with tempfile.NamedTemporaryFile() as file:  # told before a search of an hour
+            self.assertIn("a folder is wanted", tune("--sessions-max", "65536", "--delay", "1h", "--output", file.name, code=1).stderr)
         self.assertIn("helio-tune", tune("--version").stdout)
         self.assertIn("examples", tune("--help").stdout)
 

@@ -126,6 +126,8 @@ def check(p, a):
         p.error("--rto must be at least 100us")
     if a.block < 1 or a.rate < 1:
         p.error("--block and --rate must not be 0")
+    if a.duration == 0:
+        p.error("--duration must not be 0")
 
 
 def trace_of(a, folder):
@@ -192,6 +194,12 @@ def main(argv=None):
         return 0
     check(p, a)
     progress = programs.Progress("helio-tune")
+    try:
+        if a.output:  # before the search, which may take minutes
+            os.makedirs(a.output, exist_ok=True)
+    except OSError as e:
+        print(f"helio-tune: --output {a.output}: {e.strerror}; a folder is wanted", file=sys.stderr)
+        return 1
     try:
         simulator = programs.Simulator(jobs=a.jobs, progress=progress)
     except programs.ProgramError as e:

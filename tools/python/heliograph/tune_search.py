@@ -177,7 +177,7 @@ def settings(simulator, link, recovery):
     early = recovery == "default"
     return {
         "sessions": sessions, "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
-        "checkpoints": "early ones each 128 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
+        "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
         "predicted": {k: point[k] for k in keys},

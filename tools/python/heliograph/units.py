@@ -23,6 +23,7 @@ def duration(text):
 
 
 def rate(text):
+    text = re.sub(r"(?<=[\skMG\d])bps\s*$", "bit/s", str(text))  # as the other programs take it
     return int(_parse(text, RATES, "rate", "500Mbit/s"))
 
 
