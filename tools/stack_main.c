@@ -6,6 +6,7 @@
  * option, and exits with 2; a log that cannot be written exits with 1.
  */
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,9 +131,11 @@ static void check(struct argp_state *state, const struct arguments *a)
         argp_error(state,
                    "nothing would come to an end: --client, --ping or --duration is missing");
     struct stat st;
-    if (a->log_dir != NULL && (stat(a->log_dir, &st) != 0 || !S_ISDIR(st.st_mode)))
-        argp_error(state, "--log-dir '%s': the directory does not exist; make it, or write another",
-                   a->log_dir);
+    if (a->log_dir == NULL || mkdir(a->log_dir, 0777) == 0)
+        return;
+    int why = errno;
+    if (why != EEXIST || stat(a->log_dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        argp_error(state, "--log-dir '%s': %s; a folder is wanted", a->log_dir, strerror(why));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

@@ -94,7 +94,6 @@ def repeats():
 
 def losses():
     """What the drop log has lost is what the analyzer finds, and what one end sent and the other never got."""
-    Path("l").mkdir()
     result = stack(*pair(), *channel("a.yaml", **LINK_A), "--client", "-d ipn:2.2000 -T 2 -W 30 -P 500kB", "--log-dir", "l",
                    "--gzip")
     drops, one, two = "l/channel1.drops.csv.gz", "l/node1.segments.csv.gz", "l/node2.segments.csv.gz"
@@ -213,7 +212,8 @@ def errors():
             ([*nodes, *client, "--link", "1s ipn:1.0 to-9 up"], "that node has no link of this name"),
             ([*nodes, *client, "--link", "1s ipn:1.0 to-2 sideways"], "the last word is up or down"),
             ([*nodes, "--ping", "ipn:2.128,x"], "as in ipn:2.128,5,1s,1h"),
-            ([*nodes, *client, "--log-dir", "none"], "the directory does not exist")):
+            ([*nodes, *client, "--log-dir", "none/l"], "No such file or directory; a folder is wanted"),
+            ([*nodes, *client, "--log-dir", "n1.yaml"], "File exists; a folder is wanted")):
         done = run(*arguments, code=2)
         assert re.search(text, done.stderr) and done.stdout == "", (arguments, done.stderr)
 
