@@ -132,7 +132,8 @@ static void print_text(const struct perf_client *c)
     else if (c->next == 0 || c->window.acked > 0 || c->failed)
         printf("server      did not report\n");
     else
-        printf("server      no acknowledgement from %s: is a server registered there?\n",
+        printf("server      no acknowledgement from %s: is a server registered there, and has its "
+               "node a route back?\n",
                c->options->destination);
     if (c->options->mode == PERF_MODE_FILE && c->have_report)
         printf("file        %s\n",

@@ -67,7 +67,7 @@ class PerfTest(unittest.TestCase):
     def test_no_server(self):
         self.node()
         out, err = self.end(self.client("-T", "0.2", "-W", "2", "--linger", "2"), 1)
-        self.assertIn("no acknowledgement from ipn:1.2000: is a server registered there?", out)
+        self.assertIn("no acknowledgement from ipn:1.2000: is a server registered there, and has its node a route back?", out)
         self.assertIn("waiting for 2 bundles (up to 2 s)", err)
         out, err = self.end(self.client("-D", "200k", "-R", "10M", "--linger", "1"), 1)
         self.assertIn("4 confirmed by the node, 0 acknowledged, 4 missing", out)
