@@ -209,7 +209,7 @@ class Live(Base):
 
     def live(self, mode):
         path = self.file(LIVE)
-        campaign(path, "--mode", mode, "--out", self.out / mode, "--no-report")
+        told = campaign(path, "--mode", mode, "--out", self.out / mode, "--no-report").stderr
         campaign(path, "--out", self.out / "sim", "--against", self.out / mode)
         folder, = (self.out / mode / "runs").iterdir()
         result = json.loads((folder / "result.json").read_text())
@@ -219,6 +219,7 @@ class Live(Base):
         self.assertLess(abs(compared["goodput_percent"]), 40, result)
         self.assertGreater(result["sessions"], 50)
         self.assertIsInstance(result["faithful"], bool)
+        self.assertEqual("not faithful: 1 of 1 runs" in told, not result["faithful"], told)
         for name in ("node1.segments.csv.gz", "node2.segments.csv.gz", "sessions.csv.gz", "node1.yaml", "emulator.json"):
             self.assertTrue((folder / name).exists(), name)
 

@@ -185,6 +185,15 @@ def results_json(campaign, out):
     return rows
 
 
+def tell_unfaithful(campaign, out):
+    """What the machine did not do in time is no figure of the channel: that is said where the command was given."""
+    results = [r for r in (campaign_run.result_of(out, run) for run in campaign.runs()) if r]
+    late = [r for r in results if not r["faithful"]]
+    if late:
+        print(f"helio-campaign: not faithful: {len(late)} of {len(results)} runs, such as: {late[0]['reasons'][0]}",
+              file=sys.stderr)
+
+
 def make_report(campaign, out, against):
     from . import campaign_report  # matplotlib and Jinja2 are needed here only
     path = campaign_report.make(campaign, out, against)
@@ -204,6 +213,7 @@ def work(a, campaign, out):
     fine = True
     if not a.report:
         fine = runner.all()
+        tell_unfaithful(campaign, out)
     if a.json:
         print(json.dumps(results_json(campaign, out), indent=2))
     if not a.no_report:

@@ -68,7 +68,8 @@ def figures(experiment, table, folder):
         else:
             groups = [" ".join(str(row.values[n]) for n in experiment.sweep) or experiment.name for row in table]
             figure = plot.bars(label(metric), label(metric), groups,
-                               [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])])
+                               [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])],
+                               xlabel=", ".join(experiment.sweep))
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": label(metric)})
     return drawn
 

@@ -103,7 +103,7 @@ def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, 
     return figure
 
 
-def bars(title, ylabel, groups, series, published=()):
+def bars(title, ylabel, groups, series, published=(), xlabel=""):
     """series: (label, [value or None], [half]) for each group; published: for each series values or None."""
     figure, axes = plt.subplots()
     width = 0.8 / max(1, len(series))
@@ -116,7 +116,7 @@ def bars(title, ylabel, groups, series, published=()):
             axes.plot(*zip(*marks), linestyle="none", marker="x", color="black", markersize=9, markeredgewidth=2,
                       label="published")
     axes.set_xticks(range(len(groups)), groups)
-    axes.set(title=title, ylabel=ylabel)
+    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
     axes.grid(axis="x", visible=False)
     legend(axes)
     return figure
