@@ -113,6 +113,16 @@ class Campaign(Base):
         half = abs(done[0]["goodput_bps"] - done[1]["goodput_bps"]) / 2e6 * 12.706
         self.assertAlmostEqual(float(got["A", "3"]["goodput_ci95"]), half, delta=0.01 * half + 0.01)
 
+    def test_confidence_of_many_repetitions(self):
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import statistics
+        for freedom, expected in ((1, 12.706), (30, 2.042), (31, 2.0395), (40, 2.0211), (60, 2.0003), (120, 1.9799), (10**6, 1.96)):
+            self.assertAlmostEqual(statistics.quantile(freedom), expected, delta=1e-3 if freedom < 31 else 1e-4)
+        values = [1.0, 3.0] * 20
+        mean, half = statistics.interval(values)
+        self.assertEqual(mean, 2.0)
+        self.assertAlmostEqual(half, 2.0227 * (40 / 39) ** 0.5 / 40 ** 0.5, delta=1e-4)
+
     def test_list_with_gnu_parallel(self):
         path = self.file(SMALL)
         commands = campaign(path, "--out", self.out, "--list").stdout
@@ -138,11 +148,48 @@ class Campaign(Base):
         self.assertEqual(list(self.out.glob("runs/.part-*")), [])
         self.assertIn(f"({kept} done)", campaign(path, "--out", self.out, "--check").stdout)
 
+    def test_killed_in_the_middle_goes_on(self):
+        path = self.file(SMALL.replace("500ms", "5s"))
+        p = subprocess.Popen([PROGRAM, path, "--out", self.out, "--jobs", "1"], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not (list(self.out.glob("runs/[!.]*")) and list(self.out.glob("runs/.part-*"))):
+            time.sleep(0.01)
+        p.kill()
+        p.wait(60)
+        kept = {r: (r / "result.json").stat().st_mtime_ns for r in self.runs()}
+        self.assertTrue(0 < len(kept) < 12, kept)
+        self.assertNotEqual(list(self.out.glob("runs/.part-*")), [])
+        campaign(path, "--out", self.out, "--no-report")
+        self.assertEqual(len(self.runs()), 12)
+        self.assertEqual({r: (r / "result.json").stat().st_mtime_ns for r in kept}, kept)
+        self.assertEqual(list(self.out.glob("runs/.part-*")), [])
+
+    def test_another_trace_of_the_same_name_is_another_run(self):
+        path = self.file("set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [my.txt]}\n")
+        for seed in (1, 2, 2):
+            subprocess.run([BIN / "helio-trace", "gen", "--bad", "gamma:1ms,1", "--good", "gamma:9ms,1", "--duration", "1s", "--seed",
+                            str(seed), "-o", self.folder / "my.txt"], check=True, capture_output=True)
+            campaign(path, "--out", self.out)
+            self.assertEqual(len(self.runs()), seed)
+        rows = json.loads(campaign(path, "--out", self.out, "--json", "--no-report").stdout)
+        second = next(p for p in self.runs() if p.name.endswith(rows[0]["key"]))
+        self.assertEqual(rows[0]["result"], json.loads((second / "result.json").read_text()))
+
     def test_failed_run_is_told_and_the_others_kept(self):
         path = self.file('set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [none, nowhere.txt]}\n')
         error = campaign(path, "--out", self.out, code=1).stderr
         self.assertIn("nowhere.txt", error)
         self.assertEqual(len(self.runs()), 1)
+
+    def test_disk_that_is_full_is_told(self):
+        path = self.file("set: {duration: 200ms}\nexperiments: [{name: x}, {name: y, set: {sessions: 3}}]\n")
+        gzip = self.folder / "gzip"
+        gzip.write_text("#!/bin/sh\necho gzip: $4: No space left on device >&2\nexit 1\n")
+        gzip.chmod(0o755)
+        error = campaign(path, "--out", self.out, "--no-report", code=1, env={"PATH": f"{self.folder}:/usr/bin:/bin"}).stderr
+        self.assertEqual(error.count("No space left on device"), 2)
+        self.assertNotIn("Traceback", error)
+        self.assertEqual(list((self.out / "runs").iterdir()), [])
 
     def test_whole_nodes_agree_with_engines(self):
         path = self.file("logs: all\nset: {duration: 5s, stack: yes}\nexperiments:\n  - name: x\n"

@@ -70,7 +70,22 @@ class Tune(unittest.TestCase):
             timer = 2 * (out["oneWayLightTimeMs"] + out["oneWayMarginTimeMs"]) / 1e3
             self.assertGreaterEqual(timer, plain["rto_s"])
             self.assertLess(timer, plain["rto_s"] + 2.1e-3)
+            # what HDTN 1.x wants of every LTP duct
+            shared = {"name", "convergenceLayer", "thisLtpEngineId", "remoteLtpEngineId", "oneWayLightTimeMs", "oneWayMarginTimeMs",
+                      "clientServiceId", "numRxCircularBufferElements", "ltpMaxRetriesPerSerialNumber",
+                      "ltpRandomNumberSizeBits", "ltpMaxUdpPacketsToSendPerSystemCall", "keepActiveSessionDataOnDisk",
+                      "activeSessionDataOnDiskNewFileDurationMs", "activeSessionDataOnDiskDirectory"}
+            self.assertEqual(set(out), shared | {
+                "nextHopNodeId", "remoteHostname", "remotePort", "maxNumberOfBundlesInPipeline", "maxSumOfBundleBytesInPipeline",
+                "ltpDataSegmentMtu", "ltpCheckpointEveryNthDataSegment", "ltpSenderBoundPort",
+                "ltpMaxSendRateBitsPerSecOrZeroToDisable", "ltpSenderPingSecondsOrZeroToDisable",
+                "delaySendingOfDataSegmentsTimeMsOrZeroToDisable"})
+            self.assertEqual(set(hdtn["induct"]), shared | {
+                "boundPort", "ltpReportSegmentMtu", "preallocatedRedDataBytes", "ltpRemoteUdpHostname", "ltpRemoteUdpPort",
+                "ltpRxDataSegmentSessionNumberRecreationPreventerHistorySize", "ltpMaxExpectedSimultaneousSessions",
+                "delaySendingOfReportSegmentsTimeMsOrZeroToDisable"})
             ion = (Path(folder) / "ion.rc").read_text()
+            self.assertIn(" 'udplso 127.0.0.1:2113'\n", ion)  # newer ones take a rate for the engine's number
             self.assertGreater(result["recovery"]["ion"]["sessions"], plain["sessions"])
             self.assertIn(f"a span 2 {result['recovery']['ion']['sessions']} ", ion)
 

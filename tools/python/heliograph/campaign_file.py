@@ -92,6 +92,7 @@ class Run:
     parameters: tuple  # sorted (name, value)
     logs: str          # what is kept: none, tables, all
     folder_base: str   # relative trace files are relative to the campaign file
+    digest: str        # of the trace file's content; None without a file
 
     @property
     def values(self):
@@ -100,7 +101,7 @@ class Run:
     @property
     def key(self):
         """Runs of the same key have the same result, whatever experiment they serve."""
-        text = json.dumps([FORMAT, self.mode, self.repetition, self.parameters, self.logs])
+        text = json.dumps([FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else [])])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -136,13 +137,21 @@ class Campaign:
         return list({run.key: run for e in self.experiments for run in e.runs}.values())
 
 
+def trace_file(trace, base):
+    """The path of a trace's file; None when there is none: a name that the programs know, or a mistake."""
+    if trace in ("A", "F", "H", "none") or trace.startswith("iid:"):
+        return None
+    path = trace if os.path.exists(trace) or os.path.isabs(trace) else os.path.join(base, trace)
+    return path if os.path.isfile(path) else None
+
+
 class _Loader(yaml.SafeLoader):
     """Keeps numbers with units and words as they are written; booleans stay booleans."""
 
 
 class Reader:
     def __init__(self, path):
-        self.path = path
+        self.path, self.digests = path, {}
         try:
             with open(path, encoding="utf-8") as f:
                 text = f.read()
@@ -156,6 +165,13 @@ class Reader:
             raise CampaignError(f"{path}: {e}") from None
         if self.root is None:
             raise CampaignError(f"{path}: the file is empty; it needs `experiments:`")
+
+    def digest(self, path):
+        """Of a file's content; each file is read once. None without a path."""
+        if path is not None and path not in self.digests:
+            with open(path, "rb") as f:
+                self.digests[path] = hashlib.file_digest(f, "sha256").hexdigest()
+        return self.digests.get(path)
 
     def fail(self, node, text):
         raise CampaignError(f"{self.path}:{node.start_mark.line + 1}: {text}")
@@ -237,7 +253,8 @@ def _experiment(reader, node, shared, campaign, base):
         values.update(fixed)
         values.update(zip(sweep, combination))
         for repetition in range(1, campaign.repetitions + 1):
-            runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base))
+            runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base,
+                            reader.digest(trace_file(values["trace"], base))))
     title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
     return Experiment(name, title, sweep, runs)
 

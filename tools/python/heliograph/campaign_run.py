@@ -6,11 +6,13 @@ nothing that could be taken for a result.
 """
 import json
 import os
+import re
 import shutil
-import subprocess
+import socket
 import tempfile
 
 from . import campaign_sim, machine, programs, units
+from .campaign_file import trace_file
 from .campaign_live import run_live
 from .campaign_stack import run_stack
 
@@ -67,16 +69,16 @@ class Traces:
             return f"iid:{self.bad_share(trace[4:]):.6f}", 0.0
         if trace == "none" or trace.startswith("iid:"):
             return trace, 0.0
-        path = trace if os.path.exists(trace) or os.path.isabs(trace) else os.path.join(run.folder_base, trace)
-        if not os.path.exists(path):
-            return trace, offset  # a name that the programs know, or their error
+        path = trace_file(trace, run.folder_base)
+        if path is None:
+            return trace, offset
         # another part of a file's trace in each repetition
         return path, offset + (run.repetition - 1) * units.duration(v["duration"])
 
 
 def compress(path):
     if os.path.exists(path):
-        subprocess.run(["gzip", "-1", "-f", path], check=True)
+        campaign_sim.call(["gzip", "-1", "-f", path])
 
 
 def run_sim(run, folder, traces, track):
@@ -96,11 +98,30 @@ def run_sim(run, folder, traces, track):
     return {"faithful": True, "reasons": [], "command": command, **{k: shown[k] for k in RESULT}}
 
 
+def alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def sweep(folder):
+    """Removes what processes of this machine left behind that were killed."""
+    for name in os.listdir(folder):
+        found = re.fullmatch(r"\.part-(.*)-(\d+)-[^-]+", name)
+        if found and found[1] == socket.gethostname() and not alive(int(found[2])):
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
 def execute(run, out, traces, track):
     """Does the run and keeps its folder; returns the result."""
     final = os.path.join(out, "runs", run.folder)
     os.makedirs(os.path.dirname(final), exist_ok=True)
-    part = tempfile.mkdtemp(prefix=".part-", dir=os.path.dirname(final))
+    sweep(os.path.dirname(final))
+    part = tempfile.mkdtemp(prefix=f".part-{socket.gethostname()}-{os.getpid()}-", dir=os.path.dirname(final))
     try:
         way = run_stack if run.values.get("stack") == "yes" else run_sim
         names = ["helio-sim"] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]

@@ -62,7 +62,8 @@ links:
 
 
 def ion(link, r):
-    """ION's timers come from whole seconds of light time; its contact rate is in bytes per second."""
+    """ION's timers come from whole seconds of light time; its rate is the contact's, in bytes per second: udplso has no
+    such argument any more, newer ones take one for the engine's number."""
     seconds = max(1, math.ceil(link["delay_s"]))
     block, sessions, data = link["block_bytes"], r["sessions"], r["segment_bytes"]
     rate = link["rate_bps"] // 8
@@ -76,7 +77,7 @@ a contact +0 +86400 2 1 {rate}
 a range +0 +86400 1 2 {seconds}
 # ltprc of node 1
 1 {sessions}
-a span 2 {sessions} {sessions} {data} {block} 1 'udplso 127.0.0.1:2113 {link['rate_bps']}'
+a span 2 {sessions} {sessions} {data} {block} 1 'udplso 127.0.0.1:2113'
 s 'udplsi 127.0.0.1:1113'
 # bprc of node 1
 a protocol ltp 1400 100
@@ -91,12 +92,15 @@ def hdtn(link, r):
     margin = max(1, math.ceil(r["rto_s"] * 1e3 / 2) - light)
     shared = {"oneWayLightTimeMs": light, "oneWayMarginTimeMs": margin, "clientServiceId": 1,
               "ltpMaxRetriesPerSerialNumber": 20, "ltpRandomNumberSizeBits": 64, "ltpMaxUdpPacketsToSendPerSystemCall": 100,
-              "numRxCircularBufferElements": max(1000, round(r["socket_buffer_bytes"] / r["segment_bytes"]))}
+              "numRxCircularBufferElements": max(1000, round(r["socket_buffer_bytes"] / r["segment_bytes"])),
+              # HDTN refuses a file without these
+              "keepActiveSessionDataOnDisk": False, "activeSessionDataOnDiskNewFileDurationMs": 2000,
+              "activeSessionDataOnDiskDirectory": "./"}
     out = {
         "comment": "LTP fields of HDTN's outduct (sender) and induct (receiver). The two delays are HDTN's own, 20 ms each "
                    "unless told otherwise: longer than the round trip of a near-Earth link",
         "outduct": {
-            "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 1, "remoteLtpEngineId": 2, "remoteHostname": "127.0.0.1",
+            "name": "to-two", "nextHopNodeId": 2, "ltpSenderPingSecondsOrZeroToDisable": 0, "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 1, "remoteLtpEngineId": 2, "remoteHostname": "127.0.0.1",
             "remotePort": 2113, "ltpSenderBoundPort": 1113, **shared,
             "ltpDataSegmentMtu": r["segment_bytes"] - 24, "ltpCheckpointEveryNthDataSegment": 0,
             "ltpMaxSendRateBitsPerSecOrZeroToDisable": link["rate_bps"],
@@ -104,7 +108,8 @@ def hdtn(link, r):
             "maxNumberOfBundlesInPipeline": r["sessions"],
             "maxSumOfBundleBytesInPipeline": r["memory_bytes"] + link["block_bytes"]},
         "induct": {
-            "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 2, "remoteLtpEngineId": 1, "boundPort": 2113, **shared,
+            "name": "from-one", "ltpRemoteUdpHostname": "127.0.0.1", "ltpRemoteUdpPort": 1113,
+            "ltpRxDataSegmentSessionNumberRecreationPreventerHistorySize": 1000, "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 2, "remoteLtpEngineId": 1, "boundPort": 2113, **shared,
             "ltpReportSegmentMtu": 1360, "preallocatedRedDataBytes": link["block_bytes"] + 1000,
             "ltpMaxExpectedSimultaneousSessions": 2 * r["sessions"],
             "delaySendingOfReportSegmentsTimeMsOrZeroToDisable": 0}}
