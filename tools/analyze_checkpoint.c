@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An arrival belongs to the last transmission that can have arrived by then, a drop to the last one
- * before it. What can go wrong: arrivals of what nobody sent (clocks that differ, copies made on
- * the way), and sessions of so many checkpoints, or checkpoints sent so often, that the further
- * ones are only counted.
+ * before it. What can go wrong: times that jitter, arrivals of what nobody sent (clocks that
+ * differ, copies made on the way), and sessions of so many checkpoints, or checkpoints sent so
+ * often, that the further ones are only counted.
  */
 #include "tools/analyze_checkpoint.h"
 
 #include <stdlib.h>
 
 #include "base/err.h"
+
+#define JITTER TICK_MS /* of a node's clock, when it tells of a segment */
 
 /* The latest ones are asked for most. */
 struct analyze_cp *analyze_cp_find(const struct analyze_session *s, uint64_t serial)
@@ -82,7 +84,24 @@ int analyze_cp_sent(struct analyze_session *s, const struct event *e)
 /* One that was sent too short a time ago is not the one that came. */
 static bool can_have_come(const struct analyze_sending *t, tick now, tick delay)
 {
-    return delay == TICK_NEVER || (now >= t->at && now - t->at >= delay - delay / 32);
+    return delay == TICK_NEVER ||
+           (now >= t->at && now - t->at >= delay - tick_min(delay / 16, JITTER));
+}
+
+/* The last one that can have come and has not; when the clocks of real nodes leave none of these,
+ * the first that has not. NULL: all have. */
+static struct analyze_sending *which_came(const struct analyze_cp *c, tick now, tick delay)
+{
+    uint32_t n = c->len;
+    while (n > 1 && !can_have_come(&c->sending[n - 1], now, delay))
+        n--;
+    while (n > 0 && c->sending[n - 1].received)
+        n--;
+    if (n > 0)
+        return &c->sending[n - 1];
+    while (n < c->len && c->sending[n].received)
+        n++;
+    return n < c->len ? &c->sending[n] : NULL;
 }
 
 int analyze_cp_arrived(struct analyze_session *s, const struct event *e)
@@ -96,13 +115,9 @@ int analyze_cp_arrived(struct analyze_session *s, const struct event *e)
     c->early += c->sent == 0;
     if (c->len == 1 && e->now >= c->first)
         s->path->delay = tick_min(s->path->delay, e->now - c->first);
-    uint32_t n = c->len;
-    while (n > 1 && !can_have_come(&c->sending[n - 1], e->now, s->path->delay))
-        n--;
-    while (n > 0 && c->sending[n - 1].received)
-        n--;
-    if (n > 0)
-        c->sending[n - 1].received = true;
+    struct analyze_sending *t = which_came(c, e->now, s->path->delay);
+    if (t != NULL)
+        t->received = true;
     return 0;
 }
 

@@ -303,6 +303,35 @@ START_TEST(a_checkpoint_sent_very_often)
 }
 END_TEST
 
+/* The first segment took 7 ms, which is the least delay seen when copies 2 ms apart arrive after 5:
+ * none is missing. */
+START_TEST(arrivals_sooner_than_any_before)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "90000000,open,1,2,1,7,,,,1,,9,,,,,,,,,,\n"
+             "93000000,tx,1,2,1,7,0,red_data,red,1,0,9,,,,,,,,1,first,20\n"
+             "100000000,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"
+             "100000000,rx,2,1,1,7,0,red_data,red,1,0,9,,,,,,,,,ok,20\n");
+    for (int i = 0; i < 6; i++) {
+        if (i < 4)
+            checkpoint(&t, 100000000 + 2000000ull * (unsigned)i, i + 1,
+                       i == 0 ? "first" : "proactive");
+        if (i >= 2)
+            checkpoint(&t, 101000000 + 2000000ull * (unsigned)i, 0, i == 2 ? "ok" : "duplicate");
+    }
+    feed(&t, "200000000,close,1,2,1,7,,,,1,,9,,,,,,,,,done,\n"
+             "200000000,close,2,1,1,7,,,,1,,9,,,,,,,,,done,\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.s[0].cp_sent, 4);
+    ck_assert_uint_eq(t.s[0].cp_lost, 0);
+    ck_assert_uint_eq(t.s[0].cp_run, 0);
+    analyze_fini(&t.a);
+}
+END_TEST
+
 /* A block is acknowledged while a copy of its checkpoint, and a repeated segment, are still under
  * way; there the logs end. */
 START_TEST(what_is_under_way_at_the_end_is_not_lost)
@@ -367,6 +396,7 @@ int main(void)
     tcase_add_test(t, a_receiver_that_never_closes_does_not_hold_memory);
     tcase_add_test(t, a_receiver_that_is_far_is_waited_for);
     tcase_add_test(t, a_checkpoint_sent_very_often);
+    tcase_add_test(t, arrivals_sooner_than_any_before);
     tcase_add_test(t, what_is_under_way_at_the_end_is_not_lost);
     tcase_add_test(t, a_sender_that_appears_late);
     tcase_add_test(t, rows_of_sessions_opened_before_the_log_are_counted_only);
