@@ -42,17 +42,18 @@ step "style"
 tests/style/check.sh
 build debug
 if [ "$mode" = quick ]; then
-    check debug -LE 'slow|realtime' -j2
+    check debug -LE 'slow|realtime|release' -j2
     exit 0
 fi
 build clang
 step "clang-tidy"
 tests/style/tidy.sh build/clang
 build release
-check debug -LE 'realtime' -j2
+check debug -LE 'realtime|release' -j2
+check release -L 'release' -j2
 # In real time, one at a time, and once more before a failure counts: a stall of a shared machine
 # does not come twice, a defect does.
-check release -L 'realtime|release' --repeat until-pass:2
+check release -L 'realtime' --repeat until-pass:2
 build asan
 check asan -LE 'release|realtime' -j2
 check asan -L 'realtime' --repeat until-pass:2
