@@ -21,6 +21,7 @@ struct capture {
     enum watch_place at;
     int link;
     bool over;
+    bool cut; /* the file ended within a packet */
     char error[PCAP_INPUT_ERROR_MAX];
 };
 
@@ -115,9 +116,10 @@ int capture_next(struct capture *c, const struct seglog_row **row)
     while ((rc = watch_row(c->watch, row)) == 0 && !c->over) {
         struct pcap_packet raw;
         rc = pcap_input_next(c->pcap, &raw, c->error);
-        if (rc < 0)
+        c->cut = rc < 0 && strstr(c->error, "truncated") != NULL;
+        if (rc < 0 && !c->cut)
             return rc;
-        c->over = rc == 0;
+        c->over = rc <= 0;
         rc = c->over ? watch_end(c->watch) : take_packet(c, &raw);
         if (rc != 0)
             break;
@@ -128,6 +130,11 @@ int capture_next(struct capture *c, const struct seglog_row **row)
 const char *capture_error(const struct capture *c)
 {
     return c->error;
+}
+
+uint64_t capture_cut(const struct capture *c)
+{
+    return c->cut || stream_cut(c->in) ? watch_counters(c->watch)->packets + 1 : 0;
 }
 
 void capture_add_counters(const struct capture *c, struct watch_counters *sum)

@@ -21,6 +21,9 @@ void capture_close(struct capture *c); /* NULL is nothing */
 int capture_next(struct capture *c, const struct seglog_row **row);
 const char *capture_error(const struct capture *c);
 
+/* The file ended within a packet: its number, from 1; else 0. Known at the end. */
+uint64_t capture_cut(const struct capture *c);
+
 void capture_add_counters(const struct capture *c, struct watch_counters *sum);
 
 #endif

@@ -39,7 +39,7 @@ struct input {
     char error[256];
 };
 
-/* Reads ahead one row of a capture: 0, -EIO, -ENOMEM. */
+/* Reads ahead one row of a capture: 0, -EIO, -ENOMEM, -ECANCELED. */
 static int advance_capture(struct input *in, struct source *s)
 {
     const struct seglog_row *row;
@@ -50,9 +50,14 @@ static int advance_capture(struct input *in, struct source *s)
         return 0;
     }
     s->end = true;
-    if (rc < 0)
+    if (rc < 0) {
         snprintf(in->error, sizeof in->error, "%s", capture_error(s->capture));
-    return rc;
+        return rc;
+    }
+    uint64_t cut = capture_cut(s->capture);
+    bool on =
+        cut == 0 || in->complain(in->context, s->name, cut, "the capture ends within this packet");
+    return on ? 0 : -ECANCELED;
 }
 
 /* NULL, or what is wrong with the line. */
@@ -79,7 +84,7 @@ static int advance(struct input *in, struct source *s)
 {
     const char *line;
     size_t len;
-    bool whole;
+    bool whole, told = false;
     int rc;
     if (s->kind == KIND_CAPTURE)
         return advance_capture(in, s);
@@ -95,9 +100,18 @@ static int advance(struct input *in, struct source *s)
             return -EBADMSG;
         if (!in->complain(in->context, s->name, number, why))
             return -ECANCELED;
+        told = !whole;
     }
     s->end = true;
-    return rc == 0 && stream_line_number(s->stream) == 0 ? -ENODATA : rc;
+    if (rc != 0)
+        return rc;
+    if (stream_line_number(s->stream) == 0)
+        return -ENODATA;
+    if (stream_cut(s->stream) && !told &&
+        !in->complain(in->context, s->name, stream_line_number(s->stream),
+                      "the compressed file is cut off behind this line"))
+        return -ECANCELED;
+    return 0;
 }
 
 static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t len)

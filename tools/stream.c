@@ -20,6 +20,7 @@ struct stream {
     uint64_t line;
     bool skip; /* the rest of a line that was too long */
     bool over; /* the file has been read to its end */
+    bool cut;  /* which came before that of the compressed data */
 };
 
 static int refill(struct stream *s)
@@ -33,9 +34,8 @@ static int refill(struct stream *s)
     s->len += (size_t)n;
     int error;
     (void)gzerror(s->gz, &error);
-    if (n == 0 && error == Z_BUF_ERROR)
-        return -EIO; /* compressed data that ends too early */
     s->over = n == 0;
+    s->cut |= n == 0 && error == Z_BUF_ERROR;
     return 0;
 }
 
@@ -112,6 +112,11 @@ int stream_line(struct stream *s, const char **line, size_t *len, bool *whole)
 uint64_t stream_line_number(const struct stream *s)
 {
     return s->line;
+}
+
+bool stream_cut(const struct stream *s)
+{
+    return s->cut;
 }
 
 long stream_read(struct stream *s, void *out, size_t len)

@@ -107,6 +107,27 @@ def check_nothing_completed():
     assert "2 h each way" in text and "RTO 10 h" in text and ", 36 s, seed" in text and "session                –" in text
 
 
+def check_cut(one, two, folder):
+    """What was written before a node was killed, or a disk was full, is told; and where the file ends."""
+    cut = os.path.join(folder, "cut.csv.gz")
+    whole = json.loads(run("helio-analyze", "--json", two).stdout)
+    with open(two, "rb") as f, open(cut, "wb") as out:
+        out.write(f.read()[:os.path.getsize(two) // 2])
+    done = run("helio-analyze", "--json", cut)
+    found = json.loads(done.stdout)
+    assert found["malformed_rows"] == 1 and 0.3 < found["rows"] / whole["rows"] < 0.7, found
+    assert f"cut.csv.gz:{found['rows'] + 2}: " in done.stderr or f"cut.csv.gz:{found['rows'] + 1}: " in done.stderr, done.stderr
+    assert "cut.csv.gz:" in run("helio-analyze", "--strict", cut, code=1).stderr
+    with open(one, "rb") as f, gzip.open(cut, "wb") as out:
+        text = b"".join(f.readline() for _ in range(100))
+        out.write(text)
+    with open(cut, "r+b") as f:
+        f.truncate(os.path.getsize(cut) - 8)  # without the check sum at its end
+    done = run("helio-analyze", "--json", cut)
+    assert "cut.csv.gz:100: malformed row: the compressed file is cut off behind this line" in done.stderr, done.stderr
+    assert json.loads(done.stdout)["rows"] == 99
+
+
 def check_orange(folder):
     """Blocks that were told lost are a figure of their own, neither done nor cancelled."""
     log, table = os.path.join(folder, "orange.csv"), os.path.join(folder, "orange_sessions.csv")
@@ -135,6 +156,7 @@ def main():
         check_figures(sim, json.loads(run("helio-analyze", "--json", two, one).stdout))
         check_one_end(one, two, sim)
         check_runs(one, folder)
+        check_cut(one, two, folder)
         check_no_log(folder)
         check_nothing_completed()
         check_orange(folder)
