@@ -136,6 +136,21 @@ def pcapng(link, frames):
     return out
 
 
+def pcapng_of_two(frames, order, digits):
+    """Two interfaces take turns; the second one's clock counts in 10^-digits seconds, the first one's in microseconds."""
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        return struct.pack(order + "II", kind, 12 + len(body)) + body + struct.pack(order + "I", 12 + len(body))
+
+    out = block(0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    for n in (6, digits):
+        out += block(1, struct.pack(order + "HHIHHB3xHH", 1, 0, 0, 9, 1, n, 0, 0))
+    for i, (t, packet) in enumerate(frames):
+        frame, t = ethernet(0x800, packet), t // 10**(9 - (6, digits)[i % 2])
+        out += block(6, struct.pack(order + "IIIII", i % 2, t >> 32, t & 0xFFFFFFFF, len(frame), len(frame)) + frame)
+    return out
+
+
 def plain(seen, ports=(1113, 1113)):
     return [(t, ipv4(out, udp(payload, ports if out else ports[::-1]))) for t, out, payload in seen]
 
@@ -246,6 +261,18 @@ def check_cut(folder):
     expect("joined datagrams", folder, [pcap(101, plain(joined))], {**SENDER, "segments_sent": "5"}, packets=8, segments=9)
 
 
+def check_interfaces(folder):
+    for order in "<>":
+        for digits in (6, 7, 9):
+            expect(f"interfaces {order} {digits}", folder, [pcapng_of_two(plain(at("sender")), order, digits)], SENDER)
+    mixed = bytearray(pcapng_of_two(plain(at("sender")), "<", 6))
+    second = 28 + 32 + 8
+    assert mixed[second] == 1
+    mixed[second] = 113
+    error, _ = analyse(folder, [bytes(mixed)], code=1)
+    assert "0.pcap: " in error and "interface" in error, error
+
+
 def check_ends_early(folder):
     """What the last packet's beginning is there of, is told and not used; with --strict it is an error."""
     frames = plain(at("sender"))
@@ -289,6 +316,7 @@ def main():
         check_fragments(folder)
         check_cut(folder)
         check_ends_early(folder)
+        check_interfaces(folder)
         check_others(folder)
 
 
