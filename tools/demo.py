@@ -212,6 +212,9 @@ def main():
     except Failed as e:
         print(f"demo: {e}", file=sys.stderr)
         return 2 if isinstance(e, Wrong) else 1
+    except OSError as e:  # --out, --json, or the disk
+        print(f"demo: {e.filename or options.out}: {e.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("\ndemo: interrupted; everything was stopped", file=sys.stderr)
         return 130

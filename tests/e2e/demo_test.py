@@ -15,6 +15,9 @@ demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "too
 command = [sys.executable, demo, "--bin", programs, "--duration", "6s", "--trace", "A", "--rate", "50Mbit/s",
            "--sessions", "5", "--rto", "60ms", "--delay", "5ms", "--durability", "async", "--out", os.path.join(out, "run"),
            "--json", os.path.join(out, "result.json")]
+# The later option wins: a file where the folder should be, or above it.
+refused = subprocess.run(command + ["--out", os.path.join(demo, "run")], capture_output=True, text=True, timeout=60)
+assert refused.returncode == 1 and "Not a directory" in refused.stderr and "Traceback" not in refused.stderr, refused
 subprocess.run(command, check=True, timeout=120)
 with open(os.path.join(out, "result.json")) as f:
     r = json.load(f)
