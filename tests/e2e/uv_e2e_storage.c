@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
-#include "tools/storage.h"
+#include "tools/node/storage.h"
 
 #define KEYS 64
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/config_value.h"
+#include "tools/node/config_value.h"
 
 static void die(const char *what, const char *detail)
 {

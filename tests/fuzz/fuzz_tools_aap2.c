@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/aap2_wire.h"
+#include "tools/aap2/aap2_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analyze.h"
-#include "tools/packet.h"
-#include "tools/pcap_input.h"
-#include "tools/reassembly.h"
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/packet.h"
+#include "tools/analyze/pcap_input.h"
+#include "tools/analyze/reassembly.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

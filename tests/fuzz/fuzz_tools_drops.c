@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analyze.h"
+#include "tools/analyze/analyze.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Any bytes as a payload that helio-perf receives. */
 #include <stdlib.h>
 
-#include "tools/perf_wire.h"
+#include "tools/perf/perf_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/stack_words.h"
+#include "tools/sim/stack_words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

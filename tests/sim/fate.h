@@ -5,7 +5,7 @@
 #define TESTS_SIM_FATE_H
 
 #include "tests/sim/trace.h"
-#include "tools/sim_world.h"
+#include "tools/sim/sim_world.h"
 
 enum fate_action { FATE_DROP, FATE_DUP, FATE_HOLD, FATE_SWAP };
 

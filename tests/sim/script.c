@@ -16,7 +16,7 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/options.h"
 #include "tests/sim/trace.h"
-#include "tools/sim_world.h"
+#include "tools/sim/sim_world.h"
 
 #define WORDS_MAX 32
 

@@ -13,7 +13,7 @@
 
 #include "tests/sim/ledger.h"
 #include "tests/sim/soak.h"
-#include "tools/sim_world.h"
+#include "tools/sim/sim_world.h"
 
 struct soak {
     const struct soak_case *c;

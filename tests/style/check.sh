@@ -45,7 +45,7 @@ only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z_]+.h' '^(cla/auth_openssl|tests/unit/cla_auth)\.c$'
 only 'matio.h' '^(channel-emu/trace_mat|tests/e2e/traces_mat)\.c$'
 only 'lmdb.h' '^bp/store_lmdb\.c$'
-only 'pcap.h' '^(channel-emu/emu_pcap|tools/pcap_input)\.c$'
+only 'pcap.h' '^(channel-emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
 # a reader who follows the documentation finds each file
 for f in $(grep -ohE '(base|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \

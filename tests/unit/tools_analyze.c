@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analyze.h"
+#include "tools/analyze/analyze.h"
 
 #define TAKEN_MAX 8
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/app.h"
+#include "tools/node/app.h"
 
 struct rig {
     struct config config;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/analyze_extract.h"
+#include "tools/analyze/analyze_extract.h"
 
 static struct analyze_flow flow;
 static struct analyze_choose chosen;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analyze_table.h"
+#include "tools/analyze/analyze_table.h"
 
 #define HEADER                                                                                     \
     "t_ns,direction,frame,reason,length,late_ns,originator,session,type,name,offset,data_length,"  \

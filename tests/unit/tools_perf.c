@@ -6,9 +6,9 @@
 
 #include "base/crc.h"
 #include "base/err.h"
-#include "tools/perf_options.h"
-#include "tools/perf_window.h"
-#include "tools/perf_wire.h"
+#include "tools/perf/perf_options.h"
+#include "tools/perf/perf_window.h"
+#include "tools/perf/perf_wire.h"
 
 START_TEST(a_header_comes_back)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/perf_server.h"
+#include "tools/perf/perf_server.h"
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);

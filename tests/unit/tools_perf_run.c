@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "tests/unit/fake_node.h"
-#include "tools/perf_client.h"
-#include "tools/perf_server.h"
+#include "tools/perf/perf_client.h"
+#include "tools/perf/perf_server.h"
 
 struct lab {
     char dir[64], socket[96], client_json[96], server_json[96], file[96], out[96];

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/rng.h"
-#include "tools/input.h"
+#include "tools/analyze/input.h"
 
 static uint64_t some_number(struct rng *r)
 {

@@ -2,7 +2,7 @@
 /* An option's value as words: white space, quotes, what is put in front. */
 #include <check.h>
 
-#include "tools/stack_words.h"
+#include "tools/sim/stack_words.h"
 
 static const char *const first[] = {"program", "mode", NULL};
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ltp/segment.h"
-#include "tools/ltp_watch.h"
+#include "tools/analyze/ltp_watch.h"
 
 struct scene {
     struct watch_options options;

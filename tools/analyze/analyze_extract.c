@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names are few, so each row is held against all of them. What can go wrong: the disk is full
+ * (told at the end), a session with more rows than a page can show (they are counted).
+ */
+#include "tools/analyze/analyze_extract.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define PATH_BYTES 4096
+
+static FILE *make(const char *folder, const char *name, const char *header)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    if (f != NULL)
+        fputs(header, f);
+    return f;
+}
+
+bool analyze_extract_open(struct analyze_extract *x, const char *folder)
+{
+    x->segments = make(folder, "segments.csv", event_csv_header);
+    x->drops = make(folder, "drops.csv", drop_row_header);
+    x->lacks = make(folder, "left-out.csv", "originator,session,rows\n");
+    return x->segments != NULL && x->drops != NULL && x->lacks != NULL;
+}
+
+static bool wanted(struct analyze_extract *x, uint64_t originator, uint64_t number)
+{
+    for (size_t i = 0; i < x->len; i++) {
+        if (x->names[i].number != number || x->names[i].originator != originator)
+            continue;
+        if (x->rows[i]++ < EXTRACT_ROWS_MAX && x->written < EXTRACT_TOTAL_MAX) {
+            x->written++;
+            return true;
+        }
+        x->left_out[i]++;
+        return false;
+    }
+    return false;
+}
+
+void analyze_extract_row(struct analyze_extract *x, const struct seglog_row *r)
+{
+    char line[EVENT_CSV_MAX];
+    if (r->event.kind != EVENT_LINK && wanted(x, r->event.originator, r->event.session))
+        fwrite(line, event_csv(&r->event, r->node, 0, line), 1, x->segments);
+}
+
+static void number(FILE *f, uint64_t v, char after)
+{
+    if (v != EVENT_NONE)
+        fprintf(f, "%" PRIu64, v);
+    fputc(after, f);
+}
+
+void analyze_extract_drop(struct analyze_extract *x, const struct drop_event *d)
+{
+    FILE *f = x->drops;
+    if (d->type < 0 || !wanted(x, d->originator, d->session))
+        return;
+    fprintf(f, "%" PRIu64 ",%s,%" PRIu64 ",%s,", d->now, d->forward ? "forward" : "return",
+            d->frame, drop_reason_word(d->reason));
+    number(f, d->length, ',');
+    number(f, d->late_ns, ',');
+    fprintf(f, "%" PRIu64 ",%" PRIu64 ",%d,,", d->originator, d->session, d->type);
+    number(f, d->offset, ',');
+    number(f, d->data_length, ',');
+    number(f, d->cp_serial, ',');
+    number(f, d->rpt_serial, '\n');
+}
+
+static bool end(FILE *f)
+{
+    if (f == NULL)
+        return false;
+    bool failed = ferror(f) != 0;
+    return fclose(f) == 0 && !failed;
+}
+
+bool analyze_extract_close(struct analyze_extract *x)
+{
+    for (size_t i = 0; i < x->len && x->lacks != NULL; i++)
+        if (x->left_out[i] > 0)
+            fprintf(x->lacks, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", x->names[i].originator,
+                    x->names[i].number, x->left_out[i]);
+    bool segments = end(x->segments), drops = end(x->drops), lacks = end(x->lacks);
+    return segments && drops && lacks;
+}

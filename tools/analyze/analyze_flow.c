@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over sessions. Only memory can run out; flows beyond their limit are added up in the last
+ * one, so that nothing is lost from the totals. */
+#include "tools/analyze/analyze_flow.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+static char colour_of(const struct analyze_session *s)
+{
+    if (s->red)
+        return s->green ? 'm' : 'r';
+    if (s->orange)
+        return 'o';
+    return s->green ? 'g' : '\0'; /* nothing of it was sent: it goes where the others are */
+}
+
+struct analyze_flow *analyze_flow_find(const struct analyze *a, const struct analyze_session *s)
+{
+    char colour = colour_of(s);
+    for (size_t i = 0; i < a->flows_len; i++) {
+        struct analyze_flow *f = a->flows[i];
+        bool same = f->originator == s->originator && f->peer == s->peer;
+        if (same && (colour == '\0' || f->colour == colour))
+            return f;
+    }
+    return a->flows_len == ANALYZE_FLOWS_MAX ? a->flows[ANALYZE_FLOWS_MAX - 1] : NULL;
+}
+
+struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uint64_t peer)
+{
+    for (size_t i = 0; i < a->paths_len; i++)
+        if (a->paths[i]->originator == originator && a->paths[i]->peer == peer)
+            return a->paths[i];
+    if (a->paths_len == ANALYZE_PATHS_MAX)
+        return a->paths[ANALYZE_PATHS_MAX - 1];
+    struct analyze_path *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->originator = originator;
+    p->peer = peer;
+    p->delay = p->far = TICK_NEVER;
+    hist_init(&p->rto);
+    hist_init(&p->response);
+    hist_init(&p->cycle);
+    a->paths[a->paths_len++] = p;
+    return p;
+}
+
+/* From a length that begins with 1 to one that begins with 2, to one that begins with 1. */
+static void coarsen(struct analyze *a)
+{
+    tick first = a->bin;
+    while (first % 10 == 0)
+        first /= 10;
+    uint64_t by = first == 2 ? 5 : 2;
+    for (size_t i = 0; i < a->paths_len; i++)
+        series_coarsen(&a->paths[i]->series, by);
+    a->bin *= by;
+}
+
+/* From the first row to `now`; the first gaps, of which there are no bins, do not count. */
+static tick seen(const struct analyze *a, tick now)
+{
+    tick time = now > a->first_row ? now - a->first_row : 0;
+    for (size_t i = 0; i < a->gaps_len; i++)
+        time -= now >= a->gaps[i].to ? a->gaps[i].to - a->gaps[i].from : 0;
+    return time;
+}
+
+struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick now)
+{
+    while (a->bins_max > 0 && seen(a, now) / a->bin >= a->bins_max)
+        coarsen(a);
+    return a->bin == 0 ? NULL : series_bin(&p->series, now / a->bin);
+}
+
+static struct analyze_flow *flow_new(struct analyze *a, const struct analyze_session *s)
+{
+    struct analyze_flow *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    f->path = s->path;
+    f->originator = s->originator;
+    f->peer = s->peer;
+    f->colour = colour_of(s) == '\0' ? 'g' : colour_of(s);
+    f->first_tx = TICK_NEVER;
+    hist_init(&f->duration);
+    hist_init(&f->delivery);
+    hist_init(&f->radiation);
+    hist_init(&f->clean);
+    a->flows[a->flows_len++] = f;
+    return f;
+}
+
+static void add_time(struct hist *h, tick t)
+{
+    if (t != TICK_NEVER)
+        hist_add(h, t);
+}
+
+static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct analyze_session *s)
+{
+    tick duration = analyze_duration(s);
+    f->sessions++;
+    f->bases[s->basis]++;
+    f->cycles += s->cycles;
+    f->cp_lost += s->cp_lost;
+    f->cp_waits += s->cp_waits;
+    f->lossy += s->lossy;
+    add_time(&f->duration, duration);
+    add_time(&f->radiation, analyze_radiation(s));
+    add_time(&f->delivery, analyze_delivery(s));
+    if (s->sender_log && !s->lossy && s->cycles == 0 && s->rto_checkpoint == 0)
+        add_time(&f->clean, duration);
+    if (s->block_bytes != EVENT_NONE)
+        f->done_bytes += s->block_bytes;
+    tick end = s->sender_closed ? s->closed : s->receiver_end;
+    f->last_close = end > f->last_close ? end : f->last_close;
+    struct series_bin *bin = analyze_bin(a, s->path, end);
+    if (bin != NULL) {
+        bin->sessions++;
+        bin->done_bytes += s->block_bytes != EVENT_NONE ? s->block_bytes : 0;
+    }
+}
+
+int analyze_flow_add(struct analyze *a, const struct analyze_session *s)
+{
+    struct analyze_flow *f = analyze_flow_find(a, s);
+    f = f != NULL ? f : flow_new(a, s);
+    if (f == NULL)
+        return HELIO_ENOMEM;
+    tick from = s->sender_log ? s->first_tx : s->receiver_opened;
+    f->first_tx = tick_min(f->first_tx, from);
+    f->with_sender += s->sender_log;
+    f->with_receiver += s->receiver_log;
+    f->cp_sent += s->cp_sent;
+    f->rto_checkpoint += s->rto_checkpoint;
+    f->rto_report += s->rto_report;
+    f->rto_time += s->rto_time;
+    f->segments_sent += s->segments_sent;
+    f->segments_resent += s->segments_resent;
+    f->segments_received += s->segments_received;
+    f->duplicates += s->duplicates;
+    f->out_of_order += s->out_of_order;
+    f->dropped += s->dropped;
+    f->bytes_sent += s->bytes_sent;
+    f->data_sent += s->data_sent;
+    f->data_resent += s->data_resent;
+    f->cp_run = s->cp_run > f->cp_run ? s->cp_run : f->cp_run;
+    if (s->drops_known && s->cp_lost > s->cp_dropped)
+        f->cp_elsewhere += s->cp_lost - s->cp_dropped;
+    if (s->outcome == OUTCOME_DONE)
+        sum_closed(a, f, s);
+    else if (s->outcome == OUTCOME_LOST)
+        f->lost++;
+    else if (s->outcome >= 0)
+        f->cancelled++;
+    else
+        f->unfinished++;
+    return 0;
+}
+
+void analyze_flows_fini(struct analyze *a)
+{
+    for (size_t i = 0; i < a->flows_len; i++)
+        free(a->flows[i]);
+    for (size_t i = 0; i < a->paths_len; i++) {
+        series_fini(&a->paths[i]->series);
+        free(a->paths[i]);
+    }
+}
+
+tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f)
+{
+    tick sum = 0;
+    for (size_t i = 0; i < a->gaps_len; i++)
+        if (a->gaps[i].from >= f->first_tx && a->gaps[i].to <= f->last_close)
+            sum += a->gaps[i].to - a->gaps[i].from;
+    return sum;
+}
+
+double analyze_goodput(const struct analyze_flow *f, tick without)
+{
+    if (f->first_tx == TICK_NEVER || f->last_close <= f->first_tx ||
+        f->last_close - f->first_tx <= without)
+        return NAN;
+    return 8e9 * (double)f->done_bytes / (double)(f->last_close - f->first_tx - without);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of helio-analyze. */
+#ifndef TOOLS_ANALYZE_OPTIONS_H
+#define TOOLS_ANALYZE_OPTIONS_H
+
+#include "tools/analyze/analyze_extract.h"
+#include "tools/analyze/analyze_model.h"
+#include "tools/analyze/input.h"
+
+#define OPTIONS_FILES_MAX 256
+#define OPTIONS_PORTS_MAX 64
+#define OPTIONS_ENGINES_MAX 256
+
+struct analyze_options {
+    bool json, strict;
+    const char *sessions, *series, *cdf, *tables; /* where to write; NULL: nowhere */
+    const char *plot, *html, *extract;            /* the same */
+    struct analyze_name names[EXTRACT_SESSIONS_MAX];
+    size_t names_len;
+    uint64_t timeline; /* further sessions whose segments are shown or extracted */
+    const char *trace;
+    tick bin;
+    struct input_file files[OPTIONS_FILES_MAX];
+    size_t files_len;
+    enum watch_place at; /* of the captures that follow */
+    uint16_t ports[OPTIONS_PORTS_MAX];
+    struct watch_engine engines[OPTIONS_ENGINES_MAX];
+    struct watch_options watch;
+    struct analyze_model model;
+};
+
+/* Ends the program with exit code 2 when something is wrong. */
+void analyze_options_parse(struct analyze_options *o, int argc, char **argv);
+
+#endif

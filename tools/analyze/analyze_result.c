@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flow with the most completed bytes comes first: in the demo that is the data, and the
+ * acknowledgements follow. Its figures are also the JSON's own. */
+#include "tools/analyze/analyze_result.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analyze/analyze_table.h"
+
+/* NULL: nothing is known of losses. */
+static const char *basis(const struct analyze_flow *f)
+{
+    for (int i = BASIS_RTO; i <= BASIS_DROPS; i++)
+        if (f->sessions > 0 && f->bases[i] == f->sessions)
+            return analyze_basis_word((enum analyze_basis)i);
+    return f->bases[BASIS_NONE] == f->sessions ? NULL : "mixed";
+}
+
+/* NAN: not known. */
+static double per_session(const struct analyze_flow *f, uint64_t v)
+{
+    return f->sessions > 0 && f->with_sender > 0 ? (double)v / (double)f->sessions : NAN;
+}
+
+static uint64_t of_sender(const struct analyze_flow *f, uint64_t v)
+{
+    return f->with_sender > 0 ? v : EVENT_NONE;
+}
+
+static uint64_t of_receiver(const struct analyze_flow *f, uint64_t v)
+{
+    return f->with_receiver > 0 ? v : EVENT_NONE;
+}
+
+static double ms(double ns)
+{
+    return ns / (double)TICK_MS;
+}
+
+/* The flows, most bytes first. */
+static size_t sorted(const struct analyze *a, const struct analyze_flow *out[ANALYZE_FLOWS_MAX])
+{
+    for (size_t i = 0; i < a->flows_len; i++) {
+        size_t at = i;
+        for (; at > 0 && out[at - 1]->done_bytes < a->flows[i]->done_bytes; at--)
+            out[at] = out[at - 1];
+        out[at] = a->flows[i];
+    }
+    return a->flows_len;
+}
+
+static void text_name(FILE *f, const char *what)
+{
+    fprintf(f, "  %-26s ", what);
+}
+
+/* A number, or a dash for what is not known; then what follows it. */
+static void text_real(FILE *f, int digits, double v, const char *after)
+{
+    if (isnan(v))
+        fprintf(f, "–%s", after);
+    else
+        fprintf(f, "%.*f%s", digits, v, after);
+}
+
+static void text_count(FILE *f, uint64_t v, const char *after)
+{
+    if (v == EVENT_NONE)
+        fprintf(f, "–%s", after);
+    else
+        fprintf(f, "%" PRIu64 "%s", v, after);
+}
+
+static void text_times(FILE *f, const char *what, const struct hist *h)
+{
+    text_name(f, what);
+    if (h->count == 0)
+        fprintf(f, "–\n");
+    else
+        fprintf(f, "mean %.3f  sd %.3f  p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n", ms(h->mean),
+                ms(hist_sd(h)), ms((double)hist_quantile(h, 0.5)),
+                ms((double)hist_quantile(h, 0.9)), ms((double)hist_quantile(h, 0.99)),
+                ms((double)h->max));
+}
+
+static void text_goodput(FILE *f, const struct analyze *a, const struct analyze_flow *w)
+{
+    tick gaps = analyze_gap_time(a, w);
+    text_name(f, "goodput");
+    text_real(f, 3, analyze_goodput(w, 0) / 1e6, " Mbit/s");
+    if (gaps > 0) {
+        fprintf(f, ", or ");
+        text_real(f, 3, analyze_goodput(w, gaps) / 1e6, " Mbit/s without gaps of ");
+        fprintf(f, "%.1f s in the log", (double)gaps / (double)TICK_S);
+    }
+    fputc('\n', f);
+}
+
+static void text_losses(FILE *f, const struct analyze_flow *w)
+{
+    const char *how = basis(w);
+    const char *note =
+        how != NULL && strcmp(how, "rto") == 0 ? " (inferred: no log of the receiver)\n" : "\n";
+    text_name(f, "retransmission cycles");
+    text_real(f, 4, per_session(w, w->cycles), " a session (");
+    text_count(f, of_sender(w, w->cycles), ")\n");
+    text_name(f, "checkpoints sent");
+    text_count(f, of_sender(w, w->cp_sent), ", lost ");
+    text_real(f, 4, per_session(w, w->cp_lost), " a session (");
+    text_count(f, how != NULL ? w->cp_lost : EVENT_NONE, ")");
+    fputs(note, f);
+    text_name(f, "RTO firings");
+    text_count(f, of_sender(w, w->rto_checkpoint), " checkpoint, ");
+    text_count(f, of_receiver(w, w->rto_report), " report\n");
+    text_name(f, "sessions with losses");
+    text_real(f, 2, 100 * per_session(w, w->lossy), " %");
+    fputs(note, f);
+    text_name(f, "data sent again");
+    text_real(f, 2, w->data_sent > 0 ? 100 * (double)w->data_resent / (double)w->data_sent : NAN,
+              " % of ");
+    text_count(f, of_sender(w, w->data_sent), " bytes\n");
+}
+
+static void text_ms(FILE *f, const char *what, double v, const char *from)
+{
+    text_name(f, what);
+    text_real(f, 3, v, " ms");
+    fprintf(f, from != NULL ? " (%s)\n" : "\n", from);
+}
+
+/* The model's expected values, and the mean as their sum. */
+static void text_split(FILE *f, const struct analyze_flow *w, const struct analyze_model *m)
+{
+    struct analyze_split p = analyze_split_flow(w, m);
+    if (isnan(p.mean) || w->with_sender == 0)
+        return;
+    text_ms(f, "ideal session", p.ideal, p.ideal_from);
+    text_ms(f, "expected cycle", p.cycle, p.cycle_from);
+    text_ms(f, "expected RTO", p.rto, p.rto_from);
+    text_name(f, "mean session");
+    text_real(f, 3, p.mean, " = ");
+    text_real(f, 3, p.ideal, " ideal + ");
+    text_real(f, 3, p.retx, " retransmission + ");
+    text_real(f, 3, p.checkpoint, " checkpoint + ");
+    text_real(f, 3, p.delta_penalties, " + ");
+    text_real(f, 3, p.delta_ideal, " (the two deltas) ms\n");
+}
+
+static void text_efficiency(FILE *f, const struct analyze *a, const struct analyze_flow *w,
+                            const struct analyze_model *m)
+{
+    double capacity = analyze_capacity(w, m);
+    if (isnan(capacity))
+        return;
+    text_name(f, "efficiency");
+    text_real(f, 2, 100 * analyze_goodput(w, analyze_gap_time(a, w)) / capacity, " % of ");
+    text_real(f, 3, capacity / 1e6, " Mbit/s of payload\n");
+}
+
+static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flow *w,
+                      const struct analyze_model *m)
+{
+    fprintf(f, "%" PRIu64 " -> ", w->originator);
+    if (analyze_engine_known(w->peer))
+        fprintf(f, "%" PRIu64, w->peer);
+    else
+        fprintf(f, "?");
+    fprintf(f, ", %s\n", analyze_colour_word(w->colour));
+    fprintf(f, "  %-26s %" PRIu64 " completed, ", "sessions", w->sessions);
+    if (w->colour == 'o')
+        fprintf(f, "%" PRIu64 " lost, ", w->lost);
+    fprintf(f, "%" PRIu64 " cancelled, %" PRIu64 " unfinished\n", w->cancelled, w->unfinished);
+    text_times(f, "session duration", &w->duration);
+    text_times(f, "delivery", &w->delivery);
+    text_goodput(f, a, w);
+    if (w->colour == 'r' || w->colour == 'm') {
+        text_losses(f, w);
+        text_split(f, w, m);
+    }
+    if (w->with_receiver > 0) {
+        text_name(f, "arrived");
+        fprintf(f, "%" PRIu64 " segments, %" PRIu64 " duplicates, %" PRIu64 " out of order\n",
+                w->segments_received, w->duplicates, w->out_of_order);
+    }
+}
+
+static tick gaps_sum(const struct analyze *a)
+{
+    tick sum = 0;
+    for (size_t i = 0; i < a->gaps_len; i++)
+        sum += a->gaps[i].to - a->gaps[i].from;
+    return sum;
+}
+
+static void text_capture(FILE *f, const struct watch_counters *c)
+{
+    fprintf(f,
+            "\n%" PRIu64 " packets captured: %" PRIu64 " LTP segments, %" PRIu64
+            " damaged, %" PRIu64 " other traffic",
+            c->packets, c->segments, c->damaged, c->other);
+    if (c->fragments > 0)
+        fprintf(f, "; %" PRIu64 " IP fragments, %" PRIu64 " datagrams of them not whole",
+                c->fragments, c->fragments_lost);
+    if (c->snapped > 0)
+        fprintf(f, "; %" PRIu64 " packets cut by the capture, %" PRIu64 " of them of no use",
+                c->snapped, c->snapped_unusable);
+    if (c->undecided > 0)
+        fprintf(f,
+                "; where it was taken could not be told of %" PRIu64
+                " pairs of addresses (taken for the sender's end; see --at)",
+                c->undecided);
+}
+
+void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t)
+{
+    const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
+    size_t n = sorted(a, flows);
+    for (size_t i = 0; i < n; i++)
+        text_flow(f, a, flows[i], &t->model);
+    if (n > 0)
+        text_efficiency(f, a, flows[0], &t->model);
+    if (n == 0)
+        fprintf(f, "no sessions\n");
+    fprintf(f, "%" PRIu64 " rows of %" PRIu64 " files", a->rows, t->files);
+    if (t->malformed > 0)
+        fprintf(f, ", %" PRIu64 " malformed", t->malformed);
+    if (a->strange > 0)
+        fprintf(f,
+                "; %" PRIu64
+                " rows not used: their sessions were over already, or began before the "
+                "log does",
+                a->strange);
+    if (a->drop_rows > 0)
+        fprintf(f, "; %" PRIu64 " rows of drop logs, %" PRIu64 " of no known session", a->drop_rows,
+                a->drop_strange);
+    if (a->reopened > 0)
+        fprintf(f, "; %" PRIu64 " session numbers were used again before their sessions had ended",
+                a->reopened);
+    if (t->captures)
+        text_capture(f, &t->capture);
+    if (a->gaps_len > 0)
+        fprintf(f,
+                "\n%zu gaps of more than 10 s without any row, %.1f s in all: several runs in one "
+                "log?",
+                a->gaps_len, (double)gaps_sum(a) / (double)TICK_S);
+    fprintf(f, "\n");
+}
+
+static json_t *times_json(const struct hist *h)
+{
+    if (h->count == 0)
+        return json_null();
+    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "mean", ms(h->mean), "sd", ms(hist_sd(h)), "p50",
+                     ms((double)hist_quantile(h, 0.5)), "p90", ms((double)hist_quantile(h, 0.9)),
+                     "p99", ms((double)hist_quantile(h, 0.99)), "max", ms((double)h->max));
+}
+
+static void count(json_t *j, const char *name, uint64_t v)
+{
+    json_object_set_new(j, name, json_integer((json_int_t)v));
+}
+
+static void maybe(json_t *j, const char *name, uint64_t v)
+{
+    json_object_set_new(j, name, v == EVENT_NONE ? json_null() : json_integer((json_int_t)v));
+}
+
+static void real(json_t *j, const char *name, double v)
+{
+    json_object_set_new(j, name, isnan(v) ? json_null() : json_real(v));
+}
+
+static json_t *word(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? json_string(text) : json_null();
+}
+
+static json_t *split_json(const struct analyze_flow *f, const struct analyze_model *m)
+{
+    struct analyze_split p = analyze_split_flow(f, m);
+    json_t *j = json_object();
+    if (isnan(p.mean) || f->with_sender == 0) {
+        json_decref(j);
+        return json_null();
+    }
+    real(j, "mean_ms", p.mean);
+    real(j, "ideal_ms", p.ideal);
+    json_object_set_new(j, "ideal_from", word(p.ideal_from));
+    real(j, "cycle_ms", p.cycle);
+    json_object_set_new(j, "cycle_from", word(p.cycle_from));
+    real(j, "rto_ms", p.rto);
+    json_object_set_new(j, "rto_from", word(p.rto_from));
+    real(j, "retx_penalty_ms", p.retx);
+    real(j, "cp_penalty_ms", p.checkpoint);
+    real(j, "delta_penalties_ms", p.delta_penalties);
+    real(j, "delta_ideal_ms", p.delta_ideal);
+    return j;
+}
+
+/* Of segments and bytes, by the end that counts them. */
+static void counts_json(json_t *j, const struct analyze *a, const struct analyze_flow *f)
+{
+    maybe(j, "segments_sent", of_sender(f, f->segments_sent));
+    maybe(j, "segments_resent", of_sender(f, f->segments_resent));
+    maybe(j, "segments_received", of_receiver(f, f->segments_received));
+    maybe(j, "duplicates", of_receiver(f, f->duplicates));
+    maybe(j, "out_of_order", of_receiver(f, f->out_of_order));
+    maybe(j, "data_bytes_sent", of_sender(f, f->data_sent));
+    maybe(j, "data_bytes_resent", of_sender(f, f->data_resent));
+    maybe(j, "segments_dropped", a->drops ? f->dropped : EVENT_NONE);
+}
+
+static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
+                         const struct analyze_model *m)
+{
+    json_t *j = json_object();
+    const char *how = basis(f);
+    count(j, "originator", f->originator);
+    maybe(j, "peer", analyze_engine_known(f->peer) ? f->peer : EVENT_NONE);
+    json_object_set_new(j, "colour", json_string(analyze_colour_word(f->colour)));
+    count(j, "sessions", f->sessions);
+    count(j, "cancelled", f->cancelled);
+    count(j, "lost", f->lost);
+    count(j, "unfinished", f->unfinished);
+    json_object_set_new(j, "session_ms", times_json(&f->duration));
+    json_object_set_new(j, "delivery_ms", times_json(&f->delivery));
+    real(j, "goodput_bps", analyze_goodput(f, 0));
+    real(j, "goodput_without_gaps_bps", analyze_goodput(f, analyze_gap_time(a, f)));
+    count(j, "bytes", f->done_bytes);
+    maybe(j, "retx_cycles", of_sender(f, f->cycles));
+    real(j, "retx_cycles_mean", per_session(f, f->cycles));
+    maybe(j, "checkpoints_sent", of_sender(f, f->cp_sent));
+    maybe(j, "checkpoints_lost", how != NULL ? f->cp_lost : EVENT_NONE);
+    real(j, "checkpoints_lost_mean", per_session(f, f->cp_lost));
+    json_object_set_new(j, "cp_lost_basis", how != NULL ? json_string(how) : json_null());
+    maybe(j, "rto_firings", of_sender(f, f->rto_checkpoint));
+    maybe(j, "rto_report_firings", of_receiver(f, f->rto_report));
+    real(j, "lossy_share", per_session(f, f->lossy));
+    maybe(j, "cp_waits", how != NULL ? f->cp_waits : EVENT_NONE);
+    maybe(j, "cp_lost_run_max", how != NULL ? f->cp_run : EVENT_NONE);
+    maybe(j, "cp_lost_elsewhere", a->drops ? f->cp_elsewhere : EVENT_NONE);
+    real(j, "rto_ms_sum", f->with_sender > 0 ? ms((double)f->rto_time) : NAN);
+    counts_json(j, a, f);
+    json_object_set_new(j, "radiation_ms", times_json(&f->radiation));
+    json_object_set_new(j, "decomposition", split_json(f, m));
+    return j;
+}
+
+static void efficiency_json(json_t *j, const struct analyze *a, const struct analyze_flow *f,
+                            const struct analyze_model *m)
+{
+    double capacity = analyze_capacity(f, m);
+    double goodput = analyze_goodput(f, analyze_gap_time(a, f));
+    real(j, "capacity_bps", capacity);
+    real(j, "efficiency", goodput / capacity);
+    real(j, "efficiency_paper", goodput / (m->rate_bps * m->good_share));
+}
+
+static json_t *capture_json(const struct watch_counters *c)
+{
+    json_t *j = json_object();
+    count(j, "packets", c->packets);
+    count(j, "segments", c->segments);
+    count(j, "damaged", c->damaged);
+    count(j, "other", c->other);
+    count(j, "fragments", c->fragments);
+    count(j, "fragments_lost", c->fragments_lost);
+    count(j, "snapped", c->snapped);
+    count(j, "snapped_unusable", c->snapped_unusable);
+    count(j, "pairs", c->pairs);
+    count(j, "pairs_undecided", c->undecided);
+    return j;
+}
+
+bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_totals *t)
+{
+    const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
+    size_t n = sorted(a, flows);
+    json_t *j = n > 0 ? flow_json(a, flows[0], &t->model) : json_object();
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, flow_json(a, flows[i], &t->model));
+    if (n > 0)
+        efficiency_json(j, a, flows[0], &t->model);
+    json_object_set_new(j, "flows", list);
+    count(j, "files", t->files);
+    count(j, "rows", a->rows);
+    count(j, "malformed_rows", t->malformed);
+    count(j, "rows_without_open", a->strange);
+    count(j, "bad_datagrams", a->bad);
+    count(j, "drop_rows", a->drop_rows);
+    count(j, "drop_rows_without_session", a->drop_strange);
+    count(j, "numbers_used_again", a->reopened);
+    count(j, "open_sessions_max", a->open_max);
+    json_object_set_new(j, "capture", t->captures ? capture_json(&t->capture) : json_null());
+    count(j, "gaps", a->gaps_len);
+    json_object_set_new(j, "gaps_s", json_real((double)gaps_sum(a) / (double)TICK_S));
+    bool ok = json_dumpf(j, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0 && fputc('\n', f) != EOF;
+    json_decref(j);
+    return fflush(f) == 0 && ok;
+}

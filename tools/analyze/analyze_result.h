@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of helio-analyze as text and as JSON. */
+#ifndef TOOLS_ANALYZE_RESULT_H
+#define TOOLS_ANALYZE_RESULT_H
+
+#include <stdio.h>
+
+#include "tools/analyze/analyze_model.h"
+#include "tools/analyze/ltp_watch.h"
+
+struct analyze_totals {
+    uint64_t files, malformed;
+    struct analyze_model model;
+    struct watch_counters capture; /* of all captures together */
+    bool captures;                 /* there are some */
+};
+
+void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t);
+
+/* Returns false when the file cannot be written. */
+bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_totals *t);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture file as rows of a segment log: packets, their UDP datagrams, the LTP in them. */
+#ifndef TOOLS_CAPTURE_H
+#define TOOLS_CAPTURE_H
+
+#include "tools/analyze/ltp_watch.h"
+#include "tools/analyze/stream.h"
+
+struct capture;
+
+/* Do these first bytes of a file begin a pcap or pcapng file? */
+bool capture_is(const uint8_t *bytes, size_t len);
+
+/* Reads the capture that `in` holds, which stays the caller's and must stay open. 0, -ENOMEM, or
+ * -EBADMSG with `error`. */
+int capture_open(struct capture **out, struct stream *in, enum watch_place at,
+                 const struct watch_options *options, char error[256]);
+void capture_close(struct capture *c); /* NULL is nothing */
+
+/* The next row: 1, 0 at the end, -EIO (capture_error says why), -ENOMEM. */
+int capture_next(struct capture *c, const struct seglog_row **row);
+const char *capture_error(const struct capture *c);
+
+/* The file ended within a packet: its number, from 1; else 0. Known at the end. */
+uint64_t capture_cut(const struct capture *c);
+
+void capture_add_counters(const struct capture *c, struct watch_counters *sum);
+
+#endif

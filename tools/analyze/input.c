@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each file has one row read ahead; the file with the earliest row is next. What can go wrong: rows
+ * that are not rows, a last line without an end (the node was killed while it wrote), files that
+ * are something else, and damaged ones.
+ */
+#include "tools/analyze/input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analyze/capture.h"
+#include "tools/analyze/stream.h"
+
+enum kind { KIND_LOG, KIND_DROPS, KIND_CAPTURE };
+
+struct source {
+    struct input_file file;
+    const char *name;
+    enum kind kind;
+    struct stream *stream;
+    struct capture *capture;
+    bool end; /* no row is ahead */
+    tick now; /* of the row ahead */
+    struct seglog_row row;
+    struct drop_event drop;
+    uint64_t node;
+};
+
+struct input {
+    struct source *sources;
+    size_t count;
+    size_t last; /* whose row was given out */
+    bool started;
+    input_complaint *complain;
+    void *context;
+    char error[256];
+};
+
+/* Reads ahead one row of a capture: 0, -EIO, -ENOMEM, -ECANCELED. */
+static int advance_capture(struct input *in, struct source *s)
+{
+    const struct seglog_row *row;
+    int rc = capture_next(s->capture, &row);
+    if (rc == 1) {
+        s->row = *row;
+        s->now = row->event.now;
+        return 0;
+    }
+    s->end = true;
+    if (rc < 0) {
+        snprintf(in->error, sizeof in->error, "%s", capture_error(s->capture));
+        return rc;
+    }
+    uint64_t cut = capture_cut(s->capture);
+    bool on =
+        cut == 0 || in->complain(in->context, s->name, cut, "the capture ends within this packet");
+    return on ? 0 : -ECANCELED;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *parse(struct source *s, const char *line, size_t len)
+{
+    const char *why;
+    if (s->kind == KIND_DROPS) {
+        why = drop_row_parse(line, len, &s->drop);
+        s->now = s->drop.now;
+    } else {
+        why = seglog_row_parse(line, len, &s->row);
+        s->now = s->row.event.now;
+    }
+    return why;
+}
+
+static bool is_header(const struct source *s, const char *line, size_t len)
+{
+    return s->kind == KIND_DROPS ? drop_row_is_header(line, len) : seglog_row_is_header(line, len);
+}
+
+/* Reads ahead one row: 0, -EIO, -ENOMEM, -ECANCELED. */
+static int advance(struct input *in, struct source *s)
+{
+    const char *line;
+    size_t len;
+    bool whole, told = false;
+    int rc;
+    if (s->kind == KIND_CAPTURE)
+        return advance_capture(in, s);
+    while ((rc = stream_line(s->stream, &line, &len, &whole)) == 1) {
+        if (whole && is_header(s, line, len))
+            continue;
+        const char *why =
+            whole || len > SEGLOG_LINE_MAX ? parse(s, line, len) : "the file ends within this line";
+        if (why == NULL)
+            return 0;
+        uint64_t number = stream_line_number(s->stream);
+        if (number == 1)
+            return -EBADMSG;
+        if (!in->complain(in->context, s->name, number, why))
+            return -ECANCELED;
+        told = !whole;
+    }
+    s->end = true;
+    if (rc != 0)
+        return rc;
+    if (stream_line_number(s->stream) == 0)
+        return -ENODATA;
+    if (stream_cut(s->stream) && !told &&
+        !in->complain(in->context, s->name, stream_line_number(s->stream),
+                      "the compressed file is cut off behind this line"))
+        return -ECANCELED;
+    return 0;
+}
+
+static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t len)
+{
+    if (capture_is(bytes, len))
+        return KIND_CAPTURE;
+    const uint8_t *newline = memchr(bytes, '\n', len);
+    size_t line = newline != NULL ? (size_t)(newline - bytes) : len;
+    bool drops = s->file.drops || drop_row_is_header((const char *)bytes, line);
+    return drops ? KIND_DROPS : KIND_LOG;
+}
+
+static int open_source(struct input *in, struct source *s, const struct watch_options *options)
+{
+    const uint8_t *bytes;
+    size_t len;
+    s->name = strcmp(s->file.path, "-") == 0 ? "standard input" : s->file.path;
+    int rc = stream_open(&s->stream, s->file.path);
+    if (rc == 0)
+        rc = stream_peek(s->stream, 4096, &bytes, &len);
+    if (rc != 0)
+        return rc;
+    s->kind = kind_of(s, bytes, len);
+    if (s->kind == KIND_CAPTURE)
+        rc = capture_open(&s->capture, s->stream, s->file.at, options, in->error);
+    return rc;
+}
+
+int input_open(struct input **out, const struct input_file *files, size_t count,
+               const struct watch_options *options, input_complaint *complain, void *context,
+               size_t *failed, char error[256])
+{
+    struct input *in = calloc(1, sizeof *in);
+    *failed = 0;
+    error[0] = '\0';
+    if (in == NULL)
+        return -ENOMEM;
+    in->complain = complain;
+    in->context = context;
+    in->sources = calloc(count, sizeof *in->sources);
+    int rc = in->sources != NULL ? 0 : -ENOMEM;
+    while (rc == 0 && in->count < count) {
+        *failed = in->count++;
+        in->sources[*failed].file = files[*failed];
+        rc = open_source(in, &in->sources[*failed], options);
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        struct source *s = &in->sources[i];
+        *failed = i;
+        rc = advance(in, s);
+        s->node = s->end || s->kind == KIND_DROPS ? EVENT_NONE : s->row.node;
+    }
+    memcpy(error, in->error, sizeof in->error);
+    if (rc == 0)
+        *out = in;
+    else
+        input_close(in);
+    return rc;
+}
+
+void input_close(struct input *in)
+{
+    if (in == NULL)
+        return;
+    for (size_t i = 0; i < in->count; i++) {
+        capture_close(in->sources[i].capture);
+        stream_close(in->sources[i].stream);
+    }
+    free(in->sources);
+    free(in);
+}
+
+/* What was lost in the moment in which it was sent had been sent first. */
+static bool is_before(const struct source *s, const struct source *other)
+{
+    if (s->now != other->now)
+        return s->now < other->now;
+    return s->kind != KIND_DROPS && other->kind == KIND_DROPS;
+}
+
+int input_next(struct input *in, struct input_row *row, size_t *failed)
+{
+    *failed = in->last;
+    if (in->started) {
+        int rc = advance(in, &in->sources[in->last]);
+        if (rc != 0)
+            return rc;
+    }
+    struct source *best = NULL;
+    for (size_t i = 0; i < in->count; i++) {
+        struct source *s = &in->sources[i];
+        if (!s->end && (best == NULL || is_before(s, best)))
+            best = s;
+    }
+    if (best == NULL) {
+        in->started = false;
+        return 0;
+    }
+    in->last = (size_t)(best - in->sources);
+    in->started = true;
+    row->log = best->kind == KIND_DROPS ? NULL : &best->row;
+    row->drop = best->kind == KIND_DROPS ? &best->drop : NULL;
+    return 1;
+}
+
+const char *input_error(const struct input *in)
+{
+    return in->error;
+}
+
+void input_nodes(const struct input *in, void (*tell)(void *context, uint64_t node), void *context)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (in->sources[i].node != EVENT_NONE)
+            tell(context, in->sources[i].node);
+}
+
+bool input_has_drops(const struct input *in)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (in->sources[i].kind == KIND_DROPS)
+            return true;
+    return false;
+}
+
+bool input_captures(const struct input *in, struct watch_counters *sum)
+{
+    bool any = false;
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < in->count; i++) {
+        if (in->sources[i].capture == NULL)
+            continue;
+        capture_add_counters(in->sources[i].capture, sum);
+        any = true;
+    }
+    return any;
+}
+
+double input_share(const struct input *in)
+{
+    double size = 0, done = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        uint64_t all = stream_size(in->sources[i].stream);
+        size += (double)all;
+        done += all > 0 ? (double)stream_offset(in->sources[i].stream) : 0;
+    }
+    return size > 0 ? done / size : 0;
+}

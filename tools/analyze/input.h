@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segment logs, drop logs and captures as one stream of rows in order of time: any number of files,
+ * plain or gzip. */
+#ifndef TOOLS_INPUT_H
+#define TOOLS_INPUT_H
+
+#include "tools/analyze/drop_row.h"
+#include "tools/analyze/ltp_watch.h"
+#include "tools/analyze/seglog_row.h"
+
+struct input;
+
+struct input_file {
+    const char *path;    /* "-" is standard input */
+    bool drops;          /* has to be a drop log; else the file's beginning says what it is */
+    enum watch_place at; /* of a capture */
+};
+
+/* Told of each malformed row: where and why. Returns false to stop the reading. */
+typedef bool input_complaint(void *context, const char *file, uint64_t line, const char *why);
+
+/* Opens all files. Returns 0 or -errno; *failed is then the index of the file, and `error` says why
+ * when it is not empty: -ENODATA when the file is empty, -EBADMSG when it is nothing that can be
+ * read here. `options` are those of captures, and are kept; their `at` is not used. */
+int input_open(struct input **out, const struct input_file *files, size_t count,
+               const struct watch_options *options, input_complaint *complain, void *context,
+               size_t *failed, char error[256]);
+void input_close(struct input *in);
+
+/* One of the two. */
+struct input_row {
+    const struct seglog_row *log;
+    const struct drop_event *drop;
+};
+
+/* The next row: 1, 0 at the end of all files, -ECANCELED when `complain` said so, -ENOMEM, or -EIO
+ * (*failed is the file: its data is damaged, or the disk is). Rows of equal time come in the order
+ * of the files, those of drop logs last; within a file the order stays as it is. */
+int input_next(struct input *in, struct input_row *row, size_t *failed);
+
+/* Why input_next failed, when it is known; else empty. */
+const char *input_error(const struct input *in);
+
+/* Calls `tell` with each node whose log or capture is among the files, as far as their first rows
+ * say. */
+void input_nodes(const struct input *in, void (*tell)(void *context, uint64_t node), void *context);
+
+bool input_has_drops(const struct input *in);
+
+/* The counters of all captures added up; false when there is none. */
+bool input_captures(const struct input *in, struct watch_counters *sum);
+
+/* Read so far, as a share of all files' sizes, 0..1. */
+double input_share(const struct input *in);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the LTP segments of a capture to the rows that the log of the node would have at whose end
+ * it was taken: sessions opened and closed, why a segment was sent, what became of it when it
+ * arrived, timers that ran out (docs/helio-analyze.md, "Captures"). Pure: segments go in, rows come
+ * out. Where a pair of addresses was captured is found out from its first segments, which are held
+ * back until then.
+ */
+#ifndef TOOLS_LTP_WATCH_H
+#define TOOLS_LTP_WATCH_H
+
+#include "tools/analyze/seglog_row.h"
+
+/* Numbers from here on stand for engines that a capture does not name. */
+#define WATCH_UNKNOWN (UINT64_MAX - 4096)
+
+#define WATCH_PAIRS_MAX 256    /* of addresses; the segments of further ones are other traffic */
+#define WATCH_HELD_MAX 262144  /* segments that wait for the decision where they were seen */
+#define WATCH_CLOSED_MAX 65536 /* sessions that are over and remembered */
+#define WATCH_TRIAL 4          /* datagrams that must be segments on a port that is not LTP's */
+
+/* An address (IPv4 in its first 4 bytes) and its UDP port. */
+struct watch_end {
+    uint8_t ip[16];
+    uint8_t family; /* 4 or 6 */
+    uint16_t port;
+};
+
+enum watch_place { WATCH_AUTO, WATCH_SENDER, WATCH_RECEIVER };
+
+struct watch_engine {
+    struct watch_end end; /* port 0: any */
+    uint64_t number;
+};
+
+struct watch_options {
+    const uint16_t *ports; /* none: 1113, and others on which all is LTP */
+    size_t ports_len;
+    const struct watch_engine *engines; /* given by the user */
+    size_t engines_len;
+    tick rto; /* TICK_NEVER: not known, then the least time to an answer; a repetition that comes
+                 earlier is a copy */
+};
+
+struct watch_counters {
+    uint64_t packets, segments, damaged, other;
+    uint64_t fragments, fragments_lost; /* IP fragments; datagrams that were never whole */
+    uint64_t snapped, snapped_unusable; /* cut by the capture */
+    uint64_t pairs, undecided;
+};
+
+/* A UDP datagram as it was seen. */
+struct watch_datagram {
+    tick now;
+    struct watch_end from, to;
+    enum watch_place at;
+    int outgoing; /* 1: its sender captured it, 0: its receiver, -1: not known */
+    const uint8_t *data;
+    size_t have, len; /* bytes captured, bytes that there were */
+};
+
+/* A checkpoint, its report, and the acknowledgement of that. */
+struct watch_probe {
+    int stage;     /* what was seen last: 0 none, 1 the checkpoint, 2 the report */
+    bool again[3]; /* it was seen more than once, by stage */
+    uint64_t originator, session, serial;
+    tick at, response;
+};
+
+#define WATCH_SEEN 64 /* checkpoints that are known again */
+
+/* Two ends between which LTP goes. */
+struct watch_pair {
+    struct watch_end end[2];
+    uint64_t engine[2];
+    enum watch_place at;
+    int local;                       /* the end at which it was captured; -1: not yet known */
+    bool by_port;                    /* its port says that it is LTP */
+    bool ltp, refused;               /* it is, it is not; neither: on trial */
+    bool named;                      /* names of engines and times are not waited for any more */
+    uint32_t trial, waiting;         /* datagrams so far; segments in the queue */
+    uint32_t votes[2];               /* for either end as the place of the capture */
+    uint64_t data_bytes[2];          /* sent by either end */
+    struct watch_probe probe[2];     /* of sessions of either end */
+    uint64_t seen[2][WATCH_SEEN][2]; /* the last checkpoints: session and serial */
+    uint32_t seen_next[2];
+    /* The least times of sessions of either end: from checkpoint to report, from that to its
+     * answer; of those that were sent once, and of all. */
+    tick response[2][2], loose[2][2];
+};
+
+struct watch;
+
+/* Returns NULL when memory is out. The options are kept, not copied. */
+struct watch *watch_new(const struct watch_options *options);
+void watch_free(struct watch *w);
+
+/* Takes a datagram. 0 or HELIO_ENOMEM. */
+int watch_input(struct watch *w, const struct watch_datagram *d);
+
+/* There will be no more: what is not decided yet is decided now. */
+int watch_end(struct watch *w);
+
+/* The next row: 1, 0 when there is none now, or HELIO_ENOMEM. *row stays until the next call. */
+int watch_row(struct watch *w, const struct seglog_row **row);
+
+struct watch_counters *watch_counters(struct watch *w);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two tables of options with a common part, one parser. What can go wrong is what people type; each
+ * message names the option and what would be right. */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "tools/ltp/ltp_tool_options.h"
+
+enum {
+    KEY_LOCAL = 256,
+    KEY_REMOTE,
+    KEY_ENGINE,
+    KEY_PEER,
+    KEY_SERVICE,
+    KEY_RATE,
+    KEY_OVERHEAD,
+    KEY_SEGMENT,
+    KEY_RETRIES,
+    KEY_RTO,
+    KEY_TIMEOUT,
+    KEY_LOG,
+    KEY_JSON,
+    KEY_RED,
+    KEY_ORANGE,
+    KEY_OUTPUT,
+    KEY_COUNT,
+    KEY_BLOCK_MAX,
+    KEY_IDLE,
+    KEY_RECOVERY
+};
+
+#define COMMON_OPTIONS                                                                             \
+    {"local", KEY_LOCAL, "ADDR:PORT", 0, "our socket; port 0 chooses one", 0},                     \
+        {"engine", KEY_ENGINE, "N", 0, "our LTP engine number", 0},                                \
+        {"peer-engine", KEY_PEER, "N", 0, "the peer's LTP engine number", 0},                      \
+        {"service", KEY_SERVICE, "N", 0, "client service (1)", 0},                                 \
+        {"rto", KEY_RTO, "TIME", 0, "retransmission timer (1s)", 0},                               \
+        {"retries", KEY_RETRIES, "N", 0, "repetitions before a session is cancelled (20)", 0},     \
+        {"recovery",                                                                               \
+         KEY_RECOVERY,                                                                             \
+         "plain|default",                                                                          \
+         0,                                                                                        \
+         "a fixed timer, or the switches that measure best (plain)",                               \
+         0},                                                                                       \
+        {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
+        {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \
+        {"segment", KEY_SEGMENT, "BYTES", 0, "a whole segment (1024B)", 0},                        \
+        {"timeout", KEY_TIMEOUT, "TIME", 0, "give up then (never)", 0},                            \
+        {"log", KEY_LOG, "FILE", 0, "append the segment log (docs/segment-log.md)", 0},            \
+    {                                                                                              \
+        "json", KEY_JSON, NULL, 0, "print the result as JSON", 0                                   \
+    }
+
+static const struct argp_option send_options[] = {
+    {"remote", KEY_REMOTE, "ADDR:PORT", 0, "where segments go", 0},
+    {"red", KEY_RED, "all|none|BYTES", 0, "how much of each block is red, reliable (all)", 0},
+    {"orange", KEY_ORANGE, NULL, 0, "sent once, and a helio-ltp tells what arrived; nothing is red",
+     0},
+    COMMON_OPTIONS,
+    {0}};
+
+static const struct argp_option receive_options[] = {
+    {"remote", KEY_REMOTE, "ADDR:PORT", 0,
+     "where our segments go (where the latest datagrams came from)", 0},
+    {"output", KEY_OUTPUT, "DIR", 0, "folder for the files", 0},
+    {"count", KEY_COUNT, "N", 0, "end after N blocks (at a signal)", 0},
+    {"block-max", KEY_BLOCK_MAX, "SIZE", 0, "longest block taken (1GiB)", 0},
+    {"idle-timeout", KEY_IDLE, "TIME", 0,
+     "give a block up in which nothing arrives (red never, green 10 x rto)", 0},
+    COMMON_OPTIONS,
+    {0}};
+
+static void want(struct argp_state *state, const char *option, const char *arg, const char *hint)
+{
+    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
+}
+
+static uint64_t read_count(struct argp_state *state, const char *option, const char *arg,
+                           uint64_t low, uint64_t high)
+{
+    uint64_t v = 0;
+    char hint[96];
+    snprintf(hint, sizeof hint, "a number from %llu to %llu", (unsigned long long)low,
+             (unsigned long long)high);
+    if (units_count(arg, high, &v) != 0 || v < low)
+        want(state, option, arg, hint);
+    return v;
+}
+
+static uint64_t read_size(struct argp_state *state, const char *option, const char *arg,
+                          uint64_t low, uint64_t high)
+{
+    uint64_t v = 0;
+    char hint[96];
+    snprintf(hint, sizeof hint, "%llu to %llu bytes, as in 1024B or 500kB", (unsigned long long)low,
+             (unsigned long long)high);
+    if (units_size(arg, &v) != 0 || v < low || v > high)
+        want(state, option, arg, hint);
+    return v;
+}
+
+static tick read_time(struct argp_state *state, const char *option, const char *arg, tick low)
+{
+    tick t = 0;
+    if (units_duration(arg, &t) != 0 || t < low)
+        want(state, option, arg, low == 0 ? units_duration_hint : "at least 100us, as in 30ms");
+    return t;
+}
+
+static const char *read_address(struct argp_state *state, const char *option, const char *arg)
+{
+    if (!ltp_tool_address_valid(arg))
+        want(state, option, arg,
+             "a numeric address and a port, as in 127.0.0.1:1113 or [::1]:1113");
+    return arg;
+}
+
+static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_RATE:
+        if (units_rate(arg, &o->rate_bps) != 0)
+            want(state, "rate", arg, units_rate_hint);
+        return 0;
+    case KEY_OVERHEAD:
+        o->overhead = read_size(state, "overhead", arg, 0, 65535);
+        return 0;
+    case KEY_SEGMENT:
+        o->segment = read_size(state, "segment", arg, 64, 65000);
+        return 0;
+    case KEY_RETRIES:
+        o->retries = read_count(state, "retries", arg, 1, 100000);
+        return 0;
+    case KEY_RTO:
+        o->rto = read_time(state, "rto", arg, 100 * TICK_US);
+        return 0;
+    case KEY_RECOVERY:
+        if (strcmp(arg, "plain") != 0 && strcmp(arg, "default") != 0)
+            want(state, "recovery", arg, "plain or default");
+        o->recovery = arg[0] == 'd';
+        return 0;
+    case KEY_TIMEOUT:
+        o->timeout = read_time(state, "timeout", arg, 0);
+        return 0;
+    case KEY_RED:
+        o->red = strcmp(arg, "all") == 0    ? LTP_TOOL_ALL
+                 : strcmp(arg, "none") == 0 ? 0
+                                            : read_size(state, "red", arg, 0, UINT32_MAX);
+        o->orange = false;
+        return 0;
+    case KEY_ORANGE:
+        o->orange = true;
+        o->red = 0;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_LOCAL:
+        o->local = read_address(state, "local", arg);
+        return 0;
+    case KEY_REMOTE:
+        o->remote = read_address(state, "remote", arg);
+        return 0;
+    case KEY_ENGINE:
+        o->engine = read_count(state, "engine", arg, 1, INT64_MAX);
+        return 0;
+    case KEY_PEER:
+        o->peer_engine = read_count(state, "peer-engine", arg, 1, INT64_MAX);
+        return 0;
+    case KEY_SERVICE:
+        o->service = read_count(state, "service", arg, 0, UINT32_MAX);
+        return 0;
+    case KEY_LOG:
+        o->log = arg;
+        return 0;
+    case KEY_JSON:
+        o->json = true;
+        return 0;
+    default:
+        return parse_line(o, key, arg, state);
+    }
+}
+
+static void check(const struct ltp_tool_options *o, struct argp_state *state)
+{
+    if (o->local == NULL)
+        argp_error(state, "--local ADDR:PORT is missing: our own socket");
+    if (o->engine == 0 || o->peer_engine == 0)
+        argp_error(state, "--engine N and --peer-engine N are both wanted");
+    if (o->receive && o->output == NULL)
+        argp_error(state, "--output DIR is missing: where the files go");
+    if (!o->receive && o->remote == NULL)
+        argp_error(state, "--remote ADDR:PORT is missing: where segments go");
+    if (!o->receive && o->count == 0)
+        argp_error(state, "FILE is missing: what is to be sent");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct ltp_tool_options *o = state->input;
+    switch (key) {
+    case KEY_OUTPUT:
+        o->output = arg;
+        return 0;
+    case KEY_COUNT:
+        o->blocks = read_count(state, "count", arg, 1, UINT32_MAX);
+        return 0;
+    case KEY_BLOCK_MAX:
+        o->block_max = read_size(state, "block-max", arg, 1, UINT32_MAX);
+        return 0;
+    case KEY_IDLE:
+        o->idle = read_time(state, "idle-timeout", arg, 0);
+        return 0;
+    case ARGP_KEY_ARGS:
+        if (o->receive)
+            argp_error(state, "%s: what is this? Options only", state->argv[state->next]);
+        o->files = state->argv + state->next;
+        o->count = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_END:
+        check(o, state);
+        return 0;
+    default:
+        return parse_names(o, key, arg, state);
+    }
+}
+
+static const char help[] =
+    "usage: helio-ltp send FILE... --local ADDR:PORT --remote ADDR:PORT --engine N --peer-engine "
+    "M\n"
+    "       helio-ltp receive --local ADDR:PORT --engine M --peer-engine N --output DIR\n"
+    "Files as LTP blocks over UDP, without bundles. `helio-ltp send --help` and `helio-ltp receive "
+    "--help` list the options.\n"
+    "\n"
+    "examples:\n"
+    "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 --output in\n"
+    "  helio-ltp send image.tif --local 127.0.0.1:1113 --remote 127.0.0.1:1114 --engine 1 "
+    "--peer-engine 2";
+
+void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
+{
+    static const struct argp send = {
+        send_options,
+        parse,
+        "FILE...",
+        "Sends each file as one LTP block; exit code 0 when the peer has all red "
+        "parts, and all orange blocks."
+        "\vexample:\n"
+        "  helio-ltp send image.tif --local 127.0.0.1:1113 \\\n"
+        "      --remote 127.0.0.1:1114 --engine 1 --peer-engine 2\n",
+        NULL,
+        NULL,
+        NULL};
+    static const struct argp receive = {
+        receive_options,
+        parse,
+        "",
+        "Writes each LTP block to a file ORIGINATOR.SESSION in a folder; one that is not whole "
+        "keeps the name ORIGINATOR.SESSION.part."
+        "\vexample:\n"
+        "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 \\\n"
+        "      --output in\n",
+        NULL,
+        NULL,
+        NULL};
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "--version") == 0 || strcmp(mode, "--help") == 0) {
+        puts(mode[2] == 'v' ? "helio-ltp " HELIO_VERSION : help);
+        exit(0);
+    }
+    if (strcmp(mode, "send") != 0 && strcmp(mode, "receive") != 0) {
+        if (*mode != '\0')
+            fprintf(stderr, "helio-ltp: %s \"%s\"; send or receive comes first\n",
+                    *mode == '-' ? "unknown option" : "unknown word", mode);
+        fprintf(stderr, "%s\n", help);
+        exit(2);
+    }
+    *o = (struct ltp_tool_options){.receive = mode[0] == 'r',
+                                   .service = 1,
+                                   .overhead = 42,
+                                   .segment = 1024,
+                                   .retries = 20,
+                                   .rto = TICK_S,
+                                   .red = LTP_TOOL_ALL,
+                                   .block_max = UINT64_C(1) << 30};
+    argp_err_exit_status = 2;
+    argp_program_version = "helio-ltp " HELIO_VERSION;
+    char shown[32];
+    snprintf(shown, sizeof shown, "helio-ltp %s", mode);
+    argv[1] = shown;
+    (void)argp_parse(o->receive ? &receive : &send, argc - 1, argv + 1, 0, NULL, o);
+}

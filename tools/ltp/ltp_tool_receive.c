@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each block's parts are written at their offsets into ORIGINATOR.SESSION.part, which loses its
+ * suffix when red and green part are there to the last byte. A block ends when it is whole, when it
+ * is cancelled, or when the engine has given up what is missing of its green part. The sender is
+ * told that a part arrived when it is written. What can go wrong: the disk, which cancels the block
+ * and ends the program; blocks that are not whole, which count as failed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "tools/ltp/ltp_tool.h"
+
+#define NAME_MAX_BYTES 4096
+
+struct block {
+    struct list node;
+    struct ltp_session_id id;
+    uint64_t service, bytes, red_len, length; /* length EVENT_NONE: the end has not come */
+    bool red;                                 /* the red part has come, or there is none */
+    bool orange;                              /* its sender is told */
+    int fd;
+    tick began;
+};
+
+struct receiver {
+    const struct ltp_tool_options *options;
+    struct port port;
+    struct list blocks; /* open ones */
+    uint64_t whole, failed;
+    bool disk_failed;
+    json_t *done;
+};
+
+static void name_of(const struct receiver *r, struct ltp_session_id id, const char *suffix,
+                    char out[NAME_MAX_BYTES])
+{
+    snprintf(out, NAME_MAX_BYTES, "%s/%" PRIu64 ".%" PRIu64 "%s", r->options->output, id.originator,
+             id.number, suffix);
+}
+
+static void disk(struct receiver *r, const char *path)
+{
+    fprintf(stderr, "helio-ltp: %s: %s\n", path, strerror(errno));
+    r->disk_failed = true;
+}
+
+static struct block *find(struct receiver *r, struct ltp_session_id id)
+{
+    list_for_each (it, &r->blocks) {
+        struct block *b = container_of(it, struct block, node);
+        if (b->id.number == id.number && b->id.originator == id.originator)
+            return b;
+    }
+    return NULL;
+}
+
+static struct block *block_new(struct receiver *r, const struct ltp_notice *n)
+{
+    char path[NAME_MAX_BYTES];
+    struct block *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    name_of(r, n->id, ".part", path);
+    b->id = n->id;
+    b->service = n->client_service;
+    b->length = EVENT_NONE;
+    b->began = r->port.now;
+    b->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (b->fd < 0) {
+        disk(r, path);
+        free(b);
+        return NULL;
+    }
+    list_add_tail(&r->blocks, &b->node);
+    return b;
+}
+
+static void tell(struct receiver *r, const struct block *b, const char *outcome, const char *path)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "originator", json_integer((json_int_t)b->id.originator));
+    json_object_set_new(o, "session", json_integer((json_int_t)b->id.number));
+    json_object_set_new(o, "service", json_integer((json_int_t)b->service));
+    json_object_set_new(o, "bytes", json_integer((json_int_t)b->bytes));
+    json_object_set_new(o, "red_bytes", json_integer((json_int_t)b->red_len));
+    json_object_set_new(o, "outcome", json_string(outcome));
+    json_object_set_new(o, "file", json_string(path));
+    json_array_append_new(r->done, o);
+    if (r->options->json)
+        return;
+    printf("%s: %s, %" PRIu64 " bytes (%" PRIu64 " red)\n", path, outcome, b->bytes, b->red_len);
+    fflush(stdout);
+}
+
+/* The end of a block, and of b. */
+static void finish(struct receiver *r, struct block *b, const char *why)
+{
+    char part[NAME_MAX_BYTES], path[NAME_MAX_BYTES];
+    name_of(r, b->id, ".part", part);
+    name_of(r, b->id, "", path);
+    bool whole = b->red && b->bytes == b->length;
+    bool closed = close(b->fd) == 0;
+    if (!closed || (whole && rename(part, path) != 0)) {
+        disk(r, part);
+        whole = false;
+        why = "not_written";
+    }
+    tell(r, b, whole ? "received" : why, whole ? path : part);
+    r->whole += whole;
+    r->failed += !whole;
+    list_sub(&b->node);
+    free(b);
+}
+
+static bool write_at(int fd, struct slice data, uint64_t offset)
+{
+    while (data.len > 0) {
+        ssize_t n = pwrite(fd, data.data, data.len, (off_t)offset);
+        if (n < 0)
+            return false;
+        data = slice_of(data.data + n, data.len - (size_t)n);
+        offset += (uint64_t)n;
+    }
+    return true;
+}
+
+static void take(struct receiver *r, struct ltp_notice *n)
+{
+    struct block *b = find(r, n->id);
+    if (b == NULL)
+        b = block_new(r, n);
+    if (b == NULL) {
+        r->disk_failed = true;
+        buf_drop(n->data);
+        (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now);
+        return;
+    }
+    if (!write_at(b->fd, buf_slice(n->data), n->offset)) {
+        disk(r, r->options->output);
+        buf_drop(n->data);
+        (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now); /* the peer is told */
+        finish(r, b, "not_written");
+        return;
+    }
+    b->bytes += n->data->len;
+    b->orange |= n->orange;
+    if (n->kind == LTP_BLOCK)
+        b->red_len = n->data->len;
+    b->red = b->red || n->kind == LTP_BLOCK || n->red_len == 0;
+    if (n->end)
+        b->length = n->offset + n->data->len;
+    buf_drop(n->data);
+    bool whole = b->red && b->bytes == b->length;
+    if (n->kind == LTP_BLOCK || (whole && n->orange))
+        (void)ltp_accept(r->port.engine, n->id, r->port.now);
+    if (whole)
+        finish(r, b, "received");
+}
+
+static void cancelled(struct receiver *r, const struct ltp_notice *n)
+{
+    struct block *b = find(r, n->id);
+    struct block none = {.id = n->id, .service = n->client_service};
+    char why[64];
+    if (b != NULL && b->orange && !n->remote) {
+        finish(r, b, "incomplete");
+        return;
+    }
+    snprintf(why, sizeof why, "cancelled%s: %s", n->remote ? "_by_peer" : "",
+             port_reason(n->reason));
+    if (b != NULL) {
+        finish(r, b, why);
+        return;
+    }
+    tell(r, &none, why, "-");
+    r->failed++;
+}
+
+static bool notices(struct receiver *r)
+{
+    struct ltp_notice n;
+    bool any = false;
+    while (!r->disk_failed && ltp_poll(r->port.engine, &n) != 0) {
+        any = true;
+        if (n.kind == LTP_BLOCK || n.kind == LTP_GREEN)
+            take(r, &n);
+        else if (n.kind == LTP_IMPORT_CANCELLED)
+            cancelled(r, &n);
+    }
+    return any;
+}
+
+static bool is_open(const struct ltp_session_info *open, size_t count, struct ltp_session_id id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (open[i].id.number == id.number && open[i].id.originator == id.originator)
+            return true;
+    return false;
+}
+
+/* The engine closes without a notice a session whose green part it has given up. */
+static void sweep(struct receiver *r)
+{
+    struct ltp_session_info *open;
+    size_t count = ltp_sessions(r->port.engine, NULL, 0);
+    if (list_empty(&r->blocks) || (open = calloc(count + 1, sizeof *open)) == NULL)
+        return;
+    ltp_sessions(r->port.engine, open, count);
+    struct list *it = list_first(&r->blocks);
+    while (it != &r->blocks) {
+        struct block *b = container_of(it, struct block, node);
+        it = it->next;
+        if (!is_open(open, count, b->id))
+            finish(r, b, "incomplete");
+    }
+    free(open);
+}
+
+static void run(struct receiver *r)
+{
+    struct port *p = &r->port;
+    const struct ltp_tool_options *o = r->options;
+    tick end = o->timeout == 0 ? TICK_NEVER : tick_add(p->now, o->timeout);
+    tick swept = p->now;
+    while (!p->stopped && !r->disk_failed && p->now < end) {
+        port_output(p);
+        if (notices(r))
+            continue;
+        if (p->now - swept >= TICK_MS) {
+            swept = p->now;
+            sweep(r);
+        }
+        if (o->blocks > 0 && r->whole + r->failed >= o->blocks)
+            break;
+        port_wait(p, list_empty(&r->blocks) ? end : tick_min(end, p->now + 20 * TICK_MS));
+    }
+    bool served = o->blocks > 0 && r->whole + r->failed >= o->blocks;
+    /* The sender repeats its checkpoint until our report has reached it. */
+    if (served || r->disk_failed)
+        port_linger(p, 0, tick_min(10 * o->rto, 10 * TICK_S));
+    if (p->now >= end && !served)
+        r->failed++;
+}
+
+static void print(const struct receiver *r)
+{
+    json_t *all = json_object();
+    json_object_set(all, "blocks", r->done);
+    json_object_set_new(all, "received", json_integer((json_int_t)r->whole));
+    json_object_set_new(all, "failed", json_integer((json_int_t)r->failed));
+    json_object_set_new(all, "counters", port_counters(&r->port));
+    if (r->options->json) {
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+    json_decref(all);
+}
+
+/* Makes it if it is not there. False with errno when files cannot be written into it. */
+static bool folder(const char *path)
+{
+    struct stat s;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return false;
+    if (stat(path, &s) != 0)
+        return false;
+    if (!S_ISDIR(s.st_mode)) {
+        errno = ENOTDIR;
+        return false;
+    }
+    return access(path, W_OK | X_OK) == 0;
+}
+
+int ltp_tool_receive(const struct ltp_tool_options *o)
+{
+    struct receiver r = {.options = o};
+    list_init(&r.blocks);
+    if (!folder(o->output)) {
+        fprintf(stderr, "helio-ltp: --output %s: %s\n", o->output, strerror(errno));
+        return 1;
+    }
+    if (port_open(&r.port, o, 1) != 0)
+        return 1;
+    r.done = json_array();
+    fprintf(stderr, "helio-ltp: receiving at %s (port %u), ready\n", o->local, udp_port(r.port.io));
+    run(&r);
+    while (!list_empty(&r.blocks))
+        finish(&r, container_of(list_first(&r.blocks), struct block, node), "unfinished");
+    print(&r);
+    json_decref(r.done);
+    port_close(&r.port);
+    return r.disk_failed || (o->blocks > 0 && r.failed > 0);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The messages that the node sends to applications. Each returns a message to write, or NULL when
+ * memory is out. */
+#ifndef TOOLS_APP_MESSAGE_H
+#define TOOLS_APP_MESSAGE_H
+
+#include "tools/node/app.h"
+
+/* With the magic byte in front. */
+struct app_out *message_welcome(const struct eid *node);
+
+/* text may be NULL; `bundle` (NULL: none) is the request whose bundle is named. */
+struct app_out *message_response(Aap2__ResponseStatus status, const char *text,
+                                 const struct app_request *bundle);
+
+/* Keeps a reference to the bundle. */
+struct app_out *message_adu(const struct agent_action *deliver);
+struct app_out *message_keepalive(void);
+
+void message_free(struct app_out *o); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Applications at the node: AAP 2.0 on a UNIX socket. Connections that name the same endpoint and
+ * secret share it: one of them may subscribe to its bundles, any number may send.
+ */
+#ifndef TOOLS_APPS_H
+#define TOOLS_APPS_H
+
+#include "tools/node/node.h"
+
+/* Opens the socket; a stale file in its place is removed, a living server is an error. 0, or an
+ * error with the reason in why. */
+int apps_open(struct apps **out, struct node *n, const char *path, char *why, size_t why_cap);
+
+/* Actions of the agent. apps_deliver answers with agent_delivered, now or later. */
+void apps_deliver(struct apps *apps, const struct agent_action *a);
+void apps_answer(struct apps *apps, const struct agent_action *a);
+
+/* Writes what was answered since the last call, and reads on where reading had stopped. */
+void apps_flush(struct apps *apps);
+
+/* Once a second: keepalives. */
+void apps_tick(struct apps *apps, tick now);
+
+struct apps_counters {
+    uint64_t connections;                            /* now */
+    uint64_t refused_connections;                    /* beyond the limit */
+    uint64_t malformed;                              /* streams that ended for what they carried */
+    uint64_t requests, unanswered, unanswered_bytes; /* bundles from applications */
+    uint64_t reading_bytes;                          /* of payloads that are under way */
+    uint64_t refused;                                /* requests answered with an error */
+    uint64_t pauses; /* reading stopped until earlier requests were answered */
+    uint64_t deliveries, undelivered;
+    uint64_t keepalives_missed;
+    uint64_t unconfigured; /* connections that had their time to be */
+};
+const struct apps_counters *apps_counters(const struct apps *apps);
+
+/* No new connections and requests; then the end of all connections, after their writes. */
+void apps_stop(struct apps *apps);
+void apps_close(struct apps *apps);
+void apps_free(struct apps *apps); /* when the loop has run out */
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file becomes a tree, each section of the tree is read by its table, then the relations
+ * between values are checked: links have names of their own and a node as peer, routes name links
+ * that exist, a durable store has a path. All errors are collected; a configuration with one error
+ * is none at all.
+ */
+#include "tools/node/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "base/units.h"
+#include "conf/conf_section.h"
+#include "tools/node/config_tables.h"
+#include "tools/node/config_value.h"
+
+#define ROUTES_MAX 10000
+#define NONE_LIMIT (UINT64_C(1) << 30)
+
+static const struct config_section sections[] = {
+    {"", config_top},    {"store", config_store},        {"bundles", config_bundles},
+    {"log", config_log}, {"links", config_link_options}, {"routes", config_route_options},
+};
+static const char *const section_words[] = {"store", "bundles", "log", "links", "routes", NULL};
+
+const struct config_section *config_section_at(size_t i)
+{
+    return i < sizeof sections / sizeof *sections ? &sections[i] : NULL;
+}
+
+/* Where to point at: the key's line, or its map's when it is not there. */
+static uint32_t line_of(const struct conf_tree *map, const char *key)
+{
+    const struct conf_tree *t = conf_child(map, key);
+    return t != NULL ? t->line : map->line;
+}
+
+static void read_map(const struct conf_tree *root, const char *name,
+                     const struct conf_option *options, struct config *c,
+                     struct conf_errors *errors)
+{
+    char where[32];
+    const struct conf_tree *t = conf_map(root, "", name, errors);
+    if (t == NULL)
+        return;
+    snprintf(where, sizeof where, "%s.", name);
+    struct conf_part part = {options, c, config_set};
+    conf_section_read(t, where, &part, 1, NULL, errors);
+}
+
+static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
+                                          config_adapters *adapters, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "adapter");
+    char list[256] = "";
+    size_t used = 0;
+    if (t == NULL || t->kind != CONF_SCALAR)
+        return NULL; /* conf_section_read reports it */
+    for (size_t i = 0; adapters(i) != NULL; i++) {
+        const struct cla_ops *ops = adapters(i);
+        if (strcmp(ops->name, t->text) == 0)
+            return ops;
+        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
+        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
+    }
+    conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where, t->text,
+               list);
+    return NULL;
+}
+
+static void check_settings(const struct config *c, const struct conf_tree *map, const char *where,
+                           struct config_link *l, struct conf_errors *errors)
+{
+    char why[256] = "";
+    const char *key = NULL;
+    int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
+    if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(&c->node))
+        rc = l->ops->check_names(l->settings, &c->node, &l->peer, &key, why, sizeof why);
+    if (rc == 0)
+        return;
+    const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
+    conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
+               why);
+}
+
+static void check_peer(const struct config *c, const struct conf_tree *map, const char *where,
+                       const struct config_link *l, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "peer");
+    if (t == NULL || eid_is_none(&l->peer))
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid node = eid_node(&l->peer);
+    eid_text(&node, text);
+    if (!eid_is_node(&l->peer))
+        conf_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s", where,
+                   t->text, text);
+    else if (eid_same_node(&l->peer, &c->node))
+        conf_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
+                   text);
+}
+
+static void read_link(struct config *c, const struct conf_tree *map, config_adapters *adapters,
+                      struct conf_errors *errors)
+{
+    struct config_link *l = &c->links[c->links_len++];
+    const struct conf_tree *name = conf_child(map, "name");
+    char where[96];
+    l->line = map->line;
+    snprintf(where, sizeof where, "links[%.64s].",
+             name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
+    struct conf_part parts[2] = {{config_link_options, l, config_set}};
+    size_t before = errors->total, n = 1;
+    l->ops = find_adapter(map, where, adapters, errors);
+    if (l->ops != NULL) {
+        l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
+        if (l->settings == NULL ||
+            conf_options_default(l->ops->options, l->settings, config_set) < 0) {
+            conf_error(errors, map->line, "out of memory");
+            return;
+        }
+        parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
+    } else if (conf_child(map, "adapter") != NULL) {
+        if (name != NULL && name->kind == CONF_SCALAR)
+            l->name = strdup(name->text); /* routes that name it are not wrong */
+        return;                           /* without its table every other key would look unknown */
+    }
+    conf_section_read(map, where, parts, n, NULL, errors);
+    check_peer(c, map, where, l, errors);
+    if (l->ops != NULL && errors->total == before)
+        check_settings(c, map, where, l, errors);
+    for (size_t i = 0; i + 1 < c->links_len && l->name != NULL; i++)
+        if (c->links[i].name != NULL && strcmp(c->links[i].name, l->name) == 0)
+            conf_error(errors, name != NULL ? name->line : map->line,
+                       "%sname: the link in line %u has this name, too; write another", where,
+                       c->links[i].line);
+}
+
+static void resolve_route(const struct config *c, const struct conf_tree *map,
+                          struct config_route *r, struct conf_errors *errors)
+{
+    const char *names[CONFIG_LINKS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < c->links_len; i++) {
+        if (c->links[i].name == NULL)
+            continue;
+        if (strcmp(c->links[i].name, r->via) == 0) {
+            r->link = (uint32_t)i;
+            return;
+        }
+        names[n++] = c->links[i].name;
+    }
+    const char *closest = conf_closest(r->via, names, n);
+    conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
+               closest != NULL ? "did you mean " : "write the name of one of the links",
+               closest != NULL ? closest : "");
+}
+
+static void read_route(struct config *c, const struct conf_tree *map, struct conf_errors *errors)
+{
+    struct config_route *r = &c->routes[c->routes_len++];
+    struct conf_part part = {config_route_options, r, config_set};
+    r->line = map->line;
+    conf_section_read(map, "routes.", &part, 1, NULL, errors);
+    if (r->to != NULL && eid_pattern_parse(r->to, &r->pattern) < 0)
+        conf_error(errors, line_of(map, "to"),
+                   "routes.to: \"%s\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
+                   "dtn://name/* or *",
+                   r->to);
+    if (r->via != NULL)
+        resolve_route(c, map, r, errors);
+}
+
+static void read_lists(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+                       struct conf_errors *errors)
+{
+    size_t links, routes;
+    const struct conf_tree *l = conf_list(root, "", "links", CONFIG_LINKS_MAX, &links, errors);
+    const struct conf_tree *r = conf_list(root, "", "routes", ROUTES_MAX, &routes, errors);
+    c->links = calloc(links + 1, sizeof *c->links);
+    c->routes = calloc(routes + 1, sizeof *c->routes);
+    if (c->links == NULL || c->routes == NULL) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    for (; l != NULL; l = l->next)
+        read_link(c, l, adapters, errors);
+    for (; r != NULL; r = r->next)
+        read_route(c, r, errors);
+}
+
+static void check_socket(const struct conf_tree *root, const char *key, const char *path,
+                         struct conf_errors *errors)
+{
+    size_t max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    if (path != NULL && strlen(path) > max)
+        conf_error(errors, line_of(root, key),
+                   "%s: the path has %zu bytes; a socket's path has at most %zu", key, strlen(path),
+                   max);
+}
+
+static void check_node(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(root, "node");
+    if (t == NULL || t->kind != CONF_SCALAR || *t->text == '\0')
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid node = eid_node(&c->node), parsed;
+    if (eid_parse(t->text, &parsed) < 0)
+        return;
+    eid_text(&node, text);
+    if (eid_is_none(&c->node))
+        conf_error(errors, t->line, "node: %s names no node; write one such as ipn:1.0", t->text);
+    else if (!eid_is_node(&c->node))
+        conf_error(errors, t->line, "node: \"%s\" is an endpoint; write its node's id, %s", t->text,
+                   text);
+}
+
+static void check_echo(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    struct eid e;
+    const struct conf_tree *t = conf_child(root, "echo");
+    if (t == NULL || c->echo == NULL || strcmp(c->echo, "off") == 0 || eid_is_none(&c->node))
+        return;
+    if (!config_echo(c, &e))
+        conf_error(errors, t->line, "echo: \"%s\" is not a service of this node; write on, off, %s",
+                   c->echo, c->node.scheme == EID_IPN ? "or a number from 1" : "or a name");
+}
+
+static void check_store(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(root, "store");
+    bool map = t != NULL && t->kind == CONF_MAP;
+    if (c->store.durability == STORE_NONE) {
+        if (!map || conf_child(t, "limit") == NULL)
+            c->store.limit = NONE_LIMIT;
+    } else if (c->store.path == NULL || *c->store.path == '\0') {
+        conf_error(errors, t != NULL ? t->line : root->line,
+                   "store.path: this key is missing; write a directory, or durability: none to "
+                   "keep bundles in memory only");
+    }
+}
+
+static uint32_t line_in(const struct conf_tree *root, const char *section, const char *key)
+{
+    const struct conf_tree *map = section != NULL ? conf_child(root, section) : root;
+    const struct conf_tree *t = map != NULL && map->kind == CONF_MAP ? conf_child(map, key) : NULL;
+    return t != NULL ? t->line : 0;
+}
+
+static void note_lines(struct config *c, const struct conf_tree *root)
+{
+    c->lines.socket = line_in(root, NULL, "socket");
+    c->lines.control = line_in(root, NULL, "control");
+    c->lines.store = line_in(root, "store", "path");
+    c->lines.segments = line_in(root, "log", "segments");
+}
+
+static void check_all(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
+{
+    note_lines(c, root);
+    check_node(c, root, errors);
+    check_echo(c, root, errors);
+    check_store(c, root, errors);
+    if (c->bundles.retry_max < c->bundles.retry_min)
+        conf_error(errors, line_of(root, "bundles"),
+                   "bundles.retry_max: shorter than retry_min; write a longer one");
+    if (c->socket != NULL && c->control != NULL && *c->control == '\0') {
+        size_t cap = strlen(c->socket) + sizeof ".ctl";
+        char *path = malloc(cap);
+        if (path == NULL) {
+            conf_error(errors, 0, "out of memory");
+            return;
+        }
+        snprintf(path, cap, "%s.ctl", c->socket);
+        free(c->control);
+        c->control = path;
+    }
+    check_socket(root, "socket", c->socket, errors);
+    check_socket(root, "control", c->control, errors);
+}
+
+static void read_root(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+                      struct conf_errors *errors)
+{
+    if (root->kind != CONF_MAP) {
+        conf_error(errors, root->line,
+                   "%s is not expected here; write a map with the keys node "
+                   "and socket",
+                   conf_kind_name(root->kind));
+        return;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        if (conf_options_default(sections[i].options, c, config_set) < 0) {
+            conf_error(errors, 0, "out of memory");
+            return;
+        }
+    }
+    c->node = eid_none();
+    struct conf_part part = {config_top, c, config_set};
+    conf_section_read(root, "", &part, 1, section_words, errors);
+    for (size_t i = 1; i < 4; i++)
+        read_map(root, sections[i].name, sections[i].options, c, errors);
+    read_lists(c, root, adapters, errors);
+    check_all(c, root, errors);
+}
+
+int config_parse(struct config *out, const char *data, size_t len, config_adapters *adapters,
+                 struct conf_errors *errors)
+{
+    *out = (struct config){.links = NULL};
+    struct conf_tree *root =
+        conf_tree_parse(data, len, "it needs at least the keys node and socket", errors);
+    if (root != NULL)
+        read_root(out, root, adapters, errors);
+    conf_tree_free(root);
+    if (errors->total == 0)
+        return 0;
+    config_fini(out);
+    return HELIO_EFORMAT;
+}
+
+int config_load(struct config *out, const char *path, config_adapters *adapters,
+                struct conf_errors *errors)
+{
+    *out = (struct config){.links = NULL};
+    size_t len;
+    char *data = conf_file_read(path, &len, errors);
+    int err = data == NULL ? HELIO_EFORMAT : config_parse(out, data, len, adapters, errors);
+    free(data);
+    return err;
+}
+
+void config_fini(struct config *c)
+{
+    for (size_t i = 0; i < 4; i++)
+        conf_options_free(sections[i].options, c);
+    for (size_t i = 0; i < c->links_len; i++) {
+        conf_options_free(config_link_options, &c->links[i]);
+        if (c->links[i].settings != NULL)
+            conf_options_free(c->links[i].ops->options, c->links[i].settings);
+        free(c->links[i].settings);
+    }
+    for (size_t i = 0; i < c->routes_len; i++)
+        conf_options_free(config_route_options, &c->routes[i]);
+    free(c->links);
+    free(c->routes);
+    *c = (struct config){.links = NULL};
+}
+
+bool config_echo(const struct config *c, struct eid *out)
+{
+    uint64_t service;
+    char text[EID_TEXT_MAX + 64];
+    if (strcmp(c->echo, "off") == 0 || strlen(c->echo) > 63)
+        return false;
+    bool on = strcmp(c->echo, "on") == 0;
+    if (c->node.scheme == EID_IPN) {
+        if (units_count(on ? "128" : c->echo, UINT32_MAX, &service) < 0 || service == 0)
+            return false;
+        *out = c->node;
+        out->service = service;
+        return true;
+    }
+    size_t n = eid_text(&c->node, text);
+    snprintf(text + n, sizeof text - n, "%s", on ? "echo" : c->echo);
+    return *c->echo != '\0' && eid_parse(text, out) == 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of the configuration outside of adapters, for config*.c. */
+#ifndef TOOLS_CONFIG_TABLES_H
+#define TOOLS_CONFIG_TABLES_H
+
+#include "tools/node/config.h"
+
+/* Tables that end with a NULL key; offsets are in struct config. */
+extern const struct conf_option config_top[], config_store[], config_bundles[], config_log[];
+/* Offsets in struct config_link, struct config_route. */
+extern const struct conf_option config_link_options[], config_route_options[];
+
+#endif

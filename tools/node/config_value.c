@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The types of value that only a node knows; all others are conf's. What can go wrong: a text that
+ * is no endpoint id or no address. */
+#include "tools/node/config_value.h"
+
+#include <stdio.h>
+
+static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
+{
+    if (*text == '\0') {
+        *field = eid_none();
+        return 0;
+    }
+    if (eid_parse(text, field) == 0)
+        return 0;
+    snprintf(why, cap, "\"%s\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/",
+             text);
+    return HELIO_EFORMAT;
+}
+
+static int set_address(struct cla_address *field, const char *text, char *why, size_t cap)
+{
+    if (*text == '\0') {
+        *field = (struct cla_address){.port = 0};
+        return 0;
+    }
+    if (cla_address_parse(text, field) == 0)
+        return 0;
+    snprintf(why, cap,
+             "\"%s\" is not an address; write a numeric address and a port, such as 127.0.0.1:1113 "
+             "or [::1]:1113",
+             text);
+    return HELIO_EFORMAT;
+}
+
+int config_set(const struct conf_option *o, void *base, const char *text, char *why, size_t cap)
+{
+    void *field = (char *)base + o->offset;
+    if (o->type == OPTION_EID)
+        return set_eid(field, text, why, cap);
+    if (o->type == OPTION_ADDRESS)
+        return set_address(field, text, why, cap);
+    return conf_option_set(o, base, text, why, cap);
+}

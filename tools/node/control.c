@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each command is a function that fills the answer. What can go wrong: a line that is not JSON, an
+ * unknown command, a name that nothing has. */
+#include "tools/node/control.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/seglog.h"
+#include "tools/node/apps.h"
+#include "tools/node/storage.h"
+
+#define BUNDLES_SHOWN 1000
+#define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
+
+static void set_int(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_integer((json_int_t)v));
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, json_string(text));
+}
+
+static void set_eid(json_t *o, const char *key, const struct eid *e)
+{
+    char text[EID_TEXT_MAX];
+    eid_text(e, text);
+    set_text(o, key, text);
+}
+
+static void fail(json_t *out, const char *why)
+{
+    json_object_set_new(out, "ok", json_false());
+    set_text(out, "error", why);
+}
+
+static void fill_store(struct node *n, json_t *out)
+{
+    static const char *const words[] = {"sync", "async", "none"};
+    json_t *s = json_object();
+    set_text(s, "durability", words[n->config->store.durability]);
+    set_int(s, "limit_bytes", n->config->store.limit);
+    if (n->storage != NULL) {
+        struct storage_status st;
+        storage_status(n->storage, &st);
+        set_text(s, "path", n->config->store.path);
+        set_int(s, "bytes", st.bytes);
+        set_int(s, "waiting", st.waiting);
+        set_int(s, "commits", st.commits);
+        set_int(s, "jobs", st.jobs);
+        set_int(s, "failures", st.failures);
+    }
+    json_object_set_new(out, "store", s);
+}
+
+static void do_status(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    const struct agent_counters *c = agent_counters(n->agent);
+    size_t up = 0;
+    for (size_t i = 0; i < n->links_len; i++)
+        up += n->links[i].up;
+    set_text(out, "version", HELIO_VERSION);
+    set_eid(out, "node", &n->config->node);
+    set_int(out, "uptime_s", (node_now(n).now - n->started) / TICK_S);
+    set_int(out, "bundles", c->bundles);
+    set_int(out, "bytes", c->bytes);
+    set_int(out, "memory_bytes", c->memory_bytes);
+    set_int(out, "restored", n->restored);
+    set_int(out, "links", n->links_len);
+    set_int(out, "links_up", up);
+    set_int(out, "applications", apps_counters(n->apps)->connections);
+    if (n->has_echo)
+        set_eid(out, "echo", &n->echo);
+    fill_store(n, out);
+}
+
+static void do_links(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = &n->links[i];
+        json_t *o = json_object();
+        set_text(o, "name", l->config->name);
+        set_text(o, "adapter", l->config->adapter);
+        set_eid(o, "peer", &l->config->peer);
+        set_text(o, "state", l->up ? "up" : "down");
+        set_int(o, "sent", l->sent);
+        set_int(o, "failed", l->failed);
+        set_int(o, "received", l->received);
+        if (l->cla != NULL && l->cla->ops->status != NULL)
+            l->cla->ops->status(l->cla, o);
+        json_array_append_new(list, o);
+    }
+    json_object_set_new(out, "links", list);
+}
+
+/* The adapters' own lists of sessions, with the link's name in each. */
+static void do_sessions(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = &n->links[i];
+        json_t *o = json_object(), *sessions, *item;
+        size_t at;
+        if (l->cla != NULL && l->cla->ops->status != NULL)
+            l->cla->ops->status(l->cla, o);
+        sessions = json_object_get(o, "sessions");
+        json_array_foreach(sessions, at, item)
+        {
+            json_t *copy = json_copy(item);
+            set_text(copy, "link", l->config->name);
+            json_array_append_new(list, copy);
+        }
+        json_decref(o);
+    }
+    json_object_set_new(out, "sessions", list);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t x = ((const struct agent_bundle_info *)a)->key;
+    uint64_t y = ((const struct agent_bundle_info *)b)->key;
+    return (x > y) - (x < y);
+}
+
+static void do_bundles(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    struct agent_bundle_info *info = calloc(BUNDLES_SHOWN, sizeof *info);
+    if (info == NULL) {
+        fail(out, "out of memory");
+        return;
+    }
+    size_t shown = agent_bundles(n->agent, info, BUNDLES_SHOWN);
+    qsort(info, shown, sizeof *info, by_key);
+    json_t *list = json_array();
+    for (size_t i = 0; i < shown; i++) {
+        json_t *o = json_object();
+        set_int(o, "key", info[i].key);
+        set_eid(o, "source", &info[i].id.source);
+        set_eid(o, "destination", &info[i].destination);
+        set_int(o, "created_ms", info[i].id.time_ms);
+        set_int(o, "sequence", info[i].id.sequence);
+        set_int(o, "bytes", info[i].bytes);
+        set_int(o, "expires_ms", info[i].expires_ms);
+        set_text(o, "state", info[i].state);
+        if (info[i].link >= 0 && (size_t)info[i].link < n->links_len)
+            set_text(o, "link", n->links[info[i].link].config->name);
+        json_array_append_new(list, o);
+    }
+    free(info);
+    set_int(out, "total", agent_counters(n->agent)->bundles);
+    json_object_set_new(out, "bundles", list);
+}
+
+static void fill_agent(const struct agent_counters *c, json_t *o)
+{
+    json_t *refused = json_object();
+    for (int r = 1; r < REFUSE_COUNT; r++)
+        if (c->refused[r] > 0)
+            set_int(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
+    set_int(o, "accepted_local", c->accepted_local);
+    set_int(o, "received", c->received);
+    set_int(o, "forwarded", c->forwarded);
+    set_int(o, "delivered", c->delivered);
+    set_int(o, "expired", c->expired);
+    set_int(o, "deleted", c->deleted);
+    set_int(o, "send_failures", c->send_failures);
+    set_int(o, "lost", c->lost);
+    set_int(o, "given_up", c->given_up);
+    set_int(o, "load_failures", c->load_failures);
+    set_int(o, "lenient", c->lenient);
+    set_int(o, "forgotten", c->forgotten);
+    set_int(o, "reports_sent", c->reports_sent);
+    set_int(o, "reports_received", c->reports_received);
+    json_object_set_new(o, "refused", refused);
+}
+
+static void fill_apps(const struct apps_counters *c, json_t *o)
+{
+    set_int(o, "connections", c->connections);
+    set_int(o, "refused_connections", c->refused_connections);
+    set_int(o, "malformed", c->malformed);
+    set_int(o, "requests", c->requests);
+    set_int(o, "refused", c->refused);
+    set_int(o, "unanswered", c->unanswered);
+    set_int(o, "unanswered_bytes", c->unanswered_bytes);
+    set_int(o, "reading_bytes", c->reading_bytes);
+    set_int(o, "pauses", c->pauses);
+    set_int(o, "deliveries", c->deliveries);
+    set_int(o, "undelivered", c->undelivered);
+    set_int(o, "keepalives_missed", c->keepalives_missed);
+    set_int(o, "unconfigured", c->unconfigured);
+}
+
+static void do_counters(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    json_t *agent = json_object(), *apps = json_object(), *node = json_object();
+    fill_agent(agent_counters(n->agent), agent);
+    fill_apps(apps_counters(n->apps), apps);
+    set_int(node, "echoed", n->echoed);
+    set_int(node, "echo_refused", n->echo_refused);
+    set_int(node, "store_failures", n->store_failures);
+    if (n->segments != NULL)
+        set_int(node, "segment_lines_lost", seglog_lost(n->segments));
+    json_object_set_new(out, "agent", agent);
+    json_object_set_new(out, "applications", apps);
+    json_object_set_new(out, "node", node);
+    do_links(n, in, out);
+}
+
+/* The names of the links, for a person who wrote another one. */
+static void fail_link(const struct node *n, json_t *out, const char *name)
+{
+    char text[512];
+    size_t used = (size_t)snprintf(text, sizeof text, "there is no link \"%.64s\"; ", name);
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             n->links_len == 0 ? "this node has none" : "there are:");
+    for (size_t i = 0; i < n->links_len && used + 72 < sizeof text; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, " %.64s", n->links[i].config->name);
+    fail(out, text);
+}
+
+static void do_link(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name = json_string_value(json_object_get(in, "name"));
+    const char *state = json_string_value(json_object_get(in, "state"));
+    if (name == NULL || state == NULL || (strcmp(state, "up") != 0 && strcmp(state, "down") != 0)) {
+        fail(out, "link needs a name and the state up or down");
+        return;
+    }
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = &n->links[i];
+        if (strcmp(l->config->name, name) != 0)
+            continue;
+        if (l->cla == NULL) {
+            fail(out, "the link is closed: the node is stopping");
+            return;
+        }
+        l->cla->ops->set_link(l->cla, strcmp(state, "up") == 0);
+        node_wake(n);
+        return;
+    }
+    fail_link(n, out, name);
+}
+
+static void do_delete(struct node *n, const json_t *in, json_t *out)
+{
+    const json_t *key = json_object_get(in, "key");
+    if (!json_is_integer(key))
+        fail(out, "delete needs the key of a bundle, a number");
+    else if (agent_delete(n->agent, (uint64_t)json_integer_value(key), node_now(n)) < 0)
+        fail(out, "there is no bundle with that key");
+    node_wake(n);
+}
+
+static void do_flush(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    if (n->segments == NULL)
+        fail(out, "this node writes no segment log");
+    else if (seglog_sync(n->segments, FLUSH_MS) < 0)
+        fail(out, "the segment log's medium is slow; not all is written yet");
+}
+
+static const struct command {
+    const char *name;
+    void (*run)(struct node *n, const json_t *in, json_t *out);
+} commands[] = {
+    {"status", do_status},   {"links", do_links},       {"sessions", do_sessions},
+    {"bundles", do_bundles}, {"counters", do_counters}, {"link", do_link},
+    {"delete", do_delete},   {"flush", do_flush},
+};
+
+struct json_t *control_answer(struct node *n, const char *line, size_t len)
+{
+    json_error_t error;
+    json_t *out = json_object();
+    json_t *in = json_loadb(line, len, 0, &error);
+    const char *cmd = json_string_value(json_object_get(in, "cmd"));
+    const struct command *found = NULL;
+    for (size_t i = 0; cmd != NULL && i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, cmd) == 0)
+            found = &commands[i];
+    json_object_set_new(out, "ok", json_true());
+    if (in == NULL)
+        fail(out, "the request is not JSON");
+    else if (found == NULL)
+        fail(out, "unknown command; there are status, links, sessions, bundles, counters, link, "
+                  "delete, flush");
+    else
+        found->run(n, in, out);
+    json_decref(in);
+    return out;
+}

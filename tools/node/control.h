@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operator's socket: one JSON object per line asks, one per line answers. {"cmd": "status"},
+ * "links", "sessions", "bundles", "counters", {"cmd": "link", "name": …, "state": "up"|"down"},
+ * {"cmd": "delete", "key": …}. An answer has "ok": true, or false and "error".
+ */
+#ifndef TOOLS_CONTROL_H
+#define TOOLS_CONTROL_H
+
+#include "tools/node/node.h"
+
+#define CONTROL_LINE_MAX 4096 /* longest request */
+
+struct json_t;
+
+/* The answer to one request line; a new JSON object, NULL when memory is out. */
+struct json_t *control_answer(struct node *n, const char *line, size_t len);
+
+/* Of uv_control.c: as apps_open and its companions. */
+int control_open(struct control **out, struct node *n, const char *path, char *why, size_t why_cap);
+void control_close(struct control *c);
+void control_free(struct control *c); /* when the loop has run out */
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helioctl: asks a running node, and tells it what an operator wants. One request line, one answer
+ * line, shown as a table or as the JSON that it is. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "tools/aap2/aap2_wire.h"
+#include "tools/node/config.h"
+#include "tools/node/ctl_table.h"
+#include "tools/node/local_socket.h"
+
+static const char help[] =
+    "usage: helioctl (--socket PATH | CONFIG.yaml) [--json] COMMAND\n"
+    "\n"
+    "  status             the node: uptime, bundles, store\n"
+    "  links              each link: state, bundles, rate, open sessions\n"
+    "  sessions           open LTP sessions\n"
+    "  bundles            what waits at the node\n"
+    "  counters           everything that is counted and not 0 (--json: all)\n"
+    "  link NAME up|down  tells the node that a link is up or down\n"
+    "  delete KEY         deletes a bundle (KEY as bundles shows it)\n"
+    "  flush              the segment log holds all up to now when this is done\n"
+    "\n"
+    "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
+    "  -j, --json         the answer as JSON\n"
+    "  -h, --help         this text\n"
+    "  -V, --version      the version\n"
+    "\n"
+    "examples:\n"
+    "  helioctl node1.yaml status\n"
+    "  helioctl --socket /tmp/helio-1.sock.ctl --json links\n"
+    "  helioctl node1.yaml link to-2 down\n"
+    "\n"
+    "exit codes: 0 done, 1 failed, 2 usage\n";
+
+struct request {
+    const char *socket, *config;
+    const char *words[3]; /* the command and its arguments */
+    size_t words_len;
+    bool json;
+};
+
+static int usage(const char *what, const char *which)
+{
+    fprintf(stderr, "helioctl: %s%s; see helioctl --help\n", what, which);
+    return 2;
+}
+
+/* How many words follow a command; -1: there is no such command. */
+static int arguments_of(const char *command)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+    } commands[] = {{"status", 0},   {"links", 0}, {"sessions", 0}, {"bundles", 0},
+                    {"counters", 0}, {"link", 2},  {"delete", 1},   {"flush", 0}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, command) == 0)
+            return commands[i].arguments;
+    return -1;
+}
+
+static int check_words(const struct request *r)
+{
+    if (r->words_len == 0)
+        return usage("a command is missing", "");
+    int want = arguments_of(r->words[0]);
+    if (want < 0)
+        return usage("unknown command ", r->words[0]);
+    if (r->words_len != (size_t)want + 1)
+        return usage(want == 2   ? "write: link NAME up|down"
+                     : want == 1 ? "write: delete KEY"
+                                 : "there are too many words after ",
+                     want == 0 ? r->words[0] : "");
+    uint64_t key;
+    if (strcmp(r->words[0], "delete") == 0 && units_count(r->words[1], INT64_MAX, &key) < 0)
+        return usage("a KEY is a number as bundles shows it, not ", r->words[1]);
+    if (strcmp(r->words[0], "link") == 0 && strcmp(r->words[2], "up") != 0 &&
+        strcmp(r->words[2], "down") != 0)
+        return usage("a link is told up or down, not ", r->words[2]);
+    if (r->socket == NULL && r->config == NULL)
+        return usage("which node? write --socket PATH or its CONFIG.yaml", "");
+    return -1;
+}
+
+static int parse(int argc, char **argv, struct request *r)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) {
+            fputs(help, stdout);
+            return 0;
+        } else if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
+            printf("helioctl %s\n", HELIO_VERSION);
+            return 0;
+        } else if (strcmp(a, "-j") == 0 || strcmp(a, "--json") == 0) {
+            r->json = true;
+        } else if (strcmp(a, "-s") == 0 || strcmp(a, "--socket") == 0) {
+            if (++i == argc)
+                return usage("a path is missing after ", a);
+            r->socket = argv[i];
+        } else if (*a == '-') {
+            return usage("unknown option ", a);
+        } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&
+                   arguments_of(a) < 0) {
+            r->config = a;
+        } else if (r->words_len < 3) {
+            r->words[r->words_len++] = a;
+        } else {
+            return usage("too many words: ", a);
+        }
+    }
+    return check_words(r);
+}
+
+/* The control socket's path from the node's own file; the caller's to free. */
+static char *path_of(const struct request *r)
+{
+    if (r->socket != NULL)
+        return strdup(r->socket);
+    struct config c;
+    struct conf_errors *errors = malloc(sizeof *errors);
+    char *path = NULL;
+    if (errors == NULL)
+        return NULL;
+    conf_errors_init(errors, r->config);
+    if (config_load(&c, r->config, cla_at, errors) == 0) {
+        path = strdup(c.control);
+        config_fini(&c);
+    }
+    for (size_t i = 0; i < errors->len; i++)
+        fprintf(stderr, "%s\n", errors->text[i]);
+    free(errors);
+    return path;
+}
+
+static char *request_line(const struct request *r)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "cmd", json_string(r->words[0]));
+    if (strcmp(r->words[0], "link") == 0) {
+        json_object_set_new(o, "name", json_string(r->words[1]));
+        json_object_set_new(o, "state", json_string(r->words[2]));
+    } else if (strcmp(r->words[0], "delete") == 0) {
+        json_object_set_new(o, "key", json_integer(strtoll(r->words[1], NULL, 10)));
+    }
+    char *line = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return line;
+}
+
+/* *first: the answer's first byte, which tells another protocol. */
+static json_t *read_answer(int fd, uint8_t *first)
+{
+    FILE *f = fdopen(fd, "r");
+    char *line = NULL;
+    size_t cap = 0;
+    json_error_t error;
+    if (f == NULL) {
+        close(fd);
+        return NULL;
+    }
+    int c = getc(f);
+    *first = c == EOF ? 0 : (uint8_t)c;
+    if (c == AAP2_MAGIC) { /* a line would never end */
+        fclose(f);
+        return NULL;
+    }
+    (void)ungetc(c, f);
+    ssize_t n = getline(&line, &cap, f);
+    json_t *answer = n > 0 ? json_loadb(line, (size_t)n, 0, &error) : NULL;
+    free(line);
+    fclose(f);
+    return answer;
+}
+
+static json_t *ask(const struct request *r, const char *path)
+{
+    char why[256];
+    int fd = local_socket_connect(path, why, sizeof why);
+    if (fd < 0) {
+        fprintf(stderr, "helioctl: no node answers at %s\n", why);
+        return NULL;
+    }
+    char *line = request_line(r);
+    bool sent = line != NULL && send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 &&
+                send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
+    free(line);
+    json_t *answer = NULL;
+    uint8_t foreign = 0;
+    if (sent)
+        answer = read_answer(fd, &foreign);
+    else
+        close(fd);
+    if (answer == NULL && foreign == AAP2_MAGIC)
+        fprintf(stderr,
+                "helioctl: %s is the application socket; the control socket is %s.ctl (or what "
+                "control: says in the node's configuration)\n",
+                path, path);
+    else if (answer == NULL)
+        fprintf(stderr, "helioctl: %s: the node ended the connection\n", path);
+    return answer;
+}
+
+static const struct column link_columns[] = {
+    {"NAME", "name", COLUMN_TEXT},
+    {"ADAPTER", "adapter", COLUMN_TEXT},
+    {"PEER", "peer", COLUMN_TEXT},
+    {"STATE", "state", COLUMN_TEXT},
+    {"SENT", "sent", COLUMN_NUMBER},
+    {"FAILED", "failed", COLUMN_NUMBER},
+    {"RECEIVED", "received", COLUMN_NUMBER},
+    {"RATE", "rate_bps", COLUMN_RATE},
+    {"RTO", "rto_ns", COLUMN_DURATION},
+    {"SESSIONS", "sessions_open", COLUMN_NUMBER},
+    {"RETRANSMITTED", "retransmitted_bytes", COLUMN_BYTES},
+};
+static const struct column unknown_columns[] = {
+    {"LINK", "link", COLUMN_TEXT},
+    {"UNKNOWN ENGINE", "engine", COLUMN_NUMBER},
+    {"ADDRESS", "address", COLUMN_TEXT},
+    {"SESSIONS", "sessions", COLUMN_NUMBER},
+    {"SILENT", "silent_ns", COLUMN_DURATION},
+};
+static const struct column session_columns[] = {
+    {"LINK", "link", COLUMN_TEXT},
+    {"DIRECTION", "direction", COLUMN_TEXT},
+    {"ORIGINATOR", "originator", COLUMN_NUMBER},
+    {"NUMBER", "number", COLUMN_NUMBER},
+    {"LENGTH", "length", COLUMN_BYTES},
+    {"DONE", "done", COLUMN_BYTES},
+    {"HELD", "held", COLUMN_BYTES},
+    {"AGE", "age_ns", COLUMN_DURATION},
+};
+static const struct column bundle_columns[] = {
+    {"KEY", "key", COLUMN_NUMBER},
+    {"SOURCE", "source", COLUMN_TEXT},
+    {"DESTINATION", "destination", COLUMN_TEXT},
+    {"CREATED", "created_ms", COLUMN_DTN_TIME},
+    {"SEQUENCE", "sequence", COLUMN_NUMBER},
+    {"BYTES", "bytes", COLUMN_BYTES},
+    {"STATE", "state", COLUMN_TEXT},
+    {"LINK", "link", COLUMN_TEXT},
+    {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
+};
+
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+/* The links, and the senders of no link that they have accepted. */
+static void show_links(json_t *links, bool colour)
+{
+    json_t *unknown = json_array(), *l, *item;
+    size_t at, i;
+    table_print(stdout, link_columns, LEN(link_columns), links, colour);
+    json_array_foreach(links, at, l)
+    {
+        json_array_foreach(json_object_get(l, "unknown"), i, item)
+        {
+            json_object_set(item, "link", json_object_get(l, "name"));
+            json_array_append(unknown, item);
+        }
+    }
+    if (json_array_size(unknown) > 0) {
+        putchar('\n');
+        table_print(stdout, unknown_columns, LEN(unknown_columns), unknown, colour);
+    }
+    json_decref(unknown);
+}
+
+static void show(const struct request *r, json_t *answer)
+{
+    const char *command = r->words[0];
+    bool colour = isatty(STDOUT_FILENO) == 1;
+    json_object_del(answer, "ok");
+    if (strcmp(command, "links") == 0) {
+        show_links(json_object_get(answer, "links"), colour);
+    } else if (strcmp(command, "sessions") == 0) {
+        table_print(stdout, session_columns, LEN(session_columns),
+                    json_object_get(answer, "sessions"), colour);
+    } else if (strcmp(command, "bundles") == 0) {
+        const json_t *list = json_object_get(answer, "bundles");
+        json_int_t total = json_integer_value(json_object_get(answer, "total"));
+        table_print(stdout, bundle_columns, LEN(bundle_columns), list, colour);
+        if (total > (json_int_t)json_array_size(list))
+            printf("… %lld in all\n", (long long)total);
+    } else {
+        size_t at;
+        json_t *l;
+        list_print(stdout, answer, "", strcmp(command, "status") == 0);
+        json_array_foreach(json_object_get(answer, "links"), at, l)
+        {
+            char path[128];
+            snprintf(path, sizeof path, "links.%s", json_string_value(json_object_get(l, "name")));
+            list_print(stdout, l, path, false);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct request r = {.words = {"", "", ""}};
+    int code = parse(argc, argv, &r);
+    if (code >= 0)
+        return code;
+    char *path = path_of(&r);
+    if (path == NULL)
+        return 2;
+    json_t *answer = ask(&r, path);
+    free(path);
+    if (answer == NULL)
+        return 1;
+    bool ok = json_is_true(json_object_get(answer, "ok"));
+    if (r.json) {
+        json_dumpf(answer, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else if (ok) {
+        show(&r, answer);
+    }
+    if (!ok)
+        fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
+    json_decref(answer);
+    return ok ? 0 : 1;
+}

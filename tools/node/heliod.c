@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heliod: the node daemon. Reads the configuration, then runs the node in the foreground. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/node/node.h"
+
+static const char help[] =
+    "usage: heliod [--check] CONFIG.yaml | heliod --keys\n"
+    "\n"
+    "Runs a DTN node (BPv7 over LTP) in the foreground until SIGTERM or SIGINT.\n"
+    "SIGHUP reopens the segment log.\n"
+    "\n"
+    "  -c, --check    only validate the configuration: exit code 0 or 2\n"
+    "  -k, --keys     every key of a configuration with its default and meaning\n"
+    "  -h, --help     this text\n"
+    "  -V, --version  the version\n"
+    "\n"
+    "examples:\n"
+    "  heliod --check node1.yaml && heliod node1.yaml\n"
+    "  helioctl node1.yaml status\n"
+    "\n"
+    "The smallest configuration:\n"
+    "  node: ipn:1.0\n"
+    "  socket: /tmp/helio-1.sock\n"
+    "  store: {durability: none}\n"
+    "\n"
+    "exit codes: 0 done, 1 failed, 2 usage or configuration\n";
+
+static const char *type_text(const struct conf_option *o)
+{
+    static const char *const names[] = {"duration", "rate",   "size", "number",  "yes|no",
+                                        "text",     "choice", "EID",  "address", "share"};
+    return o->type == OPTION_CHOICE ? o->choices : names[o->type];
+}
+
+/* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
+static void print_keys(const char *section, const struct conf_option *options)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++)
+        printf("%s\t%s\t%s\t%s\t%s\n", section, o->key, type_text(o),
+               o->initial == NULL    ? "(required)"
+               : *o->initial == '\0' ? "(empty)"
+                                     : o->initial,
+               o->help != NULL ? o->help : "");
+}
+
+static void print_all_keys(void)
+{
+    for (size_t i = 0; config_section_at(i) != NULL; i++)
+        print_keys(config_section_at(i)->name, config_section_at(i)->options);
+    for (size_t i = 0; cla_at(i) != NULL; i++)
+        print_keys(cla_at(i)->name, cla_at(i)->options);
+}
+
+static int load(struct config *c, const char *path)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    if (errors == NULL)
+        return HELIO_ENOMEM;
+    conf_errors_init(errors, path);
+    int err = config_load(c, path, cla_at, errors);
+    if (err == 0) {
+        err = config_places(c, errors);
+        if (err < 0)
+            config_fini(c);
+    }
+    for (size_t i = 0; i < errors->len; i++)
+        fprintf(stderr, "%s\n", errors->text[i]);
+    if (errors->total > errors->len)
+        fprintf(stderr, "%s: and %zu more errors\n", path, errors->total - errors->len);
+    free(errors);
+    return err;
+}
+
+static int parse(int argc, char **argv, bool *check, const char **path)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
+            printf("heliod %s\n", HELIO_VERSION);
+            return 0;
+        }
+        if (strcmp(a, "-k") == 0 || strcmp(a, "--keys") == 0) {
+            print_all_keys();
+            return 0;
+        }
+        if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {
+            *check = true;
+        } else if (*a == '-' || *path != NULL) {
+            fprintf(stderr, "heliod: %s \"%s\"; see heliod --help\n",
+                    *a == '-' ? "unknown option" : "one configuration is wanted, not also", a);
+            return 2;
+        } else {
+            *path = a;
+        }
+    }
+    if (*path == NULL) {
+        fputs("heliod: the configuration file is missing: heliod CONFIG.yaml\n", stderr);
+        return 2;
+    }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    bool check = false;
+    const char *path = NULL;
+    int code = parse(argc, argv, &check, &path);
+    if (code >= 0)
+        return code;
+    struct config config;
+    signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
+    if (load(&config, path) < 0)
+        return 2;
+    if (check)
+        printf("%s: good\n", path);
+    code = check ? 0 : node_run(&config);
+    config_fini(&config);
+    return code;
+}

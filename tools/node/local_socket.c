@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A socket's file outlives its server, so only a try to connect tells whether one is there. What
+ * can go wrong: another program's file has the path; it is left alone. */
+#include "tools/node/local_socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+int local_socket_connect(const char *path, char *why, size_t why_cap)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof a.sun_path) {
+        snprintf(why, why_cap, "%s: the path is longer than %zu bytes", path,
+                 sizeof a.sun_path - 1);
+        return HELIO_EINVAL;
+    }
+    strcpy(a.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof a) < 0) {
+        int err = errno;
+        snprintf(why, why_cap, "%s: %s", path, strerror(err));
+        if (fd >= 0)
+            close(fd);
+        return err == ECONNREFUSED || err == ENOENT ? HELIO_ENOENT : HELIO_EIO;
+    }
+    return fd;
+}
+
+int local_socket_claim(const char *path, char *why, size_t why_cap)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0) {
+        if (errno == ENOENT)
+            return 0;
+        snprintf(why, why_cap, "%s: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    if (!S_ISSOCK(st.st_mode)) {
+        snprintf(why, why_cap, "%s exists and is not a socket; remove it or choose another path",
+                 path);
+        return HELIO_EEXIST;
+    }
+    int fd = local_socket_connect(path, why, why_cap);
+    if (fd >= 0) {
+        close(fd);
+        snprintf(why, why_cap, "%s is served by another heliod; stop it or choose another path",
+                 path);
+        return HELIO_EEXIST;
+    }
+    if (fd != HELIO_ENOENT)
+        return fd;
+    if (unlink(path) < 0 && errno != ENOENT) {
+        snprintf(why, why_cap, "%s cannot be removed: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    return 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node: one bundle agent, bound to its links, its store, its applications and its operator.
+ * Everything but the storage thread runs in one loop. Whatever happens is told to the agent, then
+ * node_wake; before the loop sleeps, node_pump does what the agent asks for.
+ */
+#ifndef TOOLS_NODE_H
+#define TOOLS_NODE_H
+
+#include "bp/agent.h"
+#include "tools/node/config.h"
+#include "tools/node/say.h"
+
+struct uv_loop_s;
+struct apps;
+struct control;
+struct storage;
+struct node_handles;
+struct seglog;
+
+struct node_link {
+    struct node *node;
+    const struct config_link *config;
+    struct cla *cla; /* NULL: not open */
+    uint32_t index;  /* of the agent */
+    uint32_t window; /* that the agent knows */
+    bool up;
+    uint64_t sent, failed, received;
+};
+
+struct node {
+    const struct config *config;
+    struct say say;
+    struct agent *agent;
+    struct uv_loop_s *loop;       /* NULL in virtual time */
+    void *world;                  /* the simulator's, in virtual time */
+    struct node_handles *handles; /* timers and signals, of uv_node.c */
+    struct node_link links[CONFIG_LINKS_MAX];
+    size_t links_len;
+    size_t open_links;       /* not closed yet */
+    void **anchors;          /* one per adapter: what its links share */
+    struct storage *storage; /* NULL with durability none */
+    struct apps *apps;
+    struct control *control;
+    struct seglog *segments; /* NULL: no segment log */
+    event_sink *sink;        /* of the links' engines; NULL: none */
+    void *sink_context;
+    bool has_echo;
+    struct eid echo;
+    uint64_t echoed, echo_refused;
+    uint64_t restored; /* bundles that the store gave back at start */
+    uint64_t store_failures;
+    tick trouble_after; /* until then the store's trouble is not said again */
+    tick started;
+    bool awake;    /* the agent may have actions */
+    bool stopping; /* no new work */
+};
+
+#define NODE_REG_ECHO UINT64_C(1) /* registrations of applications have higher numbers */
+#define NODE_TOKEN_ECHO UINT64_C(1)
+#define NODE_FIRST UINT64_C(16)
+
+/* Of uv_node.c, or of a simulator in its place: the clocks; a random number; the timer for
+ * agent_deadline. */
+struct agent_now node_now(const struct node *n);
+uint64_t node_seed(struct node *n);
+void node_arm(struct node *n);
+
+/* The agent was told something: pump before the loop sleeps. */
+static inline void node_wake(struct node *n)
+{
+    n->awake = true;
+}
+
+/* Tells the agent when the link's window is another one now. */
+void node_window(struct node_link *l);
+
+/* Drains the agent's actions, then arms its timer. Never called from within an agent call or an
+ * adapter's event. */
+void node_pump(struct node *n);
+
+/* The agent as configured; memory_only: nothing is stored beside what it holds. 0 or HELIO_ENOMEM.
+ */
+int node_open_agent(struct node *n, bool memory_only);
+
+/* All links and routes. 0, or an error that was said. */
+int node_open_links(struct node *n);
+
+/* The bundle that came to the echo endpoint goes back to its source. */
+void echo_deliver(struct node *n, const struct agent_action *a);
+
+/*
+ * Runs a node until SIGTERM or SIGINT. Returns 0, or 1 when it could not start (the reason was
+ * said).
+ */
+int node_run(const struct config *config);
+
+#endif

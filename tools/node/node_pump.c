@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One action of the agent after the other: to the store, to a link, to an application. What can go
+ * wrong is told to the agent as the action's outcome; it decides what follows.
+ */
+#include "tools/node/node.h"
+
+#include "tools/node/apps.h"
+#include "tools/node/storage.h"
+
+static void do_store(struct node *n, const struct agent_action *a)
+{
+    if (n->storage == NULL) {
+        agent_stored(n->agent, a->key, true, node_now(n));
+    } else if (storage_put(n->storage, a) < 0) {
+        n->store_failures++;
+        agent_stored(n->agent, a->key, false, node_now(n));
+    }
+    buf_drop(a->bundle);
+}
+
+static void do_load(struct node *n, const struct agent_action *a)
+{
+    if (n->storage == NULL || storage_get(n->storage, a->key) < 0)
+        agent_loaded(n->agent, a->key, NULL, node_now(n));
+}
+
+static void do_remove(struct node *n, const struct agent_action *a)
+{
+    if (n->storage != NULL && storage_remove(n->storage, a) < 0)
+        say(&n->say, LEVEL_ERROR, "store: out of memory: bundle %llu stays until the next start",
+            (unsigned long long)a->key);
+}
+
+void node_window(struct node_link *l)
+{
+    uint32_t bundles = l->cla->ops->window(l->cla);
+    if (bundles == l->window)
+        return;
+    l->window = bundles;
+    agent_window(l->node->agent, l->index, bundles, node_now(l->node));
+}
+
+static void do_send(struct node *n, const struct agent_action *a)
+{
+    struct node_link *l = &n->links[a->link];
+    if (l->cla == NULL || l->cla->ops->send(l->cla, a->key, a->bundle) < 0) {
+        l->failed++;
+        agent_sent(n->agent, a->key, false, node_now(n));
+    } else {
+        node_window(l); /* a long bundle may have closed it */
+    }
+    buf_drop(a->bundle);
+}
+
+static void do_deliver(struct node *n, const struct agent_action *a)
+{
+    if (a->reg == NODE_REG_ECHO)
+        echo_deliver(n, a);
+    else
+        apps_deliver(n->apps, a);
+    buf_drop(a->bundle);
+}
+
+/* Bundles that were dropped for good are confirmed to the link: its peer shall not send them again.
+ */
+static bool link_keeps(enum agent_refusal r)
+{
+    return r == REFUSE_STORE || r == REFUSE_FULL;
+}
+
+static void do_answer(struct node *n, const struct agent_action *a)
+{
+    if (!a->from_link) {
+        if (a->token != NODE_TOKEN_ECHO)
+            apps_answer(n->apps, a);
+        return;
+    }
+    struct cla *c = n->links[a->link].cla;
+    if (c != NULL)
+        c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !link_keeps(a->refusal));
+}
+
+void node_pump(struct node *n)
+{
+    struct agent_action a;
+    n->awake = false;
+    while (agent_poll(n->agent, &a) > 0) {
+        switch (a.kind) {
+        case AGENT_STORE:
+            do_store(n, &a);
+            break;
+        case AGENT_LOAD:
+            do_load(n, &a);
+            break;
+        case AGENT_REMOVE:
+            do_remove(n, &a);
+            break;
+        case AGENT_SEND:
+            do_send(n, &a);
+            break;
+        case AGENT_DELIVER:
+            do_deliver(n, &a);
+            break;
+        case AGENT_CONFIRM:
+        case AGENT_REFUSED:
+            do_answer(n, &a);
+            break;
+        }
+    }
+    if (n->storage != NULL)
+        storage_submit(n->storage);
+    apps_flush(n->apps);
+    node_arm(n);
+}

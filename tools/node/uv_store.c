@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop collects jobs and hands them over in one go; the thread runs all that it finds as one
+ * transaction, so that the medium's flush is shared by everything that waited meanwhile, and hands
+ * them back.
+ *
+ * What can go wrong: a put that the limit refuses fails alone. A commit that fails (the medium is
+ * full) undoes all, so each job is tried again in a transaction of its own: those that fit stay. A
+ * removal that fails is kept and tried with the next batch, since nobody asks for it again. Marks
+ * come as fast as bundles do: once there are more old ones than a call removes, each round removes
+ * some.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "tools/node/storage.h"
+
+enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_TIDY };
+
+struct job {
+    struct job *next;
+    enum job_kind kind;
+    int result;
+    uint64_t key;
+    uint64_t until_ms; /* of the mark; JOB_TIDY: now */
+    struct buf *bundle;
+    size_t head_len, id_len;
+    uint8_t bytes[]; /* head, then the id to mark */
+};
+
+struct jobs {
+    struct job *first, **end;
+};
+
+struct storage {
+    struct store *store;
+    int lock; /* descriptor, or -1 */
+    struct storage_events events;
+    uv_thread_t thread;
+    uv_async_t *async; /* freed by its close callback */
+    bool running;
+    struct jobs collected; /* the loop's */
+    struct jobs retry;     /* the thread's: removals that failed */
+    uint64_t forget_ms;    /* the thread's: marks that end before may go … */
+    bool forget_more;      /* … and there are more of them than one call takes */
+    uv_mutex_t mutex;      /* guards what follows */
+    uv_cond_t cond;
+    struct jobs todo, done;
+    bool stop;
+    struct storage_status status;
+};
+
+static void jobs_init(struct jobs *j)
+{
+    j->first = NULL;
+    j->end = &j->first;
+}
+
+static void jobs_add(struct jobs *j, struct job *job)
+{
+    job->next = NULL;
+    *j->end = job;
+    j->end = &job->next;
+}
+
+/* Puts all of `from` behind those of `to`. */
+static void jobs_move(struct jobs *to, struct jobs *from)
+{
+    if (from->first == NULL)
+        return;
+    *to->end = from->first;
+    to->end = from->end;
+    jobs_init(from);
+}
+
+static int lock_directory(struct storage *s, const char *path, char *why, size_t cap)
+{
+    char file[4096];
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        snprintf(why, cap, "%s cannot be made: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    if (snprintf(file, sizeof file, "%s/lock", path) >= (int)sizeof file) {
+        snprintf(why, cap, "the path is too long");
+        return HELIO_EINVAL;
+    }
+    s->lock = open(file, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (s->lock < 0) {
+        snprintf(why, cap, "%s cannot be opened: %s", file, strerror(errno));
+        return HELIO_EIO;
+    }
+    if (flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
+        snprintf(why, cap, "%s is in use by another heliod; give each node its own path", path);
+        return HELIO_EEXIST;
+    }
+    return 0;
+}
+
+int storage_open(struct storage **out, const struct store_ops *ops, const struct store_options *o,
+                 char *why, size_t why_cap)
+{
+    struct storage *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        snprintf(why, why_cap, "out of memory");
+        return HELIO_ENOMEM;
+    }
+    s->lock = -1;
+    jobs_init(&s->collected);
+    jobs_init(&s->retry);
+    jobs_init(&s->todo);
+    jobs_init(&s->done);
+    int err = lock_directory(s, o->path, why, why_cap);
+    if (err == 0)
+        err = ops->open(&s->store, o, why, why_cap);
+    if (err < 0) {
+        storage_close(s);
+        return err;
+    }
+    s->status.bytes = ops->bytes(s->store);
+    *out = s;
+    return 0;
+}
+
+struct store *storage_store(struct storage *s)
+{
+    return s->store;
+}
+
+static void run_job(struct store *s, struct job *j)
+{
+    const struct store_ops *ops = s->ops;
+    struct slice id = slice_of(j->bytes + j->head_len, j->id_len);
+    switch (j->kind) {
+    case JOB_PUT:
+        j->result = ops->put(s, j->key, slice_of(j->bytes, j->head_len), buf_slice(j->bundle));
+        break;
+    case JOB_GET:
+        j->result = ops->get(s, j->key, BUNDLE_HEAD_MAX, &j->bundle);
+        break;
+    case JOB_REMOVE:
+        j->result = ops->remove(s, j->key);
+        if (j->result == HELIO_ENOENT)
+            j->result = 0;
+        break;
+    case JOB_TIDY:
+        break; /* has no place in a transaction */
+    }
+    if (j->result < 0 || id.len == 0)
+        return;
+    j->result = ops->mark(s, id, j->until_ms);
+    if (j->result < 0 && j->kind == JOB_PUT)
+        (void)ops->remove(s, j->key); /* a bundle without its mark is not stored */
+}
+
+static void run_one(struct store *s, struct job *j)
+{
+    j->result = s->ops->begin(s);
+    if (j->result < 0)
+        return;
+    run_job(s, j);
+    if (j->result < 0)
+        s->ops->abort(s);
+    else
+        j->result = s->ops->commit(s);
+}
+
+/* A transaction for each job; removals first, since they make room. A bundle's removal is never in
+ * the batch of its put: the agent has not heard yet that it is stored. */
+static void run_alone(struct store *s, struct job *first)
+{
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_REMOVE)
+            run_one(s, j);
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_PUT)
+            run_one(s, j);
+}
+
+static int forget(struct storage *s)
+{
+    int rc = s->store->ops->forget(s->store, s->forget_ms);
+    s->forget_more = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static void tidy(struct storage *s, struct job *j)
+{
+    s->forget_ms = j->until_ms;
+    j->result = forget(s);
+    int flushed = s->store->ops->flush(s->store);
+    if (j->result == 0)
+        j->result = flushed;
+}
+
+static void run_batch(struct storage *storage, struct job *first)
+{
+    struct store *s = storage->store;
+    int err = s->ops->begin(s);
+    for (struct job *j = first; j != NULL; j = j->next) {
+        if (err == 0 || j->kind == JOB_GET)
+            run_job(s, j);
+        else
+            j->result = err;
+    }
+    if (err == 0 && s->ops->commit(s) < 0)
+        run_alone(s, first);
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_TIDY)
+            tidy(storage, j);
+}
+
+/* Takes the removals that failed out of the batch. Returns how many jobs failed in all. */
+static uint64_t keep_failed(struct storage *s, struct jobs *batch, struct jobs *finished)
+{
+    uint64_t failed = 0;
+    for (struct job *j = batch->first, *next; j != NULL; j = next) {
+        next = j->next;
+        failed += j->result < 0;
+        jobs_add(j->kind == JOB_REMOVE && j->result < 0 ? &s->retry : finished, j);
+    }
+    return failed;
+}
+
+static void thread_main(void *arg)
+{
+    struct storage *s = arg;
+    struct jobs batch, finished;
+    uv_mutex_lock(&s->mutex);
+    for (;;) {
+        while (s->todo.first == NULL && !s->stop && !s->forget_more)
+            uv_cond_wait(&s->cond, &s->mutex);
+        if (s->todo.first == NULL && s->stop)
+            break;
+        jobs_init(&batch);
+        jobs_init(&finished);
+        jobs_move(&batch, &s->retry);
+        jobs_move(&batch, &s->todo);
+        uv_mutex_unlock(&s->mutex);
+        if (s->forget_more)
+            (void)forget(s); /* an error shows at the next tidying */
+        bool ran = batch.first != NULL;
+        if (ran)
+            run_batch(s, batch.first);
+        uint64_t failed = keep_failed(s, &batch, &finished);
+        uint64_t bytes = s->store->ops->bytes(s->store);
+        uv_mutex_lock(&s->mutex);
+        s->status.commits += ran;
+        s->status.failures += failed;
+        s->status.bytes = bytes;
+        jobs_move(&s->done, &finished);
+        uv_async_send(s->async);
+    }
+    uv_mutex_unlock(&s->mutex);
+}
+
+static void answer(struct storage *s, struct job *j)
+{
+    if (j->kind == JOB_PUT) {
+        buf_drop(j->bundle);
+        s->events.stored(s->events.context, j->key, j->result);
+        if (j->result < 0 && j->result != HELIO_ESPACE)
+            s->events.trouble(s->events.context, "a bundle could not be stored");
+    } else if (j->kind == JOB_GET) {
+        s->events.loaded(s->events.context, j->key, j->result == 0 ? j->bundle : NULL);
+    } else if (j->result < 0) {
+        s->events.trouble(s->events.context, "it could not be tidied and flushed");
+    }
+    free(j);
+}
+
+static void take_done(struct storage *s)
+{
+    struct jobs done;
+    uint64_t n = 0;
+    jobs_init(&done);
+    uv_mutex_lock(&s->mutex);
+    jobs_move(&done, &s->done);
+    uv_mutex_unlock(&s->mutex);
+    for (struct job *j = done.first, *next; j != NULL; j = next) {
+        next = j->next;
+        n++;
+        answer(s, j);
+    }
+    uv_mutex_lock(&s->mutex);
+    s->status.waiting -= n < s->status.waiting ? n : s->status.waiting;
+    s->status.jobs += n;
+    uv_mutex_unlock(&s->mutex);
+}
+
+static void on_async(uv_async_t *h)
+{
+    take_done(h->data);
+}
+
+int storage_start(struct storage *s, struct uv_loop_s *loop, const struct storage_events *events)
+{
+    s->events = *events;
+    s->async = malloc(sizeof *s->async);
+    if (s->async == NULL)
+        return HELIO_ENOMEM;
+    if (uv_async_init(loop, s->async, on_async) < 0) {
+        free(s->async);
+        s->async = NULL;
+        return HELIO_ENOMEM;
+    }
+    s->async->data = s;
+    if (uv_mutex_init(&s->mutex) < 0 || uv_cond_init(&s->cond) < 0 ||
+        uv_thread_create(&s->thread, thread_main, s) < 0)
+        return HELIO_ENOMEM;
+    s->running = true;
+    return 0;
+}
+
+static struct job *job_new(enum job_kind kind, uint64_t key, struct slice head, struct slice id)
+{
+    struct job *j = malloc(sizeof *j + head.len + id.len);
+    if (j == NULL)
+        return NULL;
+    *j = (struct job){.kind = kind, .key = key, .head_len = head.len, .id_len = id.len};
+    if (head.len > 0)
+        memcpy(j->bytes, head.data, head.len);
+    if (id.len > 0)
+        memcpy(j->bytes + head.len, id.data, id.len);
+    return j;
+}
+
+int storage_put(struct storage *s, const struct agent_action *a)
+{
+    struct job *j = job_new(JOB_PUT, a->key, a->head, a->mark_id);
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    j->until_ms = a->mark_until_ms;
+    j->bundle = buf_keep(a->bundle);
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+int storage_get(struct storage *s, uint64_t key)
+{
+    struct job *j = job_new(JOB_GET, key, slice_of(NULL, 0), slice_of(NULL, 0));
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+int storage_remove(struct storage *s, const struct agent_action *a)
+{
+    struct job *j = job_new(JOB_REMOVE, a->key, slice_of(NULL, 0), a->mark_id);
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    j->until_ms = a->mark_until_ms;
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+void storage_tidy(struct storage *s, uint64_t dtn_ms)
+{
+    struct job *j = job_new(JOB_TIDY, 0, slice_of(NULL, 0), slice_of(NULL, 0));
+    if (j == NULL)
+        return; /* the next round does it */
+    j->until_ms = dtn_ms;
+    jobs_add(&s->collected, j);
+    storage_submit(s);
+}
+
+void storage_submit(struct storage *s)
+{
+    uint64_t n = 0;
+    if (s->collected.first == NULL || !s->running)
+        return;
+    for (struct job *j = s->collected.first; j != NULL; j = j->next)
+        n++;
+    uv_mutex_lock(&s->mutex);
+    s->status.waiting += n;
+    jobs_move(&s->todo, &s->collected);
+    uv_cond_signal(&s->cond);
+    uv_mutex_unlock(&s->mutex);
+}
+
+void storage_status(struct storage *s, struct storage_status *out)
+{
+    uv_mutex_lock(&s->mutex);
+    *out = s->status;
+    uv_mutex_unlock(&s->mutex);
+}
+
+static void on_async_closed(uv_handle_t *h)
+{
+    free(h);
+}
+
+void storage_finish(struct storage *s)
+{
+    if (s->running) {
+        storage_submit(s);
+        uv_mutex_lock(&s->mutex);
+        s->stop = true;
+        uv_cond_signal(&s->cond);
+        uv_mutex_unlock(&s->mutex);
+        uv_thread_join(&s->thread);
+        s->running = false;
+        take_done(s);
+        uv_cond_destroy(&s->cond);
+        uv_mutex_destroy(&s->mutex);
+    }
+    if (s->async != NULL)
+        uv_close((uv_handle_t *)s->async, on_async_closed);
+    s->async = NULL;
+}
+
+static void drop_all(struct jobs *jobs)
+{
+    for (struct job *j = jobs->first, *next; j != NULL; j = next) {
+        next = j->next;
+        buf_drop(j->bundle);
+        free(j);
+    }
+    jobs_init(jobs);
+}
+
+void storage_close(struct storage *s)
+{
+    if (s == NULL)
+        return;
+    drop_all(&s->collected);
+    drop_all(&s->retry);
+    drop_all(&s->todo);
+    drop_all(&s->done);
+    if (s->store != NULL)
+        s->store->ops->close(s->store);
+    if (s->lock >= 0)
+        close(s->lock);
+    free(s);
+}

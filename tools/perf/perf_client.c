@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path: bundles are given to the node while window or rate allow, the node confirms each
+ * in order, the server's acknowledgements come as bundles; after the last one the server is asked
+ * for its own account. What can go wrong: an acknowledgement is lost (perf_window.c), the node
+ * refuses a bundle (it is given again a little later), or goes away (what it had not confirmed is
+ * given again to its successor).
+ */
+#include "tools/perf/perf_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIVEN_MAX 256  /* bundles that the node has not confirmed, in rate mode */
+#define BIG_BODY 65536 /* from here on bundles are written one by one */
+#define REFUSED_PAUSE (50 * TICK_MS)
+#define REFUSED_MAX (30 * TICK_S) /* nothing but refusals for so long: give up */
+#define LATE_MAX (100 * TICK_MS)  /* rate mode: what is made good of a delay of ours */
+#define INITIAL_TIMEOUT (60 * TICK_S)
+#define INTERRUPT_LINGER TICK_S
+#define WAITING_TOLD TICK_S /* a wait at the end that is longer is said */
+
+static int fifo_init(struct perf_fifo *f, size_t cap)
+{
+    *f = (struct perf_fifo){.at = calloc(cap, sizeof *f->at), .cap = cap};
+    return f->at != NULL ? 0 : HELIO_ENOMEM;
+}
+
+static void fifo_push(struct perf_fifo *f, uint64_t v)
+{
+    f->at[(f->first + f->len++) % f->cap] = v;
+}
+
+static uint64_t fifo_pop(struct perf_fifo *f)
+{
+    uint64_t v = f->at[f->first];
+    f->first = (f->first + 1) % f->cap;
+    f->len--;
+    return v;
+}
+
+int perf_client_init(struct perf_client *c, const struct perf_options *o, const uint64_t seed[2])
+{
+    *c = (struct perf_client){.options = o, .session = seed[0]};
+    hist_init(&c->delay);
+    perf_link_init(&c->link, o, seed[1], 64, 1 << 20);
+    tick most = tick_min(o->lifetime_ms, TICK_NEVER / TICK_MS) * TICK_MS;
+    size_t cap = (o->window > 0 ? o->window : GIVEN_MAX) + 16;
+    int rc = perf_window_init(&c->window, o->window > 0 ? o->window : 1, o->ack_timeout,
+                              tick_min(most, INITIAL_TIMEOUT), most);
+    rc = rc == 0 ? fifo_init(&c->given, cap) : rc;
+    rc = rc == 0 ? fifo_init(&c->again, cap) : rc;
+    if (rc != 0)
+        snprintf(c->link.why, sizeof c->link.why, "%s", helio_strerror(rc));
+    return rc != 0 ? rc : perf_source_init(&c->source, o, c->session, c->link.why);
+}
+
+void perf_client_fini(struct perf_client *c)
+{
+    aap2_client_close(c->link.tx);
+    aap2_client_close(c->link.rx);
+    perf_source_fini(&c->source);
+    perf_window_fini(&c->window);
+    free(c->given.at);
+    free(c->again.at);
+}
+
+uint64_t perf_client_missing(const struct perf_client *c)
+{
+    uint64_t there = c->window.acked; /* in rate mode none; the node's confirmation is no arrival */
+    if (c->have_report && (c->options->window == 0 || c->report.bundles > there))
+        there = c->report.bundles;
+    return there < c->next ? c->next - there : 0;
+}
+
+/* Gives bundle `seq` to the node. */
+static bool give(struct perf_client *c, uint64_t seq, size_t *body_len)
+{
+    uint8_t out[AAP2_HEAD_MAX];
+    struct aap2_adu adu = {.destination = c->options->destination,
+                           .lifetime_ms = c->options->lifetime_ms,
+                           .crc_type = c->options->crc};
+    if (seq == PERF_SEQ_END)
+        perf_source_end(&c->source, c->next, perf_realtime(&c->link), out, &adu.head);
+    else
+        perf_source_bundle(&c->source, seq, perf_realtime(&c->link), out, &adu.head, &adu.body);
+    if (aap2_client_send(c->link.tx, &adu) != 0)
+        return false;
+    fifo_push(&c->given, seq);
+    *body_len = adu.head.len + adu.body.len;
+    return true;
+}
+
+static tick interval(const struct perf_client *c, size_t bytes)
+{
+    double per_s = c->options->rate / (c->options->rate_in_bundles ? 1 : 8 * (double)bytes);
+    return (tick)(1e9 / per_s);
+}
+
+static bool may_send_new(const struct perf_client *c, tick now)
+{
+    if (c->phase != PERF_SENDING || c->next >= c->source.count)
+        return false;
+    return c->options->window > 0 ? perf_window_open(&c->window) : now >= c->next_send;
+}
+
+static void send_new(struct perf_client *c, tick now, size_t *len)
+{
+    if (!give(c, c->next, len))
+        return;
+    c->next++;
+    c->sent_bytes += *len;
+    c->send_end = now;
+    if (c->options->window > 0) {
+        (void)perf_window_sent(&c->window, (uint32_t)*len, now);
+        return;
+    }
+    tick earliest = now > LATE_MAX ? now - LATE_MAX : 0;
+    c->next_send = (c->next_send > earliest ? c->next_send : earliest) + interval(c, *len);
+}
+
+/* Gives the node what may go now. */
+static void pump(struct perf_client *c, tick now)
+{
+    while (c->link.tx != NULL && !aap2_client_full(c->link.tx) && c->given.len + 8 < c->given.cap) {
+        size_t len = 0;
+        if (c->again.len > 0 && now >= c->again_at) {
+            uint64_t seq = fifo_pop(&c->again);
+            c->resent++;
+            (void)give(c, seq, &len);
+        } else if (c->again.len == 0 && may_send_new(c, now)) {
+            send_new(c, now, &len);
+        } else {
+            break;
+        }
+        if (len == 0)
+            break;
+        if (len >= BIG_BODY && aap2_client_flush(c->link.tx) != 0)
+            break;
+        if (len >= BIG_BODY && aap2_client_queued(c->link.tx))
+            break;
+    }
+}
+
+/* Sends again, in the old order, all that the node has not confirmed. The question for the end is
+ * asked anew by its own timer. */
+static void requeue(struct perf_client *c)
+{
+    struct perf_fifo all = {0};
+    if (fifo_init(&all, c->given.cap) != 0) {
+        c->failed = true;
+        c->phase = PERF_DONE;
+        return;
+    }
+    struct perf_fifo *from[2] = {&c->given, &c->again};
+    for (int i = 0; i < 2; i++) {
+        while (from[i]->len > 0) {
+            uint64_t seq = fifo_pop(from[i]);
+            if (seq != PERF_SEQ_END)
+                fifo_push(&all, seq);
+        }
+    }
+    free(c->again.at);
+    c->again = all;
+    c->again_at = 0;
+}
+
+static void fail(struct perf_client *c)
+{
+    c->failed = true;
+    c->phase = PERF_DONE;
+    perf_client_end_line(c);
+    fprintf(stderr, "helio-perf: %s\n", c->link.why);
+}
+
+static void lost_link(struct perf_client *c, int error, tick now)
+{
+    snprintf(c->link.why, sizeof c->link.why, "the connection to the node: %s",
+             error == HELIO_EIO ? "the node closed it" : helio_strerror(error));
+    perf_link_close(&c->link, now);
+    if (c->interrupted) /* both were told to stop: nothing of it is a failure */
+        c->phase = PERF_DONE;
+    else
+        requeue(c);
+}
+
+static void refused(struct perf_client *c, uint64_t seq, const char *text, tick now)
+{
+    if (seq == PERF_SEQ_END)
+        return;
+    if (c->refused++ == 0 || c->refused_since == 0)
+        c->refused_since = now;
+    fifo_push(&c->again, seq);
+    c->again_at = now + REFUSED_PAUSE;
+    if (now - c->refused_since < REFUSED_MAX && (c->confirmed > 0 || c->refused < 20))
+        return;
+    snprintf(c->link.why, sizeof c->link.why, "the node refuses the bundles: %.150s",
+             *text != '\0' ? text : "no reason given");
+    fail(c);
+}
+
+/* The node's answers to what it was given. */
+static int read_answers(struct perf_client *c, tick now)
+{
+    struct aap2_arrival a;
+    int rc;
+    while ((rc = aap2_client_next(c->link.tx, &a)) == 1) {
+        if (a.response == NULL || c->given.len == 0) {
+            aap2_arrival_fini(&a);
+            return HELIO_EFORMAT;
+        }
+        uint64_t seq = fifo_pop(&c->given);
+        if (a.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS) {
+            refused(c, seq, a.response->text, now);
+        } else if (seq != PERF_SEQ_END) {
+            c->confirmed++;
+            c->refused_since = 0;
+            c->quiet_until = now + c->options->linger;
+        }
+        aap2_arrival_fini(&a);
+    }
+    return rc;
+}
+
+static void take_report(struct perf_client *c, struct slice body)
+{
+    struct perf_report r;
+    if (!perf_parse_report(body, &r) || (c->have_report && r.bundles < c->report.bundles))
+        return;
+    c->report = r;
+    c->have_report = true;
+}
+
+static void take_ack(struct perf_client *c, const struct perf_head *h, struct slice body, tick now)
+{
+    tick delay;
+    take_report(c, body);
+    if (h->seq == PERF_SEQ_END) {
+        bool whole = c->report.bundles >= c->next;
+        if (c->phase == PERF_ENDING && (whole || c->interrupted))
+            c->phase = PERF_DONE;
+        return;
+    }
+    uint64_t before = c->window.acked_bytes;
+    if (c->options->window == 0 || perf_window_ack(&c->window, h->seq, now, &delay) != 1)
+        return;
+    c->last_ack = now;
+    c->quiet_until = now + c->options->linger;
+    if (now < c->measure_from)
+        return;
+    c->measured_bytes += c->window.acked_bytes - before;
+    hist_add(&c->delay, delay);
+}
+
+static int read_acks(struct perf_client *c, tick now)
+{
+    struct aap2_arrival a;
+    struct perf_head h;
+    struct slice body;
+    int rc = 0;
+    while (c->phase != PERF_DONE && (rc = aap2_client_next(c->link.rx, &a)) == 1) {
+        bool ours = a.payload != NULL && perf_parse(buf_slice(a.payload), &h, &body) == PERF_OK &&
+                    h.kind == PERF_ACK && h.session == c->session;
+        if (ours)
+            take_ack(c, &h, body, now);
+        rc = a.payload != NULL ? aap2_client_answer(c->link.rx, true) : 0;
+        aap2_arrival_fini(&a);
+        if (rc != 0 && (rc = aap2_client_flush(c->link.rx)) != 0)
+            break;
+    }
+    return rc;
+}
+
+/* Everything that the two connections have for us and take from us. */
+static void serve(struct perf_client *c, tick now)
+{
+    if (c->link.tx == NULL) {
+        int got = perf_link_retry(&c->link, now);
+        if (got < 0)
+            fail(c);
+        if (got <= 0)
+            return;
+        c->quiet_until = now + c->options->linger;
+    }
+    int rc = read_answers(c, now);
+    rc = rc == 0 ? read_acks(c, now) : rc;
+    perf_window_expire(&c->window, now);
+    if (rc == 0)
+        pump(c, now);
+    rc = rc == 0 ? aap2_client_flush(c->link.rx) : rc;
+    rc = rc == 0 ? aap2_client_flush(c->link.tx) : rc;
+    if (rc != 0 && c->phase != PERF_DONE)
+        lost_link(c, rc, now);
+}
+
+static void ask_for_end(struct perf_client *c, tick now)
+{
+    size_t len;
+    if (now < c->end_at || c->link.tx == NULL || aap2_client_full(c->link.tx) ||
+        c->given.len == c->given.cap)
+        return;
+    (void)give(c, PERF_SEQ_END, &len);
+    (void)aap2_client_flush(c->link.tx); /* a failure shows at the next read */
+    c->end_at = now + c->end_pause;
+    c->end_pause *= 2;
+}
+
+static void tell_waiting(struct perf_client *c, tick now)
+{
+    uint64_t n = c->options->window > 0 ? c->next - c->window.acked : c->next - c->confirmed;
+    if (now < c->tell_waiting_at || c->phase == PERF_DONE)
+        return;
+    c->tell_waiting_at = TICK_NEVER;
+    if (c->quiet)
+        return;
+    perf_client_end_line(c);
+    if (n > 0)
+        fprintf(stderr, "helio-perf: waiting for %llu bundles (up to %.3g s)\n",
+                (unsigned long long)n, (double)c->options->linger / 1e9);
+    else
+        fprintf(stderr, "helio-perf: waiting for the server's account (up to %.3g s)\n",
+                (double)c->options->linger / 1e9);
+}
+
+static void advance(struct perf_client *c, tick now)
+{
+    bool over = c->options->mode == PERF_MODE_TIME && now >= c->start + c->options->time;
+    if (c->phase == PERF_SENDING && (over || c->next >= c->source.count)) {
+        c->phase = PERF_DRAINING;
+        c->quiet_until = now + c->options->linger;
+        c->tell_waiting_at = now + WAITING_TOLD;
+    }
+    bool quiet = c->link.tx != NULL && now >= c->quiet_until;
+    if (c->phase == PERF_DRAINING) {
+        bool acked = c->options->window == 0 || c->window.acked == c->next;
+        if (quiet || (acked && c->given.len == 0 && c->again.len == 0)) {
+            c->phase = PERF_ENDING;
+            c->end_at = now;
+            c->end_pause = TICK_S / 2 + (tick)(2 * c->window.mean);
+            c->quiet_until = now + (c->interrupted ? INTERRUPT_LINGER : c->options->linger);
+            quiet = false;
+        }
+    }
+    if (c->phase == PERF_ENDING)
+        ask_for_end(c, now);
+    if (c->phase == PERF_ENDING && quiet)
+        c->phase = PERF_DONE;
+    tell_waiting(c, now);
+}
+
+void perf_client_interrupt(struct perf_client *c, tick now)
+{
+    if (c->interrupted || c->link.tx == NULL) {
+        c->interrupted = true;
+        c->phase = PERF_DONE;
+        return;
+    }
+    c->interrupted = true;
+    c->phase = PERF_DRAINING;
+    c->quiet_until = now;
+    c->tell_waiting_at = TICK_NEVER;
+}
+
+static tick wake_at(const struct perf_client *c, tick now)
+{
+    tick t = tick_min(tick_min(c->next_progress, c->tell_waiting_at), now + TICK_S);
+    if (c->link.tx == NULL)
+        return tick_min(t, c->link.retry_at);
+    if (c->phase == PERF_SENDING && c->options->mode == PERF_MODE_TIME)
+        t = tick_min(t, c->start + c->options->time);
+    if (c->phase != PERF_SENDING)
+        t = tick_min(t, c->quiet_until);
+    t = tick_min(t, perf_window_deadline(&c->window));
+    if (aap2_client_queued(c->link.tx) || c->given.len + 8 >= c->given.cap)
+        return t; /* the node's next sign of life wakes us */
+    if (c->phase == PERF_SENDING && c->options->window == 0)
+        t = tick_min(t, c->next_send);
+    if (c->phase == PERF_ENDING)
+        t = tick_min(t, c->end_at);
+    return c->again.len > 0 ? tick_min(t, c->again_at) : t;
+}
+
+void perf_client_begin(struct perf_client *c, bool progress, tick now)
+{
+    c->start = c->next_send = c->last_ack = c->send_end = now;
+    c->measure_from = now + c->options->warmup;
+    c->tell_waiting_at = TICK_NEVER;
+    c->next_progress = progress ? now + TICK_S : TICK_NEVER;
+}
+
+tick perf_client_turn(struct perf_client *c, tick now)
+{
+    serve(c, now);
+    advance(c, now);
+    if (now >= c->next_progress) {
+        perf_client_progress(c, now);
+        c->next_progress += TICK_S;
+    }
+    return c->phase == PERF_DONE ? TICK_NEVER : wake_at(c, now);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sending end of helio-perf. */
+#ifndef TOOLS_PERF_CLIENT_H
+#define TOOLS_PERF_CLIENT_H
+
+#include <jansson.h>
+
+#include "tools/hist.h"
+#include "tools/perf/perf_link.h"
+#include "tools/perf/perf_source.h"
+#include "tools/perf/perf_window.h"
+
+enum perf_phase {
+    PERF_SENDING,  /* new bundles go */
+    PERF_DRAINING, /* all were sent; confirmations and acknowledgements are missing */
+    PERF_ENDING,   /* the server is asked what it has */
+    PERF_DONE,
+};
+
+/* Sequence numbers in the order in which they were given to the node; a ring. */
+struct perf_fifo {
+    uint64_t *at;
+    size_t first, len, cap;
+};
+
+struct perf_client {
+    const struct perf_options *options;
+    uint64_t session;
+    struct perf_link link;
+    struct perf_source source;
+    struct perf_window window; /* also of rate mode: there nothing is ever out */
+    struct perf_fifo given;    /* to the node, not answered yet */
+    struct perf_fifo again;    /* to be given again, before new ones */
+    enum perf_phase phase;
+    bool interrupted, failed;
+    bool quiet;    /* nothing is said but failures */
+    bool on_line;  /* the terminal's cursor is behind the progress line */
+    uint64_t next; /* sequence number of the next new bundle */
+    tick start, send_end, last_ack, measure_from;
+    tick next_send, again_at, end_at, end_pause, quiet_until, refused_since, next_progress;
+    tick tell_waiting_at; /* TICK_NEVER: not, or said already */
+    uint64_t sent_bytes, confirmed, confirmed_bytes, refused, resent;
+    uint64_t measured_bytes; /* acknowledged after the warm-up */
+    bool have_report;
+    struct perf_report report; /* of the server, the last one */
+    struct hist delay;
+};
+
+/* seed: two random numbers. 0, or an error that c->link.why says; perf_client_fini in any case. */
+int perf_client_init(struct perf_client *c, const struct perf_options *o, const uint64_t seed[2]);
+void perf_client_fini(struct perf_client *c);
+
+/* The link is open: the run begins. Then a turn whenever the link's connections have something for
+ * us or the time has come that the last turn returned, until phase is PERF_DONE. */
+void perf_client_begin(struct perf_client *c, bool progress, tick now);
+tick perf_client_turn(struct perf_client *c, tick now);
+
+/* What is on its way is not waited for; the second time nothing is. */
+void perf_client_interrupt(struct perf_client *c, tick now);
+
+/* The result as JSON. */
+json_t *perf_client_json(const struct perf_client *c);
+
+/* perf_run.c: runs to the end and prints the result. Returns the exit code: 0, or 1 when bundles
+ * are missing or the node failed. */
+int perf_client_run(const struct perf_options *o);
+
+/* Prints the result, and writes it as JSON where the options want it. Returns false when the file
+ * cannot be written. */
+bool perf_client_result(const struct perf_client *c);
+
+/* The progress line, and the end of it before anything else is said. */
+void perf_client_progress(struct perf_client *c, tick now);
+void perf_client_end_line(struct perf_client *c);
+
+/* Bundles that nobody confirmed the arrival of: by acknowledgements, or by the server's report. */
+uint64_t perf_client_missing(const struct perf_client *c);
+
+#endif

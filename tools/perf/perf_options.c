@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two tables of options, one parser. Values are checked one by one as they are read, and together
+ * at the end. What can go wrong is what people type; every message names the option and what would
+ * be right. */
+#include "tools/perf/perf_options.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "bp/eid.h"
+#include "tools/perf/perf_wire.h"
+
+#define PAYLOAD_DEFAULT 50000
+#define PAYLOAD_LIMIT (UINT64_C(1) << 31)
+#define WINDOW_LIMIT (UINT64_C(1) << 20)
+
+enum {
+    KEY_SOCKET = 256,
+    KEY_SERVICE,
+    KEY_JSON,
+    KEY_RECONNECT,
+    KEY_LINGER,
+    KEY_CRC,
+    KEY_WARMUP,
+    KEY_ACK_TIMEOUT,
+    KEY_OUTPUT,
+    KEY_PAYLOAD_MAX,
+    KEY_FILE_MAX,
+    KEY_DELIVERIES,
+};
+
+#define COMMON_OPTIONS                                                                             \
+    {"socket", KEY_SOCKET, "PATH", 0, "the node's application socket", 0},                         \
+        {"json", KEY_JSON, "FILE", 0, "write the result as JSON (- for standard output)", 0},      \
+        {"reconnect",                                                                              \
+         KEY_RECONNECT,                                                                            \
+         "S",                                                                                      \
+         OPTION_ARG_OPTIONAL,                                                                      \
+         "when the node goes away, try again for S seconds (60), and send again what it had not "  \
+         "confirmed",                                                                              \
+         0},                                                                                       \
+    {                                                                                              \
+        "linger", KEY_LINGER, "S", 0,                                                              \
+            "wait for what is missing at the end until nothing came for S seconds (10)", 0         \
+    }
+
+static const struct argp_option client_options[] = {
+    {"destination", 'd', "EID", 0, "the server's endpoint, such as ipn:2.2000", 0},
+    {"time", 'T', "S", 0, "send for S seconds (fractions allowed)", 0},
+    {"data", 'D', "N[B|k|M|G]", 0, "send N bytes", 0},
+    {"file", 'F', "PATH", 0, "send a file, which the server rebuilds", 0},
+    {"window", 'W', "N", 0, "at most N bundles without an acknowledgement", 0},
+    {"rate", 'R', "N[k|M|b]", 0, "N bit/s, or bundles/s (b)", 0},
+    {"payload", 'P', "N[B|k|M]", 0, "payload of a bundle, bytes (50k)", 0},
+    {"lifetime", 'l', "S", 0, "lifetime of the bundles (300)", 0},
+    {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
+     "check value of the payload block (the node's default; --crc alone: 32c)", 0},
+    {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
+    {"ack-timeout", KEY_ACK_TIMEOUT, "S", 0,
+     "when an acknowledgement counts as lost (by the delays seen)", 0},
+    {"service", KEY_SERVICE, "NAME", 0, "our own endpoint's service (a random number)", 0},
+    COMMON_OPTIONS,
+    {0}};
+
+static const struct argp_option server_options[] = {
+    {"service", KEY_SERVICE, "NAME", 0, "our endpoint's service (2000; dtn: perf)", 0},
+    {"lifetime", 'l', "S", 0, "lifetime of the acknowledgements (300)", 0},
+    {"output", KEY_OUTPUT, "DIR", 0, "rebuild files in DIR (otherwise only counted)", 0},
+    {"payload-max", KEY_PAYLOAD_MAX, "N", 0, "longest payload taken (1G)", 0},
+    {"file-max", KEY_FILE_MAX, "N", 0, "longest file taken (16GiB)", 0},
+    {"deliveries", KEY_DELIVERIES, "N", 0, "deliveries on the way from the node at once (64)", 0},
+    COMMON_OPTIONS,
+    {0}};
+
+/* A number and what follows it; NULL without a number. */
+static const char *number(const char *text, double *out)
+{
+    char *end;
+    if ((*text < '0' || *text > '9') && *text != '.')
+        return NULL;
+    *out = strtod(text, &end);
+    return end != text && isfinite(*out) ? end : NULL;
+}
+
+int perf_options_size(const char *text, uint64_t *out)
+{
+    double v;
+    const char *unit = number(text, &v);
+    if (units_size(text, out) == 0)
+        return 0;
+    if (unit == NULL || v < 0)
+        return HELIO_EFORMAT;
+    double scale = strcmp(unit, "k") == 0   ? 1e3
+                   : strcmp(unit, "M") == 0 ? 1e6
+                   : strcmp(unit, "G") == 0 ? 1e9
+                                            : 0;
+    if (scale <= 0 || v * scale >= 9e18)
+        return HELIO_EFORMAT;
+    *out = (uint64_t)llround(v * scale);
+    return 0;
+}
+
+int perf_options_rate(const char *text, double *out, bool *in_bundles)
+{
+    double v;
+    uint64_t bps;
+    const char *unit = number(text, &v);
+    *in_bundles = false;
+    if (unit == NULL)
+        return HELIO_EFORMAT;
+    if (strcmp(unit, "b") == 0)
+        *in_bundles = true;
+    else if (strcmp(unit, "k") == 0)
+        v *= 1e3;
+    else if (strcmp(unit, "M") == 0)
+        v *= 1e6;
+    else if (strcmp(unit, "G") == 0)
+        v *= 1e9;
+    else if (*unit != '\0') {
+        if (units_rate(text, &bps) != 0)
+            return HELIO_EFORMAT;
+        v = (double)bps;
+    }
+    if (!(v >= 1e-3 && v <= 1e13))
+        return HELIO_EFORMAT;
+    *out = v;
+    return 0;
+}
+
+int perf_options_time(const char *text, tick *out)
+{
+    double v;
+    const char *unit = number(text, &v);
+    if (unit == NULL)
+        return HELIO_EFORMAT;
+    if (*unit != '\0')
+        return units_duration(text, out);
+    if (v >= 1e9)
+        return HELIO_EFORMAT;
+    *out = (tick)llround(v * 1e9);
+    return 0;
+}
+
+static void need(struct argp_state *state, bool right, const char *option, const char *arg,
+                 const char *hint)
+{
+    if (!right)
+        argp_error(state, "%s %s: %s is wanted", option, arg, hint);
+}
+
+#define TIME_HINT "a time in seconds, such as 20 or 0.5,"
+#define SIZE_HINT "a size, such as 500000, 500kB, 50k or 4M,"
+
+static void read_time(struct argp_state *state, const char *option, const char *arg, tick least,
+                      tick *out)
+{
+    need(state, perf_options_time(arg, out) == 0 && *out >= least, option, arg, TIME_HINT);
+}
+
+static void read_size(struct argp_state *state, const char *option, const char *arg, uint64_t least,
+                      uint64_t most, uint64_t *out)
+{
+    need(state, perf_options_size(arg, out) == 0, option, arg, SIZE_HINT);
+    if (*out < least || *out > most)
+        argp_error(state, "%s %s: from %llu to %llu bytes are possible", option, arg,
+                   (unsigned long long)least, (unsigned long long)most);
+}
+
+static void set_mode(struct perf_options *o, struct argp_state *state, enum perf_mode mode)
+{
+    if (o->mode != PERF_MODE_NONE)
+        argp_error(state, "exactly one of -T, -D and -F says how much to send");
+    o->mode = mode;
+}
+
+static uint32_t read_crc(struct argp_state *state, const char *arg)
+{
+    static const char *const names[] = {"none", "16", "32c"};
+    for (uint32_t i = 0; i < 3; i++)
+        if (strcmp(arg, names[i]) == 0)
+            return i + 1;
+    argp_error(state, "--crc=%s: none, 16 or 32c is wanted", arg);
+    return 0;
+}
+
+static error_t parse_common(struct perf_options *o, int key, char *arg, struct argp_state *state)
+{
+    tick t = 0;
+    switch (key) {
+    case 'l':
+        read_time(state, "-l", arg, TICK_MS, &t);
+        o->lifetime_ms = t / TICK_MS;
+        return 0;
+    case KEY_SOCKET:
+        o->socket = arg;
+        return 0;
+    case KEY_SERVICE:
+        need(state, *arg != '\0' && strlen(arg) < 64, "--service", arg, "a short name or number");
+        o->service = arg;
+        return 0;
+    case KEY_JSON:
+        o->json = arg;
+        return 0;
+    case KEY_RECONNECT:
+        read_time(state, "--reconnect", arg != NULL ? arg : "60", 1, &o->reconnect);
+        return 0;
+    case KEY_LINGER:
+        read_time(state, "--linger", arg, 0, &o->linger);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "%s: what is this? Options only", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_amount(struct perf_options *o, int key, char *arg, struct argp_state *state)
+{
+    switch (key) {
+    case 'T':
+        set_mode(o, state, PERF_MODE_TIME);
+        read_time(state, "-T", arg, 1, &o->time);
+        return 0;
+    case 'D':
+        set_mode(o, state, PERF_MODE_DATA);
+        read_size(state, "-D", arg, 1, INT64_MAX, &o->data);
+        return 0;
+    case 'F':
+        set_mode(o, state, PERF_MODE_FILE);
+        o->file = arg;
+        return 0;
+    case 'W':
+        need(state, units_count(arg, WINDOW_LIMIT, &o->window) == 0 && o->window > 0, "-W", arg,
+             "a number of bundles from 1 to 1048576");
+        return 0;
+    case 'R':
+        need(state, perf_options_rate(arg, &o->rate, &o->rate_in_bundles) == 0, "-R", arg,
+             "a rate, such as 500M (bit/s) or 20b (bundles/s),");
+        return 0;
+    default:
+        return parse_common(o, key, arg, state);
+    }
+}
+
+static void check_client(const struct perf_options *o, struct argp_state *state)
+{
+    if (o->destination == NULL)
+        argp_error(state, "-d EID is missing: the server's endpoint, such as ipn:2.2000");
+    if (o->mode == PERF_MODE_NONE)
+        argp_error(state, "exactly one of -T, -D and -F says how much to send");
+    if ((o->window > 0) == (o->rate > 0))
+        argp_error(state, "exactly one of -W and -R says how fast to send");
+    if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
+        argp_error(state, "--warmup leaves nothing of -T to measure");
+}
+
+static error_t parse_client(int key, char *arg, struct argp_state *state)
+{
+    struct perf_options *o = state->input;
+    struct eid eid;
+    switch (key) {
+    case 'd':
+        need(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-d", arg,
+             "an endpoint, such as ipn:2.2000,");
+        o->destination = arg;
+        return 0;
+    case 'P':
+        read_size(state, "-P", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload);
+        return 0;
+    case KEY_CRC:
+        o->crc = read_crc(state, arg != NULL ? arg : "32c");
+        return 0;
+    case KEY_WARMUP:
+        read_time(state, "--warmup", arg, 0, &o->warmup);
+        return 0;
+    case KEY_ACK_TIMEOUT:
+        read_time(state, "--ack-timeout", arg, TICK_MS, &o->ack_timeout);
+        return 0;
+    case ARGP_KEY_END:
+        check_client(o, state);
+        break;
+    default:
+        break;
+    }
+    if (key == ARGP_KEY_END && o->socket == NULL)
+        argp_error(state, "--socket PATH is missing: the node's application socket");
+    return parse_amount(o, key, arg, state);
+}
+
+static error_t parse_server(int key, char *arg, struct argp_state *state)
+{
+    struct perf_options *o = state->input;
+    uint64_t n = 0;
+    switch (key) {
+    case KEY_OUTPUT:
+        o->output = arg;
+        return 0;
+    case KEY_PAYLOAD_MAX:
+        read_size(state, "--payload-max", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload_max);
+        return 0;
+    case KEY_FILE_MAX:
+        read_size(state, "--file-max", arg, 0, INT64_MAX, &o->file_max);
+        return 0;
+    case KEY_DELIVERIES:
+        need(state, units_count(arg, 65536, &n) == 0 && n > 0, "--deliveries", arg,
+             "a number from 1 to 65536");
+        o->deliveries = (uint32_t)n;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->socket == NULL)
+            argp_error(state, "--socket PATH is missing: the node's application socket");
+        return 0;
+    default:
+        return parse_common(o, key, arg, state);
+    }
+}
+
+void perf_options_read(struct perf_options *o, int argc, char **argv)
+{
+    static const struct argp client = {
+        client_options,
+        parse_client,
+        NULL,
+        "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -F and one of -W, "
+        "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
+        "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n",
+        NULL,
+        NULL,
+        NULL};
+    static const struct argp server = {
+        server_options,
+        parse_server,
+        NULL,
+        "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
+        "a row is printed for each client that has ended.\n\nexamples:\n"
+        "  helio-perf server --socket node2.sock\n"
+        "  helio-perf server --socket node2.sock --output received --json server.json\n",
+        NULL,
+        NULL,
+        NULL};
+    argp_err_exit_status = 2;
+    argp_program_version = "helio-perf " HELIO_VERSION;
+    *o = (struct perf_options){.linger = 10 * TICK_S,
+                               .payload = PAYLOAD_DEFAULT,
+                               .lifetime_ms = 300000,
+                               .payload_max = UINT64_C(1) << 30,
+                               .file_max = UINT64_C(16) << 30,
+                               .deliveries = 64};
+    char *name = argv[1];
+    char shown[32] = "helio-perf client";
+    o->server = strcmp(name, "server") == 0;
+    if (o->server)
+        memcpy(shown, "helio-perf server", sizeof "helio-perf server");
+    argv[1] = shown;
+    (void)argp_parse(o->server ? &server : &client, argc - 1, argv + 1, 0, NULL, o);
+    argv[1] = name;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client's result, for people and as JSON. Goodput counts payload whose arrival is known: by
+ * acknowledgements over the time from the first bundle to the last acknowledgement (without the
+ * warm-up), in rate mode by the server's account of its own arrivals; without any of that, what the
+ * node confirmed over the time of sending, and the result says so. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/perf/perf_client.h"
+#include "tools/perf/perf_report.h"
+
+static double seconds(tick t)
+{
+    return (double)t / 1e9;
+}
+
+static tick execution(const struct perf_client *c)
+{
+    tick end = c->options->window > 0 ? c->last_ack : c->send_end;
+    return end > c->start ? end - c->start : 0;
+}
+
+static double ratio(double bytes, double s)
+{
+    return s > 0 ? 8 * bytes / s : 0;
+}
+
+static double goodput(const struct perf_client *c, const char **basis)
+{
+    const struct perf_report *r = &c->report;
+    if (c->options->window > 0) {
+        *basis = "acknowledgements";
+        double s = c->last_ack > c->measure_from ? seconds(c->last_ack - c->measure_from) : 0;
+        return ratio((double)c->measured_bytes, s);
+    }
+    if (c->have_report && r->bundles > 1 && r->last > r->first) {
+        *basis = "server";
+        double share = (double)(r->bundles - 1) / (double)r->bundles;
+        return ratio((double)r->bytes * share, seconds(r->last - r->first));
+    }
+    *basis = "confirmed";
+    double bytes = c->next > 0 ? (double)c->sent_bytes * (double)c->confirmed / (double)c->next : 0;
+    return ratio(bytes, seconds(execution(c)));
+}
+
+void perf_client_end_line(struct perf_client *c)
+{
+    if (c->on_line)
+        fputc('\n', stderr);
+    c->on_line = false;
+}
+
+void perf_client_progress(struct perf_client *c, tick now)
+{
+    uint64_t bytes = c->options->window > 0 ? c->window.acked_bytes : c->sent_bytes;
+    double s = seconds(now - c->start);
+    fprintf(stderr, "\r%6.1f s  %10llu sent  %10llu confirmed  %10llu acknowledged  %9.1f Mbit/s ",
+            s, (unsigned long long)c->next, (unsigned long long)c->confirmed,
+            (unsigned long long)c->window.acked, ratio((double)bytes, s) / 1e6);
+    fflush(stderr);
+    c->on_line = true;
+}
+
+static json_t *server_json(const struct perf_client *c)
+{
+    const struct perf_report *r = &c->report;
+    if (!c->have_report)
+        return json_null();
+    return json_pack("{s:I,s:I,s:I,s:I,s:f,s:b}", "bundles", (json_int_t)r->bundles, "bytes",
+                     (json_int_t)r->bytes, "duplicates", (json_int_t)r->duplicates, "wrong_crc",
+                     (json_int_t)r->wrong_crc, "delay_mean_ms", (double)r->delay_mean_ns / 1e6,
+                     "file_verified", (int)(r->file_done != 0));
+}
+
+json_t *perf_client_json(const struct perf_client *c)
+{
+    const struct perf_options *o = c->options;
+    const char *basis;
+    double bps = goodput(c, &basis);
+    json_t *j = perf_report_counts(
+        (const struct perf_count[]){{"payload_bytes", o->payload},
+                                    {"window", o->window},
+                                    {"bundles_sent", c->next},
+                                    {"bundles_confirmed", c->confirmed},
+                                    {"bundles_acked", c->window.acked},
+                                    {"bytes", c->sent_bytes},
+                                    {"bytes_acked", c->window.acked_bytes},
+                                    {"lost", perf_client_missing(c)},
+                                    {"late_acks", c->window.late},
+                                    {"repeated_acks", c->window.repeated},
+                                    {"duplicates", c->have_report ? c->report.duplicates : 0},
+                                    {"wrong_crc", c->have_report ? c->report.wrong_crc : 0},
+                                    {"refused", c->refused},
+                                    {"resent", c->resent},
+                                    {"reconnects", c->link.reconnects},
+                                    {NULL, 0}});
+    json_object_set_new(j, "role", json_string("client"));
+    json_object_set_new(j, "destination", json_string(o->destination));
+    json_object_set_new(j, "source", json_string(c->link.endpoint));
+    json_object_set_new(j, "goodput_bps", json_real(bps));
+    json_object_set_new(j, "goodput_basis", json_string(basis));
+    json_object_set_new(j, "execution_s", json_real(seconds(execution(c))));
+    json_object_set_new(j, "sending_s", json_real(seconds(c->send_end - c->start)));
+    json_object_set_new(j, "warmup_s", json_real(seconds(o->warmup)));
+    json_object_set_new(j, "delay_ms", perf_report_delay(&c->delay));
+    json_object_set_new(j, "interrupted", json_boolean(c->interrupted));
+    json_object_set_new(j, "failed", json_boolean(c->failed));
+    json_object_set_new(j, "server", server_json(c));
+    return j;
+}
+
+static void print_text(const struct perf_client *c)
+{
+    const char *basis;
+    double bps = goodput(c, &basis);
+    printf("bundles     %llu sent, %llu confirmed by the node, %llu acknowledged, %llu missing\n",
+           (unsigned long long)c->next, (unsigned long long)c->confirmed,
+           (unsigned long long)c->window.acked, (unsigned long long)perf_client_missing(c));
+    printf("bytes       %llu in %.3f s\n", (unsigned long long)c->sent_bytes,
+           seconds(execution(c)));
+    printf("goodput     %.3f Mbit/s (%s)\n", bps / 1e6, basis);
+    if (c->delay.count > 0)
+        printf("delay       mean %.3f  p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n",
+               c->delay.mean / 1e6, (double)hist_quantile(&c->delay, 0.5) / 1e6,
+               (double)hist_quantile(&c->delay, 0.9) / 1e6,
+               (double)hist_quantile(&c->delay, 0.99) / 1e6, (double)c->delay.max / 1e6);
+    if (c->have_report)
+        printf("server      %llu bundles, %llu duplicates, %llu with a wrong CRC\n",
+               (unsigned long long)c->report.bundles, (unsigned long long)c->report.duplicates,
+               (unsigned long long)c->report.wrong_crc);
+    else if (c->next == 0 || c->window.acked > 0 || c->failed)
+        printf("server      did not report\n");
+    else
+        printf("server      no acknowledgement from %s: is a server registered there, and has its "
+               "node a route back?\n",
+               c->options->destination);
+    if (c->options->mode == PERF_MODE_FILE && c->have_report)
+        printf("file        %s\n",
+               c->report.file_done != 0 ? "rebuilt and verified" : "not rebuilt at the server");
+    if (c->window.late + c->refused + c->resent + c->link.reconnects > 0)
+        printf("recovery    %llu late acknowledgements, %llu refusals, %llu sent again, %llu "
+               "reconnections\n",
+               (unsigned long long)c->window.late, (unsigned long long)c->refused,
+               (unsigned long long)c->resent, (unsigned long long)c->link.reconnects);
+}
+
+bool perf_client_result(const struct perf_client *c)
+{
+    bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
+    if (!to_stdout)
+        print_text(c);
+    return c->options->json == NULL || perf_report_write(perf_client_json(c), c->options->json);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path: a delivery is checked, entered into its session, answered to the node, and
+ * acknowledged to its client by a bundle from the second connection; an acknowledgement is kept
+ * until the node confirms it. What can go wrong: damaged or foreign bundles (counted), repeated
+ * ones (dropped and acknowledged again, since the first acknowledgement may be lost), and the node
+ * going away (acknowledgements that it had not confirmed are given again).
+ */
+#include "tools/perf/perf_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 64 /* deliveries before the other connection is served */
+#define SWEEP TICK_S
+
+int perf_server_init(struct perf_server *p, const struct perf_options *o, const uint64_t seed[2])
+{
+    *p = (struct perf_server){.options = o, .cap = PERF_ACKS_MAX};
+    list_init(&p->order);
+    hist_init(&p->delay);
+    perf_link_init(&p->link, o, seed[0], o->deliveries, o->payload_max);
+    p->acks = malloc(p->cap * sizeof *p->acks); /* touched only as far as it is needed */
+    int rc = hash_init(&p->sessions, seed[1]);
+    return rc == 0 && p->acks == NULL ? HELIO_ENOMEM : rc;
+}
+
+static void forget(struct perf_server *p, struct perf_session *s)
+{
+    perf_server_tell(p, s);
+    p->sum.bundles += s->report.bundles;
+    p->sum.bytes += s->report.bytes;
+    p->sum.duplicates += s->report.duplicates;
+    p->sum_lost += perf_session_lost(s);
+    p->sum_reordered += s->reordered;
+    p->sum_refused += s->refused;
+    hash_sub(&p->sessions, &s->node);
+    list_sub(&s->order);
+    perf_session_free(s);
+}
+
+void perf_server_fini(struct perf_server *p)
+{
+    aap2_client_close(p->link.tx);
+    aap2_client_close(p->link.rx);
+    list_for_each_safe (it, &p->order) {
+        struct perf_session *s = container_of(it, struct perf_session, order);
+        hash_sub(&p->sessions, &s->node);
+        perf_session_free(s);
+    }
+    hash_fini(&p->sessions);
+    free(p->acks);
+}
+
+static uint64_t session_hash(const struct perf_server *p, const char *peer, uint64_t id)
+{
+    return hash_mix(p->sessions.seed, hash_bytes(p->sessions.seed, peer, strlen(peer)), id);
+}
+
+static struct perf_session *find(const struct perf_server *p, const char *peer, uint64_t id)
+{
+    struct hash_node *n = hash_find(&p->sessions, session_hash(p, peer, id));
+    for (; n != NULL; n = hash_next(n)) {
+        struct perf_session *s = container_of(n, struct perf_session, node);
+        if (s->id == id && strcmp(s->peer, peer) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+/* The session of a bundle, made when it is new; NULL when that cannot be. */
+static struct perf_session *session_of(struct perf_server *p, const char *peer, uint64_t id,
+                                       tick now)
+{
+    struct perf_session *s = find(p, peer, id);
+    if (s == NULL) {
+        s = perf_session_new(peer, id);
+        if (s == NULL)
+            return NULL;
+        if (p->sessions.len >= PERF_SESSIONS_MAX) {
+            forget(p, container_of(list_first(&p->order), struct perf_session, order));
+            p->evicted++;
+        }
+        hash_add(&p->sessions, &s->node, session_hash(p, peer, id));
+        p->opened++;
+    }
+    list_sub(&s->order);
+    list_add_tail(&p->order, &s->order);
+    s->heard = now;
+    return s;
+}
+
+static void acknowledge(struct perf_server *p, const struct perf_session *s,
+                        const struct perf_head *h)
+{
+    struct perf_ack *a = &p->acks[(p->first + p->len++) % p->cap];
+    struct perf_head out = *h;
+    out.kind = PERF_ACK;
+    out.flags = 0;
+    out.total = out.offset = 0;
+    out.name = slice_of(NULL, 0);
+    memcpy(a->peer, s->peer, sizeof a->peer);
+    (void)perf_write_ack(&out, &s->report, a->payload);
+}
+
+static void damaged(struct perf_server *p, const char *peer, const struct perf_head *h)
+{
+    struct perf_session *s = find(p, peer, h->session);
+    p->wrong_crc++;
+    if (s != NULL)
+        s->report.wrong_crc++;
+}
+
+static void take(struct perf_server *p, const char *peer, struct slice payload, tick now)
+{
+    struct perf_head h;
+    struct slice body;
+    enum perf_verdict v = perf_parse(payload, &h, &body);
+    if (v == PERF_WRONG_CRC) {
+        damaged(p, peer, &h);
+        return;
+    }
+    struct perf_session *s =
+        v == PERF_OK && h.kind != PERF_ACK ? session_of(p, peer, h.session, now) : NULL;
+    if (s == NULL) {
+        p->foreign++;
+        return;
+    }
+    int rc = 0;
+    if (h.kind == PERF_END)
+        perf_session_end(s, &h);
+    else
+        rc = perf_session_data(s, p->options, &h, body, payload.len, perf_realtime(&p->link));
+    if (rc == 1)
+        hist_add(&p->delay,
+                 perf_realtime(&p->link) > h.time ? perf_realtime(&p->link) - h.time : 0);
+    if (rc >= 0 && (h.flags & PERF_WANT_ACK) != 0)
+        acknowledge(p, s, &h);
+    if (perf_session_whole(s))
+        perf_server_tell(p, s);
+}
+
+static int read_deliveries(struct perf_server *p, tick now)
+{
+    struct aap2_arrival a;
+    int rc = 0, i;
+    for (i = 0; i < BATCH && p->len < p->cap; i++) {
+        rc = aap2_client_next(p->link.rx, &a);
+        if (rc != 1)
+            break;
+        rc = 0;
+        if (a.payload != NULL) {
+            take(p, a.message->adu->src_eid, buf_slice(a.payload), now);
+            rc = aap2_client_answer(p->link.rx, true);
+        }
+        aap2_arrival_fini(&a);
+        if (rc != 0)
+            break;
+    }
+    p->more = i == BATCH;
+    return rc;
+}
+
+static int read_confirmations(struct perf_server *p)
+{
+    struct aap2_arrival a;
+    int rc;
+    while ((rc = aap2_client_next(p->link.tx, &a)) == 1) {
+        bool valid = a.response != NULL && p->given > 0;
+        if (valid) {
+            p->acks_refused +=
+                a.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+            p->first = (p->first + 1) % p->cap;
+            p->given--;
+            p->len--;
+        }
+        aap2_arrival_fini(&a);
+        if (!valid)
+            return HELIO_EFORMAT;
+    }
+    return rc;
+}
+
+static int give_acks(struct perf_server *p)
+{
+    while (p->given < p->len) {
+        if (aap2_client_full(p->link.tx)) {
+            int rc = aap2_client_flush(p->link.tx);
+            if (rc != 0 || aap2_client_full(p->link.tx))
+                return rc;
+        }
+        struct perf_ack *a = &p->acks[(p->first + p->given) % p->cap];
+        struct aap2_adu adu = {.destination = a->peer,
+                               .lifetime_ms = p->options->lifetime_ms,
+                               .head = slice_of(a->payload, sizeof a->payload)};
+        int rc = aap2_client_send(p->link.tx, &adu);
+        if (rc != 0)
+            return rc;
+        p->given++;
+    }
+    return aap2_client_flush(p->link.tx);
+}
+
+static void fail(struct perf_server *p)
+{
+    p->stop = p->failed = true;
+    fprintf(stderr, "helio-perf: %s\n", p->link.why);
+}
+
+static void serve(struct perf_server *p, tick now)
+{
+    if (p->link.tx == NULL) {
+        int got = perf_link_retry(&p->link, now);
+        if (got < 0)
+            fail(p);
+        if (got <= 0)
+            return;
+    }
+    int rc = read_confirmations(p);
+    rc = rc == 0 ? read_deliveries(p, now) : rc;
+    rc = rc == 0 ? aap2_client_flush(p->link.rx) : rc;
+    rc = rc == 0 ? give_acks(p) : rc;
+    if (rc == 0)
+        return;
+    snprintf(p->link.why, sizeof p->link.why, "the connection to the node: %s",
+             rc == HELIO_EIO ? "the node closed it" : helio_strerror(rc));
+    perf_link_close(&p->link, now);
+    p->more = false;
+    p->given = 0; /* all that was not confirmed goes again */
+}
+
+/* Tells of clients that ended, but whose last bundles do not come. */
+static void sweep(struct perf_server *p, tick now)
+{
+    p->next_sweep = now + SWEEP;
+    list_for_each_safe (it, &p->order) {
+        struct perf_session *s = container_of(it, struct perf_session, order);
+        if (s->ended && !s->told && now - s->heard >= p->options->linger)
+            perf_server_tell(p, s);
+    }
+}
+
+tick perf_server_turn(struct perf_server *p, tick now)
+{
+    if (now >= p->next_sweep)
+        sweep(p, now);
+    serve(p, now);
+    if (p->stop)
+        return TICK_NEVER;
+    if (p->more)
+        return now;
+    return p->link.tx == NULL ? tick_min(p->link.retry_at, p->next_sweep) : p->next_sweep;
+}
+
+void perf_server_end(struct perf_server *p)
+{
+    list_for_each_safe (it, &p->order)
+        perf_server_tell(p, container_of(it, struct perf_session, order));
+}

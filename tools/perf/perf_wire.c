@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The header is 64 bytes: magic 4, version 1, kind 1, flags 2, session 8, seq 8, time 8, total 8,
+ * offset 8, file check value 4, length of the name 2, zero 2, length of the payload 4, check value
+ * 4. The check value of a bundle is made from the header's and the filling's, so that the filling
+ * is read once, not once per bundle. What can go wrong on the way in is a verdict.
+ */
+#include "tools/perf/perf_wire.h"
+
+#include "base/crc.h"
+#include "base/cursor.h"
+
+#define VERSION 1
+#define CRC_AT 60
+
+static const uint8_t magic[4] = {'H', 'P', 'R', 'F'};
+
+static void put(struct writer *w, uint64_t v, int bytes)
+{
+    while (bytes-- > 0)
+        writer_byte(w, (uint8_t)(v >> (8 * bytes)));
+}
+
+static uint64_t get(struct reader *r, int bytes)
+{
+    uint64_t v = 0;
+    while (bytes-- > 0)
+        v = v << 8 | reader_byte(r);
+    return v;
+}
+
+size_t perf_head_len(const struct perf_head *h)
+{
+    return PERF_HEAD + h->name.len;
+}
+
+/* The header with a check value of 0. */
+static void write_head(struct writer *w, const struct perf_head *h, uint64_t payload)
+{
+    writer_bytes(w, magic, sizeof magic);
+    put(w, VERSION, 1);
+    put(w, h->kind, 1);
+    put(w, h->flags, 2);
+    put(w, h->session, 8);
+    put(w, h->seq, 8);
+    put(w, h->time, 8);
+    put(w, h->total, 8);
+    put(w, h->offset, 8);
+    put(w, h->file_crc, 4);
+    put(w, h->name.len, 2);
+    put(w, 0, 2);
+    put(w, payload, 4);
+    put(w, 0, 4);
+}
+
+static void write_crc(uint8_t *out, uint32_t crc)
+{
+    struct writer w = writer_of(out + CRC_AT, 4);
+    put(&w, crc, 4);
+}
+
+size_t perf_write(const struct perf_head *h, uint32_t body_crc, uint64_t body_len, uint8_t *out)
+{
+    size_t len = perf_head_len(h);
+    struct writer w = writer_of(out, len);
+    write_head(&w, h, len + body_len);
+    writer_bytes(&w, h->name.data, h->name.len);
+    uint32_t crc = crc32c(0, out, len);
+    write_crc(out, body_len > 0 ? crc32c_combine(crc, body_crc, body_len) : crc);
+    return len;
+}
+
+size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, uint8_t *out)
+{
+    struct writer w = writer_of(out, PERF_HEAD + PERF_REPORT);
+    write_head(&w, h, PERF_HEAD + PERF_REPORT);
+    put(&w, r->bundles, 8);
+    put(&w, r->bytes, 8);
+    put(&w, r->duplicates, 8);
+    put(&w, r->wrong_crc, 8);
+    put(&w, r->first, 8);
+    put(&w, r->last, 8);
+    put(&w, r->delay_mean_ns, 8);
+    put(&w, r->file_done, 8);
+    write_crc(out, crc32c(0, out, writer_len(&w)));
+    return writer_len(&w);
+}
+
+static bool right_crc(struct slice p)
+{
+    static const uint8_t zero[4] = {0};
+    struct reader r = reader_of(p.data + CRC_AT, 4);
+    uint32_t crc = crc32c(0, p.data, CRC_AT);
+    crc = crc32c(crc, zero, 4);
+    return crc32c(crc, p.data + PERF_HEAD, p.len - PERF_HEAD) == (uint32_t)get(&r, 4);
+}
+
+enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct slice *body)
+{
+    struct reader r = reader_of(payload.data, payload.len);
+    struct slice m = reader_take(&r, sizeof magic);
+    uint64_t version = get(&r, 1), kind = get(&r, 1);
+    out->flags = (uint32_t)get(&r, 2);
+    out->session = get(&r, 8);
+    out->seq = get(&r, 8);
+    out->time = get(&r, 8);
+    out->total = get(&r, 8);
+    out->offset = get(&r, 8);
+    out->file_crc = (uint32_t)get(&r, 4);
+    uint64_t name = get(&r, 2);
+    (void)get(&r, 2);
+    uint64_t len = get(&r, 4);
+    (void)get(&r, 4);
+    out->name = reader_take(&r, name);
+    if (r.bad || !slice_equal(m, slice_of(magic, sizeof magic)) || version != VERSION)
+        return PERF_FOREIGN;
+    if (kind < PERF_DATA || kind > PERF_ACK || name > PERF_NAME_MAX)
+        return PERF_FOREIGN;
+    out->kind = (enum perf_kind)kind;
+    *body = slice_of(r.p, reader_left(&r));
+    return len == (uint32_t)payload.len && right_crc(payload) ? PERF_OK : PERF_WRONG_CRC;
+}
+
+bool perf_parse_report(struct slice body, struct perf_report *out)
+{
+    struct reader r = reader_of(body.data, body.len);
+    out->bundles = get(&r, 8);
+    out->bytes = get(&r, 8);
+    out->duplicates = get(&r, 8);
+    out->wrong_crc = get(&r, 8);
+    out->first = get(&r, 8);
+    out->last = get(&r, 8);
+    out->delay_mean_ns = get(&r, 8);
+    out->file_done = get(&r, 8);
+    return !r.bad;
+}
+
+static bool safe(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+
+void perf_safe_name(struct slice name, char *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < name.len && n < PERF_NAME_MAX; i++) {
+        uint8_t c = name.data[i];
+        c = safe(c) ? c : '_';
+        out[n] = (char)(n == 0 && c == '.' ? '_' : c);
+        n++;
+    }
+    if (n == 0)
+        out[n++] = '_';
+    out[n] = '\0';
+}

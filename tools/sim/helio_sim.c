@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-sim: the demo's experiment in virtual time. Options become a struct sim_params, a trace is
+ * read, the experiment runs, the result is printed and the log closed. What can go wrong: a wrong
+ * option (exit 2, saying what would be right), a trace or log file (exit 1).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "channel-emu/drop_log.h"
+#include "channel-emu/trace_file.h"
+#include "tools/sim/sim_recovery.h"
+#include "tools/sim/sim_report.h"
+#include "tools/sim/stack.h"
+
+enum {
+    OPT_TRACE = 256,
+    OPT_TRACE_OFFSET,
+    OPT_RATE,
+    OPT_OVERHEAD,
+    OPT_DELAY,
+    OPT_PROCESSING,
+    OPT_BUNDLE,
+    OPT_SEGMENT,
+    OPT_CLAIMS,
+    OPT_DURATION,
+    OPT_WARMUP,
+    OPT_SEED,
+    OPT_LOG,
+    OPT_LOG_NODE,
+    OPT_JSON,
+    OPT_DROP,
+    OPT_DROP_RETURN,
+    OPT_COLOUR,
+    OPT_RESEND,
+    OPT_ORANGE_WAIT,
+    OPT_ORANGE_ANSWER,
+    OPT_DROP_LOG
+};
+
+static const struct argp_option options[] = {
+    {"trace", OPT_TRACE, "FILE|NAME|none|iid:P", 0,
+     "Erasures from node 1 to node 2: a file, A, F, H, leo-low, leo-high, none, or independent "
+     "with "
+     "probability P [A]",
+     0},
+    {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
+    {"drop", OPT_DROP, "RULE", 0,
+     "Lose certain segments from node 1 to node 2, as in checkpoint:first=2; several are allowed",
+     0},
+    {"drop-return", OPT_DROP_RETURN, "RULE", 0, "The same on the way back, as in report:every=10",
+     0},
+    {"rate", OPT_RATE, "RATE", 0, "Nominal rate, bits on the air [500Mbit/s]", 0},
+    {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 0},
+    {"delay", OPT_DELAY, "TIME", 0, "Propagation each way [5ms]", 0},
+    {"processing", OPT_PROCESSING, "TIME", 0, "Between a checkpoint's arrival and its report [0]",
+     0},
+    {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
+    {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
+    {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [256]", 0},
+    {"colour", OPT_COLOUR, "red|green|orange", 0,
+     "Reliable, sent once, or sent once and answered [red]", 0},
+    {"resend", OPT_RESEND, "N", 0, "Orange: times that a lost block is sent again [3]", 0},
+    {"orange-wait", OPT_ORANGE_WAIT, "TIME", 0,
+     "Orange: a block in which nothing arrives for so long is lost; 0: RTO [0]", 0},
+    {"orange-answer", OPT_ORANGE_ANSWER, "TIME", 0,
+     "Orange: one of which nothing is heard for so long is; 0: wait + 3 x RTO [0]", 0},
+    {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
+    {"warmup", OPT_WARMUP, "TIME", 0,
+     "Blocks that arrive earlier do not count for the goodput, nor does this time [0]", 0},
+    {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
+    {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
+    {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
+    {"drop-log", OPT_DROP_LOG, "FILE", 0, "Write what the channel lost (CSV; .gz: compressed)", 0},
+    {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
+    {0}};
+
+struct arguments {
+    struct sim_params params;
+    const char *trace, *log_path, *drops_path;
+    uint64_t log_node; /* 0 = both */
+    bool json;
+    struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
+};
+
+struct log {
+    FILE *file;
+    uint64_t node; /* 0 = both */
+};
+
+static void want(struct argp_state *state, const char *option, const char *arg, const char *hint)
+{
+    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
+}
+
+static void parse_time(struct argp_state *state, const char *option, const char *arg, tick *out)
+{
+    if (units_duration(arg, out) != 0)
+        want(state, option, arg, units_duration_hint);
+}
+
+static uint64_t parse_between(struct argp_state *state, const char *option, const char *arg,
+                              uint64_t low, uint64_t high)
+{
+    uint64_t v = 0;
+    char hint[96];
+    snprintf(hint, sizeof hint, "%" PRIu64 " to %" PRIu64 " bytes, as in 1024B or 500kB", low,
+             high);
+    if (units_size(arg, &v) != 0 || v < low || v > high)
+        want(state, option, arg, hint);
+    return v;
+}
+
+static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg,
+                            uint64_t low, uint64_t high)
+{
+    uint64_t v = 0;
+    char hint[96];
+    snprintf(hint, sizeof hint, "a number from %" PRIu64 " to %" PRIu64, low, high);
+    if (units_count(arg, high, &v) != 0 || v < low)
+        want(state, option, arg, hint);
+    return v;
+}
+
+static void parse_drop(struct argp_state *state, int way, const char *arg)
+{
+    struct arguments *a = state->input;
+    size_t *n = &a->params.drop_count[way];
+    char error[LTP_RULE_ERROR_MAX];
+    if (*n == LTP_RULES_MAX)
+        argp_error(state, "more than %u drop rules", LTP_RULES_MAX);
+    else if (ltp_rule_parse(&a->drop[way][*n], arg, error) != 0)
+        argp_error(state, "%s", error);
+    else
+        (*n)++;
+    a->params.drop[way] = a->drop[way];
+}
+
+static error_t parse_link(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    struct sim_params *p = &a->params;
+    switch (key) {
+    case OPT_TRACE:
+        a->trace = arg;
+        return 0;
+    case OPT_TRACE_OFFSET:
+        parse_time(state, "trace-offset", arg, &p->trace_offset);
+        return 0;
+    case OPT_RATE:
+        if (units_rate(arg, &p->rate_bps) != 0 || p->rate_bps == 0)
+            want(state, "rate", arg, units_rate_hint);
+        return 0;
+    case OPT_OVERHEAD:
+        p->overhead = (uint32_t)parse_between(state, "overhead", arg, 0, 65535);
+        return 0;
+    case OPT_DELAY:
+        parse_time(state, "delay", arg, &p->delay);
+        return 0;
+    case OPT_DROP:
+    case OPT_DROP_RETURN:
+        parse_drop(state, key == OPT_DROP_RETURN, arg);
+        return 0;
+    case OPT_PROCESSING:
+        parse_time(state, "processing", arg, &p->processing);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void parse_colour(struct argp_state *state, const char *arg, enum sim_colour *out)
+{
+    static const char *const names[] = {"red", "green", "orange"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(arg, names[i]) == 0) {
+            *out = (enum sim_colour)i;
+            return;
+        }
+    }
+    want(state, "colour", arg, "red, green or orange");
+}
+
+static error_t parse_orange(int key, const char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_COLOUR:
+        parse_colour(state, arg, &a->params.colour);
+        return 0;
+    case OPT_RESEND:
+        a->params.resend = parse_count(state, "resend", arg, 0, 1000000);
+        return 0;
+    case OPT_ORANGE_WAIT:
+        parse_time(state, "orange-wait", arg, &a->params.orange_wait);
+        return 0;
+    case OPT_ORANGE_ANSWER:
+        parse_time(state, "orange-answer", arg, &a->params.orange_answer);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void parse_log_node(struct argp_state *state, const char *arg, uint64_t *node)
+{
+    if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0 && strcmp(arg, "both") != 0)
+        want(state, "log-node", arg, "1, 2 or both");
+    *node = strcmp(arg, "both") == 0 ? 0 : (uint64_t)(arg[0] - '0');
+}
+
+static error_t parse_rest(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_LOG:
+        a->log_path = arg;
+        return 0;
+    case OPT_LOG_NODE:
+        parse_log_node(state, arg, &a->log_node);
+        return 0;
+    case OPT_DROP_LOG:
+        a->drops_path = arg;
+        return 0;
+    case OPT_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (a->params.warmup >= a->params.duration)
+            argp_error(state, "--warmup: expected less than the duration");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    struct sim_params *p = &a->params;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = p;
+        return 0;
+    case OPT_BUNDLE:
+        p->bundle = parse_between(state, "bundle", arg, 1, UINT32_MAX);
+        return 0;
+    case OPT_SEGMENT:
+        p->segment = (uint32_t)parse_between(state, "segment", arg, 64, 65000);
+        return 0;
+    case OPT_CLAIMS:
+        p->claims = (uint32_t)parse_count(state, "claims", arg, 1, 65536);
+        return 0;
+    case OPT_DURATION:
+        parse_time(state, "duration", arg, &p->duration);
+        if (p->duration == 0)
+            want(state, "duration", arg, "more than 0");
+        return 0;
+    case OPT_WARMUP:
+        parse_time(state, "warmup", arg, &p->warmup);
+        return 0;
+    case OPT_SEED:
+        p->seed = parse_count(state, "seed", arg, 0, INT64_MAX);
+        return 0;
+    default:
+        if (parse_link(key, arg, state) == 0 || parse_orange(key, arg, state) == 0)
+            return 0;
+        return parse_rest(key, arg, state);
+    }
+}
+
+/* Returns an exit code. */
+static int load_trace(struct arguments *a, struct trace_source *source)
+{
+    char error[TRACE_FILE_ERROR_MAX];
+    int rc = trace_source_read(source, a->trace, error);
+    if (rc != 0) {
+        fprintf(stderr, "helio-sim: --trace: %s\n", error);
+        return rc == HELIO_EINVAL || rc == HELIO_EFORMAT ? 2 : 1;
+    }
+    a->params.trace = source->on ? &source->trace : NULL;
+    a->params.loss = source->loss;
+    return 0;
+}
+
+static void write_log(void *context, uint64_t node, const struct event *e)
+{
+    const struct log *log = context;
+    char line[EVENT_CSV_MAX];
+    if (log->node == 0 || log->node == node)
+        fwrite_unlocked(line, 1, event_csv(e, node, 0, line), log->file);
+}
+
+static int open_log(struct arguments *a, struct log *log)
+{
+    if (a->log_path == NULL)
+        return 0;
+    log->node = a->log_node;
+    log->file = fopen(a->log_path, "w");
+    if (log->file == NULL) {
+        fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, strerror(errno));
+        return 1;
+    }
+    setvbuf(log->file, NULL, _IOFBF, 1 << 20);
+    fputs(event_csv_header, log->file);
+    a->params.log = write_log;
+    a->params.log_context = log;
+    return 0;
+}
+
+static int close_log(const struct arguments *a, struct log *log)
+{
+    if (log->file == NULL)
+        return 0;
+    bool failed = ferror(log->file) != 0;
+    failed |= fclose(log->file) != 0;
+    if (failed)
+        fprintf(stderr, "helio-sim: %s: could not be written whole\n", a->log_path);
+    return failed;
+}
+
+static void write_fate(void *context, int direction, const struct chan_fate *f)
+{
+    struct ltp_fields ltp;
+    struct drop_row row = {.time = f->entered,
+                           .direction = direction,
+                           .frame = f->number,
+                           .reason = chan_reason_name(f->reason),
+                           .length = f->len,
+                           .late_ns = EVENT_NONE};
+    if (ltp_fields_read(&ltp, f->data, f->len))
+        row.ltp = &ltp;
+    drop_log_put(context, &row);
+}
+
+static int open_drops(struct arguments *a, struct page_writer **drops)
+{
+    int rc = a->drops_path == NULL ? 0 : drop_log_open(drops, a->drops_path, true);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s: %s\n", a->drops_path, strerror(-rc));
+    if (*drops != NULL) {
+        a->params.fate = write_fate;
+        a->params.fate_context = *drops;
+    }
+    return rc < 0;
+}
+
+static int close_drops(const struct arguments *a, struct page_writer *drops)
+{
+    int rc = drops == NULL ? 0 : page_writer_finish(drops);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s: could not be written whole: %s\n", a->drops_path,
+                strerror(-rc));
+    page_writer_free(drops);
+    return rc < 0;
+}
+
+static int print(const struct arguments *a, const struct sim_result *r)
+{
+    if (a->json)
+        return sim_report_json(stdout, &a->params, a->trace, r) != 0;
+    sim_report_text(stdout, &a->params, a->trace, r);
+    return fflush(stdout) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {
+        {&sim_recovery_argp, 0, "Sessions and recovery:", 0}, {0}};
+    static const struct argp argp = {
+        options,
+        parse,
+        NULL,
+        "LTP sessions through an erasure channel, in virtual time: node 1 sends blocks to "
+        "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
+        "500kB. The same options and seed give the same log byte for byte.\n"
+        "With --node it runs whole nodes with their configuration instead: helio-sim stack "
+        "--help.\n"
+        "\nexamples:\n"
+        "  helio-sim --trace F --sessions 10 --duration 20s\n"
+        "  helio-sim --trace F --colour orange --resend 5\n"
+        "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
+        "  helio-sim --trace none --drop checkpoint:first=2 --drop-return report:every=10\n",
+        children,
+        NULL,
+        NULL};
+    struct arguments a = {.trace = "A",
+                          .params = {.rate_bps = 500000000,
+                                     .overhead = 42,
+                                     .delay = 5 * TICK_MS,
+                                     .sessions = 10,
+                                     .rto = 30 * TICK_MS,
+                                     .bundle = 500000,
+                                     .segment = 1024,
+                                     .claims = 256,
+                                     .duration = 100 * TICK_S,
+                                     .seed = 1,
+                                     .resend = 3,
+                                     .recovery_name = "plain"}};
+    struct trace_source trace = {0};
+    struct log log = {0};
+    struct page_writer *drops = NULL;
+    struct sim_result result;
+    if (stack_wanted(argc, argv))
+        return stack_main(argc, argv);
+    argp_err_exit_status = 2;
+    argp_program_version = "helio-sim " HELIO_VERSION;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    int status = load_trace(&a, &trace);
+    if (status == 0)
+        status = open_log(&a, &log);
+    if (status == 0)
+        status = open_drops(&a, &drops);
+    if (status == 0) {
+        int rc = sim_run_experiment(&a.params, &result);
+        if (rc != 0)
+            fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
+        status = rc != 0;
+    }
+    if ((close_log(&a, &log) | close_drops(&a, drops)) != 0)
+        status = 1;
+    if (status == 0)
+        status = print(&a, &result);
+    trace_source_fini(&trace);
+    return status;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A saturating source: whenever a session has ended the next block is sent, all from one buffer,
+ * since their bytes do not matter. What the channel drops is known as it enters, so a lost
+ * checkpoint is counted, not guessed. Only memory can run out.
+ */
+#include "tools/sim/sim_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "tools/sim/sim_world.h"
+
+#define SENDER 0
+#define RECEIVER 1
+
+struct run;
+
+struct end {
+    struct run *run;
+    uint64_t number;
+};
+
+struct run {
+    const struct sim_params *params;
+    struct sim_world world;
+    struct sim_stats stats;
+    struct buf *block;
+    struct end ends[2];
+    struct ltp_rules *rules[2]; /* forward, back; NULL: none */
+    size_t forward;             /* index of the link */
+    int error;                  /* the first failure of ltp_send */
+    uint64_t *again;            /* ring of lost blocks that go again, by their first try */
+    uint32_t again_at, again_len;
+    uint32_t sessions_max;
+    uint64_t counted; /* blocks delivered after the warm-up */
+    /* What the receiver holds is sampled as blocks are delivered. */
+    struct ltp_session_info *infos;
+    size_t infos_cap;
+    uint64_t sample_in, held_max;
+};
+
+static void on_event(void *context, const struct event *e)
+{
+    const struct end *end = context;
+    const struct sim_params *p = end->run->params;
+    if (end->number == 1)
+        sim_stats_event(&end->run->stats, e, p->segment);
+    if (p->log != NULL)
+        p->log(p->log_context, end->number, e);
+}
+
+static void send_one(struct run *r)
+{
+    const struct sim_params *p = r->params;
+    struct ltp_block block = {.peer = 2,
+                              .client_service = 1,
+                              .data = r->block,
+                              .red_len = p->colour == SIM_RED ? p->bundle : 0,
+                              .orange = p->colour == SIM_ORANGE};
+    struct ltp_session_id id;
+    r->error = ltp_send(r->world.nodes[SENDER].ltp, &block, r->world.now, &id);
+    if (r->error != 0 || r->again_len == 0)
+        return;
+    sim_stats_again(&r->stats, id.number, r->again[r->again_at]);
+    r->again_at = (r->again_at + 1) % p->sessions;
+    r->again_len--;
+}
+
+/* At most as many wait as sessions have ended. */
+static void note_loss(struct run *r, uint64_t number)
+{
+    const struct sim_params *p = r->params;
+    uint64_t first;
+    if (r->again_len < p->sessions && sim_stats_block_lost(&r->stats, number, p->resend, &first))
+        r->again[(r->again_at + r->again_len++) % p->sessions] = first;
+}
+
+static void feed(struct run *r)
+{
+    struct ltp *ltp = r->world.nodes[SENDER].ltp;
+    while (r->error == 0 && ltp_room(ltp, 2) > 0)
+        send_one(r);
+    size_t open = ltp_sessions(ltp, NULL, 0);
+    if (open > r->sessions_max)
+        r->sessions_max = (uint32_t)open;
+}
+
+/* With the block that was just delivered. To look at all sessions each time would be slow. */
+static void sample_held(struct run *r)
+{
+    if (r->sample_in-- > 0)
+        return;
+    r->sample_in = r->params->sessions / 8;
+    size_t n = ltp_sessions(r->world.nodes[RECEIVER].ltp, r->infos, r->infos_cap);
+    uint64_t held = r->params->bundle;
+    for (size_t i = 0; i < n && i < r->infos_cap; i++)
+        held += r->infos[i].held;
+    r->held_max = held > r->held_max ? held : r->held_max;
+}
+
+static void on_notice(void *context, size_t node, const struct ltp_notice *n)
+{
+    struct run *r = context;
+    bool whole = n->data != NULL && n->data->len == r->params->bundle;
+    if (node == RECEIVER && whole) {
+        sim_stats_delivered(&r->stats, n->id.number, r->world.now);
+        r->counted += r->world.now >= r->params->warmup;
+        sample_held(r);
+    }
+    if (node == SENDER && n->kind == LTP_EXPORT_LOST)
+        note_loss(r, n->id.number);
+    if (node == SENDER && n->kind != LTP_INITIAL_SENT)
+        feed(r);
+}
+
+static bool dropped_by_rule(struct run *r, size_t link, const uint8_t *data, size_t len)
+{
+    struct ltp_rules *rules = r->rules[link != r->forward];
+    struct ltp_fields f;
+    return rules != NULL && ltp_fields_read(&f, data, len) && ltp_rules_drop(rules, &f);
+}
+
+static void tell_fates(struct run *r, size_t link)
+{
+    struct chan_fate f;
+    while (chan_fate(r->world.links[link].chan, &f) == 1)
+        r->params->fate(r->params->fate_context, link != r->forward, &f);
+}
+
+static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
+{
+    struct run *r = context;
+    const struct chan_counters *c = chan_counters(r->world.links[link].chan);
+    uint64_t before = chan_lost(c);
+    if (dropped_by_rule(r, link, data, len))
+        sim_enter_rule(&r->world, link, data, len);
+    else
+        sim_enter(&r->world, link, data, len);
+    if (chan_lost(c) != before)
+        sim_stats_lost(&r->stats, data[0] & 15);
+    if (r->params->fate != NULL)
+        tell_fates(r, link);
+}
+
+static int check_params(const struct sim_params *p)
+{
+    bool good = p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
+                p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
+                p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 &&
+                p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 && p->colour <= SIM_ORANGE;
+    return good ? 0 : HELIO_EINVAL;
+}
+
+static uint64_t green_waiting(const struct sim_params *p)
+{
+    double blocks_per_s = (double)p->rate_bps / 8 / (double)p->bundle;
+    double most = 12 * (double)p->rto / (double)TICK_S * blocks_per_s + 1;
+    return most < 100000 ? (uint64_t)most : 100000;
+}
+
+static int make_node(struct run *r, size_t i, uint64_t seed)
+{
+    const struct sim_params *p = r->params;
+    /* an import session outlives its export session by half a round trip */
+    uint64_t imports = 2 * (uint64_t)p->sessions + 16;
+    /* what is incomplete and not repeated is kept for some time */
+    if (p->colour != SIM_RED)
+        imports += green_waiting(p);
+    r->ends[i] = (struct end){r, i + 1};
+    struct ltp_config config = {.engine = i + 1,
+                                .seed = seed,
+                                .import_sessions = (uint32_t)imports,
+                                .held_bytes = imports * (p->bundle + p->segment + (1 << 18)),
+                                .sink = i == SENDER || p->log != NULL ? on_event : NULL,
+                                .sink_context = &r->ends[i]};
+    size_t index;
+    int rc = sim_node_add(&r->world, &config, &index);
+    if (rc != 0)
+        return rc;
+    struct ltp_span span = {.peer = 2 - i,
+                            .segment_max = p->segment,
+                            .export_sessions = p->sessions,
+                            .import_sessions = (uint32_t)imports,
+                            .block_max = p->bundle,
+                            .ranges_max =
+                                (uint32_t)(p->bundle / 2 + 2 > 65536 ? 65536 : p->bundle / 2 + 2),
+                            .claims_max = p->claims,
+                            .rto = p->rto,
+                            .recovery = p->recovery,
+                            .orange_wait = p->orange_wait,
+                            .orange_answer = p->orange_answer,
+                            .report_delay = p->processing};
+    return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
+}
+
+static int build(struct run *r)
+{
+    const struct sim_params *p = r->params;
+    struct rng rng;
+    rng_init(&rng, p->seed);
+    int rc = sim_stats_init(&r->stats, rng_u64(&rng));
+    if (rc == 0)
+        rc = sim_init(&r->world, &(struct sim_hooks){r, on_notice, on_segment});
+    for (size_t i = 0; i < 2 && rc == 0; i++)
+        rc = make_node(r, i, rng_u64(&rng));
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        if (p->drop_count[i] > 0)
+            rc = ltp_rules_new(&r->rules[i], p->drop[i], p->drop_count[i]);
+    }
+    struct chan_config forward = {.rate_bps = p->rate_bps,
+                                  .overhead = p->overhead,
+                                  .delay = p->delay,
+                                  .trace = p->trace,
+                                  .trace_offset = p->trace_offset,
+                                  .loss = p->loss,
+                                  .seed = rng_u64(&rng)};
+    struct chan_config back = {.delay = p->delay};
+    size_t index;
+    if (rc == 0)
+        rc = sim_link_add(&r->world, SENDER, RECEIVER, &forward, &r->forward);
+    if (rc == 0)
+        rc = sim_link_add(&r->world, RECEIVER, SENDER, &back, &index);
+    r->block = rc == 0 ? buf_new(0, p->bundle) : NULL;
+    r->again = calloc(p->sessions, sizeof *r->again);
+    r->infos_cap = 2 * (size_t)p->sessions + 16;
+    r->infos = malloc(r->infos_cap * sizeof *r->infos);
+    if (rc == 0 && (r->block == NULL || r->again == NULL || r->infos == NULL))
+        rc = HELIO_ENOMEM;
+    if (rc == 0)
+        memset(buf_append(r->block, p->bundle), 0x5a, p->bundle);
+    return rc;
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static int conclude(const struct run *r, struct sim_result *out)
+{
+    const struct sim_params *p = r->params;
+    const struct sim_stats *s = &r->stats;
+    int rc = r->error != 0 ? r->error : sim_stats_figures(s, &out->figures);
+    tick from = p->warmup, span = p->duration - from;
+    double seconds = (double)span / (double)TICK_S;
+    tick bad =
+        p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, from, p->duration);
+    out->good_share = (1 - (double)bad / (double)span) * (1 - p->loss);
+    double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
+    out->payload_share = share((double)s->full_data, on_air);
+    out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
+    uint64_t delivered = p->warmup == 0 ? out->figures.delivered : r->counted;
+    out->goodput_bps = (double)delivered * (double)p->bundle * 8 / seconds;
+    out->efficiency = share(out->goodput_bps, out->capacity_bps);
+    out->rto_firings = s->rto_firings;
+    out->cancelled = s->cancelled;
+    out->lost = s->lost;
+    out->resent = s->resent;
+    out->given_up = s->given_up;
+    const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
+    out->frames = c->in;
+    out->frames_lost = chan_lost(c);
+    out->rule_drops[0] = c->lost[CHAN_RULE];
+    out->rule_drops[1] = chan_counters(r->world.links[1 - r->forward].chan)->lost[CHAN_RULE];
+    out->air_bytes = s->air_bytes + c->in * p->overhead;
+    out->copy_bytes = s->copy_bytes + s->copies * p->overhead;
+    out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;
+    out->first_data = s->first_data;
+    out->sessions_max = r->sessions_max;
+    out->held_max = r->held_max;
+    return rc;
+}
+
+/* An idle line may have raised the limit of sessions. */
+static void fill(struct run *r)
+{
+    while (r->error == 0 && ltp_room(r->world.nodes[SENDER].ltp, 2) > 0) {
+        feed(r);
+        sim_touch(&r->world, SENDER);
+    }
+}
+
+static void play(struct run *r)
+{
+    fill(r);
+    while (sim_deadline(&r->world) < r->params->duration) {
+        sim_step(&r->world);
+        fill(r);
+    }
+}
+
+int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
+{
+    *out = (struct sim_result){0};
+    int rc = check_params(p);
+    if (rc != 0)
+        return rc;
+    struct run r = {.params = p};
+    rc = build(&r);
+    if (rc == 0) {
+        ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
+        ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
+        play(&r);
+        rc = conclude(&r, out);
+    }
+    sim_fini(&r.world);
+    sim_stats_fini(&r.stats);
+    ltp_rules_free(r.rules[0]);
+    ltp_rules_free(r.rules[1]);
+    free(r.again);
+    buf_drop(r.block);
+    free(r.infos);
+    return rc;
+}

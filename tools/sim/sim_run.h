@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The experiment in virtual time: node 1 sends blocks to node 2 through an erasure channel for as
+ * long as it lasts, as many at a time as sessions are permitted. The way back loses nothing but
+ * by rule, and has no serialisation. Pure; the same parameters give the same events.
+ */
+#ifndef TOOLS_SIM_RUN_H
+#define TOOLS_SIM_RUN_H
+
+#include "base/event.h"
+#include "channel-emu/chan.h"
+#include "channel-emu/ltp_rules.h"
+#include "ltp/ltp.h"
+#include "tools/sim/sim_stats.h"
+
+enum sim_colour { SIM_RED, SIM_GREEN, SIM_ORANGE };
+
+struct sim_params {
+    const struct trace *trace;      /* erasures of the forward direction, or NULL */
+    tick trace_offset;              /* where in the trace the run starts */
+    double loss;                    /* independent erasures of the forward direction, 0..1 */
+    const struct ltp_rule *drop[2]; /* losses by segment type, forward and on the way back */
+    size_t drop_count[2];
+    uint64_t rate_bps; /* nominal, bits on the air, >= 1 */
+    uint32_t overhead; /* bytes on the air beside each segment */
+    tick delay;        /* each way */
+    tick processing;   /* between a checkpoint's arrival and its report */
+    uint32_t sessions; /* in parallel, 1..65536; the most, if they adjust themselves */
+    tick rto;          /* >= 100 µs; the first, if it adjusts itself */
+    struct ltp_recovery recovery;
+    enum sim_colour colour;
+    uint64_t resend;                 /* orange: times that a lost block is sent again */
+    tick orange_wait, orange_answer; /* of struct ltp_span */
+    const char *recovery_name;       /* of the set that recovery started from, for the report */
+    uint64_t bundle;                 /* bytes of a block, 1..2^32-1 */
+    uint32_t segment;                /* bytes of a whole segment, 64..65000 */
+    uint32_t claims;                 /* per report segment, at most; 0 = the engine's default */
+    tick duration;                   /* >= 1 */
+    tick warmup;                     /* not counted for the goodput, < duration */
+    uint64_t seed;
+    /* Gets each event with its node's number, 1 or 2; NULL: none. */
+    void (*log)(void *context, uint64_t node, const struct event *e);
+    void *log_context;
+    /* Gets what the channel did to single segments, forward (0) or on the way back (1); NULL: none.
+     */
+    void (*fate)(void *context, int direction, const struct chan_fate *f);
+    void *fate_context;
+};
+
+struct sim_result {
+    struct sim_figures figures;
+    double good_share;    /* of the channel's time (or frames) after the warm-up */
+    double payload_share; /* block bytes of what a whole segment takes on the air */
+    double capacity_bps;  /* rate x payload share x good share */
+    double goodput_bps;   /* of blocks delivered between warm-up and end */
+    double efficiency;    /* goodput / capacity */
+
+    uint64_t rto_firings, cancelled;
+    uint64_t lost, resent, given_up; /* orange: sessions, tries, blocks */
+    uint64_t frames, frames_lost;    /* forward, by rule included */
+    uint64_t rule_drops[2];          /* forward and on the way back */
+    uint64_t air_bytes;              /* forward, overhead included */
+    uint64_t copy_bytes;             /* of these, proactive copies */
+    uint64_t repeat_bytes;           /* of these, data again after a report or a timer */
+    uint64_t first_data;             /* block bytes sent for the first time */
+    uint32_t sessions_max;           /* open at once */
+    uint64_t held_max;               /* most bytes of blocks that the receiver held, sampled */
+};
+
+/* Returns 0, HELIO_EINVAL (a parameter out of its range) or HELIO_ENOMEM. */
+int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
+
+#endif

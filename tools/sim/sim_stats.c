@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sender's events carry all but losses and deliveries, which the simulation knows by itself:
+ * nothing is inferred. A retransmission cycle is counted when data is sent again after a report
+ * with gaps, once per checkpoint however many report segments answer it. Without memory for a
+ * session the run goes on and says at its end that the figures are not complete.
+ */
+#include "tools/sim/sim_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+int sim_stats_init(struct sim_stats *s, uint64_t seed)
+{
+    *s = (struct sim_stats){0};
+    return hash_init(&s->table, seed);
+}
+
+static void forget_rounds(struct sim_session *n)
+{
+    free(n->waves);
+    n->waves = NULL;
+    n->wave_len = n->wave_cap = 0;
+}
+
+void sim_stats_fini(struct sim_stats *s)
+{
+    hash_fini(&s->table);
+    while (s->first != NULL) {
+        struct sim_session *next = s->first->next;
+        forget_rounds(s->first);
+        free(s->first);
+        s->first = next;
+    }
+}
+
+static struct sim_session *find(const struct sim_stats *s, uint64_t number)
+{
+    uint64_t hash = hash_mix(s->table.seed, number, 0);
+    for (struct hash_node *n = hash_find(&s->table, hash); n != NULL; n = hash_next(n)) {
+        struct sim_session *session = (struct sim_session *)(void *)n; /* node is first */
+        if (session->number == number)
+            return session;
+    }
+    return NULL;
+}
+
+static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
+{
+    struct sim_session *n = malloc(sizeof *n);
+    if (n == NULL) {
+        s->out_of_memory = true;
+        return NULL;
+    }
+    *n = (struct sim_session){.next = s->first,
+                              .number = number,
+                              .first_tx = TICK_NEVER,
+                              .delivered = TICK_NEVER,
+                              .closed = TICK_NEVER};
+    n->first_try = n;
+    s->first = n;
+    hash_add(&s->table, &n->node, hash_mix(s->table.seed, number, 0));
+    return n;
+}
+
+/* 0 for one that is not known: the first checkpoint of a block. */
+static uint32_t round_of(const struct sim_session *n, bool report, uint64_t serial)
+{
+    for (size_t i = n->wave_len; i > 0; i--) {
+        const struct sim_wave *w = &n->waves[i - 1];
+        if (w->serial == serial && w->report == report)
+            return w->round;
+    }
+    return 0;
+}
+
+static void note_round(struct sim_stats *s, struct sim_session *n, struct sim_wave wave)
+{
+    if (n->wave_len == n->wave_cap) {
+        size_t cap = n->wave_cap == 0 ? 8 : 2 * n->wave_cap;
+        struct sim_wave *grown = realloc(n->waves, cap * sizeof *grown);
+        if (grown == NULL) {
+            s->out_of_memory = true;
+            return;
+        }
+        n->waves = grown;
+        n->wave_cap = cap;
+    }
+    n->waves[n->wave_len++] = wave;
+}
+
+static void sent(struct sim_stats *s, struct sim_session *n, const struct event *e,
+                 uint32_t segment_max)
+{
+    bool copy = e->cause == CAUSE_PROACTIVE;
+    bool repeat = e->cause == CAUSE_REPORT || e->cause == CAUSE_TIMER;
+    s->air_bytes += e->udp_len;
+    s->copy_bytes += copy ? e->udp_len : 0;
+    s->copies += copy;
+    s->repeat_bytes += repeat ? e->udp_len : 0;
+    s->repeats += repeat;
+    if (e->cause == CAUSE_FIRST && e->type >= 0 && e->type < 8)
+        s->first_data += e->length;
+    if (e->type < 0 || e->type >= 8)
+        return;
+    if (n->first_tx == TICK_NEVER)
+        n->first_tx = e->now;
+    if (e->type >= 1 && e->type <= 3)
+        n->checkpoints++;
+    if (e->cause == CAUSE_FIRST && e->udp_len == segment_max) {
+        s->full_bytes += e->udp_len;
+        s->full_data += e->length;
+        s->full_count++;
+    }
+    if (e->cause == CAUSE_REPORT && e->type >= 1 && e->type <= 3) {
+        uint32_t round = round_of(n, true, e->rpt_serial) + 1;
+        note_round(s, n, (struct sim_wave){.serial = e->cp_serial, .round = round});
+        n->cycles = n->cycles > round ? n->cycles : round;
+    }
+}
+
+static void reported(struct sim_stats *s, struct sim_session *n, const struct event *e)
+{
+    uint32_t round = round_of(n, false, e->cp_serial);
+    if (e->verdict == VERDICT_OK && round > 0 && n->closed == TICK_NEVER)
+        note_round(s, n,
+                   (struct sim_wave){.serial = e->rpt_serial, .round = round, .report = true});
+}
+
+static void closed(struct sim_stats *s, struct sim_session *n, const struct event *e)
+{
+    n->first_try->settled |= e->cause != OUTCOME_LOST;
+    if (e->cause == OUTCOME_DONE)
+        n->closed = e->now;
+    else if (e->cause == OUTCOME_LOST)
+        s->lost++;
+    else
+        s->cancelled++;
+    forget_rounds(n);
+}
+
+void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max)
+{
+    if (e->session == EVENT_NONE)
+        return;
+    if (s->last == NULL || s->last->number != e->session)
+        s->last = e->kind == EVENT_OPEN ? open_session(s, e->session) : find(s, e->session);
+    if (s->last == NULL)
+        return;
+    if (e->kind == EVENT_TX)
+        sent(s, s->last, e, segment_max);
+    else if (e->kind == EVENT_RX && e->type == 8)
+        reported(s, s->last, e);
+    else if (e->kind == EVENT_TIMER)
+        s->rto_firings++;
+    else if (e->kind == EVENT_CLOSE)
+        closed(s, s->last, e);
+}
+
+void sim_stats_lost(struct sim_stats *s, int type)
+{
+    if (s->last == NULL || type >= 8)
+        return;
+    s->last->lossy = true;
+    if (type >= 1 && type <= 3)
+        s->last->checkpoints_lost++;
+}
+
+void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now)
+{
+    struct sim_session *n = find(s, number);
+    if (n != NULL && n->first_try->delivered == TICK_NEVER)
+        n->first_try->delivered = now;
+}
+
+bool sim_stats_block_lost(struct sim_stats *s, uint64_t number, uint64_t resend, uint64_t *first)
+{
+    struct sim_session *n = find(s, number);
+    if (n == NULL)
+        return false;
+    n = n->first_try;
+    *first = n->number;
+    if (++n->losses <= resend)
+        return true;
+    n->settled = true;
+    s->given_up++;
+    return false;
+}
+
+void sim_stats_again(struct sim_stats *s, uint64_t number, uint64_t first)
+{
+    struct sim_session *n = find(s, number), *earlier = find(s, first);
+    if (n == NULL || earlier == NULL)
+        return;
+    n->first_try = earlier;
+    s->resent++;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const tick *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double rank(const tick *sorted, uint64_t len, uint64_t percent)
+{
+    uint64_t at = (len * percent + 99) / 100;
+    return (double)sorted[at == 0 ? 0 : at - 1] / (double)TICK_MS;
+}
+
+static struct sim_spread spread(tick *times, uint64_t len)
+{
+    if (len == 0)
+        return (struct sim_spread){0};
+    qsort(times, len, sizeof *times, compare);
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < len; i++)
+        sum += (double)times[i] / (double)TICK_MS;
+    double mean = sum / (double)len;
+    for (uint64_t i = 0; i < len; i++)
+        squares += pow((double)times[i] / (double)TICK_MS - mean, 2);
+    return (struct sim_spread){.mean = mean,
+                               .sd = len > 1 ? sqrt(squares / (double)(len - 1)) : 0,
+                               .p50 = rank(times, len, 50),
+                               .p90 = rank(times, len, 90),
+                               .p99 = rank(times, len, 99)};
+}
+
+int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
+{
+    *out = (struct sim_figures){0};
+    tick *session = calloc(s->table.len + 1, sizeof *session);
+    tick *delivery = calloc(s->table.len + 1, sizeof *delivery);
+    int rc = session == NULL || delivery == NULL || s->out_of_memory ? HELIO_ENOMEM : 0;
+    uint64_t settled = 0, arrived = 0;
+    for (const struct sim_session *n = s->first; rc == 0 && n != NULL; n = n->next) {
+        settled += n->settled;
+        arrived += n->settled && n->delivered != TICK_NEVER;
+        if (n->delivered != TICK_NEVER)
+            delivery[out->delivered++] = n->delivered - n->first_tx;
+        if (n->closed == TICK_NEVER)
+            continue;
+        session[out->sessions++] = n->closed - n->first_tx;
+        out->cycles_mean += n->cycles;
+        out->checkpoints_mean += n->checkpoints;
+        out->checkpoints_lost_mean += n->checkpoints_lost;
+        out->lossy_share += n->lossy;
+    }
+    if (rc == 0 && out->sessions > 0) {
+        double count = (double)out->sessions;
+        out->cycles_mean /= count;
+        out->checkpoints_mean /= count;
+        out->checkpoints_lost_mean /= count;
+        out->lossy_share /= count;
+    }
+    if (rc == 0) {
+        out->delivered_share = settled > 0 ? (double)arrived / (double)settled : 0;
+        out->session = spread(session, out->sessions);
+        out->delivery = spread(delivery, out->delivered);
+    }
+    free(session);
+    free(delivery);
+    return rc;
+}

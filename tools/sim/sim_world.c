@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path: sim_step finds the earliest of all arrivals, engine deadlines and free lines,
+ * sets the clock, does that one thing and drains the engine that it happened to. A node's deadline
+ * and its lines' wake-up times change only when the node is touched, so they are kept from then.
+ * Only memory can run out, and only while the world is built; a frame that the channel has no
+ * memory for is counted there as lost.
+ */
+#include "tools/sim/sim_world.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc.h"
+
+#define FRAME_MAX (65536 + LTP_HEAD_MAX)
+
+int sim_init(struct sim_world *w, const struct sim_hooks *hooks)
+{
+    *w = (struct sim_world){.frame = malloc(FRAME_MAX)};
+    if (w->frame == NULL)
+        return HELIO_ENOMEM;
+    if (hooks != NULL)
+        w->hooks = *hooks;
+    return 0;
+}
+
+void sim_fini(struct sim_world *w)
+{
+    for (size_t i = 0; i < w->node_count; i++)
+        ltp_free(w->nodes[i].ltp);
+    for (size_t i = 0; i < w->link_count; i++)
+        chan_free(w->links[i].chan);
+    free(w->frame);
+    *w = (struct sim_world){0};
+}
+
+int sim_node_add(struct sim_world *w, const struct ltp_config *config, size_t *index)
+{
+    if (w->node_count == SIM_NODES_MAX)
+        return HELIO_ESPACE;
+    struct sim_node *n = &w->nodes[w->node_count];
+    *n = (struct sim_node){.engine = config->engine, .deadline = TICK_NEVER};
+    int rc = ltp_new(&n->ltp, config);
+    if (rc == 0)
+        *index = w->node_count++;
+    return rc;
+}
+
+int sim_node_restart(struct sim_world *w, size_t node, const struct ltp_config *config)
+{
+    struct sim_node *n = &w->nodes[node];
+    assert(node < w->node_count && config->engine == n->engine);
+    struct ltp *fresh;
+    int rc = ltp_new(&fresh, config);
+    if (rc != 0)
+        return rc;
+    ltp_free(n->ltp);
+    n->ltp = fresh;
+    sim_touch(w, node);
+    return 0;
+}
+
+int sim_link_add(struct sim_world *w, size_t from, size_t to, const struct chan_config *config,
+                 size_t *index)
+{
+    assert(from < w->node_count && to < w->node_count);
+    if (w->link_count == SIM_LINKS_MAX)
+        return HELIO_ESPACE;
+    struct sim_link *l = &w->links[w->link_count];
+    *l =
+        (struct sim_link){.from = from, .to = to, .overhead = config->overhead, .wake = TICK_NEVER};
+    bucket_init(&l->line, config->rate_bps, 0, 0, w->now);
+    int rc = chan_new(&l->chan, config);
+    if (rc == 0)
+        *index = w->link_count++;
+    return rc;
+}
+
+size_t sim_link_find(const struct sim_world *w, size_t from, size_t to)
+{
+    for (size_t i = 0; i < w->link_count; i++) {
+        if (w->links[i].from == from && w->links[i].to == to)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+void sim_enter(struct sim_world *w, size_t link, const uint8_t *data, size_t len)
+{
+    uint64_t tag = w->fcs ? crc32c(0, data, len) : 0;
+    chan_input(w->links[link].chan, data, len, tag, w->now);
+}
+
+void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_t len)
+{
+    chan_input_rule(w->links[link].chan, data, len, 0, w->now);
+}
+
+/* Radiates one segment if the line is free and one waits. */
+static bool radiate(struct sim_world *w, size_t link)
+{
+    struct sim_link *l = &w->links[link];
+    struct ltp *ltp = w->nodes[l->from].ltp;
+    bucket_begin(&l->line, w->now);
+    if (!bucket_ready(&l->line, w->now))
+        return false;
+    struct ltp_out out = {.head = w->frame, .head_cap = FRAME_MAX};
+    if (ltp_output(ltp, w->nodes[l->to].engine, w->now, &out) == 0)
+        return false;
+    if (out.data.len != 0)
+        memcpy(w->frame + out.head_len, out.data.data, out.data.len);
+    size_t len = out.head_len + out.data.len;
+    bucket_spend(&l->line, len + l->overhead, w->now);
+    if (w->hooks.segment != NULL)
+        w->hooks.segment(w->hooks.context, link, w->frame, len);
+    else
+        sim_enter(w, link, w->frame, len);
+    return true;
+}
+
+static void drain_notices(struct sim_world *w, size_t node)
+{
+    struct ltp_notice notice;
+    while (ltp_poll(w->nodes[node].ltp, &notice) != 0) {
+        if (w->hooks.notice != NULL)
+            w->hooks.notice(w->hooks.context, node, &notice);
+        buf_drop(notice.data);
+    }
+}
+
+/* A line that is free now was offered to the engine, which had nothing for it or knows that its
+ * link is down. */
+static tick line_wake(const struct sim_world *w, const struct sim_link *l)
+{
+    if (bucket_ready(&l->line, w->now) ||
+        !ltp_has_output(w->nodes[l->from].ltp, w->nodes[l->to].engine))
+        return TICK_NEVER;
+    return bucket_wake(&l->line, w->now);
+}
+
+void sim_touch(struct sim_world *w, size_t node)
+{
+    struct sim_node *n = &w->nodes[node];
+    bool again = true;
+    while (again) {
+        again = false;
+        drain_notices(w, node);
+        for (size_t i = 0; i < w->link_count; i++)
+            again |= w->links[i].from == node && radiate(w, i);
+    }
+    for (size_t i = 0; i < w->link_count; i++) {
+        struct sim_link *l = &w->links[i];
+        if (l->from == node)
+            l->wake = line_wake(w, l);
+    }
+    n->deadline = ltp_deadline(n->ltp);
+    if (w->check_every != 0 && w->steps % w->check_every == 0)
+        ltp_check(n->ltp);
+}
+
+/* The next thing that happens: of which sort, where and when. */
+struct next {
+    enum { NEXT_ARRIVAL, NEXT_TIMER, NEXT_LINE } what;
+    size_t index;
+    tick due;
+};
+
+static struct next find_next(const struct sim_world *w)
+{
+    struct next best = {.due = TICK_NEVER};
+    for (size_t i = 0; i < w->link_count; i++) {
+        tick due = chan_deadline(w->links[i].chan);
+        if (due < best.due)
+            best = (struct next){NEXT_ARRIVAL, i, due};
+    }
+    for (size_t i = 0; i < w->node_count; i++) {
+        if (w->nodes[i].deadline < best.due)
+            best = (struct next){NEXT_TIMER, i, w->nodes[i].deadline};
+    }
+    for (size_t i = 0; i < w->link_count; i++) {
+        if (w->links[i].wake < best.due)
+            best = (struct next){NEXT_LINE, i, w->links[i].wake};
+    }
+    if (best.due < w->now)
+        best.due = w->now;
+    return best;
+}
+
+tick sim_deadline(const struct sim_world *w)
+{
+    return find_next(w).due;
+}
+
+static void arrive(struct sim_world *w, size_t node, const struct chan_out *frame)
+{
+    if (w->fcs && frame->tag != crc32c(0, frame->data, frame->len))
+        w->fcs_dropped++;
+    else
+        ltp_input(w->nodes[node].ltp, frame->data, frame->len, w->now);
+}
+
+static void do_next(struct sim_world *w, const struct next *next)
+{
+    assert(next->due != TICK_NEVER && next->due >= w->now);
+    w->now = next->due;
+    w->steps++;
+    size_t node = next->index;
+    struct chan_out out;
+    switch (next->what) {
+    case NEXT_ARRIVAL:
+        node = w->links[next->index].to;
+        if (chan_output(w->links[next->index].chan, w->now, &out) != 0)
+            arrive(w, node, &out);
+        break;
+    case NEXT_TIMER:
+        ltp_expire(w->nodes[node].ltp, w->now);
+        break;
+    case NEXT_LINE:
+        node = w->links[next->index].from;
+        break;
+    }
+    sim_touch(w, node);
+}
+
+void sim_step(struct sim_world *w)
+{
+    struct next next = find_next(w);
+    do_next(w, &next);
+}
+
+void sim_run(struct sim_world *w, tick until)
+{
+    for (;;) {
+        struct next next = find_next(w);
+        if (next.due >= until)
+            break;
+        do_next(w, &next);
+    }
+    if (until != TICK_NEVER && until > w->now)
+        w->now = until;
+}
+
+bool sim_idle(const struct sim_world *w)
+{
+    for (size_t i = 0; i < w->node_count; i++) {
+        if (!ltp_idle(w->nodes[i].ltp))
+            return false;
+    }
+    for (size_t i = 0; i < w->link_count; i++) {
+        if (chan_counters(w->links[i].chan)->queued != 0)
+            return false;
+    }
+    return true;
+}

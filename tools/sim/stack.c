@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop: the earliest thing that is due is done, then every agent that was told something is
+ * pumped until none is awake. What can go wrong at the start is said by the parts; a run has no
+ * errors but those of its logs.
+ */
+#include "tools/sim/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_STEPS 4096 /* between two looks at the signals and the real clock */
+#define PROGRESS_NS (TICK_S / 4)
+
+void stack_init(struct stack *s, uint64_t seed)
+{
+    *s = (struct stack){.until = TICK_NEVER};
+    rng_init(&s->rng, seed);
+    list_init(&s->sockets);
+    list_init(&s->flying);
+    list_init(&s->apps);
+}
+
+/* SIGINT and SIGTERM as a descriptor, until close_signals: then they end the process again. Before
+ * logs have threads, which would take them. */
+static void open_signals(struct stack *s)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &s->mask_before);
+    s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static bool signalled(const struct stack *s)
+{
+    struct signalfd_siginfo info;
+    return s->signals >= 0 && read(s->signals, &info, sizeof info) == sizeof info;
+}
+
+static void close_signals(const struct stack *s)
+{
+    if (s->signals >= 0)
+        close(s->signals);
+    sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
+}
+
+int stack_open(struct stack *s)
+{
+    int rc = 0;
+    open_signals(s);
+    for (size_t i = 0; i < s->channels_len && rc == 0; i++)
+        rc = stack_channel_open(s->channels[i], i + 1);
+    for (size_t i = 0; i < s->hosts_len && rc == 0; i++)
+        rc = stack_host_open(s->hosts[i]);
+    for (size_t i = 0; i < s->hosts_len && rc == 0; i++)
+        rc = stack_host_check(s->hosts[i]);
+    for (size_t i = 0; i < s->channels_len && rc == 0; i++)
+        rc = stack_channel_check(s->channels[i]);
+    for (struct list *l = s->apps.next; l != &s->apps && rc == 0; l = l->next)
+        rc = stack_app_open(container_of(l, struct stack_app, node));
+    return rc;
+}
+
+/* Nothing is written to it from here on. */
+static int finish(struct page_writer **w, const char *what, size_t number)
+{
+    int rc = *w == NULL ? 0 : page_writer_finish(*w);
+    page_writer_free(*w);
+    *w = NULL;
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s %zu could not be written whole: %s\n", what, number,
+                strerror(-rc));
+    return rc < 0 ? HELIO_EIO : 0;
+}
+
+int stack_finish_logs(struct stack *s)
+{
+    int rc = 0;
+    for (size_t i = 0; i < s->hosts_len; i++)
+        rc |= finish(&s->hosts[i]->log, "the segment log of node", i + 1);
+    for (size_t i = 0; i < s->channels_len; i++)
+        rc |= finish(&s->channels[i]->drops, "the drop log of channel", i + 1);
+    return rc < 0 ? HELIO_EIO : 0;
+}
+
+void stack_fini(struct stack *s)
+{
+    for (struct list *l; (l = list_first(&s->apps)) != NULL;) {
+        list_sub(l);
+        stack_app_free(container_of(l, struct stack_app, node));
+    }
+    for (size_t i = 0; i < s->hosts_len; i++)
+        stack_host_free(s->hosts[i]);
+    for (size_t i = 0; i < s->channels_len; i++)
+        stack_channel_free(s->channels[i]);
+    for (struct list *l; (l = list_first(&s->flying)) != NULL;) {
+        list_sub(l);
+        free(l);
+    }
+}
+
+enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_AGENT, NEXT_APP };
+
+struct next {
+    enum sort what;
+    tick due;
+    void *at;
+};
+
+static void consider(struct next *best, enum sort what, tick due, void *at)
+{
+    if (due < best->due)
+        *best = (struct next){what, due, at};
+}
+
+static struct next find_next(struct stack *s)
+{
+    struct next best = {.due = TICK_NEVER};
+    consider(&best, NEXT_SCRIPT, stack_script_due(s), s);
+    for (size_t i = 0; i < s->channels_len; i++)
+        consider(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
+    consider(&best, NEXT_NET, stack_net_due(s), s);
+    for (size_t i = 0; i < s->hosts_len; i++)
+        consider(&best, NEXT_AGENT, s->hosts[i]->due, s->hosts[i]);
+    list_for_each (l, &s->apps) {
+        struct stack_app *a = container_of(l, struct stack_app, node);
+        consider(&best, NEXT_APP, a->due, a);
+    }
+    return best;
+}
+
+static void expire(struct stack_host *h)
+{
+    agent_expire(h->node.agent, node_now(&h->node));
+    node_wake(&h->node);
+}
+
+static void do_next(struct stack *s, const struct next *next)
+{
+    s->now = next->due > s->now ? next->due : s->now;
+    s->steps++;
+    switch (next->what) {
+    case NEXT_SCRIPT:
+        stack_script_step(s);
+        break;
+    case NEXT_CHANNEL:
+        stack_channel_step(next->at);
+        break;
+    case NEXT_NET:
+        stack_net_step(s);
+        break;
+    case NEXT_AGENT:
+        expire(next->at);
+        break;
+    case NEXT_APP:
+        stack_app_turn(next->at);
+        break;
+    }
+}
+
+static bool pump_one(struct stack *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->hosts_len; i++) {
+        if (!s->hosts[i]->node.awake)
+            continue;
+        any = true;
+        node_pump(&s->hosts[i]->node);
+    }
+    return any;
+}
+
+/* Are there applications that have an end, and have all of them come to it? */
+static bool all_done(const struct stack *s)
+{
+    bool any = false;
+    list_for_each (l, &s->apps) {
+        const struct stack_app *a = container_of(l, struct stack_app, node);
+        if (a->kind == STACK_SERVER)
+            continue;
+        if (!a->done)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static tick real_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
+}
+
+/* When the clients will have sent everything, as far as it is known; else the limit. */
+static tick expected_end(const struct stack *s)
+{
+    tick end = 0;
+    list_for_each (l, &s->apps) {
+        const struct stack_app *a = container_of(l, struct stack_app, node);
+        if (a->kind == STACK_CLIENT && a->options.mode == PERF_MODE_TIME)
+            end = end > a->options.time ? end : a->options.time;
+    }
+    return tick_min(end > 0 ? end : TICK_NEVER, s->until);
+}
+
+static void show(const struct stack *s, tick real)
+{
+    tick end = expected_end(s);
+    double now = (double)s->now / 1e9, took = (double)real / 1e9;
+    if (end != TICK_NEVER && end > 0)
+        fprintf(stderr, "\r%5.1f %% ",
+                100 * now / ((double)end / 1e9 > now ? (double)end / 1e9 : now));
+    else
+        fputc('\r', stderr);
+    fprintf(stderr, "%.1f s in virtual time, %.1f times as fast as the clock   ", now,
+            took > 0 ? now / took : 0);
+    fflush(stderr);
+}
+
+void stack_run(struct stack *s, bool progress)
+{
+    tick begin = real_now(), shown = begin;
+    while (pump_one(s))
+        continue;
+    while (!all_done(s) && !s->interrupted) {
+        struct next next = find_next(s);
+        if (next.due >= s->until) {
+            s->now = s->until == TICK_NEVER ? s->now : s->until;
+            break;
+        }
+        do_next(s, &next);
+        while (pump_one(s))
+            continue;
+        if (s->steps % LOOK_STEPS != 0)
+            continue;
+        s->interrupted = signalled(s);
+        tick now = progress ? real_now() : 0;
+        if (now >= shown + PROGRESS_NS) {
+            show(s, now - begin);
+            shown = now;
+        }
+    }
+    if (shown != begin)
+        fputs("\r\033[K", stderr);
+    list_for_each (l, &s->apps)
+        stack_app_end(container_of(l, struct stack_app, node));
+    close_signals(s);
+}

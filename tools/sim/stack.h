@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole stack in virtual time: nodes with their configuration, traffic generators, and channels
+ * between them, under one clock. Agents, links and generators are those of heliod and helio-perf;
+ * what is theirs there by libuv and sockets is here a few functions: stack_net.c stands for
+ * udp_io*.c and uv_ltp_os.c, stack_host.c for uv_node.c, stack_app.c for aap2_client.c, uv_apps.c
+ * and perf_os.c.
+ *
+ * The clock goes to the earliest of: what the operator does, a datagram's arrival, a hub's alarm,
+ * an agent's deadline, an application's turn. At one time they come in this order, and then by
+ * their order of making.
+ */
+#ifndef TOOLS_STACK_H
+#define TOOLS_STACK_H
+
+#include <signal.h>
+
+#include "base/list.h"
+#include "base/rng.h"
+#include "channel-emu/emu_relay_options.h"
+#include "channel-emu/page_writer.h"
+#include "cla/udp_io.h"
+#include "tools/node/apps.h"
+#include "tools/perf/perf_client.h"
+#include "tools/perf/perf_server.h"
+
+#define STACK_NODES_MAX 32
+#define STACK_CHANNELS_MAX 64
+#define STACK_FLOWS_MAX 64 /* peers of one relay */
+#define STACK_SCRIPT_MAX 1024
+#define STACK_WIRE TICK_US               /* from socket to socket, without a channel */
+#define STACK_APP_DELAY TICK_US          /* from a node to its application */
+#define STACK_START UINT64_C(1767225600) /* time zero, in seconds since 1970: 2026-01-01 */
+
+struct stack;
+
+/* A node of the stack. */
+struct stack_host {
+    struct node node;
+    struct stack *stack;
+    struct config config;
+    const char *file; /* of the configuration */
+    size_t index;
+    tick due; /* of its agent */
+    struct apps *apps;
+    struct page_writer *log; /* of segments; NULL: none */
+};
+
+/* One direction of a channel, which begins with its first frame. */
+struct stack_way {
+    struct chan *chan;
+    struct ltp_rules *rules;
+    uint64_t no_peer; /* came with nobody to go to */
+    uint64_t gone;    /* came out with nobody there */
+    tick origin, first, last;
+};
+
+/* What lies between sockets: a relay with addresses of its own, or all between two nodes. */
+struct stack_channel {
+    struct stack *stack;
+    char **words; /* of its command line, owned */
+    struct emu_relay_options options;
+    bool relay;
+    size_t ends[2]; /* without a relay: the nodes, forward is from the first to the second */
+    struct emu_addr flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
+    size_t flows_len;
+    struct stack_way way[2];
+    struct page_writer *drops;
+};
+
+enum stack_kind { STACK_CLIENT, STACK_SERVER, STACK_PING };
+
+struct stack_ping {
+    struct eid to;
+    uint64_t count, sent, received;
+    tick interval, lifetime;
+    struct perf_link link;
+    struct hist rtt;
+    char destination[EID_TEXT_MAX];
+};
+
+struct stack_app {
+    struct list node; /* of stack->apps */
+    struct stack *stack;
+    struct stack_host *host;
+    enum stack_kind kind;
+    char **words; /* of its command line, owned */
+    struct perf_options options;
+    union {
+        struct perf_client client;
+        struct perf_server server;
+        struct stack_ping ping;
+    };
+    bool open, done;
+    tick due;
+};
+
+/* A link is taken down or up. */
+struct stack_switch {
+    tick at;
+    struct stack_host *host;
+    size_t link;
+    bool up;
+};
+
+struct stack {
+    tick now, until; /* until: the end in any case */
+    uint64_t steps;
+    struct rng rng;
+    struct stack_host *hosts[STACK_NODES_MAX];
+    size_t hosts_len;
+    struct stack_channel *channels[STACK_CHANNELS_MAX];
+    size_t channels_len;
+    struct stack_switch script[STACK_SCRIPT_MAX]; /* by time */
+    size_t script_len, script_next;
+    struct list sockets; /* struct udp_io */
+    struct list flying;  /* datagrams on no channel, in the order of their arrival */
+    struct list apps;
+    size_t opening; /* the node whose sockets are being opened */
+    uint64_t next_socket, next_client;
+    uint64_t unreachable; /* datagrams to an address that nobody has */
+    const char *log_dir;  /* NULL: no logs */
+    bool gzip;
+    bool interrupted;
+    int signals; /* from open to the end of the run; -1: none */
+    sigset_t mask_before;
+};
+
+/* stack_net.c */
+tick stack_net_due(const struct stack *s);
+/* Does the first thing that is due now, at one socket. */
+void stack_net_step(struct stack *s);
+/* Is there a socket, or a relay's listening address? */
+bool stack_net_reaches(const struct stack *s, const struct cla_address *remote);
+/* The socket with this address; NULL: nobody. */
+struct udp_io *stack_socket(const struct stack *s, const struct emu_addr *to);
+/* By its number. */
+struct udp_io *stack_socket_at(const struct stack *s, uint64_t number);
+void stack_receive(struct udp_io *io, const struct emu_addr *from, const uint8_t *data, size_t len);
+const struct emu_addr *stack_address(const struct udp_io *io);
+size_t stack_socket_host(const struct udp_io *io); /* index of its node */
+uint64_t stack_socket_number(const struct udp_io *io);
+
+/* stack_channel.c. open: 0, or an error that was said; check, with all nodes open: the same. */
+int stack_channel_open(struct stack_channel *c, size_t number);
+int stack_channel_check(const struct stack_channel *c);
+void stack_channel_free(struct stack_channel *c);
+/* 1: the datagram is on the channel; 0: it is none of this channel's. */
+int stack_channel_input(struct stack_channel *c, size_t from_node, uint64_t from_socket,
+                        const struct emu_addr *from, const struct emu_addr *to, const uint8_t *data,
+                        size_t len);
+tick stack_channel_due(const struct stack_channel *c);
+void stack_channel_step(struct stack_channel *c);
+
+/* stack_host.c. Errors of a configuration are said and end in HELIO_EFORMAT. */
+int stack_host_new(struct stack *s, const char *file);
+int stack_host_open(struct stack_host *h);
+int stack_host_check(const struct stack_host *h); /* that somebody is at each remote address */
+void stack_host_free(struct stack_host *h);
+struct stack_host *stack_host_of(const struct stack *s, const struct eid *eid); /* NULL: none */
+
+/* stack_script.c. add: "TIME NODE LINK up|down", STACK_SCRIPT_MAX of them; 0, or an error that was
+ * said. */
+int stack_script_add(struct stack *s, const char *text);
+tick stack_script_due(const struct stack *s);
+void stack_script_step(struct stack *s);
+
+/* stack_app.c: the connections of applications. */
+int stack_apps_new(struct stack_host *h);
+void stack_apps_free(struct apps *a);
+
+/* stack_perf.c: the applications. new: with its options read; open: 0, or an error that was said.
+ */
+int stack_app_open(struct stack_app *a);
+void stack_app_turn(struct stack_app *a);
+void stack_app_end(struct stack_app *a); /* nothing more will come */
+void stack_app_free(struct stack_app *a);
+uint64_t stack_app_missing(const struct stack_app *a);
+
+/* stack.c */
+void stack_init(struct stack *s, uint64_t seed);
+int stack_open(struct stack *s);
+/* Until all clients are done, or `until`, or a signal. progress: on the standard error. */
+void stack_run(struct stack *s, bool progress);
+/* 0, or HELIO_EIO: a log could not be written, which was said. */
+int stack_finish_logs(struct stack *s);
+void stack_fini(struct stack *s);
+
+/* stack_report.c: exit code 0 or 1. */
+int stack_report(const struct stack *s, bool json);
+
+/* stack_main.c: is it a command line for the whole stack? Then its exit code. */
+bool stack_wanted(int argc, char **argv);
+int stack_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A channel between sockets: which way a datagram goes is told as by the emulator's relay
+ * (emu_relay.c), or by the nodes at both ends; then it is chan's. Frames that are lost, repeated or
+ * changed have their line in the drop log. What can go wrong: the log cannot be made; memory;
+ * return traffic with no peer, and frames for an address that nobody has, both counted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel-emu/drop_log.h"
+#include "tools/sim/stack.h"
+#include "tools/sim/stack_words.h"
+
+static const struct scenario *scenario_of(const struct stack_channel *c)
+{
+    return &c->options.settings.scenario;
+}
+
+/* What virtual time has no use for, or another option does. NULL: nothing. */
+static const char *refused(const struct emu_settings *e)
+{
+    if (*e->scenario.pcap_before != '\0' || *e->scenario.pcap_after != '\0')
+        return "pcap_before, pcap_after: captures are not made in virtual time; leave them out";
+    if (e->json != NULL || e->stats != 0)
+        return "json, stats: write --json of helio-sim, which tells of each channel";
+    if (e->duration != 0)
+        return "duration: a channel has no end of its own; write --duration of helio-sim";
+    return NULL;
+}
+
+static int wrong(const struct stack_channel *c, const char *why)
+{
+    const char *file = c->options.settings.file;
+    fprintf(stderr, "%s%s: %s\n", file != NULL ? "" : c->words[0], file != NULL ? file : "", why);
+    return HELIO_EFORMAT;
+}
+
+int stack_channel_open(struct stack_channel *c, size_t number)
+{
+    const struct scenario *s = scenario_of(c);
+    const char *why = refused(&c->options.settings);
+    char path[4096];
+    int rc = why != NULL ? wrong(c, why) : 0;
+    for (int i = 0; i < 2 && rc == 0; i++)
+        if (s->way[i].rules_len > 0)
+            rc = ltp_rules_new(&c->way[i].rules, s->way[i].rules, s->way[i].rules_len);
+    bool named = *s->drop_log != '\0';
+    if (rc < 0 || (c->stack->log_dir == NULL && !named))
+        return rc;
+    if (named)
+        snprintf(path, sizeof path, "%s", s->drop_log);
+    else
+        snprintf(path, sizeof path, "%s/channel%zu.drops.csv%s", c->stack->log_dir, number,
+                 c->stack->gzip ? ".gz" : "");
+    rc = drop_log_open(&c->drops, path, true);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s: %s\n", path, strerror(-rc));
+    return rc < 0 ? HELIO_EIO : 0;
+}
+
+int stack_channel_check(const struct stack_channel *c)
+{
+    const struct emu_relay_options *o = &c->options;
+    if (!c->relay)
+        return 0;
+    if (stack_socket(c->stack, &o->listen) != NULL)
+        return wrong(c, "--listen: a node has this address");
+    if (stack_socket(c->stack, &o->to) == NULL)
+        return wrong(c, "--to: no node has this local address");
+    for (size_t i = 0; c->stack->channels[i] != c; i++)
+        if (c->stack->channels[i]->relay &&
+            emu_addr_equal(&c->stack->channels[i]->options.listen, &o->listen))
+            return wrong(c, "--listen: another --relay has this address");
+    return 0;
+}
+
+void stack_channel_free(struct stack_channel *c)
+{
+    for (int i = 0; i < 2; i++) {
+        chan_free(c->way[i].chan);
+        ltp_rules_free(c->way[i].rules);
+    }
+    page_writer_free(c->drops);
+    emu_settings_fini(&c->options.settings);
+    stack_words_free(c->words);
+    free(c);
+}
+
+static void log_fates(struct stack_channel *c, int direction)
+{
+    struct chan_fate f;
+    struct ltp_fields ltp;
+    if (c->drops == NULL)
+        return;
+    while (chan_fate(c->way[direction].chan, &f) == 1) {
+        struct drop_row row = {.time = f.entered,
+                               .direction = direction,
+                               .frame = f.number,
+                               .reason = chan_reason_name(f.reason),
+                               .length = f.len,
+                               .late_ns = EVENT_NONE};
+        if (ltp_fields_read(&ltp, f.data, f.len))
+            row.ltp = &ltp;
+        drop_log_put(c->drops, &row);
+    }
+}
+
+static int begin_way(struct stack_channel *c, int direction, tick now)
+{
+    struct stack_way *w = &c->way[direction];
+    struct chan_config config = scenario_chan(scenario_of(c), direction, 0, STACK_START * TICK_S);
+    w->origin = config.origin_first ? now : config.origin;
+    config.origin = w->origin;
+    config.origin_first = false;
+    w->first = now;
+    return chan_new(&w->chan, &config);
+}
+
+static void enter(struct stack_channel *c, int direction, uint64_t tag, const uint8_t *data,
+                  size_t len)
+{
+    struct stack_way *w = &c->way[direction];
+    struct ltp_fields ltp;
+    tick now = c->stack->now;
+    if (w->chan == NULL && begin_way(c, direction, now) < 0) {
+        w->gone++;
+        return;
+    }
+    w->last = now;
+    if (w->rules != NULL && ltp_fields_read(&ltp, data, len) && ltp_rules_drop(w->rules, &ltp))
+        chan_input_rule(w->chan, data, len, tag, now);
+    else
+        chan_input(w->chan, data, len, tag, now);
+    log_fates(c, direction);
+}
+
+/* The number of the flow, from 1; 0: there are too many. */
+static uint64_t flow_of(struct stack_channel *c, const struct emu_addr *from)
+{
+    for (size_t i = 0; i < c->flows_len; i++)
+        if (emu_addr_equal(&c->flows[i], from))
+            return i + 1;
+    if (c->flows_len == STACK_FLOWS_MAX)
+        return 0;
+    c->flows[c->flows_len++] = *from;
+    return c->flows_len;
+}
+
+static int relay_input(struct stack_channel *c, const struct emu_addr *from,
+                       const struct emu_addr *to, const uint8_t *data, size_t len)
+{
+    const struct emu_relay_options *o = &c->options;
+    if (!emu_addr_equal(&o->listen, to))
+        return 0;
+    bool back = emu_addr_equal(from, &o->to) ||
+                (o->has_return_from && emu_addr_equal(from, &o->return_from));
+    uint64_t flow = back ? c->flows_len > 0 : flow_of(c, from);
+    if (flow == 0 && !(back && o->has_return_to))
+        c->way[back].no_peer++;
+    else
+        enter(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, flow, data, len);
+    return 1;
+}
+
+int stack_channel_input(struct stack_channel *c, size_t from_node, uint64_t from_socket,
+                        const struct emu_addr *from, const struct emu_addr *to, const uint8_t *data,
+                        size_t len)
+{
+    if (c->relay)
+        return relay_input(c, from, to, data, len);
+    if (from_node != c->ends[0] && from_node != c->ends[1])
+        return 0;
+    const struct udp_io *there = stack_socket(c->stack, to);
+    bool back = from_node == c->ends[1];
+    if (there == NULL || stack_socket_host(there) != c->ends[back ? 0 : 1])
+        return 0;
+    enter(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD,
+          from_socket << 32 | stack_socket_number(there), data, len);
+    return 1;
+}
+
+tick stack_channel_due(const struct stack_channel *c)
+{
+    tick due = TICK_NEVER;
+    for (int i = 0; i < 2; i++)
+        if (c->way[i].chan != NULL)
+            due = tick_min(due, chan_deadline(c->way[i].chan));
+    return due;
+}
+
+static void relay_output(struct stack_channel *c, int direction, const struct chan_out *out)
+{
+    const struct emu_relay_options *o = &c->options;
+    const struct emu_addr *to = &o->to;
+    if (direction == SCENARIO_RETURN)
+        to = o->has_return_to ? &o->return_to : &c->flows[out->tag - 1];
+    struct udp_io *there = stack_socket(c->stack, to);
+    if (there == NULL)
+        c->way[direction].gone++;
+    else
+        stack_receive(there, &o->listen, out->data, out->len);
+}
+
+static void wire_output(struct stack_channel *c, int direction, const struct chan_out *out)
+{
+    struct udp_io *there = stack_socket_at(c->stack, out->tag & UINT32_MAX);
+    const struct udp_io *from = stack_socket_at(c->stack, out->tag >> 32);
+    if (there == NULL || from == NULL)
+        c->way[direction].gone++;
+    else
+        stack_receive(there, stack_address(from), out->data, out->len);
+}
+
+void stack_channel_step(struct stack_channel *c)
+{
+    struct chan_out out;
+    for (int i = 0; i < 2; i++) {
+        struct chan *chan = c->way[i].chan;
+        if (chan == NULL || chan_deadline(chan) > c->stack->now)
+            continue;
+        int got = chan_output(chan, c->stack->now, &out);
+        log_fates(c, i);
+        if (got != 0 && c->relay)
+            relay_output(c, i, &out);
+        else if (got != 0)
+            wire_output(c, i, &out);
+        return;
+    }
+}

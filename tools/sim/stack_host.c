@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node in virtual time: agent and links as its configuration says. Its store is its memory, so
+ * that whatever durability is wanted comes at once. What can go wrong: the configuration, which is
+ * said with file, line and key; an address that two nodes have, or nobody.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/ltp_udp.h"
+#include "tools/sim/stack.h"
+
+static struct stack_host *host_of(const struct node *n)
+{
+    return container_of((struct node *)(uintptr_t)n, struct stack_host, node);
+}
+
+struct agent_now node_now(const struct node *n)
+{
+    tick now = host_of(n)->stack->now;
+    return (struct agent_now){.now = now,
+                              .dtn_ms = (STACK_START - DTN_EPOCH_UNIX) * 1000 + now / TICK_MS};
+}
+
+uint64_t node_seed(struct node *n)
+{
+    return rng_u64(&host_of(n)->stack->rng);
+}
+
+void node_arm(struct node *n)
+{
+    host_of(n)->due = agent_deadline(n->agent);
+}
+
+static void say_errors(const struct conf_errors *e)
+{
+    for (size_t i = 0; i < e->len; i++)
+        fprintf(stderr, "%s\n", e->text[i]);
+    if (e->total > e->len)
+        fprintf(stderr, "%s: and %zu more errors\n", e->file, e->total - e->len);
+}
+
+static int load(struct stack_host *h)
+{
+    struct conf_errors *e = malloc(sizeof *e);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    conf_errors_init(e, h->file);
+    int rc = config_load(&h->config, h->file, cla_at, e);
+    say_errors(e);
+    free(e);
+    return rc < 0 ? HELIO_EFORMAT : 0;
+}
+
+int stack_host_new(struct stack *s, const char *file)
+{
+    struct stack_host *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return HELIO_ENOMEM;
+    h->stack = s;
+    h->file = file;
+    h->index = s->hosts_len;
+    h->due = TICK_NEVER;
+    int rc = load(h);
+    if (rc == 0 && stack_host_of(s, &h->config.node) != NULL) {
+        fprintf(stderr, "%s: node: another --node has this name\n", file);
+        config_fini(&h->config);
+        rc = HELIO_EFORMAT;
+    }
+    if (rc < 0) {
+        free(h);
+        return rc;
+    }
+    s->hosts[s->hosts_len++] = h;
+    return 0;
+}
+
+struct stack_host *stack_host_of(const struct stack *s, const struct eid *eid)
+{
+    for (size_t i = 0; i < s->hosts_len; i++)
+        if (eid_same_node(&s->hosts[i]->config.node, eid))
+            return s->hosts[i];
+    return NULL;
+}
+
+static void log_event(void *context, const struct event *e)
+{
+    struct stack_host *h = context;
+    char *room = h->log == NULL ? NULL : page_writer_room(h->log, EVENT_CSV_MAX);
+    if (room != NULL)
+        page_writer_put(h->log, event_csv(e, h->config.node.node, 0, room));
+}
+
+static int open_log(struct stack_host *h)
+{
+    const struct stack *s = h->stack;
+    const struct eid *node = &h->config.node;
+    char path[4096];
+    if (s->log_dir == NULL)
+        return 0;
+    uint64_t number = node->scheme == EID_IPN ? node->node : h->index + 1;
+    snprintf(path, sizeof path, "%s/node%" PRIu64 ".segments.csv%s", s->log_dir, number,
+             s->gzip ? ".gz" : "");
+    int rc = page_writer_open(&h->log, path, true);
+    if (rc < 0) {
+        fprintf(stderr, "helio-sim: %s: %s\n", path, strerror(-rc));
+        return HELIO_EIO;
+    }
+    size_t len = strlen(event_csv_header);
+    void *room = page_writer_room(h->log, len);
+    memcpy(room, event_csv_header, len);
+    page_writer_put(h->log, len);
+    return 0;
+}
+
+int stack_host_open(struct stack_host *h)
+{
+    struct node *n = &h->node;
+    n->config = &h->config;
+    n->world = h->stack;
+    say_init(&n->say, (enum config_level)h->config.log.level);
+    if (n->say.level > LEVEL_WARNING)
+        n->say.level = LEVEL_WARNING;
+    n->anchors = calloc(16, sizeof *n->anchors);
+    int rc = n->anchors == NULL ? HELIO_ENOMEM : open_log(h);
+    if (rc == 0)
+        rc = node_open_agent(n, true);
+    if (rc == 0)
+        rc = stack_apps_new(h);
+    if (rc == 0) {
+        n->apps = h->apps;
+        n->sink = h->log != NULL ? log_event : NULL;
+        n->sink_context = h;
+        h->stack->opening = h->index;
+        rc = node_open_links(n);
+    }
+    if (rc < 0)
+        return rc;
+    n->has_echo = config_echo(&h->config, &n->echo);
+    if (n->has_echo)
+        rc = agent_register(n->agent, NODE_REG_ECHO, &n->echo, 16, node_now(n));
+    agent_expire(n->agent, node_now(n));
+    node_wake(n);
+    return rc;
+}
+
+int stack_host_check(const struct stack_host *h)
+{
+    int rc = 0;
+    for (size_t i = 0; i < h->config.links_len; i++) {
+        const struct config_link *l = &h->config.links[i];
+        const struct ltp_udp_config *k = l->settings;
+        if (strcmp(l->ops->name, "ltp-udp") != 0 || stack_net_reaches(h->stack, &k->remote))
+            continue;
+        fprintf(stderr,
+                "%s:%" PRIu32 ": link %s: remote: nobody has %s port %u; write the local address "
+                "of another --node, or the --listen of a --relay\n",
+                h->file, l->line, l->name, k->remote.host, k->remote.port);
+        rc = HELIO_EFORMAT;
+    }
+    return rc;
+}
+
+static void on_closed(void *context)
+{
+    (void)context;
+}
+
+void stack_host_free(struct stack_host *h)
+{
+    struct node *n = &h->node;
+    for (size_t i = 0; i < n->links_len; i++)
+        if (n->links[i].cla != NULL)
+            n->links[i].cla->ops->close(n->links[i].cla, on_closed, NULL);
+    stack_apps_free(h->apps);
+    agent_free(n->agent);
+    free(n->anchors);
+    page_writer_free(h->log);
+    config_fini(&h->config);
+    free(h);
+}

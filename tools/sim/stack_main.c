@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-sim --node: nodes by their configuration files, relays, clients and servers by the words of
+ * helio-emu's and helio-perf's command lines. Options are gathered first, then made into a stack in
+ * a fixed order: nodes, channels, clients, servers. What can go wrong is said with the file or the
+ * option, and exits with 2; a log that cannot be written exits with 1.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "tools/sim/stack.h"
+#include "tools/sim/stack_words.h"
+
+#define LIST_MAX STACK_SCRIPT_MAX
+
+enum {
+    OPT_NODE = 256,
+    OPT_RELAY,
+    OPT_CHANNEL,
+    OPT_CLIENT,
+    OPT_SERVER,
+    OPT_PING,
+    OPT_LINK,
+    OPT_DURATION,
+    OPT_SEED,
+    OPT_LOG_DIR,
+    OPT_GZIP,
+    OPT_JSON
+};
+
+static const struct argp_option options[] = {
+    {"node", OPT_NODE, "FILE", 0, "A node by its configuration, as of heliod; once for each", 0},
+    {"relay", OPT_RELAY, "OPTIONS", 0, "A channel with addresses: the options of helio-emu relay",
+     0},
+    {"channel", OPT_CHANNEL, "[I-J=]FILE", 0,
+     "A scenario between all that nodes I and J (in their order, from 1) send to each other "
+     "[1-2=]",
+     0},
+    {"client", OPT_CLIENT, "OPTIONS", 0,
+     "A traffic generator: the options of helio-perf client; without --socket at the first node",
+     0},
+    {"server", OPT_SERVER, "OPTIONS", 0,
+     "The same for helio-perf server; a client's destination gets one by itself", 0},
+    {"ping", OPT_PING, "EID[,N[,TIME[,LIFETIME]]]", 0,
+     "N bundles to an echo endpoint from the first node, one each TIME [5,1s,1d]", 0},
+    {"link", OPT_LINK, "TIME NODE LINK up|down", 0,
+     "As helioctl at that time, in one word: '10s ipn:1.0 to-2 down'", 0},
+    {"duration", OPT_DURATION, "TIME", 0, "End there in any case [when all clients are done]", 0},
+    {"seed", OPT_SEED, "N", 0, "Of session numbers and the like; channels have their own [1]", 0},
+    {"log-dir", OPT_LOG_DIR, "DIR", 0, "Write each node's segment log and each channel's drop log",
+     0},
+    {"gzip", OPT_GZIP, NULL, 0, "Compress them", 0},
+    {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
+    {0}};
+
+static const char doc[] =
+    "The whole stack in virtual time: nodes, links, channels and traffic generators, with the "
+    "files "
+    "and options of heliod, helio-emu and helio-perf.\v"
+    "The same options and seed give the same result and the same logs byte for byte. Ctrl-C prints "
+    "the result so far.\n\nexamples:\n"
+    "  helio-sim --node one.yaml --node two.yaml --channel link-a.yaml \\\n"
+    "      --client '-d ipn:2.2000 -T 20 -W 30 -P 500kB'\n"
+    "  helio-sim --node n1.yaml --node n2.yaml --log-dir out --json \\\n"
+    "      --relay '--listen 127.0.0.1:5000 --to 127.0.0.1:6000 --delay 20min' \\\n"
+    "      --client '-d ipn:2.2000 -D 1G -R 5M -l 1d --linger 3h'\n"
+    "\nexit codes: 0 done, 1 bundles are missing or a log failed, 2 usage or configuration\n";
+
+struct list_of {
+    const char *text[LIST_MAX];
+    size_t len;
+};
+
+struct arguments {
+    struct list_of nodes, relays, channels, clients, servers, pings, links;
+    tick duration;
+    uint64_t seed;
+    const char *log_dir;
+    bool gzip, json;
+};
+
+static void add(struct argp_state *state, struct list_of *l, const char *text, size_t most)
+{
+    if (l->len == most)
+        argp_error(state, "'%s': at most %zu of these options are possible", text, most);
+    else
+        l->text[l->len++] = text;
+}
+
+static error_t parse_list(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_NODE:
+        add(state, &a->nodes, arg, STACK_NODES_MAX);
+        return 0;
+    case OPT_RELAY:
+        add(state, &a->relays, arg, STACK_CHANNELS_MAX / 2);
+        return 0;
+    case OPT_CHANNEL:
+        add(state, &a->channels, arg, STACK_CHANNELS_MAX / 2);
+        return 0;
+    case OPT_CLIENT:
+        add(state, &a->clients, arg, LIST_MAX);
+        return 0;
+    case OPT_SERVER:
+        add(state, &a->servers, arg, LIST_MAX);
+        return 0;
+    case OPT_PING:
+        add(state, &a->pings, arg, LIST_MAX);
+        return 0;
+    case OPT_LINK:
+        add(state, &a->links, arg, LIST_MAX);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check(struct argp_state *state, const struct arguments *a)
+{
+    if (a->nodes.len == 0)
+        argp_error(state, "--node FILE is missing: the configuration of a node");
+    if (a->clients.len + a->pings.len == 0 && a->duration == TICK_NEVER)
+        argp_error(state,
+                   "nothing would come to an end: --client, --ping or --duration is missing");
+    struct stat st;
+    if (a->log_dir == NULL || mkdir(a->log_dir, 0777) == 0)
+        return;
+    int why = errno;
+    if (why != EEXIST || stat(a->log_dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        argp_error(state, "--log-dir '%s': %s; a folder is wanted", a->log_dir, strerror(why));
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPT_DURATION:
+        if (units_duration(arg, &a->duration) != 0 || a->duration == 0)
+            argp_error(state, "--duration '%s': expected %s", arg, units_duration_hint);
+        return 0;
+    case OPT_SEED:
+        if (units_count(arg, INT64_MAX, &a->seed) != 0)
+            argp_error(state, "--seed '%s': expected a number", arg);
+        return 0;
+    case OPT_LOG_DIR:
+        a->log_dir = arg;
+        return 0;
+    case OPT_GZIP:
+        a->gzip = true;
+        return 0;
+    case OPT_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", arg);
+        return 0;
+    case ARGP_KEY_END:
+        check(state, a);
+        return 0;
+    default:
+        return parse_list(key, arg, state);
+    }
+}
+
+static void wrong(const char *option, const char *text, const char *why)
+{
+    fprintf(stderr, "helio-sim: --%s '%s': %s\n", option, text, why);
+}
+
+static char **words_of(const char *option, const char *const *first, const char *text, int *count)
+{
+    char **words = stack_words(first, text, count);
+    if (words == NULL)
+        wrong(option, text, *count < 0 ? "a quote is not closed" : "out of memory");
+    return words;
+}
+
+/* ---- channels ---- */
+
+static struct stack_channel *channel_new(struct stack *s)
+{
+    struct stack_channel *c = calloc(1, sizeof *c);
+    if (c != NULL)
+        c->stack = s;
+    return c;
+}
+
+static int add_relay(struct stack *s, const char *text)
+{
+    static const char *const first[] = {"helio-sim --relay", NULL};
+    int count;
+    char **words = words_of("relay", first, text, &count);
+    struct stack_channel *c = words == NULL ? NULL : channel_new(s);
+    if (c == NULL) {
+        stack_words_free(words);
+        return HELIO_EINVAL;
+    }
+    emu_relay_options_read(&c->options, count, words);
+    c->relay = true;
+    c->words = words;
+    s->channels[s->channels_len++] = c;
+    return 0;
+}
+
+static error_t parse_scenario(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+/* "I-J=": the file behind it; NULL: the numbers are wrong. */
+static const char *read_ends(const struct stack *s, const char *text, size_t ends[2])
+{
+    const char *equals = strchr(text, '=');
+    unsigned i = 1, j = 2;
+    int used = 0;
+    if (equals != NULL && sscanf(text, "%u-%u=%n", &i, &j, &used) == 2 && used > 0)
+        text = equals + 1;
+    ends[0] = i - 1;
+    ends[1] = j - 1;
+    return i != j && i >= 1 && j >= 1 && i <= s->hosts_len && j <= s->hosts_len ? text : NULL;
+}
+
+static int add_channel(struct stack *s, const char *text)
+{
+    static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.parser = parse_scenario, .children = children};
+    static const char *const first[] = {"helio-sim --channel", "--scenario", NULL};
+    struct stack_channel *c = channel_new(s);
+    const char *file = c == NULL ? NULL : read_ends(s, text, c->ends);
+    int count;
+    if (file == NULL) {
+        wrong("channel", text, "expected FILE or I-J=FILE, with two of the nodes' numbers from 1");
+        free(c);
+        return HELIO_EINVAL;
+    }
+    char quoted[4200];
+    snprintf(quoted, sizeof quoted, "\"%.4096s\"", file);
+    c->words = words_of("channel", first, quoted, &count);
+    if (c->words == NULL) {
+        free(c);
+        return HELIO_EINVAL;
+    }
+    emu_settings_init(&c->options.settings, 42, count, c->words);
+    argp_parse(&argp, count, c->words, 0, NULL, &c->options.settings);
+    s->channels[s->channels_len++] = c;
+    return 0;
+}
+
+/* ---- applications ---- */
+
+static struct stack_app *app_new(struct stack *s, enum stack_kind kind)
+{
+    struct stack_app *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return NULL;
+    a->stack = s;
+    a->kind = kind;
+    a->due = TICK_NEVER;
+    list_add_tail(&s->apps, &a->node);
+    return a;
+}
+
+static struct stack_host *host_with(const struct stack *s, const char *socket)
+{
+    for (size_t i = 0; i < s->hosts_len; i++)
+        if (strcmp(s->hosts[i]->config.socket, socket) == 0)
+            return s->hosts[i];
+    return NULL;
+}
+
+/* A client or server; `home` is its node without --socket. */
+static int add_perf(struct stack *s, enum stack_kind kind, const char *text,
+                    const struct stack_host *home)
+{
+    const char *what = kind == STACK_CLIENT ? "client" : "server";
+    const char *const bare[] = {"helio-sim", what, NULL};
+    const char *const first[] = {"helio-sim", what, "--socket", home->config.socket, NULL};
+    int count;
+    char **words = words_of(what, bare, text, &count);
+    if (words != NULL && !stack_words_have(words, "socket")) {
+        stack_words_free(words);
+        words = words_of(what, first, text, &count);
+    }
+    struct stack_app *a = words == NULL ? NULL : app_new(s, kind);
+    if (a == NULL) {
+        stack_words_free(words);
+        return HELIO_EINVAL;
+    }
+    a->words = words;
+    perf_options_read(&a->options, count, words);
+    a->host = host_with(s, a->options.socket);
+    if (a->host != NULL)
+        return 0;
+    wrong(what, text, "--socket: none of the nodes has this socket");
+    return HELIO_EINVAL;
+}
+
+static bool has_server(const struct stack *s, const struct stack_host *h, const char *service)
+{
+    bool dtn = h->config.node.scheme == EID_DTN;
+    list_for_each (l, &s->apps) {
+        const struct stack_app *a = container_of(l, struct stack_app, node);
+        const char *own = a->options.service != NULL ? a->options.service : dtn ? "perf" : "2000";
+        if (a->kind == STACK_SERVER && a->host == h && strcmp(own, service) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A client's destination has a server, unless it is an echo endpoint. */
+static int add_server_for(struct stack *s, const struct stack_app *client)
+{
+    struct eid to, echo;
+    const char *text = client->options.destination;
+    struct stack_host *h = eid_parse(text, &to) < 0 ? NULL : stack_host_of(s, &to);
+    if (h == NULL) {
+        wrong("client", text, "-d: none of the nodes has this endpoint");
+        return HELIO_EINVAL;
+    }
+    const char *service = strrchr(text, to.scheme == EID_DTN ? '/' : '.') + 1;
+    char options_text[EID_TEXT_MAX + 64];
+    if ((config_echo(&h->config, &echo) && eid_equal(&echo, &to)) || has_server(s, h, service))
+        return 0;
+    snprintf(options_text, sizeof options_text, "--service '%s' -l %" PRIu64 "ms", service,
+             client->options.lifetime_ms);
+    return add_perf(s, STACK_SERVER, options_text, h);
+}
+
+/* The values between commas, of which those that are not there stay as they are; false when there
+ * are too many or one is too long. */
+static bool split(const char *text, char part[][EID_TEXT_MAX], size_t most)
+{
+    for (size_t i = 0;; i++) {
+        size_t len = strcspn(text, ",");
+        if (i == most || len >= EID_TEXT_MAX)
+            return false;
+        memcpy(part[i], text, len);
+        part[i][len] = '\0';
+        if (text[len] == '\0')
+            return true;
+        text += len + 1;
+    }
+}
+
+static int add_ping(struct stack *s, const char *text)
+{
+    struct stack_app *a = app_new(s, STACK_PING);
+    char part[4][EID_TEXT_MAX] = {"", "5", "1s", "1d"};
+    if (a == NULL)
+        return HELIO_ENOMEM;
+    struct stack_ping *p = &a->ping;
+    a->host = s->hosts[0];
+    if (!split(text, part, 4) || eid_parse(part[0], &p->to) < 0 ||
+        units_count(part[1], 1000000000, &p->count) < 0 || p->count == 0 ||
+        units_duration(part[2], &p->interval) < 0 || units_duration(part[3], &p->lifetime) < 0 ||
+        p->lifetime < TICK_MS) {
+        wrong("ping", text,
+              "expected an endpoint, a number and two times, as in ipn:2.128,5,1s,1h");
+        return HELIO_EINVAL;
+    }
+    memcpy(p->destination, part[0], sizeof p->destination);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int build(struct stack *s, const struct arguments *a)
+{
+    int rc = 0;
+    for (size_t i = 0; i < a->nodes.len; i++) {
+        int r = stack_host_new(s, a->nodes.text[i]); /* errors of all files */
+        rc = rc < 0 ? rc : r;
+    }
+    for (size_t i = 0; i < a->relays.len && rc == 0; i++)
+        rc = add_relay(s, a->relays.text[i]);
+    for (size_t i = 0; i < a->channels.len && rc == 0; i++)
+        rc = add_channel(s, a->channels.text[i]);
+    for (size_t i = 0; i < a->servers.len && rc == 0; i++)
+        rc = add_perf(s, STACK_SERVER, a->servers.text[i], s->hosts[s->hosts_len - 1]);
+    for (size_t i = 0; i < a->clients.len && rc == 0; i++)
+        rc = add_perf(s, STACK_CLIENT, a->clients.text[i], s->hosts[0]);
+    for (struct list *l = s->apps.next; l != &s->apps && rc == 0; l = l->next) {
+        const struct stack_app *app = container_of(l, struct stack_app, node);
+        if (app->kind == STACK_CLIENT)
+            rc = add_server_for(s, app);
+    }
+    for (size_t i = 0; i < a->pings.len && rc == 0; i++)
+        rc = add_ping(s, a->pings.text[i]);
+    for (size_t i = 0; i < a->links.len && rc == 0; i++)
+        rc = stack_script_add(s, a->links.text[i]);
+    return rc;
+}
+
+static int run(struct stack *s, const struct arguments *a)
+{
+    stack_init(s, a->seed);
+    s->until = a->duration;
+    s->log_dir = a->log_dir;
+    s->gzip = a->gzip;
+    if (build(s, a) < 0)
+        return 2;
+    int rc = stack_open(s);
+    if (rc < 0)
+        return rc == HELIO_EIO || rc == HELIO_ENOMEM ? 1 : 2;
+    stack_run(s, isatty(STDERR_FILENO) == 1);
+    int code = stack_report(s, a->json);
+    return stack_finish_logs(s) < 0 ? 1 : code;
+}
+
+bool stack_wanted(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--node") == 0 || strncmp(argv[i], "--node=", 7) == 0)
+            return true;
+    return argc > 1 && strcmp(argv[1], "stack") == 0;
+}
+
+int stack_main(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    struct arguments a = {.duration = TICK_NEVER, .seed = 1};
+    char name[] = "helio-sim stack";
+    if (argc > 1 && strcmp(argv[1], "stack") == 0) {
+        argc--;
+        argv++;
+    }
+    argv[0] = name;
+    argp_err_exit_status = 2;
+    argp_program_version = "helio-sim " HELIO_VERSION;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    struct stack *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        fprintf(stderr, "helio-sim: out of memory\n");
+        return 1;
+    }
+    int code = run(s, &a);
+    stack_fini(s);
+    free(s);
+    return code;
+}
