@@ -94,7 +94,7 @@ class Session:
 
     def lost_checkpoints(self, delay):
         """The transmissions that never came (the channel has one delay, and a time on the air by length), the longest run,
-        and how often one was lost with all its copies. What is under way when the log ends is not lost."""
+        and how often one was lost with all its copies, and the session waited for it. What is under way when the log ends is not lost."""
         arrivals = Counter((r["cp_serial"], int(r["t_ns"])) for r in self.got if is_checkpoint(r))
         lost, longest, run, rounds = [], 0, defaultdict(int), defaultdict(list)
         for r in self.sent:
@@ -113,7 +113,9 @@ class Session:
             longest = max(longest, run[serial])
             rounds[serial][-1].append(bool(found) or due >= END)
         assert not +arrivals, (self.key, arrivals)
-        return lost, longest, sum(not any(r) for list_ in rounds.values() for r in list_)
+        done = any(r["dir"] == "close" and r["cause"] == "done" for r in self.end["tx"])
+        waits = sum(not any(r) for list_ in rounds.values() for r in (list_[:-1] if done else list_))
+        return lost, longest, waits
 
     def all_came(self, delay):
         return int(self.sent[-1]["t_ns"]) + delay + 10**6 < END

@@ -156,7 +156,9 @@ static bool lost(const struct analyze_session *s, const struct analyze_sending *
     return s->basis == BASIS_DROPS ? t->dropped : !t->received && !under_way(s, t->at, end);
 }
 
-/* Transmissions that were lost with all their copies. */
+/* Transmissions that were lost with all their copies and waited for: a session that completed
+ * did not wait for one that it never repeated (early checkpoints, whose data a later report told
+ * of). */
 static uint64_t rounds_lost(const struct analyze_session *s, const struct analyze_cp *c, tick end)
 {
     uint64_t n = 0;
@@ -166,7 +168,7 @@ static uint64_t rounds_lost(const struct analyze_session *s, const struct analyz
         n += !t->copy && all;
         all = (!t->copy || all) && lost(s, t, end);
     }
-    return n + all;
+    return n + (all && s->outcome != OUTCOME_DONE);
 }
 
 uint64_t analyze_cp_waits(const struct analyze_session *s, tick end)

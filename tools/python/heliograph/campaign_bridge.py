@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mode bridge of a campaign: the nodes in the namespaces of a testbed, helio-emu bridge between them. Needs root."""
+import json
 import os
 import shutil
 import signal
@@ -48,6 +49,14 @@ class Bridge(Live):
         options = emulator_options({**self.v, "overhead": self.overhead(self.v)}, self.run_.repetition, self.trace, self.offset, self.out)
         del options[options.index("--json"):options.index("--json") + 2]
         self.testbed("up", "--bin", self.programs, self.bed, "--", *options)
+        self.introduce("source", "destination", "10.77.0.2")
+        self.introduce("destination", "source", "10.77.0.1")
+
+    def introduce(self, place, other, address):
+        """Without a search for the neighbour, for a round trip of which the first data would wait and then stand in the line's queue."""
+        link, = json.loads(self.testbed("exec", self.bed, other, "ip", "-j", "link", "show", "dev", "link0"))
+        self.testbed("exec", self.bed, place, "ip", "neigh", "replace", address, "lladdr", link["address"], "dev", "link0",
+                     "nud", "permanent")
 
     def end_bridge(self):
         """The counters of the bridge, which it writes when it ends."""

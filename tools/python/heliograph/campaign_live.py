@@ -18,6 +18,7 @@ from . import campaign_sim, programs, units
 from .lab import Failed, Lab
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
+SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
 GREEN_SESSIONS = 64  # acknowledgements return over an ideal channel
 
 
@@ -71,7 +72,7 @@ class Live(Lab):
 
     def nodes(self, local1, remote1, local2, remote2):
         common = link_keys(self.v)
-        forward = self.link(2, 0, 0, rate=self.v["rate"], sessions=self.v["sessions"], colour="red", **common)
+        forward = self.link(2, 0, 0, rate=self.v["rate"], sessions=self.v["sessions"], colour="red", slack=SLACK, **common)
         back = self.link(1, 0, 0, rate="unlimited", sessions=GREEN_SESSIONS, colour="green", report_delay=self.v["processing"],
                          **common)
         forward.update(local=local1, remote=remote1)
