@@ -136,8 +136,9 @@ end() {
 start_bridge() {
     local emu pid i
     emu=$(find_emu)
+    : >"$here/bridge.log" # there before it is looked into; the process below opens it in its own time
     ip netns exec "$(space emu)" "$emu" bridge --a emu-a --b emu-b --json "$here/bridge.json" "${options[@]}" \
-        </dev/null >"$here/bridge.log" 2>&1 &
+        </dev/null >>"$here/bridge.log" 2>&1 &
     pid=$!
     disown
     echo "$pid $(cut -d' ' -f22 "/proc/$pid/stat")" >"$here/bridge.pid"
