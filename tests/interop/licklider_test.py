@@ -121,7 +121,9 @@ class LickliderTest(unittest.TestCase):
                                f"127.0.0.1:{sender}", "--red", red, *more)
         self.end(peer, "licklider send")
         self.end(ours, "helio-ltp receive")
-        self.check_capture(trace, size)
+        # A peer that lost its own acknowledgement of an early report may be gone when that is sent again: the block is
+        # there, and the session does not close.
+        self.check_capture(trace, size, complete=not impair)
         files = os.listdir(out)
         self.assertEqual(len(files), 1, files)
         self.assertEqual(sha256(os.path.join(out, files[0])), sha256(data))
