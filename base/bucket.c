@@ -7,25 +7,29 @@ void bucket_init(struct bucket *b, uint64_t rate_bps, tick burst, tick slack, ti
     *b = (struct bucket){.rate_bps = rate_bps, .burst = burst, .slack = slack, .free_at = now};
 }
 
+/* Credit older than `slack` is gone; it counts as lost when there was something to send. */
+static void forget_credit(struct bucket *b, tick slack, tick now, bool wanted)
+{
+    if (tick_add(b->free_at, slack) >= now)
+        return;
+    if (wanted && b->rate_bps != 0)
+        b->lost += now - slack - b->free_at;
+    b->free_at = now - slack;
+    b->frac = 0;
+}
+
 void bucket_begin(struct bucket *b, tick now)
 {
-    tick slack = b->resting ? 0 : b->slack;
+    forget_credit(b, b->resting ? 0 : b->slack, now, !b->resting);
     b->resting = false;
     b->batch = 0;
-    if (tick_add(b->free_at, slack) < now) {
-        b->free_at = now - slack;
-        b->frac = 0;
-    }
 }
 
 void bucket_spend(struct bucket *b, uint64_t bytes, tick now)
 {
     if (b->rate_bps == 0)
         return;
-    if (tick_add(b->free_at, b->slack) < now) {
-        b->free_at = now - b->slack;
-        b->frac = 0;
-    }
+    forget_credit(b, b->slack, now, true);
     uint64_t sum = bytes * 8 * TICK_S + b->frac;
     b->free_at += sum / b->rate_bps;
     b->batch += sum / b->rate_bps;

@@ -22,6 +22,7 @@ struct bucket {
     tick free_at;      /* when the line is free */
     uint64_t frac;     /* the part of free_at below 1 ns, in units of 1/rate_bps */
     tick batch;        /* air time sent since bucket_begin, ns */
+    tick lost;         /* air time that late wake-ups cost beyond the slack, in all, ns */
     bool resting;
 };
 

@@ -105,3 +105,10 @@ void heap_sub(struct heap *h, struct heap_node *n)
     sift_up(h, last);
     sift_down(h, last);
 }
+
+/* What is all moved by the same time keeps its order (what comes out never has none). */
+void heap_delay(struct heap *h, tick by)
+{
+    for (size_t i = 0; i < h->len; i++)
+        h->nodes[i]->due = tick_add(h->nodes[i]->due, by);
+}

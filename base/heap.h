@@ -50,6 +50,9 @@ int heap_reserve(struct heap *h, size_t nodes);
  * fail, nor can an insertion for which heap_reserve was called). */
 int heap_set(struct heap *h, struct heap_node *n, tick due);
 
+/* All that is inside comes out so much later. */
+void heap_delay(struct heap *h, tick by);
+
 /* Takes the node out, if it is in. */
 void heap_sub(struct heap *h, struct heap_node *n);
 

@@ -35,9 +35,12 @@ struct hub {
     struct udp_peer *guest_to; /* by place */
     struct bucket guest_bucket;
     uint64_t next_token;
-    tick now;    /* the clock, read once per turn */
-    bool busy;   /* in a turn: a call from a callback leaves the rest to its pump */
-    bool ending; /* no links are left, handles are closing */
+    tick now; /* the clock, read once per turn */
+    tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
+    uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above LATE */
+    unsigned held; /* turns for which timers that are due have waited for the socket */
+    bool busy;     /* in a turn: a call from a callback leaves the rest to its pump */
+    bool ending;   /* no links are left, handles are closing */
 };
 
 struct auth_held {
@@ -121,7 +124,7 @@ void hub_os_watch(struct hub_os *os, bool writable); /* a turn when the socket c
 
 /* A turn: begin, what happened (hub_input: datagrams may be there), end. */
 void hub_turn_begin(struct hub *h);
-void hub_input(struct hub *h);
+bool hub_input(struct hub *h); /* false: there were none */
 void hub_turn_end(struct hub *h);
 void hub_free(struct hub *h);
 

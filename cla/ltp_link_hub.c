@@ -14,6 +14,9 @@
 
 /* Per handler, so that sending has its turn: about half a millisecond of work. */
 #define INPUT_BYTES (512 * 1024)
+/* A wake-up later than this stops the peers' timers for as long; what is usual on a machine that
+ * has time is below. */
+#define LATE TICK_MS
 /* What the engine notes of a session counts as held: a block as long as held_bytes should fit. */
 #define NOTES_BYTES 65536
 
@@ -72,19 +75,36 @@ static void tell_left(struct hub *h)
     }
 }
 
+/* What we were late by is no time in which a peer could have answered: it may have waited for us,
+ * or for the same processor. */
+static void take_lateness(struct hub *h)
+{
+    if (h->now <= h->due)
+        return;
+    tick late = h->now - h->due;
+    h->late_ns += late;
+    if (late <= LATE)
+        return;
+    h->late_wakeups++;
+    ltp_late(h->engine, late);
+}
+
 void hub_turn_begin(struct hub *h)
 {
     hub_now(h);
     h->busy = true;
+    take_lateness(h);
+    h->due = TICK_NEVER;
 }
 
-void hub_input(struct hub *h)
+bool hub_input(struct hub *h)
 {
     struct slice datagram;
     if (!udp_fill(h->io, INPUT_BYTES))
-        return;
+        return false;
     while (udp_next(h->io, &datagram))
         (void)ltp_input_from(h->engine, datagram.data, datagram.len, udp_from(h->io), h->now);
+    return true;
 }
 
 void hub_turn_end(struct hub *h)
@@ -154,6 +174,7 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     h->local = l->config->local;
     h->engine_number = engine;
     h->next_token = 1;
+    h->due = TICK_NEVER;
     list_init(&h->links);
     list_init(&h->leaving);
     list_init(&h->outgoing);

@@ -77,6 +77,14 @@ static void put_socket(json_t *o, const struct udp_io *io)
     put(o, "socket_drops", n->rx_socket_drops);
 }
 
+/* What this machine's lack of time cost. */
+static void put_lateness(json_t *o, const struct link *l)
+{
+    put(o, "late_ns", l->hub->late_ns);
+    put(o, "late_wakeups", l->hub->late_wakeups);
+    put(o, "credit_lost", (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
+}
+
 static void put_link(json_t *o, const struct link *l)
 {
     json_object_set_new(o, "up", json_boolean(l->up));
@@ -145,6 +153,7 @@ void link_status(struct cla *c, struct json_t *object)
     put_link(object, l);
     put_socket(object, l->hub->io);
     put_ltp(object, ltp_counters(l->hub->engine));
+    put_lateness(object, l);
     put_sessions(object, l);
     guest_status(l, object);
 }

@@ -176,6 +176,11 @@ void ltp_expire(struct ltp *l, tick now)
         expire_one(l, container_of(heap_first(&l->heap), struct timer, node), now);
 }
 
+void ltp_late(struct ltp *l, tick time)
+{
+    heap_delay(&l->heap, time);
+}
+
 tick ltp_deadline(const struct ltp *l)
 {
     return heap_due(&l->heap);

@@ -247,6 +247,11 @@ bool ltp_is_guest(const struct ltp *l, uint64_t peer);
 /* Acts on all timers that are due. */
 void ltp_expire(struct ltp *l, tick now);
 
+/* For `time` nanoseconds before now the caller did not run when it should have: so much later all
+ * running timers expire, since what went wrong here is not counted against the peers. Call it
+ * before the input that waits, and that before ltp_expire. */
+void ltp_late(struct ltp *l, tick time);
+
 /* When ltp_expire should be called; TICK_NEVER when no timer runs. */
 tick ltp_deadline(const struct ltp *l);
 

@@ -65,6 +65,27 @@ START_TEST(bursts)
 }
 END_TEST
 
+/* What the slack does not cover is lost, and counted; not what nobody wanted to send. */
+START_TEST(lost_credit)
+{
+    struct bucket b;
+    bucket_init(&b, 1000000000, 10 * TICK_US, 20 * TICK_US, 0);
+    bucket_begin(&b, 0);
+    bucket_spend(&b, 1250, 0); /* the line is free at 10 us */
+    bucket_begin(&b, 30 * TICK_US);
+    ck_assert_uint_eq(b.lost, 0);
+    bucket_begin(&b, 100 * TICK_US);
+    ck_assert_uint_eq(b.lost, 70 * TICK_US);
+    ck_assert_uint_eq(b.free_at, 80 * TICK_US);
+    bucket_rest(&b);
+    bucket_begin(&b, 500 * TICK_US);
+    ck_assert_uint_eq(b.lost, 70 * TICK_US);
+    bucket_init(&b, 0, 10 * TICK_US, 20 * TICK_US, 0); /* a link without a rate has no credit */
+    bucket_begin(&b, TICK_S);
+    ck_assert_uint_eq(b.lost, 0);
+}
+END_TEST
+
 /* What was not there to be sent is not late: the line has no credit for it, but for its next
  * wake-up it has again. */
 START_TEST(rest)
@@ -112,6 +133,7 @@ int main(void)
     tcase_add_test(t, no_drift);
     tcase_add_test(t, bursts);
     tcase_add_test(t, rest);
+    tcase_add_test(t, lost_credit);
     tcase_add_test(t, unlimited);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

@@ -77,6 +77,31 @@ START_TEST(reserved_places)
 }
 END_TEST
 
+/* Later by the same: the order stays, that of equal ones, too; "never" does not come round. */
+START_TEST(delayed)
+{
+    struct heap h;
+    struct heap_node nodes[5];
+    static const tick due[] = {30, 10, 20, 10, TICK_NEVER};
+    static const struct {
+        size_t node;
+        tick due;
+    } out[] = {{1, 110}, {3, 110}, {2, 120}, {0, 130}, {4, TICK_NEVER}};
+    heap_init(&h);
+    for (size_t i = 0; i < 5; i++) {
+        heap_node_init(&nodes[i]);
+        heap_set(&h, &nodes[i], due[i]);
+    }
+    heap_delay(&h, 100);
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_ptr_eq(heap_first(&h), &nodes[out[i].node]);
+        ck_assert_uint_eq(heap_due(&h), out[i].due);
+        heap_sub(&h, heap_first(&h));
+    }
+    heap_fini(&h);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_heap");
@@ -85,6 +110,7 @@ int main(void)
     tcase_add_test(t, against_a_search);
     tcase_add_test(t, ties_in_order);
     tcase_add_test(t, reserved_places);
+    tcase_add_test(t, delayed);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

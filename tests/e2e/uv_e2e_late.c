@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A link whose process does not run for a while. The peer is a socket of the test, which answers
+ * when the test wants it; the stalls are the test's own, longer than any timer. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "ltp/segment.h"
+#include "uv_world.h"
+
+/* Node 1's link; what it sends comes to `fd`, by which the answers go. */
+struct stall {
+    struct world *w;
+    int fd;
+    struct sockaddr_in to;
+};
+
+static struct stall stall_new(const char *const *pairs)
+{
+    struct stall s = {.w = world_new("127.0.0.1", pairs), .fd = socket(AF_INET, SOCK_DGRAM, 0)};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct timeval never = {.tv_sec = 10};
+    at.sin_port = htons(s.w->b.config.local.port);
+    ck_assert_int_eq(bind(s.fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(setsockopt(s.fd, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof never), 0);
+    s.to = at;
+    s.to.sin_port = htons(s.w->a.config.local.port);
+    end_open(s.w, &s.w->a, 1, 2);
+    return s;
+}
+
+static void stall_free(struct stall *s)
+{
+    close(s->fd);
+    world_free(s->w);
+}
+
+/* The next checkpoint that is there: its segment without data, with the length of the block. */
+static bool next_checkpoint(const struct stall *s, struct ltp_segment *out, bool wait)
+{
+    static uint8_t bytes[2000];
+    for (;;) {
+        ssize_t n = recv(s->fd, bytes, sizeof bytes, wait ? 0 : MSG_DONTWAIT);
+        if (n <= 0)
+            return false;
+        ck_assert_int_eq(segment_parse(out, bytes, (size_t)n), VERDICT_OK);
+        if (segment_is_data(out) && out->type >= LTP_RED_CP && out->type <= LTP_RED_CP_EOB)
+            return true;
+    }
+}
+
+static void send_report(const struct stall *s, const struct ltp_segment *cp)
+{
+    struct range all = {0, cp->offset + cp->data.len};
+    struct ltp_segment r = {.type = LTP_RS,
+                            .id = cp->id,
+                            .rpt_serial = 77,
+                            .cp_serial = cp->cp_serial,
+                            .upper = all.hi,
+                            .claim_count = 1};
+    uint8_t bytes[100];
+    size_t len = segment_write_report(&r, &all, bytes, sizeof bytes);
+    ck_assert_uint_gt(len, 0);
+    ck_assert_int_eq(sendto(s->fd, bytes, len, 0, (const struct sockaddr *)&s->to, sizeof s->to),
+                     (ssize_t)len);
+}
+
+/* The timer ran out before the answer came, and the process saw neither: the answer counts. */
+START_TEST(what_waits_is_read_first)
+{
+    struct stall s = stall_new((const char *const[]){"recovery", "plain", NULL});
+    struct ltp_segment cp, again;
+    s.w->size_max = 500;
+    s.w->a.total = 1;
+    end_send(&s.w->a);
+    RUN_UNTIL(s.w, false, 10);
+    ck_assert(next_checkpoint(&s, &cp, true));
+    usleep(100000); /* twice the timer */
+    send_report(&s, &cp);
+    RUN_UNTIL(s.w, s.w->a.sent_ok == 1, 5000);
+    ck_assert_uint_eq(s.w->a.sent_ok, 1);
+    ck_assert(!next_checkpoint(&s, &again, false));
+    stall_free(&s);
+}
+END_TEST
+
+/* Nobody ran, the peer neither: after it the timer goes on where it was. */
+START_TEST(time_in_which_we_did_not_run)
+{
+    struct stall s = stall_new((const char *const[]){"recovery", "plain", "rate", "1Mbit/s",
+                                                     "segment", "500B", "slack", "1ms", NULL});
+    struct ltp_segment cp, again;
+    s.w->size_max = 100;
+    s.w->a.total = 1;
+    end_send(&s.w->a);
+    RUN_UNTIL(s.w, false, 5);
+    ck_assert(next_checkpoint(&s, &cp, true));
+    s.w->size_max = 100000; /* now it wants to run each 4 ms, and no other checkpoint is near */
+    s.w->a.total = 2;
+    end_send(&s.w->a);
+    RUN_UNTIL(s.w, false, 6);
+    usleep(100000);
+    RUN_UNTIL(s.w, false, 10);
+    ck_assert(!next_checkpoint(&s, &again, false));
+    ck_assert_uint_ge(rig_status(s.w->a.link, "late_ns"), 80 * TICK_MS);
+    ck_assert_uint_ge(rig_status(s.w->a.link, "late_wakeups"), 1);
+    ck_assert_uint_ge(rig_status(s.w->a.link, "credit_lost"), 80 * 125); /* 125 bytes a ms */
+    ck_assert_uint_le(rig_status(s.w->a.link, "credit_lost"),
+                      rig_status(s.w->a.link, "late_ns") / 8000 + 1000);
+    RUN_UNTIL(s.w, next_checkpoint(&s, &again, false), 2000); /* but no answer is no answer */
+    ck_assert(again.id.number == cp.id.number);
+    send_report(&s, &cp);
+    RUN_UNTIL(s.w, s.w->a.sent_ok == 1, 5000);
+    ck_assert_uint_eq(s.w->a.sent_ok, 1);
+    stall_free(&s);
+}
+END_TEST
+
+/* Who sends without end does not stop the timers: some of what floods in is read first, no more. */
+START_TEST(a_flood_does_not_stop_timers)
+{
+    struct stall s = stall_new((const char *const[]){"recovery", "plain", NULL});
+    struct ltp_segment cp, again;
+    uint8_t junk[1400] = {0xff};
+    s.w->size_max = 500;
+    s.w->a.total = 1;
+    end_send(&s.w->a);
+    RUN_UNTIL(s.w, false, 10);
+    ck_assert(next_checkpoint(&s, &cp, true));
+    uint64_t end = uv_hrtime() + 5 * TICK_S;
+    bool repeated = false;
+    while (!repeated && uv_hrtime() < end) {
+        for (int i = 0; i < 2000; i++)
+            (void)sendto(s.fd, junk, sizeof junk, MSG_DONTWAIT, (const struct sockaddr *)&s.to,
+                         sizeof s.to);
+        uv_run(&s.w->loop, UV_RUN_NOWAIT);
+        repeated = next_checkpoint(&s, &again, false);
+    }
+    ck_assert(repeated);
+    send_report(&s, &cp);
+    RUN_UNTIL(s.w, s.w->a.sent_ok == 1, 5000);
+    stall_free(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ltp-udp late");
+    TCase *t = tcase_create("late");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, what_waits_is_read_first);
+    tcase_add_test(t, time_in_which_we_did_not_run);
+    tcase_add_test(t, a_flood_does_not_stop_timers);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
