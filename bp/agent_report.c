@@ -17,11 +17,19 @@ static bool wanted(const struct agent_head *h, enum status_item item)
     return h->flags & asks[item];
 }
 
+/* §4.2.3: no reports about administrative records, so that reports do not breed, nor about bundles
+ * without a source, whose report would name nothing. A peer's ipn:! (RFC 9758 §5.4) is no endpoint
+ * that this node knows: it would lead out by a route for everything. */
+static bool reportable(const struct agent_head *h)
+{
+    return !(h->flags & BUNDLE_IS_ADMIN) && !eid_is_none(&h->id.source) &&
+           !eid_is_none(&h->report_to) && !eid_is_local(&h->report_to);
+}
+
 void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
                       enum status_reason reason)
 {
-    /* §4.2.3: no reports about administrative records, so that reports do not breed. */
-    if (!a->config.status_reports || (h->flags & BUNDLE_IS_ADMIN) || eid_is_none(&h->report_to))
+    if (!a->config.status_reports || !reportable(h))
         return;
     struct status_report s = {.reason = (uint64_t)reason, .subject = h->id};
     s.subject_bytes = h->id.fragment ? h->payload_len : 0;

@@ -94,4 +94,6 @@ void bundle_rules(const struct bundle *b, struct check *c)
          "a hop limit is 1 to 255");
     rule(c, eid_is_local(&b->id.source) || eid_is_local(&b->destination), CHECK_REFUSE,
          "RFC 9758 §5.4", "ipn:! is neither source nor destination of a bundle on a link");
+    rule(c, eid_is_local(&b->report_to), CHECK_RULE, "RFC 9758 §5.4",
+         "ipn:! does not get reports about a bundle on a link");
 }

@@ -82,6 +82,8 @@ START_TEST(field_rules)
     assert_bundle(b, STRICT_ONLY, "RFC 9171 §4.4.3", "hop limit");
     b = good, b.destination = eid_ipn(0, EID_LOCAL_NODE, 7);
     assert_bundle(b, ALWAYS, "RFC 9758 §5.4", "neither source nor destination");
+    b = good, b.report_to = eid_ipn(0, EID_LOCAL_NODE, 7);
+    assert_bundle(b, STRICT_ONLY, "RFC 9758 §5.4", "does not get reports");
     b = good, b.report_to = (struct eid){.scheme = EID_IPN, .service = 5};
     assert_bundle(b, NOTED, "RFC 9758 §3.4.1", "service number 0");
     b = good, b.report_to = (struct eid){.scheme = EID_DTN, .ssp = "//node"};
