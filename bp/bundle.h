@@ -33,7 +33,8 @@ enum block_flag {
 enum block_type { BLOCK_PAYLOAD = 1, BLOCK_PREVIOUS_NODE = 6, BLOCK_AGE = 7, BLOCK_HOP_COUNT = 10 };
 enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 
-#define BUNDLE_BLOCKS_MAX 32 /* canonical blocks of a bundle beside the payload */
+#define BUNDLE_BLOCKS_MAX 32 /* canonical blocks of a bundle beside the payload and those below */
+#define BUNDLE_KNOWN_MAX 3   /* previous node, age, hop count: nodes on the way add them */
 #define BUNDLE_HEAD_MAX                                                                            \
     2048 /* room that bundle_encode may need in front of the payload, unless unknown               \
             blocks are carried: bundle_head_size tells */
@@ -76,8 +77,9 @@ struct bundle {
     uint64_t hop_limit, hop_count;
     struct bundle_frame previous_frame, age_frame, hops_frame;
     /* Unknown types, and blocks that a BPSec block encrypts: views of the decoded bytes. Number 0:
-     * bundle_encode chooses a free one. */
-    struct bundle_block others[BUNDLE_BLOCKS_MAX];
+     * bundle_encode chooses a free one. At most BUNDLE_BLOCKS_MAX: a bundle that was decoded can be
+     * encoded with all known blocks. The places behind are for the decoder. */
+    struct bundle_block others[BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX];
     size_t others_len;
     uint64_t payload_flags;
     enum crc_type payload_crc;

@@ -135,7 +135,7 @@ bool block_targets(struct slice data, uint64_t number)
     struct item_reader r = item_reader_of(data.data, data);
     uint64_t n = item_array(&r);
     /* Targets are distinct blocks: a longer list is not legal, and not worth the time. */
-    for (uint64_t i = 0; i < n && i < BUNDLE_BLOCKS_MAX + 2 && !r.in.bad; i++) {
+    for (uint64_t i = 0; i < n && i < BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX + 2 && !r.in.bad; i++) {
         if (item_uint(&r) == number && !r.in.bad)
             return true;
     }

@@ -19,6 +19,13 @@ static void note_number(struct check *c, const struct bundle *b, uint64_t number
     }
 }
 
+static void note_too_many(struct check *c, size_t at)
+{
+    check_note(
+        c, CHECK_REFUSE, "limit of this implementation",
+        "the bundle has more than 32 extension blocks beside previous node, age and hop count", at);
+}
+
 /* One canonical block; true when it was the payload. */
 static bool read_canonical(struct item_reader *r, struct check *c, struct bundle *b)
 {
@@ -34,9 +41,8 @@ static bool read_canonical(struct item_reader *r, struct check *c, struct bundle
         return true;
     }
     note_number(c, b, block.number, at);
-    if (b->others_len == BUNDLE_BLOCKS_MAX)
-        check_note(c, CHECK_REFUSE, "limit of this implementation",
-                   "the bundle has more than 32 extension blocks", at);
+    if (b->others_len == BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX)
+        note_too_many(c, at);
     else
         b->others[b->others_len++] = block;
     return false;
@@ -134,7 +140,7 @@ static void read_known(struct bundle *b, const struct bundle_block *block, const
 /* Takes the known blocks out of b->others. */
 static void read_extensions(struct bundle *b, struct check *c, const uint8_t *base)
 {
-    bool taken[BUNDLE_BLOCKS_MAX] = {false};
+    bool taken[BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX] = {false};
     size_t kept = 0;
     for (size_t i = 0; i < b->others_len && !c->stop; i++) {
         const struct bundle_block *block = &b->others[i];
@@ -149,6 +155,8 @@ static void read_extensions(struct bundle *b, struct check *c, const uint8_t *ba
             b->others[kept++] = b->others[i];
     }
     b->others_len = kept;
+    if (kept > BUNDLE_BLOCKS_MAX)
+        note_too_many(c, (size_t)(b->others[BUNDLE_BLOCKS_MAX].data.data - base));
 }
 
 void bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle *out)

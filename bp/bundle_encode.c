@@ -12,7 +12,7 @@
 
 /* The canonical blocks in front of the payload, with the content of those that are made here. */
 struct plan {
-    struct bundle_block blocks[BUNDLE_BLOCKS_MAX];
+    struct bundle_block blocks[BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX];
     size_t len;
     uint8_t content[300 + 9 + 20]; /* previous node, age, hop count */
 };
@@ -89,9 +89,8 @@ static bool plan_legal(const struct plan *p)
 
 static bool plan_make(struct plan *p, const struct bundle *b)
 {
-    size_t known = (size_t)b->has_previous + (size_t)b->has_age + (size_t)b->has_hops;
     p->len = 0;
-    if (b->others_len + known > BUNDLE_BLOCKS_MAX || (b->has_previous && !eid_legal(&b->previous)))
+    if (b->others_len > BUNDLE_BLOCKS_MAX || (b->has_previous && !eid_legal(&b->previous)))
         return false;
     struct writer w = writer_of(p->content, sizeof p->content);
     const uint8_t *start = w.p;

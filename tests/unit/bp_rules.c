@@ -174,6 +174,8 @@ START_TEST(limit_of_blocks)
     char hex[2000] = "9f" PRIMARY;
     for (int i = 0; i < BUNDLE_BLOCKS_MAX; i++)
         snprintf(hex + strlen(hex), 40, "85 18c8 18%02x 00 00 40 ", 0x20 + i);
+    strcat(hex, "85 06 02 00 00 43 820100 85 07 03 00 00 41 05 "); /* these have their own places */
+    strcat(hex, "85 0a 04 00 00 43 820501 ");
     size_t len = strlen(hex);
     strcpy(hex + len, PAYLOAD "ff");
     uint8_t bytes[3000];
@@ -181,7 +183,11 @@ START_TEST(limit_of_blocks)
     size_t n = unhex(hex, bytes, sizeof bytes);
     ck_assert_int_eq(bundle_decode(bytes, n, BUNDLE_LENIENT, &b, NULL), 0);
     ck_assert_uint_eq(b.others_len, BUNDLE_BLOCKS_MAX);
+    ck_assert(b.has_previous && b.has_age && b.has_hops);
     strcpy(hex + len, "85 18c8 1870 00 00 40" PAYLOAD "ff");
+    assert_hex(hex, ALWAYS, "limit", "more than 32");
+    char *known = strstr(hex, "85 06 02");
+    strcpy(known, "85 18c8 1870 00 00 40" PAYLOAD "ff"); /* 33, and none of these */
     assert_hex(hex, ALWAYS, "limit", "more than 32");
 }
 END_TEST
