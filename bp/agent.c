@@ -205,12 +205,13 @@ static void give_up(struct agent *a, struct record *r)
     record_end(a, r);
 }
 
-/* Are these the bytes that were stored? */
-static bool loaded_well(struct agent *a, struct record *r, struct buf *whole)
+/* Are these the bytes that were stored? The reading mode is a rule for what comes in: what was
+ * accepted once stays accepted when the configuration is a stricter one now. */
+static bool loaded_well(struct record *r, struct buf *whole)
 {
     struct bundle b;
     if (whole->len != r->bytes ||
-        bundle_decode(buf_data(whole), whole->len, a->config.mode, &b, NULL) < 0)
+        bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &b, NULL) < 0)
         return false;
     if (r->assembly != NULL) { /* its place in the whole is known from the head */
         struct agent_head h;
@@ -234,7 +235,7 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
     record_load_done(a, r);
     /* A fragment is loaded for its whole, which cannot do without it. */
     struct record *queued = r->assembly == NULL ? r : r->assembly->whole;
-    if (bundle != NULL && loaded_well(a, r, bundle)) {
+    if (bundle != NULL && loaded_well(r, bundle)) {
         r->load_failures = 0;
         record_hold(a, r, bundle);
         lane_wake(a, queued->lane);

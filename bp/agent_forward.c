@@ -67,21 +67,34 @@ static void drop_unknown_blocks(struct bundle *b)
     b->others_len = kept;
 }
 
-/* The bundle as it leaves here, or NULL: no memory. */
+/* One that nobody here can read: a block confidentiality block encrypts it. */
+static bool has_encrypted(const struct bundle *b, uint64_t type)
+{
+    for (size_t i = 0; i < b->others_len; i++) {
+        if (b->others[i].type == type)
+            return true;
+    }
+    return false;
+}
+
+/* The bundle as it leaves here, or NULL: no memory. A bundle has at most one block of each known
+ * type (§4.4): beside an encrypted one goes no second, which would end the bundle at the next node;
+ * and to take it out would leave its confidentiality block without the target (RFC 9172 §3.6). */
 static struct buf *rewrite(const struct agent *a, const struct record *r)
 {
     struct agent_head h;
     record_head(r, &h);
     struct bundle b;
-    int rc = bundle_decode(buf_data(r->buf), r->buf->len, a->config.mode, &b, NULL);
+    /* Lenient: it was accepted, perhaps when the configuration was another one. */
+    int rc = bundle_decode(buf_data(r->buf), r->buf->len, BUNDLE_LENIENT, &b, NULL);
     if (rc < 0)
         return NULL;
     drop_unknown_blocks(&b);
-    b.has_previous = true;
+    b.has_previous = !has_encrypted(&b, BLOCK_PREVIOUS_NODE);
     b.previous = a->config.node;
     if (b.has_hops)
         b.hop_count = h.hop_count + 1;
-    if (b.has_age || b.id.time_ms == 0) {
+    if (b.has_age || (b.id.time_ms == 0 && !has_encrypted(&b, BLOCK_AGE))) {
         b.has_age = true;
         b.age_ms = record_age_ms(a, r, h.age_ms);
     }

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node may not do with a bundle of a peer that it has accepted. */
+#include "bp_agent_help.h"
+
+/* The bundle that went out last, as the next node reads it. */
+static struct bundle sent_of(const struct binder *n)
+{
+    struct bundle b;
+    struct bundle_findings f;
+    ck_assert_ptr_nonnull(n->sent);
+    int rc = bundle_decode(buf_data(n->sent), n->sent->len, BUNDLE_LENIENT, &b, &f);
+    ck_assert_msg(rc == 0, "%s", f.len > 0 ? f.at[f.len - 1].text : "");
+    return b;
+}
+
+/* An operator's later choice does not undo what was confirmed to a peer. */
+START_TEST(a_stricter_mode_keeps_what_was_accepted)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct eid here = eid_of("ipn:2.5");
+    c.mode = BUNDLE_LENIENT;
+    relay_init(&n, &c);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+    b.crc = CRC_NONE; /* as some peers send it */
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+    b = peer_bundle("ipn:1.4", "ipn:2.5", 2);
+    b.crc = CRC_NONE;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 2), REFUSE_NONE);
+    expect(&n, "store 1\nconfirm link 1\nstore 2\nconfirm link 2\n");
+    ck_assert_uint_eq(agent_counters(n.a)->lenient, 2);
+
+    c.mode = BUNDLE_STRICT;
+    binder_restart(&n, &c);
+    struct eid_pattern p;
+    struct eid three = eid_of("ipn:3.0");
+    ck_assert_int_eq(agent_link_add(n.a, 1, &three, 2), 0);
+    ck_assert_int_eq(eid_pattern_parse("ipn:3.*", &p), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &p, 1), 0);
+    agent_link(n.a, 1, true, n.now);
+    ck_assert_int_eq(agent_register(n.a, 9, &here, 1, n.now), 0);
+    expect(&n, "load 1\nsend 1 on 1\nload 2\ndeliver 2 to 9: data\n");
+    ck_assert_uint_eq(agent_counters(n.a)->deleted, 0);
+    b = peer_bundle("ipn:1.4", "ipn:3.5", 3); /* new ones are read as configured now */
+    b.crc = CRC_NONE;
+    ck_assert_int_eq(link_receive(&n, 1, &b, 3), REFUSE_MALFORMED);
+    binder_fini(&n);
+}
+END_TEST
+
+/* The node's own blocks come on top: previous node, and the age of a bundle without a time. */
+START_TEST(a_bundle_with_all_blocks_goes_on)
+{
+    for (size_t blocks = 30; blocks <= BUNDLE_BLOCKS_MAX; blocks++) {
+        struct binder n;
+        struct agent_config c = config_of("ipn:2.0");
+        c.mode = BUNDLE_LENIENT;
+        relay_init(&n, &c);
+        agent_link(n.a, 1, true, n.now);
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+        b.id.time_ms = 0;
+        b.has_hops = true;
+        b.hop_limit = 9;
+        b.others_len = blocks;
+        for (size_t i = 0; i < blocks; i++)
+            b.others[i] = (struct bundle_block){.type = 200, .number = 20 + i};
+        ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+        expect(&n, "store 1\nconfirm link 1\nsend 1 on 1\n");
+        struct bundle out = sent_of(&n);
+        ck_assert_uint_eq(out.others_len, blocks);
+        ck_assert(out.has_previous && out.has_age && out.has_hops);
+        ck_assert(eid_equal(&out.previous, &c.node));
+        ck_assert_uint_eq(agent_counters(n.a)->send_failures, 0);
+        /* The next node of this make takes it, and so does the one behind it. */
+        struct buf *again = buf_keep(n.sent);
+        ck_assert_int_eq(agent_delete(n.a, 1, n.now), 0);
+        agent_sent(n.a, 1, true, n.now);
+        drain(&n);
+        binder_fini(&n);
+        relay_init(&n, &c);
+        agent_link(n.a, 1, true, n.now);
+        ck_assert_int_eq(agent_receive(n.a, 0, again, 2, n.now), REFUSE_NONE);
+        expect(&n, "store 1\nconfirm link 2\nsend 1 on 1\n");
+        binder_fini(&n);
+    }
+}
+END_TEST
+
+START_TEST(one_block_more_is_refused_at_once)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+    b.others_len = BUNDLE_BLOCKS_MAX;
+    for (size_t i = 0; i < b.others_len; i++)
+        b.others[i] = (struct bundle_block){.type = 200, .number = 20 + i};
+    struct buf *whole = bundle_encode_copy(&b);
+    /* One more block of five bytes, put in front of the payload block. */
+    static const uint8_t more[] = {0x85, 0x18, 0xc9, 0x18, 0x7f, 0x00, 0x00, 0x40};
+    struct buf *longer = buf_new(0, whole->len + sizeof more);
+    size_t payload = whole->len - (1 + 5 + 1 + 4 + 1 + 4); /* break, CRC, data, head */
+    ck_assert_int_eq(buf_data(whole)[payload], 0x86);
+    uint8_t *out = buf_append(longer, whole->len + sizeof more);
+    memcpy(out, buf_data(whole), payload);
+    memcpy(out + payload, more, sizeof more);
+    memcpy(out + payload + sizeof more, buf_data(whole) + payload, whole->len - payload);
+    buf_drop(whole);
+    ck_assert_int_eq(agent_receive(n.a, 0, longer, 1, n.now), REFUSE_MALFORMED);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 0);
+    binder_fini(&n);
+}
+END_TEST
+
+static bool has_other(const struct bundle *b, uint64_t type)
+{
+    for (size_t i = 0; i < b->others_len; i++) {
+        if (b->others[i].type == type)
+            return true;
+    }
+    return false;
+}
+
+/* RFC 9172: nobody on the way can read an encrypted block, but it is there. */
+START_TEST(no_second_block_beside_an_encrypted_one)
+{
+    static const uint8_t cipher[] = {0xde, 0xad, 0xbe, 0xef};
+    static const uint8_t asb[] = {0x82, 0x05, 0x06, 0x01, 0x00, 0x82, 0x02, 0x82, 0x02, 0x01, 0x80};
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+    b.id.time_ms = 0;
+    b.others[0] = (struct bundle_block){
+        .type = BLOCK_PREVIOUS_NODE, .number = 5, .data = slice_of(cipher, sizeof cipher)};
+    b.others[1] = (struct bundle_block){
+        .type = BLOCK_AGE, .number = 6, .data = slice_of(cipher, sizeof cipher)};
+    b.others[2] = (struct bundle_block){.type = 12, .number = 7, .data = slice_of(asb, sizeof asb)};
+    b.others_len = 3;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+    drain(&n);
+    struct bundle out = sent_of(&n);
+    ck_assert(!out.has_previous && !out.has_age);
+    ck_assert(has_other(&out, BLOCK_PREVIOUS_NODE) && has_other(&out, BLOCK_AGE));
+    binder_fini(&n);
+}
+END_TEST
+
+static uint64_t reports_about(const struct bundle *b)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct eid_pattern all;
+    c.status_reports = true;
+    c.mode = BUNDLE_LENIENT;
+    relay_init(&n, &c);
+    ck_assert_int_eq(eid_pattern_parse("*", &all), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &all, 1), 0);
+    agent_link(n.a, 0, true, n.now);
+    agent_link(n.a, 1, true, n.now);
+    ck_assert_int_eq(link_receive(&n, 0, b, 1), REFUSE_NONE);
+    drain(&n);
+    uint64_t sent = agent_counters(n.a)->reports_sent;
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 1 + sent);
+    binder_fini(&n);
+    return sent;
+}
+
+START_TEST(reports_that_must_not_be)
+{
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    b.flags |= BUNDLE_REPORT_RECEPTION;
+    ck_assert_uint_eq(reports_about(&b), 1);
+    b.report_to = eid_of("ipn:!.7"); /* this node's own, and never on a link */
+    ck_assert_uint_eq(reports_about(&b), 0);
+    b.report_to = eid_of("ipn:0.0");
+    ck_assert_uint_eq(reports_about(&b), 0);
+    b.report_to = eid_of("ipn:1.4");
+    b.id.source = eid_none(); /* §4.2.3: such a bundle may not ask for any */
+    b.flags |= BUNDLE_NO_FRAGMENT;
+    ck_assert_uint_eq(reports_about(&b), 0);
+    b.id.source = eid_of("ipn:0.0");
+    ck_assert_uint_eq(reports_about(&b), 0);
+    b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    b.report_to = eid_of("ipn:!.7");
+    b.others_len = 1;
+    b.others[0] = (struct bundle_block){.type = 200, .number = 9, .flags = BLOCK_REPORT_IF_UNKNOWN};
+    ck_assert_uint_eq(reports_about(&b), 0);
+    b.report_to = eid_of("ipn:1.4");
+    ck_assert_uint_eq(reports_about(&b), 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("agent relay");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, a_stricter_mode_keeps_what_was_accepted);
+    tcase_add_test(t, a_bundle_with_all_blocks_goes_on);
+    tcase_add_test(t, one_block_more_is_refused_at_once);
+    tcase_add_test(t, no_second_block_beside_an_encrypted_one);
+    tcase_add_test(t, reports_that_must_not_be);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
