@@ -8,12 +8,17 @@
  */
 #include "cla/ltp_link.h"
 
-/* Per turn, so that receiving has its turn. */
+/* Per turn, so that receiving has its turn; of it, so much is for guests before links take all. */
 #define OUTPUT_BYTES (256 * 1024)
+#define GUEST_BYTES (OUTPUT_BYTES / 8)
 /* Before timers fire the socket is read: so often in one turn (2 MiB), then for so many turns,
  * which is the largest socket buffer. Who sends more than we can read does not stop the timers. */
 #define READS_MAX 4u
 #define HELD_MAX 32u
+
+struct budget {
+    uint64_t all, guests;
+};
 
 static struct link *untold(struct hub *h)
 {
@@ -125,15 +130,28 @@ static bool guest_output(struct hub *h, uint64_t *budget)
     return r >= 0;
 }
 
-/* False when the socket is full or the turn's budget is spent. */
-static bool output(struct hub *h, uint64_t *budget)
+/* A link without a rate takes all that it is given: guests go first with a share of their own, and
+ * again with what links leave. */
+static bool guest_share(struct hub *h, struct budget *budget)
 {
-    bool room = !udp_pending(h->io);
+    uint64_t before = budget->guests;
+    if (h->host == NULL || before == 0)
+        return true;
+    bool room = guest_output(h, &budget->guests);
+    uint64_t used = before - budget->guests;
+    budget->all -= used < budget->all ? used : budget->all;
+    return room;
+}
+
+/* False when the socket is full or the turn's budget is spent. */
+static bool output(struct hub *h, struct budget *budget)
+{
+    bool room = !udp_pending(h->io) && guest_share(h, budget);
     list_for_each (it, &h->links)
-        room = room && link_output(h, container_of(it, struct link, node), budget);
+        room = room && link_output(h, container_of(it, struct link, node), &budget->all);
     if (room && h->host != NULL)
-        room = guest_output(h, budget);
-    return room && udp_flush(h->io) && *budget > 0;
+        room = guest_output(h, &budget->all);
+    return room && udp_flush(h->io) && budget->all > 0;
 }
 
 static tick wake_time(struct hub *h)
@@ -185,7 +203,7 @@ static void set_alarm(struct hub *h, bool spent)
 
 void hub_pump(struct hub *h)
 {
-    uint64_t budget = OUTPUT_BYTES;
+    struct budget budget = {.all = OUTPUT_BYTES, .guests = GUEST_BYTES};
     bool more = true;
     if (timers_fire(h))
         ltp_expire(h->engine, h->now);
@@ -206,5 +224,5 @@ void hub_pump(struct hub *h)
         list_sub(first);
         list_add_tail(&h->links, first);
     }
-    set_alarm(h, budget == 0);
+    set_alarm(h, budget.all == 0);
 }

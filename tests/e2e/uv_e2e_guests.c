@@ -126,6 +126,76 @@ START_TEST(only_with_the_first_link)
 }
 END_TEST
 
+/* A link without a rate whose bundles are sent again as soon as they have left. */
+struct flood {
+    struct cla *link;
+    struct buf *bundle;
+    uint64_t left, key;
+    bool stop, closed;
+};
+
+static void flood_send(struct flood *f)
+{
+    while (!f->stop && f->link->ops->send(f->link, f->key, f->bundle) == 0)
+        f->key++;
+}
+
+static void flood_sent(void *context, struct cla *c, uint64_t key, bool ok)
+{
+    struct flood *f = context;
+    (void)c;
+    (void)key;
+    f->left += ok;
+    flood_send(f);
+}
+
+static void flood_closed(void *context)
+{
+    ((struct flood *)context)->closed = true;
+}
+
+/* Of the same local address as b. */
+static void flood_open(struct flood *f, struct world *w, struct end *e, uint16_t to)
+{
+    end_configure(e, "127.0.0.1", w->b.config.local.port, to,
+                  (const char *const[]){"colour", "green", NULL});
+    struct cla_env env = end_env(w, e, 2, 8);
+    env.events = (struct cla_events){.context = f, .sent = flood_sent};
+    env.shared = &w->b.shared;
+    f->link = rig_open(&e->config, &env);
+    f->bundle = buf_new(0, 1 << 20);
+    memset(buf_append(f->bundle, 1 << 20), 'x', 1 << 20);
+    flood_send(f);
+}
+
+/* A link that could send for ever leaves the guests their reports. */
+START_TEST(beside_a_busy_link)
+{
+    struct world *w =
+        world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "4", NULL});
+    struct end busy = {.world = w};
+    struct flood flood = {.key = 1};
+    int sink = socket(AF_INET, SOCK_DGRAM, 0); /* nobody reads it: the kernel drops the rest */
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof at;
+    ck_assert_int_eq(bind(sink, (struct sockaddr *)&at, len), 0);
+    ck_assert_int_eq(getsockname(sink, (struct sockaddr *)&at, &len), 0);
+    flood_open(&flood, w, &busy, ntohs(at.sin_port));
+    w->a.total = 20;
+    end_send(&w->a);
+    RUN_UNTIL(w, w->a.sent_ok + w->a.sent_failed == 20, 30000);
+    ck_assert_uint_gt(flood.left, 0);
+    flood.stop = true;
+    end_expect_all(&w->a, &w->b);
+    flood.link->ops->close(flood.link, flood_closed, &flood);
+    RUN_UNTIL(w, flood.closed, 5000);
+    rig_config_free(&busy.config);
+    buf_drop(flood.bundle);
+    close(sink);
+    world_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp-udp guests");
@@ -136,6 +206,7 @@ int main(void)
     tcase_add_test(t, refused_by_default);
     tcase_add_test(t, each_its_address);
     tcase_add_test(t, only_with_the_first_link);
+    tcase_add_test(t, beside_a_busy_link);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -5,11 +5,14 @@
  * decides what the peer hears. Timeouts are long, so that a slow machine makes a test slow, not
  * red.
  */
+#include <arpa/inet.h>
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "ltp/segment.h"
 #include "uv_world.h"
 
 /* 200 bundles each way at once. */
@@ -340,6 +343,57 @@ START_TEST(rest_is_rest)
 }
 END_TEST
 
+/* The last segment that a plain socket got: our checkpoint. */
+static bool take_checkpoint(int fd, struct ltp_segment *s)
+{
+    static uint8_t bytes[2000];
+    bool found = false;
+    for (ssize_t n; !found && (n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0;)
+        found = segment_parse(s, bytes, (size_t)n) == VERDICT_OK && segment_is_checkpoint(s);
+    return found;
+}
+
+static void report_all(int fd, uint16_t port, const struct ltp_segment *checkpoint)
+{
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct ltp_segment s = {.type = LTP_RS,
+                            .id = checkpoint->id,
+                            .rpt_serial = 7,
+                            .cp_serial = checkpoint->cp_serial,
+                            .upper = checkpoint->offset + checkpoint->data.len,
+                            .claim_count = 1};
+    struct range claim = {0, s.upper};
+    uint8_t bytes[100];
+    size_t len = segment_write_report(&s, &claim, bytes, sizeof bytes);
+    ck_assert_int_eq(sendto(fd, bytes, len, 0, (struct sockaddr *)&to, sizeof to), (ssize_t)len);
+}
+
+/* The process stands still for longer than the timer; the answer came in the meantime. */
+START_TEST(answers_before_timers)
+{
+    struct world *w = world_new("127.0.0.1", (const char *const[]){"recovery", "plain", NULL});
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct ltp_segment checkpoint = {0};
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    at.sin_port = htons(w->a.config.remote.port);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    end_open(w, &w->a, 1, 2);
+    w->a.total = 1;
+    end_send(&w->a);
+    RUN_UNTIL(w, take_checkpoint(fd, &checkpoint), 5000);
+    ck_assert(segment_is_checkpoint(&checkpoint));
+    uint64_t before = rig_timers(w->a.link, "checkpoint");
+    usleep(120000); /* rto: 50 ms */
+    report_all(fd, w->a.config.local.port, &checkpoint);
+    RUN_UNTIL(w, w->a.sent_ok == 1, 5000);
+    ck_assert_uint_eq(w->a.sent_ok, 1);
+    ck_assert_uint_eq(rig_timers(w->a.link, "checkpoint"), before);
+    close(fd);
+    world_free(w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp-udp");
@@ -364,6 +418,7 @@ int main(void)
     tcase_add_test(t, links_share_an_address);
     tcase_add_test(t, rate_is_kept);
     tcase_add_test(t, rest_is_rest);
+    tcase_add_test(t, answers_before_timers);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -83,3 +83,8 @@ uint64_t rig_verdict(struct cla *c, const char *name)
 {
     return number(c, "verdicts", name);
 }
+
+uint64_t rig_timers(struct cla *c, const char *name)
+{
+    return number(c, "timers", name);
+}

@@ -22,5 +22,6 @@ struct cla *rig_open(struct ltp_udp_config *k, const struct cla_env *env);
 /* A link's status as a number. */
 uint64_t rig_status(struct cla *c, const char *key);
 uint64_t rig_verdict(struct cla *c, const char *name);
+uint64_t rig_timers(struct cla *c, const char *name); /* that ran out */
 
 #endif
