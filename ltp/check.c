@@ -6,13 +6,11 @@
 
 static void check_export(const struct export *e, uint64_t *noted)
 {
-    assert(e->noted == (e->claimed.cap + e->heard.cap) * sizeof *e->claimed.at);
+    assert(e->noted == ltp_life_memory(e));
     *noted += e->noted;
     assert(e->red_len <= e->length && e->next <= e->length && e->data->len == e->length);
-    ranges_check(&e->claimed);
-    ranges_check(&e->heard);
     uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
-    assert(e->claimed.len == 0 || e->claimed.at[e->claimed.len - 1].hi <= sent);
+    ltp_life_check(e, sent);
     assert(list_empty(&e->fresh) == (e->next == e->length));
     assert((e->eorp != NULL) == (e->next < e->red_len));
     assert(e->cp_last + 1 >= e->cp_first);
@@ -35,7 +33,7 @@ static void check_export(const struct export *e, uint64_t *noted)
         assert(r->at >= r->gaps.at[r->gap].lo && r->at < r->gaps.at[r->gap].hi);
         assert(r->gaps.at[r->gaps.len - 1].hi <= sent);
     }
-    bool whole = ranges_has(&e->claimed, 0, e->red_len);
+    bool whole = ltp_life_whole(e);
     assert(!e->orange ||
            (e->red_len == 0 && (e->next < e->length) != !list_empty(&e->stall.in_peer)));
     assert(!whole || e->next < e->length || e->orange); /* else it would be closed */

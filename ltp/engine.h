@@ -32,10 +32,13 @@
 #define PIECES_MAX 4096   /* pieces of green parts that wait for ltp_poll; more are lost */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
-#define EARLY_MAX 16      /* about so many early checkpoints per block: receivers limit reports */
-#define COPY_SMALL 64     /* data bytes of a copy that costs nothing on an idle line */
-#define COPY_HEADERS 64   /* of a copy, and below it, about */
-#define COPY_COST 100     /* bytes to be sent for each byte of other copies */
+#define LIVES_MAX 3   /* of one receiver in one session of ours; the one longest ago is forgotten */
+#define LIFE_NEAR 128 /* reports of one life have serials no further apart, lost ones included */
+#define LIFE_WHEN 8
+#define EARLY_MAX 16    /* about so many early checkpoints per block: receivers limit reports */
+#define COPY_SMALL 64   /* data bytes of a copy that costs nothing on an idle line */
+#define COPY_HEADERS 64 /* of a copy, and below it, about */
+#define COPY_COST 100   /* bytes to be sent for each byte of other copies */
 #define COPY_CREDIT_MAX (1 << 22)
 #define PREFIX_MAX 32 /* constant front of a data segment's header, without extensions */
 #define EXT_MAX 56    /* header extensions: authentication, cookie */
@@ -192,6 +195,21 @@ struct resend {
     size_t noted; /* its share of ltp->noted */
 };
 
+/* What the receiver said of a block in one of its lives; see life.c. */
+struct life {
+    struct ranges claimed; /* within the red part */
+    struct ranges heard;   /* serials of reports that were acted on; not empty */
+    uint64_t last;         /* the highest of them, */
+    uint32_t digest;       /* and what it says */
+    uint64_t latest_cp;    /* the latest checkpoint that any of them answers */
+    /* Of the latest ones, the last checkpoint that we had sent when each came: a report on a later
+     * one was made after it. A ring. */
+    struct heard_when {
+        uint64_t serial, cp_last;
+    } when[LIFE_WHEN];
+    uint32_t noted; /* reports in all */
+};
+
 struct export
 {
     struct session s;
@@ -205,14 +223,14 @@ struct export
     uint32_t early_apart;     /* and to be sent at least before a further one */
     tick early_since;         /* when that was, or the session's first segment */
     struct probe probe;
-    uint64_t cp_first, cp_last; /* serials in use */
-    struct list checkpoints;    /* struct checkpoint: sent, unanswered */
-    struct list resends;        /* struct resend */
-    size_t noted;               /* share of ltp->noted by the two sets below */
-    uint64_t asked_again;       /* bytes that reports asked for again, so far */
-    struct ranges claimed;      /* by the receiver, within the red part */
-    struct ranges heard;        /* serials of reports that were acted on */
-    struct timer stall;         /* runs while only the receiver can move the session on */
+    uint64_t cp_first, cp_last;  /* serials in use */
+    struct list checkpoints;     /* struct checkpoint: sent, unanswered */
+    struct list resends;         /* struct resend */
+    size_t noted;                /* share of ltp->noted by the lives below */
+    uint64_t asked_again;        /* bytes that reports asked for again, so far */
+    struct life life[LIVES_MAX]; /* of the receiver; the one that is there now is the first */
+    uint32_t lives;
+    struct timer stall; /* runs while only the receiver can move the session on */
     bool orange;
     uint32_t prefix_len; /* control byte, session id, extensions, client service: */
     uint8_t prefix[PREFIX_MAX + EXT_MAX + ORANGE_EXT];
@@ -427,12 +445,34 @@ bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c);
 bool ltp_checkpoint_early_due(const struct export *e, tick now);
 
-/* resend.c: new makes the job for the gaps in the scope of report s and of the job that waits, if
- * one does; *out is NULL when there are none; 0 or HELIO_ENOMEM. begin puts it (or nothing) in the
- * place of the one that waits. end: all was sent; the job is over, and its checkpoint the caller's.
- */
-int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
+/* life.c: the life that a report comes from (NULL: one that is new), whether that has said it
+ * before, and whether it is the one that is there now. note: the report was acted on; 0,
+ * HELIO_EAGAIN (too many) or HELIO_ENOMEM. add takes a new one over, in the place of the oldest;
+ * lead makes it the one that is there. whole: one of them has claimed all. */
+struct life *ltp_life_of(struct export *e, const struct ltp_segment *s);
+bool ltp_life_heard(const struct life *f, uint64_t rpt_serial);
+bool ltp_life_leads(const struct export *e, const struct life *f, const struct ltp_segment *s);
+int ltp_life_note(struct life *f, const struct export *e, const struct ltp_segment *s);
+void ltp_life_add(struct export *e, const struct life *fresh, bool leads);
+void ltp_life_lead(struct export *e, const struct life *f);
+void ltp_life_fini(struct life *f);
+bool ltp_life_whole(const struct export *e);
+size_t ltp_life_memory(const struct export *e);
+void ltp_life_check(const struct export *e, uint64_t sent);
+
+/* resend.c: new makes the job for the gaps in the scope of report s, by what life f of the receiver
+ * has claimed, and of the job that waits, if one does; *out is NULL when there are none; 0 or
+ * HELIO_ENOMEM. `anew`: the life has only begun, so what others claimed is missing too, and no job
+ * of theirs goes on. begin puts it (or nothing) in the place of the one that waits. end: all was
+ * sent; the job is over, and its checkpoint the caller's. */
+struct resend_for {
+    const struct life *life;
+    const struct ltp_segment *report;
+    bool anew;
+};
+int ltp_resend_new(struct ltp *l, struct export *e, const struct resend_for *f,
                    struct resend **out);
+void ltp_resend_drop_all(struct ltp *l, struct export *e);
 void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now);
 void ltp_resend_expire(struct resend *r);
 struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r);

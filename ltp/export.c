@@ -134,8 +134,8 @@ void ltp_export_free(struct ltp *l, struct export *e)
     list_sub(&e->fresh);
     ltp_timer_fini(l, &e->stall);
     l->noted -= e->noted;
-    ranges_fini(&e->claimed);
-    ranges_fini(&e->heard);
+    while (e->lives > 0)
+        ltp_life_fini(&e->life[--e->lives]);
     buf_drop(e->data);
     free(e);
 }
@@ -176,12 +176,12 @@ void ltp_export_settle(struct ltp *l)
         ltp_export_free(l, container_of(it, struct export, fresh));
 }
 
-static enum verdict add_claims(struct export *e, const struct ltp_segment *s)
+static enum verdict add_claims(struct life *f, const struct ltp_segment *s, size_t ranges_max)
 {
     struct slice at = s->claims;
     struct range claim;
     while (segment_claim(s, &at, &claim)) {
-        int rc = ranges_add(&e->claimed, claim.lo, claim.hi, e->s.peer->span.ranges_max);
+        int rc = ranges_add(&f->claimed, claim.lo, claim.hi, ranges_max);
         if (rc < 0)
             return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
     }
@@ -209,28 +209,28 @@ static bool noted_room(const struct ltp *l, size_t bytes)
     return l->noted + bytes <= ltp_noted_max(l);
 }
 
-static bool room_for_claims(const struct ltp *l, const struct export *e,
-                            const struct ltp_segment *s)
+static bool room_for_claims(const struct ltp *l, const struct life *f, const struct ltp_segment *s)
 {
-    size_t claimed = 4 + 2 * (e->claimed.len + (size_t)s->claim_count);
-    size_t heard = 4 + 2 * e->heard.len;
-    size_t growth = (claimed > e->claimed.cap ? claimed - e->claimed.cap : 0) +
-                    (heard > e->heard.cap ? heard - e->heard.cap : 0);
+    size_t claimed = 4 + 2 * (f->claimed.len + (size_t)s->claim_count);
+    size_t heard = 4 + 2 * f->heard.len;
+    size_t growth = (claimed > f->claimed.cap ? claimed - f->claimed.cap : 0) +
+                    (heard > f->heard.cap ? heard - f->heard.cap : 0);
     return noted_room(l, growth * sizeof(struct range));
 }
 
 static void note_claims(struct ltp *l, struct export *e)
 {
-    size_t now = (e->claimed.cap + e->heard.cap) * sizeof(struct range);
+    size_t now = ltp_life_memory(e);
     l->noted += now - e->noted;
     e->noted = now;
 }
 
 /* §6.13: a receiver that asks for more than all retries of the whole red part would bring, or for
  * more in one go than there is memory to note. */
-static enum verdict examine_job(struct ltp *l, struct export *e, const struct ltp_segment *s,
+static enum verdict examine_job(struct ltp *l, struct export *e, const struct resend_for *f,
                                 struct resend *job)
 {
+    const struct ltp_segment *s = f->report;
     size_t bytes =
         sizeof *job + sizeof *job->checkpoint + REPORT_COST + job->gaps.cap * sizeof(struct range);
     if (!noted_room(l, bytes))
@@ -238,11 +238,48 @@ static enum verdict examine_job(struct ltp *l, struct export *e, const struct lt
     job->noted = bytes;
     l->noted += bytes;
     uint64_t again = ranges_bytes(&job->gaps);
-    uint64_t missing = s->upper - s->lower - ranges_bytes_in(&e->claimed, s->lower, s->upper);
-    e->asked_again += again < missing ? again : missing;
+    uint64_t missing = s->upper - s->lower - ranges_bytes_in(&f->life->claimed, s->lower, s->upper);
+    e->asked_again += again < missing || f->anew ? again : missing;
     bool too_much = e->asked_again > ASKED_MIN &&
                     (e->asked_again - ASKED_MIN) / e->red_len > e->s.peer->span.retries_max;
     return too_much ? VERDICT_LIMIT_REPORTS : VERDICT_OK;
+}
+
+/* What a report means for one life of the receiver: its claims, and the job for its gaps, if it is
+ * the life that is there now. On failure there is no job. */
+static enum verdict learn_report(struct ltp *l, struct export *e, struct resend_for *f,
+                                 struct life *life, bool leads, struct resend **job)
+{
+    *job = NULL;
+    if (!room_for_claims(l, life, f->report))
+        return VERDICT_LIMIT_BYTES;
+    enum verdict v = add_claims(life, f->report, e->s.peer->span.ranges_max);
+    if (v != VERDICT_OK)
+        return v;
+    bool whole = ranges_has(&life->claimed, 0, e->red_len);
+    if (leads && !whole && ltp_resend_new(l, e, f, job) < 0)
+        return VERDICT_NO_MEMORY;
+    v = *job == NULL ? VERDICT_OK : examine_job(l, e, f, *job);
+    bool over = whole && e->next == e->length; /* whatever memory there is */
+    int rc = v != VERDICT_OK || over ? 0 : ltp_life_note(life, e, f->report);
+    if (rc < 0)
+        v = rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+    if (v != VERDICT_OK) {
+        ltp_resend_free(l, *job);
+        *job = NULL;
+    }
+    return v;
+}
+
+/* The report was noted; what follows cannot fail. */
+static void follow_report(struct ltp *l, struct export *e, const struct resend_for *f,
+                          struct resend *job, tick now)
+{
+    if (f->anew)
+        ltp_resend_drop_all(l, e);
+    ltp_probe_answered(e->s.peer, &e->probe, f->report->cp_serial, now);
+    ltp_checkpoint_stop(l, e, f->report->cp_serial);
+    ltp_resend_begin(l, e, job, now);
 }
 
 static enum verdict act_on_report(struct ltp *l, struct export *e, const struct ltp_segment *s,
@@ -252,41 +289,40 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
     bool our_cp = s->cp_serial == 0 || (s->cp_serial >= e->cp_first && s->cp_serial <= e->cp_last);
     if (s->upper > sent || !our_cp || s->rpt_serial == UINT64_MAX)
         return VERDICT_BAD_REPORT;
-    if (ranges_has(&e->heard, s->rpt_serial, s->rpt_serial + 1))
+    struct life fresh = {0}, *life = ltp_life_of(e, s);
+    if (life != NULL && ltp_life_heard(life, s->rpt_serial))
         return VERDICT_DUPLICATE;
-    if (!room_for_claims(l, e, s))
-        return VERDICT_LIMIT_BYTES;
-    enum verdict v = add_claims(e, s);
+    bool born = life == NULL, leads = ltp_life_leads(e, life, s);
+    life = born ? &fresh : life;
+    struct resend_for f = {.life = life, .report = s};
+    f.anew = leads && e->lives > 0 && life != &e->life[0];
+    struct resend *job;
+    enum verdict v = learn_report(l, e, &f, life, leads, &job);
+    bool whole = ranges_has(&life->claimed, 0, e->red_len);
+    if (v == VERDICT_OK && whole && e->next == e->length) {
+        if (born)
+            ltp_life_fini(&fresh);
+        ltp_probe_answered(e->s.peer, &e->probe, s->cp_serial, now);
+        ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
+        return v;
+    }
+    if (born && v == VERDICT_OK)
+        ltp_life_add(e, &fresh, leads);
+    else if (born)
+        ltp_life_fini(&fresh);
+    else if (v == VERDICT_OK && f.anew)
+        ltp_life_lead(e, life);
     note_claims(l, e);
+    if (v == VERDICT_LIMIT_REPORTS)
+        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
     if (v != VERDICT_OK)
         return v;
-    struct resend *job = NULL;
-    bool whole = ranges_has(&e->claimed, 0, e->red_len);
-    if (!whole && ltp_resend_new(l, e, s, &job) < 0)
-        return VERDICT_NO_MEMORY;
-    v = job == NULL ? VERDICT_OK : examine_job(l, e, s, job);
-    if (v != VERDICT_OK) {
-        ltp_resend_free(l, job);
-        if (v == VERDICT_LIMIT_REPORTS)
-            ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
-        return v;
-    }
-    bool over = whole && e->next == e->length; /* whatever memory there is */
-    int rc = over ? 0 : ranges_add(&e->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
-    note_claims(l, e);
-    if (rc < 0) {
-        ltp_resend_free(l, job);
-        return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
-    }
-    ltp_probe_answered(e->s.peer, &e->probe, s->cp_serial, now);
-    ltp_checkpoint_stop(l, e, s->cp_serial);
-    ltp_resend_begin(l, e, job, now);
-    if (!whole)
-        watch_stall(l, e, now);
-    else if (over)
-        ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
-    else
+    if (leads)
+        follow_report(l, e, &f, job, now);
+    if (whole)
         drop_red(l, e);
+    else
+        watch_stall(l, e, now);
     return VERDICT_OK;
 }
 

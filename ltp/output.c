@@ -139,7 +139,7 @@ static void output_fresh(struct ltp *l, struct export *e, struct ltp_out *out, t
     ltp_notice_put(l, &e->s, LTP_INITIAL_SENT)->tag = e->tag;
     if (e->orange)
         ltp_orange_sent(l, e, now);
-    else if (ranges_has(&e->claimed, 0, e->red_len))
+    else if (ltp_life_whole(e))
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, true);
 }
 

@@ -19,21 +19,43 @@ static int leave_out(struct ranges *gaps, const struct ranges *under_way)
 }
 
 /* What of [lo, hi) the receiver has not claimed. */
-static int add_unclaimed(const struct export *e, uint64_t lo, uint64_t hi, struct ranges *gaps)
+static int add_unclaimed(const struct life *f, uint64_t lo, uint64_t hi, struct ranges *gaps)
 {
     struct range gap;
-    for (uint64_t at = lo; ranges_gap(&e->claimed, at, hi, &gap) != 0; at = gap.hi) {
+    for (uint64_t at = lo; ranges_gap(&f->claimed, at, hi, &gap) != 0; at = gap.hi) {
         if (ranges_add(gaps, gap.lo, gap.hi, SIZE_MAX) < 0)
             return HELIO_ENOMEM;
     }
     return 0;
 }
 
+/* Will a checkpoint that is no answer bring a report on the end of the red part? */
+static bool end_is_asked(const struct export *e)
+{
+    if (e->eorp != NULL)
+        return true;
+    list_for_each (it, &e->checkpoints) {
+        const struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        if (c->rpt_serial == 0 && !c->early)
+            return true;
+    }
+    return false;
+}
+
+/* Of a receiver that has begun anew: all that it does not claim, but for what it will be asked
+ * about anyway. */
+static int find_gaps_anew(const struct export *e, const struct resend_for *f, struct ranges *gaps)
+{
+    uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
+    return add_unclaimed(f->life, 0, end_is_asked(e) ? f->report->upper : sent, gaps);
+}
+
 /* §6.13: the gaps in the scope of a report, and what remains of the job that it joins. */
-static int find_gaps(const struct export *e, const struct ltp_segment *s, const struct resend *old,
+static int find_gaps(const struct export *e, const struct resend_for *f, const struct resend *old,
                      struct ranges *gaps)
 {
-    int rc = add_unclaimed(e, s->lower, s->upper, gaps);
+    const struct ltp_segment *s = f->report;
+    int rc = add_unclaimed(f->life, s->lower, s->upper, gaps);
     bool merge = e->s.peer->span.recovery.merge_claims;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a ring has no NULL in it */
     list_for_each (it, &e->resends) {
@@ -47,7 +69,7 @@ static int find_gaps(const struct export *e, const struct ltp_segment *s, const 
             rc = leave_out(gaps, &c->resent);
     }
     for (size_t i = 0; old != NULL && i < old->gaps.len && rc == 0; i++)
-        rc = add_unclaimed(e, old->gaps.at[i].lo, old->gaps.at[i].hi, gaps);
+        rc = add_unclaimed(f->life, old->gaps.at[i].lo, old->gaps.at[i].hi, gaps);
     return rc;
 }
 
@@ -86,16 +108,15 @@ static struct resend *make(struct ltp *l, struct export *e)
     return NULL;
 }
 
-int ltp_resend_new(struct ltp *l, struct export *e, const struct ltp_segment *s,
-                   struct resend **out)
+int ltp_resend_new(struct ltp *l, struct export *e, const struct resend_for *f, struct resend **out)
 {
     *out = NULL;
     struct resend *r = make(l, e);
     if (r == NULL)
         return HELIO_ENOMEM;
-    const struct resend *old = find_waiting(e);
-    join(r, s, old);
-    int rc = find_gaps(e, s, old, &r->gaps);
+    const struct resend *old = f->anew ? NULL : find_waiting(e);
+    join(r, f->report, old);
+    int rc = f->anew ? find_gaps_anew(e, f, &r->gaps) : find_gaps(e, f, old, &r->gaps);
     if (rc < 0 || r->gaps.len == 0)
         goto drop;
     r->at = r->gaps.at[0].lo;
@@ -138,6 +159,19 @@ void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick no
         return;
     }
     queue(r);
+}
+
+/* What was to be sent again for reports that the receiver has forgotten, and the checkpoints that
+ * name these. */
+void ltp_resend_drop_all(struct ltp *l, struct export *e)
+{
+    list_for_each_safe (it, &e->resends)
+        ltp_resend_free(l, container_of(it, struct resend, in_export));
+    list_for_each_safe (it, &e->checkpoints) {
+        struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        if (c->rpt_serial != 0)
+            ltp_checkpoint_free(l, c);
+    }
 }
 
 void ltp_resend_expire(struct resend *r)

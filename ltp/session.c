@@ -83,7 +83,7 @@ static struct ltp_session_info info_of(const struct session *s)
         const struct export *e = container_of(s, struct export, s);
         info.length = e->length;
         info.red_len = e->red_len;
-        info.done = ranges_bytes(&e->claimed);
+        info.done = e->lives == 0 ? 0 : ranges_bytes(&e->life[0].claimed);
         info.held = e->length;
     } else {
         const struct import *im = container_of(s, struct import, s);

@@ -289,8 +289,10 @@ START_TEST(reports_to_us)
             claims[k] = (struct range){at + 2 * k, at + 2 * k + 1};
         struct ltp_segment s = {.type = LTP_RS,
                                 .id = id[i % 16],
-                                .rpt_serial = 1 + i * (1 + i % 3),
-                                .lower = i % 5 == 0 ? 0 : at,
+                                /* of one life with gaps between; or of ever new ones, which
+                                   also take back what was claimed */
+                                .rpt_serial = _i == 0 ? 1 + 2 * (i / 16) : 1 + i * (1 + i % 3),
+                                .lower = _i == 1 && i % 5 == 0 ? 0 : at,
                                 .upper = at + 300,
                                 .claim_count = 100};
         size_t len = segment_write_report(&s, claims, bytes, sizeof bytes);
@@ -299,7 +301,8 @@ START_TEST(reports_to_us)
         poll_all(&v);
     }
     ck_assert_uint_gt(count(&v, VERDICT_OK), 100);
-    ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 1000);
+    if (_i == 0) /* what is said of lives that are gone is forgotten before that */
+        ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES), 1000);
     victim_end(&v);
     buf_drop(b);
 }
@@ -469,7 +472,7 @@ int main(void)
     tcase_add_test(t, cancels);
     tcase_add_test(t, green_pieces);
     tcase_add_test(t, green_crumbs);
-    tcase_add_test(t, reports_to_us);
+    tcase_add_loop_test(t, reports_to_us, 0, 2);
     tcase_add_loop_test(t, asking_for_crumbs, 0, 2);
     tcase_add_test(t, asking_for_ever);
     tcase_add_test(t, orange_blocks);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a receiver has claimed, kept apart for each of its lives. A receiver that was restarted, or
+ * gave a session up in silence, may open it anew with what is sent again and claim only that;
+ * claims of both together would make a block whole that nobody has. A report tells its life by its
+ * serial, which RFC 5326 §3.2.2 lets begin at random and then count by one, and by what it claims:
+ * within one life nothing that was claimed is missing later. What can go wrong: a life that begins
+ * its serials near those of the last one, or at them. What it does not claim, says else under the
+ * same serial, or answers too late for its serial gives it away.
+ */
+#include <assert.h>
+
+#include "base/crc.h"
+#include "ltp/engine.h"
+
+static uint64_t first_serial(const struct life *f)
+{
+    return f->heard.at[0].lo;
+}
+
+static bool serial_is_near(const struct life *f, uint64_t serial)
+{
+    uint64_t low = first_serial(f);
+    uint64_t from = low > LIFE_NEAR ? low - LIFE_NEAR : 0;
+    uint64_t to = f->last > UINT64_MAX - LIFE_NEAR ? UINT64_MAX : f->last + LIFE_NEAR;
+    return serial >= from && serial <= to;
+}
+
+/* Two reports of one serial say the same, unless they come from two lives. */
+static uint32_t digest_of(const struct ltp_segment *s)
+{
+    uint64_t scope[3] = {s->lower, s->upper, s->cp_serial};
+    return crc32c(crc32c(0, scope, sizeof scope), s->claims.data, s->claims.len);
+}
+
+/* Does the report claim whatever in its scope the life has claimed before? */
+static bool claims_still_hold(const struct life *f, const struct ltp_segment *s)
+{
+    struct slice at = s->claims;
+    struct range claim;
+    uint64_t had = ranges_bytes_in(&f->claimed, s->lower, s->upper), has = 0;
+    while (has < had && segment_claim(s, &at, &claim))
+        has += ranges_bytes_in(&f->claimed, claim.lo, claim.hi);
+    return has == had;
+}
+
+/* A report on a checkpoint that we sent only after we had heard a later report cannot be. */
+static bool order_holds(const struct life *f, const struct ltp_segment *s)
+{
+    uint32_t kept = f->noted < LIFE_WHEN ? f->noted : LIFE_WHEN;
+    for (uint32_t i = 0; i < kept; i++) {
+        if (f->when[i].serial > s->rpt_serial && s->cp_serial > f->when[i].cp_last)
+            return false;
+    }
+    return true;
+}
+
+static bool report_fits(const struct life *f, const struct ltp_segment *s)
+{
+    if (!serial_is_near(f, s->rpt_serial))
+        return false;
+    if (s->rpt_serial > f->last)
+        return claims_still_hold(f, s);
+    if (s->rpt_serial == f->last)
+        return digest_of(s) == f->digest;
+    return order_holds(f, s);
+}
+
+struct life *ltp_life_of(struct export *e, const struct ltp_segment *s)
+{
+    for (uint32_t i = 0; i < e->lives; i++) {
+        if (report_fits(&e->life[i], s))
+            return &e->life[i];
+    }
+    return NULL;
+}
+
+bool ltp_life_heard(const struct life *f, uint64_t rpt_serial)
+{
+    return ranges_has(&f->heard, rpt_serial, rpt_serial + 1);
+}
+
+/* The life that answers the latest checkpoints is the one that is there now. */
+bool ltp_life_leads(const struct export *e, const struct life *f, const struct ltp_segment *s)
+{
+    return e->lives == 0 || f == &e->life[0] || s->cp_serial == 0 ||
+           s->cp_serial >= e->life[0].latest_cp;
+}
+
+int ltp_life_note(struct life *f, const struct export *e, const struct ltp_segment *s)
+{
+    int rc = ranges_add(&f->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
+    if (rc < 0)
+        return rc;
+    if (s->rpt_serial >= f->last) {
+        f->last = s->rpt_serial;
+        f->digest = digest_of(s);
+    }
+    f->when[f->noted++ % LIFE_WHEN] = (struct heard_when){s->rpt_serial, e->cp_last};
+    if (s->cp_serial > f->latest_cp)
+        f->latest_cp = s->cp_serial;
+    return 0;
+}
+
+void ltp_life_fini(struct life *f)
+{
+    ranges_fini(&f->claimed);
+    ranges_fini(&f->heard);
+}
+
+static void move_to_front(struct export *e, uint32_t from)
+{
+    struct life moved = e->life[from];
+    memmove(&e->life[1], &e->life[0], from * sizeof e->life[0]);
+    e->life[0] = moved;
+}
+
+void ltp_life_add(struct export *e, const struct life *fresh, bool leads)
+{
+    assert(fresh->heard.len > 0);
+    if (e->lives == LIVES_MAX)
+        ltp_life_fini(&e->life[--e->lives]);
+    e->life[e->lives++] = *fresh;
+    if (leads)
+        move_to_front(e, e->lives - 1);
+}
+
+void ltp_life_lead(struct export *e, const struct life *f)
+{
+    assert(f >= e->life && f < e->life + e->lives);
+    move_to_front(e, (uint32_t)(f - e->life));
+}
+
+bool ltp_life_whole(const struct export *e)
+{
+    for (uint32_t i = 0; i < e->lives; i++) {
+        if (ranges_has(&e->life[i].claimed, 0, e->red_len))
+            return true;
+    }
+    return e->red_len == 0;
+}
+
+size_t ltp_life_memory(const struct export *e)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < e->lives; i++)
+        n += e->life[i].claimed.cap + e->life[i].heard.cap;
+    return n * sizeof(struct range);
+}
+
+void ltp_life_check(const struct export *e, uint64_t sent)
+{
+    assert(e->lives <= LIVES_MAX);
+    for (uint32_t i = 0; i < e->lives; i++) {
+        const struct life *f = &e->life[i];
+        ranges_check(&f->claimed);
+        ranges_check(&f->heard);
+        assert(f->heard.len > 0 && f->heard.at[f->heard.len - 1].hi == f->last + 1);
+        assert(f->claimed.len == 0 || f->claimed.at[f->claimed.len - 1].hi <= sent);
+        assert(f->noted > 0 && f->latest_cp <= e->cp_last);
+    }
+}
