@@ -18,6 +18,14 @@ const char *agent_refusal_text(enum agent_refusal r)
     return (unsigned)r < REFUSE_COUNT ? texts[r] : "unknown";
 }
 
+const char *agent_end_text(enum agent_end e)
+{
+#define END_TEXT(name, text) [END_##name] = text,
+    static const char *const texts[END_COUNT] = {AGENT_ENDS(END_TEXT)};
+#undef END_TEXT
+    return (unsigned)e < END_COUNT ? texts[e] : "unknown";
+}
+
 static uint64_t or_default(uint64_t value, uint64_t otherwise)
 {
     return value == 0 ? otherwise : value;
@@ -149,16 +157,14 @@ void agent_begin(struct agent *a, struct agent_now now)
 
 static void expire(struct agent *a, struct record *r)
 {
-    a->counters.expired++;
     agent_report(a, r, STATUS_DELETED, REASON_LIFETIME_EXPIRED);
-    record_end(a, r);
+    record_end(a, r, END_EXPIRED);
 }
 
 static void delete (struct agent *a, struct record *r)
 {
-    a->counters.deleted++;
     agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
-    record_end(a, r);
+    record_end(a, r, END_DELETED);
 }
 
 bool agent_overdue(struct agent *a, struct record *r)
@@ -183,7 +189,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         list_add_tail(&a->answers, &r->answer);
     if (!ok) {
         a->counters.refused[REFUSE_STORE]++;
-        record_end(a, r);
+        record_end(a, r, END_NOT_STORED);
         return;
     }
     r->stored = true;
@@ -194,15 +200,15 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
     if (agent_overdue(a, r))
         return;
+    a->counters.storing--;
     a->counters.storing_bytes -= r->bytes;
     agent_place(a, r);
 }
 
 static void give_up(struct agent *a, struct record *r)
 {
-    a->counters.deleted++;
     agent_report(a, r, STATUS_DELETED, REASON_DEPLETED_STORAGE);
-    record_end(a, r);
+    record_end(a, r, END_UNREADABLE);
 }
 
 /* Are these the bytes that were stored? The reading mode is a rule for what comes in: what was

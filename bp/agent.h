@@ -179,16 +179,49 @@ struct agent_action {
  * only with room in the registration's. */
 int agent_poll(struct agent *a, struct agent_action *out);
 
+/* How a bundle that was accepted ended at this node. Each is counted. */
+#define AGENT_ENDS(X)                                                                              \
+    X(FORWARDED, "forwarded")                                                                      \
+    X(DELIVERED, "delivered")                                                                      \
+    X(EXPIRED, "expired")                                                                          \
+    X(DELETED, "deleted")                                                                          \
+    X(GIVEN_UP, "given_up")     /* lost by an unreliable link too often */                         \
+    X(UNREADABLE, "unreadable") /* the store does not give it back, or not as it was */            \
+    X(REDUNDANT, "redundant")   /* a fragment whose bytes are here, or were delivered */           \
+    X(NOT_STORED, "not_stored") /* of fragments and what they make only: it was refused */
+#define AGENT_END_ENUM(name, text) END_##name,
+enum agent_end { AGENT_ENDS(AGENT_END_ENUM) END_COUNT };
+#undef AGENT_END_ENUM
+const char *agent_end_text(enum agent_end e); /* static */
+
+/*
+ * These identities hold after every call (agent_check asserts them); the sums are over the reasons:
+ *
+ *   bundles     offered = consumed + sum refused + storing + accepted_local + received
+ *   bundles     accepted_local + received + restored = bundles - storing + sum ended
+ *   fragments   fragments_in = fragments + sum fragments_ended
+ *   assemblies  assemblies_begun = assemblies + sum assemblies_ended
+ *   ADUs        delivered = ended[DELIVERED] - fragments_ended[DELIVERED]
+ *                           + assemblies_ended[DELIVERED]
+ *
+ * A fragment is a bundle. `fragments` are those for endpoints of this node, an assembly is the
+ * bundle that they will make; what an application gets is an ADU, in however many bundles it came.
+ */
 struct agent_counters {
-    uint64_t accepted_local, received, refused[REFUSE_COUNT];
-    uint64_t forwarded, delivered, expired, deleted, send_failures, load_failures;
-    uint64_t lost, given_up; /* by unreliable links: tries, bundles */
+    /* bundles; of applications and of this agent (status reports), of links */
+    uint64_t offered, consumed, refused[REFUSE_COUNT];
+    uint64_t accepted_local, received, restored, ended[END_COUNT];
+    uint64_t fragments_in, fragments, fragments_ended[END_COUNT];
+    uint64_t assemblies_begun, assemblies, assemblies_ended[END_COUNT];
+    uint64_t delivered; /* ADUs */
+    uint64_t send_failures, load_failures;
+    uint64_t lost;    /* tries, by unreliable links */
     uint64_t lenient; /* received bundles with findings that only the lenient mode lets pass */
     uint64_t reports_sent, reports_received;
     uint64_t forgotten; /* ids that found no memory: duplicates of these are not known */
     uint64_t bundles, bytes, memory_bytes; /* now */
-    uint64_t storing_bytes; /* now, of bundles that wait for agent_stored: binders read no more
-                               from applications while it is high */
+    uint64_t storing, storing_bytes; /* now, of bundles that wait for agent_stored: binders read no
+                                        more from applications while it is high */
 };
 const struct agent_counters *agent_counters(const struct agent *a);
 

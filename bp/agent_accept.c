@@ -62,7 +62,7 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
     struct record *r;
     if (record_new(a, h, a->next_key, whole->len, &r) < 0) {
         if (as != NULL)
-            fragment_leave(a, as);
+            fragment_leave(a, as, END_NOT_STORED);
         return REFUSE_NO_MEMORY;
     }
     a->next_key++;
@@ -71,6 +71,7 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
     r->rewrite = h->rewrite;
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
+    a->counters.storing++;
     a->counters.storing_bytes += r->bytes;
     record_hold(a, r, whole);
     list_add_tail(&a->to_store, &r->node);
@@ -115,6 +116,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     r->payload_len = len;
     a->last_ms = b->id.time_ms;
     a->sequence = b->id.sequence + 1;
+    a->counters.offered++; /* also by this agent itself; what is refused, its caller counts */
     *out = r;
     return REFUSE_NONE;
 }
@@ -150,6 +152,7 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     agent_begin(a, now);
     struct eid destination = q->destination, report_to = q->report_to;
     if (!request_legal(a, q) || !resolve(a, &destination) || !resolve(a, &report_to)) {
+        a->counters.offered++;
         a->counters.refused[REFUSE_INVALID]++;
         return REFUSE_INVALID;
     }
@@ -165,6 +168,7 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     struct record *r;
     enum agent_refusal refusal = agent_originate(a, &b, q->payload, &r);
     if (refusal != REFUSE_NONE) {
+        a->counters.offered++;
         a->counters.refused[refusal]++;
         return refusal;
     }
@@ -265,6 +269,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
                                  struct agent_now now)
 {
     agent_begin(a, now);
+    a->counters.offered++;
     if (notice_reserve(a) < 0) {
         buf_drop(bundle);
         a->counters.refused[REFUSE_NO_MEMORY]++;
@@ -287,7 +292,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
                    &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
     buf_drop(bundle);
     if (refusal == REFUSE_NONE)
-        a->counters.received++;
+        a->counters.consumed++;
     else
         a->counters.refused[refusal]++;
     return refusal;

@@ -5,7 +5,8 @@
 #include "bp/agent_impl.h"
 
 struct sums {
-    uint64_t bundles, bytes, memory, storing, loading, timed, ids, fragments;
+    uint64_t bundles, bytes, memory, storing, storing_bytes, loading, timed, ids;
+    uint64_t fragments, assemblies;
 };
 
 static void check_piece(const struct record *r)
@@ -38,7 +39,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->bytes += r->whole ? 0 : r->bytes;
     s->fragments += r->assembly != NULL && !r->whole;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
-    s->storing += r->state == STATE_NEW ? r->bytes : 0;
+    s->storing += r->state == STATE_NEW;
+    s->storing_bytes += r->state == STATE_NEW ? r->bytes : 0;
     s->loading += r->loading ? r->bytes : 0;
     s->timed += heap_has(&r->timer);
     s->ids += r->id_listed;
@@ -82,9 +84,31 @@ static void check_assemblies(const struct agent *a, struct sums *s)
     for (; n != NULL; n = hash_walk(&a->assemblies, n)) {
         const struct assembly *as = container_of(n, struct assembly, by_id);
         fragments += check_assembly(as);
+        s->assemblies += !as->over;
         s->memory += as->joined == NULL ? 0 : as->joined->cap;
     }
     assert(fragments == s->fragments);
+}
+
+static uint64_t sum_of(const uint64_t *v, size_t len)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < len; i++)
+        sum += v[i];
+    return sum;
+}
+
+/* What came in is here or left for a reason: see struct agent_counters. */
+static void check_balance(const struct agent_counters *c)
+{
+    uint64_t accepted = c->accepted_local + c->received;
+    assert(c->offered == c->consumed + sum_of(c->refused, REFUSE_COUNT) + c->storing + accepted);
+    assert(accepted + c->restored == c->bundles - c->storing + sum_of(c->ended, END_COUNT));
+    assert(c->fragments_in == c->fragments + sum_of(c->fragments_ended, END_COUNT));
+    assert(c->assemblies_begun == c->assemblies + sum_of(c->assemblies_ended, END_COUNT));
+    assert(c->delivered == c->ended[END_DELIVERED] - c->fragments_ended[END_DELIVERED] +
+                               c->assemblies_ended[END_DELIVERED]);
+    (void)accepted;
 }
 
 void agent_check(const struct agent *a)
@@ -96,9 +120,11 @@ void agent_check(const struct agent *a)
     check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
-    assert(s.storing == c->storing_bytes && s.loading == a->loading_bytes);
+    assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
+    assert(s.loading == a->loading_bytes);
+    assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
     assert(s.timed == a->timers.len && s.ids == a->by_id.len);
-    (void)c;
+    check_balance(c);
     check_lanes(a);
     seen_check(&a->seen);
 }

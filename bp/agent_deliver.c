@@ -128,7 +128,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     if (ok) {
         a->counters.delivered++;
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
-        record_end(a, r);
+        record_end(a, r, END_DELIVERED);
     } else if (!agent_overdue(a, r)) {
         /* It waits for the next registration; this one would refuse it again. */
         lane_pause(a, r, TICK_NEVER);

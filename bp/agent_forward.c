@@ -124,9 +124,8 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
         return;
     if (ok) {
-        a->counters.forwarded++;
         agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
-        record_end(a, r);
+        record_end(a, r, END_FORWARDED);
         return;
     }
     a->counters.send_failures++;
@@ -151,7 +150,6 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now
         lane_return(a, r);
         return;
     }
-    a->counters.given_up++;
     agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
-    record_end(a, r);
+    record_end(a, r, END_GIVEN_UP);
 }

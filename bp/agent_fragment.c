@@ -38,6 +38,13 @@ static struct assembly *assembly_find(const struct agent *a, struct slice id)
     return NULL;
 }
 
+static void count_begin(struct agent *a, struct assembly *as)
+{
+    as->over = false;
+    a->counters.assemblies++;
+    a->counters.assemblies_begun++;
+}
+
 static struct assembly *assembly_new(struct agent *a, const struct agent_head *h, struct slice id)
 {
     struct assembly *as = calloc(1, sizeof *as + id.len);
@@ -50,6 +57,7 @@ static struct assembly *assembly_new(struct agent *a, const struct agent_head *h
     list_init(&as->pieces);
     ranges_init(&as->have);
     hash_add(&a->assemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    count_begin(a, as);
     return as;
 }
 
@@ -94,15 +102,36 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, b
         return REFUSE_FRAGMENT;
     }
     as->fragments++;
+    a->counters.fragments_in++;
+    a->counters.fragments++;
     *out = as;
     return REFUSE_NONE;
 }
 
-void fragment_leave(struct agent *a, struct assembly *as)
+static void count_end(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    if (as->over)
+        return;
+    as->over = true;
+    a->counters.assemblies--;
+    a->counters.assemblies_ended[why]++;
+}
+
+/* Without one that was counted: the caller's own hold on it, or a fragment. */
+static void let_go(struct agent *a, struct assembly *as, enum agent_end why)
 {
     assert(as->fragments > 0);
-    if (--as->fragments == 0)
-        assembly_free(a, as);
+    if (--as->fragments > 0)
+        return;
+    count_end(a, as, why);
+    assembly_free(a, as);
+}
+
+void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    a->counters.fragments--;
+    a->counters.fragments_ended[why]++;
+    let_go(a, as, why);
 }
 
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
@@ -169,6 +198,8 @@ static void queue_whole(struct agent *a, struct assembly *as)
 static int gather(struct agent *a, struct record *r, const struct agent_head *h)
 {
     struct assembly *as = r->assembly;
+    if (as->over)
+        count_begin(a, as);
     if (as->stale && count_again(as) < 0)
         return HELIO_ENOMEM;
     int rc = ranges_add(&as->have, h->id.offset, h->id.offset + h->payload_len, SIZE_MAX);
@@ -202,23 +233,22 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
 {
     r->state = STATE_UNPLACED; /* in no list, so that it can end */
     if (r->assembly == NULL) { /* restored, and at odds with the others */
-        a->counters.deleted++;
-        record_end(a, r);
+        record_end(a, r, END_DELETED);
         return;
     }
     int rc = superseded(a, r->assembly) ? 0 : gather(a, r, h);
     if (rc == 0)
-        record_end(a, r);
+        record_end(a, r, END_REDUNDANT);
     else if (rc < 0)
         agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
 }
 
-static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len)
+static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len, enum agent_end why)
 {
     while (!list_empty(&as->pieces)) {
         struct record *p = container_of(list_first(&as->pieces), struct record, node);
         p->mark_len = mark_len > 0 ? mark_len : p->mark_len;
-        record_end(a, p);
+        record_end(a, p, why);
     }
 }
 
@@ -236,16 +266,16 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
         return false;
     if (as->whole != NULL) {
         r->state = STATE_UNPLACED;
-        record_end(a, r);
+        record_end(a, r, END_REDUNDANT);
         return true;
     }
     as->fragments++; /* it must outlive the loop */
-    end_pieces(a, as, 0);
-    fragment_leave(a, as);
+    end_pieces(a, as, 0, END_REDUNDANT);
+    let_go(a, as, END_REDUNDANT);
     return false;
 }
 
-void fragment_end_all(struct agent *a, struct assembly *as)
+void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
 {
     as->fragments++;
     if (as->joined != NULL)
@@ -253,8 +283,9 @@ void fragment_end_all(struct agent *a, struct assembly *as)
     buf_drop(as->joined);
     as->joined = NULL;
     as->whole = NULL;
-    end_pieces(a, as, as->id_len);
+    end_pieces(a, as, as->id_len, why);
+    count_end(a, as, why);
     ranges_clear(&as->have);
     as->stale = false;
-    fragment_leave(a, as);
+    let_go(a, as, why);
 }

@@ -94,6 +94,7 @@ struct assembly {
     struct list pieces;        /* stored fragments, each with bytes that those before lack */
     struct ranges have;        /* bytes of all pieces; with `whole`: those in `joined` */
     bool stale;                /* have is to be made anew: a piece is gone */
+    bool over;                 /* its whole ended, and was counted; late pieces remain */
     struct record *whole;
     struct buf *joined; /* the whole payload in the making */
     struct list *next;  /* the piece to copy next */
@@ -144,7 +145,8 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
 void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
 void record_release(struct agent *a, struct record *r);
 void record_load_done(struct agent *a, struct record *r);
-void record_end(struct agent *a, struct record *r); /* out of all; REMOVE follows when stored */
+void record_end(struct agent *a, struct record *r,
+                enum agent_end why); /* out of all; REMOVE follows when stored */
 struct slice record_id(const struct record *r);
 struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);
@@ -179,14 +181,14 @@ uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t a
 enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, bool restored,
                                   struct assembly **out);
 /* One fragment less; the last one frees. */
-void fragment_leave(struct agent *a, struct assembly *as);
+void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why);
 void assembly_free(struct agent *a, struct assembly *as);
 /* Is the bundle (or the one whose fragment it is) here or gone already, beside its own id? */
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held);
 /* For a stored bundle whose destination is here: true when it needs no queue. */
 bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h);
 /* The whole is gone: so are its pieces. */
-void fragment_end_all(struct agent *a, struct assembly *as);
+void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why);
 
 /* agent_join.c: 1 and a LOAD; or 0: the payload is in whole->buf now, or bytes of a piece are on
  * their way, or the whole pauses */

@@ -150,8 +150,10 @@ void record_load_done(struct agent *a, struct record *r)
 
 static void leave_queue(struct agent *a, struct record *r)
 {
-    if (r->state == STATE_NEW)
+    if (r->state == STATE_NEW) {
+        a->counters.storing--;
         a->counters.storing_bytes -= r->bytes;
+    }
     if (r->state == STATE_PIECE && r->assembly->whole == NULL)
         r->assembly->stale = true;
     if (r->state <= STATE_PIECE)
@@ -171,7 +173,7 @@ static void remember(struct agent *a, struct record *r)
         a->counters.forgotten++;
 }
 
-void record_end(struct agent *a, struct record *r)
+void record_end(struct agent *a, struct record *r, enum agent_end why)
 {
     assert(r->state != STATE_GONE);
     leave_queue(a, r);
@@ -185,11 +187,12 @@ void record_end(struct agent *a, struct record *r)
     struct assembly *as = r->assembly;
     if (r->whole) {
         free(r);
-        fragment_end_all(a, as);
+        fragment_end_all(a, as, why);
         return;
     }
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
+    a->counters.ended[why] += r->stored;
     if (r->stored && r->from_link && r->id_listed)
         remember(a, r);
     if (r->stored)
@@ -197,7 +200,7 @@ void record_end(struct agent *a, struct record *r)
     else if (list_empty(&r->answer))
         free(r);
     if (as != NULL)
-        fragment_leave(a, as);
+        fragment_leave(a, as, why);
 }
 
 void record_set_timer(struct agent *a, struct record *r, tick due)

@@ -25,12 +25,13 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     rc = record_new(a, &h, key, bytes, &r);
     if (rc < 0) {
         if (as != NULL)
-            fragment_leave(a, as);
+            fragment_leave(a, as, END_NOT_STORED);
         return rc;
     }
     r->assembly = as;
     r->stored = true;
     r->restored = true;
+    a->counters.restored++;
     r->rewrite = h.rewrite;
     r->state = STATE_UNPLACED;
     r->link = TO_ENDPOINT;

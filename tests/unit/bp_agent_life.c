@@ -23,7 +23,7 @@ START_TEST(local_bundle_is_sent_as_it_was_encoded)
     ck_assert_mem_eq(b.payload.data, "hello", 5);
     agent_sent(n.a, 1, true, n.now);
     expect(&n, "remove 1\n");
-    ck_assert_uint_eq(agent_counters(n.a)->forwarded, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_FORWARDED], 1);
     ck_assert_uint_eq(agent_counters(n.a)->accepted_local, 1);
     ck_assert_uint_eq(agent_counters(n.a)->bundles, 0);
     ck_assert_uint_eq(agent_counters(n.a)->memory_bytes, 0);
@@ -305,7 +305,7 @@ START_TEST(lost_bundles_go_again_so_and_so_often)
     agent_sent(n.a, 3, true, n.now);
     expect(&n, "remove 3\n");
     ck_assert_uint_eq(agent_counters(n.a)->lost, 5);
-    ck_assert_uint_eq(agent_counters(n.a)->given_up, 2);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_GIVEN_UP], 2);
     ck_assert_uint_eq(agent_counters(n.a)->send_failures, 0);
     binder_fini(&n);
 }
@@ -379,7 +379,7 @@ START_TEST(expiry_is_exact)
     expect(&n, "");
     pass(&n, 1);
     expect(&n, "remove 1\n");
-    ck_assert_uint_eq(agent_counters(n.a)->expired, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 1);
     ck_assert_uint_eq(agent_deadline(n.a), TICK_NEVER);
     binder_fini(&n);
 }
@@ -401,8 +401,8 @@ START_TEST(expiry_waits_for_the_outcome_of_a_transmission)
     agent_sent(n.a, 1, true, n.now);
     agent_sent(n.a, 2, false, n.now);
     expect(&n, "remove 1\nremove 2\n");
-    ck_assert_uint_eq(agent_counters(n.a)->forwarded, 1);
-    ck_assert_uint_eq(agent_counters(n.a)->expired, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_FORWARDED], 1);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 1);
     binder_fini(&n);
 }
 END_TEST
@@ -429,7 +429,7 @@ START_TEST(operator_deletes)
     expect(&n, "");
     agent_sent(n.a, 2, false, n.now);
     expect(&n, "remove 2\n");
-    ck_assert_uint_eq(agent_counters(n.a)->deleted, 2);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_DELETED], 2);
     binder_fini(&n);
 }
 END_TEST

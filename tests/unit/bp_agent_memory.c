@@ -207,7 +207,7 @@ static long exchange(long fail_at, long fail_for)
         work(&x);
         const struct agent_counters *c = agent_counters(x.a);
         /* None expired; two removals for each bundle that came in fragments. */
-        ck_assert_uint_eq(c->forwarded + c->delivered + ROUNDS, x.removed);
+        ck_assert_uint_eq(c->ended[END_FORWARDED] + c->delivered + ROUNDS, x.removed);
         ck_assert_uint_eq(x.spoiled, 0);
         ck_assert_uint_eq(x.removed, accepted + c->reports_sent);
         ck_assert_uint_eq(c->bundles, 0);

@@ -40,7 +40,7 @@ START_TEST(a_stricter_mode_keeps_what_was_accepted)
     agent_link(n.a, 1, true, n.now);
     ck_assert_int_eq(agent_register(n.a, 9, &here, 1, n.now), 0);
     expect(&n, "load 1\nsend 1 on 1\nload 2\ndeliver 2 to 9: data\n");
-    ck_assert_uint_eq(agent_counters(n.a)->deleted, 0);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 0);
     b = peer_bundle("ipn:1.4", "ipn:3.5", 3); /* new ones are read as configured now */
     b.crc = CRC_NONE;
     ck_assert_int_eq(link_receive(&n, 1, &b, 3), REFUSE_MALFORMED);

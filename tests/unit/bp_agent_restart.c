@@ -155,7 +155,7 @@ START_TEST(little_memory_loads_ahead_of_the_turn)
         agent_sent(n.a, i, true, n.now);
         drain(&n);
     }
-    ck_assert_uint_eq(agent_counters(n.a)->forwarded, 9);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_FORWARDED], 9);
     ck_assert_uint_eq(agent_counters(n.a)->memory_bytes, 0);
     ck_assert_ptr_nonnull(strstr(n.trace, "load 9\n"));
     ck_assert_ptr_nonnull(strstr(n.trace, "send 8 on 1\n"));
@@ -234,7 +234,7 @@ START_TEST(loads_that_fail)
     }
     expect(&n, "load 1\nremove 1\n"); /* the eighth time it is given up */
     ck_assert_uint_eq(agent_counters(n.a)->load_failures, 8);
-    ck_assert_uint_eq(agent_counters(n.a)->deleted, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 1);
     binder_fini(&n);
 }
 END_TEST

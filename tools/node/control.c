@@ -160,21 +160,46 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
     json_object_set_new(out, "bundles", list);
 }
 
+static void set_ends(json_t *o, const char *key, const uint64_t ended[END_COUNT])
+{
+    json_t *by_reason = json_object();
+    for (int e = 0; e < END_COUNT; e++)
+        set_int(by_reason, agent_end_text((enum agent_end)e), ended[e]);
+    json_object_set_new(o, key, by_reason);
+}
+
+/* What struct agent_counters says of them: in = here + gone by reason, each in its own unit. */
+static void fill_balance(const struct agent_counters *c, json_t *o)
+{
+    set_int(o, "offered", c->offered);
+    set_int(o, "consumed", c->consumed);
+    set_int(o, "storing", c->storing);
+    set_int(o, "accepted_local", c->accepted_local);
+    set_int(o, "received", c->received);
+    set_int(o, "restored", c->restored);
+    set_int(o, "held", c->bundles);
+    set_ends(o, "ended", c->ended);
+    set_int(o, "fragments_in", c->fragments_in);
+    set_int(o, "fragments_held", c->fragments);
+    set_ends(o, "fragments_ended", c->fragments_ended);
+    set_int(o, "assemblies_begun", c->assemblies_begun);
+    set_int(o, "assemblies_held", c->assemblies);
+    set_ends(o, "assemblies_ended", c->assemblies_ended);
+    set_int(o, "delivered", c->delivered);
+}
+
 static void fill_agent(const struct agent_counters *c, json_t *o)
 {
     json_t *refused = json_object();
     for (int r = 1; r < REFUSE_COUNT; r++)
         if (c->refused[r] > 0)
             set_int(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
-    set_int(o, "accepted_local", c->accepted_local);
-    set_int(o, "received", c->received);
-    set_int(o, "forwarded", c->forwarded);
-    set_int(o, "delivered", c->delivered);
-    set_int(o, "expired", c->expired);
-    set_int(o, "deleted", c->deleted);
+    fill_balance(c, o);
+    for (int e = 0; e < END_COUNT; e++) /* also by their own names; of bundles, but delivered */
+        if (e != END_DELIVERED && e != END_NOT_STORED)
+            set_int(o, agent_end_text((enum agent_end)e), c->ended[e]);
     set_int(o, "send_failures", c->send_failures);
     set_int(o, "lost", c->lost);
-    set_int(o, "given_up", c->given_up);
     set_int(o, "load_failures", c->load_failures);
     set_int(o, "lenient", c->lenient);
     set_int(o, "forgotten", c->forgotten);
