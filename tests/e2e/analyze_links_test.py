@@ -310,6 +310,53 @@ def check_others(folder):
         assert f"{wrong[0]} '{wrong[1]}': expected" in error, error
 
 
+def loopback(out, payload, ports):
+    """From one port to another of the same machine."""
+    body = udp(payload, ports)
+    return struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(body), 1, 0, 64, 17, 0, b"\x7f\0\0\1", b"\x7f\0\0\1") + body
+
+
+def check_ports(folder):
+    """Nodes that answer from another socket than the one that they are sent to, to a port that is configured; all on
+    one machine; without and with a relay between them that has a port for each way in and out."""
+    for end, row in (("sender", SENDER), ("receiver", {**RECEIVER, "peer": "9"})):
+        one = [(t, loopback(out, payload, (41001, 1113) if out else (41002, 2113))) for t, out, payload in at(end)]
+        expect("one machine, " + end, folder, [pcap(101, one)], row, "--engine", "127.0.0.1:1113=9", pairs=1, segments=len(one),
+               pairs_one_way=0, pairs_undecided=0)
+    # two machines, ports that are LTP's and not: the reports' is not 1113
+    two = [(t, ipv4(out, udp(payload, (41001, 1113) if out else (41002, 2113)))) for t, out, payload in at("sender")]
+    expect("two machines", folder, [pcap(101, two)], SENDER, pairs=1, pairs_one_way=0)
+    ports = {("sender", True): (41001, 3001), ("sender", False): (3004, 2113), ("receiver", True): (3003, 1113),
+             ("receiver", False): (41002, 3002)}
+    hops = sorted((t, n, loopback(out, payload, ports[end, out])) for end in ("sender", "receiver")
+                  for n, (t, out, payload) in enumerate(at(end)))
+    frames = [(t, frame) for t, _, frame in hops]
+    expect("a relay", folder, [pcap(101, frames)], {**BOTH, "peer": "9"}, "--engine", "127.0.0.1:1113=9", pairs=2, pairs_one_way=0,
+           pairs_undecided=0, other=0)
+    expect("a relay, no names", folder, [pcap(101, frames)], {**BOTH, "peer": ""}, pairs=2)
+    # only data was captured: how it ended cannot be known, and what is inferred is not called known
+    data_only = [(t, frame) for t, frame in plain(at("sender")) if frame[12:16] == bytes((10, 0, 0, 1))]
+    expect("one direction", folder, [pcap(101, data_only)],
+           {"outcome": "unfinished", "cp_lost_basis": "rto", "role": "sender", "reports": "0"}, pairs=1, pairs_one_way=1)
+
+
+def check_green_relay(folder):
+    """No report says where the capture was taken: the first way begins at the sender, the last one ends at the receiver."""
+    frames = []
+    for hop, ports in enumerate(((5001, 6001), (6002, 7001))):
+        for n, kind in enumerate((4, 4, 7)):
+            if (hop, n) != (1, 1):
+                frames.append((T0 + (10 * hop + n) * MS, loopback(True, data(kind, 3, 1000 * n, 1000), ports)))
+    frames += [(T0 + 50 * MS + i, loopback(True, data(4, 4, 1000 * i, 1000), (5001, 6001))) for i in range(4)]
+    frames.sort()
+    rows, summary = analyse(folder, [pcap(101, frames)], "--port", "6001,7001")
+    assert summary["capture"]["pairs"] == 2 and summary["capture"]["pairs_undecided"] == 0, summary["capture"]
+    assert summary["numbers_used_again"] == 0, summary
+    row = next(r for r in rows if r["session"] == "3")
+    assert len(rows) == 2 and (row["role"], row["segments_sent"], row["segments_received"], row["first_rx_ms"]) == \
+        ("both", "3", "2", "10.000000"), rows
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_dresses(folder)
@@ -318,6 +365,8 @@ def main():
         check_ends_early(folder)
         check_interfaces(folder)
         check_others(folder)
+        check_ports(folder)
+        check_green_relay(folder)
 
 
 main()

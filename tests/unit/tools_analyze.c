@@ -355,6 +355,76 @@ START_TEST(what_is_under_way_at_the_end_is_not_lost)
 }
 END_TEST
 
+/* A log that ends behind the rows of some opens: what they would have been the others tell; without
+ * any, or when there are several colours, nobody knows. */
+START_TEST(an_open_alone_has_no_colour)
+{
+    static const char open[] = "10,open,1,2,1,6,,,,1,,100,,,,,,,,,,\n"
+                               "20,open,1,2,1,7,,,,1,,100,,,,,,,,,,\n";
+    static const char red[] = "30,open,1,2,1,8,,,,1,,100,,,,,,,,,,\n"
+                              "31,tx,1,2,1,8,3,red_cp_eob,red,1,0,100,1,0,,,,,,1,first,110\n";
+    static const char green[] = "40,open,1,2,1,9,,,,1,,100,,,,,,,,,,\n"
+                                "41,tx,1,2,1,9,7,green_eob,green,1,0,100,,,,,,,,1,first,110\n";
+    static const struct {
+        const char *logs[3], *colours;
+        uint64_t unfinished[3];
+    } cases[] = {{{open, "", ""}, "u", {2}},
+                 {{open, red, ""}, "r", {3}},
+                 {{red, open, ""}, "r", {3}},
+                 {{green, open, ""}, "g", {3}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct taken t;
+        begin(&t);
+        for (int k = 0; k < 3; k++)
+            feed(&t, cases[i].logs[k]);
+        ck_assert_int_eq(analyze_end(&t.a), 0);
+        ck_assert_uint_eq(t.a.flows_len, strlen(cases[i].colours));
+        for (size_t k = 0; k < t.a.flows_len; k++) {
+            ck_assert_int_eq(t.a.flows[k]->colour, cases[i].colours[k]);
+            ck_assert_uint_eq(t.a.flows[k]->unfinished, cases[i].unfinished[k]);
+        }
+        analyze_fini(&t.a);
+    }
+    struct taken t;
+    begin(&t);
+    feed(&t, open);
+    feed(&t, red);
+    feed(&t, green);
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.a.flows_len, 3);
+    for (size_t k = 0; k < 3; k++)
+        ck_assert_uint_eq(t.a.flows[k]->unfinished, t.a.flows[k]->colour == 'u' ? 2 : 1);
+    analyze_fini(&t.a);
+}
+END_TEST
+
+/* Both ends, but that the second one is the receiver's is a guess. */
+START_TEST(what_a_guess_tells_is_inferred)
+{
+    for (int guessed = 0; guessed < 2; guessed++) {
+        static const char *const rows[] = {
+            "10,open,1,2,1,7,,,,1,,100,,,,,,,,,,",
+            "11,tx,1,2,1,7,3,red_cp_eob,red,1,0,100,1,0,,,,,,1,first,110",
+            "21,open,2,1,1,7,,,,1,,,,,,,,,,,,",
+            "21,rx,2,1,1,7,3,red_cp_eob,red,1,0,100,1,0,,,,,,,ok,110",
+            "40,close,1,2,1,7,,,,1,,100,,,,,,,,,done,"};
+        struct taken t;
+        begin(&t);
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            struct seglog_row row;
+            const char *why = seglog_row_parse(rows[i], strlen(rows[i]), &row);
+            ck_assert_msg(why == NULL, "%s: %s", rows[i], why);
+            ck_assert(!row.guessed);
+            row.guessed = guessed && row.node == 2;
+            ck_assert_int_eq(analyze_row(&t.a, &row), 0);
+        }
+        ck_assert_int_eq(analyze_end(&t.a), 0);
+        ck_assert_int_eq(t.s[0].basis, guessed ? BASIS_RTO : BASIS_RECEIVER);
+        analyze_fini(&t.a);
+    }
+}
+END_TEST
+
 /* A log of the sender that nobody announced begins at the moment at which the receiver's is over.
  */
 START_TEST(a_sender_that_appears_late)
@@ -389,6 +459,8 @@ END_TEST
 int main(void)
 {
     TCase *t = tcase_create("analyze");
+    tcase_add_test(t, an_open_alone_has_no_colour);
+    tcase_add_test(t, what_a_guess_tells_is_inferred);
     tcase_add_test(t, the_senders_log_alone_infers_losses);
     tcase_add_test(t, both_logs_know_losses);
     tcase_add_test(t, cycles_are_counted_once_per_checkpoint);

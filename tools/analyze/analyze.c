@@ -63,8 +63,8 @@ static bool has_node(const struct analyze *a, uint64_t node)
 /* The receiver's log is at hand also when nothing of the session got there. */
 static bool both_ends(const struct analyze *a, const struct analyze_session *s)
 {
-    bool nothing = !s->red && s->outcome >= 0 && has_node(a, s->peer);
-    return s->sender_log && (s->receiver_log || nothing);
+    bool nothing = s->green && !s->red && s->outcome >= 0 && has_node(a, s->peer);
+    return s->sender_log && (s->receiver_log || nothing) && !s->guessed;
 }
 
 static enum analyze_basis basis_of(const struct analyze_session *s, bool both, uint64_t missing)
@@ -222,6 +222,7 @@ static int at_end(struct analyze *a, struct analyze_session *s, const struct seg
 {
     const struct event *e = &r->event;
     bool sender = r->node == e->originator;
+    s->guessed |= r->guessed;
     if (sender)
         s->sender_log = true;
     else
@@ -366,7 +367,15 @@ int analyze_end(struct analyze *a)
             if (rc == 0)
                 rc = finish(a, container_of(it, struct analyze_session, order));
         }
-    while (rc == 0 && (n = hash_walk(&a->sessions, NULL)) != NULL)
-        rc = finish(a, container_of(n, struct analyze_session, node));
+    /* those whose colour is known first: it is then known where the others belong */
+    for (int blank = 0; blank < 2; blank++) {
+        struct hash_node *next;
+        for (n = hash_walk(&a->sessions, NULL); rc == 0 && n != NULL; n = next) {
+            struct analyze_session *s = container_of(n, struct analyze_session, node);
+            next = hash_walk(&a->sessions, n);
+            if (blank == 1 || s->red || s->green)
+                rc = finish(a, s);
+        }
+    }
     return rc;
 }

@@ -71,6 +71,7 @@ struct analyze_session {
     bool sender_closed, receiver_closed;
     bool red, green, orange; /* orange: green, and it asks for an answer */
     bool drops_known;        /* a drop log is among the inputs */
+    bool guessed;            /* some of it: at which end it was captured */
     uint64_t client_service, block_bytes;
     uint64_t red_bytes;                     /* EVENT_NONE until its end was seen */
     tick opened, first_tx, last_tx, closed; /* at the sender; last_tx: sent for the first time */
@@ -112,7 +113,7 @@ tick analyze_delivery(const struct analyze_session *s);
 struct analyze_flow {
     const struct analyze_path *path;
     uint64_t originator, peer;
-    char colour;                                    /* 'r', 'g', 'o', 'm' */
+    char colour;                                    /* 'r', 'g', 'o', 'm'; 'u': not known */
     uint64_t sessions, cancelled, lost, unfinished; /* lost: orange ones */
     uint64_t with_sender, with_receiver;            /* sessions of which that end's log is there */
     uint64_t bases[4]; /* of completed sessions, by enum analyze_basis */

@@ -14,19 +14,47 @@ static char colour_of(const struct analyze_session *s)
         return s->green ? 'm' : 'r';
     if (s->orange)
         return 'o';
-    return s->green ? 'g' : '\0'; /* nothing of it was sent: it goes where the others are */
+    return s->green ? 'g' : 'u'; /* no data of it was seen */
 }
 
-struct analyze_flow *analyze_flow_find(const struct analyze *a, const struct analyze_session *s)
+/* The flow of this colour; when there is none, the only one of the path, and how many there are. */
+static struct analyze_flow *find_flow(const struct analyze *a, const struct analyze_session *s,
+                                      char colour, size_t *of_path)
 {
-    char colour = colour_of(s);
+    struct analyze_flow *only = NULL;
+    *of_path = 0;
     for (size_t i = 0; i < a->flows_len; i++) {
         struct analyze_flow *f = a->flows[i];
-        bool same = f->originator == s->originator && f->peer == s->peer;
-        if (same && (colour == '\0' || f->colour == colour))
+        if (f->originator != s->originator || f->peer != s->peer)
+            continue;
+        if (f->colour == colour)
             return f;
+        only = f;
+        ++*of_path;
     }
+    return *of_path == 1 ? only : NULL;
+}
+
+/* A session of which no data was seen is most likely what all others of its path are. */
+struct analyze_flow *analyze_flow_find(const struct analyze *a, const struct analyze_session *s)
+{
+    size_t of_path;
+    char colour = colour_of(s);
+    struct analyze_flow *f = find_flow(a, s, colour, &of_path);
+    if (f != NULL && (f->colour == colour || colour == 'u'))
+        return f;
     return a->flows_len == ANALYZE_FLOWS_MAX ? a->flows[ANALYZE_FLOWS_MAX - 1] : NULL;
+}
+
+/* The first session of a path whose colour is known says what those before it were. */
+static struct analyze_flow *name_flow(const struct analyze *a, const struct analyze_session *s)
+{
+    size_t of_path;
+    struct analyze_flow *f = find_flow(a, s, 'u', &of_path);
+    if (f == NULL || f->colour != 'u' || of_path > 0)
+        return NULL;
+    f->colour = colour_of(s);
+    return f;
 }
 
 struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uint64_t peer)
@@ -85,7 +113,7 @@ static struct analyze_flow *flow_new(struct analyze *a, const struct analyze_ses
     f->path = s->path;
     f->originator = s->originator;
     f->peer = s->peer;
-    f->colour = colour_of(s) == '\0' ? 'g' : colour_of(s);
+    f->colour = colour_of(s);
     f->first_tx = TICK_NEVER;
     hist_init(&f->duration);
     hist_init(&f->delivery);
@@ -129,6 +157,7 @@ static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct a
 int analyze_flow_add(struct analyze *a, const struct analyze_session *s)
 {
     struct analyze_flow *f = analyze_flow_find(a, s);
+    f = f != NULL ? f : name_flow(a, s);
     f = f != NULL ? f : flow_new(a, s);
     if (f == NULL)
         return HELIO_ENOMEM;

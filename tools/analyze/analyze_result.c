@@ -209,10 +209,17 @@ static void text_capture(FILE *f, const struct watch_counters *c)
         fprintf(f, "; %" PRIu64 " packets cut by the capture, %" PRIu64 " of them of no use",
                 c->snapped, c->snapped_unusable);
     if (c->undecided > 0)
+        fprintf(
+            f,
+            "; where it was taken could not be told of %" PRIu64
+            " pairs of addresses (taken for the sender's end; see --at); what this makes of their "
+            "losses is inferred",
+            c->undecided);
+    if (c->one_way > 0)
         fprintf(f,
-                "; where it was taken could not be told of %" PRIu64
-                " pairs of addresses (taken for the sender's end; see --at)",
-                c->undecided);
+                "; one direction alone was seen of %" PRIu64
+                " pairs of addresses: how their red sessions ended is not known",
+                c->one_way);
 }
 
 void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t)
@@ -373,6 +380,7 @@ static json_t *capture_json(const struct watch_counters *c)
     count(j, "snapped_unusable", c->snapped_unusable);
     count(j, "pairs", c->pairs);
     count(j, "pairs_undecided", c->undecided);
+    count(j, "pairs_one_way", c->one_way);
     return j;
 }
 

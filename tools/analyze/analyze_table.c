@@ -22,7 +22,11 @@ bool analyze_engine_known(uint64_t engine)
 
 const char *analyze_colour_word(char colour)
 {
-    return colour == 'r' ? "red" : colour == 'g' ? "green" : colour == 'o' ? "orange" : "mixed";
+    return colour == 'r'   ? "red"
+           : colour == 'g' ? "green"
+           : colour == 'o' ? "orange"
+           : colour == 'm' ? "mixed"
+                           : "unknown";
 }
 
 const char *analyze_basis_word(enum analyze_basis basis)

@@ -150,4 +150,5 @@ void capture_add_counters(const struct capture *c, struct watch_counters *sum)
     sum->snapped_unusable += n->snapped_unusable;
     sum->pairs += n->pairs;
     sum->undecided += n->undecided;
+    sum->one_way += n->one_way;
 }

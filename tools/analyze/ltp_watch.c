@@ -13,20 +13,20 @@
 
 #include "base/err.h"
 #include "ltp/engine.h"
+#include "tools/analyze/watch_join.h"
+#include "tools/analyze/watch_pair.h"
 #include "tools/analyze/watch_session.h"
 
-#define LTP_PORT 1113
-#define PROBES 8         /* that decide where a capture was taken */
-#define NAMES_WAIT 20000 /* segments for which the name of an engine is waited for */
 #define DATAGRAM_MAX 65535
+#define ANSWERS_WAIT 64 /* reports that are enough to put one-way pairs together */
 
 struct watch {
     const struct watch_options *options;
     struct watch_counters counters;
-    struct watch_pair *pairs;
-    size_t pairs_len, last_pair;
+    struct watch_pairs pairs;
     struct list held;
     size_t held_len;
+    size_t answers, answers_wait; /* reports of one-way pairs; that make them be looked at */
     bool ending;
     struct hash sessions;
     struct list closed;
@@ -43,11 +43,13 @@ struct watch *watch_new(const struct watch_options *options)
     w->options = options;
     list_init(&w->held);
     list_init(&w->closed);
-    w->pairs = calloc(WATCH_PAIRS_MAX, sizeof *w->pairs);
+    w->answers_wait = ANSWERS_WAIT;
     w->whole = malloc(DATAGRAM_MAX);
-    if (w->pairs != NULL && w->whole != NULL && hash_init(&w->sessions, 1) == 0)
-        return w;
-    free(w->pairs);
+    if (watch_pairs_init(&w->pairs, options) == 0) {
+        if (w->whole != NULL && hash_init(&w->sessions, 1) == 0)
+            return w;
+        watch_pairs_fini(&w->pairs);
+    }
     free(w->whole);
     free(w);
     return NULL;
@@ -65,7 +67,7 @@ void watch_free(struct watch *w)
     list_for_each_safe (it, &w->held)
         free(container_of(it, struct watch_segment, order));
     hash_fini(&w->sessions);
-    free(w->pairs);
+    watch_pairs_fini(&w->pairs);
     free(w->whole);
     free(w);
 }
@@ -75,204 +77,15 @@ struct watch_counters *watch_counters(struct watch *w)
     return &w->counters;
 }
 
-static bool same_ip(const struct watch_end *a, const struct watch_end *b)
-{
-    return a->family == b->family && memcmp(a->ip, b->ip, sizeof a->ip) == 0;
-}
-
-static bool same_end(const struct watch_end *a, const struct watch_end *b, bool ports)
-{
-    return same_ip(a, b) && (!ports || a->port == b->port);
-}
-
-static uint64_t given_engine(const struct watch *w, const struct watch_end *end, uint64_t otherwise)
-{
-    for (size_t i = 0; i < w->options->engines_len; i++) {
-        const struct watch_engine *e = &w->options->engines[i];
-        if (same_end(&e->end, end, e->end.port != 0))
-            return e->number;
-    }
-    return otherwise;
-}
-
-/* Has to be LTP, by the port; with ports given, whether it is. */
-static bool on_port(const struct watch *w, const struct watch_datagram *d)
-{
-    static const uint16_t usual[] = {LTP_PORT};
-    const uint16_t *ports = w->options->ports_len > 0 ? w->options->ports : usual;
-    size_t len = w->options->ports_len > 0 ? w->options->ports_len : 1;
-    for (size_t i = 0; i < len; i++)
-        if (ports[i] == d->from.port || ports[i] == d->to.port)
-            return true;
-    return false;
-}
-
-/* The pair of the datagram's ends; *from is which of them sent it. NULL: there are too many. On one
- * machine ports tell the ends apart; between machines a node may send from another port than it
- * receives on. */
-static struct watch_pair *pair_of(struct watch *w, const struct watch_datagram *d, int *from)
-{
-    bool ports = same_ip(&d->from, &d->to);
-    bool ltp = on_port(w, d);
-    for (size_t i = 0; i <= w->pairs_len; i++) {
-        size_t at = i == 0 ? w->last_pair : i - 1;
-        struct watch_pair *p = &w->pairs[at];
-        if (at >= w->pairs_len || p->by_port != ltp)
-            continue;
-        for (int end = 0; end < 2; end++)
-            if (same_end(&p->end[end], &d->from, ports) && same_end(&p->end[!end], &d->to, ports)) {
-                w->last_pair = at;
-                *from = end;
-                return p;
-            }
-    }
-    if (w->pairs_len == WATCH_PAIRS_MAX)
-        return NULL;
-    struct watch_pair *p = &w->pairs[w->pairs_len];
-    uint64_t unknown = WATCH_UNKNOWN + 2 * w->pairs_len++;
-    *p = (struct watch_pair){.end = {d->from, d->to}, .local = -1, .by_port = ltp, .ltp = ltp};
-    for (int i = 0; i < 4; i++)
-        p->response[i / 2][i % 2] = p->loose[i / 2][i % 2] = TICK_NEVER;
-    p->engine[0] = given_engine(w, &d->from, unknown);
-    p->engine[1] = given_engine(w, &d->to, unknown + 1);
-    p->refused = !ltp && w->options->ports_len > 0;
-    *from = 0;
-    return p;
-}
-
-static bool from_originator(int type)
-{
-    return type < LTP_RS || type == LTP_RA || type == LTP_CS || type == LTP_CAR;
-}
-
-/* The end at which sessions of this segment's originator are sent. */
-static int sending_end(const struct watch_segment *g)
-{
-    return from_originator(g->event.type) ? g->from : !g->from;
-}
-
-/* A checkpoint, its report and the acknowledgement have been seen; it took `back` to come. */
-static void answered(struct watch_pair *p, int x, struct watch_probe *b, tick back)
-{
-    const tick times[2] = {b->response, back};
-    p->votes[times[0] > times[1] ? x : !x]++;
-    for (int i = 0; i < 2; i++) {
-        p->loose[x][i] = tick_min(p->loose[x][i], times[i]);
-        if (!b->again[i + 1])
-            p->response[x][i] = tick_min(p->response[x][i], times[i]);
-    }
-    b->stage = 0;
-}
-
-/* Is it the first time that this checkpoint is seen? */
-static bool is_first(struct watch_pair *p, int x, const struct event *e)
-{
-    for (size_t i = 0; i < WATCH_SEEN; i++)
-        if (p->seen[x][i][0] == e->session && p->seen[x][i][1] == e->cp_serial)
-            return false;
-    uint64_t *place = p->seen[x][p->seen_next[x]++ % WATCH_SEEN];
-    place[0] = e->session;
-    place[1] = e->cp_serial;
-    return true;
-}
-
-/* Times from checkpoint to report, and from report to its acknowledgement: the short one is that of
- * the end where the capture was taken. */
-static void probe(struct watch_pair *p, const struct watch_segment *g)
-{
-    const struct event *e = &g->event;
-    int x = sending_end(g);
-    struct watch_probe *b = &p->probe[x];
-    bool same = b->stage > 0 && b->session == e->session && b->originator == e->originator;
-    bool checkpoint = e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB;
-    if (checkpoint && is_first(p, x, e) && b->stage == 0) {
-        *b = (struct watch_probe){.stage = 1,
-                                  .originator = e->originator,
-                                  .session = e->session,
-                                  .serial = e->cp_serial,
-                                  .at = e->now};
-    } else if (b->stage > 0 && e->now - b->at > 10 * TICK_S) {
-        b->stage = 0; /* it was lost */
-    } else if (!same) {
-        return;
-    } else if (b->stage == 1 && e->cp_serial == b->serial && e->type != LTP_RS) {
-        b->again[1] = true;
-    } else if (e->type == LTP_RS && b->stage == 1 && e->cp_serial == b->serial) {
-        b->response = e->now - b->at;
-        b->serial = e->rpt_serial;
-        b->at = e->now;
-        b->stage = 2;
-    } else if (e->type == LTP_RS && b->stage == 2 && e->rpt_serial == b->serial) {
-        b->again[2] = true;
-    } else if (e->type == LTP_RA && b->stage == 2 && e->rpt_serial == b->serial) {
-        answered(p, x, b, e->now - b->at);
-    }
-}
-
-static bool known(uint64_t engine)
-{
-    return engine < WATCH_UNKNOWN;
-}
-
-/* What a segment tells of its pair. */
-static void study(struct watch_pair *p, const struct watch_segment *g, int outgoing)
-{
-    const struct event *e = &g->event;
-    int x = sending_end(g);
-    if (!known(p->engine[x]))
-        p->engine[x] = e->originator;
-    if (e->type < LTP_RS)
-        p->data_bytes[g->from] += e->length;
-    probe(p, g);
-    if (p->local >= 0)
-        return;
-    if (outgoing >= 0)
-        p->local = outgoing == 1 ? g->from : !g->from;
-    else if (p->at != WATCH_AUTO && e->type < LTP_GREEN_DATA)
-        p->local = p->at == WATCH_SENDER ? g->from : !g->from;
-    else if (p->at == WATCH_AUTO && p->votes[0] + p->votes[1] >= PROBES)
-        p->local = p->votes[1] > p->votes[0];
-}
-
-/* There will be no more to decide by. */
-static void force(struct watch *w, struct watch_pair *p)
-{
-    int sender = p->data_bytes[1] > p->data_bytes[0];
-    p->named = true;
-    p->ltp = true;
-    if (p->local >= 0)
-        return;
-    if (p->votes[0] != p->votes[1])
-        p->local = p->votes[1] > p->votes[0];
-    else
-        p->local = p->at == WATCH_RECEIVER ? !sender : sender;
-    w->counters.undecided += p->at == WATCH_AUTO && p->votes[0] == p->votes[1];
-}
-
-/* Are both times of sessions of this end known from what was sent once? */
-static bool once(const struct watch_pair *p, int end)
-{
-    return p->response[end][0] != TICK_NEVER && p->response[end][1] != TICK_NEVER;
-}
-
-static bool decided(struct watch_pair *p)
-{
-    bool timed = once(p, 0) || once(p, 1) || p->votes[0] + p->votes[1] > 8 * PROBES;
-    p->named |= known(p->engine[0]) && known(p->engine[1]) && timed;
-    p->named |= p->waiting > NAMES_WAIT;
-    return p->refused || (p->ltp && p->local >= 0 && p->named);
-}
-
 /* A segment as a waiting element; NULL when memory is out. */
-static struct watch_segment *segment_new(const struct ltp_segment *s, const struct watch_pair *p,
-                                         const struct watch *w, int from, tick now, size_t len)
+static struct watch_segment *segment_new(const struct ltp_segment *s, uint32_t flow, tick now,
+                                         size_t len)
 {
     size_t claims = s->type == LTP_RS ? (size_t)s->claim_count : 0;
     struct watch_segment *g = calloc(1, sizeof *g + claims * sizeof g->claim[0]);
     if (g == NULL)
         return NULL;
-    g->pair = (uint32_t)(p - w->pairs);
-    g->from = from;
+    g->flow = flow;
     struct event *e = &g->event;
     *e = event_make(EVENT_RX, now);
     e->originator = s->id.originator;
@@ -306,25 +119,26 @@ static struct watch_segment *segment_new(const struct ltp_segment *s, const stru
     return g;
 }
 
-static void hold(struct watch *w, struct watch_pair *p, struct watch_segment *g)
+static void hold(struct watch *w, struct watch_segment *g)
 {
+    struct watch_pair *p = watch_pair_of(&w->pairs, g);
     list_add_tail(&w->held, &g->order);
     w->held_len++;
     p->waiting++;
+    w->answers += g->event.type == LTP_RS && watch_one_way(p);
 }
 
-static int hold_damaged(struct watch *w, struct watch_pair *p, int from,
-                        const struct watch_datagram *d, enum verdict v)
+static int hold_damaged(struct watch *w, uint32_t flow, const struct watch_datagram *d,
+                        enum verdict v)
 {
     struct watch_segment *g = calloc(1, sizeof *g);
     if (g == NULL)
         return HELIO_ENOMEM;
-    g->pair = (uint32_t)(p - w->pairs);
-    g->from = from;
+    g->flow = flow;
     g->event = event_make(EVENT_RX, d->now);
     g->event.verdict = g->event.cause = (int)v;
     g->event.udp_len = d->len;
-    hold(w, p, g);
+    hold(w, g);
     return 0;
 }
 
@@ -341,9 +155,9 @@ static const uint8_t *fill_up(struct watch *w, const struct watch_datagram *d)
 
 /* A datagram that is no segment: for the receiver a damaged one, unless the capture cut it; on
  * trial the end of the trial. */
-static int refuse(struct watch *w, struct watch_pair *p, int from, const struct watch_datagram *d,
-                  enum verdict v)
+static int refuse(struct watch *w, uint32_t flow, const struct watch_datagram *d, enum verdict v)
 {
+    struct watch_pair *p = &w->pairs.pairs[w->pairs.flows[flow].pair];
     if (!p->ltp) {
         p->refused = true;
         w->counters.other++;
@@ -355,13 +169,14 @@ static int refuse(struct watch *w, struct watch_pair *p, int from, const struct 
     }
     w->counters.damaged++;
     /* a report that contradicts itself, and all else that could not be read, has no session */
-    return hold_damaged(w, p, from, d, v == VERDICT_BAD_REPORT ? VERDICT_BAD_FIELD : v);
+    return hold_damaged(w, flow, d, v == VERDICT_BAD_REPORT ? VERDICT_BAD_FIELD : v);
 }
 
 int watch_input(struct watch *w, const struct watch_datagram *d)
 {
-    int from;
-    struct watch_pair *p = pair_of(w, d, &from);
+    const struct watch_flow *f = watch_flow_of(&w->pairs, d);
+    uint32_t flow = f != NULL ? (uint32_t)(f - w->pairs.flows) : 0;
+    struct watch_pair *p = f != NULL ? &w->pairs.pairs[f->pair] : NULL;
     if (p == NULL || p->refused || d->len > DATAGRAM_MAX || d->len == 0) {
         w->counters.other++;
         return 0;
@@ -376,13 +191,13 @@ int watch_input(struct watch *w, const struct watch_datagram *d)
         enum verdict v = segment_parse_first(&s, data, left, &used);
         bool cut = v == VERDICT_OK && d->have < d->len && !segment_is_data(&s);
         if (v != VERDICT_OK || cut)
-            return refuse(w, p, from, d, v);
-        struct watch_segment *g = segment_new(&s, p, w, from, d->now, used);
+            return refuse(w, flow, d, v);
+        struct watch_segment *g = segment_new(&s, flow, d->now, used);
         if (g == NULL)
             return HELIO_ENOMEM;
-        hold(w, p, g);
+        hold(w, g);
         w->counters.segments++;
-        study(p, g, d->outgoing);
+        watch_study(&w->pairs, g, d->outgoing);
         data += used;
         left -= used;
         if (d->have < d->len && left > 0) { /* the heads of the others are not there */
@@ -397,18 +212,30 @@ int watch_input(struct watch *w, const struct watch_datagram *d)
 int watch_end(struct watch *w)
 {
     w->ending = true;
-    for (size_t i = 0; i < w->pairs_len; i++)
-        w->counters.pairs += !w->pairs[i].refused;
     return 0;
+}
+
+/* What the pairs turned out to be. Once, when all is decided. */
+static void count_pairs(struct watch *w)
+{
+    for (size_t i = 0; i < w->pairs.pairs_len; i++) {
+        const struct watch_pair *p = &w->pairs.pairs[i];
+        if (p->refused || p->joined)
+            continue;
+        w->counters.pairs++;
+        w->counters.undecided += p->guessed;
+        w->counters.one_way += p->red && watch_one_way(p);
+    }
 }
 
 static struct watch_session *find(struct watch *w, const struct watch_segment *g, bool sender)
 {
     const struct event *e = &g->event;
-    uint64_t hash = hash_mix(w->sessions.seed + 2 * g->pair + sender, e->originator, e->session);
+    uint32_t pair = w->pairs.flows[g->flow].pair;
+    uint64_t hash = hash_mix(w->sessions.seed + 2 * pair + sender, e->originator, e->session);
     for (struct hash_node *n = hash_find(&w->sessions, hash); n != NULL; n = hash_next(n)) {
         struct watch_session *s = container_of(n, struct watch_session, node);
-        if (s->pair == g->pair && s->sender == sender && s->originator == e->originator &&
+        if (s->pair == pair && s->sender == sender && s->originator == e->originator &&
             s->number == e->session)
             return s;
     }
@@ -428,10 +255,11 @@ static struct watch_session *begin(struct watch *w, const struct watch_segment *
                                    const struct seglog_row *row)
 {
     const struct event *e = &g->event;
-    struct watch_session *s = watch_session_new(g->pair, e, sender);
+    uint32_t pair = w->pairs.flows[g->flow].pair;
+    struct watch_session *s = watch_session_new(pair, e, sender);
     if (s == NULL)
         return NULL;
-    uint64_t hash = hash_mix(w->sessions.seed + 2 * g->pair + sender, e->originator, e->session);
+    uint64_t hash = hash_mix(w->sessions.seed + 2 * pair + sender, e->originator, e->session);
     hash_add(&w->sessions, &s->node, hash);
     watch_row_add(&w->rows, row, EVENT_OPEN);
     return s;
@@ -447,19 +275,20 @@ static void remember_closed(struct watch *w, struct watch_session *s)
 /* The rows of one segment, in w->rows. */
 static int process(struct watch *w, const struct watch_segment *g)
 {
-    const struct watch_pair *p = &w->pairs[g->pair];
+    const struct watch_pair *p = watch_pair_of(&w->pairs, g);
     const struct event *e = &g->event;
-    struct seglog_row row = {.event = *e, .node = p->engine[p->local]};
+    int from = watch_from(&w->pairs, g), end = watch_sending_end(&w->pairs, g);
+    struct seglog_row row = {.event = *e, .node = p->engine[p->local], .guessed = p->guessed};
     row.event.peer = p->engine[!p->local];
     if (e->session == EVENT_NONE) { /* damaged: only who gets it knows */
-        if (g->from != p->local)
+        if (from != p->local)
             watch_row_add(&w->rows, &row, EVENT_RX);
         return 0;
     }
-    bool sender = sending_end(g) == p->local;
+    bool sender = end == p->local;
     row.node = sender ? e->originator : row.node;
     row.event.peer = sender ? row.event.peer : e->originator;
-    row.event.kind = g->from == p->local ? EVENT_TX : EVENT_RX;
+    row.event.kind = from == p->local ? EVENT_TX : EVENT_RX;
     struct watch_session *s = find(w, g, sender);
     if (watch_begins(s, g, sender)) {
         if (s != NULL)
@@ -477,12 +306,40 @@ static int process(struct watch *w, const struct watch_segment *g)
     bool closed = s->closed;
     tick rto = w->options->rto;
     if (rto == TICK_NEVER)
-        rto = p->response[sending_end(g)][!sender];
+        rto = p->times.response[end][!sender];
     if (rto == TICK_NEVER)
-        rto = p->loose[sending_end(g)][!sender];
+        rto = p->times.loose[end][!sender];
     int rc = watch_session_input(s, g, rto, &row, &w->rows);
     if (!closed && s->closed)
         remember_closed(w, s);
+    return rc;
+}
+
+/* One-way pairs, and those of which nothing else tells where they were captured, are put together
+ * when enough of their segments wait, and before what is left is decided by force. */
+static int join_pairs(struct watch *w, bool last)
+{
+    if (!last && w->answers < w->answers_wait)
+        return 0;
+    w->answers = 0;
+    w->answers_wait *= 2;
+    return watch_join(&w->pairs, &w->held);
+}
+
+/* Can the first segment that waits become rows? 0 or HELIO_ENOMEM. */
+static int decide(struct watch *w, const struct watch_segment *g, bool *out)
+{
+    struct watch_pair *p = watch_pair_of(&w->pairs, g);
+    bool last = w->ending || w->held_len > WATCH_HELD_MAX;
+    bool open = watch_one_way(p) && !p->started && !p->refused;
+    *out = watch_decided(p);
+    if (*out && !open)
+        return 0;
+    int rc = join_pairs(w, last || *out);
+    p = watch_pair_of(&w->pairs, g); /* it may be another one now */
+    if (!watch_decided(p) && last)
+        watch_force(p);
+    *out = watch_decided(p);
     return rc;
 }
 
@@ -490,20 +347,23 @@ int watch_row(struct watch *w, const struct seglog_row **row)
 {
     while (w->rows.next == w->rows.len) {
         struct list *first = list_first(&w->held);
+        if (first == NULL && w->ending && w->counters.pairs == 0)
+            count_pairs(w);
         if (first == NULL)
             return 0;
         struct watch_segment *g = container_of(first, struct watch_segment, order);
-        struct watch_pair *p = &w->pairs[g->pair];
-        if (!decided(p) && (w->ending || w->held_len > WATCH_HELD_MAX))
-            force(w, p);
-        if (!decided(p))
-            return 0;
+        bool decided;
+        int rc = decide(w, g, &decided);
+        if (rc != 0 || !decided)
+            return rc;
+        struct watch_pair *p = watch_pair_of(&w->pairs, g);
         list_sub(&g->order);
         w->held_len--;
         p->waiting--;
+        p->started = true;
         w->rows.len = w->rows.next = 0;
         w->counters.other += p->refused;
-        int rc = p->refused ? 0 : process(w, g);
+        rc = p->refused ? 0 : process(w, g);
         free(g);
         if (rc != 0)
             return rc;

@@ -15,6 +15,7 @@
 #define WATCH_UNKNOWN (UINT64_MAX - 4096)
 
 #define WATCH_PAIRS_MAX 256    /* of addresses; the segments of further ones are other traffic */
+#define WATCH_FLOWS_MAX 512    /* one-way; likewise */
 #define WATCH_HELD_MAX 262144  /* segments that wait for the decision where they were seen */
 #define WATCH_CLOSED_MAX 65536 /* sessions that are over and remembered */
 #define WATCH_TRIAL 4          /* datagrams that must be segments on a port that is not LTP's */
@@ -47,6 +48,7 @@ struct watch_counters {
     uint64_t fragments, fragments_lost; /* IP fragments; datagrams that were never whole */
     uint64_t snapped, snapped_unusable; /* cut by the capture */
     uint64_t pairs, undecided;
+    uint64_t one_way; /* pairs with red data of which one direction was never seen */
 };
 
 /* A UDP datagram as it was seen. */
@@ -57,36 +59,6 @@ struct watch_datagram {
     int outgoing; /* 1: its sender captured it, 0: its receiver, -1: not known */
     const uint8_t *data;
     size_t have, len; /* bytes captured, bytes that there were */
-};
-
-/* A checkpoint, its report, and the acknowledgement of that. */
-struct watch_probe {
-    int stage;     /* what was seen last: 0 none, 1 the checkpoint, 2 the report */
-    bool again[3]; /* it was seen more than once, by stage */
-    uint64_t originator, session, serial;
-    tick at, response;
-};
-
-#define WATCH_SEEN 64 /* checkpoints that are known again */
-
-/* Two ends between which LTP goes. */
-struct watch_pair {
-    struct watch_end end[2];
-    uint64_t engine[2];
-    enum watch_place at;
-    int local;                       /* the end at which it was captured; -1: not yet known */
-    bool by_port;                    /* its port says that it is LTP */
-    bool ltp, refused;               /* it is, it is not; neither: on trial */
-    bool named;                      /* names of engines and times are not waited for any more */
-    uint32_t trial, waiting;         /* datagrams so far; segments in the queue */
-    uint32_t votes[2];               /* for either end as the place of the capture */
-    uint64_t data_bytes[2];          /* sent by either end */
-    struct watch_probe probe[2];     /* of sessions of either end */
-    uint64_t seen[2][WATCH_SEEN][2]; /* the last checkpoints: session and serial */
-    uint32_t seen_next[2];
-    /* The least times of sessions of either end: from checkpoint to report, from that to its
-     * answer; of those that were sent once, and of all. */
-    tick response[2][2], loose[2][2];
 };
 
 struct watch;

@@ -88,6 +88,7 @@ const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *ou
     struct event *e = &out->event;
     if (len > SEGLOG_LINE_MAX)
         return "a line longer than 4096 bytes";
+    out->guessed = false;
     e->now = fields_number(&f, false);
     read_kind(&f, e);
     out->node = fields_number(&f, false);

@@ -13,6 +13,7 @@
 struct seglog_row {
     struct event event;
     uint64_t node;
+    bool guessed; /* that it was seen at this node: nothing in the capture says so */
 };
 
 #define SEGLOG_LINE_MAX 4096 /* a longer line is malformed */

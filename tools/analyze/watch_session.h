@@ -20,8 +20,7 @@ struct watch_rows {
 /* A segment as it was seen: its row as far as the segment alone tells it, and its claims. */
 struct watch_segment {
     struct list order;
-    uint32_t pair;
-    int from; /* the end of the pair that sent it */
+    uint32_t flow;
     struct event event;
     size_t claims;
     struct range claim[];

@@ -44,7 +44,7 @@ UNUSED = ("role", "client_service", "cancel_reason")
 
 
 def read_sessions(path, flows):
-    """A session of which nothing was seen has no colour: it goes where others of its path are, as in the summary."""
+    """A session of which nothing was seen has no colour: it goes where all others of its path are, as in the summary."""
     by_key = {f.key: f for f in flows}
     by_path = {f.key[:2]: f for f in reversed(flows)}
     with open(path, newline="", encoding="utf-8") as f:
@@ -54,6 +54,7 @@ def read_sessions(path, flows):
         columns = [(i, name, sys.intern if name in TEXT else number) for i, name in enumerate(header) if name not in UNUSED]
         for row in rows:
             key = tuple(row[i] for i in at)
+            key = key if key[2] else (*key[:2], "unknown")
             flow = by_key.get(key, by_path.get(key[:2], flows[-1]))
             if not flow.columns:
                 flow.columns = {name: [] if read is sys.intern else array("d") for _, name, read in columns}
