@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: read what came (with the time at which it came), let out what is due, sleep until the
- * next frame is due, or a batch after the last ones. While frames come it sleeps a batch at a time
- * without looking at the sockets: the kernel keeps the time of arrival and the frame, so nothing is
- * lost by reading later, and a wake-up serves several frames.
+ * The loop: let out what is due, read what came (with the time at which it came), sleep until the
+ * next frame is due, or a batch after the last ones. While frames come they are read now and then:
+ * the kernel keeps the time of arrival and the frame, so nothing is lost by reading later, and a
+ * wake-up serves several frames.
  *
  * What can go wrong: super-packets, which are counted and never pass, since one frame of 64 kB is
  * not what would be on the air; frames that the kernel does not take, counted; an interface that
@@ -90,7 +90,7 @@ static void let_out(struct emu_bridge *b, int dir, tick now)
     struct chan_out batch[BATCH];
     unsigned n = 0;
     while (emu_link_output(&b->link, dir, now, &batch[n]) == 1) {
-        b->released = now;
+        b->link.released = now;
         emu_port_send(b->port[!dir], batch[n].data, batch[n].len);
         if (++n == BATCH) {
             flush(b, dir, batch, n);
@@ -161,26 +161,28 @@ static int look(struct emu_bridge *b, tick now, FILE *say)
     return 0;
 }
 
-/* Reads, lets out, and sleeps once. */
+/* Lets out, reads, and sleeps once. */
 static int serve(struct emu_bridge *b, tick end, FILE *say)
 {
-    const struct emu_settings *o = &b->options->settings;
+    struct emu_link *l = &b->link;
     tick begin = emu_now();
-    int forward = take(b, EMU_FORWARD, begin, say);
-    int back = forward < 0 ? forward : take(b, EMU_RETURN, emu_now(), say);
-    if (back < 0)
-        return back;
-    let_out(b, EMU_FORWARD, emu_now());
+    let_out(b, EMU_FORWARD, begin);
     let_out(b, EMU_RETURN, emu_now());
+    if (l->read_due == TICK_NEVER || begin >= l->read_due) {
+        int forward = take(b, EMU_FORWARD, emu_now(), say);
+        int back = forward < 0 ? forward : take(b, EMU_RETURN, emu_now(), say);
+        if (back < 0)
+            return back;
+        emu_link_was_read(l, begin, forward + back > 0);
+    }
     tick now = emu_now();
-    emu_link_flush(&b->link, now);
+    emu_link_flush(l, now);
+    emu_link_turn(l, now);
     int rc = look(b, now, say);
     if (rc < 0)
         return rc;
-    tick due = emu_link_deadline(&b->link), next = tick_add(b->released, o->batch);
-    due = due > next ? due : next;
-    bool busy = forward + back > 0 && o->batch > 0;
-    tick until = tick_min(end, busy ? tick_min(due, begin + o->batch) : tick_min(due, now + LOOK));
+    bool busy = l->read_due != TICK_NEVER;
+    tick until = tick_min(tick_min(end, emu_link_release(l)), busy ? l->read_due : now + LOOK);
     if (until <= now)
         return 0;
     return wait_until(b, until, !busy, say);
@@ -220,7 +222,7 @@ int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *optio
         if (rc < 0)
             return rc;
     }
-    emu_link_hurry(&options->settings);
+    emu_link_hurry(&b->link);
     b->link.started = emu_now();
     fprintf(say, "helio-emu: bridge %s to %s, ready\n", options->port_name[0],
             options->port_name[1]);

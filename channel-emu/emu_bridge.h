@@ -18,8 +18,7 @@ struct emu_bridge {
     struct emu_link link;
     struct emu_port *port[2]; /* EMU_FORWARD: frames from here go forward */
     int signal_fd;
-    tick released; /* when frames were let out last */
-    tick looked;   /* when we looked whether the interfaces are there */
+    tick looked; /* when we looked whether the interfaces are there */
     bool stop;
     bool said_too_long[2];
 };

@@ -60,6 +60,19 @@ int emu_link_check(const struct emu_settings *settings, FILE *say)
     return 0;
 }
 
+static tick delay_min(const struct scenario *s)
+{
+    tick least = TICK_NEVER;
+    for (int i = 0; i < 2; i++) {
+        const struct scenario_way *w = &s->way[i];
+        if (w->point_count == 0)
+            least = tick_min(least, w->delay);
+        for (size_t k = 0; k < w->point_count; k++)
+            least = tick_min(least, w->points[k].delay);
+    }
+    return least;
+}
+
 int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
                   FILE *say)
 {
@@ -68,6 +81,8 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
                            .payload = payload,
                            .epoch = measure_epoch(),
                            .started = emu_now(),
+                           .delay_min = delay_min(s),
+                           .read_due = TICK_NEVER,
                            .tolerance = emu_settings_tolerance(settings)};
     int rc = emu_link_check(settings, say);
     for (int i = 0; i < 2 && rc == 0; i++) {
@@ -222,6 +237,7 @@ void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick
     struct emu_way *w = &l->way[dir];
     tick late = now > out->due ? now - out->due : 0;
     emu_late_add(&w->late, late);
+    emu_pace_frame(&l->pace, late);
     w->sent_bytes += out->len;
     if (late <= l->tolerance)
         return;
@@ -284,10 +300,49 @@ int emu_link_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void emu_link_hurry(const struct emu_settings *s)
+static void set_priority(bool realtime)
 {
-    struct sched_param priority = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    struct sched_param none = {0}, least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    (void)sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, realtime ? &least : &none);
+}
+
+static tick cpu_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
+}
+
+void emu_link_hurry(struct emu_link *l)
+{
+    const struct emu_settings *s = l->settings;
     prctl(PR_SET_TIMERSLACK, 1000UL);
     if (s->realtime)
-        sched_setscheduler(0, SCHED_RR, &priority);
+        set_priority(true);
+    emu_pace_init(&l->pace, s->batch, s->realtime && sched_getscheduler(0) == SCHED_RR, emu_now());
+    l->pace.cpu = cpu_time();
+}
+
+void emu_link_turn(struct emu_link *l, tick now)
+{
+    struct emu_pace *p = &l->pace;
+    bool before = p->realtime;
+    if (!emu_pace_over(p, now))
+        return;
+    emu_pace_judge(p, now, cpu_time());
+    if (p->realtime != before)
+        set_priority(p->realtime);
+}
+
+tick emu_link_release(const struct emu_link *l)
+{
+    tick due = emu_link_deadline(l), batch = tick_add(l->released, l->pace.batch);
+    return due > batch ? due : batch;
+}
+
+void emu_link_was_read(struct emu_link *l, tick now, bool something)
+{
+    /* without batches nothing waits */
+    bool wait = something && l->pace.batch > 0;
+    l->read_due = wait ? tick_add(now, emu_pace_read(&l->pace, l->delay_min)) : TICK_NEVER;
 }

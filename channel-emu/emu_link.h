@@ -12,6 +12,7 @@
 #include "base/slice.h"
 #include "channel-emu/chan.h"
 #include "channel-emu/emu_late.h"
+#include "channel-emu/emu_pace.h"
 #include "channel-emu/emu_settings.h"
 #include "channel-emu/page_writer.h"
 
@@ -49,8 +50,12 @@ struct emu_link {
     struct page_writer *drops, *before, *after; /* NULL: not asked for */
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick started, tolerance;
-    bool ended;   /* before it was told to */
-    tick flushed; /* when the outputs were given to their threads last */
+    struct emu_pace pace;
+    tick delay_min; /* of both directions, whenever */
+    tick read_due;  /* while frames come: when the sockets are read next */
+    tick released;  /* when frames were let out last */
+    bool ended;     /* before it was told to */
+    tick flushed;   /* when the outputs were given to their threads last */
 };
 
 /* What of the settings cannot be on this machine: HELIO_EFORMAT with a message on `say`, or 0. */
@@ -77,6 +82,14 @@ int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
 void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick now);
 void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, int error);
 
+/* When to let frames out next: when one is due, but a batch after the last ones. */
+tick emu_link_release(const struct emu_link *l);
+/* Once a round of the loop: batches and priority follow what the last rounds cost. */
+void emu_link_turn(struct emu_link *l, tick now);
+/* The sockets were read and brought something, or nothing: while they do, they are read at
+ * l->read_due; else an arrival wakes the loop (read_due is TICK_NEVER). */
+void emu_link_was_read(struct emu_link *l, tick now, bool something);
+
 /* Gives what is gathered to the writers, twice a second at most: call it often. */
 void emu_link_flush(struct emu_link *l, tick now);
 /* When to call it at the latest; TICK_NEVER when nothing is gathered. */
@@ -89,7 +102,7 @@ void emu_link_finish(struct emu_link *l);
  * file's size are errors of writing from then on, not the end of the process. */
 int emu_link_signals(void);
 /* Real-time scheduling, if wanted and permitted, and timers without slack. */
-void emu_link_hurry(const struct emu_settings *s);
+void emu_link_hurry(struct emu_link *l);
 
 /* emu_report.c: counters by direction, and whether the run was faithful. */
 void emu_report_text(const struct emu_link *l, FILE *to);

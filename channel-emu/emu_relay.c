@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: read what came (with the time at which it came), let out what is due, sleep until the
- * next frame is due, or a batch (100 us) after the last ones. While frames come, it sleeps a batch
- * at a time without looking at the sockets: the kernel keeps the time of arrival, so nothing is
- * lost by reading later, and a wake-up serves several frames.
+ * The loop: let out what is due, read what came (with the time at which it came), sleep until the
+ * next frame is due, or a batch after the last ones. While frames come, the sockets are read now
+ * and then: the kernel keeps the time of arrival, so nothing is lost by reading later, and a
+ * wake-up serves several frames.
  *
  * Which way a datagram goes: what comes to a flow's own socket is an answer to that flow's peer.
  * What comes to the listening socket from the far end (--to, or --return-from) is return traffic,
@@ -196,7 +196,7 @@ static void let_out(struct emu_relay *r, int dir)
     tick now = emu_now();
     unsigned n = 0;
     while (emu_link_output(&r->link, dir, now, &batch[n]) == 1) {
-        r->released = now;
+        r->link.released = now;
         n += send_frame(r, dir, &batch[n]);
         if (n == BATCH) {
             flush(r, dir, batch, n);
@@ -205,14 +205,6 @@ static void let_out(struct emu_relay *r, int dir)
     }
     if (n > 0)
         flush(r, dir, batch, n);
-}
-
-/* When to let frames out next: when one is due, but a batch after the last ones. */
-static tick next_release(const struct emu_relay *r)
-{
-    tick due = emu_link_deadline(&r->link),
-         batch = tick_add(r->released, r->options->settings.batch);
-    return due > batch ? due : batch;
 }
 
 /* Of all sockets: the listening one carries forward traffic, the others answers. */
@@ -263,29 +255,51 @@ static int wait_until(struct emu_relay *r, tick until, bool sockets, struct poll
     return rc <= 0 ? 0 : (int)n;
 }
 
-/* One round: true in *busy when something came. */
-static int serve(struct emu_relay *r, tick until, bool *busy, FILE *say)
+/* Of the sockets that have something, or of all when nobody looked. Whether something came. */
+static int read_sockets(struct emu_relay *r, const struct pollfd *fds, int n)
 {
-    struct pollfd fds[EMU_FLOWS_MAX + 2];
-    int n = wait_until(r, until, true, fds);
-    if (n < 0)
-        return n;
-    for (int i = 0; i < n; i++) {
-        if (fds[i].revents == 0)
-            continue;
-        if (i == 0) {
-            take_signal(r, say);
-            continue;
-        }
-        int rc = read_socket(r, fds[i].fd);
+    int sum = 0;
+    for (int i = 1; i < n; i++) {
+        int rc = fds[i].revents == 0 ? 0 : read_socket(r, fds[i].fd);
         if (rc < 0)
             return rc;
-        *busy = *busy || rc > 0;
+        sum += rc;
     }
+    return sum > 0;
+}
+
+static int read_all(struct emu_relay *r)
+{
+    int sum = read_socket(r, r->listen_fd);
+    for (unsigned i = 0; i < r->flows.top && sum >= 0; i++) {
+        const struct emu_flow *f = &r->flows.at[i];
+        if (!f->used || f->fd == r->listen_fd)
+            continue;
+        int rc = read_socket(r, f->fd);
+        sum = rc < 0 ? rc : sum + rc;
+    }
+    return sum < 0 ? sum : sum > 0;
+}
+
+/* Sleeps once, lets out what is due, and reads when it is time to. */
+static int serve(struct emu_relay *r, tick until, FILE *say)
+{
+    struct pollfd fds[EMU_FLOWS_MAX + 2];
+    struct emu_link *l = &r->link;
+    bool look = l->read_due == TICK_NEVER; /* arrivals wake us */
+    int n = wait_until(r, until, look, fds);
+    if (n > 0 && fds[0].revents != 0)
+        take_signal(r, say);
     let_out(r, EMU_FORWARD);
     let_out(r, EMU_RETURN);
-    emu_link_flush(&r->link, emu_now());
-    return 0;
+    tick now = emu_now();
+    if (n >= 0 && (look ? n > 1 : now >= l->read_due)) {
+        n = look ? read_sockets(r, fds, n) : read_all(r);
+        emu_link_was_read(l, now, n > 0);
+    }
+    emu_link_flush(l, now);
+    emu_link_turn(l, now);
+    return n < 0 ? n : 0;
 }
 
 static int end(struct emu_relay *r, int rc, FILE *say)
@@ -305,17 +319,9 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     tick last = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
     while (!r->stop && emu_now() < last) {
-        bool busy = false;
-        tick begin = emu_now();
-        tick until = tick_min(tick_min(next_release(r), emu_link_flush_due(&r->link)),
-                              tick_min(last, stats));
-        int rc = serve(r, until, &busy, say);
-        if (rc == 0 && busy && o->batch > 0) {
-            struct pollfd signal;
-            rc = wait_until(r, tick_min(last, begin + o->batch), false, &signal);
-            if (rc > 0)
-                take_signal(r, say);
-        }
+        tick until = tick_min(tick_min(emu_link_release(&r->link), emu_link_flush_due(&r->link)),
+                              tick_min(tick_min(last, stats), r->link.read_due));
+        int rc = serve(r, until, say);
         if (rc < 0)
             return end(r, rc, say);
         if (emu_now() >= stats) {
@@ -384,7 +390,7 @@ int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options,
     rc = open_listening(r, say);
     if (rc < 0)
         return rc;
-    emu_link_hurry(&options->settings);
+    emu_link_hurry(&r->link);
     r->link.started = emu_now();
     fprintf(say, "helio-emu: relay %s to %s, ready\n", emu_addr_write(&r->listen, text),
             emu_addr_write(&options->to, to));

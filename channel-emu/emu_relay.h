@@ -21,7 +21,6 @@ struct emu_relay {
     struct emu_flows flows;
     struct emu_receiver *receiver;
     struct emu_sender *sender;
-    tick released;       /* when frames were let out last */
     uint64_t gone_drops; /* kernel's drops at sockets that are closed by now */
     bool stop;
 };

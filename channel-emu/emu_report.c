@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "channel-emu/emu_clock.h"
@@ -248,6 +249,23 @@ static json_t *json_output(const struct page_writer *w, const char *path)
                      (json_int_t)page_writer_lost(w));
 }
 
+/* Of all threads. */
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Of the run: with real-time priority, which is given back when it would take too much. */
+static double realtime_share(const struct emu_link *l)
+{
+    const struct emu_pace *p = &l->pace;
+    if (p->windows == 0 || !p->permitted)
+        return p->realtime;
+    return 1 - (double)p->given_back / (double)p->windows;
+}
+
 void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
 {
     const struct scenario *s = &l->settings->scenario;
@@ -258,9 +276,10 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
     for (size_t i = 0; i < d.len; i++)
         json_array_append_new(reasons, json_string(d.text[i]));
     json_t *o = json_pack(
-        "{s:s, s:b, s:o, s:f, s:I, s:o, s:o, s:o, s:o, s:o}", "command", command, "faithful",
-        d.len == 0, "not_faithful", reasons, "duration_s", (double)(emu_now() - l->started) / 1e9,
-        "started_ns", (json_int_t)started, "forward", json_way(l, EMU_FORWARD), "return",
+        "{s:s, s:b, s:o, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "command", command,
+        "faithful", d.len == 0, "not_faithful", reasons, "duration_s",
+        (double)(emu_now() - l->started) / 1e9, "started_ns", (json_int_t)started, "cpu_s", cpu_s(),
+        "realtime_share", realtime_share(l), "forward", json_way(l, EMU_FORWARD), "return",
         json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log), "pcap_before",
         json_output(l->before, s->pcap_before), "pcap_after", json_output(l->after, s->pcap_after));
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -84,9 +84,12 @@ static const struct argp_option table[] = {
     {"stats", STATS, "DURATION", 0, "Print a line of counters at this interval", 4},
     {NULL, 0, NULL, 0, "The run:", 5},
     {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 5},
-    {"batch", BATCH, "DURATION", 0, "Release frames in batches of this time (default 10us)", 5},
+    {"batch", BATCH, "DURATION|auto", 0,
+     "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
-     "A frame released later than this after it was due is late (default: the batch and 50us)", 5},
+     "A frame released later than this after it was due is late (default: the batch and 50us; "
+     "auto: 60us)",
+     5},
     {"priority", PRIORITY, "realtime|normal", 0,
      "Real-time scheduling where it is permitted (default), or not", 5},
     {"socket-buffer", BUFFER, "SIZE", 0, "Buffer of each socket or interface (default 32MB)", 5},
@@ -234,7 +237,7 @@ static error_t run_option(int key, char *arg, struct argp_state *state, struct e
             argp_error(state, "--socket-buffer '%s' is wrong; right is %s", arg, units_size_hint);
         return 0;
     case BATCH:
-        s->batch = duration(state, "--batch", arg);
+        s->batch = strcmp(arg, "auto") == 0 ? EMU_BATCH_AUTO : duration(state, "--batch", arg);
         return 0;
     case DURATION:
         s->duration = duration(state, "--duration", arg);
@@ -300,7 +303,7 @@ void emu_settings_load(struct emu_settings *s, const char *path)
 
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv)
 {
-    *s = (struct emu_settings){.buffer_bytes = 32000000, .batch = 10 * TICK_US, .realtime = true};
+    *s = (struct emu_settings){.buffer_bytes = 32000000, .batch = EMU_BATCH_AUTO, .realtime = true};
     argp_err_exit_status = 2;
     if (scenario_init(&s->scenario) < 0) {
         fprintf(stderr, "helio-emu: out of memory\n");
@@ -319,5 +322,6 @@ void emu_settings_fini(struct emu_settings *s)
 
 tick emu_settings_tolerance(const struct emu_settings *s)
 {
-    return s->scenario.tolerance > 0 ? s->scenario.tolerance : s->batch + 50 * TICK_US;
+    tick batch = s->batch == EMU_BATCH_AUTO ? EMU_BATCH_MIN : s->batch;
+    return s->scenario.tolerance > 0 ? s->scenario.tolerance : batch + 50 * TICK_US;
 }

@@ -6,13 +6,14 @@
 
 #include <argp.h>
 
+#include "channel-emu/emu_pace.h"
 #include "channel-emu/scenario.h"
 
 struct emu_settings {
     struct scenario scenario;
     const char *file;      /* of the scenario; NULL: none */
     uint64_t buffer_bytes; /* of each socket or interface */
-    tick batch;            /* frames are released at most this late by intention */
+    tick batch;            /* frames are released at most this late by intention; EMU_BATCH_AUTO */
     tick duration;         /* 0: until a signal */
     tick stats;            /* interval of status lines; 0: none */
     bool realtime;         /* ask for real-time scheduling */

@@ -62,7 +62,7 @@ struct scenario {
     uint64_t overhead; /* bytes on the air beside each frame */
     struct scenario_way way[2];
     char *drop_log, *pcap_before, *pcap_after; /* owned; "": none */
-    tick tolerance; /* a frame that leaves later than this is late; 0: the batch and 50 us */
+    tick tolerance; /* a frame that leaves later than this is late; 0: by the batch */
     int exempt;     /* bridge: 0 none, 1 signalling passes unharmed */
 };
 

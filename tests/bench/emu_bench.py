@@ -3,7 +3,7 @@
 """How fast, how punctual and how dear helio-emu is: relay, bridge, and the bridge over libpcap as the baseline, one after
 the other in each round. Needs root (network namespaces). Sender, emulator and receiver share the machine.
 
-usage: emu_bench.py BIN_DIR [--rounds 3] [--seconds 2] [--rate 1e9] [--length 1070] [--batch 10us] [--json FILE]
+usage: emu_bench.py BIN_DIR [--rounds 3] [--seconds 2] [--rate 1e9] [--length 1070] [--batch auto] [--json FILE]
 """
 import argparse
 import json
@@ -154,7 +154,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("bin")
     for name, kind, default in (("rounds", int, 3), ("seconds", float, 2), ("rate", float, 1e9), ("length", int, 1070),
-                                ("batch", str, "10us"), ("json", str, None)):
+                                ("batch", str, "auto"), ("json", str, None)):
         p.add_argument(f"--{name}", type=kind, default=default)
     o = p.parse_args()
     testbed.need_namespaces()
