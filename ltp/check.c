@@ -74,7 +74,7 @@ static void check_import(const struct import *im, uint64_t *held)
     ranges_check(&im->got);
     ranges_check(&im->acked);
     uint64_t high = im->got.len == 0 ? 0 : im->got.at[im->got.len - 1].hi;
-    assert(im->got.len <= im->s.peer->span.ranges_max);
+    assert(im->got.len <= im->ranges_max);
     assert(im->red_len == EVENT_NONE || im->red_high <= im->red_len);
     assert(im->length == EVENT_NONE || high <= im->length);
     assert(im->green_low == EVENT_NONE || im->red_high <= im->green_low);
@@ -90,7 +90,8 @@ static void check_import(const struct import *im, uint64_t *held)
              im->history_cap * sizeof *im->history;
     list_for_each (it, &im->reports) {
         const struct report *r = container_of(it, struct report, in_import);
-        *held += sizeof *r + r->count * sizeof r->claims[0] + REPORT_COST;
+        assert(r->count <= r->room);
+        *held += sizeof *r + r->room * sizeof r->claims[0] + REPORT_COST;
     }
 }
 

@@ -230,7 +230,8 @@ struct export
     uint64_t asked_again;        /* bytes that reports asked for again, so far */
     struct life life[LIVES_MAX]; /* of the receiver; the one that is there now is the first */
     uint32_t lives;
-    struct timer stall; /* runs while only the receiver can move the session on */
+    uint32_t ranges_max; /* of their claims, as the span had it when the session began */
+    struct timer stall;  /* runs while only the receiver can move the session on */
     bool orange;
     uint32_t prefix_len; /* control byte, session id, extensions, client service: */
     uint8_t prefix[PREFIX_MAX + EXT_MAX + ORANGE_EXT];
@@ -246,7 +247,8 @@ struct report {
     uint8_t cause;
     uint32_t sent, fired, copies_left;
     tick first_sent, last_sent;
-    size_t count;
+    size_t count;          /* of claims */
+    size_t room;           /* for claims: what it was made with */
     struct range claims[]; /* absolute */
 };
 
@@ -266,6 +268,7 @@ struct import {
     struct part red, green;
     struct ranges got;        /* bytes received */
     struct ranges acked;      /* bytes whose claims the sender has acknowledged */
+    uint32_t ranges_max;      /* of `got`, as the span had it when the session began */
     uint64_t red_len, length; /* EVENT_NONE while unknown */
     uint64_t red_high;        /* end of the highest red byte, 0 if none */
     uint64_t green_low;       /* offset of the lowest green byte, EVENT_NONE if none */
@@ -544,5 +547,8 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
 void ltp_report_sent(struct ltp *l, struct report *r, tick now);
 void ltp_report_expire(struct ltp *l, struct report *r, tick now);
 void ltp_report_free(struct ltp *l, struct report *r);
+/* Divides what was made for longer segments; 0, HELIO_ENOMEM, or HELIO_EAGAIN (REPORTS_MAX); then
+ * some may have been divided. */
+int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max, tick now);
 
 #endif

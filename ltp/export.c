@@ -61,6 +61,7 @@ static struct export *export_new(struct ltp *l, struct peer *peer, const struct 
     e->s.client_service = b->client_service;
     e->red_len = b->red_len;
     e->orange = b->orange;
+    e->ranges_max = peer->span.ranges_max;
     e->length = b->data->len;
     e->tag = b->tag;
     e->cp_last = rng_below(&l->rng, SERIAL_FIRST);
@@ -253,7 +254,7 @@ static enum verdict learn_report(struct ltp *l, struct export *e, struct resend_
     *job = NULL;
     if (!room_for_claims(l, life, f->report))
         return VERDICT_LIMIT_BYTES;
-    enum verdict v = add_claims(life, f->report, e->s.peer->span.ranges_max);
+    enum verdict v = add_claims(life, f->report, e->ranges_max);
     if (v != VERDICT_OK)
         return v;
     bool whole = ranges_has(&life->claimed, 0, e->red_len);

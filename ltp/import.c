@@ -27,6 +27,7 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     im->s.client_service = s->client_service;
     im->red_len = im->length = im->green_low = EVENT_NONE;
     im->accepted = !peer->span.confirm_import;
+    im->ranges_max = peer->span.ranges_max;
     im->rpt_first = 1 + rng_below(&l->rng, SERIAL_FIRST);
     ltp_held_add(l, peer, IMPORT_COST);
     return im;
@@ -137,7 +138,7 @@ static enum verdict store(struct ltp *l, struct import *im, const struct ltp_seg
         size_t cap = im->got.cap, more = cap == 0 ? 4 : cap;
         if (im->got.len == cap && ltp_held_room(l, im->s.peer) < more * sizeof *im->got.at)
             return VERDICT_LIMIT_RANGES;
-        int rc = ranges_add(&im->got, lo, hi, im->s.peer->span.ranges_max);
+        int rc = ranges_add(&im->got, lo, hi, im->ranges_max);
         ltp_held_add(l, im->s.peer, (im->got.cap - cap) * sizeof *im->got.at);
         if (rc < 0)
             return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;

@@ -149,8 +149,11 @@ struct ltp_span {
 int ltp_new(struct ltp **out, const struct ltp_config *config);
 void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
 
-/* Adds or changes the span to a peer. Its link starts down. Returns 0, HELIO_EINVAL, HELIO_ENOMEM;
- * HELIO_EAGAIN while it is a guest of which something is open or waits. */
+/* Adds or changes the span to a peer. Its link starts down. What is open goes on: its ranges_max
+ * and confirm_import stay what they were, all else holds from now on; timers that run, run out.
+ * Returns 0, HELIO_EINVAL, HELIO_ENOMEM; HELIO_EAGAIN while it is a guest of which something is
+ * open or waits, or when a session has reports that no longer fit a segment and can make no more.
+ */
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now);
 
 /* The link to the peer is known to be up or down (RFC 5326 §4.1, §6.5, §6.6). While down nothing is

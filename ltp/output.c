@@ -160,8 +160,26 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
     }
 }
 
+/* What was sent when segments could be longer: its end is the checkpoint, and if the beginning is
+ * missing at the receiver the report will say so. */
+static void shorten(struct checkpoint *c)
+{
+    const struct export *e = c->export;
+    const struct peer *to = e->s.peer;
+    uint64_t end = c->offset + c->length;
+    uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(end);
+    uint64_t most = fit(room - sdnv_len(c->serial) - sdnv_len(c->rpt_serial));
+    if (PORT_LIKELY(c->length <= most))
+        return;
+    c->length = most;
+    c->offset = end - most;
+    if (c->type == LTP_RED_CP_EOB || c->type == LTP_RED_CP_EORP)
+        assert(end == e->red_len);
+}
+
 static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_out *out, tick now)
 {
+    shorten(c);
     struct piece p = {.offset = c->offset,
                       .length = c->length,
                       .type = c->type,

@@ -56,8 +56,17 @@ void ltp_report_free(struct ltp *l, struct report *r)
     list_sub(&r->in_import);
     list_sub(&r->queue);
     ltp_timer_fini(l, &r->timer);
-    ltp_held_sub(l, r->import->s.peer, held_by(r->count));
+    ltp_held_sub(l, r->import->s.peer, held_by(r->room));
     free(r);
+}
+
+/* A report's length without its claims. */
+static size_t head_size(const struct import *im, struct range scope, uint64_t serial,
+                        uint64_t cp_serial, uint64_t claims)
+{
+    return 2 + sdnv_len(im->s.id.originator) + sdnv_len(im->s.id.number) + sdnv_len(serial) +
+           sdnv_len(cp_serial) + sdnv_len(scope.hi) + sdnv_len(scope.lo) + sdnv_len(claims) +
+           im->s.peer->ext_len + im->s.peer->tail_len;
 }
 
 /* How many ranges of [at, upper), from index i, fit one report; at least 1. */
@@ -65,9 +74,8 @@ static size_t claims_that_fit(const struct import *im, size_t i, uint64_t at, ui
                               uint64_t serial, uint64_t cp_serial)
 {
     const struct ltp_span *span = &im->s.peer->span;
-    size_t size = 2 + sdnv_len(im->s.id.originator) + sdnv_len(im->s.id.number) + sdnv_len(serial) +
-                  sdnv_len(cp_serial) + sdnv_len(upper) + sdnv_len(at) +
-                  sdnv_len(span->claims_max) + im->s.peer->ext_len + im->s.peer->tail_len;
+    struct range scope = {at, upper};
+    size_t size = head_size(im, scope, serial, cp_serial, span->claims_max);
     size_t n = 0;
     for (; i + n < im->got.len && im->got.at[i + n].lo < upper && n < span->claims_max; n++) {
         struct range r = im->got.at[i + n];
@@ -78,13 +86,9 @@ static size_t claims_that_fit(const struct import *im, size_t i, uint64_t at, ui
     return n;
 }
 
-/* The report that begins at `at`. It ends where its last claim does, so that the gap after it is in
- * the scope of the next, or at upper. */
-static struct report *report_new(struct ltp *l, struct import *im, uint64_t serial,
-                                 uint64_t cp_serial, struct range scope)
+static struct report *report_alloc(struct ltp *l, struct import *im, uint64_t serial,
+                                   uint64_t cp_serial, size_t n)
 {
-    size_t i = ranges_find(&im->got, scope.lo);
-    size_t n = claims_that_fit(im, i, scope.lo, scope.hi, serial, cp_serial);
     struct report *r = calloc(1, sizeof *r + n * sizeof r->claims[0]);
     if (r == NULL)
         return NULL;
@@ -97,10 +101,23 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
     r->import = im;
     r->serial = serial;
     r->cp_serial = cp_serial;
-    r->lower = scope.lo;
     r->copies_left = im->s.peer->span.recovery.report_copies;
-    r->count = n;
+    r->count = r->room = n;
     ltp_held_add(l, im->s.peer, held_by(n));
+    return r;
+}
+
+/* The report that begins at `at`. It ends where its last claim does, so that the gap after it is in
+ * the scope of the next, or at upper. */
+static struct report *report_new(struct ltp *l, struct import *im, uint64_t serial,
+                                 uint64_t cp_serial, struct range scope)
+{
+    size_t i = ranges_find(&im->got, scope.lo);
+    size_t n = claims_that_fit(im, i, scope.lo, scope.hi, serial, cp_serial);
+    struct report *r = report_alloc(l, im, serial, cp_serial, n);
+    if (r == NULL)
+        return NULL;
+    r->lower = scope.lo;
     for (size_t k = 0; k < n; k++) {
         struct range got = im->got.at[i + k];
         r->claims[k].lo = got.lo < scope.lo ? scope.lo : got.lo;
@@ -260,7 +277,7 @@ static enum verdict note_acked(struct ltp *l, struct import *im, const struct re
 {
     size_t cap = im->acked.cap, most = 2 * (im->acked.len + r->count);
     size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
-    if (growth > held_by(r->count) && ltp_held_room(l, im->s.peer) < growth - held_by(r->count))
+    if (growth > held_by(r->room) && ltp_held_room(l, im->s.peer) < growth - held_by(r->room))
         return VERDICT_LIMIT_RANGES;
     /* all or nothing: what was added without the report being freed could exceed the limit */
     int rc = ranges_reserve(&im->acked, im->acked.len + r->count);
@@ -318,4 +335,85 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
         r->copies_left = im->s.peer->span.recovery.report_copies;
         queue(l, r, CAUSE_TIMER);
     }
+}
+
+/* How many of its claims fit a segment. */
+static size_t claims_within(const struct report *r, uint32_t segment_max)
+{
+    struct range scope = {r->lower, r->upper};
+    size_t size = head_size(r->import, scope, r->serial, r->cp_serial, r->count), n = 0;
+    uint64_t at = r->lower;
+    for (; n < r->count; n++) {
+        size += sdnv_len(r->claims[n].lo - at) + sdnv_len(r->claims[n].hi - r->claims[n].lo);
+        if (n > 0 && size > segment_max)
+            break;
+    }
+    return n;
+}
+
+/* A serial stands for one text only, by which senders tell our lives apart: what was sent under one
+ * and is to be said otherwise needs another. An acknowledgement of the former is then late. */
+static int renumber(struct ltp *l, struct report *r)
+{
+    struct import *im = r->import;
+    uint64_t serial = im->rpt_first + im->reported;
+    if (r->sent == 0)
+        return 0;
+    if (ltp_held_room(l, im->s.peer) < most_memory(im))
+        return HELIO_ENOMEM;
+    int rc = note(l, im, r);
+    if (rc < 0)
+        return rc;
+    r->serial = serial;
+    r->sent = 0;
+    queue(l, r, CAUSE_FIRST);
+    return 0;
+}
+
+/* The last claims become a report of their own. */
+static int divide(struct ltp *l, struct report *r, size_t first, tick now)
+{
+    struct import *im = r->import;
+    size_t n = r->count - first;
+    if (ltp_held_room(l, im->s.peer) < most_memory(im) + held_by(n))
+        return HELIO_ENOMEM;
+    struct report *rest = report_alloc(l, im, im->rpt_first + im->reported, r->cp_serial, n);
+    if (rest == NULL)
+        return HELIO_ENOMEM;
+    rest->lower = r->claims[first - 1].hi;
+    rest->upper = r->upper;
+    memcpy(rest->claims, &r->claims[first], n * sizeof rest->claims[0]);
+    int rc = note(l, im, rest);
+    if (rc < 0) {
+        ltp_report_free(l, rest);
+        return rc;
+    }
+    r->count = first;
+    r->upper = rest->lower;
+    list_add_tail(&im->reports, &rest->in_import);
+    if (r->timer.use == USE_DELAY) {
+        rest->timer.use = USE_DELAY;
+        ltp_timer_start(l, &rest->timer, now,
+                        r->timer.node.due > now ? r->timer.node.due - now : 0);
+    } else {
+        queue(l, rest, CAUSE_FIRST);
+    }
+    return 0;
+}
+
+int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max, tick now)
+{
+    /* what is divided is appended, and looked at in its turn */
+    list_for_each (it, &im->reports) {
+        struct report *r = container_of(it, struct report, in_import);
+        if (claims_within(r, segment_max) == r->count)
+            continue;
+        int rc = renumber(l, r);
+        size_t n = claims_within(r, segment_max);
+        if (rc == 0)
+            rc = divide(l, r, n, now);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
 }

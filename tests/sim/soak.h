@@ -10,7 +10,7 @@
 #include "ltp/ltp.h"
 
 #define SOAK_BLOCKS 24
-#define SOAK_ACTIONS 32
+#define SOAK_ACTIONS 40
 
 struct soak_block {
     size_t from; /* node */
@@ -26,7 +26,8 @@ enum soak_what {
     SOAK_OUTAGE_END,
     SOAK_RESTART, /* of the node's engine */
     SOAK_CANCEL,  /* of a session chosen by `pick`, at the node */
-    SOAK_ACCEPT   /* of all blocks held back (confirm_import) at the node */
+    SOAK_ACCEPT,  /* of all blocks held back (confirm_import) at the node */
+    SOAK_SPAN     /* the node's span becomes another, drawn from `pick`, whatever is open */
 };
 
 struct soak_action {
@@ -60,6 +61,10 @@ struct soak_case {
  */
 void soak_draw(struct soak_case *c, uint64_t seed, bool memory);
 void soak_fini(struct soak_case *c);
+
+/* The span of a node from an action SOAK_SPAN on: what the judgement does not need is drawn anew.
+ */
+struct ltp_span soak_span(const struct soak_case *c, const struct soak_action *a);
 
 /* One line that tells what was drawn. */
 void soak_describe(const struct soak_case *c, char *out, size_t cap);

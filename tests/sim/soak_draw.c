@@ -137,26 +137,30 @@ static void draw_engines(struct soak_case *c, struct rng *r, tick round)
     c->gentle = !hasty && !c->safety_only && !repeats;
 }
 
-/* Each switch by itself, so that all their combinations are met; both ends differ. */
+/* Each switch by itself, so that all their combinations are met. */
+static void draw_switches(struct ltp_recovery *k, struct rng *r, tick round)
+{
+    k->rto_auto = rng_chance(r, 0.5);
+    k->closing_bytes = rng_chance(r, 0.5) ? (uint32_t)integer(r, 1, 64) : 0;
+    k->copies = rng_chance(r, 0.5) ? (uint32_t)integer(r, 1, 6) : 0;
+    k->report_copies = rng_chance(r, 0.3) ? (uint32_t)integer(r, 1, 6) : 0;
+    k->copy_spacing = 1 + (tick)(between(r, 0, 0.6) * (double)round);
+    k->checkpoint_segments = rng_chance(r, 0.4) ? (uint32_t)integer(r, 1, 40) : 0;
+    k->checkpoint_time = rng_chance(r, 0.2) ? 1 + rng_below(r, round / 4 + 1) : 0;
+    k->resend_wait = rng_chance(r, 0.3) ? rng_below(r, round) : 0;
+    k->merge_claims = rng_chance(r, 0.5);
+    k->oldest_first = rng_chance(r, 0.5);
+    k->sessions_auto = rng_chance(r, 0.3);
+    k->sessions_age = 1 + rng_below(r, 10 * round);
+    k->sessions_bytes = (uint64_t)log_between(r, 1000, 1e6);
+}
+
+/* Both ends differ. */
 static void draw_recovery(struct soak_case *c, struct rng *r, tick round)
 {
     for (int i = 0; i < 2; i++) {
-        if (rng_chance(r, 0.4))
-            continue;
-        struct ltp_recovery *k = &c->span[i].recovery;
-        k->rto_auto = rng_chance(r, 0.5);
-        k->closing_bytes = rng_chance(r, 0.5) ? (uint32_t)integer(r, 1, 64) : 0;
-        k->copies = rng_chance(r, 0.5) ? (uint32_t)integer(r, 1, 6) : 0;
-        k->report_copies = rng_chance(r, 0.3) ? (uint32_t)integer(r, 1, 6) : 0;
-        k->copy_spacing = 1 + (tick)(between(r, 0, 0.6) * (double)round);
-        k->checkpoint_segments = rng_chance(r, 0.4) ? (uint32_t)integer(r, 1, 40) : 0;
-        k->checkpoint_time = rng_chance(r, 0.2) ? 1 + rng_below(r, round / 4 + 1) : 0;
-        k->resend_wait = rng_chance(r, 0.3) ? rng_below(r, round) : 0;
-        k->merge_claims = rng_chance(r, 0.5);
-        k->oldest_first = rng_chance(r, 0.5);
-        k->sessions_auto = rng_chance(r, 0.3);
-        k->sessions_age = 1 + rng_below(r, 10 * round);
-        k->sessions_bytes = (uint64_t)log_between(r, 1000, 1e6);
+        if (!rng_chance(r, 0.4))
+            draw_switches(&c->span[i].recovery, r, round);
     }
 }
 
@@ -230,6 +234,33 @@ static void draw_actions(struct soak_case *c, struct rng *r, tick round)
     }
 }
 
+/* What changes while something is open. */
+static void draw_spans(struct soak_case *c, struct rng *r, tick round)
+{
+    if (!rng_chance(r, 0.25))
+        return;
+    for (uint64_t n = integer(r, 1, 6); n > 0; n--)
+        add_action(c, rng_below(r, 8 * round), SOAK_SPAN, rng_below(r, 2), rng_u64(r));
+}
+
+struct ltp_span soak_span(const struct soak_case *c, const struct soak_action *a)
+{
+    struct ltp_span s = c->span[a->node];
+    struct rng r;
+    rng_init(&r, a->pick);
+    s.orange_wait = s.orange_wait == 0 ? s.rto : s.orange_wait;
+    s.orange_answer = s.orange_answer == 0 ? s.orange_wait + 3 * s.rto : s.orange_answer;
+    s.segment_max = (uint32_t)log_between(&r, 64, 1400);
+    s.export_sessions = (uint32_t)integer(&r, 1, 8);
+    s.claims_max = (uint32_t)integer(&r, 1, 20);
+    s.report_delay = rng_chance(&r, 0.5) ? s.report_delay : 0;
+    s.rto = (tick)((double)s.rto * between(&r, 1, 1.5));
+    s.recovery = ltp_recovery_plain;
+    if (rng_chance(&r, 0.6))
+        draw_switches(&s.recovery, &r, s.rto);
+    return s;
+}
+
 static void set_bounds(struct soak_case *c, tick round)
 {
     uint64_t bytes = 0;
@@ -256,6 +287,7 @@ void soak_draw(struct soak_case *c, uint64_t seed, bool memory)
     draw_recovery(c, &r, round);
     draw_limits(c, &r);
     draw_actions(c, &r, round);
+    draw_spans(c, &r, round);
     set_bounds(c, round);
     if (memory) {
         c->memory_share = log_between(&r, 0.001, 0.3);

@@ -22,6 +22,7 @@ struct soak {
     size_t action, sent[2]; /* next ones */
     uint64_t tx_bytes;      /* of engines that were restarted */
     uint32_t lives[2];
+    uint32_t segment_max[2]; /* of the spans as they are */
     bool accept_later[2];
     const char *wrong;
     const struct ledger_entry *wrong_entry;
@@ -80,8 +81,17 @@ static void on_notice(void *context, size_t node, const struct ltp_notice *n)
         accept_block(s, node, e);
 }
 
+static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
+{
+    struct soak *s = context;
+    if (len > s->segment_max[link]) /* link i comes from node i */
+        complain(s, "a segment is longer than its span allows", NULL);
+    sim_enter(&s->world, link, data, len);
+}
+
 static void start_node(struct soak *s, size_t node)
 {
+    s->segment_max[node] = s->c->span[node].segment_max;
     struct ltp *ltp = s->world.nodes[node].ltp;
     if (ltp_span_set(ltp, &s->c->span[node], s->world.now) != 0 ||
         ltp_link(ltp, 2 - node, true, s->world.now) != 0)
@@ -127,6 +137,18 @@ static void accept_all(struct soak *s, size_t node)
     }
 }
 
+static void change_span(struct soak *s, const struct soak_action *a)
+{
+    struct ltp_span span = soak_span(s->c, a);
+    int rc = ltp_span_set(s->world.nodes[a->node].ltp, &span, s->world.now);
+    ltp_check(s->world.nodes[a->node].ltp);
+    if (rc == 0)
+        s->segment_max[a->node] = span.segment_max;
+    else if (rc != HELIO_ENOMEM ||
+             (s->c->memory_share == 0 && s->c->engine[a->node].held_bytes == 0))
+        complain(s, "a span could not be changed", NULL);
+}
+
 static void act(struct soak *s)
 {
     const struct soak_action *a = &s->c->action[s->action];
@@ -148,6 +170,9 @@ static void act(struct soak *s)
         break;
     case SOAK_ACCEPT:
         accept_all(s, a->node);
+        break;
+    case SOAK_SPAN:
+        change_span(s, a);
         break;
     }
     sim_touch(&s->world, a->node);
@@ -202,7 +227,7 @@ static void send_block(struct soak *s, size_t node)
 
 static void build(struct soak *s)
 {
-    if (sim_init(&s->world, &(struct sim_hooks){s, on_notice, NULL}) != 0)
+    if (sim_init(&s->world, &(struct sim_hooks){s, on_notice, on_segment}) != 0)
         abort();
     s->world.check_every = 16;
     s->world.fcs = s->c->fcs;
