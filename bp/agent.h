@@ -84,7 +84,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
     X(STORE, "the store refused it (medium or limit full)")                                        \
-    X(FRAGMENT, "fragment that does not fit those of its bundle that are here, or one too many")   \
+    X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,

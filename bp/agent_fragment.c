@@ -27,15 +27,36 @@ static struct slice assembly_name(const struct assembly *as)
     return slice_of(as->id, as->id_len);
 }
 
-static struct assembly *assembly_find(const struct agent *a, struct slice id)
+/* A bundle's name may have several assemblies: fragments that do not agree on its total length or
+ * its destination are gathered apart, so that a wrong one cannot end the right ones. At most one of
+ * them has a whole. */
+static struct assembly *assembly_named(struct hash_node *n, struct slice id)
 {
-    struct hash_node *n = hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len));
     for (; n != NULL; n = hash_next(n)) {
         struct assembly *as = container_of(n, struct assembly, by_id);
         if (slice_equal(assembly_name(as), id))
             return as;
     }
     return NULL;
+}
+
+static struct assembly *assembly_first(const struct agent *a, struct slice id)
+{
+    return assembly_named(hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len)),
+                          id);
+}
+
+static struct assembly *assembly_next(const struct assembly *as)
+{
+    return assembly_named(hash_next(&as->by_id), assembly_name(as));
+}
+
+static struct assembly *assembly_with_whole(const struct agent *a, struct slice id)
+{
+    struct assembly *as = assembly_first(a, id);
+    while (as != NULL && as->whole == NULL)
+        as = assembly_next(as);
+    return as;
 }
 
 static void count_begin(struct agent *a, struct assembly *as)
@@ -91,15 +112,17 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, b
         return REFUSE_TOO_LONG;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
-    struct assembly *as = assembly_find(a, name);
+    struct assembly *as = assembly_first(a, name);
+    while (as != NULL && !fits(as, h))
+        as = assembly_next(as);
     if (as == NULL) {
         if (!restored && a->assemblies.len >= c->assemblies_max)
             return REFUSE_FULL;
         as = assembly_new(a, h, name);
         if (as == NULL)
             return REFUSE_NO_MEMORY;
-    } else if (!fits(as, h) || (!restored && as->fragments >= c->fragments_max)) {
-        return REFUSE_FRAGMENT;
+    } else if (!restored && as->fragments >= c->fragments_max) {
+        return REFUSE_FULL; /* the peer keeps it: places come free again */
     }
     as->fragments++;
     a->counters.fragments_in++;
@@ -140,8 +163,7 @@ bool fragment_known(const struct agent *a, const struct bundle *b, struct record
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&b->id, id);
-    const struct assembly *as = assembly_find(a, name);
-    if (as != NULL && as->whole != NULL)
+    if (assembly_with_whole(a, name) != NULL)
         return true;
     if (!b->id.fragment)
         return false;
@@ -166,6 +188,7 @@ static int count_again(struct assembly *as)
 static int make_whole(struct agent *a, struct assembly *as, const struct record *last,
                       const struct agent_head *piece)
 {
+    assert(assembly_with_whole(a, assembly_name(as)) == NULL);
     /* §5.8: but for these the primary blocks of all fragments are the bundle's. */
     struct agent_head h = *piece;
     h.id.fragment = false;
@@ -225,14 +248,14 @@ static int gather(struct agent *a, struct record *r, const struct agent_head *h)
 static bool superseded(const struct agent *a, const struct assembly *as)
 {
     const struct record *held = record_by_id(a, assembly_name(as));
-    return as->whole != NULL || seen_has(&a->seen, assembly_name(as)) ||
-           (held != NULL && held->stored);
+    return assembly_with_whole(a, assembly_name(as)) != NULL ||
+           seen_has(&a->seen, assembly_name(as)) || (held != NULL && held->stored);
 }
 
 static void place_fragment(struct agent *a, struct record *r, const struct agent_head *h)
 {
     r->state = STATE_UNPLACED; /* in no list, so that it can end */
-    if (r->assembly == NULL) { /* restored, and at odds with the others */
+    if (r->assembly == NULL) { /* restored, with a head that makes no sense */
         record_end(a, r, END_DELETED);
         return;
     }
@@ -252,6 +275,18 @@ static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len, en
     }
 }
 
+/* The pieces of all assemblies of that name: their bytes are of no use any more. */
+static void end_all_pieces(struct agent *a, struct slice name, size_t mark_len)
+{
+    struct assembly *next, *as = assembly_first(a, name);
+    for (; as != NULL; as = next) {
+        as->fragments++; /* it must outlive the loop */
+        end_pieces(a, as, mark_len, END_REDUNDANT);
+        next = assembly_next(as);
+        let_go(a, as, END_REDUNDANT);
+    }
+}
+
 bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h)
 {
     if (r->whole)
@@ -261,17 +296,15 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
         return true;
     }
     uint8_t id[AGENT_ID_MAX];
-    struct assembly *as = r->from_link ? assembly_find(a, bundle_name(&h->id, id)) : NULL;
-    if (as == NULL)
+    if (!r->from_link)
         return false;
-    if (as->whole != NULL) {
+    struct slice name = bundle_name(&h->id, id);
+    if (assembly_with_whole(a, name) != NULL) {
         r->state = STATE_UNPLACED;
         record_end(a, r, END_REDUNDANT);
         return true;
     }
-    as->fragments++; /* it must outlive the loop */
-    end_pieces(a, as, 0, END_REDUNDANT);
-    let_go(a, as, END_REDUNDANT);
+    end_all_pieces(a, name, 0);
     return false;
 }
 
@@ -286,6 +319,7 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     end_pieces(a, as, as->id_len, why);
     count_end(a, as, why);
     ranges_clear(&as->have);
+    end_all_pieces(a, assembly_name(as), as->id_len);
     as->stale = false;
     let_go(a, as, why);
 }

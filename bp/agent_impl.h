@@ -83,9 +83,9 @@ struct record {
 };
 
 /*
- * Fragments of one bundle for this node. While bytes are missing each fragment has its own expiry;
- * when the last one is placed, `whole` is made, which waits in the endpoint's queue for all of
- * them, and ends them all when it ends.
+ * Fragments of one bundle for this node that agree on its length and destination. While bytes are
+ * missing each fragment has its own expiry; when the last one is placed, `whole` is made, which
+ * waits in the endpoint's queue for all of them, and ends them all when it ends.
  */
 struct assembly {
     struct hash_node by_id;

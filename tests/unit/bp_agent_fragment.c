@@ -203,32 +203,38 @@ START_TEST(refusals_and_limits)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
-    c.assemblies_max = 2;
+    c.assemblies_max = 4;
     c.fragments_max = 3;
     c.bundle_max = 300;
     relay_init(&n, &c);
     piece(&n, 1, 0, 2);
-    struct bundle b = piece_of(TEXT "more", 1, 2, 4); /* another total length */
-    give(&n, &b, REFUSE_FRAGMENT);
-    b = piece_of(TEXT, 1, 2, 4);
+    struct bundle b = piece_of(TEXT "more", 1, 2, 4); /* another total length: gathered apart */
+    give(&n, &b, REFUSE_NONE);
+    b = piece_of(TEXT, 1, 2, 3);
     b.destination = eid_of("ipn:2.6");
-    give(&n, &b, REFUSE_FRAGMENT);
-    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_FRAGMENT], 2);
+    give(&n, &b, REFUSE_NONE);
+    b = piece_of(TEXT, 1, 0, 1);
+    b.payload.len = 0;
+    give(&n, &b, REFUSE_FRAGMENT); /* brings nothing */
     piece(&n, 1, 2, 4);
     piece(&n, 1, 4, 6);
+    skip(&n);
     b = piece_of(TEXT, 1, 6, 8);
-    give(&n, &b, REFUSE_FRAGMENT); /* one too many */
+    give(&n, &b, REFUSE_FULL); /* one too many: what is not kept is not confirmed */
+    expect(&n, "refuse link 6: the node's limit of bundles or bytes is reached\n");
+    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_FULL], 1);
+    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_FRAGMENT], 1);
     piece(&n, 2, 0, 2);
     b = piece_of(TEXT, 3, 0, 2);
-    give(&n, &b, REFUSE_FULL); /* a third assembly */
+    give(&n, &b, REFUSE_FULL); /* a fifth assembly */
     b = piece_of(TEXT, 2, 2, 4);
     b.id.total = 301;
     give(&n, &b, REFUSE_TOO_LONG);
     b.destination = eid_of("ipn:3.5"); /* it is only on its way through here */
     give(&n, &b, REFUSE_NONE);
     skip(&n);
-    ck_assert_int_eq(agent_delete(n.a, 4, n.now), 0); /* the only one of bundle 2 */
-    expect(&n, "remove 4 marked\n");
+    ck_assert_int_eq(agent_delete(n.a, 6, n.now), 0); /* the only one of bundle 2 */
+    expect(&n, "remove 6 marked\n");
     piece(&n, 3, 0, 2);
     n.store_fails = true;
     piece(&n, 3, 2, 4);
@@ -237,6 +243,73 @@ START_TEST(refusals_and_limits)
     piece(&n, 3, 2, 4); /* what the store refused does not count */
     piece(&n, 3, 4, 6);
     drain(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Nobody can tell which length is right before one of them is whole. */
+START_TEST(a_wrong_total_does_not_end_the_bundle)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    start(&n);
+    listen(&n, 1);
+    struct bundle longer = piece_of(TEXT "more", 1, 0, 8), b;
+    give(&n, &longer, REFUSE_NONE); /* it comes first */
+    piece(&n, 1, 0, 8);
+    b = piece_of(TEXT, 1, 0, 8);
+    b.destination = eid_of("ipn:2.6");
+    b.id.total = 30;
+    give(&n, &b, REFUSE_NONE);
+    piece(&n, 1, 8, 12);
+    skip(&n);
+    n.store_silent = true;
+    b = piece_of(TEXT "more", 1, 8, 12);
+    give(&n, &b, REFUSE_NONE); /* still with the store when the bundle is whole */
+    skip(&n);
+    n.store_silent = false;
+    piece(&n, 1, 12, 20);
+    expect(&n, "store 6\nconfirm link 12\ndeliver 7 to 9: " TEXT "\n");
+    b = piece_of(TEXT "more", 1, 12, 24); /* the others cannot become whole beside it */
+    give(&n, &b, REFUSE_DUPLICATE);
+    agent_stored(n.a, 5, true, n.now);
+    expect(&n, "confirm link 12 duplicate\nconfirm link 8\nremove 5 marked\n");
+    agent_delivered(n.a, 7, true, n.now);
+    drain(&n);
+    ck_assert_uint_eq(agent_counters(n.a)->delivered, 1);
+    nothing_left(&n);
+    for (int restarted = 0; restarted < 2; restarted++) {
+        give(&n, &longer, REFUSE_DUPLICATE);
+        again(&n, 1, 8, 12);
+        skip(&n);
+        binder_restart(&n, &c);
+    }
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(the_bundle_itself_ends_fragments_of_every_total)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    start(&n);
+    struct bundle b = piece_of(TEXT "more", 1, 0, 8);
+    give(&n, &b, REFUSE_NONE);
+    piece(&n, 1, 0, 8);
+    skip(&n);
+    binder_restart(&n, &c); /* both are here again */
+    pass(&n, 1);
+    b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    b.payload = slice_of(TEXT, 20);
+    give(&n, &b, REFUSE_NONE);
+    drain(&n);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 1);
+    listen(&n, 1);
+    drain(&n);
+    agent_delivered(n.a, 3, true, n.now);
+    drain(&n);
+    ck_assert_uint_eq(agent_counters(n.a)->delivered, 1);
+    nothing_left(&n);
     binder_fini(&n);
 }
 END_TEST
@@ -309,6 +382,8 @@ int main(void)
     tcase_add_test(t, the_bundle_itself_is_faster);
     tcase_add_test(t, the_fragments_are_faster);
     tcase_add_test(t, refusals_and_limits);
+    tcase_add_test(t, a_wrong_total_does_not_end_the_bundle);
+    tcase_add_test(t, the_bundle_itself_ends_fragments_of_every_total);
     tcase_add_test(t, held_bytes_count_fragments);
     tcase_add_test(t, reports_name_the_fragment_or_the_bundle);
     suite_add_tcase(s, t);
