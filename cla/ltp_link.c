@@ -67,6 +67,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     list_init(&l->waiting);
     uint64_t own;
     int r = udp_peer_init(&l->to, &k->remote) == 0 ? 0 : HELIO_EINVAL;
+    l->to.dscp = (uint8_t)k->dscp;
     if (r != 0)
         snprintf(why, why_cap, "remote: not a numeric address");
     if (r == 0)

@@ -37,6 +37,7 @@ struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
     udp_forget(h->io, to);
     int r = udp_peer_from(to, slice_of(g->source, g->source_len));
     (void)r; /* it is what the kernel gave: else sending to it is refused, and counted */
+    to->dscp = (uint8_t)h->host->config->dscp;
     return to;
 }
 

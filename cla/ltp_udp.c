@@ -117,6 +117,8 @@ const struct conf_option ltp_udp_options[] = {
      "most air time that is made good when the machine was late"},
     {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
      "socket buffers to ask for; 0: as the rate needs"},
+    {"dscp", OPTION_COUNT, AT(dscp), "0", 0, 63, NULL,
+     "class of service of the datagrams (RFC 2474), such as 46: expedited forwarding"},
     {"batch", OPTION_BOOL, AT(batch), "yes", 0, 0, NULL,
      "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"},
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",

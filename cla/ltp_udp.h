@@ -28,7 +28,7 @@ struct ltp_udp_config {
     uint64_t import_sessions, import_sessions_all, held_bytes, closed_sessions;
     tick closed_time;
     uint64_t accept_unknown, unknown_sessions, unknown_bytes;
-    uint64_t socket_buffer;
+    uint64_t socket_buffer, dscp;
     uint64_t aggregate;
     tick aggregate_time;
     tick orange_wait, orange_answer;

@@ -26,7 +26,8 @@ struct udp_io;
 struct udp_peer {
     struct sockaddr_storage address;
     socklen_t address_len;
-    bool plain; /* its route refuses UDP_SEGMENT */
+    bool plain;   /* its route refuses UDP_SEGMENT */
+    uint8_t dscp; /* of what is sent to it (RFC 2474), 0..63 */
 };
 
 struct udp_counters {

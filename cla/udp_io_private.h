@@ -14,6 +14,7 @@
 #define UDP_RX_MAX 64                  /* messages per recvmmsg */
 #define UDP_RX_BUFFER 65536            /* bytes per message */
 #define UDP_RX_CONTROL 64              /* room for UDP_GRO and SO_RXQ_OVFL */
+#define UDP_TX_CONTROL 64              /* room for UDP_SEGMENT and IP_TOS or IPV6_TCLASS */
 
 /* A run: datagrams of `size` bytes to one peer, the last of which may be shorter. */
 struct udp_run {

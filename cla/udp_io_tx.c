@@ -115,6 +115,31 @@ static void head_of(struct msghdr *h, struct udp_run *r, unsigned iov, unsigned 
     h->msg_iovlen = iovs;
 }
 
+static void add_control(struct msghdr *h, uint8_t *control, int level, int type, const void *value,
+                        size_t len)
+{
+    struct cmsghdr *c = (struct cmsghdr *)(void *)(control + h->msg_controllen);
+    h->msg_control = control;
+    h->msg_controllen += CMSG_SPACE(len);
+    assert(h->msg_controllen <= UDP_TX_CONTROL);
+    c->cmsg_level = level;
+    c->cmsg_type = type;
+    c->cmsg_len = CMSG_LEN(len);
+    memcpy(CMSG_DATA(c), value, len);
+}
+
+/* What the kernel is told of a message: by what it is cut, 0: not at all; its class of service. */
+static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, uint8_t *control)
+{
+    int traffic_class = r->to->dscp << 2; /* the two bits below are those of ECN */
+    bool v6 = r->to->address.ss_family == AF_INET6;
+    if (cut > 0)
+        add_control(h, control, SOL_UDP, UDP_SEGMENT, &cut, sizeof cut);
+    if (traffic_class != 0)
+        add_control(h, control, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS,
+                    &traffic_class, sizeof traffic_class);
+}
+
 /* What became of a sendmmsg whose first message failed. */
 enum outcome { SENT, FULL, SKIP, RETRY, UNCUT };
 
@@ -148,9 +173,11 @@ static enum outcome send_plain(struct udp_io *io, struct udp_run *r)
 {
     struct udp_tx *tx = &io->tx;
     struct mmsghdr m[UDP_RUN_MAX];
+    _Alignas(8) uint8_t control[UDP_RUN_MAX][UDP_TX_CONTROL];
     unsigned iov = 0;
     for (unsigned i = 0; i < r->datagrams; i++) {
         head_of(&m[i].msg_hdr, r, iov, r->iovs_of[i]);
+        control_of(&m[i].msg_hdr, r, 0, control[i]);
         iov += r->iovs_of[i];
     }
     while (tx->plain_done < r->datagrams) {
@@ -172,20 +199,6 @@ static enum outcome send_plain(struct udp_io *io, struct udp_run *r)
     return SENT;
 }
 
-static void control_of(struct msghdr *h, const struct udp_run *r, uint8_t *control)
-{
-    if (r->datagrams == 1)
-        return;
-    h->msg_control = control;
-    h->msg_controllen = CMSG_SPACE(sizeof(uint16_t));
-    struct cmsghdr *c = CMSG_FIRSTHDR(h);
-    c->cmsg_level = SOL_UDP;
-    c->cmsg_type = UDP_SEGMENT;
-    c->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-    uint16_t size = (uint16_t)r->size;
-    memcpy(CMSG_DATA(c), &size, sizeof size);
-}
-
 static bool goes_plain(const struct udp_tx *tx, const struct udp_run *r)
 {
     return r->datagrams > 1 && (!tx->segments || r->to->plain);
@@ -196,12 +209,12 @@ static enum outcome send_runs(struct udp_io *io)
 {
     struct udp_tx *tx = &io->tx;
     struct mmsghdr m[UDP_RUNS_MAX];
-    _Alignas(8) uint8_t control[UDP_RUNS_MAX][CMSG_SPACE(sizeof(uint16_t))];
+    _Alignas(8) uint8_t control[UDP_RUNS_MAX][UDP_TX_CONTROL];
     unsigned n = 0;
     while (tx->first + n < tx->runs && !goes_plain(tx, &tx->run[tx->first + n])) {
         struct udp_run *r = &tx->run[tx->first + n];
         head_of(&m[n].msg_hdr, r, 0, r->iovs);
-        control_of(&m[n].msg_hdr, r, control[n]);
+        control_of(&m[n].msg_hdr, r, r->datagrams > 1 ? (uint16_t)r->size : 0, control[n]);
         n++;
     }
     int sent = sendmmsg(io->fd, m, n, MSG_DONTWAIT);

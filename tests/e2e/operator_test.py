@@ -4,6 +4,7 @@ OUT [TEST...]"""
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -100,6 +101,21 @@ class OperatorTest(unittest.TestCase):
         self.assertRegex(rows["bytes"], r"^15\.\d kB$")
         self.assertEqual(rows["store.limit"], "1.1 GB")
         self.assertRegex(rows["uptime"], r"^\d+ s$")
+
+    def test_class_of_service(self):
+        """`dscp` is that of each datagram that leaves, cut by the kernel from a longer one, or not."""
+        local, = self.lab.udp_ports(1)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+            peer.bind(("127.0.0.1", 0))
+            peer.settimeout(10)
+            peer.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+            link = self.lab.link(2, local, peer.getsockname()[1], rto="100ms", dscp=46)
+            self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+            self.send(1)
+            for _ in range(5):
+                ancillary = peer.recvmsg(65536, 64)[1]
+                self.assertEqual([(level, kind, value[0] >> 2) for level, kind, value in ancillary],
+                                 [(socket.IPPROTO_IP, socket.IP_TOS, 46)])
 
     def test_refusal_is_told(self):
         self.node_to_nowhere(log=False)

@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,6 +355,69 @@ START_TEST(overflow_is_seen)
 }
 END_TEST
 
+/* The class of service of the datagram that comes next, as the kernel got it. */
+static int class_of_next(struct pair *p, bool v6)
+{
+    _Alignas(8) uint8_t control[256];
+    uint8_t bytes[2048];
+    struct iovec v = {.iov_base = bytes, .iov_len = sizeof bytes};
+    struct msghdr h = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct pollfd f = {.fd = udp_fd(p->to), .events = POLLIN};
+    ck_assert_int_eq(poll(&f, 1, 1000), 1);
+    ck_assert_int_gt(recvmsg(udp_fd(p->to), &h, 0), 0);
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&h); c != NULL; c = CMSG_NXTHDR(&h, c)) {
+        int value = 0;
+        if (!v6 && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
+            return *CMSG_DATA(c);
+        if (v6 && c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+            memcpy(&value, CMSG_DATA(c), sizeof value);
+            return value;
+        }
+    }
+    return -1;
+}
+
+/* Peers of one socket have each their own, cut by the kernel or not. */
+static void classes(bool v6, bool segments)
+{
+    struct pair p;
+    static uint8_t data[6][1024];
+    struct cla_address any = {.port = 0};
+    strcpy(any.host, v6 ? "::1" : "127.0.0.1");
+    played(NULL, 0);
+    ck_assert_int_eq(udp_open(&p.from, &any, segments), 0);
+    ck_assert_int_eq(udp_open(&p.to, &any, segments), 0);
+    any.port = udp_port(p.to);
+    struct udp_peer usual, urgent;
+    ck_assert_int_eq(udp_peer_init(&usual, &any), 0);
+    urgent = usual;
+    urgent.dscp = 46;
+    int on = 1, off = 0;
+    ck_assert_int_eq(setsockopt(udp_fd(p.to), v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+                                v6 ? IPV6_RECVTCLASS : IP_RECVTOS, &on, sizeof on),
+                     0);
+    ck_assert_int_eq(setsockopt(udp_fd(p.to), SOL_UDP, UDP_GRO, &off, sizeof off), 0);
+    for (int i = 0; i < 6; i++) { /* a run of two, one alone, and once more */
+        p.peer = usual;
+        uint8_t *h = udp_head(p.from, 2048);
+        memset(h, 7, 20);
+        udp_add(p.from, i / 3 == 0 ? &urgent : &usual, 20,
+                slice_of(data[i], i % 3 == 2 ? 100 : 1000));
+    }
+    ck_assert(udp_flush(p.from));
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(class_of_next(&p, v6), i / 3 == 0 ? 46 << 2 : 0);
+    pair_fini(&p);
+}
+
+START_TEST(class_of_service)
+{
+    for (int i = 0; i < 4; i++)
+        classes(i / 2 == 1, i % 2 == 1);
+}
+END_TEST
+
 START_TEST(addresses_of_peers)
 {
     struct udp_peer p;
@@ -383,6 +448,7 @@ int main(void)
     tcase_add_test(t, forgotten_peer);
     tcase_add_test(t, overflow_is_seen);
     tcase_add_test(t, addresses_of_peers);
+    tcase_add_test(t, class_of_service);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
