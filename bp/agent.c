@@ -255,6 +255,17 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
     buf_drop(bundle);
 }
 
+int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
+{
+    uint8_t bytes[AGENT_ID_MAX];
+    assert(!id->fragment);
+    struct record *r = record_by_id(a, slice_of(bytes, agent_id_encode(id, 0, bytes)));
+    if (r == NULL || r->state == STATE_GONE)
+        return HELIO_ENOENT;
+    *key = r->key;
+    return 0;
+}
+
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
 {
     agent_begin(a, now);

@@ -141,6 +141,8 @@ void agent_sent(struct agent *a, uint64_t key, bool ok,
 void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now);
 void agent_delivered(struct agent *a, uint64_t key, bool ok,
                      struct agent_now now); /* !ok: kept for the next registration */
+/* The key of a bundle that is here, no fragment. 0 or HELIO_ENOENT. */
+int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key);
 /* Deletes a bundle by an operator's wish. 0 or HELIO_ENOENT. */
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now);
 

@@ -93,6 +93,24 @@ static int ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
     return outgoing_send(link_of(c), key, bundle);
 }
 
+static int cancel_bundle(struct cla *c, uint64_t key)
+{
+    return outgoing_cancel(link_of(c), key);
+}
+
+static int cancel_session(struct cla *c, uint64_t originator, uint64_t number)
+{
+    struct link *l = link_of(c);
+    struct hub *h = l->hub;
+    struct ltp_session_id id = {originator != 0 ? originator : h->engine_number, number};
+    struct ltp_session_info info;
+    if (ltp_session_get(h->engine, id, &info) != 0 || hub_owner(h, info.peer) != l)
+        return HELIO_ENOENT;
+    int r = ltp_cancel(h->engine, id, LTP_USR_CNCLD, hub_now(h));
+    hub_kick(h);
+    return r;
+}
+
 static void ltp_confirm(struct cla *c, uint64_t token, bool ok)
 {
     incoming_answer(link_of(c)->hub, token, ok);
@@ -124,6 +142,8 @@ const struct cla_ops ltp_link_ops = {
     .open = ltp_open,
     .window = bundles_window,
     .send = ltp_link_send,
+    .cancel = cancel_bundle,
+    .cancel_session = cancel_session,
     .confirm = ltp_confirm,
     .status = link_status,
     .set_link = ltp_set_link,

@@ -36,8 +36,7 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
         .orange = l->config->colour == LTP_UDP_ORANGE,
         .tag = (uintptr_t)x,
     };
-    struct ltp_session_id id;
-    int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &id);
+    int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
     if (r == 0)
         list_add_tail(&l->hub->outgoing, &x->node);
     return r;
@@ -75,6 +74,33 @@ int outgoing_send(struct link *l, uint64_t key, struct buf *bundle)
     if (r == 0)
         hub_kick(l->hub);
     return r;
+}
+
+static bool holds(const struct outgoing *x, uint64_t key)
+{
+    for (size_t i = 0; i < x->count; i++)
+        if (x->keys[i] == key)
+            return true;
+    return false;
+}
+
+int outgoing_cancel(struct link *l, uint64_t key)
+{
+    list_for_each (it, &l->waiting) {
+        if (container_of(it, struct waiting, node)->key == key)
+            return HELIO_EAGAIN;
+    }
+    list_for_each (it, &l->hub->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link != l || !holds(x, key))
+            continue;
+        if (x->count > 1)
+            return HELIO_EAGAIN;
+        int r = ltp_cancel(l->hub->engine, x->id, LTP_USR_CNCLD, hub_now(l->hub));
+        hub_kick(l->hub);
+        return r;
+    }
+    return HELIO_ENOENT;
 }
 
 static struct waiting *first(const struct link *l)

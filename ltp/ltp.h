@@ -351,6 +351,9 @@ struct ltp_session_info {
     uint64_t held;    /* bytes of memory held for the block */
     tick opened;
 };
+/* One of them. 0, or HELIO_ENOENT. */
+int ltp_session_get(const struct ltp *l, struct ltp_session_id id, struct ltp_session_info *out);
+
 /* Up to `max` sessions into out; returns how many there are in all. */
 size_t ltp_sessions(const struct ltp *l, struct ltp_session_info *out, size_t max);
 

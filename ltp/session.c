@@ -96,6 +96,17 @@ static struct ltp_session_info info_of(const struct session *s)
     return info;
 }
 
+int ltp_session_get(const struct ltp *l, struct ltp_session_id id, struct ltp_session_info *out)
+{
+    struct session *s = ltp_session_find(l, id, id.originator == l->config.engine);
+    if (s == NULL)
+        s = ltp_session_find(l, id, false);
+    if (s == NULL)
+        return HELIO_ENOENT;
+    *out = info_of(s);
+    return 0;
+}
+
 size_t ltp_sessions(const struct ltp *l, struct ltp_session_info *out, size_t max)
 {
     size_t i = 0;

@@ -5,7 +5,9 @@ can be made as well. A message is a list of (field number, value), where a value
 import socket
 
 SUCCESS, ACK, ERROR, INVALID_REQUEST, UNAUTHORIZED = 1, 2, 8, 10, 12
+NOT_FOUND = 11
 WELCOME, CONFIG, ADU, DISPATCH, LINK, KEEPALIVE = 1, 2, 3, 4, 5, 6
+CANCEL = 100
 
 
 def varint(n):
@@ -65,6 +67,11 @@ def config(endpoint, subscribe=False, secret="s", auth=0, keepalive=0, window=0)
 def adu(destination, payload, source="", lifetime_ms=0, flags=()):
     head = [(1, source), (2, destination), (5, len(payload)), (100, lifetime_ms)] + [(6, f) for f in flags]
     return framed([(ADU, head)]) + payload
+
+
+def cancel(headers):
+    """`headers`: of the bundle, as the answer to its request had them."""
+    return framed([(CANCEL, [(1, headers.get(3, 0)), (2, headers.get(4, 0))])])
 
 
 def response(status=SUCCESS):

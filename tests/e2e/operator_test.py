@@ -2,6 +2,7 @@
 """What heliod and helioctl say to their operator, and when the segment log is complete. usage: operator_test.py BIN
 OUT [TEST...]"""
 
+import json
 import os
 import shutil
 import socket
@@ -116,6 +117,112 @@ class OperatorTest(unittest.TestCase):
                 ancillary = peer.recvmsg(65536, 64)[1]
                 self.assertEqual([(level, kind, value[0] >> 2) for level, kind, value in ancillary],
                                  [(socket.IPPROTO_IP, socket.IP_TOS, 46)])
+
+    def peer_of_one(self, **keys):
+        """A socket as the peer, and what LTP segments it gets: (type, session number, rest)."""
+        peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(peer.close)
+        local, = self.lab.udp_ports(1)
+        peer.bind(("127.0.0.1", 0))
+        peer.settimeout(10)
+        link = self.lab.link(2, local, peer.getsockname()[1], **{"rto": "300ms", "recovery": "plain", **keys})
+        self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+
+        def segment(kinds):
+            while True:
+                data = peer.recv(65536)
+                originator, at = self.sdnv(data, 1)
+                number, at = self.sdnv(data, at)
+                if data[0] in kinds:
+                    return originator, number, data[at + 1:]  # without extensions
+        return peer, ("127.0.0.1", local), segment
+
+    @staticmethod
+    def sdnv(data, at):
+        v = 0
+        while True:
+            v = v << 7 | data[at] & 0x7F
+            at += 1
+            if not data[at - 1] & 0x80:
+                return v, at
+
+    def bundles(self):
+        return json.loads(self.ctl("bundles", "--json").stdout)["bundles"]
+
+    def test_cancel_session(self):
+        peer, node, segment = self.peer_of_one()
+        self.send(1)
+        _, number, _ = segment({3})
+        self.assertEqual(self.ctl("cancel", "to-2", str(number)).returncode, 0)
+        originator, cancelled, rest = segment({12})
+        self.assertEqual((originator, cancelled, rest), (1, number, b"\x00"))  # USR_CNCLD
+        peer.sendto(b"\x0d" + self.sdnv_of(1) + self.sdnv_of(number) + b"\x00", node)
+        self.assertEqual(len(self.bundles()), 1)
+        self.assertNotEqual(segment({3})[1], number)  # it goes again, in a session of its own
+        # one of the peer's: red data whose end never comes
+        head = b"\x00" + self.sdnv_of(2) + self.sdnv_of(77) + b"\x00"
+        peer.sendto(head + b"\x01\x00\x05hello", node)
+        end = time.monotonic() + 10
+        while "77" not in self.ctl("sessions").stdout and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.ctl("cancel", "to-2", "2:77").returncode, 0)
+        self.assertEqual(segment({14}), (2, 77, b"\x00"))
+        for words, code, text in ((("to-2", "2:77"), 1, "no such session"), (("to-2", "2:"), 1, "ORIGINATOR:NUMBER"),
+                                  (("to-2", "0:77"), 1, "ORIGINATOR:NUMBER"), (("to-2", "1x"), 1, "ORIGINATOR:NUMBER"),
+                                  (("to-2", "18446744073709551616"), 1, "ORIGINATOR:NUMBER"),
+                                  (("to-3", "1"), 1, "there are: to-2"), (("to-2",), 2, "cancel LINK SESSION")):
+            done = self.ctl("cancel", *words)
+            self.assertEqual((done.returncode, text in done.stderr), (code, True), (words, done.stderr))
+
+    @staticmethod
+    def sdnv_of(v):
+        out = [v & 0x7F]
+        while v > 0x7F:
+            v >>= 7
+            out.insert(0, v & 0x7F | 0x80)
+        return bytes(out)
+
+    def test_delete_cancels(self):
+        """A bundle on its way is deleted at once, and its session cancelled."""
+        _, _, segment = self.peer_of_one()
+        self.send(1)
+        number = segment({3})[1]
+        self.assertEqual(self.ctl("delete", str(self.bundles()[0]["key"])).returncode, 0)
+        self.assertEqual(segment({12})[1], number)
+        self.assertEqual(self.bundles(), [])
+
+    def test_application_cancels(self):
+        """By AAP2: its own bundle, named as the answer to its request named it; nobody else's."""
+        _, _, segment = self.peer_of_one()
+        with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(1)) as other:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            other.send(aap2.cancel({3: 1, 4: 1}))
+            self.assertEqual(other.answer()[0], aap2.INVALID_REQUEST)
+            self.assertEqual(other.configure("ipn:1.6"), aap2.SUCCESS)
+            status, _, headers = tx.request("ipn:2.7", b"x" * 5000)
+            self.assertEqual(status, aap2.SUCCESS)
+            number = segment({3})[1]
+            other.send(aap2.cancel(headers))
+            self.assertEqual(other.answer()[0], aap2.NOT_FOUND)
+            self.assertEqual(len(self.bundles()), 1)
+            tx.send(aap2.cancel(headers))
+            self.assertEqual(tx.answer()[0], aap2.SUCCESS)
+            self.assertEqual(segment({12})[1], number)
+            self.assertEqual(self.bundles(), [])
+            tx.send(aap2.cancel(headers))
+            self.assertEqual(tx.answer()[0], aap2.NOT_FOUND)
+
+    def test_delete_of_company(self):
+        """Bundles that share a block: one of them cannot be taken out of it, the others are not hurt."""
+        _, _, segment = self.peer_of_one(aggregate="64kB", aggregate_time="200ms")
+        self.send(3)
+        segment({3})
+        first, *others = self.bundles()
+        self.assertEqual(self.ctl("delete", str(first["key"])).returncode, 0)
+        time.sleep(0.2)
+        self.assertEqual({b["key"] for b in self.bundles()} >= {b["key"] for b in others}, True)
+        sessions = json.loads(self.ctl("sessions", "--json").stdout)["sessions"]
+        self.assertEqual(len(sessions), 1)
 
     def test_refusal_is_told(self):
         self.node_to_nowhere(log=False)

@@ -403,6 +403,12 @@ void apps_answer(struct apps *a, const struct agent_action *action)
     touch(c);
 }
 
+static void on_cancel(struct app *c, const Aap2__CancelADU *m)
+{
+    const char *why = NULL;
+    answer_now(c, app_cancel(c, m, &why), why);
+}
+
 /* ---- bundles for the application ---- */
 
 void apps_deliver(struct apps *a, const struct agent_action *action)
@@ -466,6 +472,9 @@ static void on_message(struct app *c, const Aap2__AAPMessage *m, struct buf *pay
         break;
     case AAP2__AAPMESSAGE__MSG_ADU:
         on_adu(c, m->adu, payload);
+        break;
+    case AAP2__AAPMESSAGE__MSG_CANCEL:
+        on_cancel(c, m->cancel);
         break;
     case AAP2__AAPMESSAGE__MSG_KEEPALIVE:
         answer_now(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK, NULL);

@@ -104,6 +104,9 @@ bool app_may_read(const struct app *c);
 /* Do unanswered requests and payloads under way have all of bundles.memory? */
 bool app_memory_full(const struct apps *a);
 
+/* app_cancel.c: the status of the answer; *why (static) when it is no success. */
+Aap2__ResponseStatus app_cancel(struct app *c, const Aap2__CancelADU *m, const char **why);
+
 void app_deliver(struct app *c, const struct agent_action *a);
 /* Once a second. Ends who is silent, and who is still not configured after APP_CONFIGURE_TIME. */
 void app_keepalive(struct app *c, tick now);

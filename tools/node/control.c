@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cla/seglog.h"
 #include "tools/node/apps.h"
 #include "tools/node/storage.h"
@@ -255,6 +256,21 @@ static void fail_link(const struct node *n, json_t *out, const char *name)
     fail(out, text);
 }
 
+/* NULL: said. */
+static struct node_link *find_link(struct node *n, const char *name, json_t *out)
+{
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = &n->links[i];
+        if (strcmp(l->config->name, name) != 0)
+            continue;
+        if (l->cla == NULL)
+            fail(out, "the link is closed: the node is stopping");
+        return l->cla != NULL ? l : NULL;
+    }
+    fail_link(n, out, name);
+    return NULL;
+}
+
 static void do_link(struct node *n, const json_t *in, json_t *out)
 {
     const char *name = json_string_value(json_object_get(in, "name"));
@@ -263,19 +279,42 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
         fail(out, "link needs a name and the state up or down");
         return;
     }
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = &n->links[i];
-        if (strcmp(l->config->name, name) != 0)
-            continue;
-        if (l->cla == NULL) {
-            fail(out, "the link is closed: the node is stopping");
-            return;
-        }
-        l->cla->ops->set_link(l->cla, strcmp(state, "up") == 0);
-        node_wake(n);
+    struct node_link *l = find_link(n, name, out);
+    if (l == NULL)
+        return;
+    l->cla->ops->set_link(l->cla, strcmp(state, "up") == 0);
+    node_wake(n);
+}
+
+/* NUMBER (a session that this node opened), or ORIGINATOR:NUMBER. */
+static bool parse_session(const char *text, uint64_t *originator, uint64_t *number)
+{
+    char first[24] = "0";
+    const char *colon = strchr(text, ':');
+    if (colon != NULL && (size_t)(colon - text) < sizeof first)
+        snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+    return (colon == NULL || (size_t)(colon - text) < sizeof first) &&
+           units_count(first, UINT64_MAX, originator) == 0 && (colon == NULL || *originator != 0) &&
+           units_count(colon != NULL ? colon + 1 : text, UINT64_MAX, number) == 0;
+}
+
+static void do_cancel(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name = json_string_value(json_object_get(in, "link"));
+    const char *session = json_string_value(json_object_get(in, "session"));
+    uint64_t originator = 0, number = 0;
+    if (name == NULL || session == NULL || !parse_session(session, &originator, &number)) {
+        fail(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
         return;
     }
-    fail_link(n, out, name);
+    struct node_link *l = find_link(n, name, out);
+    if (l == NULL)
+        return;
+    if (l->cla->ops->cancel_session == NULL)
+        fail(out, "this link has no sessions");
+    else if (l->cla->ops->cancel_session(l->cla, originator, number) != 0)
+        fail(out, "the link has no such session open");
+    node_wake(n);
 }
 
 static void do_delete(struct node *n, const json_t *in, json_t *out)
@@ -283,9 +322,8 @@ static void do_delete(struct node *n, const json_t *in, json_t *out)
     const json_t *key = json_object_get(in, "key");
     if (!json_is_integer(key))
         fail(out, "delete needs the key of a bundle, a number");
-    else if (agent_delete(n->agent, (uint64_t)json_integer_value(key), node_now(n)) < 0)
+    else if (node_delete(n, (uint64_t)json_integer_value(key)) < 0)
         fail(out, "there is no bundle with that key");
-    node_wake(n);
 }
 
 static void do_flush(struct node *n, const json_t *in, json_t *out)
@@ -303,7 +341,7 @@ static const struct command {
 } commands[] = {
     {"status", do_status},   {"links", do_links},       {"sessions", do_sessions},
     {"bundles", do_bundles}, {"counters", do_counters}, {"link", do_link},
-    {"delete", do_delete},   {"flush", do_flush},
+    {"delete", do_delete},   {"cancel", do_cancel},     {"flush", do_flush},
 };
 
 struct json_t *control_answer(struct node *n, const char *line, size_t len)
@@ -321,7 +359,7 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
         fail(out, "the request is not JSON");
     else if (found == NULL)
         fail(out, "unknown command; there are status, links, sessions, bundles, counters, link, "
-                  "delete, flush");
+                  "delete, cancel, flush");
     else
         found->run(n, in, out);
     json_decref(in);

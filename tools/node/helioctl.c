@@ -23,7 +23,10 @@ static const char help[] =
     "  bundles            what waits at the node\n"
     "  counters           everything that is counted and not 0 (--json: all)\n"
     "  link NAME up|down  tells the node that a link is up or down\n"
-    "  delete KEY         deletes a bundle (KEY as bundles shows it)\n"
+    "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
+    "  cancel LINK SESSION\n"
+    "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
+    "                     peer opened it; a bundle of ours then goes again\n"
     "  flush              the segment log holds all up to now when this is done\n"
     "\n"
     "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
@@ -57,8 +60,8 @@ static int arguments_of(const char *command)
     static const struct {
         const char *name;
         int arguments;
-    } commands[] = {{"status", 0},   {"links", 0}, {"sessions", 0}, {"bundles", 0},
-                    {"counters", 0}, {"link", 2},  {"delete", 1},   {"flush", 0}};
+    } commands[] = {{"status", 0}, {"links", 0},  {"sessions", 0}, {"bundles", 0}, {"counters", 0},
+                    {"link", 2},   {"delete", 1}, {"cancel", 2},   {"flush", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -73,9 +76,10 @@ static int check_words(const struct request *r)
     if (want < 0)
         return usage("unknown command ", r->words[0]);
     if (r->words_len != (size_t)want + 1)
-        return usage(want == 2   ? "write: link NAME up|down"
-                     : want == 1 ? "write: delete KEY"
-                                 : "there are too many words after ",
+        return usage(strcmp(r->words[0], "cancel") == 0 ? "write: cancel LINK SESSION"
+                     : want == 2                        ? "write: link NAME up|down"
+                     : want == 1                        ? "write: delete KEY"
+                                                        : "there are too many words after ",
                      want == 0 ? r->words[0] : "");
     uint64_t key;
     if (strcmp(r->words[0], "delete") == 0 && units_count(r->words[1], INT64_MAX, &key) < 0)
@@ -146,6 +150,9 @@ static char *request_line(const struct request *r)
     if (strcmp(r->words[0], "link") == 0) {
         json_object_set_new(o, "name", json_string(r->words[1]));
         json_object_set_new(o, "state", json_string(r->words[2]));
+    } else if (strcmp(r->words[0], "cancel") == 0) {
+        json_object_set_new(o, "link", json_string(r->words[1]));
+        json_object_set_new(o, "session", json_string(r->words[2]));
     } else if (strcmp(r->words[0], "delete") == 0) {
         json_object_set_new(o, "key", json_integer(strtoll(r->words[1], NULL, 10)));
     }

@@ -75,6 +75,10 @@ static inline void node_wake(struct node *n)
 /* Tells the agent when the link's window is another one now. */
 void node_window(struct node_link *l);
 
+/* Deletes a bundle; when it is on a link, its transmission is cancelled there, so far as that can
+ * be. 0 or HELIO_ENOENT. */
+int node_delete(struct node *n, uint64_t key);
+
 /* Drains the agent's actions, then arms its timer. Never called from within an agent call or an
  * adapter's event. */
 void node_pump(struct node *n);

@@ -53,6 +53,18 @@ static void do_send(struct node *n, const struct agent_action *a)
     buf_drop(a->bundle);
 }
 
+int node_delete(struct node *n, uint64_t key)
+{
+    int r = agent_delete(n->agent, key, node_now(n));
+    node_wake(n);
+    for (size_t i = 0; r == 0 && i < n->links_len; i++) {
+        struct cla *c = n->links[i].cla;
+        if (c != NULL && c->ops->cancel != NULL && c->ops->cancel(c, key) != HELIO_ENOENT)
+            break;
+    }
+    return r;
+}
+
 static void do_deliver(struct node *n, const struct agent_action *a)
 {
     if (a->reg == NODE_REG_ECHO)
