@@ -219,12 +219,11 @@ static bool loaded_well(struct record *r, struct buf *whole)
     if (whole->len != r->bytes ||
         bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &b, NULL) < 0)
         return false;
-    if (r->assembly != NULL) { /* its place in the whole is known from the head */
-        struct agent_head h;
-        record_head(r, &h);
-        if (b.payload.len != h.payload_len)
-            return false;
-    }
+    struct agent_head h;
+    record_head(r, &h);
+    if (!bundle_id_equal(&b.id, &h.id) || !eid_equal(&b.destination, &h.destination) ||
+        b.payload.len != h.payload_len)
+        return false;
     r->payload_off = (size_t)(b.payload.data - buf_data(whole));
     r->payload_len = b.payload.len;
     return true;

@@ -127,12 +127,15 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
  * (damaged head), HELIO_ENOMEM. */
 int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t bytes);
 int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
+/* Keys up to this one are in use in the store, whatever lies under them. */
+void agent_restore_key(struct agent *a, uint64_t key);
 
 /* Outcomes of actions. */
 void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now);
 void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
                   struct agent_now now); /* takes the reference; NULL: failed, counted, tried
-                                            again later; given up after 8 failures */
+                                            again later; given up after 8 failures. Other bytes
+                                            than were stored (or none): given up at once */
 void agent_sent(struct agent *a, uint64_t key, bool ok,
                 struct agent_now now); /* !ok: kept, and tried again */
 /* Instead of agent_sent: an unreliable link says that the bundle is lost. It is sent again, at

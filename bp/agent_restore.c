@@ -11,8 +11,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     size_t id_off;
     if (key == 0 || key == UINT64_MAX || record_find(a, key) != NULL)
         return HELIO_EINVAL;
-    if (key >= a->next_key) /* taken in any case: the store keeps a bundle with a damaged head */
-        a->next_key = key + 1;
+    agent_restore_key(a, key); /* in any case: the store keeps a bundle with a damaged head */
     int rc = agent_head_decode(head, &h, &id_off);
     if (rc < 0)
         return rc;
@@ -43,6 +42,12 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
         a->sequence = same ? a->sequence : h.id.sequence + 1;
     }
     return 0;
+}
+
+void agent_restore_key(struct agent *a, uint64_t key)
+{
+    if (key != UINT64_MAX && key >= a->next_key)
+        a->next_key = key + 1;
 }
 
 int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms)

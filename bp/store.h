@@ -14,6 +14,7 @@
 
 #define STORE_HEAD_MAX 1024 /* bytes of a head */
 #define STORE_MARK_MAX 400  /* bytes of a mark's id */
+#define STORE_NOTE_MAX 64   /* bytes of a note */
 
 enum store_durability {
     STORE_SYNC,  /* commit returns when the medium has it: survives power loss and SIGKILL */
@@ -34,12 +35,16 @@ struct store;
 
 struct store_ops {
     const char *name; /* "lmdb", "memory" … */
-    /* 0; or a negative error and a text in why[why_cap] */
+    /* 0; or a negative error and a text in why[why_cap]. A store of an older format is converted.
+     * Heads that are damaged are set aside: `each` does not give them, and they stay on the medium
+     * (HELIO_EFORMAT: the database itself is damaged or cut, nothing of it was touched). */
     int (*open)(struct store **out, const struct store_options *o, char *why, size_t why_cap);
     void (*close)(struct store *s); /* aborts an open transaction; NULL is allowed */
     int (*begin)(struct store *s);
     /* 0; on an error nothing of the transaction happened (HELIO_ESPACE: medium or limit is full;
-     * HELIO_EIO: the medium failed, or took only part of a write because it is full).
+     * HELIO_EIO: the medium failed, or took only part of a write because it is full; HELIO_ENOENT:
+     * the files are gone from their path, so that what is written would be lost; begin says so,
+     * too).
      * The removes of a batch that failed must be tried again without the puts: on a full medium
      * they are what makes room. */
     int (*commit)(struct store *s);
@@ -56,8 +61,12 @@ struct store_ops {
     int (*update)(struct store *s, uint64_t key, struct slice head);
     int (*remove)(struct store *s, uint64_t key); /* 0 or HELIO_ENOENT */
     /* The bundle's bytes in a new buffer with `head_room` bytes before it. 0, HELIO_ENOENT,
-     * HELIO_EIO, HELIO_ENOMEM. Outside a transaction or within (and then with its changes). */
+     * HELIO_EIO, HELIO_ENOMEM; HELIO_EFORMAT: they are not what was stored. Outside a transaction
+     * or within (and then with its changes). */
     int (*get)(struct store *s, uint64_t key, size_t head_room, struct buf **out);
+    /* In a transaction: a damaged bundle is none of the store's any more, but its rows stay on the
+     * medium for who repairs it. 0 or HELIO_ENOENT. */
+    int (*set_aside)(struct store *s, uint64_t key);
     /* All bundles in ascending order of their keys, at start. Stops when fn returns non-zero, and
      * returns that. */
     int (*each)(struct store *s,
@@ -72,8 +81,14 @@ struct store_ops {
      * than marks_max. A transaction of its own: call it outside of one. 0; or 1: more are left
      * than one call removes. */
     int (*forget)(struct store *s, uint64_t now_ms);
-    int (*flush)(struct store *s);      /* STORE_ASYNC: to the medium now; else nothing */
-    uint64_t (*bytes)(struct store *s); /* bundle bytes held */
+    /* Small values (not empty) under a name (fewer than 32 letters), replaced as a whole, as part
+     * of a transaction. recall: 0, HELIO_ENOENT, HELIO_EFORMAT (damaged). */
+    int (*note)(struct store *s, const char *name, struct slice value);
+    int (*recall)(struct store *s, const char *name, uint8_t out[STORE_NOTE_MAX], size_t *len);
+    uint64_t (*last_key)(struct store *s); /* the largest one in use, or set aside; 0: none */
+    uint64_t (*damaged)(struct store *s);  /* bundles that were set aside */
+    int (*flush)(struct store *s);         /* STORE_ASYNC: to the medium now; else nothing */
+    uint64_t (*bytes)(struct store *s);    /* bundle bytes held */
 };
 
 struct store {

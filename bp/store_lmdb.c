@@ -1,55 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store in an LMDB file: four tables in one environment; a transaction here is a transaction
- * there. Heads (with the bundle's length before them) lie apart from the bundles, so that a restart
- * reads kilobytes per bundle and not all of it; marks have a second table sorted by their end.
+ * The store in an LMDB file: some tables in one environment; a transaction here is a transaction
+ * there. Heads (with the bundle's length and check value before them) lie apart from the bundles,
+ * so that a restart reads kilobytes per bundle and not all of it; marks have a second table sorted
+ * by their end.
  *
  * What can go wrong: the limit of bytes or the medium is full (refused before the database is
  * touched), the map is full or a write fails all the same (the transaction is spoilt; commit says
- * so and nothing of it happened), a damaged file. Since LMDB never overwrites pages in use, even a
+ * so and nothing of it happened), rows that differ from their check values (never given out), a
+ * file that somebody removed or moved away (what is written would be lost: begin and commit say so,
+ * while what is in it can still be read). Since LMDB never overwrites pages in use, even a
  * removal needs some: blocks are reserved behind the end of the file before each put, and puts
  * leave RESERVE of them, so that a full store can be emptied. The map is not writable, so that a
  * full medium is an error and never a signal.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <lmdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/list.h"
-#include "bp/store.h"
+#include "base/crc.h"
+#include "bp/store_lmdb_impl.h"
 
-#define MARKS_DEFAULT 1000000
 #define FORGET_BATCH 4096
-#define SLACK_BYTES (UINT64_C(1) << 30)
+#define NOTE_NAME_MAX 32
 #define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */
 #define RESERVE_STEP (UINT64_C(16) << 20)
 #define PAGES_PER_PUT                                                                              \
     16 /* at most, beside the bundle itself: paths through the trees, the head                     \
         */
 
-struct lmdb {
-    struct store store;
-    MDB_env *env;
-    MDB_txn *txn; /* between begin and commit */
-    MDB_dbi heads, bundles, marks, ends;
-    uint64_t limit, marks_max;
-    uint64_t bytes, bytes_before; /* now, and when the transaction began */
-    int broken;                   /* the error that spoilt the transaction */
-    uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: cannot tell */
-    uint64_t putting;  /* bytes of pages that the transaction's puts may take */
-    uint64_t page_bytes;
-};
-
-static struct lmdb *lmdb_of(struct store *s)
-{
-    return container_of(s, struct lmdb, store);
-}
-
-static int error_of(int rc)
+int lmdb_error(int rc)
 {
     switch (rc) {
     case 0:
@@ -70,81 +50,28 @@ static int error_of(int rc)
     }
 }
 
-/* Keys in the byte order in which they sort. */
-static void number_key(uint64_t v, uint8_t out[8])
-{
-    for (int i = 7; i >= 0; i--, v >>= 8)
-        out[i] = (uint8_t)v;
-}
-
-static uint64_t key_number(const void *key)
-{
-    const uint8_t *p = key;
-    uint64_t v = 0;
-    for (int i = 0; i < 8; i++)
-        v = v << 8 | p[i];
-    return v;
-}
-
-static MDB_val val_of(const void *data, size_t len)
-{
-    return (MDB_val){.mv_size = len, .mv_data = (void *)(uintptr_t)data};
-}
-
 static int fail(struct lmdb *l, int rc)
 {
-    int error = error_of(rc);
+    int error = lmdb_error(rc);
     if (error != HELIO_ENOENT && error != 0)
         l->broken = error;
     return error;
 }
 
-static int open_tables(struct lmdb *l)
+/* Is the open file still the one at its path? */
+static bool in_place(const struct lmdb *l)
 {
-    MDB_txn *txn;
-    int rc = mdb_txn_begin(l->env, NULL, 0, &txn);
-    if (rc != 0)
-        return rc;
-    if ((rc = mdb_dbi_open(txn, "heads", MDB_CREATE, &l->heads)) != 0 ||
-        (rc = mdb_dbi_open(txn, "bundles", MDB_CREATE, &l->bundles)) != 0 ||
-        (rc = mdb_dbi_open(txn, "marks", MDB_CREATE, &l->marks)) != 0 ||
-        (rc = mdb_dbi_open(txn, "ends", MDB_CREATE, &l->ends)) != 0) {
-        mdb_txn_abort(txn);
-        return rc;
-    }
-    return mdb_txn_commit(txn);
+    mdb_filehandle_t fd;
+    struct stat here, there;
+    mdb_env_get_fd(l->env, &fd);
+    return stat(l->file, &there) == 0 && fstat(fd, &here) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
 }
 
-static int open_env(struct lmdb *l, const struct store_options *o)
+static void take_back(struct lmdb *l)
 {
-    unsigned flags = MDB_NOTLS;
-    if (o->durability != STORE_SYNC)
-        flags |= MDB_NOSYNC;
-    /* Address space only. Long values need contiguous pages, so the file grows beyond its content;
-     * bench_store measures by how much. */
-    uint64_t map = o->limit_bytes > UINT64_MAX / 8 ? UINT64_C(1) << 45 : o->limit_bytes * 4;
-    map = (map + SLACK_BYTES) & ~UINT64_C(0xfffff);
-    int rc = mdb_env_create(&l->env);
-    if (rc != 0)
-        return rc;
-    if ((rc = mdb_env_set_mapsize(l->env, (size_t)map)) != 0 ||
-        (rc = mdb_env_set_maxdbs(l->env, 4)) != 0 ||
-        (rc = mdb_env_open(l->env, o->path, flags, 0600)) != 0)
-        return rc;
-    int dead;
-    MDB_stat st;
-    mdb_reader_check(l->env, &dead);
-    mdb_env_stat(l->env, &st);
-    l->page_bytes = st.ms_psize;
-    return open_tables(l);
-}
-
-static int add_bytes(void *ctx, uint64_t key, struct slice head, uint64_t bytes)
-{
-    (void)key;
-    (void)head;
-    *(uint64_t *)ctx += bytes;
-    return 0;
+    l->bytes = l->bytes_before;
+    l->damaged = l->damaged_before;
 }
 
 static void lmdb_abort(struct store *s)
@@ -154,48 +81,15 @@ static void lmdb_abort(struct store *s)
         return;
     mdb_txn_abort(l->txn);
     l->txn = NULL;
-    l->bytes = l->bytes_before;
+    take_back(l);
 }
 
 static void lmdb_close(struct store *s)
 {
     if (s == NULL)
         return;
-    struct lmdb *l = lmdb_of(s);
     lmdb_abort(s);
-    if (l->env != NULL) {
-        mdb_env_sync(l->env, 1);
-        mdb_env_close(l->env);
-    }
-    free(l);
-}
-
-static int lmdb_open(struct store **out, const struct store_options *o, char *why, size_t why_cap)
-{
-    struct lmdb *l = calloc(1, sizeof *l);
-    if (l == NULL) {
-        snprintf(why, why_cap, "out of memory");
-        return HELIO_ENOMEM;
-    }
-    l->store.ops = &store_lmdb;
-    l->limit = o->limit_bytes;
-    l->marks_max = o->marks_max > 0 ? o->marks_max : MARKS_DEFAULT;
-    if (mkdir(o->path, 0700) < 0 && errno != EEXIST) {
-        snprintf(why, why_cap, "%s: %s", o->path, strerror(errno));
-        lmdb_close(&l->store);
-        return HELIO_EIO;
-    }
-    int rc = open_env(l, o);
-    if (rc == 0)
-        rc = store_lmdb.each(&l->store, add_bytes, &l->bytes);
-    if (rc != 0) {
-        snprintf(why, why_cap, "%s: %s", o->path,
-                 rc < 0 && rc > -100 ? helio_strerror(rc) : mdb_strerror(rc));
-        lmdb_close(&l->store);
-        return rc < 0 && rc > -100 ? rc : error_of(rc);
-    }
-    *out = &l->store;
-    return 0;
+    lmdb_free(lmdb_of(s));
 }
 
 static int lmdb_begin(struct store *s)
@@ -203,13 +97,16 @@ static int lmdb_begin(struct store *s)
     struct lmdb *l = lmdb_of(s);
     if (l->txn != NULL)
         return HELIO_EINVAL;
+    if (!in_place(l))
+        return HELIO_ENOENT;
     l->broken = 0;
     l->putting = 0;
     l->bytes_before = l->bytes;
+    l->damaged_before = l->damaged;
     int rc = mdb_txn_begin(l->env, NULL, 0, &l->txn);
     if (rc != 0)
         l->txn = NULL;
-    return error_of(rc);
+    return lmdb_error(rc);
 }
 
 static int lmdb_commit(struct store *s)
@@ -224,8 +121,10 @@ static int lmdb_commit(struct store *s)
     int rc = mdb_txn_commit(l->txn);
     l->txn = NULL;
     if (rc != 0)
-        l->bytes = l->bytes_before;
-    return error_of(rc);
+        take_back(l);
+    else if (!in_place(l)) /* it may be another that is found at the next start */
+        return HELIO_ENOENT;
+    return lmdb_error(rc);
 }
 
 /* Bytes of pages that lie free within the file. */
@@ -279,15 +178,26 @@ static int reserve(struct lmdb *l, uint64_t more)
     return free_bytes(l) >= 2 * (l->putting + more) + RESERVE ? 0 : HELIO_ESPACE;
 }
 
-/* A head as it lies in the table: the bundle's length, then the user's bytes. */
-static int write_head(struct lmdb *l, MDB_val *k, uint64_t bytes, struct slice head, unsigned flags)
+static MDB_val key_of(uint64_t key, uint8_t name[8])
 {
-    uint8_t record[8 + STORE_HEAD_MAX];
-    number_key(bytes, record);
-    if (head.len > 0)
-        memcpy(record + 8, head.data, head.len);
-    MDB_val v = val_of(record, 8 + head.len);
-    return mdb_put(l->txn, l->heads, k, &v, flags);
+    store_number_write(key, name);
+    return val_of(name, 8);
+}
+
+static int write_head(struct lmdb *l, uint64_t key, const struct store_head *h, unsigned flags)
+{
+    uint8_t name[8], row[STORE_HEAD_ROW_MAX];
+    MDB_val k = key_of(key, name), v = val_of(row, store_head_write(key, h, row));
+    return mdb_put(l->txn, l->heads, &k, &v, flags);
+}
+
+/* 0, MDB_NOTFOUND …, or HELIO_EFORMAT: damaged. */
+static int read_head(struct lmdb *l, MDB_txn *txn, uint64_t key, struct store_head *out)
+{
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), row;
+    int rc = mdb_get(txn, l->heads, &k, &row);
+    return rc != 0 ? rc : store_head_read(key, slice_of_val(&row), out);
 }
 
 static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct slice bundle)
@@ -300,19 +210,19 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
     uint64_t pages = bundle.len + PAGES_PER_PUT * l->page_bytes;
     if (reserve(l, pages) < 0)
         return HELIO_ESPACE;
-    uint8_t name[8];
-    number_key(key, name);
-    MDB_val k = val_of(name, sizeof name);
-    int rc = write_head(l, &k, bundle.len, head, MDB_NOOVERWRITE);
+    struct store_head h = {bundle.len, crc32c(0, bundle.data, bundle.len), head};
+    int rc = write_head(l, key, &h, MDB_NOOVERWRITE);
     if (rc == MDB_KEYEXIST)
         return HELIO_EEXIST;
     if (rc == 0) {
-        MDB_val v = val_of(bundle.data, bundle.len);
+        uint8_t name[8];
+        MDB_val k = key_of(key, name), v = val_of(bundle.data, bundle.len);
         rc = mdb_put(l->txn, l->bundles, &k, &v, MDB_NOOVERWRITE);
     }
     if (rc == 0) {
         l->bytes += bundle.len;
         l->putting += pages;
+        l->last_key = key > l->last_key ? key : l->last_key;
     }
     return fail(l, rc);
 }
@@ -320,35 +230,52 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
 static int lmdb_update(struct store *s, uint64_t key, struct slice head)
 {
     struct lmdb *l = lmdb_of(s);
+    struct store_head h;
     if (l->txn == NULL || head.len > STORE_HEAD_MAX)
         return HELIO_EINVAL;
-    uint8_t name[8];
-    number_key(key, name);
-    MDB_val k = val_of(name, sizeof name), old;
-    int rc = mdb_get(l->txn, l->heads, &k, &old);
-    if (rc == 0)
-        rc = write_head(l, &k, key_number(old.mv_data), head, 0);
-    return fail(l, rc);
+    int rc = read_head(l, l->txn, key, &h);
+    if (rc == HELIO_EFORMAT)
+        return rc;
+    h.head = head;
+    return fail(l, rc != 0 ? rc : write_head(l, key, &h, 0));
 }
 
 static int lmdb_remove(struct store *s, uint64_t key)
 {
     struct lmdb *l = lmdb_of(s);
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), old;
     if (l->txn == NULL)
         return HELIO_EINVAL;
-    uint8_t name[8];
-    number_key(key, name);
-    MDB_val k = val_of(name, sizeof name), old;
-    int rc = mdb_get(l->txn, l->heads, &k, &old);
+    int rc = mdb_del(l->txn, l->heads, &k, NULL);
     if (rc != 0)
         return fail(l, rc);
-    uint64_t bytes = key_number(old.mv_data);
-    rc = mdb_del(l->txn, l->heads, &k, NULL);
+    rc = mdb_get(l->txn, l->bundles, &k, &old);
+    uint64_t bytes = rc == 0 ? old.mv_size : 0;
     if (rc == 0)
         rc = mdb_del(l->txn, l->bundles, &k, NULL);
-    if (rc == 0)
-        l->bytes -= bytes;
+    l->bytes -= bytes;
     return fail(l, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc);
+}
+
+static int lmdb_set_aside(struct store *s, uint64_t key)
+{
+    struct lmdb *l = lmdb_of(s);
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), row, bundle;
+    if (l->txn == NULL)
+        return HELIO_EINVAL;
+    int rc = mdb_get(l->txn, l->heads, &k, &row);
+    if (rc == 0)
+        rc = lmdb_put_aside(l, l->txn, &k, &row);
+    if (rc == 0)
+        rc = mdb_del(l->txn, l->heads, &k, NULL);
+    if (rc == 0) {
+        l->damaged++;
+        if (mdb_get(l->txn, l->bundles, &k, &bundle) == 0)
+            l->bytes -= bundle.mv_size;
+    }
+    return fail(l, rc);
 }
 
 /* A transaction to read in: the open one, or a new one that reading_end closes. */
@@ -364,26 +291,43 @@ static void reading_end(struct lmdb *l, MDB_txn *txn)
         mdb_txn_abort(txn);
 }
 
+/* The check value is that of the copy: what is given out is what was looked at. */
+static int read_bundle(struct lmdb *l, MDB_txn *txn, uint64_t key, size_t head_room,
+                       const struct store_head *h, struct buf **out)
+{
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), v;
+    int rc = mdb_get(txn, l->bundles, &k, &v);
+    if (rc != 0 || v.mv_size != h->bytes)
+        return rc == 0 || rc == MDB_NOTFOUND ? HELIO_EFORMAT : rc;
+    struct buf *b = buf_new(head_room, v.mv_size);
+    if (b == NULL)
+        return HELIO_ENOMEM;
+    memcpy(buf_append(b, v.mv_size), v.mv_data, v.mv_size);
+    if (crc32c(0, buf_data(b), b->len) != h->crc) {
+        buf_drop(b);
+        return HELIO_EFORMAT;
+    }
+    *out = b;
+    return 0;
+}
+
 static int lmdb_get(struct store *s, uint64_t key, size_t head_room, struct buf **out)
 {
     struct lmdb *l = lmdb_of(s);
     MDB_txn *txn;
     int rc = reading(l, &txn);
     if (rc != 0)
-        return error_of(rc);
-    uint8_t name[8];
-    number_key(key, name);
-    MDB_val k = val_of(name, sizeof name), v;
-    rc = mdb_get(txn, l->bundles, &k, &v);
-    struct buf *b = rc != 0 ? NULL : buf_new(head_room, v.mv_size);
-    if (b != NULL) {
-        memcpy(buf_append(b, v.mv_size), v.mv_data, v.mv_size);
-        *out = b;
-    }
+        return lmdb_error(rc);
+    struct buf *b = NULL;
+    struct store_head h;
+    rc = read_head(l, txn, key, &h);
+    if (rc == 0)
+        rc = read_bundle(l, txn, key, head_room, &h, &b);
     reading_end(l, txn);
-    if (rc != 0)
-        return error_of(rc);
-    return b == NULL ? HELIO_ENOMEM : 0;
+    if (rc == 0)
+        *out = b;
+    return rc == HELIO_EFORMAT || rc == HELIO_ENOMEM ? rc : lmdb_error(rc);
 }
 
 /* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
@@ -394,11 +338,11 @@ static int walk(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, 
     MDB_cursor *c;
     int rc = reading(l, &txn);
     if (rc != 0)
-        return error_of(rc);
+        return lmdb_error(rc);
     rc = mdb_cursor_open(txn, table, &c);
     if (rc != 0) {
         reading_end(l, txn);
-        return error_of(rc);
+        return lmdb_error(rc);
     }
     int stop = 0;
     MDB_val k, v;
@@ -406,7 +350,7 @@ static int walk(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, 
         stop = fn(ctx, &k, &v);
     mdb_cursor_close(c);
     reading_end(l, txn);
-    return stop != 0 || rc == MDB_NOTFOUND ? stop : error_of(rc);
+    return stop != 0 || rc == MDB_NOTFOUND ? stop : lmdb_error(rc);
 }
 
 struct each {
@@ -417,10 +361,13 @@ struct each {
 static int each_row(void *ctx, MDB_val *k, MDB_val *v)
 {
     const struct each *e = ctx;
-    if (k->mv_size != 8 || v->mv_size < 8)
-        return HELIO_EIO;
-    return e->fn(e->ctx, key_number(k->mv_data),
-                 slice_of((uint8_t *)v->mv_data + 8, v->mv_size - 8), key_number(v->mv_data));
+    struct store_head h;
+    if (k->mv_size != 8)
+        return 0;
+    uint64_t key = store_number_read(k->mv_data);
+    if (store_head_read(key, slice_of_val(v), &h) < 0)
+        return 0; /* open has set aside what is damaged; more than that is told by get */
+    return e->fn(e->ctx, key, h.head, h.bytes);
 }
 
 static int lmdb_each(struct store *s,
@@ -432,34 +379,27 @@ static int lmdb_each(struct store *s,
     return walk(l, l->heads, each_row, &e);
 }
 
-/* The key of the table of ends: until, then the id. */
-static MDB_val end_key(uint64_t until_ms, struct slice id, uint8_t out[8 + STORE_MARK_MAX])
-{
-    number_key(until_ms, out);
-    memcpy(out + 8, id.data, id.len);
-    return val_of(out, 8 + id.len);
-}
-
 static int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms)
 {
     struct lmdb *l = lmdb_of(s);
     if (l->txn == NULL || id.len == 0 || id.len > STORE_MARK_MAX)
         return HELIO_EINVAL;
-    uint8_t until[8], end[8 + STORE_MARK_MAX];
-    number_key(until_ms, until);
+    uint8_t row[STORE_MARK_ROW], end[STORE_END_KEY_MAX], end_row[STORE_END_ROW];
+    uint64_t before;
     MDB_val k = val_of(id.data, id.len), v, e;
     int rc = mdb_get(l->txn, l->marks, &k, &v);
-    if (rc == 0) {
-        e = end_key(key_number(v.mv_data), id, end);
+    if (rc == 0 && store_mark_read(id, slice_of_val(&v), &before) == 0) {
+        e = val_of(end, store_end_key(before, id, end));
         rc = mdb_del(l->txn, l->ends, &e, NULL);
     }
     if (rc != 0 && rc != MDB_NOTFOUND)
         return fail(l, rc);
-    v = val_of(until, sizeof until);
+    v = val_of(row, store_mark_write(id, until_ms, row));
     rc = mdb_put(l->txn, l->marks, &k, &v, 0);
     if (rc == 0) {
-        e = end_key(until_ms, id, end);
-        v = val_of("", 0);
+        e = val_of(end, store_end_key(until_ms, id, end));
+        store_end_write(slice_of_val(&e), end_row);
+        v = val_of(end_row, sizeof end_row);
         rc = mdb_put(l->txn, l->ends, &e, &v, 0);
     }
     return fail(l, rc);
@@ -473,11 +413,11 @@ struct marks {
 static int mark_row(void *ctx, MDB_val *k, MDB_val *v)
 {
     const struct marks *m = ctx;
-    (void)v;
-    if (k->mv_size <= 8)
-        return HELIO_EIO;
-    return m->fn(m->ctx, slice_of((uint8_t *)k->mv_data + 8, k->mv_size - 8),
-                 key_number(k->mv_data));
+    uint64_t until_ms;
+    struct slice id;
+    if (store_end_read(slice_of_val(k), slice_of_val(v), &until_ms, &id) < 0)
+        return 0; /* one id less against duplicates */
+    return m->fn(m->ctx, id, until_ms);
 }
 
 static int lmdb_marks(struct store *s, int (*fn)(void *ctx, struct slice id, uint64_t until_ms),
@@ -501,12 +441,14 @@ static int forget_some(struct lmdb *l, uint64_t now_ms, int *more)
     MDB_val k, v;
     for (int i = 0; i < FORGET_BATCH; i++, left--) {
         rc = mdb_cursor_get(c, &k, &v, MDB_FIRST);
-        if (rc != 0 || (key_number(k.mv_data) > now_ms && left <= l->marks_max)) {
+        bool whole = rc == 0 && k.mv_size > 8; /* a damaged one goes, too */
+        if (rc != 0 || (whole && store_number_read(k.mv_data) > now_ms && left <= l->marks_max)) {
             *more = 0;
             break;
         }
-        MDB_val id = val_of((uint8_t *)k.mv_data + 8, k.mv_size - 8);
-        if ((rc = mdb_del(l->txn, l->marks, &id, NULL)) != 0 || (rc = mdb_cursor_del(c, 0)) != 0)
+        MDB_val id = val_of((uint8_t *)k.mv_data + 8, whole ? k.mv_size - 8 : 0);
+        rc = whole ? mdb_del(l->txn, l->marks, &id, NULL) : 0;
+        if ((rc != 0 && rc != MDB_NOTFOUND) || (rc = mdb_cursor_del(c, 0)) != 0)
             break;
     }
     mdb_cursor_close(c);
@@ -525,17 +467,57 @@ static int lmdb_forget(struct store *s, uint64_t now_ms)
         return rc == 0 ? more : rc;
     }
     lmdb_abort(s);
-    return error_of(rc);
+    return lmdb_error(rc);
+}
+
+static int lmdb_note(struct store *s, const char *name, struct slice value)
+{
+    struct lmdb *l = lmdb_of(s);
+    uint8_t row[STORE_NOTE_ROW_MAX];
+    if (l->txn == NULL || value.len > STORE_NOTE_MAX || strlen(name) >= NOTE_NAME_MAX)
+        return HELIO_EINVAL;
+    MDB_val k = val_of(name, strlen(name)), v = val_of(row, store_note_write(name, value, row));
+    return fail(l, mdb_put(l->txn, l->notes, &k, &v, 0));
+}
+
+static int lmdb_recall(struct store *s, const char *name, uint8_t out[STORE_NOTE_MAX], size_t *len)
+{
+    struct lmdb *l = lmdb_of(s);
+    MDB_txn *txn;
+    MDB_val k = val_of(name, strlen(name)), v;
+    struct slice value;
+    int rc = reading(l, &txn);
+    if (rc != 0)
+        return lmdb_error(rc);
+    rc = lmdb_error(mdb_get(txn, l->notes, &k, &v));
+    if (rc == 0)
+        rc = store_note_read(name, slice_of_val(&v), &value);
+    if (rc == 0) {
+        *len = value.len;
+        memcpy(out, value.data, value.len);
+    }
+    reading_end(l, txn);
+    return rc;
 }
 
 static int lmdb_flush(struct store *s)
 {
-    return error_of(mdb_env_sync(lmdb_of(s)->env, 1));
+    return lmdb_error(mdb_env_sync(lmdb_of(s)->env, 1));
 }
 
 static uint64_t lmdb_bytes(struct store *s)
 {
     return lmdb_of(s)->bytes;
+}
+
+static uint64_t lmdb_last_key(struct store *s)
+{
+    return lmdb_of(s)->last_key;
+}
+
+static uint64_t lmdb_damaged(struct store *s)
+{
+    return lmdb_of(s)->damaged;
 }
 
 const struct store_ops store_lmdb = {
@@ -549,10 +531,15 @@ const struct store_ops store_lmdb = {
     .update = lmdb_update,
     .remove = lmdb_remove,
     .get = lmdb_get,
+    .set_aside = lmdb_set_aside,
     .each = lmdb_each,
     .mark = lmdb_mark,
     .marks = lmdb_marks,
     .forget = lmdb_forget,
+    .note = lmdb_note,
+    .recall = lmdb_recall,
+    .last_key = lmdb_last_key,
+    .damaged = lmdb_damaged,
     .flush = lmdb_flush,
     .bytes = lmdb_bytes,
 };

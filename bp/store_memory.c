@@ -30,7 +30,14 @@ struct mark {
     uint8_t id[];
 };
 
-enum undo_kind { UNDO_PUT, UNDO_UPDATE, UNDO_REMOVE, UNDO_NEW_MARK, UNDO_MARK };
+struct text {
+    struct list order;
+    char name[32];
+    size_t len;
+    uint8_t value[STORE_NOTE_MAX];
+};
+
+enum undo_kind { UNDO_PUT, UNDO_UPDATE, UNDO_REMOVE, UNDO_NEW_MARK, UNDO_MARK, UNDO_NOTE };
 
 struct undo {
     struct list node;
@@ -39,13 +46,15 @@ struct undo {
     struct mark *mark;
     struct slice head;
     uint64_t until_ms;
+    struct text before; /* of a note; empty name: there was none */
 };
 
 struct memory {
     struct store store;
     struct hash items, marks;
-    struct list order, marks_order;
+    struct list order, marks_order, notes;
     struct list undo;
+    uint64_t last_key, damaged;
     uint64_t bytes, limit, marks_max;
     bool in_transaction;
 };
@@ -69,6 +78,7 @@ static int memory_open(struct store **out, const struct store_options *o, char *
     list_init(&m->order);
     list_init(&m->marks_order);
     list_init(&m->undo);
+    list_init(&m->notes);
     m->limit = o->limit_bytes;
     m->marks_max = o->marks_max > 0 ? o->marks_max : MARKS_DEFAULT;
     *out = &m->store;
@@ -116,6 +126,23 @@ static struct item *item_find(struct memory *m, uint64_t key)
     return NULL;
 }
 
+static struct text *note_find(struct memory *m, const char *name)
+{
+    list_for_each (it, &m->notes) {
+        struct text *n = container_of(it, struct text, order);
+        if (strcmp(n->name, name) == 0)
+            return n;
+    }
+    return NULL;
+}
+
+static void note_back(struct memory *m, const struct text *before)
+{
+    struct text *n = note_find(m, before->name);
+    n->len = before->len;
+    memcpy(n->value, before->value, before->len);
+}
+
 static void undo_one(struct memory *m, struct undo *u)
 {
     switch (u->kind) {
@@ -135,6 +162,9 @@ static void undo_one(struct memory *m, struct undo *u)
         break;
     case UNDO_MARK:
         u->mark->until_ms = u->until_ms;
+        break;
+    case UNDO_NOTE:
+        note_back(m, &u->before);
         break;
     }
 }
@@ -189,6 +219,9 @@ static void memory_close(struct store *s)
     }
     list_for_each_safe (it, &m->marks_order) {
         free(container_of(it, struct mark, order));
+    }
+    list_for_each_safe (it, &m->notes) {
+        free(container_of(it, struct text, order));
     }
     hash_fini(&m->items);
     hash_fini(&m->marks);
@@ -245,6 +278,7 @@ static int memory_put(struct store *s, uint64_t key, struct slice head, struct s
     if (bundle.len > 0)
         memcpy(it->bytes, bundle.data, bundle.len);
     item_in(m, it);
+    m->last_key = key > m->last_key ? key : m->last_key;
     u->item = it;
     return 0;
 }
@@ -285,6 +319,13 @@ static int memory_remove(struct store *s, uint64_t key)
     u->item = it;
     item_out(m, it);
     return 0;
+}
+
+static int memory_set_aside(struct store *s, uint64_t key)
+{
+    int rc = memory_remove(s, key); /* there is no medium that could keep it */
+    memory_of(s)->damaged += rc == 0;
+    return rc;
 }
 
 static int memory_get(struct store *s, uint64_t key, size_t head_room, struct buf **out)
@@ -376,6 +417,51 @@ static int memory_forget(struct store *s, uint64_t now_ms)
     return 0;
 }
 
+/* A note that did not exist is one of length 0 after an abort; nobody can tell the difference. */
+static int memory_note(struct store *s, const char *name, struct slice value)
+{
+    struct memory *m = memory_of(s);
+    if (!m->in_transaction || value.len > STORE_NOTE_MAX || strlen(name) >= 32)
+        return HELIO_EINVAL;
+    struct undo *u = undo_new(m, UNDO_NOTE);
+    struct text *n = note_find(m, name);
+    if (u != NULL && n == NULL && (n = calloc(1, sizeof *n)) != NULL) {
+        memcpy(n->name, name, strlen(name) + 1);
+        list_add_tail(&m->notes, &n->order);
+    }
+    if (u == NULL || n == NULL) {
+        if (u != NULL)
+            undo_drop(u);
+        return HELIO_ENOMEM;
+    }
+    u->before = *n;
+    n->len = value.len;
+    if (value.len > 0)
+        memcpy(n->value, value.data, value.len);
+    return 0;
+}
+
+static int memory_recall(struct store *s, const char *name, uint8_t out[STORE_NOTE_MAX],
+                         size_t *len)
+{
+    const struct text *n = note_find(memory_of(s), name);
+    if (n == NULL || n->len == 0)
+        return HELIO_ENOENT;
+    *len = n->len;
+    memcpy(out, n->value, n->len);
+    return 0;
+}
+
+static uint64_t memory_last_key(struct store *s)
+{
+    return memory_of(s)->last_key;
+}
+
+static uint64_t memory_damaged(struct store *s)
+{
+    return memory_of(s)->damaged;
+}
+
 static int memory_flush(struct store *s)
 {
     (void)s;
@@ -398,10 +484,15 @@ const struct store_ops store_memory = {
     .update = memory_update,
     .remove = memory_remove,
     .get = memory_get,
+    .set_aside = memory_set_aside,
     .each = memory_each,
     .mark = memory_mark,
     .marks = memory_marks,
     .forget = memory_forget,
+    .note = memory_note,
+    .recall = memory_recall,
+    .last_key = memory_last_key,
+    .damaged = memory_damaged,
     .flush = memory_flush,
     .bytes = memory_bytes,
 };

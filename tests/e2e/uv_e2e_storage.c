@@ -20,6 +20,8 @@ struct fake {
     atomic_int puts_max; /* a commit with more puts fails: the medium is full */
     atomic_int removes;  /* removals work? */
     atomic_int commits, forgets;
+    atomic_int spoilt;    /* key whose bytes are damaged; 0: none */
+    atomic_int aside;     /* key that was set aside */
     atomic_int old_marks; /* calls of forget that find more than they remove */
 };
 
@@ -76,8 +78,23 @@ static int fake_get(struct store *s, uint64_t key, size_t head_room, struct buf 
     struct fake *f = (struct fake *)s;
     if (!f->has[key])
         return HELIO_ENOENT;
+    if (key == (uint64_t)f->spoilt)
+        return HELIO_EFORMAT;
     *out = buf_new(head_room, 1);
+    if (*out != NULL)
+        *buf_append(*out, 1) = 'x';
     return *out != NULL ? 0 : HELIO_ENOMEM;
+}
+
+static int fake_set_aside(struct store *s, uint64_t key)
+{
+    ((struct fake *)s)->aside = (int)key;
+    return 0;
+}
+
+static uint64_t fake_damaged(struct store *s)
+{
+    return ((struct fake *)s)->aside != 0;
 }
 
 static int fake_mark(struct store *s, struct slice id, uint64_t until_ms)
@@ -116,6 +133,8 @@ static const struct store_ops fake_ops = {
     .put = fake_put,
     .remove = fake_remove,
     .get = fake_get,
+    .set_aside = fake_set_aside,
+    .damaged = fake_damaged,
     .mark = fake_mark,
     .forget = fake_forget,
     .flush = fake_flush,
@@ -146,6 +165,7 @@ struct rig {
         int error;
     } outcome[KEYS];
     size_t outcomes;
+    char trouble[200];
 };
 
 static void on_stored(void *context, uint64_t key, int error)
@@ -157,13 +177,14 @@ static void on_stored(void *context, uint64_t key, int error)
 
 static void on_loaded(void *context, uint64_t key, struct buf *bundle)
 {
-    on_stored(context, key, bundle != NULL ? 0 : HELIO_ENOENT);
+    on_stored(context, key, bundle == NULL ? HELIO_ENOENT : bundle->len == 0 ? HELIO_EFORMAT : 0);
     buf_drop(bundle);
 }
 
 static void on_trouble(void *context, const char *text)
 {
-    (void)context, (void)text;
+    struct rig *r = context;
+    snprintf(r->trouble, sizeof r->trouble, "%s", text);
 }
 
 static struct rig *rig_new(void)
@@ -302,6 +323,27 @@ START_TEST(loads_and_tidying)
 }
 END_TEST
 
+START_TEST(damaged_bytes_are_set_aside_and_told)
+{
+    struct rig *r = rig_new();
+    put(r, 5);
+    await(r, 1);
+    r->fake->spoilt = 5;
+    ck_assert_int_eq(storage_get(r->storage, 5), 0);
+    await(r, 2);
+    ck_assert_int_eq(r->outcome[1].error, HELIO_EFORMAT);
+    ck_assert_int_eq(r->fake->aside, 5);
+    ck_assert_str_eq(r->trouble,
+                     "bundle 5 is damaged; it is set aside for helio-store and not sent on");
+    struct storage_status st;
+    do
+        storage_status(r->storage, &st);
+    while (st.damaged == 0);
+    ck_assert_uint_eq(st.damaged, 1);
+    rig_free(r);
+}
+END_TEST
+
 /* Whether or not bundles come meanwhile: marks come as fast as bundles do. */
 START_TEST(old_marks_are_forgotten_until_none_is_left)
 {
@@ -354,6 +396,7 @@ int main(void)
     tcase_add_test(t, a_full_medium_refuses_puts_and_lets_removals_pass);
     tcase_add_test(t, a_removal_that_failed_is_tried_again);
     tcase_add_test(t, loads_and_tidying);
+    tcase_add_test(t, damaged_bytes_are_set_aside_and_told);
     tcase_add_test(t, old_marks_are_forgotten_until_none_is_left);
     tcase_add_test(t, what_was_asked_for_is_done_before_the_end);
     tcase_add_test(t, a_directory_has_one_user);

@@ -44,7 +44,7 @@ only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z_]+.h' '^(cla/auth_openssl|tests/unit/cla_auth)\.c$'
 only 'matio.h' '^(channel-emu/trace_mat|tests/e2e/traces_mat)\.c$'
-only 'lmdb.h' '^bp/store_lmdb\.c$'
+only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
 only 'pcap.h' '^(channel-emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
 # a reader who follows the documentation finds each file

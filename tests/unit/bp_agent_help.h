@@ -20,7 +20,7 @@ struct binder {
     struct agent *a;
     struct store *store;
     struct agent_now now;
-    bool store_fails, store_waits, load_fails;
+    bool store_fails, store_waits, load_fails, load_waits;
     bool store_silent;            /* stores, and leaves the answer to the test */
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
     struct slice payload;         /* in delivered */
@@ -121,6 +121,8 @@ static inline void do_store(struct binder *n, struct agent_action *x)
 static inline void do_load(struct binder *n, const struct agent_action *x)
 {
     struct buf *b = NULL;
+    if (n->load_waits)
+        return;
     if (!n->load_fails)
         ck_assert_int_eq(store_memory.get(n->store, x->key, BUNDLE_HEAD_MAX, &b), 0);
     agent_loaded(n->a, x->key, b, n->now);

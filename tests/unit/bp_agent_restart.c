@@ -91,6 +91,10 @@ START_TEST(keys_of_damaged_heads_are_not_used_again)
     struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 3);
     ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
     expect(&n, "store 8\nconfirm app 3\n");
+    agent_restore_key(n.a, 11);
+    agent_restore_key(n.a, 3);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    expect(&n, "store 12\nconfirm app 3\n");
     binder_fini(&n);
 }
 END_TEST
@@ -239,6 +243,33 @@ START_TEST(loads_that_fail)
 }
 END_TEST
 
+/* Its check values are good, but it is not the bundle of which the head tells. */
+START_TEST(other_bytes_than_were_stored_are_not_delivered)
+{
+    static const char *const others[] = {"ipn:2.6", "ipn:2.5", "ipn:2.5"};
+    for (int i = 0; i < 3; i++) {
+        struct binder n;
+        struct agent_config c = config_of("ipn:2.0");
+        struct eid here = eid_of("ipn:2.5");
+        c.memory_bytes = 1;
+        relay_init(&n, &c);
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+        ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+        n.load_waits = true;
+        expect(&n, "store 1\nconfirm link 1\n");
+        ck_assert_int_eq(agent_register(n.a, 9, &here, 1, n.now), 0);
+        expect(&n, "load 1\n");
+        b.destination = eid_of(others[i]);
+        b.id.sequence = i == 1 ? 2 : 1;
+        agent_loaded(n.a, 1, i == 2 ? buf_new(0, 0) : bundle_encode_copy(&b), n.now);
+        expect(&n, "remove 1 marked\n");
+        ck_assert_uint_eq(agent_counters(n.a)->delivered, 0);
+        ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 1);
+        binder_fini(&n);
+    }
+}
+END_TEST
+
 /* The report that the node made about the last bundle. */
 static struct status_report report_in(const struct binder *n)
 {
@@ -339,6 +370,7 @@ int main(void)
     tcase_add_test(t, many_endpoints_share_the_memory);
     tcase_add_test(t, deliveries_without_answer_share_the_memory);
     tcase_add_test(t, loads_that_fail);
+    tcase_add_test(t, other_bytes_than_were_stored_are_not_delivered);
     tcase_add_test(t, status_reports);
     tcase_add_test(t, received_reports);
     suite_add_tcase(s, t);

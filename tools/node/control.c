@@ -54,6 +54,7 @@ static void fill_store(struct node *n, json_t *out)
         set_int(s, "commits", st.commits);
         set_int(s, "jobs", st.jobs);
         set_int(s, "failures", st.failures);
+        set_int(s, "damaged", st.damaged);
     }
     json_object_set_new(out, "store", s);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/node/node.h"
 
@@ -108,6 +109,18 @@ static int parse(int argc, char **argv, bool *check, const char **path)
     return -1;
 }
 
+/* The store's file is mapped: one that is cut, or whose medium fails, while it is read comes as
+ * this signal, which ends the node in any case. */
+static void on_bus_error(int number)
+{
+    static const char text[] = "heliod: SIGBUS: the store's file was cut, or its medium failed, "
+                               "while it was read; see helio-store --help\n";
+    ssize_t done = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)done;
+    (void)number;
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     bool check = false;
@@ -117,6 +130,7 @@ int main(int argc, char **argv)
         return code;
     struct config config;
     signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
+    signal(SIGBUS, on_bus_error);
     if (load(&config, path) < 0)
         return 2;
     if (check)

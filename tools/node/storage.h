@@ -16,8 +16,9 @@ struct storage;
 /* Outcomes, in the loop's thread and in the order of the requests. */
 struct storage_events {
     void *context;
-    void (*stored)(void *context, uint64_t key, int error);          /* 0, HELIO_ESPACE … */
-    void (*loaded)(void *context, uint64_t key, struct buf *bundle); /* NULL: failed */
+    void (*stored)(void *context, uint64_t key, int error); /* 0, HELIO_ESPACE … */
+    /* NULL: failed; empty: its bytes are damaged */
+    void (*loaded)(void *context, uint64_t key, struct buf *bundle);
     void (*trouble)(void *context, const char *text);
 };
 
@@ -46,6 +47,7 @@ struct storage_status {
     uint64_t bytes;   /* in the store, as of the last commit */
     uint64_t waiting; /* requests without outcome */
     uint64_t commits, jobs, failures;
+    uint64_t damaged; /* bundles set aside */
 };
 void storage_status(struct storage *s, struct storage_status *out);
 

@@ -173,6 +173,11 @@ static int open_store(struct node *n)
     err = s->ops->each(s, restore_bundle, n);
     if (err == 0)
         err = s->ops->marks(s, restore_mark, n);
+    agent_restore_key(n->agent, s->ops->last_key(s));
+    if (s->ops->damaged(s) > 0)
+        say(&n->say, LEVEL_ERROR,
+            "store: %llu damaged bundles are set aside; helio-store shows and saves them",
+            (unsigned long long)s->ops->damaged(s));
     struct storage_events events = {n, on_stored, on_loaded, on_trouble};
     if (err == 0)
         err = storage_start(n->storage, n->loop, &events);

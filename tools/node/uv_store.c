@@ -6,9 +6,9 @@
  *
  * What can go wrong: a put that the limit refuses fails alone. A commit that fails (the medium is
  * full) undoes all, so each job is tried again in a transaction of its own: those that fit stay. A
- * removal that fails is kept and tried with the next batch, since nobody asks for it again. Marks
- * come as fast as bundles do: once there are more old ones than a call removes, each round removes
- * some.
+ * removal that fails is kept and tried with the next batch, since nobody asks for it again. A
+ * bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as bundles
+ * do: once there are more old ones than a call removes, each round removes some.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -124,6 +124,7 @@ int storage_open(struct storage **out, const struct store_ops *ops, const struct
         return err;
     }
     s->status.bytes = ops->bytes(s->store);
+    s->status.damaged = ops->damaged(s->store);
     *out = s;
     return 0;
 }
@@ -143,6 +144,8 @@ static void run_job(struct store *s, struct job *j)
         break;
     case JOB_GET:
         j->result = ops->get(s, j->key, BUNDLE_HEAD_MAX, &j->bundle);
+        if (j->result == HELIO_EFORMAT) /* outside of a transaction it is found again */
+            (void)ops->set_aside(s, j->key);
         break;
     case JOB_REMOVE:
         j->result = ops->remove(s, j->key);
@@ -250,27 +253,50 @@ static void thread_main(void *arg)
             run_batch(s, batch.first);
         uint64_t failed = keep_failed(s, &batch, &finished);
         uint64_t bytes = s->store->ops->bytes(s->store);
+        uint64_t damaged = s->store->ops->damaged(s->store);
         uv_mutex_lock(&s->mutex);
         s->status.commits += ran;
         s->status.failures += failed;
         s->status.bytes = bytes;
+        s->status.damaged = damaged;
         jobs_move(&s->done, &finished);
         uv_async_send(s->async);
     }
     uv_mutex_unlock(&s->mutex);
 }
 
+static void tell(const struct storage *s, const struct job *j)
+{
+    char text[160];
+    if (j->result == 0 || j->result == HELIO_ESPACE ||
+        (j->kind == JOB_GET && j->result != HELIO_EFORMAT))
+        return;
+    if (j->kind == JOB_GET)
+        snprintf(text, sizeof text,
+                 "bundle %llu is damaged; it is set aside for helio-store and not sent on",
+                 (unsigned long long)j->key);
+    else if (j->result == HELIO_ENOENT)
+        snprintf(text, sizeof text,
+                 "its files are gone from their path: bundles are refused until they are back, or "
+                 "until the next start");
+    else
+        snprintf(text, sizeof text, "%s: %s",
+                 j->kind == JOB_PUT ? "a bundle could not be stored"
+                                    : "it could not be tidied and flushed",
+                 helio_strerror(j->result));
+    s->events.trouble(s->events.context, text);
+}
+
 static void answer(struct storage *s, struct job *j)
 {
+    tell(s, j);
     if (j->kind == JOB_PUT) {
         buf_drop(j->bundle);
         s->events.stored(s->events.context, j->key, j->result);
-        if (j->result < 0 && j->result != HELIO_ESPACE)
-            s->events.trouble(s->events.context, "a bundle could not be stored");
     } else if (j->kind == JOB_GET) {
-        s->events.loaded(s->events.context, j->key, j->result == 0 ? j->bundle : NULL);
-    } else if (j->result < 0) {
-        s->events.trouble(s->events.context, "it could not be tidied and flushed");
+        if (j->result == HELIO_EFORMAT)
+            j->bundle = buf_new(0, 0);
+        s->events.loaded(s->events.context, j->key, j->bundle);
     }
     free(j);
 }

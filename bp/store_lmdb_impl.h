@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the LMDB store share; not for others. */
+#ifndef BP_STORE_LMDB_IMPL_H
+#define BP_STORE_LMDB_IMPL_H
+
+#include <lmdb.h>
+
+#include "base/list.h"
+#include "bp/store_lmdb.h"
+#include "bp/store_record.h"
+
+#define LMDB_TABLES 8 /* with room for that of the older format */
+#define LMDB_DATA "/data.mdb"
+#define LMDB_FORMAT "/format" /* is there since the first open: data.mdb must be, too */
+
+struct lmdb {
+    struct store store;
+    MDB_env *env;
+    MDB_txn *txn; /* between begin and commit */
+    MDB_dbi heads, bundles, marks, ends, notes, aside;
+    char *file; /* path of the database */
+    uint64_t limit, marks_max;
+    uint64_t bytes, bytes_before;     /* now, and when the transaction began */
+    uint64_t damaged, damaged_before; /* the same, of bundles set aside */
+    uint64_t last_key;
+    int broken;        /* the error that spoilt the transaction */
+    uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: cannot tell */
+    uint64_t putting;  /* bytes of pages that the transaction's puts may take */
+    uint64_t page_bytes;
+};
+
+static inline struct lmdb *lmdb_of(struct store *s)
+{
+    return container_of(s, struct lmdb, store);
+}
+
+static inline MDB_val val_of(const void *data, size_t len)
+{
+    return (MDB_val){.mv_size = len, .mv_data = (void *)(uintptr_t)data};
+}
+
+static inline struct slice slice_of_val(const MDB_val *v)
+{
+    return slice_of(v->mv_data, v->mv_size);
+}
+
+/* store_lmdb.c */
+int lmdb_error(int rc); /* ours for one of LMDB or the system */
+
+/* store_lmdb_open.c */
+int lmdb_open(struct store **out, const struct store_options *o, char *why, size_t why_cap);
+void lmdb_free(struct lmdb *l);
+/* In a write transaction: keeps a damaged head apart. 0 or an error of LMDB. */
+int lmdb_put_aside(struct lmdb *l, MDB_txn *txn, const MDB_val *key, MDB_val *row);
+
+/* store_lmdb_convert.c: heads of the older format become ones of this. 0 or an error of LMDB. */
+int lmdb_convert(struct lmdb *l);
+
+/* store_lmdb_probe.c: reads in a child process all that a node reads at its start (`all`: every
+ * page in use), since a damaged tree may end the reader. 0; or HELIO_EFORMAT with the reason in
+ * why. */
+int lmdb_probe(const char *path, bool all, char *why, size_t cap);
+
+#endif

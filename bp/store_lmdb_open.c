@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How an LMDB store begins: the files are looked at before anything is trusted, the environment and
+ * its tables are opened, what an older format left is converted, and every head is compared with
+ * its check value; damaged ones go to a table of their own, and all else goes on without them.
+ *
+ * What can go wrong is told with the file and what to do: a database that is gone, empty or cut
+ * although bundles were stored in it (LMDB would begin a new one, or end in SIGBUS), a tree that
+ * cannot be walked, a format of a later release. None of these touches the files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bp/store_lmdb_impl.h"
+
+#define MARKS_DEFAULT 1000000
+#define SLACK_BYTES (UINT64_C(1) << 30)
+#define FORMAT_NOTE "format"
+
+void lmdb_free(struct lmdb *l)
+{
+    if (l->env != NULL) {
+        mdb_env_sync(l->env, 1);
+        mdb_env_close(l->env);
+    }
+    free(l->file);
+    free(l);
+}
+
+/* ---- the files ---- */
+
+/* Was a store made here before, and is its database whole as far as its length tells? 0, or
+ * HELIO_EFORMAT. *size: of the database; 0: there is none yet. */
+static int look_at_files(const struct lmdb *l, const struct store_options *o, off_t *size,
+                         char *why, size_t cap)
+{
+    char marker[4096];
+    struct stat st;
+    *size = stat(l->file, &st) == 0 ? st.st_size : 0;
+    if (*size > 0)
+        return 0;
+    snprintf(marker, sizeof marker, "%s" LMDB_FORMAT, o->path);
+    if (stat(marker, &st) != 0)
+        return 0;
+    snprintf(why, cap,
+             "%s is missing or empty, but a store was here; restore it, or remove %s to begin an "
+             "empty one",
+             l->file, marker);
+    return HELIO_EFORMAT;
+}
+
+/* From now on a store without its database is one that lost it. */
+static int write_marker(const struct store_options *o)
+{
+    char marker[4096], text[16];
+    snprintf(marker, sizeof marker, "%s" LMDB_FORMAT, o->path);
+    int fd = open(marker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? 0 : errno;
+    int len = snprintf(text, sizeof text, "%d\n", STORE_FORMAT);
+    int rc = write(fd, text, (size_t)len) == len ? 0 : EIO;
+    if (o->durability == STORE_SYNC && rc == 0 && fsync(fd) < 0)
+        rc = errno;
+    close(fd);
+    return rc;
+}
+
+/* A file that ends before the last page of its database is cut, unless nothing refers to what is
+ * missing (pages that LMDB took and gave back within one transaction are never written). */
+static int make_whole(struct lmdb *l, const struct store_options *o, char *why, size_t cap)
+{
+    MDB_envinfo info;
+    MDB_stat st;
+    mdb_filehandle_t fd;
+    struct stat file;
+    mdb_env_info(l->env, &info);
+    mdb_env_stat(l->env, &st);
+    mdb_env_get_fd(l->env, &fd);
+    l->page_bytes = st.ms_psize;
+    uint64_t need = ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
+    if (fstat(fd, &file) < 0)
+        return errno;
+    if ((uint64_t)file.st_size >= need)
+        return 0;
+    char reason[160];
+    if (lmdb_probe(o->path, true, reason, sizeof reason) < 0) {
+        snprintf(why, cap,
+                 "%s is cut: it has %lld bytes, its database needs %llu (%s); nothing was changed; "
+                 "restore it, or save what is left with helio-store",
+                 l->file, (long long)file.st_size, (unsigned long long)need, reason);
+        return HELIO_EFORMAT;
+    }
+    return ftruncate(fd, (off_t)need) < 0 ? errno : 0;
+}
+
+/* ---- the database ---- */
+
+static int open_env(struct lmdb *l, const struct store_options *o)
+{
+    unsigned flags = MDB_NOTLS;
+    if (o->durability != STORE_SYNC)
+        flags |= MDB_NOSYNC;
+    /* Address space only. Long values need contiguous pages, so the file grows beyond its content;
+     * bench_store measures by how much. */
+    uint64_t map = o->limit_bytes > UINT64_MAX / 8 ? UINT64_C(1) << 45 : o->limit_bytes * 4;
+    map = (map + SLACK_BYTES) & ~UINT64_C(0xfffff);
+    int dead, rc = mdb_env_create(&l->env);
+    if (rc != 0)
+        return rc;
+    if ((rc = mdb_env_set_mapsize(l->env, (size_t)map)) != 0 ||
+        (rc = mdb_env_set_maxdbs(l->env, LMDB_TABLES)) != 0 ||
+        (rc = mdb_env_open(l->env, o->path, flags, 0600)) != 0)
+        return rc;
+    return mdb_reader_check(l->env, &dead);
+}
+
+/* 0 also when there is none: a new store, or one of format 1. */
+static int read_format(MDB_txn *txn, unsigned *format)
+{
+    MDB_dbi notes;
+    MDB_val k = val_of(FORMAT_NOTE, strlen(FORMAT_NOTE)), row;
+    struct slice value;
+    *format = 0;
+    int rc = mdb_dbi_open(txn, "notes", 0, &notes);
+    if (rc == 0)
+        rc = mdb_get(txn, notes, &k, &row);
+    if (rc != 0)
+        return rc == MDB_NOTFOUND ? 0 : rc;
+    if (store_note_read(FORMAT_NOTE, slice_of_val(&row), &value) == 0 && value.len == 1)
+        *format = value.data[0];
+    return 0;
+}
+
+static int write_format(struct lmdb *l, MDB_txn *txn)
+{
+    const uint8_t format = STORE_FORMAT;
+    uint8_t row[STORE_NOTE_ROW_MAX];
+    MDB_val k = val_of(FORMAT_NOTE, strlen(FORMAT_NOTE));
+    MDB_val v = val_of(row, store_note_write(FORMAT_NOTE, slice_of(&format, 1), row));
+    return mdb_put(txn, l->notes, &k, &v, 0);
+}
+
+static int make_tables(struct lmdb *l, MDB_txn *txn)
+{
+    const struct {
+        const char *name;
+        MDB_dbi *table;
+    } tables[] = {{"heads2", &l->heads}, {"bundles", &l->bundles}, {"marks", &l->marks},
+                  {"ends", &l->ends},    {"notes", &l->notes},     {"aside", &l->aside}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        int rc = mdb_dbi_open(txn, tables[i].name, MDB_CREATE, tables[i].table);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+static int open_tables(struct lmdb *l, char *why, size_t cap)
+{
+    MDB_txn *txn;
+    unsigned format;
+    int rc = mdb_txn_begin(l->env, NULL, 0, &txn);
+    if (rc != 0)
+        return rc;
+    rc = read_format(txn, &format);
+    if (rc == 0 && format > STORE_FORMAT) {
+        snprintf(why, cap,
+                 "%s is of format %u, from a later release; this one reads up to %d: use that "
+                 "release, or another path",
+                 l->file, format, STORE_FORMAT);
+        rc = HELIO_EFORMAT;
+    }
+    if (rc == 0)
+        rc = make_tables(l, txn);
+    if (rc == 0 && format != STORE_FORMAT)
+        rc = write_format(l, txn);
+    if (rc == 0)
+        return mdb_txn_commit(txn);
+    mdb_txn_abort(txn);
+    return rc;
+}
+
+/* ---- the heads ---- */
+
+int lmdb_put_aside(struct lmdb *l, MDB_txn *txn, const MDB_val *key, MDB_val *row)
+{
+    uint8_t name[16] = {'h'};
+    size_t len = key->mv_size < sizeof name - 1 ? key->mv_size : sizeof name - 1;
+    memcpy(name + 1, key->mv_data, len);
+    MDB_val k = val_of(name, 1 + len);
+    return mdb_put(txn, l->aside, &k, row, 0);
+}
+
+static bool head_whole(const MDB_val *k, const MDB_val *v, uint64_t *bytes)
+{
+    struct store_head h;
+    if (k->mv_size != 8 || store_head_read(store_number_read(k->mv_data), slice_of_val(v), &h) < 0)
+        return false;
+    *bytes += h.bytes;
+    return true;
+}
+
+/* Sums the bundles' bytes; with `move`, the damaged heads go to the table of those set aside. */
+static int walk_heads(struct lmdb *l, bool move, uint64_t *bad)
+{
+    MDB_txn *txn;
+    MDB_cursor *c;
+    MDB_val k, v;
+    int rc = mdb_txn_begin(l->env, NULL, move ? 0 : MDB_RDONLY, &txn);
+    if (rc != 0)
+        return rc;
+    rc = mdb_cursor_open(txn, l->heads, &c);
+    *bad = l->bytes = 0;
+    while (rc == 0 && (rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
+        if (head_whole(&k, &v, &l->bytes))
+            continue;
+        ++*bad;
+        if (move && (rc = lmdb_put_aside(l, txn, &k, &v)) == 0)
+            rc = mdb_cursor_del(c, 0);
+    }
+    if (rc == MDB_NOTFOUND && move)
+        return mdb_txn_commit(txn); /* closes the cursor as well */
+    mdb_txn_abort(txn);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/* Keys in use, and how much was set aside. */
+static int count_rows(struct lmdb *l)
+{
+    MDB_txn *txn;
+    MDB_stat st;
+    int rc = mdb_txn_begin(l->env, NULL, MDB_RDONLY, &txn);
+    if (rc != 0)
+        return rc;
+    const MDB_dbi tables[] = {l->heads, l->bundles, l->aside};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && rc == 0; i++) {
+        MDB_cursor *c;
+        MDB_val k, v;
+        if ((rc = mdb_cursor_open(txn, tables[i], &c)) != 0)
+            break;
+        rc = mdb_cursor_get(c, &k, &v, MDB_LAST);
+        if (rc == 0 && k.mv_size >= 8) {
+            uint64_t key = store_number_read((uint8_t *)k.mv_data + k.mv_size - 8);
+            l->last_key = key > l->last_key && key != UINT64_MAX ? key : l->last_key;
+        }
+        rc = rc == MDB_NOTFOUND ? 0 : rc;
+        mdb_cursor_close(c);
+    }
+    if (rc == 0 && (rc = mdb_stat(txn, l->aside, &st)) == 0)
+        l->damaged = st.ms_entries;
+    mdb_txn_abort(txn);
+    return rc;
+}
+
+static int read_heads(struct lmdb *l)
+{
+    uint64_t bad;
+    int rc = walk_heads(l, false, &bad);
+    if (rc == 0 && bad > 0)
+        rc = walk_heads(l, true, &bad);
+    return rc == 0 ? count_rows(l) : rc;
+}
+
+/* ---- all of it ---- */
+
+static bool is_ours(int rc)
+{
+    return rc < 0 && rc > -100;
+}
+
+static int open_all(struct lmdb *l, const struct store_options *o, char *why, size_t cap)
+{
+    off_t size;
+    int rc = look_at_files(l, o, &size, why, cap);
+    if (rc == 0 && size > 0) {
+        char reason[160];
+        rc = lmdb_probe(o->path, false, reason, sizeof reason);
+        if (rc < 0)
+            snprintf(why, cap,
+                     "%s is damaged: %s; nothing was changed; restore it, or save what is left "
+                     "with helio-store",
+                     l->file, reason);
+    }
+    if (rc == 0)
+        rc = open_env(l, o);
+    if (rc == 0)
+        rc = make_whole(l, o, why, cap);
+    if (rc == 0)
+        rc = open_tables(l, why, cap);
+    if (rc == 0)
+        rc = lmdb_convert(l);
+    if (rc == 0)
+        rc = read_heads(l);
+    return rc == 0 ? write_marker(o) : rc;
+}
+
+int lmdb_open(struct store **out, const struct store_options *o, char *why, size_t why_cap)
+{
+    struct lmdb *l = calloc(1, sizeof *l);
+    char *file = malloc(strlen(o->path) + sizeof LMDB_DATA);
+    *why = '\0';
+    if (l == NULL || file == NULL) {
+        free(l);
+        free(file);
+        snprintf(why, why_cap, "out of memory");
+        return HELIO_ENOMEM;
+    }
+    strcat(strcpy(file, o->path), LMDB_DATA);
+    l->file = file;
+    l->store.ops = &store_lmdb;
+    l->limit = o->limit_bytes;
+    l->marks_max = o->marks_max > 0 ? o->marks_max : MARKS_DEFAULT;
+    if (mkdir(o->path, 0700) < 0 && errno != EEXIST) {
+        snprintf(why, why_cap, "%s: %s", o->path, strerror(errno));
+        lmdb_free(l);
+        return HELIO_EIO;
+    }
+    int rc = open_all(l, o, why, why_cap);
+    if (rc != 0) {
+        if (*why == '\0')
+            snprintf(why, why_cap, "%s: %s", o->path,
+                     is_ours(rc) ? helio_strerror(rc) : mdb_strerror(rc));
+        lmdb_free(l);
+        return is_ours(rc) ? rc : lmdb_error(rc);
+    }
+    *out = &l->store;
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of the store as bytes, each with a CRC-32C over itself and over the key under which it lies:
+ * a row that is damaged, or lies under another's key, is not taken for a good one.
+ */
+#ifndef BP_STORE_RECORD_H
+#define BP_STORE_RECORD_H
+
+#include "bp/store.h"
+
+#define STORE_FORMAT 2 /* 1 had no check values; rows of marks without one are its */
+#define STORE_HEAD_ROW_MAX (16 + STORE_HEAD_MAX)
+#define STORE_NOTE_ROW_MAX (4 + STORE_NOTE_MAX)
+#define STORE_MARK_ROW 12
+#define STORE_END_ROW 4
+
+/* What is known of a bundle without reading it. */
+struct store_head {
+    uint64_t bytes;    /* of the bundle */
+    uint32_t crc;      /* CRC-32C of the bundle */
+    struct slice head; /* the user's */
+};
+
+/* Numbers in the byte order in which they sort. */
+void store_number_write(uint64_t v, uint8_t out[8]);
+uint64_t store_number_read(const uint8_t in[8]);
+
+/* Each write returns the row's length; each read 0 or HELIO_EFORMAT, and views into row. */
+size_t store_head_write(uint64_t key, const struct store_head *h, uint8_t out[STORE_HEAD_ROW_MAX]);
+int store_head_read(uint64_t key, struct slice row, struct store_head *out);
+
+size_t store_mark_write(struct slice id, uint64_t until_ms, uint8_t out[STORE_MARK_ROW]);
+int store_mark_read(struct slice id, struct slice row, uint64_t *until_ms);
+
+/* The key of a mark in the order of their ends, and the row under it. */
+#define STORE_END_KEY_MAX (8 + STORE_MARK_MAX)
+size_t store_end_key(uint64_t until_ms, struct slice id, uint8_t out[STORE_END_KEY_MAX]);
+void store_end_write(struct slice end_key, uint8_t out[STORE_END_ROW]);
+int store_end_read(struct slice end_key, struct slice row, uint64_t *until_ms, struct slice *id);
+
+size_t store_note_write(const char *name, struct slice value, uint8_t out[STORE_NOTE_ROW_MAX]);
+int store_note_read(const char *name, struct slice row, struct slice *value);
+
+#endif
