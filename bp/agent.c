@@ -193,6 +193,8 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         return;
     }
     r->stored = true;
+    uint64_t noted = agent_sequence_end(r);
+    a->sequence_noted = noted > a->sequence_noted ? noted : a->sequence_noted;
     if (r->from_link)
         a->counters.received++;
     else

@@ -127,6 +127,9 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
  * (damaged head), HELIO_ENOMEM. */
 int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t bytes);
 int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
+/* Sequence numbers below this one may have been used: what was noted with AGENT_STORE, or where a
+ * node that has neither clock nor memory of itself begins. */
+void agent_restore_sequence(struct agent *a, uint64_t next);
 /* Keys up to this one are in use in the store, whatever lies under them. */
 void agent_restore_key(struct agent *a, uint64_t key);
 
@@ -153,7 +156,7 @@ void agent_expire(struct agent *a, struct agent_now now);
 tick agent_deadline(const struct agent *a);
 
 enum agent_action_kind {
-    AGENT_STORE,   /* put key, head, bundle (and mark id, if any) in one transaction; answer with
+    AGENT_STORE,   /* put key, head, bundle (and the note, if any) in one transaction; answer with
                       agent_stored */
     AGENT_LOAD,    /* get key with BUNDLE_HEAD_MAX head room; answer with agent_loaded */
     AGENT_REMOVE,  /* remove key, and mark id when mark_id is not empty; no answer */
@@ -173,6 +176,8 @@ struct agent_action {
     struct slice head;    /* STORE; holds until the next agent call */
     struct slice mark_id; /* STORE, REMOVE: remember this id */
     uint64_t mark_until_ms;
+    uint64_t sequence_end; /* STORE: when not 0, note with the bundle that sequence numbers below
+                              this one are used, for agent_restore_sequence */
     struct buf *bundle; /* STORE, SEND: the encoded bundle. DELIVER: the same, or the payload alone
                            when it came in fragments. One reference, the caller's to drop */
     struct slice payload;                /* DELIVER: view into bundle */

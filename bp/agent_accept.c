@@ -79,14 +79,13 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
     return REFUSE_NONE;
 }
 
-/* §4.2.7: time and sequence number are unique for this node as long as its clock does not go back
- * over a restart. */
+/* §4.2.7: the number is not reset when the time advances (it may be), so that ids are unique
+ * whatever the clock does, and also without one; over a restart it goes on above what the store
+ * noted. */
 static void stamp(const struct agent *a, struct bundle_id *id)
 {
-    id->time_ms = a->now.dtn_ms > a->last_ms ? a->now.dtn_ms : a->last_ms;
-    if (a->now.dtn_ms == 0)
-        id->time_ms = 0;
-    id->sequence = id->time_ms == a->last_ms ? a->sequence : 0;
+    id->time_ms = a->now.dtn_ms; /* 0: no clock */
+    id->sequence = a->sequence;
 }
 
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
@@ -114,7 +113,6 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     }
     r->payload_off = off - payload->off;
     r->payload_len = len;
-    a->last_ms = b->id.time_ms;
     a->sequence = b->id.sequence + 1;
     a->counters.offered++; /* also by this agent itself; what is refused, its caller counts */
     *out = r;

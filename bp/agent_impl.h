@@ -124,8 +124,10 @@ struct agent {
     struct link links[LINKS_MAX];
     struct routes routes;
     struct seen seen;
-    uint64_t next_key, last_ms, sequence;
-    uint64_t loading_bytes; /* asked for with LOAD */
+    uint64_t next_key;
+    uint64_t sequence;       /* of the next bundle that starts here (§4.2.7) */
+    uint64_t sequence_noted; /* the store knows that those below may be used */
+    uint64_t loading_bytes;  /* asked for with LOAD */
     enum crc_type primary_crc;
 };
 
@@ -218,6 +220,8 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
                                    struct record **out);
 
 /* agent_poll.c */
+/* What is noted with a bundle that starts here, so that its number is not used after a restart. */
+uint64_t agent_sequence_end(const struct record *r);
 int notice_reserve(struct agent *a); /* 0 or HELIO_ENOMEM */
 void notice_add(struct agent *a, const struct notice *n);
 

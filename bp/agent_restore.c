@@ -36,12 +36,15 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     r->link = TO_ENDPOINT;
     list_add_tail(&a->unplaced, &r->node);
     a->place = true;
-    if (!h.from_link && h.id.time_ms >= a->last_ms) {
-        bool same = h.id.time_ms == a->last_ms && h.id.sequence < a->sequence;
-        a->last_ms = h.id.time_ms;
-        a->sequence = same ? a->sequence : h.id.sequence + 1;
-    }
+    if (!h.from_link)
+        agent_restore_sequence(a, h.id.sequence + 1);
     return 0;
+}
+
+void agent_restore_sequence(struct agent *a, uint64_t next)
+{
+    if (next > a->sequence)
+        a->sequence = next;
 }
 
 void agent_restore_key(struct agent *a, uint64_t key)

@@ -21,6 +21,7 @@ struct binder {
     struct store *store;
     struct agent_now now;
     bool store_fails, store_waits, load_fails, load_waits;
+    unsigned notes;               /* of sequence numbers */
     bool store_silent;            /* stores, and leaves the answer to the test */
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
     struct slice payload;         /* in delivered */
@@ -76,7 +77,7 @@ static inline void binder_stop(struct binder *n)
 static inline void binder_fini(struct binder *n)
 {
     binder_stop(n);
-    store_memory.close(n->store);
+    n->store->ops->close(n->store);
 }
 
 static inline int restore_one(void *ctx, uint64_t key, struct slice head, uint64_t bytes)
@@ -94,8 +95,15 @@ static inline void binder_restart(struct binder *n, const struct agent_config *c
 {
     binder_stop(n);
     binder_start(n, c);
-    ck_assert_int_eq(store_memory.each(n->store, restore_one, n->a), 0);
-    ck_assert_int_eq(store_memory.marks(n->store, restore_mark, n->a), 0);
+    uint8_t value[STORE_NOTE_MAX];
+    size_t len;
+    if (n->store->ops->recall(n->store, "sequence", value, &len) == 0) {
+        uint64_t next;
+        memcpy(&next, value, sizeof next);
+        agent_restore_sequence(n->a, next);
+    }
+    ck_assert_int_eq(n->store->ops->each(n->store, restore_one, n->a), 0);
+    ck_assert_int_eq(n->store->ops->marks(n->store, restore_mark, n->a), 0);
     agent_check(n->a);
 }
 
@@ -108,10 +116,14 @@ static inline void do_store(struct binder *n, struct agent_action *x)
     }
     bool ok = false;
     if (!n->store_fails) {
-        ck_assert_int_eq(store_memory.begin(n->store), 0);
+        ck_assert_int_eq(n->store->ops->begin(n->store), 0);
         ck_assert_uint_le(x->head.len, STORE_HEAD_MAX);
-        ok = store_memory.put(n->store, x->key, x->head, buf_slice(x->bundle)) == 0;
-        ck_assert_int_eq(store_memory.commit(n->store), 0);
+        ok = n->store->ops->put(n->store, x->key, x->head, buf_slice(x->bundle)) == 0;
+        if (ok && x->sequence_end > 0) {
+            n->notes++;
+            ok = n->store->ops->note(n->store, "sequence", slice_of(&x->sequence_end, 8)) == 0;
+        }
+        ck_assert_int_eq(n->store->ops->commit(n->store), 0);
     }
     buf_drop(x->bundle);
     if (!n->store_silent)
@@ -124,17 +136,17 @@ static inline void do_load(struct binder *n, const struct agent_action *x)
     if (n->load_waits)
         return;
     if (!n->load_fails)
-        ck_assert_int_eq(store_memory.get(n->store, x->key, BUNDLE_HEAD_MAX, &b), 0);
+        ck_assert_int_eq(n->store->ops->get(n->store, x->key, BUNDLE_HEAD_MAX, &b), 0);
     agent_loaded(n->a, x->key, b, n->now);
 }
 
 static inline void do_remove(struct binder *n, const struct agent_action *x)
 {
-    ck_assert_int_eq(store_memory.begin(n->store), 0);
-    ck_assert_int_eq(store_memory.remove(n->store, x->key), 0);
+    ck_assert_int_eq(n->store->ops->begin(n->store), 0);
+    ck_assert_int_eq(n->store->ops->remove(n->store, x->key), 0);
     if (x->mark_id.len > 0)
-        ck_assert_int_eq(store_memory.mark(n->store, x->mark_id, x->mark_until_ms), 0);
-    ck_assert_int_eq(store_memory.commit(n->store), 0);
+        ck_assert_int_eq(n->store->ops->mark(n->store, x->mark_id, x->mark_until_ms), 0);
+    ck_assert_int_eq(n->store->ops->commit(n->store), 0);
 }
 
 static inline void do_action(struct binder *n, struct agent_action *x)

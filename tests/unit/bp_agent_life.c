@@ -51,8 +51,10 @@ START_TEST(names_are_unique_even_when_the_clock_stands_or_goes_back)
             ck_assert(!bundle_id_equal(&ids[i], &ids[k]));
     }
     ck_assert_uint_eq(ids[1].sequence, 1);
+    ck_assert_uint_eq(ids[2].time_ms,
+                      START_MS - 5000); /* the clock's word, also when it goes back */
     ck_assert_uint_eq(ids[3].time_ms, START_MS + 1000);
-    ck_assert_uint_eq(ids[3].sequence, 0);
+    ck_assert_uint_eq(ids[3].sequence, 3);
     binder_fini(&n);
 }
 END_TEST

@@ -13,6 +13,9 @@
 struct uv_loop_s;
 struct storage;
 
+/* The note that an AGENT_STORE's sequence_end becomes: a number (store_number_write). */
+#define STORAGE_SEQUENCE "sequence"
+
 /* Outcomes, in the loop's thread and in the order of the requests. */
 struct storage_events {
     void *context;

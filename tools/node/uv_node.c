@@ -14,12 +14,14 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "bp/store_record.h"
 #include "cla/seglog.h"
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
 #include "tools/node/node.h"
 #include "tools/node/storage.h"
 
+#define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */
 #define TROUBLE_PAUSE (10 * TICK_S)
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
 #define LOG_FLUSH_MS 250
@@ -153,6 +155,20 @@ static int restore_mark(void *context, struct slice id, uint64_t until_ms)
     struct node *n = context;
     int err = agent_restore_mark(n->agent, id, until_ms);
     return err == HELIO_EFORMAT ? 0 : err;
+}
+
+/* Where the sequence numbers of this node go on. Without a clock and without a note (a new store,
+ * or none) they begin at random: from 0 the bundles would have the ids of those of an earlier life.
+ */
+static void restore_sequence(struct node *n)
+{
+    uint8_t value[STORE_NOTE_MAX];
+    size_t len = 0;
+    struct store *s = n->storage == NULL ? NULL : storage_store(n->storage);
+    if (s != NULL && s->ops->recall(s, STORAGE_SEQUENCE, value, &len) == 0 && len == 8)
+        agent_restore_sequence(n->agent, store_number_read(value));
+    else if (node_now(n).dtn_ms == 0)
+        agent_restore_sequence(n->agent, node_seed(n) % SEQUENCE_RANDOM);
 }
 
 static int open_store(struct node *n)
@@ -333,6 +349,8 @@ static int begin(struct node *n)
     int err = open_segments(n);
     if (err == 0)
         err = open_store(n);
+    if (err == 0)
+        restore_sequence(n);
     if (err == 0)
         err = open_sockets(n);
     if (err == 0)

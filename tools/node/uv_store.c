@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "bp/store_record.h"
 #include "tools/node/storage.h"
 
 enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_TIDY };
@@ -29,7 +30,8 @@ struct job {
     enum job_kind kind;
     int result;
     uint64_t key;
-    uint64_t until_ms; /* of the mark; JOB_TIDY: now */
+    uint64_t until_ms;     /* of the mark; JOB_TIDY: now */
+    uint64_t sequence_end; /* JOB_PUT: to note with it; 0: nothing */
     struct buf *bundle;
     size_t head_len, id_len;
     uint8_t bytes[]; /* head, then the id to mark */
@@ -134,13 +136,27 @@ struct store *storage_store(struct storage *s)
     return s->store;
 }
 
+static int put(struct store *s, const struct job *j)
+{
+    const struct store_ops *ops = s->ops;
+    uint8_t value[8];
+    int rc = ops->put(s, j->key, slice_of(j->bytes, j->head_len), buf_slice(j->bundle));
+    if (rc < 0 || j->sequence_end == 0)
+        return rc;
+    store_number_write(j->sequence_end, value);
+    rc = ops->note(s, STORAGE_SEQUENCE, slice_of(value, sizeof value));
+    if (rc < 0)
+        (void)ops->remove(s, j->key);
+    return rc;
+}
+
 static void run_job(struct store *s, struct job *j)
 {
     const struct store_ops *ops = s->ops;
     struct slice id = slice_of(j->bytes + j->head_len, j->id_len);
     switch (j->kind) {
     case JOB_PUT:
-        j->result = ops->put(s, j->key, slice_of(j->bytes, j->head_len), buf_slice(j->bundle));
+        j->result = put(s, j);
         break;
     case JOB_GET:
         j->result = ops->get(s, j->key, BUNDLE_HEAD_MAX, &j->bundle);
@@ -363,6 +379,7 @@ int storage_put(struct storage *s, const struct agent_action *a)
     if (j == NULL)
         return HELIO_ENOMEM;
     j->until_ms = a->mark_until_ms;
+    j->sequence_end = a->sequence_end;
     j->bundle = buf_keep(a->bundle);
     jobs_add(&s->collected, j);
     return 0;

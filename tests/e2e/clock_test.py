@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes whose wall clock is missing, wrong, or set while they run. usage: clock_test.py BIN OUT SHIM [TEST...]"""
+
+import os
+import shutil
+import struct
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = SHIM = ""
+YEAR = 365.25 * 86400
+
+
+class ClockTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+        self.clock = self.lab.path("clock")
+        self.set_clock(0)
+        self.ports = self.lab.udp_ports(2)
+
+    def set_clock(self, ahead):
+        """In seconds; None: a clock at 1970, as of a machine that has none."""
+        if ahead is None:
+            ahead = 3600 - time.time()
+        with open(self.clock, "r+b" if os.path.exists(self.clock) else "wb") as f:
+            f.write(struct.pack("=q", int(ahead * 1e9)))
+
+    def start(self, number, durability="sync", shim=True):
+        link = self.lab.link(3 - number, *(self.ports if number == 1 else self.ports[::-1]), rto="100ms")
+        store = f"{{path: {self.lab.path(f'store{number}')}, durability: {durability}, limit: 100MiB}}"
+        if durability == "none":
+            store = "{durability: none}"
+        config = self.lab.write_node(number, [link], store, log=False)
+        if shim:
+            os.environ.update(LD_PRELOAD=SHIM, HELIO_TEST_CLOCK=self.clock)
+            os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        try:
+            return self.lab.start_node(number, config)
+        finally:
+            os.environ.pop("LD_PRELOAD", None)
+
+    def log(self, number=1):
+        with open(self.lab.path(f"node{number}.log")) as f:
+            return f.read()
+
+    def send(self, *payloads, to, number=1, **keys):
+        with aap2.Client(self.lab.socket(number)) as tx:
+            self.assertEqual(tx.configure(f"ipn:{number}.5"), aap2.SUCCESS)
+            for p in payloads:
+                self.assertEqual(tx.request(to, p, **keys)[:2], (aap2.SUCCESS, ""))
+
+    def check_lives(self, durability):
+        """Each life of a node without a clock sends two bundles; the peer delivers all."""
+        self.start(2, shim=False)
+        with aap2.Client(self.lab.socket(2)) as rx:
+            self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+            for life in range(4):
+                p = self.start(1, durability)
+                wanted = [b"%d of life %d" % (i, life) for i in range(2)]
+                self.send(*wanted, to="ipn:2.7")
+                self.assertEqual([rx.delivery()[1] for _ in wanted], wanted)
+                if life == 1:
+                    p.kill()
+                    p.wait()
+                else:
+                    self.lab.stop("node1", p)
+
+    def test_ids_without_clock(self):
+        self.set_clock(None)
+        self.check_lives("sync")
+
+    def test_ids_without_clock_and_store(self):
+        self.set_clock(None)
+        self.check_lives("none")
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT, SHIM = sys.argv[1:4]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("ClockTest.test_" + t for t in sys.argv[4:])], verbosity=2)
