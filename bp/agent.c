@@ -151,6 +151,8 @@ void agent_free(struct agent *a)
 void agent_begin(struct agent *a, struct agent_now now)
 {
     a->now = now;
+    if (!a->life_begun)
+        agent_restore_clock(a, now.dtn_ms, now);
     if (a->place)
         agent_place_all(a);
 }

@@ -127,6 +127,12 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
  * (damaged head), HELIO_ENOMEM. */
 int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t bytes);
 int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
+/* The time by which lifetimes count, in ms: it only goes forward, by what has passed, whatever
+ * becomes of the wall clock. It begins as the DTN time of the first push, or, over a restart, where
+ * agent_restore_clock says (bp/life_clock.h): `life_ms` at the moment of `now`. Heads and marks are
+ * in it. */
+void agent_restore_clock(struct agent *a, uint64_t life_ms, struct agent_now now);
+uint64_t agent_life_ms(const struct agent *a, struct agent_now now);
 /* Sequence numbers below this one may have been used: what was noted with AGENT_STORE, or where a
  * node that has neither clock nor memory of itself begins. */
 void agent_restore_sequence(struct agent *a, uint64_t next);
@@ -239,7 +245,7 @@ struct agent_bundle_info {
     uint64_t key;
     struct bundle_id id;
     struct eid destination;
-    uint64_t bytes, expires_ms; /* DTN time */
+    uint64_t bytes, expires_ms; /* DTN time, by the clock of the last push */
     const char *state;          /* "storing", "waiting", "sending", "delivering" … static */
     int link;                   /* -1: none */
 };

@@ -14,6 +14,19 @@ static uint64_t add_sat(uint64_t x, uint64_t y)
     return y > UINT64_MAX - x ? UINT64_MAX : x + y;
 }
 
+/* How much of its lifetime is left, by all that is known (§4.2.6). It is as old as its age block
+ * says, at least; and, where both clocks exist, as the time since its creation. So a bundle whose
+ * creation lies in the future of this clock stays for its lifetime and not longer. */
+static uint64_t life_left(const struct agent *a, const struct bundle *b)
+{
+    if (b->lifetime_ms == UINT64_MAX)
+        return UINT64_MAX;
+    uint64_t age = b->has_age ? b->age_ms : 0, now = a->now.dtn_ms;
+    if (b->id.time_ms != 0 && now > b->id.time_ms && now - b->id.time_ms > age)
+        age = now - b->id.time_ms;
+    return age < b->lifetime_ms ? b->lifetime_ms - age : 0;
+}
+
 static void head_of(const struct agent *a, const struct bundle *b, bool from_link,
                     struct agent_head *h)
 {
@@ -22,7 +35,7 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
         .rewrite = from_link || b->has_age,
         .has_hops = b->has_hops,
         .flags = b->flags,
-        .arrived_ms = a->now.dtn_ms,
+        .arrived_ms = agent_life(a),
         .lifetime_ms = b->lifetime_ms,
         .age_ms = b->has_age ? b->age_ms : 0,
         .hop_limit = b->hop_limit,
@@ -32,18 +45,12 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
         .report_to = b->report_to,
         .id = b->id,
     };
-    /* §4.2.6: without a creation time the age tells how much of the lifetime is left. */
-    if (b->id.time_ms != 0)
-        h->expires_ms = add_sat(b->id.time_ms, b->lifetime_ms);
-    else if (h->age_ms >= b->lifetime_ms)
-        h->expires_ms = 0;
-    else
-        h->expires_ms = add_sat(a->now.dtn_ms, b->lifetime_ms - h->age_ms);
+    h->expires_ms = add_sat(h->arrived_ms, life_left(a, b));
 }
 
 static bool expired(const struct agent *a, const struct agent_head *h)
 {
-    return h->expires_ms <= a->now.dtn_ms && h->expires_ms != UINT64_MAX;
+    return h->expires_ms <= agent_life(a) && h->expires_ms != UINT64_MAX;
 }
 
 /* The bundle is the node's from here on, unless this fails. */

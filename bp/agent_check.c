@@ -152,6 +152,13 @@ static const char *state_text(const struct record *r)
     return "waiting";
 }
 
+/* For a person, who reads the wall clock. */
+static uint64_t end_by_clock(const struct agent *a, const struct record *r)
+{
+    uint64_t until = record_until_ms(a, r), life = agent_life(a);
+    return until == UINT64_MAX || until < life ? until : a->now.dtn_ms + (until - life);
+}
+
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max)
 {
     size_t len = 0;
@@ -167,7 +174,7 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
             .id = h.id,
             .destination = h.destination,
             .bytes = r->bytes,
-            .expires_ms = h.expires_ms,
+            .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
             .state = state_text(r),
             .link = r->lane == NULL ? TO_ENDPOINT : r->link,
         };

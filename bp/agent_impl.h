@@ -125,6 +125,9 @@ struct agent {
     struct routes routes;
     struct seen seen;
     uint64_t next_key;
+    uint64_t
+        life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
+    bool life_begun;
     uint64_t sequence;       /* of the next bundle that starts here (§4.2.7) */
     uint64_t sequence_noted; /* the store knows that those below may be used */
     uint64_t loading_bytes;  /* asked for with LOAD */
@@ -170,6 +173,8 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out);
 void lane_check(const struct lane *l);
 
 /* agent_place.c */
+uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
+uint64_t record_until_ms(const struct agent *a, const struct record *r); /* its end, in that time */
 bool agent_is_here(const struct agent *a, const struct eid *e);
 int agent_target(const struct agent *a, const struct eid *destination, int *link);
 void agent_place(struct agent *a, struct record *r);

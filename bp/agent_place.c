@@ -56,24 +56,45 @@ void agent_place(struct agent *a, struct record *r)
     lane_add(a, l, r);
 }
 
+uint64_t agent_life_ms(const struct agent *a, struct agent_now now)
+{
+    return a->life_begun ? a->life_base_ms + now.now / TICK_MS : now.dtn_ms;
+}
+
+uint64_t agent_life(const struct agent *a)
+{
+    return agent_life_ms(a, a->now);
+}
+
+uint64_t record_until_ms(const struct agent *a, const struct record *r)
+{
+    return r->expires == TICK_NEVER ? UINT64_MAX : a->life_base_ms + r->expires / TICK_MS;
+}
+
 tick agent_expiry(const struct agent *a, uint64_t expires_ms)
 {
-    uint64_t now_ms = a->now.dtn_ms;
+    uint64_t now_ms = agent_life(a);
     if (expires_ms <= now_ms)
         return a->now.now;
     uint64_t left = expires_ms - now_ms;
     return left > TICK_NEVER / TICK_MS ? TICK_NEVER : tick_add(a->now.now, left * TICK_MS);
 }
 
-/* A restored bundle meets the clock for the first time. */
+/* A restored bundle meets the clock for the first time. Its head may be of a release whose
+ * lifetimes ended by the wall clock: it stays for its lifetime at most here, too. */
 static void wake_up(struct agent *a, struct record *r)
 {
     struct agent_head h;
     record_head(r, &h);
     r->restored = false;
     r->arrived = a->now.now;
-    r->rest_ms = a->now.dtn_ms > h.arrived_ms ? a->now.dtn_ms - h.arrived_ms : 0;
+    uint64_t life = agent_life(a);
+    r->rest_ms = life > h.arrived_ms ? life - h.arrived_ms : 0;
     r->expires = agent_expiry(a, h.expires_ms);
+    uint64_t age = record_age_ms(a, r, h.age_ms);
+    uint64_t left = age < h.lifetime_ms ? h.lifetime_ms - age : 0;
+    if (h.lifetime_ms != UINT64_MAX && left < UINT64_MAX - life)
+        r->expires = tick_min(r->expires, agent_expiry(a, life + left));
 }
 
 void agent_place_all(struct agent *a)

@@ -113,11 +113,9 @@ static int poll_removal(struct agent *a, struct agent_action *out)
     struct record *r = container_of(list_first(&a->removals), struct record, node);
     list_sub(&r->node);
     *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
-    struct agent_head h;
-    record_head(r, &h);
-    if (r->from_link && r->id_listed && h.expires_ms > a->now.dtn_ms) {
+    if (r->from_link && r->id_listed && record_until_ms(a, r) > agent_life(a)) {
         out->mark_id = record_mark(r);
-        out->mark_until_ms = h.expires_ms;
+        out->mark_until_ms = record_until_ms(a, r);
     }
     a->polled = r;
     return 1;

@@ -165,11 +165,10 @@ static void leave_queue(struct agent *a, struct record *r)
 /* A bundle of a peer that was here must be known when it comes again. */
 static void remember(struct agent *a, struct record *r)
 {
-    struct agent_head h;
-    record_head(r, &h);
-    if (h.expires_ms <= a->now.dtn_ms)
+    uint64_t until_ms = record_until_ms(a, r);
+    if (until_ms <= agent_life(a))
         return;
-    if (seen_add(&a->seen, record_mark(r), h.expires_ms, a->now.dtn_ms) < 0)
+    if (seen_add(&a->seen, record_mark(r), until_ms, agent_life(a)) < 0)
         a->counters.forgotten++;
 }
 

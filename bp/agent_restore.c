@@ -41,6 +41,12 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     return 0;
 }
 
+void agent_restore_clock(struct agent *a, uint64_t life_ms, struct agent_now now)
+{
+    a->life_base_ms = life_ms - now.now / TICK_MS;
+    a->life_begun = true;
+}
+
 void agent_restore_sequence(struct agent *a, uint64_t next)
 {
     if (next > a->sequence)

@@ -21,6 +21,7 @@ struct binder {
     struct store *store;
     struct agent_now now;
     bool store_fails, store_waits, load_fails, load_waits;
+    uint64_t mark_until_ms;       /* of the last REMOVE */
     unsigned notes;               /* of sequence numbers */
     bool store_silent;            /* stores, and leaves the answer to the test */
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
@@ -144,6 +145,7 @@ static inline void do_remove(struct binder *n, const struct agent_action *x)
 {
     ck_assert_int_eq(n->store->ops->begin(n->store), 0);
     ck_assert_int_eq(n->store->ops->remove(n->store, x->key), 0);
+    n->mark_until_ms = x->mark_until_ms;
     if (x->mark_id.len > 0)
         ck_assert_int_eq(n->store->ops->mark(n->store, x->mark_id, x->mark_until_ms), 0);
     ck_assert_int_eq(n->store->ops->commit(n->store), 0);

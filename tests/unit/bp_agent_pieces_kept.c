@@ -53,6 +53,8 @@ START_TEST(restored_fragments_that_do_not_fit)
     size_t id_off;
     h.destination = b.destination;
     h.report_to = b.report_to;
+    h.arrived_ms = START_MS;
+    h.lifetime_ms = 60000;
     h.expires_ms = START_MS + 60000;
     size_t len = agent_head_encode(&h, head, &id_off);
     ck_assert_int_eq(store_memory.begin(n.store), 0);

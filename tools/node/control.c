@@ -68,6 +68,8 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
         up += n->links[i].up;
     set_text(out, "version", HELIO_VERSION);
     set_eid(out, "node", &n->config->node);
+    set_int(out, "clock_steps", n->clock.steps);
+    json_object_set_new(out, "clock_step_ms", json_integer(n->clock.step_ms));
     set_int(out, "uptime_s", (node_now(n).now - n->started) / TICK_S);
     set_int(out, "bundles", c->bundles);
     set_int(out, "bytes", c->bytes);

@@ -9,6 +9,7 @@
 
 #include "bp/agent.h"
 #include "tools/node/config.h"
+#include "tools/node/node_clock.h"
 #include "tools/node/say.h"
 
 struct uv_loop_s;
@@ -52,6 +53,7 @@ struct node {
     uint64_t store_failures;
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
+    struct node_clock clock;
     bool awake;    /* the agent may have actions */
     bool stopping; /* no new work */
 };

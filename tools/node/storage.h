@@ -15,6 +15,7 @@ struct storage;
 
 /* The note that an AGENT_STORE's sequence_end becomes: a number (store_number_write). */
 #define STORAGE_SEQUENCE "sequence"
+#define STORAGE_CLOCK "clock" /* life_clock_write */
 
 /* Outcomes, in the loop's thread and in the order of the requests. */
 struct storage_events {
@@ -41,6 +42,7 @@ int storage_start(struct storage *s, struct uv_loop_s *loop, const struct storag
 int storage_put(struct storage *s, const struct agent_action *a);
 int storage_get(struct storage *s, uint64_t key);
 int storage_remove(struct storage *s, const struct agent_action *a);
+int storage_note(struct storage *s, const char *name, struct slice value);
 void storage_submit(struct storage *s);
 
 /* Forgets the marks whose time has come, and with durability async flushes to the medium. */

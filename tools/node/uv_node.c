@@ -106,8 +106,9 @@ static void on_second(uv_timer_t *t)
     struct node_handles *h = n->handles;
     h->seconds++;
     apps_tick(n->apps, node_now(n).now);
+    node_clock_tick(n);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
-        storage_tidy(n->storage, node_now(n).dtn_ms);
+        storage_tidy(n->storage, agent_life_ms(n->agent, node_now(n)));
 }
 
 /* ---- store ---- */
@@ -178,14 +179,17 @@ static int open_store(struct node *n)
     struct store_options o = {.path = c->store.path,
                               .limit_bytes = c->store.limit,
                               .durability = (enum store_durability)c->store.durability};
-    if (c->store.durability == STORE_NONE)
+    if (c->store.durability == STORE_NONE) {
+        node_clock_begin(n);
         return 0;
+    }
     int err = storage_open(&n->storage, &store_lmdb, &o, why, sizeof why);
     if (err < 0) {
         say(&n->say, LEVEL_ERROR, "store: %s", *why != '\0' ? why : helio_strerror(err));
         return err;
     }
     struct store *s = storage_store(n->storage);
+    node_clock_begin(n);
     err = s->ops->each(s, restore_bundle, n);
     if (err == 0)
         err = s->ops->marks(s, restore_mark, n);
@@ -218,6 +222,7 @@ static void close_handle(uv_handle_t *h, void *arg)
 static void finish(struct node *n)
 {
     struct node_handles *h = n->handles;
+    node_clock_note(n);
     if (n->storage != NULL)
         storage_finish(n->storage);
     if (n->apps != NULL) {
@@ -349,8 +354,10 @@ static int begin(struct node *n)
     int err = open_segments(n);
     if (err == 0)
         err = open_store(n);
-    if (err == 0)
+    if (err == 0) {
         restore_sequence(n);
+        node_clock_note(n);
+    }
     if (err == 0)
         err = open_sockets(n);
     if (err == 0)

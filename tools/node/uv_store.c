@@ -23,7 +23,7 @@
 #include "bp/store_record.h"
 #include "tools/node/storage.h"
 
-enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_TIDY };
+enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_NOTE, JOB_TIDY };
 
 struct job {
     struct job *next;
@@ -34,7 +34,7 @@ struct job {
     uint64_t sequence_end; /* JOB_PUT: to note with it; 0: nothing */
     struct buf *bundle;
     size_t head_len, id_len;
-    uint8_t bytes[]; /* head, then the id to mark */
+    uint8_t bytes[]; /* head, then the id to mark; JOB_NOTE: the value, then the name with its 0 */
 };
 
 struct jobs {
@@ -168,6 +168,9 @@ static void run_job(struct store *s, struct job *j)
         if (j->result == HELIO_ENOENT)
             j->result = 0;
         break;
+    case JOB_NOTE:
+        j->result = ops->note(s, (const char *)id.data, slice_of(j->bytes, j->head_len));
+        return;
     case JOB_TIDY:
         break; /* has no place in a transaction */
     }
@@ -198,7 +201,7 @@ static void run_alone(struct store *s, struct job *first)
         if (j->kind == JOB_REMOVE)
             run_one(s, j);
     for (struct job *j = first; j != NULL; j = j->next)
-        if (j->kind == JOB_PUT)
+        if (j->kind == JOB_PUT || j->kind == JOB_NOTE)
             run_one(s, j);
 }
 
@@ -400,6 +403,15 @@ int storage_remove(struct storage *s, const struct agent_action *a)
     if (j == NULL)
         return HELIO_ENOMEM;
     j->until_ms = a->mark_until_ms;
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+int storage_note(struct storage *s, const char *name, struct slice value)
+{
+    struct job *j = job_new(JOB_NOTE, 0, value, slice_of(name, strlen(name) + 1));
+    if (j == NULL)
+        return HELIO_ENOMEM;
     jobs_add(&s->collected, j);
     return 0;
 }
