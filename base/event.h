@@ -51,6 +51,7 @@ enum event_orange {
     X(DUPLICATE, "duplicate")                 /* valid, nothing new in it */                       \
     X(CLOSED_SESSION, "closed_session")       /* answered or ignored: the session is over */       \
     X(UNKNOWN_SESSION, "unknown_session")     /* a report, ack or cancel for no session */         \
+    X(FORGOTTEN_SESSION, "forgotten_session") /* of an earlier life of ours: cancelled */          \
     X(MISCOLOURED, "miscoloured")             /* session cancelled, RFC 5326 §6.21 */             \
     X(INCONSISTENT, "inconsistent")           /* contradicts what the session knows */             \
     X(BAD_REPORT, "bad_report")               /* claims data never sent, lower > upper, … */     \

@@ -29,6 +29,7 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     list_init(&c->queue);
     list_add_tail(&session->peer->cancels, &c->queue);
     session->cancel = c;
+    session->reason = (uint8_t)reason;
     l->cancels++;
     l->guests.cancels += session->peer->guest != NULL;
     ltp_guest_wake(l, session->peer);
@@ -49,7 +50,11 @@ void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
 {
     ltp_emit_timer(l, c->session->peer, c->session->id, TIMER_CANCEL, 0, c->sent, now);
     if (c->sent > c->session->peer->span.retries_max) {
+        struct closed *session = c->session;
+        bool answer = c->orange != ORANGE_NONE;
         ltp_cancel_end(l, c);
+        if (!session->export && !answer)
+            ltp_closed_unheard(l, session);
         return;
     }
     c->cause = CAUSE_TIMER;

@@ -131,6 +131,7 @@ static size_t check_fifo(const struct ltp *l, const struct list *all, size_t *n)
         const struct closed *c = container_of(it, struct closed, fifo);
         (*n)++;
         assert((c->peer->guest != NULL) == (all == &l->guests.closed));
+        assert(c->unheard == (all == &l->unheard) && (!c->unheard || c->cancel == NULL));
         if (c->cancel == NULL)
             continue;
         cancels++;
@@ -143,9 +144,11 @@ static size_t check_fifo(const struct ltp *l, const struct list *all, size_t *n)
 static void check_closed(const struct ltp *l)
 {
     size_t named = 0, guests = 0;
-    size_t cancels = check_fifo(l, &l->closed_fifo, &named);
+    size_t unheard = 0, cancels = check_fifo(l, &l->closed_fifo, &named);
+    cancels += check_fifo(l, &l->unheard, &unheard);
+    assert(unheard == l->unheard_len && unheard <= (size_t)l->config.closed_memory / 4 + 1);
     size_t of_guests = check_fifo(l, &l->guests.closed, &guests);
-    assert(named + guests == l->closed.len && guests == l->guests.closed_len);
+    assert(named + guests + unheard == l->closed.len && guests == l->guests.closed_len);
     assert(named <= (size_t)l->config.closed_memory + 1);
     assert(guests <= (size_t)l->config.closed_memory / 4 + 2);
     assert(cancels + of_guests == l->cancels && of_guests == l->guests.cancels);

@@ -3,7 +3,10 @@
  * The memory of sessions that are over, by number and by age: a late duplicate must not open one
  * again, and a late report or cancel must be acknowledged to the right peer. Records are made when
  * sessions open, so remembering cannot fail. The oldest goes when there are too many; guests have a
- * share of their own, so that they cannot make us forget the others'.
+ * share of their own, so that they cannot make us forget the others'. A session that we cancelled
+ * without the peer ever saying that it knows is remembered longer: the peer may come back after
+ * hours with what it believes to be missing. It is told again then. What can go wrong: a peer that
+ * counts its sessions from 1 again. Its checkpoints' serials are others, or the record has aged.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -40,7 +43,12 @@ static bool too_many(const struct ltp *l, bool guest)
 {
     if (guest)
         return l->guests.closed_len > l->config.closed_memory / 4 + 1;
-    return l->closed.len - l->guests.closed_len > l->config.closed_memory;
+    return l->closed.len - l->guests.closed_len - l->unheard_len > l->config.closed_memory;
+}
+
+static bool too_old(const struct ltp *l, const struct closed *c, tick now)
+{
+    return now - c->since > l->config.closed_time && c->cancel == NULL;
 }
 
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
@@ -55,12 +63,53 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
     list_add_tail(all, &c->fifo);
     for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {
         struct closed *old = container_of(it, struct closed, fifo);
-        bool aged = now - old->since > l->config.closed_time && old->cancel == NULL;
+        bool aged = too_old(l, old, now);
         if (!aged && !too_many(l, guest))
             break;
         l->counters.closed_evicted += aged ? 0 : 1;
         ltp_closed_free(l, old);
     }
+}
+
+void ltp_closed_unheard(struct ltp *l, struct closed *c)
+{
+    assert(c->cancel == NULL && !c->unheard && !c->export);
+    if (c->peer->guest != NULL)
+        return;
+    list_sub(&c->fifo);
+    list_add_tail(&l->unheard, &c->fifo);
+    c->unheard = true;
+    if (++l->unheard_len > l->config.closed_memory / 4 + 1) {
+        l->counters.closed_evicted++;
+        ltp_closed_free(l, container_of(list_first(&l->unheard), struct closed, fifo));
+    }
+}
+
+static void cancel_again(struct ltp *l, struct closed *c, tick now)
+{
+    if (!ltp_cancel_room(l, c->peer)) {
+        l->counters.cancels_unsent++;
+        return;
+    }
+    list_sub(&c->fifo);
+    list_add_tail(&l->closed_fifo, &c->fifo);
+    c->unheard = false;
+    c->since = now;
+    l->unheard_len--;
+    ltp_cancel_begin(l, c, (enum ltp_reason)c->reason, ORANGE_NONE);
+}
+
+bool ltp_closed_input(struct ltp *l, struct closed *c, const struct ltp_segment *s, tick now)
+{
+    assert(!c->export);
+    bool other = segment_is_checkpoint(s) && serials_far(&c->asked, s->cp_serial);
+    if (other || (too_old(l, c, now) && (!c->unheard || s->offset == 0))) {
+        ltp_closed_free(l, c);
+        return false;
+    }
+    if (c->unheard && segment_is_checkpoint(s))
+        cancel_again(l, c, now);
+    return true;
 }
 
 void ltp_closed_free(struct ltp *l, struct closed *c)
@@ -71,6 +120,7 @@ void ltp_closed_free(struct ltp *l, struct closed *c)
         hash_sub(&l->closed, &c->node);
         list_sub(&c->fifo);
         l->guests.closed_len -= c->peer->guest != NULL;
+        l->unheard_len -= c->unheard;
     }
     free(c);
 }

@@ -32,6 +32,7 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
     l->number = rng_below(&l->rng, UINT32_MAX);
     heap_init(&l->heap);
     list_init(&l->closed_fifo);
+    list_init(&l->unheard);
     list_init(&l->spent);
     int rc = ltp_guests_init(l, config);
     if (rc == 0 && (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
@@ -70,6 +71,8 @@ void ltp_free(struct ltp *l)
     ltp_export_settle(l);
     free_sessions(l);
     list_for_each_safe (it, &l->closed_fifo)
+        ltp_closed_free(l, container_of(it, struct closed, fifo));
+    list_for_each_safe (it, &l->unheard)
         ltp_closed_free(l, container_of(it, struct closed, fifo));
     ltp_guests_fini(l);
     for (size_t i = 0; l->peers.slots != NULL && i <= l->peers.mask; i++) {

@@ -98,6 +98,8 @@ struct peer {
     uint32_t exports, imports;
     uint64_t hint[2]; /* size of the last block received, green and red */
     tick up_since;
+    tick down_since, down_total; /* how long the link was down, but for now */
+    uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
     struct rtt checkpoint_rtt, report_rtt;
     uint64_t copy_credit;  /* bytes sent that no copy has used up */
     uint32_t limit;        /* of exports, when it adjusts itself */
@@ -139,6 +141,25 @@ struct session {
     struct closed *memory; /* becomes its record */
 };
 
+/* Serials of checkpoints that came in one session; RFC 5326 §3.2.1 lets them begin at random, so a
+ * peer that uses the session's number again has others. */
+struct serials {
+    uint64_t low, high; /* 0, 0: none came */
+};
+#define SERIALS_NEAR 256
+
+static inline bool serials_far(const struct serials *s, uint64_t serial)
+{
+    return s->high != 0 && ((serial > s->high && serial - s->high > SERIALS_NEAR) ||
+                            (serial < s->low && s->low - serial > SERIALS_NEAR));
+}
+
+static inline void serials_note(struct serials *s, uint64_t serial)
+{
+    s->low = s->high == 0 || serial < s->low ? serial : s->low;
+    s->high = serial > s->high ? serial : s->high;
+}
+
 /* A session that is over: RFC 5326 §8 wants its late segments answered and not taken for new. */
 struct closed {
     struct hash_node node;
@@ -149,6 +170,10 @@ struct closed {
     struct peer *peer;
     tick since;
     struct cancel *cancel; /* not yet acknowledged */
+    uint8_t reason;        /* of an import that was cancelled here: */
+    bool unheard; /* the peer never acknowledged it and may still hold what was claimed; the record
+                     is in ltp->unheard then, and its age does not end it */
+    struct serials asked; /* of an import: its checkpoints */
 };
 
 struct cancel {
@@ -276,7 +301,8 @@ struct import {
     bool accepted;            /* … who has confirmed it, or need not */
     bool green_done;          /* the green part was given, or given up */
     bool asks;                /* a green segment asked what became of the block */
-    tick arrival;             /* of the latest segment */
+    tick arrival;             /* of the latest segment, by ltp_uptime */
+    struct serials asked_by;  /* the checkpoints that came */
     struct timer idle;
     struct list reports;      /* struct report: not acknowledged */
     struct reported *history; /* of all reports made */
@@ -299,6 +325,8 @@ struct ltp {
     uint64_t number; /* of the last session that we opened */
     struct hash peers, sessions, closed;
     struct list closed_fifo;
+    struct list unheard; /* struct closed.fifo: their peers may not know that they are over */
+    size_t unheard_len;
     struct guests guests;
     size_t named;            /* peers that are no guests */
     struct peer *last_named; /* the latest of them */
@@ -405,6 +433,11 @@ bool ltp_service_known(const struct ltp *l, uint64_t client_service);
 struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool export);
 struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool export);
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now);
+/* Its cancel was never acknowledged: it is kept, whatever its age, among the others of its kind. */
+void ltp_closed_unheard(struct ltp *l, struct closed *c);
+/* Data of a session that is over, or seems to be: false when its number is in use for another one
+ * by now, and the record is gone. */
+bool ltp_closed_input(struct ltp *l, struct closed *c, const struct ltp_segment *s, tick now);
 void ltp_closed_free(struct ltp *l, struct closed *c);
 
 /* cancel.c */
@@ -430,6 +463,12 @@ void ltp_export_settle(struct ltp *l);
 static inline uint64_t ltp_noted_max(const struct ltp *l)
 {
     return l->config.held_bytes / 32 > NOTED_MIN ? l->config.held_bytes / 32 : NOTED_MIN;
+}
+
+/* Time as it passes while the link is up, for silences that an outage explains. */
+static inline tick ltp_uptime(const struct peer *p, tick now)
+{
+    return (p->up ? now : p->down_since) - p->down_total;
 }
 
 /* output.c: does anything wait to be sent? */
@@ -494,6 +533,8 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now);
  * LIMIT_BYTES or NO_MEMORY. take gives the bytes [from, from + len) to a
  * notice; they count as held until that is polled. */
 enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last);
+/* Are bytes that came before the same? True also where they are no longer here. */
+bool ltp_part_same(const struct import *im, bool red, uint64_t offset, struct slice bytes);
 struct buf *ltp_part_take(struct ltp *l, struct import *im, bool red, uint64_t from, uint64_t len);
 void ltp_part_drop(struct ltp *l, struct import *im, bool red);
 

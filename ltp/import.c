@@ -53,16 +53,32 @@ static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, const s
     return sessions_full(l, p) ? VERDICT_LIMIT_SESSIONS : VERDICT_OK;
 }
 
+/* Red data from the midst of a session that may have begun before this engine did: an earlier one
+ * may have claimed what came before. Sessions have growing numbers, so one above a session that was
+ * seen to begin has begun later than that. */
+static bool began_before(const struct ltp *l, const struct ltp_segment *s, const struct peer *p)
+{
+    return l->config.earlier_life && segment_is_red(s) && s->offset > 0 &&
+           (p->begun == EVENT_NONE || s->id.number < p->begun);
+}
+
 /* The session of a first segment, or NULL and why not. A stranger is told nothing. */
 static struct import *open_session(struct ltp *l, const struct ltp_segment *s, struct slice source,
                                    tick now, struct peer **peer, enum verdict *why)
 {
     struct closed *over = ltp_closed_find(l, s->id, false);
+    bool again = over != NULL;
+    if (over != NULL && !ltp_closed_input(l, over, s, now))
+        over = NULL;
     struct peer *p = over != NULL ? over->peer : ltp_peer_find(l, s->id.originator);
     bool stranger = p == NULL && ltp_guest_may(l, s->id.originator);
     *peer = p;
     *why = over != NULL ? VERDICT_CLOSED_SESSION
                         : may_open(l, s, stranger ? &l->guests.model.peer : p);
+    if (p != NULL && *why == VERDICT_OK && !again && began_before(l, s, p)) {
+        *why = VERDICT_FORGOTTEN_SESSION;
+        ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
+    }
     if (p != NULL && *why == VERDICT_NO_CLIENT_SERVICE)
         ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
     if (p != NULL && *why == VERDICT_LIMIT_BYTES)
@@ -75,6 +91,8 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     struct import *im = import_new(l, p, s);
     if (im != NULL && ltp_session_open(l, &im->s, 3) == 0) {
         im->s.opened = now;
+        if (s->offset == 0 && s->id.number < p->begun)
+            p->begun = s->id.number;
         ltp_emit_open(l, &im->s, EVENT_NONE, now);
         return im;
     }
@@ -127,7 +145,7 @@ static enum verdict store(struct ltp *l, struct import *im, const struct ltp_seg
     struct range *last = im->got.len == 0 ? NULL : &im->got.at[im->got.len - 1];
     bool in_order = last != NULL && last->hi == lo;
     if (!in_order && ranges_has(&im->got, lo, hi))
-        return VERDICT_DUPLICATE;
+        return ltp_part_same(im, red, lo, s->data) ? VERDICT_DUPLICATE : VERDICT_INCONSISTENT;
     bool ends = s->type == LTP_GREEN_EOB || s->type == LTP_RED_CP_EORP || s->type == LTP_RED_CP_EOB;
     enum verdict v = ltp_part_reserve(l, im, red, hi, ends);
     if (v != VERDICT_OK)
@@ -203,8 +221,7 @@ static void watch(struct ltp *l, struct import *im, tick now)
 /* There is none, or the sender knows that it is here. */
 static bool red_over(const struct import *im)
 {
-    return im->red_high == 0 ||
-           (im->delivered && list_empty(&im->reports) && ranges_has(&im->acked, 0, im->red_len));
+    return im->red_high == 0 || (im->delivered && ranges_has(&im->acked, 0, im->red_len));
 }
 
 void ltp_import_settle(struct ltp *l, struct import *im, tick now)
@@ -218,15 +235,30 @@ void ltp_import_settle(struct ltp *l, struct import *im, tick now)
         watch(l, im, now);
 }
 
+/* A peer that was restarted may give a session's number to another block. */
+static enum verdict examine_reuse(const struct import *im, const struct ltp_segment *s)
+{
+    bool far = segment_is_checkpoint(s) && serials_far(&im->asked_by, s->cp_serial);
+    return far ? VERDICT_INCONSISTENT : VERDICT_OK;
+}
+
 static enum verdict keep(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
 {
-    enum verdict v = examine(im, s);
+    enum verdict v = examine_reuse(im, s);
+    bool other = v != VERDICT_OK;
+    if (v == VERDICT_OK)
+        v = examine(im, s);
     if (v == VERDICT_OK && !segment_is_red(s) && im->green_done)
         v = VERDICT_DUPLICATE;
     else if (v == VERDICT_OK && s->offset + s->data.len > im->s.peer->span.block_max)
         v = VERDICT_LIMIT_BYTES;
-    else if (v == VERDICT_OK)
+    else if (v == VERDICT_OK) {
         v = store(l, im, s);
+        other = v == VERDICT_INCONSISTENT;
+    }
+    /* two blocks must not be mixed; both come again, in sessions of their own */
+    if (other)
+        ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_SYS_CNCLD, now);
     if (v == VERDICT_MISCOLOURED)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_MISCOLORED, now);
     /* §6.22; a later segment without memory is as good as lost, but an empty session would have
@@ -243,8 +275,10 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
      * the sender then fills in joins ranges */
     if (v != VERDICT_OK && v != VERDICT_DUPLICATE && v != VERDICT_LIMIT_RANGES)
         return v;
-    im->arrival = now;
+    im->arrival = ltp_uptime(im->s.peer, now);
     learn(im, s);
+    if (segment_is_checkpoint(s))
+        serials_note(&im->asked_by, s->cp_serial);
     if (PORT_UNLIKELY(s->header_count > 0))
         ltp_orange_note(im, s);
     if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
@@ -253,8 +287,9 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
     deliver_red(l, im);
     if (segment_is_checkpoint(s)) {
         enum verdict answer = ltp_report_checkpoint(l, im, s, now);
-        if (answer == VERDICT_LIMIT_REPORTS) {
-            ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
+        if (answer == VERDICT_LIMIT_REPORTS || answer == VERDICT_FORGOTTEN_SESSION) {
+            enum ltp_reason reason = answer == VERDICT_LIMIT_REPORTS ? LTP_RLEXC : LTP_SYS_CNCLD;
+            ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, reason, now);
             return answer;
         }
         v = answer == VERDICT_DUPLICATE || v == VERDICT_LIMIT_RANGES ? v : answer;
@@ -292,6 +327,7 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
     ltp_emit_close(l, &im->s, im->length, outcome, reason, now);
     struct closed *memory = im->s.memory;
     im->s.memory = NULL;
+    memory->asked = im->asked_by;
     ltp_closed_add(l, memory, now);
     enum event_orange answer = ltp_orange_answer(im, outcome);
     bool tell = outcome == OUTCOME_CANCELLED_LOCAL || answer != ORANGE_NONE;
@@ -325,9 +361,9 @@ void ltp_import_free(struct ltp *l, struct import *im)
 /* The timer is not moved at each arrival, so it may find that it has come too early. */
 void ltp_import_idle(struct ltp *l, struct import *im, tick now)
 {
-    tick due = tick_add(im->arrival, patience(im));
-    if (due > now) {
-        ltp_timer_start(l, &im->idle, now, due - now);
+    tick due = tick_add(im->arrival, patience(im)), up = ltp_uptime(im->s.peer, now);
+    if (due > up) {
+        ltp_timer_start(l, &im->idle, now, due - up);
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_IDLE, 0, 1, now);

@@ -52,7 +52,10 @@ struct ltp_config {
                             arrive, and what is noted of their gaps and reports */
     uint32_t closed_memory; /* closed import sessions that are remembered [65536] */
     tick closed_time;       /* for how long at least, unless there are too many [300 s] */
-    event_sink *sink;       /* NULL: no event records are made, only counters */
+    bool earlier_life; /* an engine of this number was here before and its sessions are forgotten: a
+                          peer may believe that we have what that one has claimed. Red data from the
+                          midst of a session that may have begun then is cancelled (SYS_CNCLD) */
+    event_sink *sink;  /* NULL: no event records are made, only counters */
     void *sink_context;
     /* Guests: engines that no span names and that may send all the same; see ltp_guest_at. */
     uint32_t guests_max;          /* at once, up to 65536 [none] */

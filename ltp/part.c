@@ -60,6 +60,15 @@ enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64
     return VERDICT_OK;
 }
 
+bool ltp_part_same(const struct import *im, bool red, uint64_t offset, struct slice bytes)
+{
+    const struct part *p = red ? &im->red : &im->green;
+    if (p->buf == NULL)
+        return true;
+    assert(offset >= p->base && offset - p->base + bytes.len <= p->buf->cap);
+    return memcmp(p->buf->mem + (offset - p->base), bytes.data, bytes.len) == 0;
+}
+
 struct buf *ltp_part_take(struct ltp *l, struct import *im, bool red, uint64_t from, uint64_t len)
 {
     struct part *p = red ? &im->red : &im->green;

@@ -77,6 +77,7 @@ void ltp_peer_init(struct peer *p)
     list_init(&p->resends);
     list_init(&p->fresh);
     p->copy_credit = COPY_CREDIT_MAX;
+    p->begun = EVENT_NONE;
 }
 
 int ltp_peer_span(struct peer *p, const struct ltp_span *span)
@@ -122,6 +123,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         if (p == NULL)
             return HELIO_ENOMEM;
         ltp_peer_init(p);
+        p->down_since = now;
         hash_add(&l->peers, &p->node, ltp_peer_key(l, full.peer));
         l->named++;
         l->last_named = p;
@@ -156,12 +158,14 @@ int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
     if (p->up == up)
         return 0;
     p->up = up;
-    if (up)
+    if (up) {
         p->up_since = now;
-    if (up)
+        p->down_total += now - p->down_since;
         ltp_timers_resume(l, p, now);
-    else
+    } else {
+        p->down_since = now;
         ltp_timers_suspend(l, p, now);
+    }
     ltp_emit_link(l, p, now);
     return 0;
 }

@@ -213,9 +213,45 @@ static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial, t
     }
 }
 
+static struct report *find_report(const struct import *im, uint64_t serial)
+{
+    list_for_each (it, &im->reports) {
+        struct report *r = container_of(it, struct report, in_import);
+        if (r->serial == serial)
+            return r;
+    }
+    return NULL;
+}
+
+/* What the report claimed is known to have been heard. The memory that this takes is less than what
+ * the report gives back, but when the set grows by doubling. */
+static enum verdict note_acked(struct ltp *l, struct import *im, const struct report *r)
+{
+    size_t cap = im->acked.cap, most = 2 * (im->acked.len + r->count);
+    size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
+    if (growth > held_by(r->room) && ltp_held_room(l, im->s.peer) < growth - held_by(r->room))
+        return VERDICT_LIMIT_RANGES;
+    /* all or nothing: what was added without the report being freed could exceed the limit */
+    int rc = ranges_reserve(&im->acked, im->acked.len + r->count);
+    for (size_t i = 0; i < r->count && rc >= 0; i++)
+        rc = ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX);
+    ltp_held_add(l, im->s.peer, (im->acked.cap - cap) * sizeof *im->acked.at);
+    return rc < 0 ? VERDICT_NO_MEMORY : VERDICT_OK;
+}
+
+/* Who answers a report has heard it, also when its acknowledgement is lost. */
+static void take_answered(struct ltp *l, struct import *im, uint64_t serial)
+{
+    struct report *r = find_report(im, serial);
+    if (r != NULL && r->sent > 0 && note_acked(l, im, r) == VERDICT_OK)
+        ltp_report_free(l, r);
+}
+
 enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,
                                    tick now)
 {
+    if (s->rpt_serial != 0)
+        take_answered(l, im, s->rpt_serial);
     for (size_t i = im->reported; i > 0; i--) {
         if (im->history[i - 1].cp_serial == s->cp_serial) {
             answer_again(l, im, s->cp_serial, now);
@@ -231,10 +267,13 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
      * checkpoint answers; primary reports follow one another */
     struct range scope = {.lo = im->primary_upper, .hi = s->offset + s->data.len};
     uint64_t answered = s->rpt_serial - im->rpt_first;
-    if (s->rpt_serial != 0)
-        scope.lo = s->rpt_serial >= im->rpt_first && answered < im->reported
-                       ? im->history[answered].lower
-                       : 0;
+    if (s->rpt_serial != 0) {
+        /* a report of an earlier life, in which the sender may believe to have been heard */
+        bool issued = s->rpt_serial >= im->rpt_first && answered < im->reported;
+        if (!issued && !im->delivered)
+            return VERDICT_FORGOTTEN_SESSION;
+        scope.lo = issued ? im->history[answered].lower : 0;
+    }
     if (scope.lo >= scope.hi)
         return VERDICT_DUPLICATE;
     int rc = make(l, im, s->cp_serial, scope, now, im->s.peer->span.report_delay);
@@ -261,32 +300,6 @@ void ltp_report_accepted(struct ltp *l, struct import *im, tick now)
         im->accepted = true;
 }
 
-static struct report *find(const struct import *im, uint64_t serial)
-{
-    list_for_each (it, &im->reports) {
-        struct report *r = container_of(it, struct report, in_import);
-        if (r->serial == serial)
-            return r;
-    }
-    return NULL;
-}
-
-/* What the report claimed is known to have been heard. The memory that this takes is less than what
- * the report gives back, but when the set grows by doubling. */
-static enum verdict note_acked(struct ltp *l, struct import *im, const struct report *r)
-{
-    size_t cap = im->acked.cap, most = 2 * (im->acked.len + r->count);
-    size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
-    if (growth > held_by(r->room) && ltp_held_room(l, im->s.peer) < growth - held_by(r->room))
-        return VERDICT_LIMIT_RANGES;
-    /* all or nothing: what was added without the report being freed could exceed the limit */
-    int rc = ranges_reserve(&im->acked, im->acked.len + r->count);
-    for (size_t i = 0; i < r->count && rc >= 0; i++)
-        rc = ranges_add(&im->acked, r->claims[i].lo, r->claims[i].hi, SIZE_MAX);
-    ltp_held_add(l, im->s.peer, (im->acked.cap - cap) * sizeof *im->acked.at);
-    return rc < 0 ? VERDICT_NO_MEMORY : VERDICT_OK;
-}
-
 /* §6.14 */
 enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now,
                             struct peer **peer)
@@ -299,8 +312,8 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     }
     struct import *im = container_of(open, struct import, s);
     *peer = im->s.peer;
-    im->arrival = now;
-    struct report *r = find(im, s->rpt_serial);
+    im->arrival = ltp_uptime(im->s.peer, now);
+    struct report *r = find_report(im, s->rpt_serial);
     if (r == NULL) {
         bool past = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;
         return past ? VERDICT_DUPLICATE : VERDICT_INCONSISTENT;

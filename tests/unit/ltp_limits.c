@@ -128,15 +128,18 @@ END_TEST
 START_TEST(reports_are_bounded)
 {
     struct pair *p = pair_new(NULL, NULL);
+    struct ltp_segment s = pair_data(1, LTP_RED_CP, 0, 100), first;
+    uint8_t bytes[300], head[2000];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    s.cp_serial = 1;
+    enum verdict v = ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), p->now);
+    ck_assert_int_eq(ltp_output(p->l[1], 1, p->now, &out), 1);
+    ck_assert_int_eq(segment_parse(&first, head, out.head_len), VERDICT_OK);
     ltp_link(p->l[1], 1, false, 0);
-    struct ltp_segment s = pair_data(1, LTP_RED, 0, 100);
-    uint8_t bytes[300];
-    enum verdict v = VERDICT_OK;
-    uint64_t n = 0;
+    uint64_t n = 1;
     for (; v == VERDICT_OK || v == VERDICT_DUPLICATE; n++) {
-        s.type = LTP_RED_CP;
         s.cp_serial = n + 1;
-        s.rpt_serial = 1000000; /* which answers an unknown report, so the scope is all */
+        s.rpt_serial = first.rpt_serial; /* so the scope is all of it each time */
         v = ltp_input(p->l[1], bytes, segment_write(&s, bytes, sizeof bytes), p->now);
     }
     ltp_check(p->l[1]);

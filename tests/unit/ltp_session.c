@@ -281,9 +281,11 @@ START_TEST(bad_reports)
     ck_assert_int_eq(pair_feed(p, 0, &s), VERDICT_OK);
     ck_assert_int_eq(pair_feed(p, 0, &s), VERDICT_DUPLICATE);
     pair_run(p);
-    ck_assert_uint_eq(p->sent[LTP_RED_CP], 2); /* for ours, and for what this test took away */
-    pair_assert_red(p, BLOCK);
-    pair_assert_idle(p);
+    /* what is sent again names report 5, which the receiver never made: another one must have */
+    ck_assert_uint_eq(p->sent[LTP_RED_CP], 1);
+    assert_cancelled(p, LTP_SYS_CNCLD);
+    ck_assert(p->last[LTP_EXPORT_CANCELLED].remote);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->verdicts[VERDICT_FORGOTTEN_SESSION], 1);
     pair_free(p);
 }
 END_TEST
@@ -362,11 +364,12 @@ START_TEST(report_scopes)
     s.cp_serial = 49;
     ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_DUPLICATE);
     ck_assert(!ltp_has_output(p->l[1], 1));
-    /* acknowledging them all, in any order, ends the session only with the claims of all bytes */
-    static const int order[] = {3, 0, 2, 1};
+    /* acknowledging them, in any order, ends the session only with the claims of all bytes; the
+     * second one was heard, since a checkpoint answered it */
+    static const int order[] = {2, 0, 3};
     const uint64_t serials[] = {first.rpt_serial, second.rpt_serial, third.rpt_serial,
                                 last.rpt_serial};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 3; i++) {
         ck_assert_uint_eq(ltp_sessions(p->l[1], NULL, 0), 1);
         s = (struct ltp_segment){.type = LTP_RA, .id = {1, 7}, .rpt_serial = serials[order[i]]};
         ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
