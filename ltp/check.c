@@ -17,8 +17,8 @@ static void check_export(const struct export *e, uint64_t *noted)
     list_for_each (it, &e->checkpoints) {
         const struct checkpoint *c = container_of(it, struct checkpoint, in_export);
         *noted += c->noted;
-        assert(c->export == e && c->sent > 0 && c->serial >= e->cp_first &&
-               c->serial <= e->cp_last);
+        assert(c->export == e && (c->sent > 0 || !list_empty(&c->queue)) &&
+               c->serial >= e->cp_first && c->serial <= e->cp_last);
         assert(c->offset + c->length <= e->red_len && c->length > 0);
         assert(c->tries > 0 && c->tries <= c->sent + 1 && c->early == (c == e->early));
         /* it is on its way and timed, or waits to go again */

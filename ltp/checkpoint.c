@@ -54,11 +54,14 @@ static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
 {
     const struct peer *p = c->timer.peer;
     tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries);
-    bool copy = c->copies_left > 0 && p->span.recovery.copy_spacing < rto;
+    const struct ltp_recovery *k = &p->bearing.use;
+    c->copies_left = c->copies_left < k->copies ? c->copies_left : k->copies;
+    bool copy = c->copies_left > 0 && k->copy_spacing < rto;
     if (!copy)
         c->copies_left = 0;
-    ltp_timer_start(l, &c->timer, now, copy ? p->span.recovery.copy_spacing : rto);
-    ltp_probe_sent(&c->export->probe, c->serial, c->tries, now);
+    ltp_timer_start(l, &c->timer, now, copy ? k->copy_spacing : rto);
+    if (!c->asks) /* it was answered before */
+        ltp_probe_sent(&c->export->probe, c->serial, c->tries, now);
 }
 
 void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
@@ -69,7 +72,9 @@ void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
         ltp_checkpoint_idle(l, e->early);
     c->serial = ++e->cp_last;
     c->sent = c->tries = 1;
-    c->copies_left = c->early ? 0 : c->timer.peer->span.recovery.copies;
+    c->copies_left = c->early ? 0 : c->timer.peer->bearing.use.copies;
+    e->early_sent |= c->early;
+    e->progress = now;
     list_add_tail(&e->checkpoints, &c->in_export);
     start_timer(l, c, now);
     e->early_segments = 0;
@@ -100,24 +105,27 @@ bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now)
     struct peer *p = c->timer.peer;
     if (c->copies_left == 0)
         return false;
-    if (affordable(p, c->length)) {
+    const struct ltp_recovery *k = &p->bearing.use;
+    if (k->copies > 0 && affordable(p, c->length)) {
         c->copies_left--;
+        c->copied++;
         c->cause = CAUSE_PROACTIVE;
         list_add_tail(&p->checkpoints, &c->queue);
         return true;
     }
-    tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries), gone = p->span.recovery.copy_spacing;
+    tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries), gone = k->copy_spacing;
     c->copies_left = 0;
     ltp_timer_start(l, &c->timer, now, rto > gone ? rto - gone : 0);
     return true;
 }
 
-void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial)
+void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial, tick now)
 {
     list_for_each (it, &e->checkpoints) {
         struct checkpoint *c = container_of(it, struct checkpoint, in_export);
         if (c->serial != serial)
             continue;
+        ltp_bearing_answered(e, c, now);
         if (c == e->early)
             ltp_checkpoint_idle(l, c);
         else
@@ -128,7 +136,7 @@ void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial)
 
 bool ltp_checkpoint_early_due(const struct export *e, tick now)
 {
-    const struct ltp_recovery *k = &e->s.peer->span.recovery;
+    const struct ltp_recovery *k = &e->s.peer->bearing.use;
     if (e->early == NULL || e->early_segments + 1 < e->early_apart)
         return false;
     return (k->checkpoint_segments != 0 && e->early_segments + 1 >= k->checkpoint_segments) ||

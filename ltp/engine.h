@@ -17,6 +17,7 @@
 #include "base/port.h"
 #include "base/ranges.h"
 #include "base/rng.h"
+#include "ltp/bearing.h"
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
 
@@ -101,6 +102,7 @@ struct peer {
     tick down_since, down_total; /* how long the link was down, but for now */
     uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
     struct rtt checkpoint_rtt, report_rtt;
+    struct bearing bearing;
     uint64_t copy_credit;  /* bytes sent that no copy has used up */
     uint32_t limit;        /* of exports, when it adjusts itself */
     uint64_t export_bytes; /* of the blocks of open exports */
@@ -201,8 +203,11 @@ struct checkpoint {
     uint32_t copies_left;
     enum event_reason cause; /* of the next sending */
     bool early;              /* beside the mandatory ones */
-    struct ranges resent;    /* what it closes, when that was sent again (merge_claims) */
-    size_t noted;            /* its share of ltp->noted, when a report made it necessary */
+    uint32_t copied;         /* copies sent */
+    bool asks;               /* it is an answered one again, in the place of the next: */
+    struct signature next;
+    struct ranges resent; /* what it closes, when that was sent again (merge_claims) */
+    size_t noted;         /* its share of ltp->noted, when a report made it necessary */
 };
 
 /* The answer to one report: its gaps, to be sent again. */
@@ -216,6 +221,7 @@ struct resend {
     struct ranges gaps;
     size_t gap;  /* the one being sent */
     uint64_t at; /* next byte in it */
+    bool asks;   /* instead of its own, the checkpoint closes it that the report answered */
     struct checkpoint *checkpoint;
     size_t noted; /* its share of ltp->noted */
 };
@@ -255,8 +261,14 @@ struct export
     uint64_t asked_again;        /* bytes that reports asked for again, so far */
     struct life life[LIVES_MAX]; /* of the receiver; the one that is there now is the first */
     uint32_t lives;
-    uint32_t ranges_max; /* of their claims, as the span had it when the session began */
-    struct timer stall;  /* runs while only the receiver can move the session on */
+    uint32_t ranges_max;       /* of their claims, as the span had it when the session began */
+    struct timer stall;        /* runs while only the receiver can move the session on */
+    struct signature answered; /* the latest checkpoint that a report has answered */
+    struct answer answers[ANSWERS_KEPT]; /* of the present life */
+    uint32_t answer_next;                /* the place of the next one */
+    uint64_t asked_by; /* serial of the checkpoint behind the asking one; 0: none */
+    bool early_sent;   /* an early checkpoint was */
+    tick progress;     /* when a new checkpoint was sent or a new report came */
     bool orange;
     uint32_t prefix_len; /* control byte, session id, extensions, client service: */
     uint8_t prefix[PREFIX_MAX + EXT_MAX + ORANGE_EXT];
@@ -271,6 +283,7 @@ struct report {
     uint64_t lower, upper;
     uint8_t cause;
     uint32_t sent, fired, copies_left;
+    uint32_t again; /* answers to copies of its checkpoint since its timer ran out */
     tick first_sent, last_sent;
     size_t count;          /* of claims */
     size_t room;           /* for claims: what it was made with */
@@ -482,7 +495,7 @@ void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c);
 uint64_t ltp_checkpoint_next_serial(const struct export *e);
 void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now);
-void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial);
+void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial, tick now);
 bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c);
 bool ltp_checkpoint_early_due(const struct export *e, tick now);

@@ -72,11 +72,10 @@ static struct export *export_new(struct ltp *l, struct peer *peer, const struct 
 
 static int make_checkpoints(struct ltp *l, struct export *e)
 {
-    const struct ltp_recovery *k = &e->s.peer->span.recovery;
     e->eorp = ltp_checkpoint_new(l, e, 0);
     if (e->eorp == NULL)
         return HELIO_ENOMEM;
-    if (k->checkpoint_segments == 0 && k->checkpoint_time == 0)
+    if (!ltp_bearing_early(e->s.peer, e))
         return 0;
     e->early = ltp_checkpoint_new(l, e, 0);
     if (e->early == NULL)
@@ -131,6 +130,7 @@ static void drop_red(struct ltp *l, struct export *e)
 
 void ltp_export_free(struct ltp *l, struct export *e)
 {
+    ltp_bearing_closed(e, OUTCOME_CANCELLED_LOCAL);
     drop_red(l, e);
     list_sub(&e->fresh);
     ltp_timer_fini(l, &e->stall);
@@ -148,6 +148,7 @@ void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcom
                                 : outcome == OUTCOME_LOST ? LTP_EXPORT_LOST
                                                           : LTP_EXPORT_CANCELLED;
     ltp_limit_closed(e->s.peer, e->length, now);
+    ltp_bearing_closed(e, outcome);
     struct ltp_notice *n = ltp_notice_put(l, &e->s, kind);
     n->tag = e->tag;
     n->orange = e->orange;
@@ -279,7 +280,9 @@ static void follow_report(struct ltp *l, struct export *e, const struct resend_f
     if (f->anew)
         ltp_resend_drop_all(l, e);
     ltp_probe_answered(e->s.peer, &e->probe, f->report->cp_serial, now);
-    ltp_checkpoint_stop(l, e, f->report->cp_serial);
+    ltp_checkpoint_stop(l, e, f->report->cp_serial, now);
+    if (job != NULL && ltp_bearing_may_ask(e, f->report))
+        job->asks = true;
     ltp_resend_begin(l, e, job, now);
 }
 
@@ -291,8 +294,10 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
     if (s->upper > sent || !our_cp || s->rpt_serial == UINT64_MAX)
         return VERDICT_BAD_REPORT;
     struct life fresh = {0}, *life = ltp_life_of(e, s);
-    if (life != NULL && ltp_life_heard(life, s->rpt_serial))
+    if (life != NULL && ltp_life_heard(life, s->rpt_serial)) {
+        ltp_bearing_repeat(l, e->s.peer, e, s->cp_serial, now);
         return VERDICT_DUPLICATE;
+    }
     bool born = life == NULL, leads = ltp_life_leads(e, life, s);
     life = born ? &fresh : life;
     struct resend_for f = {.life = life, .report = s};
@@ -300,10 +305,13 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
     struct resend *job;
     enum verdict v = learn_report(l, e, &f, life, leads, &job);
     bool whole = ranges_has(&life->claimed, 0, e->red_len);
+    if (v == VERDICT_OK)
+        ltp_bearing_report(l, e, s, born, now);
     if (v == VERDICT_OK && whole && e->next == e->length) {
         if (born)
             ltp_life_fini(&fresh);
         ltp_probe_answered(e->s.peer, &e->probe, s->cp_serial, now);
+        ltp_checkpoint_stop(l, e, s->cp_serial, now);
         ltp_export_close(l, e, OUTCOME_DONE, LTP_USR_CNCLD, now, false);
         return v;
     }
@@ -341,6 +349,8 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
         const struct closed *c = ltp_closed_find(l, s->id, true);
         *peer = c != NULL ? c->peer : ltp_peer_only(l);
         v = c != NULL ? VERDICT_CLOSED_SESSION : VERDICT_UNKNOWN_SESSION;
+        if (c != NULL)
+            ltp_bearing_repeat(l, c->peer, NULL, s->cp_serial, now);
     }
     /* §6.13: every report is acknowledged, but one that could not be acted on must come again */
     bool settled = v == VERDICT_OK || v == VERDICT_DUPLICATE || open == NULL;
@@ -360,13 +370,17 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
     const struct ltp_span *span = &e->s.peer->span;
     if (ltp_checkpoint_copy(l, c, now))
         return;
+    if (c->asks) {
+        ltp_bearing_asked(c);
+        return;
+    }
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
     if (c->tries > span->retries_max) {
         ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
         return;
     }
     c->tries++;
-    c->copies_left = c->early ? 0 : span->recovery.copies;
+    c->copies_left = c->early ? 0 : e->s.peer->bearing.use.copies;
     c->cause = CAUSE_TIMER;
     list_add_tail(&e->s.peer->checkpoints, &c->queue);
 }

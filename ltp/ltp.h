@@ -66,8 +66,9 @@ struct ltp_config {
 };
 
 /*
- * Faster recovery: switches of a span, each off at 0. All that is sent stays legal for a receiver
- * that knows only RFC 5326. docs/recovery.md says what each of them brings.
+ * Faster recovery: switches of a span, each off at 0. All that is sent is legal by RFC 5326, but
+ * not every receiver bears it: see enum ltp_profile. docs/recovery.md says what each of them
+ * brings.
  */
 struct ltp_recovery {
     /* The timer follows the measured time from a checkpoint to its report, and from a report to its
@@ -100,6 +101,27 @@ struct ltp_recovery {
     uint64_t sessions_bytes; /* of blocks of open export sessions [256 MiB]: no further one when
                                 they are as many, but 2 may always be open */
     tick sessions_age;       /* ns [10 s] */
+};
+
+/*
+ * What a peer's receiver bears of them. Legal is not borne: one that makes a new report for every
+ * copy of a checkpoint and limits the reports of a session cancels it (docs/recovery.md).
+ */
+enum ltp_profile {
+    LTP_PROFILE_HELIOGRAPH, /* all switches, from the first session on */
+    LTP_PROFILE_HDTN,       /* the same; for who reads the configuration */
+    LTP_PROFILE_ION,   /* only what the peer cannot see: merge_claims, oldest_first, sessions */
+    LTP_PROFILE_PLAIN, /* none but that of the sessions */
+    LTP_PROFILE_AUTO   /* begins as with ION; what the peer does decides how it goes on */
+};
+
+/* What was learnt of a peer with LTP_PROFILE_AUTO; it stays as long as the engine lives. */
+enum ltp_learnt {
+    LTP_LEARNT_NOTHING, /* as with ION, and some sessions ask in a way that costs no report */
+    LTP_LEARNT_TRIAL,   /* it answers a checkpoint once: few copies now, to see what they cost */
+    LTP_LEARNT_REPEATS, /* it sends the same report again for each copy: few copies, none early */
+    LTP_LEARNT_BEARS,   /* all switches; early checkpoints in single sessions first */
+    LTP_LEARNT_PLAIN    /* it counts reports, or has cancelled for them: as with ION, for good */
 };
 
 /* The named sets of switches. */
@@ -147,6 +169,7 @@ struct ltp_span {
     uint8_t cookie[LTP_COOKIE_MAX];
     uint8_t cookie_len;
     struct ltp_recovery recovery;
+    enum ltp_profile profile; /* which of its switches are in use toward this peer */
 };
 
 int ltp_new(struct ltp **out, const struct ltp_config *config);
@@ -340,8 +363,24 @@ struct ltp_counters {
     uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */
     uint64_t pieces_dropped; /* of incomplete green parts: 4096 wait for ltp_poll, or no memory */
     uint64_t guests, guests_accepted; /* now in; in all. Refused ones have verdicts */
+    uint64_t peers_narrowed;          /* peers found not to bear our recovery */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);
+
+/* What is known of how a peer bears our recovery. */
+struct ltp_bearing {
+    enum ltp_profile profile; /* as configured */
+    enum ltp_learnt learnt;   /* with AUTO */
+    bool early;               /* early checkpoints are in use */
+    uint64_t probes;          /* sessions that asked */
+    uint64_t against;         /* reports and cancels that spoke against it */
+};
+/* False: no span names the peer. */
+bool ltp_peer_bearing(const struct ltp *l, uint64_t peer, struct ltp_bearing *out);
+
+/* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "bears", "plain". Static. */
+const char *ltp_profile_name(enum ltp_profile profile);
+const char *ltp_learnt_name(enum ltp_learnt learnt);
 
 /* A view of one open session, for status pages. */
 struct ltp_session_info {

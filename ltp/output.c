@@ -33,7 +33,7 @@ static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
     uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(at);
     uint64_t full = fit(room);
     struct piece p = {.offset = at, .length = full, .last = false};
-    uint64_t closing = c != NULL ? e->s.peer->span.recovery.closing_bytes : 0;
+    uint64_t closing = c != NULL ? e->s.peer->bearing.use.closing_bytes : 0;
     bool whole = left == e->red_len && left <= full; /* a second segment would cost too much */
     if (closing != 0 && left > closing && left - closing <= full && !whole) {
         p.length = left - closing;
@@ -147,7 +147,8 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
 {
     struct export *e = r->export;
     bool last_gap = r->gap + 1 == r->gaps.len;
-    struct piece p = cut(e, r->at, r->gaps.at[r->gap].hi, last_gap ? r->checkpoint : NULL);
+    struct piece p =
+        cut(e, r->at, r->gaps.at[r->gap].hi, last_gap && !r->asks ? r->checkpoint : NULL);
     p.type = red_type(e, &p);
     struct emit cause = {.cause = CAUSE_REPORT, .attempt = p.cp_serial != 0 ? 1 : EVENT_NONE};
     write_piece(l, e, &p, &cause, out, now);
@@ -155,6 +156,13 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
         r->at += p.length;
     } else if (!last_gap) {
         r->at = r->gaps.at[++r->gap].lo;
+    } else if (r->asks) {
+        struct piece next = {.offset = p.offset + p.length - 1, .length = 1, .cp_serial = 1};
+        ltp_bearing_ask(ltp_resend_end(l, r),
+                        &(struct signature){.type = red_type(e, &next),
+                                            .offset = next.offset,
+                                            .length = next.length},
+                        now);
     } else {
         checkpoint_sent(l, ltp_resend_end(l, r), &p, now);
     }

@@ -64,6 +64,7 @@ static bool valid(const struct ltp_span *s)
     return s->peer != 0 && s->segment_max >= 64 && s->segment_max <= 65000 &&
            s->export_sessions <= 65536 && s->rto >= 100 * TICK_US &&
            s->block_max <= UINT64_C(1) << 40 && s->recovery.closing_bytes <= s->segment_max &&
+           (unsigned)s->profile <= LTP_PROFILE_AUTO &&
            (s->recovery.rto_max == 0 || s->recovery.rto_min <= s->recovery.rto_max) &&
            ltp_guard_valid(s);
 }
@@ -86,6 +87,7 @@ int ltp_peer_span(struct peer *p, const struct ltp_span *span)
     if (!valid(&full))
         return HELIO_EINVAL;
     p->span = full;
+    ltp_bearing_apply(p);
     ltp_guard_set(p);
     return 0;
 }
@@ -135,6 +137,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         return rc;
     l->guarded -= p->ext_count > 0;
     p->span = full;
+    ltp_bearing_apply(p);
     ltp_guard_set(p);
     l->guarded += p->ext_count > 0;
     return 0;

@@ -13,6 +13,8 @@
 #include "ltp/engine.h"
 #include "ltp/sdnv.h"
 
+#define ANSWERS_AGAIN 2
+
 /* A copy later, or the repetition if no acknowledgement comes. */
 void ltp_report_sent(struct ltp *l, struct report *r, tick now)
 {
@@ -195,12 +197,16 @@ undo:
 }
 
 /* A copy of the checkpoint that was under way with it, or behind it, need not be answered: the
- * report's acknowledgement may be under way as well. */
+ * report's acknowledgement may be under way as well. When that takes how long is not known, or not
+ * wanted, two copies are answered; then its timer has to do. */
 static bool too_soon(const struct report *r, tick now)
 {
     const struct peer *p = r->timer.peer;
-    return p->span.recovery.rto_auto && r->sent > 0 &&
-           now - r->last_sent <= p->report_rtt.smooth + p->report_rtt.deviation;
+    if (r->sent == 0)
+        return false;
+    if (!p->span.recovery.rto_auto || p->report_rtt.latest == 0)
+        return r->again >= ANSWERS_AGAIN;
+    return now - r->last_sent <= p->report_rtt.smooth + p->report_rtt.deviation;
 }
 
 /* A checkpoint that was answered before comes again: so do its reports, unless they arrived. */
@@ -208,8 +214,10 @@ static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial, t
 {
     list_for_each (it, &im->reports) {
         struct report *r = container_of(it, struct report, in_import);
-        if (r->cp_serial == cp_serial && r->timer.use != USE_DELAY && !too_soon(r, now))
-            queue(l, r, CAUSE_ANSWER);
+        if (r->cp_serial != cp_serial || r->timer.use == USE_DELAY || too_soon(r, now))
+            continue;
+        r->again++;
+        queue(l, r, CAUSE_ANSWER);
     }
 }
 
@@ -345,6 +353,7 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
     if (++r->fired > im->s.peer->span.retries_max)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
     else {
+        r->again = 0;
         r->copies_left = im->s.peer->span.recovery.report_copies;
         queue(l, r, CAUSE_TIMER);
     }

@@ -56,7 +56,7 @@ static int find_gaps(const struct export *e, const struct resend_for *f, const s
 {
     const struct ltp_segment *s = f->report;
     int rc = add_unclaimed(f->life, s->lower, s->upper, gaps);
-    bool merge = e->s.peer->span.recovery.merge_claims;
+    bool merge = e->s.peer->bearing.use.merge_claims;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a ring has no NULL in it */
     list_for_each (it, &e->resends) {
         const struct resend *r = container_of(it, struct resend, in_export);
@@ -137,8 +137,7 @@ static void queue(struct resend *r)
     struct list *before = &r->export->s.peer->resends;
     list_for_each (it, before) {
         const struct export *other = container_of(it, struct resend, queue)->export;
-        if (r->export->s.peer->span.recovery.oldest_first &&
-            other->s.opened > r->export->s.opened) {
+        if (r->export->s.peer->bearing.use.oldest_first && other->s.opened > r->export->s.opened) {
             before = it;
             break;
         }
@@ -148,7 +147,7 @@ static void queue(struct resend *r)
 
 void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now)
 {
-    const struct ltp_recovery *k = &e->s.peer->span.recovery;
+    const struct ltp_recovery *k = &e->s.peer->bearing.use;
     ltp_resend_free(l, find_waiting(e));
     if (r == NULL)
         return;
@@ -183,7 +182,7 @@ struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r)
 {
     struct checkpoint *c = r->checkpoint;
     r->checkpoint = NULL;
-    if (r->export->s.peer->span.recovery.merge_claims) {
+    if (r->export->s.peer->bearing.use.merge_claims) {
         c->resent = r->gaps;
         ranges_init(&r->gaps);
     }

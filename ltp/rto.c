@@ -31,7 +31,7 @@ static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
 {
     tick first = p->span.rto;
-    if (!p->span.recovery.rto_auto || r->latest == 0)
+    if (!ltp_bearing_adapts(p, r) || r->latest == 0)
         return first;
     tick rto = measured_rto(&p->span.recovery, r);
     for (uint32_t i = 1; i < tries && rto < first; i++)

@@ -159,8 +159,10 @@ static void draw_switches(struct ltp_recovery *k, struct rng *r, tick round)
 static void draw_recovery(struct soak_case *c, struct rng *r, tick round)
 {
     for (int i = 0; i < 2; i++) {
-        if (!rng_chance(r, 0.4))
-            draw_switches(&c->span[i].recovery, r, round);
+        if (rng_chance(r, 0.4))
+            continue;
+        draw_switches(&c->span[i].recovery, r, round);
+        c->span[i].profile = rng_chance(r, 0.5) ? LTP_PROFILE_AUTO : LTP_PROFILE_HELIOGRAPH;
     }
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of the engine's inside that is about how a peer bears our recovery: profile.c. */
+#ifndef LTP_BEARING_H
+#define LTP_BEARING_H
+
+#include "base/event.h"
+#include "ltp/ltp.h"
+#include "ltp/segment.h"
+
+struct checkpoint;
+struct export;
+struct peer;
+struct rtt;
+
+#define ANSWERS_KEPT 4 /* latest reports of an export session: do they tell of one each? */
+
+/* profile.c: how a peer bears what we do beyond the least. */
+struct bearing {
+    struct ltp_recovery use; /* those of the span's switches that are in use */
+    enum ltp_learnt learnt;
+    bool early;              /* early checkpoints are borne */
+    struct export *prober;   /* the session that asks at present */
+    struct export *early_by; /* the session that tries early checkpoints at present */
+    uint32_t credits;        /* sessions that found one report for two arrivals of a checkpoint */
+    uint32_t early_good;     /* sessions with early checkpoints that were not cancelled */
+    /* Since the last judgement: checkpoints answered, and those of them that had copies; copies of
+     * these; reports that came again. */
+    uint32_t answered, copied, copies, repeats;
+    tick judge_at; /* enough was seen, and what it caused has come by then; 0: not enough */
+    uint64_t probes, against;
+};
+
+/* Which bytes a checkpoint carries, and what it names. */
+struct signature {
+    uint8_t type;
+    uint64_t serial, rpt_serial;
+    uint64_t offset, length;
+};
+
+/* A report that was acted on. */
+struct answer {
+    uint64_t cp_serial, rpt_serial;
+    uint64_t lower, upper;
+};
+
+/* profile.c: the peer's span or what is known of it has changed. */
+void ltp_bearing_apply(struct peer *p);
+bool ltp_bearing_adapts(const struct peer *p, const struct rtt *r); /* is this timer measured? */
+/* May this session have early checkpoints? */
+bool ltp_bearing_early(struct peer *p, struct export *e);
+/* What an open session, or one that is over, tells: a new report (born: the first of a life of the
+ * receiver), which may be against us; one that came again (serial of its checkpoint; e NULL: it is
+ * over); a checkpoint that was answered; the end; the peer's cancellation, before that. */
+void ltp_bearing_report(struct ltp *l, struct export *e, const struct ltp_segment *s, bool born,
+                        tick now);
+void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export *e, uint64_t cp_serial,
+                        tick now);
+void ltp_bearing_answered(struct export *e, const struct checkpoint *c, tick now);
+void ltp_bearing_closed(struct export *e, enum event_outcome outcome);
+void ltp_bearing_cancelled(struct ltp *l, struct export *e, enum ltp_reason reason, tick now);
+/* Should the job that answers s ask? ask: its last byte has left, so its checkpoint c becomes the
+ * one that was answered; asked: nothing new came of it, c is what it was to be. */
+bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s);
+void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now);
+void ltp_bearing_asked(struct checkpoint *c);
+
+#endif

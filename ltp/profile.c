@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a peer's receiver bears what we do beyond the least that RFC 5326 asks. Some answer each
+ * arrival of a checkpoint with a new report, and cancel the session when there were too many, or
+ * when one was asked for before the end of the red part: toward them copies and early checkpoints
+ * are harm.
+ *
+ * Toward an unknown peer we begin as plain, and ask: one session at a time closes a repetition not
+ * with a new checkpoint but with a copy of the one whose report asked for it. That is as many
+ * checkpoints as plain sends. A receiver that reports on each arrival answers with a new serial,
+ * which claims what was repeated: the session goes on, none was added, and all is known. One that
+ * answers a checkpoint once says nothing, or sends the old report again; the new checkpoint follows
+ * then, a timer later. When PROBES_MIN sessions have found this, one after the other, few copies
+ * are tried, to see whether each brings the old report back; if not, all of them, and early
+ * checkpoints in single sessions first. Evidence against counts at once and for good.
+ *
+ * What can go wrong: a copy, or its answer, that a fade took looks like a receiver that bears it;
+ * so only one session asks at a time, counts only when the next checkpoint is answered at the first
+ * try, and several must agree. A receiver that starts again also answers an old checkpoint with a
+ * new serial, but not within one of its lives. One that splits its answer does it by scope. And one
+ * that cancels because nothing of us arrived for long is not hurt by copies.
+ */
+#include "ltp/engine.h"
+
+#define PROBES_MIN 6
+#define EARLY_MIN 3
+#define TRIAL_COPIES 2
+#define TRIAL_WINDOW 8 /* answered checkpoints that had copies */
+#define LATER_WINDOW 32
+#define QUIET_WINDOW 64 /* answered checkpoints, none of which had time for a copy */
+
+/* What no receiver can tell from plain. */
+static struct ltp_recovery hidden_of(const struct ltp_recovery *all)
+{
+    struct ltp_recovery k = ltp_recovery_plain;
+    k.merge_claims = all->merge_claims;
+    k.oldest_first = all->oldest_first;
+    return k;
+}
+
+static bool shows(const struct ltp_recovery *k)
+{
+    return k->rto_auto || k->closing_bytes > 0 || k->copies > 0 || k->resend_wait > 0 ||
+           k->checkpoint_segments > 0 || k->checkpoint_time > 0;
+}
+
+static struct ltp_recovery learnt_of(const struct ltp_recovery *all, enum ltp_learnt learnt)
+{
+    if (learnt == LTP_LEARNT_NOTHING || learnt == LTP_LEARNT_PLAIN)
+        return hidden_of(all);
+    struct ltp_recovery k = *all;
+    if (learnt == LTP_LEARNT_BEARS)
+        return k;
+    /* the report on an early one may be lost, and who repeats reports may have a slow timer */
+    k.copies = k.copies < TRIAL_COPIES ? k.copies : TRIAL_COPIES;
+    k.checkpoint_segments = 0;
+    k.checkpoint_time = 0;
+    return k;
+}
+
+void ltp_bearing_apply(struct peer *p)
+{
+    const struct ltp_recovery *all = &p->span.recovery;
+    struct bearing *b = &p->bearing;
+    switch (p->span.profile) {
+    case LTP_PROFILE_HELIOGRAPH:
+    case LTP_PROFILE_HDTN:
+        b->use = *all;
+        break;
+    case LTP_PROFILE_ION:
+        b->use = hidden_of(all);
+        break;
+    case LTP_PROFILE_PLAIN:
+        b->use = ltp_recovery_plain;
+        break;
+    case LTP_PROFILE_AUTO:
+        b->use = learnt_of(all, b->learnt);
+        break;
+    }
+    b->use.rto_min = all->rto_min;
+    b->use.rto_max = all->rto_max;
+    b->use.copy_spacing = all->copy_spacing;
+}
+
+bool ltp_bearing_adapts(const struct peer *p, const struct rtt *r)
+{
+    return r == &p->report_rtt ? p->span.recovery.rto_auto : p->bearing.use.rto_auto;
+}
+
+static bool learns(const struct peer *p)
+{
+    return p->span.profile == LTP_PROFILE_AUTO && p->bearing.learnt != LTP_LEARNT_PLAIN;
+}
+
+static void become(struct peer *p, enum ltp_learnt learnt)
+{
+    struct bearing *b = &p->bearing;
+    b->learnt = learnt;
+    b->answered = b->copied = b->copies = b->repeats = 0;
+    b->judge_at = 0;
+    ltp_bearing_apply(p);
+}
+
+static void narrow(struct ltp *l, struct peer *p)
+{
+    p->bearing.against++;
+    if (!learns(p))
+        return;
+    l->counters.peers_narrowed++;
+    p->bearing.early = false;
+    become(p, LTP_LEARNT_PLAIN);
+}
+
+static void credit(struct peer *p)
+{
+    struct bearing *b = &p->bearing;
+    if (b->learnt == LTP_LEARNT_NOTHING && ++b->credits >= PROBES_MIN)
+        become(p, LTP_LEARNT_TRIAL);
+}
+
+static void stop_asking(struct export *e)
+{
+    struct bearing *b = &e->s.peer->bearing;
+    e->asked_by = 0;
+    if (b->prober == e)
+        b->prober = NULL;
+}
+
+/* One full report on all of the red part, the first answer to its checkpoint: then a second one
+ * to the same checkpoint can only be what we ask about. */
+bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s)
+{
+    struct peer *p = e->s.peer;
+    struct bearing *b = &p->bearing;
+    if (!learns(p) || b->learnt != LTP_LEARNT_NOTHING || b->prober != NULL ||
+        !shows(&p->span.recovery) || e->answered.serial != s->cp_serial || s->cp_serial == 0 ||
+        s->lower != 0 || s->upper != e->red_len || !list_empty(&e->resends))
+        return false;
+    b->prober = e;
+    b->probes++;
+    return true;
+}
+
+void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now)
+{
+    struct export *e = c->export;
+    const struct signature *old = &e->answered;
+    c->asks = true;
+    c->next = *next;
+    c->next.rpt_serial = c->rpt_serial;
+    c->type = old->type;
+    c->serial = old->serial;
+    c->rpt_serial = old->rpt_serial;
+    c->offset = old->offset;
+    c->length = old->length;
+    c->sent = c->tries = 1;
+    c->cause = CAUSE_PROACTIVE;
+    e->progress = now;
+    list_add_tail(&e->checkpoints, &c->in_export);
+    list_add_tail(&e->s.peer->checkpoints, &c->queue);
+}
+
+void ltp_bearing_asked(struct checkpoint *c)
+{
+    struct export *e = c->export;
+    c->asks = false;
+    c->type = c->next.type;
+    c->serial = ++e->cp_last;
+    c->rpt_serial = c->next.rpt_serial;
+    c->offset = c->next.offset;
+    c->length = c->next.length;
+    c->sent = 0;
+    c->tries = 1;
+    c->copies_left = e->s.peer->bearing.use.copies;
+    c->cause = CAUSE_REPORT;
+    e->asked_by = c->serial;
+    list_add_tail(&e->s.peer->checkpoints, &c->queue);
+}
+
+static struct checkpoint *find(const struct export *e, uint64_t serial)
+{
+    list_for_each (it, &e->checkpoints) {
+        struct checkpoint *c = container_of(it, struct checkpoint, in_export);
+        if (c->serial == serial)
+            return c;
+    }
+    return NULL;
+}
+
+/* Two answers of one life to one checkpoint; the parts of a split one do not overlap. */
+static bool contradicts(const struct answer *old, const struct answer *new)
+{
+    return old->cp_serial != 0 && old->cp_serial == new->cp_serial &&
+           old->rpt_serial != new->rpt_serial && old->lower < new->upper &&new->lower < old->upper;
+}
+
+/* The checkpoint behind the asking one is answered. */
+static void conclude(struct export *e)
+{
+    struct peer *p = e->s.peer;
+    const struct checkpoint *c = find(e, e->asked_by);
+    bool at_once = c != NULL && c->tries == 1 && p->up && e->progress >= p->up_since;
+    stop_asking(e);
+    if (at_once)
+        credit(p);
+}
+
+/* A life is one run of serials in which nothing was forgotten: see life.c. */
+void ltp_bearing_report(struct ltp *l, struct export *e, const struct ltp_segment *s, bool born,
+                        tick now)
+{
+    struct answer a = {.cp_serial = s->cp_serial,
+                       .rpt_serial = s->rpt_serial,
+                       .lower = s->lower,
+                       .upper = s->upper};
+    bool against = false;
+    if (born)
+        memset(e->answers, 0, sizeof e->answers);
+    for (size_t i = 0; i < ANSWERS_KEPT; i++)
+        against |= contradicts(&e->answers[i], &a);
+    e->answers[e->answer_next++ % ANSWERS_KEPT] = a;
+    if (against)
+        narrow(l, e->s.peer);
+    const struct checkpoint *c = find(e, s->cp_serial);
+    if (c != NULL && c->asks)
+        stop_asking(e);
+    else if (s->cp_serial != 0 && s->cp_serial == e->asked_by)
+        conclude(e);
+    e->progress = now;
+}
+
+/* Judges what the copies cost when what they have caused has come. */
+static void judge(struct peer *p, tick now)
+{
+    struct bearing *b = &p->bearing;
+    bool trial = b->learnt == LTP_LEARNT_TRIAL;
+    uint32_t enough = trial ? TRIAL_WINDOW : LATER_WINDOW;
+    if (!learns(p) || b->learnt == LTP_LEARNT_NOTHING)
+        return;
+    bool full = b->copied >= enough || (b->copied == 0 && b->answered >= QUIET_WINDOW);
+    if (b->judge_at == 0 && full)
+        b->judge_at = tick_add(now, p->span.rto);
+    if (b->judge_at == 0 || now < b->judge_at)
+        return;
+    uint64_t fair = b->learnt == LTP_LEARNT_BEARS ? 2 * (uint64_t)b->copied : b->copies / 4;
+    bool dear = b->copied > 0 && b->repeats > fair;
+    become(p, dear ? LTP_LEARNT_REPEATS : LTP_LEARNT_BEARS);
+}
+
+void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export *e, uint64_t cp_serial,
+                        tick now)
+{
+    p->bearing.repeats++;
+    judge(p, now);
+    struct checkpoint *c = e == NULL || cp_serial == 0 ? NULL : find(e, cp_serial);
+    if (c != NULL && c->asks && list_empty(&c->queue)) /* the copy was sent, and this came of it */
+        ltp_timer_start(l, &c->timer, now, 0);
+}
+
+void ltp_bearing_answered(struct export *e, const struct checkpoint *c, tick now)
+{
+    struct bearing *b = &e->s.peer->bearing;
+    if (!c->early)
+        e->answered = (struct signature){.type = c->type,
+                                         .serial = c->serial,
+                                         .rpt_serial = c->rpt_serial,
+                                         .offset = c->offset,
+                                         .length = c->length};
+    b->answered++;
+    b->copied += c->copied > 0;
+    b->copies += c->copied;
+    judge(e->s.peer, now);
+}
+
+bool ltp_bearing_early(struct peer *p, struct export *e)
+{
+    struct bearing *b = &p->bearing;
+    const struct ltp_recovery *k = &b->use;
+    if (k->checkpoint_segments == 0 && k->checkpoint_time == 0)
+        return false;
+    if (p->span.profile != LTP_PROFILE_AUTO || b->early)
+        return true;
+    if (b->early_by != NULL)
+        return false;
+    b->early_by = e;
+    return true;
+}
+
+void ltp_bearing_closed(struct export *e, enum event_outcome outcome)
+{
+    struct bearing *b = &e->s.peer->bearing;
+    stop_asking(e);
+    if (b->early_by != e)
+        return;
+    b->early_by = NULL;
+    if (outcome == OUTCOME_DONE && e->early_sent && ++b->early_good >= EARLY_MIN &&
+        learns(e->s.peer))
+        b->early = true;
+}
+
+/* A receiver that gave up because nothing of us came has tried for long; one that counts reports
+ * cancels soon after one of our checkpoints. */
+void ltp_bearing_cancelled(struct ltp *l, struct export *e, enum ltp_reason reason, tick now)
+{
+    const struct ltp_span *span = &e->s.peer->span;
+    tick tries = span->retries_max / 2 < 8 ? span->retries_max / 2 : 8;
+    tick longest = span->rto > TICK_NEVER / 8 ? TICK_NEVER : span->rto * (tries < 2 ? 2 : tries);
+    if (reason == LTP_RLEXC && now - e->progress < longest)
+        narrow(l, e->s.peer);
+}
+
+bool ltp_peer_bearing(const struct ltp *l, uint64_t engine, struct ltp_bearing *out)
+{
+    const struct peer *p = ltp_peer_peek(l, engine);
+    if (p == NULL || p->guest != NULL)
+        return false;
+    const struct bearing *b = &p->bearing;
+    const struct ltp_recovery *k = &b->use;
+    bool early = k->checkpoint_segments > 0 || k->checkpoint_time > 0;
+    *out = (struct ltp_bearing){.profile = p->span.profile,
+                                .learnt = b->learnt,
+                                .early = early && (b->early || p->span.profile != LTP_PROFILE_AUTO),
+                                .probes = b->probes,
+                                .against = b->against};
+    return true;
+}
+
+const char *ltp_profile_name(enum ltp_profile profile)
+{
+    static const char *const names[] = {"heliograph", "hdtn", "ion", "plain", "auto"};
+    return names[profile];
+}
+
+const char *ltp_learnt_name(enum ltp_learnt learnt)
+{
+    static const char *const names[] = {"nothing", "trial", "repeats", "bears", "plain"};
+    return names[learnt];
+}
