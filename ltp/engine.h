@@ -66,6 +66,8 @@ struct timer {
 /* The time from a checkpoint to its report, or from a report to its acknowledgement. */
 struct rtt {
     tick smooth, deviation, latest; /* 0, 0, 0: nothing was measured yet */
+    tick least;                     /* the shortest answer to what was sent once */
+    tick backed_off; /* what timers last at least until such an answer comes; 0: as they are */
 };
 
 /* A measurement under way: the serial whose answer is awaited; 0 = none. */
@@ -201,6 +203,7 @@ struct checkpoint {
     uint32_t sent;  /* in all */
     uint32_t tries; /* 1 + firings of the timer */
     uint32_t copies_left;
+    tick rto;                /* what its timer lasts, without copies */
     enum event_reason cause; /* of the next sending */
     bool early;              /* beside the mandatory ones */
     uint32_t copied;         /* copies sent */
@@ -285,6 +288,7 @@ struct report {
     uint32_t sent, fired, copies_left;
     uint32_t again; /* answers to copies of its checkpoint since its timer ran out */
     tick first_sent, last_sent;
+    tick rto;              /* what its timer lasts, without copies */
     size_t count;          /* of claims */
     size_t room;           /* for claims: what it was made with */
     struct range claims[]; /* absolute */
@@ -366,9 +370,11 @@ void ltp_timer_stop(struct ltp *l, struct timer *t);
 void ltp_timers_suspend(struct ltp *l, struct peer *peer, tick now);
 void ltp_timers_resume(struct ltp *l, struct peer *peer, tick now);
 
-/* rto.c: what the timer of a checkpoint or report lasts at its n-th try, 1 being the first; the
- * answer to what was sent first and last so long ago, repeated by its timer or not. */
+/* rto.c: what the timer of a checkpoint or report lasts at its n-th try, 1 being the first; one
+ * that lasted so long ran out; the answer to what was sent first and last so long ago, repeated by
+ * its timer or not. */
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries);
+void ltp_rtt_fired(const struct peer *p, struct rtt *r, tick lasted);
 void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tick since_last,
                       bool repeated);
 void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now);

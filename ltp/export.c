@@ -375,6 +375,7 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
         return;
     }
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
+    ltp_rtt_fired(e->s.peer, &e->s.peer->checkpoint_rtt, c->rto);
     if (c->tries > span->retries_max) {
         ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
         return;

@@ -73,7 +73,8 @@ struct ltp_config {
 struct ltp_recovery {
     /* The timer follows the measured time from a checkpoint to its report, and from a report to its
      * acknowledgement: mean + 4 x deviation, never below the latest measurement; each firing
-     * doubles it, up to the span's rto, which also serves until something was measured. */
+     * doubles it, up to the span's rto, which also serves until something was measured; until then
+     * each firing doubles those of all that follows, up to 64 x rto (or rto_max). */
     bool rto_auto;
     tick rto_min, rto_max; /* ns [100 µs; 0 = unbounded]. rto_max gives way to what is measured */
     /* The checkpoint that closes a red part or a repetition is a segment of its own with at most so

@@ -23,6 +23,7 @@ void ltp_report_sent(struct ltp *l, struct report *r, tick now)
     bool copy = r->copies_left > 0 && p->span.recovery.copy_spacing < rto;
     if (!copy)
         r->copies_left = 0;
+    r->rto = rto;
     r->last_sent = now;
     if (r->sent == 1)
         r->first_sent = now;
@@ -350,6 +351,7 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_REPORT, r->serial, r->sent, now);
+    ltp_rtt_fired(im->s.peer, &im->s.peer->report_rtt, r->rto);
     if (++r->fired > im->s.peer->span.retries_max)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
     else {

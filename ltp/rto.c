@@ -10,10 +10,17 @@
  * was down in the meantime, whose times say nothing. An outage that nobody told us of must not
  * exhaust the tries sooner than the configured timer would have, so each firing doubles the timer
  * up to that.
+ *
+ * A timer that is shorter than the path makes every answer ambiguous, and would never learn. So as
+ * long as nothing was measured each firing doubles the timers of all that is sent from then on
+ * (Karn's back-off, kept), until one is long enough that an answer comes to what was sent once.
+ * When the path gets longer later on, what says so is an answer sooner after the latest sending
+ * than any ever came: that repetition was needless.
  */
 #include "ltp/engine.h"
 
 #define RTO_LEAST (100 * TICK_US)
+#define BACK_OFF_MAX 64 /* times the configured timer */
 
 static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 {
@@ -31,12 +38,28 @@ static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
 {
     tick first = p->span.rto;
-    if (!ltp_bearing_adapts(p, r) || r->latest == 0)
+    if (!ltp_bearing_adapts(p, r))
         return first;
-    tick rto = measured_rto(&p->span.recovery, r);
+    tick rto = r->latest == 0 ? first : measured_rto(&p->span.recovery, r);
     for (uint32_t i = 1; i < tries && rto < first; i++)
         rto = rto < first / 2 ? 2 * rto : first;
-    return rto;
+    return rto < r->backed_off ? r->backed_off : rto;
+}
+
+static void back_off(const struct peer *p, struct rtt *r, tick lasted)
+{
+    tick first = p->span.rto, ceiling = p->span.recovery.rto_max;
+    tick most = first > TICK_NEVER / BACK_OFF_MAX ? TICK_NEVER : first * BACK_OFF_MAX;
+    if (ceiling != 0 && most > ceiling)
+        most = ceiling < first ? first : ceiling;
+    tick twice = lasted > most / 2 ? most : 2 * lasted;
+    r->backed_off = twice > r->backed_off ? twice : r->backed_off;
+}
+
+void ltp_rtt_fired(const struct peer *p, struct rtt *r, tick lasted)
+{
+    if (p->span.recovery.rto_auto && r->latest == 0)
+        back_off(p, r, lasted);
 }
 
 static void measured(struct rtt *r, tick time)
@@ -53,14 +76,30 @@ static void measured(struct rtt *r, tick time)
     r->latest = time;
 }
 
+/* Copies come by themselves: an answer soon after one says nothing of the timer. */
+static bool needless(const struct peer *p, const struct rtt *r, tick since_last)
+{
+    const struct ltp_recovery *k = &p->span.recovery;
+    uint32_t copies = r == &p->report_rtt ? k->report_copies : k->copies;
+    return copies == 0 && since_last < r->least - r->least / 8;
+}
+
 void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tick since_last,
                       bool repeated)
 {
     bool plausible = r->latest == 0 || since_first <= measured_rto(&p->span.recovery, r);
-    if (since_first == since_last || (!repeated && plausible))
+    bool once = since_first == since_last;
+    if (once && (r->least == 0 || since_first < r->least))
+        r->least = since_first;
+    if (once || (!repeated && plausible)) {
         measured(r, since_first);
-    else if (r->latest != 0 && since_last > r->smooth)
-        measured(r, since_last);
+        r->backed_off = 0;
+    } else if (r->latest != 0) {
+        if (repeated && needless(p, r, since_last))
+            back_off(p, r, ltp_rto(p, r, 1));
+        if (since_last > r->smooth)
+            measured(r, since_last);
+    }
 }
 
 /* One measurement at a time; the serials of a session grow. */
