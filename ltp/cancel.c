@@ -31,6 +31,7 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     session->cancel = c;
     session->reason = (uint8_t)reason;
     l->cancels++;
+    ltp_pool_add(l, POOL_CANCELS, session->peer, 1);
     l->guests.cancels += session->peer->guest != NULL;
     ltp_guest_wake(l, session->peer);
 }
@@ -41,6 +42,7 @@ void ltp_cancel_end(struct ltp *l, struct cancel *c)
     ltp_timer_fini(l, &c->timer);
     c->session->cancel = NULL;
     l->cancels--;
+    ltp_pool_sub(l, POOL_CANCELS, c->session->peer, 1);
     l->guests.cancels -= c->session->peer->guest != NULL;
     free(c);
 }
@@ -64,8 +66,7 @@ void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
 
 bool ltp_cancel_room(const struct ltp *l, const struct peer *peer)
 {
-    return l->cancels < l->config.import_sessions &&
-           (peer->guest == NULL || l->guests.cancels < l->config.guest_sessions);
+    return ltp_pool_room(l, POOL_CANCELS, peer) > 0;
 }
 
 void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,

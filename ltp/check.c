@@ -41,15 +41,24 @@ static void check_export(const struct export *e, uint64_t *noted)
     assert(whole || moved_by_us || !list_empty(&e->stall.in_peer));
 }
 
-static void check_part(const struct import *im, const struct part *p, uint64_t lo, uint64_t hi,
-                       uint64_t *held)
+static void check_part(const struct part *p, uint64_t lo, uint64_t hi, uint64_t *held)
 {
+    *held += ltp_part_held(p);
+    ltp_part_check(p);
     if (p->buf == NULL)
         return;
-    *held += p->buf->cap;
-    assert(p->base <= lo && (hi <= lo || hi - p->base <= p->buf->cap));
+    assert(p->base <= lo && (hi <= lo || !list_empty(&p->pieces) || hi - p->base <= p->buf->cap));
     assert(p->buf->refs == 1 && p->buf->off == 0);
-    (void)im;
+}
+
+/* The end of the red bytes that are here; red_high may be that of some for which no range was left.
+ */
+static uint64_t red_end(const struct import *im)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < im->got.len && im->got.at[i].lo < im->red_high; i++)
+        end = im->got.at[i].hi < im->red_high ? im->got.at[i].hi : im->red_high;
+    return end;
 }
 
 static void check_reports(const struct import *im)
@@ -81,8 +90,8 @@ static void check_import(const struct import *im, uint64_t *held)
     assert(!im->delivered || ranges_has(&im->got, 0, im->red_len));
     assert(!im->delivered || im->red.buf == NULL);
     assert(!ltp_orange(im) || !im->green_done || !im->accepted); /* else it would be closed */
-    check_part(im, &im->red, 0, im->red_high, held);
-    check_part(im, &im->green, im->green_low, im->green_low == EVENT_NONE ? 0 : high, held);
+    check_part(&im->red, 0, red_end(im), held);
+    check_part(&im->green, im->green_low, im->green_low == EVENT_NONE ? 0 : high, held);
     for (size_t i = 0; i < im->acked.len; i++)
         assert(ranges_has(&im->got, im->acked.at[i].lo, im->acked.at[i].hi));
     check_reports(im);
@@ -116,7 +125,7 @@ static void check_sessions(const struct ltp *l)
         const struct buf *b = l->notices[(l->notice_head + i) & (l->notice_cap - 1)].data;
         held += b == NULL ? 0 : b->cap;
     }
-    assert(exports == l->exports && imports == l->imports && held == l->held);
+    assert(exports == l->exports && imports == l->imports && held == l->pools[POOL_BYTES].used);
     assert(imports <= l->config.import_sessions);
     if (list_empty(&l->spent)) /* whose share is not walked */
         assert(noted == l->noted && noted <= ltp_noted_max(l));
@@ -168,8 +177,8 @@ static void check_guests(const struct ltp *l)
         assert(!ltp_has_output(l, g->peer.span.peer) || !list_empty(&g->ready));
     }
     assert(n == l->counters.guests && n + l->named == l->peers.len && imports == l->guests.imports);
-    assert(imports <= l->config.guest_sessions && l->guests.held <= l->config.guest_bytes);
-    assert(l->guests.held <= l->held);
+    assert(imports <= l->config.guest_sessions &&
+           l->guests.shares[POOL_BYTES].used <= l->config.guest_bytes);
 }
 
 static void check_peer(const struct ltp *l, const struct peer *p, size_t *running)
@@ -184,12 +193,35 @@ static void check_peer(const struct ltp *l, const struct peer *p, size_t *runnin
     (void)l;
 }
 
+/* What is owned, and what is promised. */
+static void check_pools(const struct ltp *l)
+{
+    for (int kind = 0; kind < POOL_COUNT; kind++) {
+        const struct pool *pool = &l->pools[kind];
+        struct share s = l->guests.shares[kind];
+        uint64_t owned = s.used, promised = s.promised;
+        uint64_t reserved = s.used > s.promised ? s.used : s.promised;
+        for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL;
+             n = hash_walk(&l->peers, n)) {
+            s = container_of(n, struct peer, node)->shares[kind];
+            owned += s.used;
+            promised += s.promised;
+            reserved += s.used > s.promised ? s.used : s.promised;
+        }
+        assert(owned <= pool->used && reserved + pool->used - owned == pool->reserved);
+        assert(promised <= pool->max / 2);
+    }
+    assert(l->pools[POOL_SESSIONS].used == l->imports && l->pools[POOL_CANCELS].used == l->cancels);
+    assert(l->guests.shares[POOL_CANCELS].used == l->guests.cancels);
+}
+
 void ltp_check(const struct ltp *l)
 {
     size_t running = 0;
     check_sessions(l);
     check_closed(l);
     check_guests(l);
+    check_pools(l);
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n))
         check_peer(l, container_of(n, struct peer, node), &running);
     assert(running == l->heap.len && l->timers >= running && l->heap.cap >= l->timers);

@@ -43,6 +43,7 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
         ltp_free(l);
         return rc;
     }
+    ltp_pools_init(l);
     *out = l;
     return 0;
 }
@@ -79,7 +80,7 @@ void ltp_free(struct ltp *l)
         while (l->peers.slots[i] != NULL)
             ltp_peer_free(l, container_of(l->peers.slots[i], struct peer, node));
     }
-    assert(l->timers == 0 && l->held == 0);
+    assert(l->timers == 0 && l->pools[POOL_BYTES].used == 0);
     hash_fini(&l->peers);
     hash_fini(&l->sessions);
     hash_fini(&l->closed);
@@ -196,7 +197,7 @@ const struct ltp_counters *ltp_counters(const struct ltp *l)
 
 bool ltp_idle(const struct ltp *l)
 {
-    if (l->imports + l->exports + l->cancels + l->notice_len > 0 || l->held > 0)
+    if (l->imports + l->exports + l->cancels + l->notice_len > 0 || l->pools[POOL_BYTES].used > 0)
         return false;
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n)) {
         if (ltp_has_output(l, container_of(n, struct peer, node)->span.peer))

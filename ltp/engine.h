@@ -84,6 +84,19 @@ struct ack {
     uint64_t serial;
 };
 
+/* What all peers have together, and a peer's share of it, or that of all guests; see share.c. */
+enum pool_kind { POOL_BYTES, POOL_SESSIONS, POOL_CANCELS, POOL_COUNT };
+
+struct pool {
+    uint64_t max, used;
+    uint64_t reserved; /* used or promised */
+};
+
+struct share {
+    uint64_t used, promised;
+    uint64_t max; /* of guests only */
+};
+
 struct peer {
     struct hash_node node;
     struct guest *guest; /* NULL: a span names it */
@@ -99,7 +112,9 @@ struct peer {
     struct list resends;     /* struct resend */
     struct list fresh;       /* struct export */
     uint32_t exports, imports;
-    uint64_t hint[2]; /* size of the last block received, green and red */
+    uint64_t hint[2];                /* size of the last block received, green and red */
+    uint64_t guessed;                /* of all its parts */
+    struct share shares[POOL_COUNT]; /* not of a guest */
     tick up_since;
     tick down_since, down_total; /* how long the link was down, but for now */
     uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
@@ -130,7 +145,7 @@ struct guests {
     struct list ready;  /* of struct guest.ready */
     struct list closed; /* of struct closed.fifo */
     size_t imports, cancels, closed_len;
-    uint64_t held;
+    struct share shares[POOL_COUNT];
     tick full_until; /* no place comes free before */
 };
 
@@ -301,8 +316,12 @@ struct reported {
 
 /* A stretch of the block in memory. */
 struct part {
-    struct buf *buf; /* NULL before the first byte and after delivery */
-    uint64_t base;   /* the block offset of its first byte */
+    struct buf *buf;    /* NULL before the first byte and after delivery */
+    uint64_t base;      /* the block offset of its first byte */
+    uint64_t received;  /* bytes that were put, those that came twice counted twice */
+    struct list pieces; /* what lies too far ahead for the buffer, see part.c */
+    uint64_t high;      /* end of the highest piece, from base; 0: there are none */
+    uint64_t guessed;   /* bytes of the buffer that were only expected when it was made */
 };
 
 struct import {
@@ -356,7 +375,7 @@ struct ltp {
     size_t notice_head, notice_len, notice_cap, promised;
     uint64_t *services;
     size_t service_count;
-    uint64_t held;  /* memory of import sessions and their notices: ltp_config.held_bytes */
+    struct pool pools[POOL_COUNT]; /* bytes: memory of import sessions and their notices */
     uint64_t noted; /* memory of what receivers report of our exports; see export.c */
     size_t imports, exports, cancels;
     struct list spent; /* exports closed by ltp_output, whose bytes the user may still send */
@@ -548,31 +567,44 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
 void ltp_import_free(struct ltp *l, struct import *im);
 void ltp_import_idle(struct ltp *l, struct import *im, tick now);
 
-/* part.c: room in memory up to block offset `end` (`last`: nothing will follow). VERDICT_OK,
- * LIMIT_BYTES or NO_MEMORY. take gives the bytes [from, from + len) to a
- * notice; they count as held until that is polled. */
-enum verdict ltp_part_reserve(struct ltp *l, struct import *im, bool red, uint64_t end, bool last);
-/* Are bytes that came before the same? True also where they are no longer here. */
+/* part.c: put keeps a segment's data (`last`: nothing will follow). VERDICT_OK, LIMIT_BYTES or
+ * NO_MEMORY. gather brings all of it into the buffer; false: there is no memory for that. copy:
+ * bytes that were put, from the buffer that the part has or had, and its pieces. take gives the
+ * bytes [from, from + len), gathered, to a notice; they count as held until that is polled. */
+void ltp_part_init(struct part *p);
+enum verdict ltp_part_put(struct ltp *l, struct import *im, const struct ltp_segment *s, bool last);
+bool ltp_part_gather(struct ltp *l, struct import *im, bool red);
+void ltp_part_copy(const struct part *p, const struct buf *buf, uint64_t from, uint64_t len,
+                   uint8_t *out);
+uint64_t ltp_part_held(const struct part *p);
+void ltp_part_check(const struct part *p);
+/* Are bytes that came before the same? True also where they are not at hand. */
 bool ltp_part_same(const struct import *im, bool red, uint64_t offset, struct slice bytes);
 struct buf *ltp_part_take(struct ltp *l, struct import *im, bool red, uint64_t from, uint64_t len);
 void ltp_part_drop(struct ltp *l, struct import *im, bool red);
 
-/* How many bytes more may the import sessions of this peer hold? What a notice has taken is not
- * the peer's any more (NULL). */
-uint64_t ltp_held_room(const struct ltp *l, const struct peer *p);
+/* share.c: n more or fewer are used by a peer; what a notice has taken is nobody's any more (NULL).
+ * How many more it may use. share: anew, when there is another peer. */
+void ltp_pools_init(struct ltp *l);
+void ltp_pools_share(struct ltp *l);
+void ltp_pool_add(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n);
+void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n);
+uint64_t ltp_pool_room(const struct ltp *l, enum pool_kind kind, const struct peer *p);
 
-static inline void ltp_held_add(struct ltp *l, const struct peer *p, uint64_t bytes)
+/* The same of bytes. */
+static inline uint64_t ltp_held_room(const struct ltp *l, const struct peer *p)
 {
-    l->held += bytes;
-    if (PORT_UNLIKELY(p != NULL && p->guest != NULL))
-        l->guests.held += bytes;
+    return ltp_pool_room(l, POOL_BYTES, p);
 }
 
-static inline void ltp_held_sub(struct ltp *l, const struct peer *p, uint64_t bytes)
+static inline void ltp_held_add(struct ltp *l, struct peer *p, uint64_t bytes)
 {
-    l->held -= bytes;
-    if (PORT_UNLIKELY(p != NULL && p->guest != NULL))
-        l->guests.held -= bytes;
+    ltp_pool_add(l, POOL_BYTES, p, bytes);
+}
+
+static inline void ltp_held_sub(struct ltp *l, struct peer *p, uint64_t bytes)
+{
+    ltp_pool_sub(l, POOL_BYTES, p, bytes);
 }
 
 /* green.c */

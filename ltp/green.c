@@ -27,6 +27,10 @@ void ltp_green_progress(struct ltp *l, struct import *im)
     uint64_t from = im->red_high > 0 ? im->red_len : 0;
     if (!ranges_has(&im->got, from, im->length))
         return;
+    if (!ltp_part_gather(l, im, false)) {
+        ltp_green_flush(l, im);
+        return;
+    }
     im->s.peer->hint[0] = im->length - from;
     give(l, im, ltp_part_take(l, im, false, from, im->length - from), from);
     im->green_done = true;
@@ -50,19 +54,21 @@ static void drop_copy(struct ltp *l, struct buf *copy)
     buf_drop(copy);
 }
 
-static struct buf *copy_of(struct ltp *l, const uint8_t *bytes, uint64_t len)
+static struct buf *copy_of(struct ltp *l, const struct import *im, const struct buf *all,
+                           uint64_t from, uint64_t len)
 {
-    bool room = l->notice_len < PIECES_MAX && ltp_held_room(l, NULL) >= len;
+    bool room = l->notice_len < PIECES_MAX && ltp_held_room(l, im->s.peer) >= len;
     struct buf *piece = room ? buf_new(0, (size_t)len) : NULL;
     if (piece == NULL)
         return NULL;
     ltp_held_add(l, NULL, piece->cap);
-    memcpy(buf_append(piece, (size_t)len), bytes, (size_t)len);
+    ltp_part_copy(&im->green, all, from, len, buf_append(piece, (size_t)len));
     return piece;
 }
 
 /* The longest piece takes the buffer, the others are copies: so they need little memory besides. A
- * copy's source stays, since the user has not yet been given the buffer. */
+ * copy's source stays, since the user has not yet been given the buffer. When some lies too far
+ * apart to be gathered in the buffer, all are copies. */
 void ltp_green_flush(struct ltp *l, struct import *im)
 {
     if (im->green_done)
@@ -70,15 +76,15 @@ void ltp_green_flush(struct ltp *l, struct import *im)
     im->green_done = true;
     if (im->green_low == EVENT_NONE)
         return;
-    struct buf *all = im->green.buf;
-    uint64_t base = im->green.base;
     size_t i = ranges_find(&im->got, im->green_low);
-    size_t longest = longest_from(&im->got, i);
+    const struct buf *all = im->green.buf;
+    bool gathered = list_empty(&im->green.pieces);
+    size_t longest = gathered ? longest_from(&im->got, i) : SIZE_MAX;
     for (; i < im->got.len; i++) {
         struct range r = im->got.at[i];
         r.lo = r.lo < im->green_low ? im->green_low : r.lo;
         struct buf *copy = NULL;
-        if (i != longest && (copy = copy_of(l, all->mem + (r.lo - base), r.hi - r.lo)) == NULL) {
+        if (i != longest && (copy = copy_of(l, im, all, r.lo, r.hi - r.lo)) == NULL) {
             l->counters.pieces_dropped++;
         } else if (ltp_notice_promise(l, &im->s, 1) < 0) {
             l->counters.pieces_dropped++;

@@ -22,6 +22,8 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
         return NULL;
     }
     list_init(&im->reports);
+    ltp_part_init(&im->red);
+    ltp_part_init(&im->green);
     im->s.peer = peer;
     im->s.id = s->id;
     im->s.client_service = s->client_service;
@@ -35,8 +37,7 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
 
 static bool sessions_full(const struct ltp *l, const struct peer *p)
 {
-    return l->imports >= l->config.import_sessions || p->imports >= p->span.import_sessions ||
-           (p->guest != NULL && l->guests.imports >= l->config.guest_sessions) ||
+    return p->imports >= p->span.import_sessions || ltp_pool_room(l, POOL_SESSIONS, p) == 0 ||
            ltp_held_room(l, p) < IMPORT_COST;
 }
 
@@ -137,32 +138,45 @@ static enum verdict examine(const struct import *im, const struct ltp_segment *s
     return VERDICT_OK;
 }
 
+/* Room for one more range, if it takes one, so that noting the bytes cannot fail. */
+static enum verdict reserve_range(struct ltp *l, struct import *im, uint64_t lo, uint64_t hi)
+{
+    const struct ranges *got = &im->got;
+    size_t i = ranges_find(got, lo), cap = got->cap;
+    bool joins = (i > 0 && got->at[i - 1].hi == lo) || (i < got->len && got->at[i].lo <= hi);
+    if (joins)
+        return VERDICT_OK;
+    size_t more = cap == 0 ? 4 : cap;
+    if (got->len >= im->ranges_max ||
+        (got->len == cap && ltp_held_room(l, im->s.peer) < more * sizeof *got->at))
+        return VERDICT_LIMIT_RANGES;
+    if (ranges_reserve(&im->got, cap == 0 ? more : got->len + 1) < 0)
+        return VERDICT_NO_MEMORY;
+    ltp_held_add(l, im->s.peer, (got->cap - cap) * sizeof *got->at);
+    return VERDICT_OK;
+}
+
 /* VERDICT_OK, DUPLICATE, or why the bytes cannot be kept. */
 static enum verdict store(struct ltp *l, struct import *im, const struct ltp_segment *s)
 {
-    bool red = segment_is_red(s);
     uint64_t lo = s->offset, hi = lo + s->data.len;
     struct range *last = im->got.len == 0 ? NULL : &im->got.at[im->got.len - 1];
     bool in_order = last != NULL && last->hi == lo;
     if (!in_order && ranges_has(&im->got, lo, hi))
         return ltp_part_same(im, red, lo, s->data) ? VERDICT_DUPLICATE : VERDICT_INCONSISTENT;
     bool ends = s->type == LTP_GREEN_EOB || s->type == LTP_RED_CP_EORP || s->type == LTP_RED_CP_EOB;
-    enum verdict v = ltp_part_reserve(l, im, red, hi, ends);
+    enum verdict v = in_order ? VERDICT_OK : reserve_range(l, im, lo, hi);
+    if (v == VERDICT_OK)
+        v = ltp_part_put(l, im, s, ends);
     if (v != VERDICT_OK)
         return v;
     if (PORT_LIKELY(in_order)) {
         last->hi = hi;
-    } else {
-        size_t cap = im->got.cap, more = cap == 0 ? 4 : cap;
-        if (im->got.len == cap && ltp_held_room(l, im->s.peer) < more * sizeof *im->got.at)
-            return VERDICT_LIMIT_RANGES;
-        int rc = ranges_add(&im->got, lo, hi, im->ranges_max);
-        ltp_held_add(l, im->s.peer, (im->got.cap - cap) * sizeof *im->got.at);
-        if (rc < 0)
-            return rc == HELIO_ENOMEM ? VERDICT_NO_MEMORY : VERDICT_LIMIT_RANGES;
+        return VERDICT_OK;
     }
-    struct part *p = red ? &im->red : &im->green;
-    memcpy(p->buf->mem + (lo - p->base), s->data.data, s->data.len);
+    int rc = ranges_add(&im->got, lo, hi, SIZE_MAX);
+    assert(rc == 1);
+    (void)rc;
     return VERDICT_OK;
 }
 
@@ -179,17 +193,20 @@ static void learn(struct import *im, const struct ltp_segment *s)
         im->length = end;
 }
 
-/* §6.9 */
-static void deliver_red(struct ltp *l, struct import *im)
+/* §6.9. False: there is no memory to put it together. */
+static bool deliver_red(struct ltp *l, struct import *im)
 {
     if (im->delivered || im->red_len == EVENT_NONE || !ranges_has(&im->got, 0, im->red_len))
-        return;
+        return true;
+    if (!ltp_part_gather(l, im, true))
+        return false;
     im->s.peer->hint[1] = im->red_len;
     struct ltp_notice *n = ltp_notice_put(l, &im->s, LTP_BLOCK);
     n->data = ltp_part_take(l, im, true, 0, im->red_len);
     n->red_len = im->red_len;
     n->end = im->length == im->red_len;
     im->delivered = true;
+    return true;
 }
 
 static bool green_awaited(const struct import *im)
@@ -284,7 +301,10 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
     if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
                     (im->s.peer->span.idle_timeout == 0 || !list_empty(&im->idle.in_peer))))
         return v;
-    deliver_red(l, im);
+    if (!deliver_red(l, im)) {
+        ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_SYS_CNCLD, now);
+        return VERDICT_LIMIT_BYTES;
+    }
     if (segment_is_checkpoint(s)) {
         enum verdict answer = ltp_report_checkpoint(l, im, s, now);
         if (answer == VERDICT_LIMIT_REPORTS || answer == VERDICT_FORGOTTEN_SESSION) {

@@ -129,6 +129,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         hash_add(&l->peers, &p->node, ltp_peer_key(l, full.peer));
         l->named++;
         l->last_named = p;
+        ltp_pools_share(l);
     }
     if (p->exports + p->imports > 0 && !ltp_guard_same(&p->span, &full))
         return HELIO_EINVAL;

@@ -41,6 +41,7 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
         s->peer->exports++;
     } else {
         l->imports++;
+        ltp_pool_add(l, POOL_SESSIONS, s->peer, 1);
         s->peer->imports++;
         l->guests.imports += s->peer->guest != NULL;
     }
@@ -58,6 +59,7 @@ void ltp_session_forget(struct ltp *l, struct session *s)
         s->peer->exports--;
     } else {
         l->imports--;
+        ltp_pool_sub(l, POOL_SESSIONS, s->peer, 1);
         s->peer->imports--;
         l->guests.imports -= s->peer->guest != NULL;
     }
@@ -90,8 +92,7 @@ static struct ltp_session_info info_of(const struct session *s)
         info.length = im->length;
         info.red_len = im->red_len;
         info.done = ranges_bytes(&im->got);
-        info.held = (im->red.buf == NULL ? 0 : im->red.buf->cap) +
-                    (im->green.buf == NULL ? 0 : im->green.buf->cap);
+        info.held = ltp_part_held(&im->red) + ltp_part_held(&im->green);
     }
     return info;
 }

@@ -131,7 +131,7 @@ static struct pair *small_pair(void)
         struct ltp_span span = {.peer = (uint64_t)(2 - i),
                                 .segment_max = 200,
                                 .export_sessions = 8,
-                                .block_max = 1000000,
+                                .block_max = 100000,
                                 .ranges_max = 4,
                                 .claims_max = 3,
                                 .rto = 10 * TICK_MS,

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fair shares of what all peers have together: bytes and places of import sessions, places of
+ * cancels. Half of each is promised, in equal parts, to the peers that spans name and to all guests
+ * as one; the other half is for whoever comes first. So a peer alone may use what no promise keeps
+ * back, and no peer, whatever it sends, keeps another one from its part. Reserved is what is used
+ * or promised, whichever is more, of each. Nothing can fail; a peer that joins late finds its part
+ * as the others give it back.
+ */
+#include "ltp/engine.h"
+
+static uint64_t more_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t rest(uint64_t most, uint64_t used)
+{
+    return used < most ? most - used : 0;
+}
+
+static struct share *share_of(struct ltp *l, enum pool_kind kind, struct peer *p)
+{
+    return p->guest != NULL ? &l->guests.shares[kind] : &p->shares[kind];
+}
+
+static uint64_t claim_of(const struct share *s)
+{
+    return more_of(s->used, s->promised);
+}
+
+void ltp_pool_add(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n)
+{
+    struct pool *pool = &l->pools[kind];
+    pool->used += n;
+    if (p == NULL) {
+        pool->reserved += n;
+        return;
+    }
+    struct share *s = share_of(l, kind, p);
+    pool->reserved -= claim_of(s);
+    s->used += n;
+    pool->reserved += claim_of(s);
+}
+
+void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n)
+{
+    struct pool *pool = &l->pools[kind];
+    pool->used -= n;
+    if (p == NULL) {
+        pool->reserved -= n;
+        return;
+    }
+    struct share *s = share_of(l, kind, p);
+    pool->reserved -= claim_of(s);
+    s->used -= n;
+    pool->reserved += claim_of(s);
+}
+
+uint64_t ltp_pool_room(const struct ltp *l, enum pool_kind kind, const struct peer *p)
+{
+    const struct pool *pool = &l->pools[kind];
+    uint64_t all = rest(pool->max, pool->used), common = rest(pool->max, pool->reserved);
+    if (p == NULL)
+        return all < common ? all : common;
+    const struct share *s = p->guest != NULL ? &l->guests.shares[kind] : &p->shares[kind];
+    uint64_t own = rest(s->promised, s->used) + common;
+    own = own < all ? own : all;
+    uint64_t left = p->guest != NULL ? rest(s->max, s->used) : own;
+    return left < own ? left : own;
+}
+
+static void share_out(struct ltp *l, enum pool_kind kind, uint64_t parts)
+{
+    struct pool *pool = &l->pools[kind];
+    struct share *guests = &l->guests.shares[kind];
+    uint64_t each = parts == 0 ? 0 : pool->max / 2 / parts, owned = guests->used;
+    guests->promised = l->guests.at == NULL ? 0 : each < guests->max ? each : guests->max;
+    uint64_t reserved = claim_of(guests);
+    for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n)) {
+        struct peer *p = container_of(n, struct peer, node);
+        if (p->guest != NULL)
+            continue;
+        p->shares[kind].promised = each;
+        owned += p->shares[kind].used;
+        reserved += claim_of(&p->shares[kind]);
+    }
+    pool->reserved = reserved + (pool->used - owned);
+}
+
+void ltp_pools_share(struct ltp *l)
+{
+    uint64_t parts = l->named + (l->guests.at != NULL);
+    for (int kind = 0; kind < POOL_COUNT; kind++)
+        share_out(l, (enum pool_kind)kind, parts);
+}
+
+void ltp_pools_init(struct ltp *l)
+{
+    const struct ltp_config *c = &l->config;
+    l->pools[POOL_BYTES].max = c->held_bytes;
+    l->pools[POOL_SESSIONS].max = l->pools[POOL_CANCELS].max = c->import_sessions;
+    l->guests.shares[POOL_BYTES].max = c->guest_bytes;
+    l->guests.shares[POOL_SESSIONS].max = l->guests.shares[POOL_CANCELS].max = c->guest_sessions;
+    ltp_pools_share(l);
+}
