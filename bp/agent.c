@@ -93,6 +93,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     routes_init(&a->routes);
     list_init(&a->to_store);
     list_init(&a->answers);
+    list_init(&a->recalls);
     list_init(&a->removals);
     list_init(&a->unplaced);
     list_init(&a->ready);
@@ -107,6 +108,11 @@ static void free_records(struct agent *a)
     list_for_each_safe (it, &a->answers) {
         struct record *r = container_of(it, struct record, answer);
         if (r->state == STATE_GONE && !r->stored)
+            free(r);
+    }
+    list_for_each_safe (it, &a->recalls) {
+        struct record *r = container_of(it, struct record, answer);
+        if (r->state == STATE_GONE && r->whole)
             free(r);
     }
     list_for_each_safe (it, &a->removals) {
@@ -269,6 +275,26 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
     return 0;
 }
 
+/* The same, also of one that is given away: an application's is taken back, a link is asked to end
+ * it, and the bundle ends with the link's answer. */
+static bool end_due(struct agent *a, struct record *r)
+{
+    bool over = r->doomed || r->expires <= a->now.now;
+    if (!over || r->state != STATE_BUSY)
+        return agent_overdue(a, r);
+    if (r->link == TO_ENDPOINT) {
+        endpoint_take_back(r);
+        return agent_overdue(a, r);
+    }
+    heap_sub(&a->timers, &r->timer);
+    if (!r->recalled) {
+        assert(list_empty(&r->answer));
+        r->recalled = true;
+        list_add_tail(&a->recalls, &r->answer);
+    }
+    return true;
+}
+
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
 {
     agent_begin(a, now);
@@ -278,10 +304,9 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
     if (r->state == STATE_PIECE && r->assembly->whole != NULL)
         r = r->assembly->whole;
     /* What the binder has in hand ends with its outcome. */
-    if (r->state == STATE_NEW || r->state == STATE_BUSY)
-        r->doomed = true;
-    else
-        delete (a, r);
+    r->doomed = true;
+    if (r->state != STATE_NEW)
+        end_due(a, r);
     return 0;
 }
 
@@ -290,7 +315,7 @@ void agent_expire(struct agent *a, struct agent_now now)
     agent_begin(a, now);
     while (heap_due(&a->timers) <= now.now && a->timers.len > 0) {
         struct record *r = container_of(heap_first(&a->timers), struct record, timer);
-        if (agent_overdue(a, r))
+        if (end_due(a, r))
             continue;
         if (r->state == STATE_PAUSED) {
             lane_return(a, r);

@@ -155,7 +155,10 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok,
                      struct agent_now now); /* !ok: kept for the next registration */
 /* The key of a bundle that is here, no fragment. 0 or HELIO_ENOENT. */
 int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key);
-/* Deletes a bundle by an operator's wish. 0 or HELIO_ENOENT. */
+/* The application has answered a delivery that was taken back (RECALL): its place in the window of
+ * the registration is free. */
+void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now);
+/* Deletes a bundle by an operator's wish; one that is given away is recalled. 0 or HELIO_ENOENT. */
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now);
 
 void agent_expire(struct agent *a, struct agent_now now);
@@ -168,6 +171,10 @@ enum agent_action_kind {
     AGENT_REMOVE,  /* remove key, and mark id when mark_id is not empty; no answer */
     AGENT_SEND,    /* give the bundle to the link; answer with agent_sent */
     AGENT_DELIVER, /* give the payload to the registration; answer with agent_delivered */
+    AGENT_RECALL,  /* it was given away, and its lifetime is over, or the operator deleted it. From
+                      a link (from_link): end the transmission where that can be done; agent_sent
+                      or agent_lost follows as ever. From a registration: the bundle is gone, no
+                      agent_delivered; it keeps its place in the window until agent_recalled */
     AGENT_CONFIRM, /* tell token's owner: accepted */
     AGENT_REFUSED, /* tell token's owner: refused, with refusal */
 };
@@ -175,10 +182,10 @@ struct agent_action {
     enum agent_action_kind kind;
     uint64_t key;   /* of the bundle, unique for the store's life */
     uint64_t token; /* CONFIRM, REFUSED */
-    bool from_link; /* CONFIRM, REFUSED: the token is a link's, not an application's */
+    bool from_link; /* CONFIRM, REFUSED: the token is a link's, not an application's; RECALL */
     enum agent_refusal refusal;
-    uint32_t link;        /* SEND; CONFIRM and REFUSED from a link */
-    uint64_t reg;         /* DELIVER */
+    uint32_t link;        /* SEND; CONFIRM, REFUSED and RECALL from a link */
+    uint64_t reg;         /* DELIVER, RECALL */
     struct slice head;    /* STORE; holds until the next agent call */
     struct slice mark_id; /* STORE, REMOVE: remember this id */
     uint64_t mark_until_ms;

@@ -30,7 +30,9 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     assert(r->buf != NULL || r->stored);
     assert(!r->loading || (r->buf == NULL && (r->state == STATE_FRONT || r->state == STATE_PIECE)));
     assert((r->lane != NULL) == (r->state >= STATE_FRONT));
-    assert(r->state != STATE_BUSY || !heap_has(&r->timer));
+    assert(r->state != STATE_BUSY || heap_has(&r->timer) == !r->recalled);
+    assert(!r->recalled || (r->state == STATE_BUSY && r->link != TO_ENDPOINT));
+    assert(!r->taken_back);
     assert(r->state != STATE_PIECE || r->assembly != NULL);
     assert(!r->whole || (r->assembly->whole == r && !r->loading));
     if (r->assembly != NULL && !r->whole)

@@ -78,6 +78,7 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
     e->reg = reg;
     e->lane.window = window;
     e->lane.open = true;
+    e->lane.owed = 0;
     hash_add(&a->registrations, &e->by_reg, reg_hash(a, reg));
     lane_resume(a, &e->lane);
     lane_wake(a, &e->lane);
@@ -96,6 +97,24 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
     while (!list_empty(&e->lane.busy))
         lane_return(a, container_of(e->lane.busy.prev, struct record, node));
     endpoint_tidy(a, &e->lane);
+}
+
+void endpoint_take_back(struct record *r)
+{
+    assert(r->state == STATE_BUSY && r->link == TO_ENDPOINT && list_empty(&r->answer));
+    r->taken_back = true;
+    r->token = container_of(r->lane, struct endpoint, lane)->reg;
+    r->lane->owed++;
+}
+
+void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct endpoint *e = by_reg(a, reg);
+    if (e == NULL || e->lane.owed == 0)
+        return;
+    e->lane.owed--;
+    lane_wake(a, &e->lane);
 }
 
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)

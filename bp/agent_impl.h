@@ -26,7 +26,8 @@ struct lane {
     struct list node; /* in agent.ready, when it may have work */
     struct list front, back, busy, paused;
     uint64_t front_len, busy_len, window;
-    bool open; /* link up, or endpoint registered */
+    uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
+    bool open;     /* link up, or endpoint registered */
 };
 
 struct link {
@@ -58,14 +59,14 @@ enum record_state {
 struct record {
     struct hash_node by_key, by_id; /* by_id only when id_listed */
     struct list node;               /* in the list of its state */
-    struct list answer;             /* in agent.answers */
+    struct list answer;             /* in agent.answers; later in agent.recalls */
     struct heap_node timer;         /* expiry, or the end of its pause */
     enum record_state state;
-    uint64_t key, token;
-    uint64_t bytes;   /* of the encoded bundle */
-    struct buf *buf;  /* NULL: in the store only */
-    tick arrived;     /* when it came, or was placed after a restart */
-    uint64_t rest_ms; /* residence before that */
+    uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
+    uint64_t bytes;      /* of the encoded bundle */
+    struct buf *buf;     /* NULL: in the store only */
+    tick arrived;        /* when it came, or was placed after a restart */
+    uint64_t rest_ms;    /* residence before that */
     tick expires;
     tick pause; /* the last one; 0 = none yet */
     int link;   /* or TO_ENDPOINT */
@@ -74,7 +75,9 @@ struct record {
     uint32_t load_failures, in_link;
     uint64_t losses; /* on unreliable links */
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
-    bool whole; /* what fragments make together; the store does not know it */
+    bool recalled;   /* given to a link, which was or will be asked to end it */
+    bool taken_back; /* from an application */
+    bool whole;      /* what fragments make together; the store does not know it */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
     size_t id_off, head_len;
@@ -116,7 +119,7 @@ struct agent {
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct heap timers; /* has room for every record */
-    struct list to_store, answers, removals, unplaced, ready;
+    struct list to_store, answers, recalls, removals, unplaced, ready;
     bool place;             /* unplaced bundles may have a way now */
     struct record *polled;  /* freed at the next poll: the last action shows its bytes */
     struct notice *notices; /* ring */
@@ -161,6 +164,7 @@ void record_set_timer(struct agent *a, struct record *r, tick due);
 void lane_init(struct lane *l, uint64_t window);
 bool lane_empty(const struct lane *l);
 void lane_wake(struct agent *a, struct lane *l);
+uint64_t lane_given(const struct lane *l); /* of the window */
 void lane_add(struct agent *a, struct lane *l, struct record *r);
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
@@ -205,6 +209,8 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);
 struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no memory */
 void endpoint_tidy(struct agent *a, struct lane *l); /* frees it when nobody needs it */
+/* Before a delivery without an answer is ended. */
+void endpoint_take_back(struct record *r);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 
 /* agent_forward.c */

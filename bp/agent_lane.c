@@ -33,6 +33,11 @@ void lane_wake(struct agent *a, struct lane *l)
         list_add_tail(&a->ready, &l->node);
 }
 
+uint64_t lane_given(const struct lane *l)
+{
+    return l->busy_len + l->owed;
+}
+
 bool lane_memory_full(const struct agent *a, uint64_t more)
 {
     uint64_t used = a->counters.memory_bytes + a->loading_bytes;
@@ -41,7 +46,7 @@ bool lane_memory_full(const struct agent *a, uint64_t more)
 
 static bool front_has_room(const struct lane *l)
 {
-    return l->front_len + l->busy_len < l->window + PREFETCH;
+    return l->front_len + lane_given(l) < l->window + PREFETCH;
 }
 
 static void to_front(struct lane *l, struct record *r, bool first)
@@ -58,7 +63,7 @@ static void to_front(struct lane *l, struct record *r, bool first)
 static bool exempt(const struct lane *l, const struct record *r)
 {
     if (r->link == TO_ENDPOINT)
-        return l->open && l->front_len + l->busy_len == 0;
+        return l->open && l->front_len + lane_given(l) == 0;
     return l->front_len == 0;
 }
 
@@ -85,6 +90,9 @@ static void take_out(struct record *r)
         l->front_len--;
     else if (r->state == STATE_BUSY)
         l->busy_len--;
+    if (r->recalled)
+        list_sub(&r->answer);
+    r->recalled = false;
 }
 
 void lane_leave(struct agent *a, struct record *r)
@@ -164,7 +172,7 @@ static int give(struct agent *a, struct record *r, struct agent_action *out)
     r->state = STATE_BUSY;
     l->busy_len++;
     list_add_tail(&l->busy, &r->node);
-    heap_sub(&a->timers, &r->timer);
+    record_set_timer(a, r, r->expires);
     return r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out);
 }
 
@@ -175,7 +183,7 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
             return 0;
         if (!list_empty(&l->front)) {
             struct record *r = container_of(list_first(&l->front), struct record, node);
-            if (r->buf != NULL && l->busy_len < l->window) {
+            if (r->buf != NULL && lane_given(l) < l->window) {
                 if (give(a, r, out))
                     return 1;
                 continue;

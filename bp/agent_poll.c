@@ -106,6 +106,25 @@ static int poll_store(struct agent *a, struct agent_action *out)
     return 1;
 }
 
+/* Before the removals: a bundle that was taken back is in both lists. */
+static int poll_recall(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->recalls))
+        return 0;
+    struct record *r = container_of(list_first(&a->recalls), struct record, answer);
+    list_sub(&r->answer);
+    *out = (struct agent_action){.kind = AGENT_RECALL, .key = r->key, .from_link = r->recalled};
+    if (r->recalled) {
+        out->link = (uint32_t)r->link;
+        return 1;
+    }
+    assert(r->state == STATE_GONE && r->taken_back);
+    out->reg = r->token;
+    if (r->whole)
+        a->polled = r; /* else the removal follows */
+    return 1;
+}
+
 static int poll_removal(struct agent *a, struct agent_action *out)
 {
     if (list_empty(&a->removals))
@@ -125,7 +144,8 @@ int agent_poll(struct agent *a, struct agent_action *out)
 {
     free(a->polled);
     a->polled = NULL;
-    if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) || poll_removal(a, out))
+    if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) || poll_recall(a, out) ||
+        poll_removal(a, out))
         return 1;
     while (!list_empty(&a->ready)) {
         struct lane *l = container_of(list_first(&a->ready), struct lane, node);

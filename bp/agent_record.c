@@ -185,7 +185,10 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     record_release(a, r);
     struct assembly *as = r->assembly;
     if (r->whole) {
-        free(r);
+        if (r->taken_back)
+            list_add_tail(&a->recalls, &r->answer);
+        else
+            free(r);
         fragment_end_all(a, as, why);
         return;
     }
@@ -194,6 +197,8 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     a->counters.ended[why] += r->stored;
     if (r->stored && r->from_link && r->id_listed)
         remember(a, r);
+    if (r->taken_back)
+        list_add_tail(&a->recalls, &r->answer);
     if (r->stored)
         list_add_tail(&a->removals, &r->node);
     else if (list_empty(&r->answer))

@@ -77,9 +77,10 @@ struct cla_ops {
     /* Takes its own reference on success. 0, HELIO_EAGAIN (window full), or another error. `sent`
      * follows on success. */
     int (*send)(struct cla *c, uint64_t key, struct buf *bundle);
-    /* The transmission of a bundle is given up: `sent` (ok false) follows, later than the call. 0,
-     * HELIO_ENOENT, or HELIO_EAGAIN: it can not be taken back any more (it shares a block with
-     * others, or waits to). NULL: no bundle can be. */
+    /* The bundle's lifetime is over, or it was deleted: it shall not go on if that can still be
+     * prevented. 0: `sent` (or `lost`) follows as ever, later than
+     * the call. HELIO_ENOENT: the link had not begun it, and nothing follows. NULL: no bundle can
+     * be taken back. */
     int (*cancel)(struct cla *c, uint64_t key);
     /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
      * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */

@@ -120,6 +120,8 @@ static void ltp_set_link(struct cla *c, bool up)
 {
     struct link *l = link_of(c);
     l->up = up;
+    if (!up)
+        outgoing_down(l);
     int r = ltp_link(l->hub->engine, l->peer, up, hub_now(l->hub));
     (void)r; /* the span exists as long as the link */
     hub_kick(l->hub);

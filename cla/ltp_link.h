@@ -93,8 +93,8 @@ struct outgoing {
     struct list node;
     struct link *link; /* NULL: the link was closed */
     struct ltp_session_id id;
-    size_t count;
-    uint64_t keys[]; /* of its bundles */
+    size_t count, over; /* of its bundles; of these, taken back */
+    uint64_t keys[];    /* of its bundles */
 };
 
 /* A received block of several bundles, of which some are not yet confirmed. */
@@ -153,6 +153,7 @@ void guest_status(const struct link *l, struct json_t *object);
 /* ltp_link_outgoing.c: bundles become blocks, blocks come to their end. */
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);
 int outgoing_cancel(struct link *l, uint64_t key);   /* as cla_ops.cancel */
+void outgoing_down(struct link *l);                  /* the link is down */
 bool outgoing_form(struct hub *h);                   /* true when a block was made of what waited */
 tick outgoing_due(const struct link *l);             /* when what waits becomes a block by itself */
 void outgoing_closed(struct ltp_notice *n);          /* our block is over */

@@ -22,6 +22,7 @@ static struct outgoing *outgoing_new(struct link *l, size_t count)
         return NULL;
     x->link = l;
     x->count = count;
+    x->over = 0;
     return x;
 }
 
@@ -84,25 +85,6 @@ static bool holds(const struct outgoing *x, uint64_t key)
     return false;
 }
 
-int outgoing_cancel(struct link *l, uint64_t key)
-{
-    list_for_each (it, &l->waiting) {
-        if (container_of(it, struct waiting, node)->key == key)
-            return HELIO_EAGAIN;
-    }
-    list_for_each (it, &l->hub->outgoing) {
-        struct outgoing *x = container_of(it, struct outgoing, node);
-        if (x->link != l || !holds(x, key))
-            continue;
-        if (x->count > 1)
-            return HELIO_EAGAIN;
-        int r = ltp_cancel(l->hub->engine, x->id, LTP_USR_CNCLD, hub_now(l->hub));
-        hub_kick(l->hub);
-        return r;
-    }
-    return HELIO_ENOENT;
-}
-
 static struct waiting *first(const struct link *l)
 {
     return container_of(list_first(&l->waiting), struct waiting, node);
@@ -115,6 +97,45 @@ static void waiting_free(struct link *l, struct waiting *w)
     l->waiting_bytes -= sda_size(LTP_SERVICE_BUNDLES, w->bundle->len);
     buf_drop(w->bundle);
     free(w);
+}
+
+/* A block goes on for those of its bundles that are not taken back; but while the link is down
+ * nobody knows until when: what is over must not be sent then, and the others go again. */
+static void cancel_useless(struct link *l, struct outgoing *x)
+{
+    if (x->over == 0 || (l->up && x->over < x->count))
+        return;
+    (void)ltp_cancel(l->hub->engine, x->id, LTP_USR_CNCLD, hub_now(l->hub)); /* or it is over */
+    hub_kick(l->hub);
+}
+
+int outgoing_cancel(struct link *l, uint64_t key)
+{
+    list_for_each (it, &l->waiting) {
+        struct waiting *w = container_of(it, struct waiting, node);
+        if (w->key != key)
+            continue;
+        waiting_free(l, w);
+        return HELIO_ENOENT;
+    }
+    list_for_each (it, &l->hub->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link != l || !holds(x, key))
+            continue;
+        x->over++;
+        cancel_useless(l, x);
+        return 0;
+    }
+    return HELIO_ENOENT;
+}
+
+void outgoing_down(struct link *l)
+{
+    list_for_each (it, &l->hub->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link == l)
+            cancel_useless(l, x);
+    }
 }
 
 /* How many from the front of the row make the next block, and its bytes. What does not end where it

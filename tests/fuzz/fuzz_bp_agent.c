@@ -191,6 +191,12 @@ static void on_action(struct world *w, struct agent_action *x)
         if (how < 3)
             agent_delivered(w->a, x->key, how < 2, w->now);
         break;
+    case AGENT_RECALL:
+        if (x->from_link && how == 0)
+            agent_sent(w->a, x->key, false, w->now);
+        else if (!x->from_link && how < 2)
+            agent_recalled(w->a, x->reg, w->now);
+        break;
     case AGENT_CONFIRM:
     case AGENT_REFUSED:
         w->answered++;

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "bp_agent_piece.h"
 
-#define HISTORIES 400
+#define HISTORIES 200
 #define STEPS 300
 
 struct books {
@@ -75,10 +75,12 @@ static void act(struct books *b, struct agent_action *x)
         b->confirmed += x->refusal == REFUSE_NONE;
         b->refused += x->refusal != REFUSE_NONE;
         break;
+    case AGENT_RECALL: /* from now on the answer is for nobody */
+        if (!x->from_link && below(b, 2))
+            agent_recalled(b->n.a, x->reg, b->n.now);
+        break;
     case AGENT_REFUSED:
         b->refused++;
-        break;
-    default:
         break;
     }
 }

@@ -187,6 +187,13 @@ static inline void do_action(struct binder *n, struct agent_action *x)
         n->payload = x->payload;
         n->last = *x;
         break;
+    case AGENT_RECALL:
+        if (x->from_link)
+            snprintf(line, sizeof line, "recall %llu from link %u", key, x->link);
+        else
+            snprintf(line, sizeof line, "recall %llu from %llu", key, (unsigned long long)x->reg);
+        note(n, line);
+        break;
     case AGENT_CONFIRM:
         snprintf(line, sizeof line, "confirm %s %llu%s", owner, token,
                  x->refusal == REFUSE_DUPLICATE ? " duplicate" : "");

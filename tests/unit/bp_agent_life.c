@@ -387,7 +387,7 @@ START_TEST(expiry_is_exact)
 }
 END_TEST
 
-START_TEST(expiry_waits_for_the_outcome_of_a_transmission)
+START_TEST(expiry_recalls_a_transmission)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
@@ -398,13 +398,79 @@ START_TEST(expiry_waits_for_the_outcome_of_a_transmission)
     ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
     ck_assert_int_eq(app_send(&n, &q, "y"), REFUSE_NONE);
     expect(&n, "store 1\nconfirm app 5\nstore 2\nconfirm app 5\nsend 1 on 1\nsend 2 on 1\n");
-    pass(&n, 2 * TICK_S);
+    pass(&n, TICK_S - 1);
     expect(&n, "");
+    pass(&n, 1); /* what the link makes of it, it says */
+    expect(&n, "recall 1 from link 1\nrecall 2 from link 1\n");
+    ck_assert_uint_eq(agent_deadline(n.a), TICK_NEVER);
     agent_sent(n.a, 1, true, n.now);
     agent_sent(n.a, 2, false, n.now);
     expect(&n, "remove 1\nremove 2\n");
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_FORWARDED], 1);
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 1);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Outcomes that come before the binder has polled the recall, and a link that lost it. */
+START_TEST(outcomes_overtake_the_recall)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    agent_window(n.a, 1, 3, n.now);
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 5);
+    q.lifetime_ms = 1000;
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    skip(&n);
+    pass(&n, TICK_S);
+    agent_sent(n.a, 1, true, n.now);
+    agent_sent(n.a, 2, false, n.now);
+    expect(&n, "recall 3 from link 1\nremove 1\nremove 2\n");
+    agent_lost(n.a, 3, 5, n.now);
+    expect(&n, "remove 3\n");
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 2);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A subscriber that never answers: the bundle ends in time, its place in the window does not, lest
+ * a deaf application be given more and more. */
+START_TEST(expiry_takes_a_delivery_back)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    struct eid here = eid_of("ipn:2.5");
+    ck_assert_int_eq(agent_register(n.a, 9, &here, 2, n.now), 0);
+    for (uint64_t i = 1; i <= 4; i++) {
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", i);
+        b.lifetime_ms = i <= 2 ? 1000 * i : 60000;
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NONE);
+    }
+    skip(&n);
+    pass(&n, TICK_S);
+    expect(&n, "recall 1 from 9\nremove 1\n");
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 1);
+    agent_delivered(n.a, 1, true, n.now); /* too late */
+    expect(&n, "");
+    agent_recalled(n.a, 9, n.now);
+    expect(&n, "deliver 3 to 9: data\n");
+    agent_recalled(n.a, 9, n.now); /* there was none */
+    expect(&n, "");
+    pass(&n, TICK_S);
+    expect(&n, "recall 2 from 9\nremove 2\n");
+    agent_unregister(n.a, 9, n.now);
+    ck_assert_int_eq(agent_register(n.a, 9, &here, 2, n.now), 0); /* with a window of its own */
+    expect(&n, "deliver 3 to 9: data\ndeliver 4 to 9: data\n");
+    ck_assert_int_eq(agent_delete(n.a, 3, n.now), 0);
+    expect(&n, "recall 3 from 9\nremove 3 marked\n");
+    agent_delivered(n.a, 4, true, n.now);
+    expect(&n, "remove 4 marked\n");
+    ck_assert_uint_eq(agent_counters(n.a)->delivered, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 0);
     binder_fini(&n);
 }
 END_TEST
@@ -428,7 +494,9 @@ START_TEST(operator_deletes)
     agent_link(n.a, 1, true, n.now);
     expect(&n, "remove 1\nsend 2 on 1\nsend 3 on 1\n");
     ck_assert_int_eq(agent_delete(n.a, 2, n.now), 0); /* on the link: when that is over */
-    expect(&n, "");
+    expect(&n, "recall 2 from link 1\n");
+    ck_assert_int_eq(agent_delete(n.a, 2, n.now), 0);
+    expect(&n, ""); /* once */
     agent_sent(n.a, 2, false, n.now);
     expect(&n, "remove 2\n");
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_DELETED], 2);
@@ -454,7 +522,9 @@ int main(void)
     tcase_add_test(t, bundles_wait_for_a_registration);
     tcase_add_test(t, routes_by_rank_then_by_order);
     tcase_add_test(t, expiry_is_exact);
-    tcase_add_test(t, expiry_waits_for_the_outcome_of_a_transmission);
+    tcase_add_test(t, expiry_recalls_a_transmission);
+    tcase_add_test(t, outcomes_overtake_the_recall);
+    tcase_add_test(t, expiry_takes_a_delivery_back);
     tcase_add_test(t, operator_deletes);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -89,6 +89,8 @@ static void on_action(struct exchange *x, struct agent_action *t)
         x->delivered++;
         AGENT_VOID(agent_delivered(x->a, t->key, true, x->now));
         break;
+    case AGENT_RECALL:
+        break;
     case AGENT_CONFIRM:
         x->confirmed++;
         break;

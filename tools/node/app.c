@@ -45,7 +45,7 @@ bool app_memory_full(const struct apps *a)
            a->node->config->bundles.memory;
 }
 
-static void touch(struct app *c)
+void app_touch(struct app *c)
 {
     if (list_empty(&c->flush))
         list_add_tail(&c->apps->flush, &c->flush);
@@ -73,7 +73,7 @@ static void pass_turn(struct apps *a)
         if (c == from || c->reading == 0 || c->failed)
             continue;
         a->turn = c;
-        touch(c);
+        app_touch(c);
         /* the former one has its turn again after all others */
         list_sub(&from->node);
         list_add_tail(&a->all, &from->node);
@@ -95,7 +95,7 @@ static void set_reading(struct app *c, uint64_t bytes)
         wake_paused(a);
 }
 
-static void put_out(struct app *c, struct app_out *o)
+void app_put_out(struct app *c, struct app_out *o)
 {
     if (o == NULL) {
         c->failed = true; /* out of memory: the order of answers would be lost */
@@ -103,7 +103,7 @@ static void put_out(struct app *c, struct app_out *o)
         list_add_tail(&c->out, &o->node);
         c->out_bytes += o->len;
     }
-    touch(c);
+    app_touch(c);
 }
 
 static void drop_request(struct app_request *r)
@@ -120,7 +120,7 @@ static void send_answers(struct app *c)
         struct app_request *r = container_of(l, struct app_request, node);
         if (r->answer == NULL)
             return;
-        put_out(c, r->answer);
+        app_put_out(c, r->answer);
         drop_request(r);
     }
 }
@@ -130,7 +130,7 @@ static struct app_request *request_new(struct app *c)
     struct app_request *r = calloc(1, sizeof *r);
     if (r == NULL) {
         c->failed = true;
-        touch(c);
+        app_touch(c);
         return NULL;
     }
     r->app = c;
@@ -400,66 +400,13 @@ void apps_answer(struct apps *a, const struct agent_action *action)
     if (r->answer == NULL)
         c->failed = true;
     send_answers(c);
-    touch(c);
+    app_touch(c);
 }
 
 static void on_cancel(struct app *c, const Aap2__CancelADU *m)
 {
     const char *why = NULL;
     answer_now(c, app_cancel(c, m, &why), why);
-}
-
-/* ---- bundles for the application ---- */
-
-void apps_deliver(struct apps *a, const struct agent_action *action)
-{
-    list_for_each (l, &a->endpoints) {
-        struct app_endpoint *e = container_of(l, struct app_endpoint, node);
-        if (e->subscriber != NULL && e->reg == action->reg) {
-            app_deliver(e->subscriber, action);
-            return;
-        }
-    }
-    agent_delivered(a->node->agent, action->key, false, node_now(a->node));
-}
-
-void app_deliver(struct app *c, const struct agent_action *action)
-{
-    struct app_pending *p = calloc(1, sizeof *p);
-    struct app_out *o = p != NULL ? message_adu(action) : NULL;
-    if (o == NULL) {
-        free(p);
-        c->apps->counters.undelivered++;
-        agent_delivered(c->apps->node->agent, action->key, false, node_now(c->apps->node));
-        return;
-    }
-    p->key = action->key;
-    list_add_tail(&c->pending, &p->node);
-    put_out(c, o);
-}
-
-static void on_response(struct app *c, const Aap2__AAPResponse *m)
-{
-    struct list *l = list_first(&c->pending);
-    if (l == NULL) {
-        c->apps->counters.malformed++;
-        c->failed = true;
-        touch(c);
-        return;
-    }
-    struct app_pending *p = container_of(l, struct app_pending, node);
-    list_sub(l);
-    if (!p->keepalive) {
-        bool ok = m->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS ||
-                  m->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK;
-        if (ok)
-            c->apps->counters.deliveries++;
-        else
-            c->apps->counters.undelivered++;
-        agent_delivered(c->apps->node->agent, p->key, ok, node_now(c->apps->node));
-        node_wake(c->apps->node);
-    }
-    free(p);
 }
 
 /* ---- the stream ---- */
@@ -493,7 +440,7 @@ static void on_malformed(struct app *c)
         refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
                "malformed message, or a payload longer than the node's limit");
     c->failed = true;
-    touch(c);
+    app_touch(c);
 }
 
 void app_fed(struct app *c, size_t n)
@@ -510,7 +457,7 @@ void app_fed(struct app *c, size_t n)
         if (got <= 0)
             return;
         if (response != NULL) {
-            on_response(c, response);
+            app_answered(c, response);
             aap2__aapresponse__free_unpacked(response, NULL);
         } else {
             on_message(c, message, payload);
@@ -524,7 +471,7 @@ void app_fed(struct app *c, size_t n)
 static void end_now(struct app *c)
 {
     c->failed = c->dead = true;
-    touch(c);
+    app_touch(c);
 }
 
 /* Who sends requests keeps the connection alive: a sender's silence of twice the interval ends it,
@@ -553,7 +500,7 @@ void app_keepalive(struct app *c, tick now)
     p->keepalive = true;
     list_add_tail(&c->pending, &p->node);
     c->asked = now;
-    put_out(c, message_keepalive());
+    app_put_out(c, message_keepalive());
 }
 
 void app_fini(struct app *c)
@@ -563,7 +510,7 @@ void app_fini(struct app *c)
     endpoint_leave(c); /* unanswered deliveries go back with the registration */
     for (struct list *l; (l = list_first(&c->pending)) != NULL;) {
         struct app_pending *p = container_of(l, struct app_pending, node);
-        a->counters.undelivered += !p->keepalive;
+        a->counters.undelivered += !p->keepalive && !p->recalled;
         list_sub(l);
         free(p);
     }

@@ -23,6 +23,7 @@
 /* One message to write, with the payload behind it. */
 struct app_out {
     struct list node;
+    uint64_t key;       /* of the delivery; 0: none */
     struct buf *bundle; /* holds the payload; NULL without one */
     struct slice payload;
     size_t len;
@@ -55,6 +56,7 @@ struct app_request {
 struct app_pending {
     struct list node;
     bool keepalive;
+    bool recalled; /* the bundle ended before its answer */
     uint64_t key;
 };
 
@@ -107,7 +109,15 @@ bool app_memory_full(const struct apps *a);
 /* app_cancel.c: the status of the answer; *why (static) when it is no success. */
 Aap2__ResponseStatus app_cancel(struct app *c, const Aap2__CancelADU *m, const char **why);
 
+/* The connection has something to write, or may read on. */
+void app_touch(struct app *c);
+/* Writes o, which is the connection's now; NULL: memory is out. */
+void app_put_out(struct app *c, struct app_out *o);
+
+/* app_delivery.c */
 void app_deliver(struct app *c, const struct agent_action *a);
+void app_recall(struct app *c, uint64_t key); /* the bundle ended before its answer */
+void app_answered(struct app *c, const Aap2__AAPResponse *m);
 /* Once a second. Ends who is silent, and who is still not configured after APP_CONFIGURE_TIME. */
 void app_keepalive(struct app *c, tick now);
 

@@ -14,6 +14,8 @@ int apps_open(struct apps **out, struct node *n, const char *path, char *why, si
 
 /* Actions of the agent. apps_deliver answers with agent_delivered, now or later. */
 void apps_deliver(struct apps *apps, const struct agent_action *a);
+/* The agent has taken a delivery back: its application's answer is for agent_recalled. */
+void apps_recall(struct apps *apps, const struct agent_action *a);
 void apps_answer(struct apps *apps, const struct agent_action *a);
 
 /* Writes what was answered since the last call, and reads on where reading had stopped. */
@@ -31,6 +33,7 @@ struct apps_counters {
     uint64_t refused;                                /* requests answered with an error */
     uint64_t pauses; /* reading stopped until earlier requests were answered */
     uint64_t deliveries, undelivered;
+    uint64_t taken_back; /* deliveries whose bundle ended before their answer */
     uint64_t keepalives_missed;
     uint64_t unconfigured; /* connections that had their time to be */
 };

@@ -225,6 +225,7 @@ static void fill_apps(const struct apps_counters *c, json_t *o)
     set_int(o, "pauses", c->pauses);
     set_int(o, "deliveries", c->deliveries);
     set_int(o, "undelivered", c->undelivered);
+    set_int(o, "taken_back", c->taken_back);
     set_int(o, "keepalives_missed", c->keepalives_missed);
     set_int(o, "unconfigured", c->unconfigured);
 }

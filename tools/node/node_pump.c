@@ -57,12 +57,18 @@ int node_delete(struct node *n, uint64_t key)
 {
     int r = agent_delete(n->agent, key, node_now(n));
     node_wake(n);
-    for (size_t i = 0; r == 0 && i < n->links_len; i++) {
-        struct cla *c = n->links[i].cla;
-        if (c != NULL && c->ops->cancel != NULL && c->ops->cancel(c, key) != HELIO_ENOENT)
-            break;
-    }
     return r;
+}
+
+static void do_recall(struct node *n, const struct agent_action *a)
+{
+    if (!a->from_link) {
+        apps_recall(n->apps, a);
+        return;
+    }
+    struct cla *c = n->links[a->link].cla;
+    if (c != NULL && c->ops->cancel != NULL && c->ops->cancel(c, a->key) == HELIO_ENOENT)
+        agent_sent(n->agent, a->key, false, node_now(n));
 }
 
 static void do_deliver(struct node *n, const struct agent_action *a)
@@ -113,6 +119,9 @@ void node_pump(struct node *n)
             break;
         case AGENT_DELIVER:
             do_deliver(n, &a);
+            break;
+        case AGENT_RECALL:
+            do_recall(n, &a);
             break;
         case AGENT_CONFIRM:
         case AGENT_REFUSED:

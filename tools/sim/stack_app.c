@@ -29,6 +29,7 @@ struct answer {
 struct delivery {
     struct list node;
     uint64_t key;
+    bool recalled; /* the bundle ended before the answer */
     struct buf *payload;
     char source[EID_TEXT_MAX];
 };
@@ -102,6 +103,31 @@ void apps_deliver(struct apps *apps, const struct agent_action *a)
     }
     apps->counters.undelivered++;
     agent_delivered(apps->host->node.agent, a->key, false, node_now(&apps->host->node));
+}
+
+static struct delivery *find_delivery(struct list *l, uint64_t key)
+{
+    list_for_each (it, l) {
+        struct delivery *d = container_of(it, struct delivery, node);
+        if (d->key == key && !d->recalled)
+            return d;
+    }
+    return NULL;
+}
+
+void apps_recall(struct apps *apps, const struct agent_action *a)
+{
+    list_for_each (it, &apps->clients) {
+        struct aap2_client *c = container_of(it, struct aap2_client, node);
+        if (!c->subscriber || c->reg != a->reg)
+            continue;
+        struct delivery *d = find_delivery(&c->arrived, a->key);
+        if (d == NULL)
+            d = find_delivery(&c->pending, a->key);
+        if (d != NULL)
+            d->recalled = true;
+        apps->counters.taken_back += d != NULL;
+    }
 }
 
 void apps_answer(struct apps *apps, const struct agent_action *a)
@@ -257,7 +283,10 @@ int aap2_client_answer(struct aap2_client *c, bool success)
         return HELIO_EINVAL;
     struct delivery *d = container_of(l, struct delivery, node);
     list_sub(l);
-    agent_delivered(n->agent, d->key, success, node_now(n));
+    if (d->recalled)
+        agent_recalled(n->agent, c->reg, node_now(n));
+    else
+        agent_delivered(n->agent, d->key, success, node_now(n));
     node_wake(n);
     buf_drop(d->payload);
     free(d);

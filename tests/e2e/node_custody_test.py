@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of bundles that a node has accepted. usage: node_custody_test.py BIN OUT [TEST...]"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import aap2  # noqa: E402
+import node_case  # noqa: E402
+from node_case import NodeCase, wait_for  # noqa: E402
+
+
+class CustodyTest(NodeCase):
+    def test_unanswered_deliveries_end(self):
+        """A bundle that a subscriber never answers ends with its lifetime; its place in the window waits for the answer."""
+        self.single()
+        slow = self.client(1, "ipn:1.7", subscribe=True)
+        tx = self.client(1, "ipn:1.5")
+        for payload, lifetime in ((b"short", 500), (b"long", 60_000)):
+            self.assertEqual(tx.request("ipn:1.7", payload, lifetime_ms=lifetime)[0], aap2.SUCCESS)
+        self.assertEqual(slow.delivery(answer=None)[1], b"short")
+        wait_for(lambda: self.lab.control(1, "counters")["agent"]["expired"] == 1)
+        counters = self.lab.control(1, "counters")
+        self.assertEqual((counters["agent"]["held"], counters["applications"]["taken_back"]), (1, 1))
+        slow.send(aap2.response(aap2.SUCCESS))  # too late, but it wants the next one
+        self.assertEqual(slow.delivery()[1], b"long")
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
+        self.assertEqual(self.lab.control(1, "counters")["agent"]["delivered"], 1)
+
+    def test_expired_in_transmission(self):
+        """A lifetime that ends while the link is down: nothing of the bundle is sent afterwards, alone or in company."""
+        for aggregate in ({}, {"aggregate": "10kB", "aggregate_time": "10ms"}):
+            with self.subTest(**aggregate):
+                ports = self.lab.udp_ports(2)
+                nodes = {}
+                for n in (1, 2):
+                    link = self.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms", rate="1Mbit/s", **aggregate)
+                    nodes[n] = self.lab.start_node(n, self.lab.write_node(n, [link], log=False))
+                with aap2.Client(self.lab.socket(1)) as tx:
+                    self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+                    self.assertEqual(tx.request("ipn:2.7", b"x" * 300_000, lifetime_ms=1000)[0], aap2.SUCCESS)
+                    wait_for(lambda: self.lab.control(1, "links")["links"][0]["air_bytes"] > 10_000)
+                    for i in range(5):
+                        self.assertEqual(tx.request("ipn:2.7", b"%d" % i, lifetime_ms=1000)[0], aap2.SUCCESS)
+                    self.lab.control(1, "link", "to-2", "down")
+                    wait_for(lambda: self.lab.control(1, "counters")["agent"]["expired"] == 6)
+                    self.assertEqual(self.lab.control(1, "status")["bundles"], 0)
+                    self.lab.control(1, "link", "to-2", "up")
+                    self.assertEqual(tx.request("ipn:2.7", b"later")[0], aap2.SUCCESS)
+                    wait_for(lambda: self.lab.control(1, "counters")["agent"]["forwarded"] == 1)
+                counters = self.lab.control(2, "counters")
+                self.assertEqual((counters["agent"]["offered"], counters["agent"]["received"]), (1, 1))
+                for n in (1, 2):
+                    self.lab.stop(f"node{n}", nodes[n])
+
+
+if __name__ == "__main__":
+    node_case.main("CustodyTest")
