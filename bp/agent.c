@@ -39,6 +39,7 @@ static void set_defaults(struct agent_config *c)
     c->held_bytes = or_default(c->held_bytes, UINT64_C(20) << 30);
     c->memory_bytes = or_default(c->memory_bytes, UINT64_C(256) << 20);
     c->seen_max = or_default(c->seen_max, 1000000);
+    c->returns_max = or_default(c->returns_max, 65536);
     c->assemblies_max = or_default(c->assemblies_max, 1024);
     c->fragments_max = or_default(c->fragments_max, 4096);
     c->retry_min = or_default(c->retry_min, TICK_S);
@@ -61,7 +62,11 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto registrations;
     if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
         goto assemblies;
+    if (returns_init(&a->returns, seed, a->config.returns_max) < 0)
+        goto seen;
     return 0;
+seen:
+    seen_fini(&a->seen);
 assemblies:
     hash_fini(&a->assemblies);
 registrations:
@@ -145,6 +150,7 @@ void agent_free(struct agent *a)
     free(a->notices);
     routes_fini(&a->routes);
     heap_fini(&a->timers);
+    returns_fini(&a->returns);
     seen_fini(&a->seen);
     hash_fini(&a->assemblies);
     hash_fini(&a->registrations);
@@ -317,7 +323,9 @@ void agent_expire(struct agent *a, struct agent_now now)
         struct record *r = container_of(heap_first(&a->timers), struct record, timer);
         if (end_due(a, r))
             continue;
-        if (r->state == STATE_PAUSED) {
+        if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
+            lane_proceed(a, r);
+        } else if (r->state == STATE_PAUSED) {
             lane_return(a, r);
         } else {
             assert(r->state == STATE_UNPLACED);

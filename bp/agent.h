@@ -34,8 +34,11 @@ struct agent_config {
     uint64_t memory_bytes;   /* bundle bytes kept in memory beside the store [256 MiB]; more are
                                 LOADed when their turn comes */
     uint64_t seen_max;       /* ids remembered against duplicates [1,000,000] */
+    uint64_t returns_max;    /* forwarded bundles that are known when they come again [65,536] */
     uint64_t assemblies_max; /* bundles for this node of which fragments are here [1,024] */
     uint64_t fragments_max;  /* fragments of one of them [4,096] */
+    bool confirm_dropped;    /* what is dropped for another reason than lack of room is confirmed
+                                [false: the peer shall keep it] */
     bool status_reports;     /* send reports that bundles ask for [false: RFC 9171 §5 discourages
                                 floods] */
     tick retry_min,
@@ -54,7 +57,7 @@ struct agent_now {
 
 /* Links and routes. link: an index that the binder chose, 0..63. window: how many bundles may be on
  * the link at once (sessions). A route to link sends bundles whose destination matches; the highest
- * rank wins, then the first added. */
+ * rank among the links that are up wins, then the first added; when none is up, among all. */
 int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
 /* The window of a link is another one now, >= 1. A smaller one recalls nothing: nothing further is
@@ -85,6 +88,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
     X(STORE, "the store refused it (medium or limit full)")                                        \
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
+    X(BUSY, "it is on its way to another node, whose answer is awaited")                           \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,
@@ -114,11 +118,13 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, st
 
 /* A bundle from a link, whole, in its buffer; taken over in any case. `token` names it to the link:
  * CONFIRM means that it is stored (the link may now tell the peer that it has it), REFUSED that the
- * peer should keep it (STORE, FULL) or that it was dropped for good (the other reasons;
- * for a DUPLICATE the link confirms, too). Every receive gives exactly one of both, unless
- * REFUSE_NO_MEMORY is returned: then no action comes, and the peer should keep it. A DUPLICATE
- * comes as CONFIRM, with refusal DUPLICATE; as long as the first one is not stored, as REFUSED with
- * STORE. A fragment for this node is stored and confirmed like any bundle; when all bytes of its
+ * peer should keep it (`keep`) or that it was dropped for good, as RFC 9171 wants it (EXPIRED,
+ * HOP_LIMIT, BLOCK; with confirm_dropped also what has no route, is too long …). Every receive
+ * gives exactly one of both, unless REFUSE_NO_MEMORY is returned: then no action comes, and the
+ * peer should keep it. A DUPLICATE comes as CONFIRM, with refusal DUPLICATE; as long as the first
+ * one is not stored, or is on a link, as REFUSED with STORE or BUSY. A bundle that was forwarded is
+ * no duplicate when it comes again: whoever hands it back has no other use for it, and it would be
+ * lost. A fragment for this node is stored and confirmed like any bundle; when all bytes of its
  * bundle are here they are delivered as one (§5.9). */
 enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                  struct agent_now now);
@@ -184,9 +190,10 @@ struct agent_action {
     uint64_t token; /* CONFIRM, REFUSED */
     bool from_link; /* CONFIRM, REFUSED: the token is a link's, not an application's; RECALL */
     enum agent_refusal refusal;
-    uint32_t link;        /* SEND; CONFIRM, REFUSED and RECALL from a link */
-    uint64_t reg;         /* DELIVER, RECALL */
-    struct slice head;    /* STORE; holds until the next agent call */
+    bool keep;         /* REFUSED of a link: the peer should keep it; else it is dropped for good */
+    uint32_t link;     /* SEND; CONFIRM, REFUSED and RECALL from a link */
+    uint64_t reg;      /* DELIVER, RECALL */
+    struct slice head; /* STORE; holds until the next agent call */
     struct slice mark_id; /* STORE, REMOVE: remember this id */
     uint64_t mark_until_ms;
     uint64_t sequence_end; /* STORE: when not 0, note with the bundle that sequence numbers below
@@ -241,6 +248,7 @@ struct agent_counters {
     uint64_t lost;    /* tries, by unreliable links */
     uint64_t lenient; /* received bundles with findings that only the lenient mode lets pass */
     uint64_t reports_sent, reports_received;
+    uint64_t returned;  /* bundles that came again after they had been forwarded */
     uint64_t forgotten; /* ids that found no memory: duplicates of these are not known */
     uint64_t bundles, bytes, memory_bytes; /* now */
     uint64_t storing, storing_bytes; /* now, of bundles that wait for agent_stored: binders read no

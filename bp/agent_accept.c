@@ -75,6 +75,7 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
     a->next_key++;
     r->assembly = as;
     r->state = STATE_NEW;
+    r->avoid = NO_LINK;
     r->rewrite = h->rewrite;
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
@@ -99,7 +100,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
                                    struct record **out)
 {
     int link;
-    if (agent_target(a, &b->destination, &link) < 0)
+    if (agent_target(a, &b->destination, NO_LINK, &link) < 0)
         return REFUSE_NO_ROUTE;
     stamp(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
@@ -206,13 +207,31 @@ static enum agent_refusal judge(struct agent *a, const struct bundle *b, const s
     if (refusal != REFUSE_NONE)
         return refusal;
     int link;
-    if (agent_target(a, &b->destination, &link) < 0)
+    if (agent_target(a, &b->destination, NO_LINK, &link) < 0)
         return REFUSE_NO_ROUTE;
     /* §4.4.3: the hop to the next node counts as well. */
     if (b->has_hops &&
         (b->hop_count > b->hop_limit || (link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
         return REFUSE_HOP_LIMIT;
     return REFUSE_NONE;
+}
+
+/* What this node does not keep the peer keeps, unless RFC 9171 has the bundle deleted. */
+bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
+{
+    switch (refusal) {
+    case REFUSE_FULL:
+    case REFUSE_STORE:
+    case REFUSE_BUSY:
+    case REFUSE_NO_MEMORY:
+        return true;
+    case REFUSE_EXPIRED:
+    case REFUSE_HOP_LIMIT:
+    case REFUSE_BLOCK:
+        return false;
+    default:
+        return !a->config.confirm_dropped;
+    }
 }
 
 /* §5.10: a bundle that is dropped for good is reported, if it asks for that. */
@@ -225,7 +244,7 @@ static void report_refusal(struct agent *a, const struct agent_head *h, enum age
         [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
         [REFUSE_FRAGMENT] = REASON_BLOCK_UNINTELLIGIBLE,
     };
-    if (reasons[refusal] != REASON_NONE)
+    if (reasons[refusal] != REASON_NONE && !agent_keeps(a, refusal))
         agent_report_head(a, h, STATUS_DELETED, reasons[refusal]);
 }
 
@@ -238,6 +257,33 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
     struct slice s = slice_of(id, agent_id_encode(&b->id, b->payload.len, id));
     *held = record_by_id(a, s);
     return *held != NULL || seen_has(&a->seen, s) || fragment_known(a, b, held);
+}
+
+/* As long as the first one is not stored, the peer has to keep its copy. So it has while the first
+ * one is on a link: the neighbour may have it already, and this may be the bundle that it hands
+ * back; the end of that transmission would be the end of the bundle. */
+static enum agent_refusal answer_duplicate(const struct record *held)
+{
+    if (held != NULL && held->state == STATE_NEW)
+        return REFUSE_STORE;
+    if (held != NULL && held->state == STATE_BUSY && held->link != TO_ENDPOINT)
+        return REFUSE_BUSY;
+    return REFUSE_DUPLICATE;
+}
+
+/* Was it here before, and went on? Then it waits longer each time. */
+static void note_return(struct agent *a, struct record *r)
+{
+    struct slice id = record_id(r);
+    unsigned times =
+        r->id_listed ? returns_again(&a->returns, hash_bytes(a->config.seed, id.data, id.len)) : 0;
+    if (times == 0)
+        return;
+    a->counters.returned++;
+    r->again = true;
+    r->pause = a->config.retry_min;
+    while (--times > 0 && r->pause < a->config.retry_max)
+        r->pause = tick_min(tick_add(r->pause, r->pause), a->config.retry_max);
 }
 
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
@@ -254,8 +300,7 @@ static enum agent_refusal take(struct agent *a, struct buf *whole, struct bundle
         a->counters.lenient++;
     struct record *held;
     if (duplicate(a, b, &held)) {
-        /* As long as the first one is not stored, the peer has to keep its copy. */
-        *answer = held != NULL && held->state == STATE_NEW ? REFUSE_STORE : REFUSE_DUPLICATE;
+        *answer = answer_duplicate(held);
         return REFUSE_DUPLICATE;
     }
     struct agent_head h;
@@ -290,6 +335,8 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         r->token = token;
         r->has_token = true;
         r->in_link = link;
+        r->avoid = (int)link;
+        note_return(a, r);
         return REFUSE_NONE;
     }
     if (refusal != REFUSE_NO_MEMORY)

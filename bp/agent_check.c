@@ -129,6 +129,7 @@ void agent_check(const struct agent *a)
     check_balance(c);
     check_lanes(a);
     seen_check(&a->seen);
+    returns_check(&a->returns);
 }
 
 static const char *state_text(const struct record *r)

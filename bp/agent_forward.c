@@ -41,7 +41,10 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     if (link >= LINKS_MAX || !a->links[link].used)
         return;
     struct lane *l = &a->links[link].lane;
+    bool changed = l->open != up;
     l->open = up;
+    if (changed)
+        agent_link_changed(a, link);
     if (!up)
         return;
     lane_resume(a, l);
@@ -131,10 +134,11 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     a->counters.send_failures++;
     if (agent_overdue(a, r))
         return;
+    r->avoid = r->link;
     if (a->links[r->link].lane.open)
         lane_retry(a, r);
     else
-        lane_return(a, r);
+        lane_proceed(a, r);
 }
 
 void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now)

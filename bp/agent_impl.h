@@ -9,12 +9,14 @@
 #include "base/ranges.h"
 #include "bp/agent.h"
 #include "bp/agent_head.h"
+#include "bp/returns.h"
 #include "bp/routes.h"
 #include "bp/seen.h"
 
 #define LINKS_MAX 64
 #define PREFETCH 4       /* bundles in memory beyond the window, so that a link never waits */
 #define LOAD_TRIES 8     /* a bundle that cannot be read this often is given up */
+#define NO_LINK (-2)     /* record.avoid */
 #define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
 
 /*
@@ -70,11 +72,14 @@ struct record {
     tick expires;
     tick pause; /* the last one; 0 = none yet */
     int link;   /* or TO_ENDPOINT */
+    int avoid;  /* the link it came from, or that failed last: the last choice; or NO_LINK */
     struct lane *lane;
     struct assembly *assembly; /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
     uint64_t losses; /* on unreliable links */
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
+    bool again;      /* it was forwarded before: it pauses before it goes on */
+    bool marked;     /* its end here is one for good: it is known when it comes again */
     bool recalled;   /* given to a link, which was or will be asked to end it */
     bool taken_back; /* from an application */
     bool whole;      /* what fragments make together; the store does not know it */
@@ -127,6 +132,7 @@ struct agent {
     struct link links[LINKS_MAX];
     struct routes routes;
     struct seen seen;
+    struct returns returns;
     uint64_t next_key;
     uint64_t
         life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
@@ -169,6 +175,8 @@ void lane_add(struct agent *a, struct lane *l, struct record *r);
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
 void lane_pause(struct agent *a, struct record *r, tick until);
+void lane_proceed(struct agent *a,
+                  struct record *r); /* goes on: to the head of its lane, or another way */
 void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
 void lane_resume(struct agent *a, struct lane *l);  /* all pauses end */
 int lane_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
@@ -180,7 +188,12 @@ void lane_check(const struct lane *l);
 uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
 uint64_t record_until_ms(const struct agent *a, const struct record *r); /* its end, in that time */
 bool agent_is_here(const struct agent *a, const struct eid *e);
-int agent_target(const struct agent *a, const struct eid *destination, int *link);
+/* The link of the best route among those that are up, else of the best; `avoid` only when no other
+ * is up. */
+int agent_target(const struct agent *a, const struct eid *destination, int avoid, int *link);
+void agent_place_again(struct agent *a, struct record *r); /* from the lane of its link */
+/* The link is up or down now: bundles that wait for links may have another way. */
+void agent_link_changed(struct agent *a, uint32_t link);
 void agent_place(struct agent *a, struct record *r);
 void agent_set_aside(struct agent *a, struct record *r, tick until);
 void agent_place_all(struct agent *a);
@@ -225,6 +238,8 @@ void agent_report_now(struct agent *a, const struct agent_head *h, enum status_i
                       enum status_reason reason);
 /* An administrative record for this node that nobody registered for: read, and done. */
 bool agent_consume(struct agent *a, const struct bundle *b);
+
+bool agent_keeps(const struct agent *a, enum agent_refusal refusal); /* the peer */
 
 /* agent_accept.c: takes the payload on REFUSE_NONE */
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,

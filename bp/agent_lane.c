@@ -131,6 +131,17 @@ void lane_retry(struct agent *a, struct record *r)
     lane_pause(a, r, tick_add(a->now.now, r->pause));
 }
 
+void lane_proceed(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    int link;
+    record_head(r, &h);
+    if (agent_target(a, &h.destination, r->avoid, &link) == 0 && link != r->link)
+        agent_place_again(a, r);
+    else
+        lane_return(a, r);
+}
+
 void lane_resume(struct agent *a, struct lane *l)
 {
     while (!list_empty(&l->paused))

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a bundle goes: to an endpoint of this node, or to the link of the best route (RFC 9171
- * §5.4). Bundles without a way (restored before the routes were told, or their route is gone from
- * the configuration) wait apart until a route comes or they expire.
+ * §5.4): the best one that is up. What waits for a
+ * link that is down goes on when another one that leads there comes up; the link that a bundle came
+ * from, or that failed it last, is the last choice among those. One that comes again although it
+ * was forwarded pauses, each time twice as long, so that what goes in a circle is not lost and does
+ * not fill the links. Bundles without a way (restored before the routes were told, or their route
+ * is gone from the configuration) wait apart until a route comes or they expire.
  */
+#include <assert.h>
+
 #include "bp/agent_impl.h"
 
 bool agent_is_here(const struct agent *a, const struct eid *e)
@@ -11,16 +17,26 @@ bool agent_is_here(const struct agent *a, const struct eid *e)
     return eid_same_node(e, &a->config.node);
 }
 
-int agent_target(const struct agent *a, const struct eid *destination, int *link)
+int agent_target(const struct agent *a, const struct eid *destination, int avoid, int *link)
 {
     if (agent_is_here(a, destination)) {
         *link = TO_ENDPOINT;
         return 0;
     }
-    int found = routes_find(&a->routes, destination);
-    if (found < 0)
-        return found;
-    *link = found;
+    size_t at = 0;
+    int first = NO_LINK, up = NO_LINK, found;
+    while ((found = routes_next(&a->routes, destination, &at)) >= 0) {
+        bool open = a->links[found].lane.open;
+        if (open && found != avoid) {
+            *link = found;
+            return 0;
+        }
+        up = open && up == NO_LINK ? found : up;
+        first = first == NO_LINK ? found : first;
+    }
+    if (first == NO_LINK)
+        return HELIO_ENOENT;
+    *link = up != NO_LINK ? up : first;
     return 0;
 }
 
@@ -35,7 +51,7 @@ void agent_place(struct agent *a, struct record *r)
 {
     struct agent_head h;
     record_head(r, &h);
-    if (agent_target(a, &h.destination, &r->link) < 0) {
+    if (agent_target(a, &h.destination, r->avoid, &r->link) < 0) {
         agent_set_aside(a, r, TICK_NEVER);
         return;
     }
@@ -54,6 +70,54 @@ void agent_place(struct agent *a, struct record *r)
     }
     record_set_timer(a, r, r->expires);
     lane_add(a, l, r);
+    if (r->again && r->link != TO_ENDPOINT)
+        lane_pause(a, r, tick_add(a->now.now, r->pause));
+    r->again = false;
+}
+
+void agent_place_again(struct agent *a, struct record *r)
+{
+    assert(r->state >= STATE_FRONT && r->state < STATE_GONE && r->link != TO_ENDPOINT);
+    record_load_done(a, r); /* what is being loaded comes for nobody */
+    lane_leave(a, r);
+    r->state = STATE_UNPLACED;
+    agent_place(a, r);
+}
+
+/* Those of one list that have a better way now. */
+static void place_list_again(struct agent *a, struct list *l)
+{
+    list_for_each_safe (it, l) {
+        struct record *r = container_of(it, struct record, node);
+        struct agent_head h;
+        int link;
+        record_head(r, &h);
+        if (agent_target(a, &h.destination, r->avoid, &link) == 0 && link != r->link)
+            agent_place_again(a, r);
+    }
+}
+
+static void place_lane_again(struct agent *a, struct lane *l)
+{
+    if (list_empty(&l->front) && list_empty(&l->back) && list_empty(&l->paused))
+        return;
+    place_list_again(a, &l->front);
+    place_list_again(a, &l->back);
+    place_list_again(a, &l->paused);
+}
+
+void agent_link_changed(struct agent *a, uint32_t link)
+{
+    struct lane *own = &a->links[link].lane;
+    for (uint32_t i = 0; i < LINKS_MAX; i++) {
+        struct lane *l = &a->links[i].lane;
+        if (i == link || !a->links[i].used || !routes_meet(&a->routes, link, i))
+            continue;
+        if (own->open)
+            place_lane_again(a, l); /* to this one, when it is their best */
+        else if (l->open)
+            place_lane_again(a, own);
+    }
 }
 
 uint64_t agent_life_ms(const struct agent *a, struct agent_now now)

@@ -48,6 +48,7 @@ static int poll_notice(struct agent *a, struct agent_action *out)
         .from_link = true,
         .link = n->link,
         .refusal = n->refusal,
+        .keep = !confirm && agent_keeps(a, n->refusal),
         .id = n->id,
     };
     a->notices_at = (a->notices_at + 1) & (a->notices_cap - 1);
@@ -69,6 +70,7 @@ static int poll_answer(struct agent *a, struct agent_action *out)
         .from_link = r->from_link,
         .link = r->in_link,
         .refusal = r->answer_refusal,
+        .keep = r->answer_refusal != REFUSE_NONE,
         .id = h.id,
     };
     list_sub(&r->answer);
@@ -132,7 +134,7 @@ static int poll_removal(struct agent *a, struct agent_action *out)
     struct record *r = container_of(list_first(&a->removals), struct record, node);
     list_sub(&r->node);
     *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
-    if (r->from_link && r->id_listed && record_until_ms(a, r) > agent_life(a)) {
+    if (r->marked && record_until_ms(a, r) > agent_life(a)) {
         out->mark_id = record_mark(r);
         out->mark_until_ms = record_until_ms(a, r);
     }

@@ -162,7 +162,13 @@ static void leave_queue(struct agent *a, struct record *r)
         lane_leave(a, r);
 }
 
-/* A bundle of a peer that was here must be known when it comes again. */
+/* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */
+static bool is_final(enum agent_end why)
+{
+    return why != END_FORWARDED && why != END_GIVEN_UP && why != END_UNREADABLE;
+}
+
+/* A bundle of a peer that ended here must be known when it comes again. */
 static void remember(struct agent *a, struct record *r)
 {
     uint64_t until_ms = record_until_ms(a, r);
@@ -195,8 +201,11 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
     a->counters.ended[why] += r->stored;
-    if (r->stored && r->from_link && r->id_listed)
+    r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
+    if (r->marked)
         remember(a, r);
+    else if (r->stored && r->id_listed)
+        returns_forwarded(&a->returns, r->by_id.hash);
     if (r->taken_back)
         list_add_tail(&a->recalls, &r->answer);
     if (r->stored)

@@ -61,6 +61,21 @@ bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e)
     return strncmp(p->eid.ssp, e->ssp, strlen(p->eid.ssp)) == 0;
 }
 
+bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
+{
+    if (p->any || q->any)
+        return true;
+    if (p->eid.scheme != q->eid.scheme)
+        return false;
+    if (p->any_node || q->any_node)
+        return true;
+    if (p->eid.scheme == EID_DTN) {
+        size_t a = strlen(p->eid.ssp), b = strlen(q->eid.ssp);
+        return strncmp(p->eid.ssp, q->eid.ssp, a < b ? a : b) == 0;
+    }
+    return eid_same_node(&p->eid, &q->eid);
+}
+
 int eid_pattern_rank(const struct eid_pattern *p)
 {
     if (p->any)

@@ -43,11 +43,23 @@ int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t lin
     return 0;
 }
 
-int routes_find(const struct routes *t, const struct eid *destination)
+int routes_next(const struct routes *t, const struct eid *destination, size_t *at)
 {
-    for (size_t i = 0; i < t->len; i++) {
-        if (eid_pattern_match(&t->at[i].pattern, destination))
-            return (int)t->at[i].link;
+    while (*at < t->len) {
+        const struct route *r = &t->at[(*at)++];
+        if (eid_pattern_match(&r->pattern, destination))
+            return (int)r->link;
     }
     return HELIO_ENOENT;
+}
+
+bool routes_meet(const struct routes *t, uint32_t link, uint32_t other)
+{
+    for (size_t i = 0; i < t->len; i++) {
+        for (size_t k = 0; t->at[i].link == link && k < t->len; k++) {
+            if (t->at[k].link == other && eid_pattern_meet(&t->at[i].pattern, &t->at[k].pattern))
+                return true;
+        }
+    }
+    return false;
 }

@@ -22,7 +22,9 @@ void routes_init(struct routes *t);
 void routes_fini(struct routes *t);
 /* 0, HELIO_ENOMEM, HELIO_EAGAIN (ROUTES_MAX). */
 int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t link);
-/* The link of the best route, or HELIO_ENOENT. */
-int routes_find(const struct routes *t, const struct eid *destination);
+/* The links that lead there, the best first: begin with *at = 0. HELIO_ENOENT: no more. */
+int routes_next(const struct routes *t, const struct eid *destination, size_t *at);
+/* May one destination have routes over both links? May say yes when none has, never no. */
+bool routes_meet(const struct routes *t, uint32_t link, uint32_t other);
 
 #endif

@@ -4,6 +4,7 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import aap2  # noqa: E402
@@ -53,6 +54,46 @@ class CustodyTest(NodeCase):
                 self.assertEqual((counters["agent"]["offered"], counters["agent"]["received"]), (1, 1))
                 for n in (1, 2):
                     self.lab.stop(f"node{n}", nodes[n])
+
+    def route(self, n, peer_route, bundles=""):
+        """Node n of two, whose bundles for others go to the other one."""
+        link = self.lab.link(3 - n, self.ports[n - 1], self.ports[2 - n], rto="100ms", block_max="2MB")
+        extra = (f"routes: [{{to: '*', via: to-{3 - n}}}]\n" if peer_route else "") + bundles
+        return self.lab.start_node(n, self.lab.write_node(n, [link], log=False, extra=extra))
+
+    def agent(self, n):
+        return self.lab.control(n, "counters")["agent"]
+
+    def test_no_route_at_the_peer(self):
+        """The bundle stays with its sender, which does not repeat it at line rate; or is dropped, as configured."""
+        for refuse in ("yes", "no"):
+            with self.subTest(refuse=refuse):
+                self.ports = self.lab.udp_ports(2)
+                nodes = [self.route(1, True, "bundles: {max: 2MB}\n"),
+                         self.route(2, False, f"bundles: {{refuse: {refuse}, max: 100kB}}\n")]
+                with aap2.Client(self.lab.socket(1)) as tx:
+                    self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+                    self.assertEqual(tx.request("ipn:9.1", b"x" * 1000)[0], aap2.SUCCESS)
+                    self.assertEqual(tx.request("ipn:2.1", b"x" * 200_000)[0], aap2.SUCCESS)
+                    wait_for(lambda: len(self.agent(2)["refused"]) == 2)
+                    time.sleep(4)
+                    tries = sum(self.agent(2)["refused"].values())
+                    held = self.lab.control(1, "status")["bundles"]
+                    self.assertEqual(held, 2 if refuse == "yes" else 0)
+                    self.assertTrue(2 <= tries <= 8, tries)  # after 1 s, 2 s more ...
+                for n in (1, 2):
+                    self.lab.stop(f"node{n}", nodes[n - 1])
+
+    def test_handed_back(self):
+        """Two nodes that know only each other's way keep a bundle, and hand it over ever more slowly."""
+        self.ports = self.lab.udp_ports(2)
+        self.route(1, True)
+        self.route(2, True)
+        tx = self.client(1, "ipn:1.5")
+        self.assertEqual(tx.request("ipn:9.1", b"back and forth")[0], aap2.SUCCESS)
+        wait_for(lambda: self.agent(1)["returned"] >= 2 and self.agent(2)["returned"] >= 1)
+        self.assertLessEqual(self.agent(1)["forwarded"] + self.agent(2)["forwarded"], 6)
+        wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 1)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ struct binder {
     bool store_silent;            /* stores, and leaves the answer to the test */
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
     struct slice payload;         /* in delivered */
-    struct agent_action last;     /* the last DELIVER or CONFIRM */
+    struct agent_action last;     /* the last DELIVER, CONFIRM or REFUSED */
     size_t len;
     char trace[16384];
 };
@@ -204,6 +204,7 @@ static inline void do_action(struct binder *n, struct agent_action *x)
         snprintf(line, sizeof line, "refuse %s %llu: %s", owner, token,
                  agent_refusal_text(x->refusal));
         note(n, line);
+        n->last = *x;
         break;
     }
 }

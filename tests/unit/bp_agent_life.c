@@ -166,7 +166,7 @@ START_TEST(forwarding_updates_the_blocks)
     ck_assert(slice_equal(out.payload, slice_of("data", 4)));
     ck_assert(bundle_id_equal(&out.id, &b.id));
     agent_sent(n.a, 1, true, n.now);
-    expect(&n, "remove 1 marked\n");
+    expect(&n, "remove 1\n");
     binder_fini(&n);
 }
 END_TEST

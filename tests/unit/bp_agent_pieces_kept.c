@@ -188,7 +188,7 @@ START_TEST(loads_that_fail)
         expect(&n, "load 1\n");
         pass(&n, TICK_S);
     }
-    expect(&n, "load 1\nremove 1 marked\nremove 2 marked\n");
+    expect(&n, "load 1\nremove 1\nremove 2\n");
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 2); /* both fragments */
     nothing_left(&n);
     binder_fini(&n);
@@ -206,7 +206,7 @@ START_TEST(a_damaged_fragment_ends_the_whole)
     ck_assert_uint_eq(x.key, 2);
     struct bundle other = piece_of(TEXT, 1, 0, 9); /* legal, but not what was stored */
     agent_loaded(n.a, 2, bundle_encode_copy(&other), n.now);
-    expect(&n, "remove 1 marked\nremove 2 marked\n");
+    expect(&n, "remove 1\nremove 2\n");
     agent_loaded(n.a, 1, NULL, n.now);
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 2);
     nothing_left(&n);

@@ -19,6 +19,9 @@ static void refuse_link(struct binder *n, const struct bundle *b, enum agent_ref
     ck_assert_uint_eq(agent_counters(n->a)->refused[reason], before + 1);
     snprintf(text, sizeof text, "refuse link 4: %s\n", agent_refusal_text(reason));
     expect(n, text);
+    /* What RFC 9171 has us delete is gone; all else the peer keeps. */
+    bool deleted = reason == REFUSE_EXPIRED || reason == REFUSE_HOP_LIMIT || reason == REFUSE_BLOCK;
+    ck_assert_int_eq(n->last.keep, !deleted);
 }
 
 START_TEST(configuration)
@@ -179,6 +182,36 @@ START_TEST(bundles_of_peers)
 }
 END_TEST
 
+/* An operator may want it so: then the peer hears of room only. */
+START_TEST(dropped_bundles_may_be_confirmed)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.confirm_dropped = true;
+    c.status_reports = true;
+    c.held_bundles = 1;
+    relay_init(&n, &c);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:4.5", 1);
+    b.flags = BUNDLE_REPORT_DELETION;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 4), REFUSE_NO_ROUTE);
+    expect(&n, "refuse link 4: no route to the destination\nstore 1\n"); /* it is deleted */
+    ck_assert(!n.last.keep);
+    b.destination = eid_of("ipn:3.5");
+    ck_assert_int_eq(link_receive(&n, 0, &b, 5), REFUSE_FULL);
+    expect(&n, "refuse link 5: the node's limit of bundles or bytes is reached\n");
+    ck_assert(n.last.keep);
+    binder_fini(&n);
+
+    c.confirm_dropped = false; /* the peer keeps it: there is nothing to report */
+    relay_init(&n, &c);
+    b.destination = eid_of("ipn:4.5");
+    ck_assert_int_eq(link_receive(&n, 0, &b, 4), REFUSE_NO_ROUTE);
+    expect(&n, "refuse link 4: no route to the destination\n");
+    ck_assert_uint_eq(agent_counters(n.a)->reports_sent, 0);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(store_that_refuses)
 {
     struct binder n;
@@ -271,6 +304,7 @@ int main(void)
     tcase_add_test(t, illegal_requests);
     tcase_add_test(t, limits);
     tcase_add_test(t, bundles_of_peers);
+    tcase_add_test(t, dropped_bundles_may_be_confirmed);
     tcase_add_test(t, store_that_refuses);
     tcase_add_test(t, duplicates);
     tcase_add_test(t, memory_of_ids_is_bounded);

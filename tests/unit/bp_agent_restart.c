@@ -262,7 +262,7 @@ START_TEST(other_bytes_than_were_stored_are_not_delivered)
         b.destination = eid_of(others[i]);
         b.id.sequence = i == 1 ? 2 : 1;
         agent_loaded(n.a, 1, i == 2 ? buf_new(0, 0) : bundle_encode_copy(&b), n.now);
-        expect(&n, "remove 1 marked\n");
+        expect(&n, "remove 1\n");
         ck_assert_uint_eq(agent_counters(n.a)->delivered, 0);
         ck_assert_uint_eq(agent_counters(n.a)->ended[END_UNREADABLE], 1);
         binder_fini(&n);

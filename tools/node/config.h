@@ -48,6 +48,7 @@ struct config {
         uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
         int crc;                        /* enum crc_type */
         int mode;                       /* enum bundle_mode */
+        bool refuse;                    /* to peers, what has no place here for whatever reason */
         bool status_reports;
         tick retry_min, retry_max;
     } bundles;

@@ -108,6 +108,13 @@ const struct conf_option config_bundles[] = {
      .initial = "lenient",
      .help = "how bundles of peers are read: strict keeps to RFC 9171, lenient also takes what "
              "other stacks are known to send"},
+    {.key = "refuse",
+     .type = OPTION_BOOL,
+     .offset = AT(bundles.refuse),
+     .initial = "yes",
+     .help =
+         "a peer is told to keep its bundle that has no route here, is too long or not understood; "
+         "no: it is told so only for lack of room, and others are dropped"},
     {.key = "status_reports",
      .type = OPTION_BOOL,
      .offset = AT(bundles.status_reports),

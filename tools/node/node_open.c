@@ -20,6 +20,7 @@ int node_open_agent(struct node *n, bool memory_only)
         .memory_bytes = memory_only ? UINT64_MAX / 2 : c->bundles.memory,
         .assemblies_max = c->bundles.assemblies,
         .fragments_max = c->bundles.fragments,
+        .confirm_dropped = !c->bundles.refuse,
         .status_reports = c->bundles.status_reports,
         .retry_min = c->bundles.retry_min,
         .retry_max = c->bundles.retry_max,

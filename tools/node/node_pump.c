@@ -80,13 +80,6 @@ static void do_deliver(struct node *n, const struct agent_action *a)
     buf_drop(a->bundle);
 }
 
-/* Bundles that were dropped for good are confirmed to the link: its peer shall not send them again.
- */
-static bool link_keeps(enum agent_refusal r)
-{
-    return r == REFUSE_STORE || r == REFUSE_FULL;
-}
-
 static void do_answer(struct node *n, const struct agent_action *a)
 {
     if (!a->from_link) {
@@ -96,7 +89,7 @@ static void do_answer(struct node *n, const struct agent_action *a)
     }
     struct cla *c = n->links[a->link].cla;
     if (c != NULL)
-        c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !link_keeps(a->refusal));
+        c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !a->keep);
 }
 
 void node_pump(struct node *n)
