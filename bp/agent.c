@@ -42,6 +42,10 @@ static void set_defaults(struct agent_config *c)
     c->returns_max = or_default(c->returns_max, 65536);
     c->assemblies_max = or_default(c->assemblies_max, 1024);
     c->fragments_max = or_default(c->fragments_max, 4096);
+    c->fragments_all_max = or_default(c->fragments_all_max, 262144);
+    c->assembly_idle = or_default(c->assembly_idle, 10 * TICK_S);
+    c->lifetime_max_ms = or_default(c->lifetime_max_ms, UINT64_MAX);
+    c->source_percent = or_default(c->source_percent, 100);
     c->retry_min = or_default(c->retry_min, TICK_S);
     c->retry_max = or_default(c->retry_max, 60 * TICK_S);
     if (c->retry_max < c->retry_min)
@@ -64,7 +68,11 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto assemblies;
     if (returns_init(&a->returns, seed, a->config.returns_max) < 0)
         goto seen;
+    if (quota_init(a) < 0)
+        goto returns;
     return 0;
+returns:
+    returns_fini(&a->returns);
 seen:
     seen_fini(&a->seen);
 assemblies:
@@ -82,7 +90,8 @@ by_key:
 
 int agent_new(struct agent **out, const struct agent_config *config)
 {
-    if (!eid_is_node(&config->node) || eid_is_none(&config->node) || config->crc > CRC_32C)
+    if (!eid_is_node(&config->node) || eid_is_none(&config->node) || config->crc > CRC_32C ||
+        config->reserve_percent > 100 || config->source_percent > 100)
         return HELIO_EINVAL;
     struct agent *a = calloc(1, sizeof *a);
     if (a == NULL)
@@ -102,6 +111,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->removals);
     list_init(&a->unplaced);
     list_init(&a->ready);
+    list_init(&a->gathering);
     a->next_key = 1;
     *out = a;
     return 0;
@@ -146,6 +156,7 @@ void agent_free(struct agent *a)
     }
     while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
         assembly_free(a, container_of(n, struct assembly, by_id));
+    quota_fini(a);
     free(a->polled);
     free(a->notices);
     routes_fini(&a->routes);

@@ -31,16 +31,25 @@ struct agent_config {
     uint64_t bundle_max;          /* longest bundle accepted, bytes [1 GiB] */
     uint64_t held_bundles;        /* bundles at the node [1,000,000] */
     uint64_t held_bytes;          /* their bytes [20 GiB] */
-    uint64_t memory_bytes;   /* bundle bytes kept in memory beside the store [256 MiB]; more are
-                                LOADed when their turn comes */
-    uint64_t seen_max;       /* ids remembered against duplicates [1,000,000] */
-    uint64_t returns_max;    /* forwarded bundles that are known when they come again [65,536] */
-    uint64_t assemblies_max; /* bundles for this node of which fragments are here [1,024] */
-    uint64_t fragments_max;  /* fragments of one of them [4,096] */
-    bool confirm_dropped;    /* what is dropped for another reason than lack of room is confirmed
-                                [false: the peer shall keep it] */
-    bool status_reports;     /* send reports that bundles ask for [false: RFC 9171 §5 discourages
-                                floods] */
+    uint64_t memory_bytes;      /* bundle bytes kept in memory beside the store [256 MiB]; more are
+                                   LOADed when their turn comes */
+    uint64_t seen_max;          /* ids remembered against duplicates [1,000,000] */
+    uint64_t returns_max;       /* forwarded bundles that are known when they come again [65,536] */
+    uint64_t assemblies_max;    /* bundles for this node of which fragments are here [1,024] */
+    uint64_t fragments_max;     /* fragments of one of them [4,096] */
+    uint64_t fragments_all_max; /* of all of them [262,144] */
+    tick assembly_idle; /* one that has not grown for so long gives way when another needs its place
+                           [10 s] */
+    uint64_t lifetime_max_ms; /* overriding lifetime (RFC 9171 §4.3.1): none stays longer at this
+                                 node [no limit] */
+    uint64_t reserve_percent; /* of held_bundles, held_bytes, assemblies_max and fragments_all_max:
+                                 set apart in equal shares for each peer of a link and for
+                                 applications [0: first come, first served] */
+    uint64_t source_percent;  /* of the same: at most for one source [100] */
+    bool confirm_dropped;     /* what is dropped for another reason than lack of room is confirmed
+                                 [false: the peer shall keep it] */
+    bool status_reports;      /* send reports that bundles ask for [false: RFC 9171 §5 discourages
+                                 floods] */
     tick retry_min,
         retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
 };
@@ -86,6 +95,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(BLOCK, "a block that this node cannot process demands deletion")                             \
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
+    X(QUOTA, "the share of its peer or its source in the node's limits is used up")                \
     X(STORE, "the store refused it (medium or limit full)")                                        \
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
     X(BUSY, "it is on its way to another node, whose answer is awaited")                           \
@@ -217,6 +227,7 @@ int agent_poll(struct agent *a, struct agent_action *out);
     X(DELETED, "deleted")                                                                          \
     X(GIVEN_UP, "given_up")     /* lost by an unreliable link too often */                         \
     X(UNREADABLE, "unreadable") /* the store does not give it back, or not as it was */            \
+    X(GAVE_WAY, "gave_way")     /* fragments of the bundle that had not grown for longest */       \
     X(REDUNDANT, "redundant")   /* a fragment whose bytes are here, or were delivered */           \
     X(NOT_STORED, "not_stored") /* of fragments and what they make only: it was refused */
 #define AGENT_END_ENUM(name, text) END_##name,
@@ -255,6 +266,15 @@ struct agent_counters {
                                         more from applications while it is high */
 };
 const struct agent_counters *agent_counters(const struct agent *a);
+
+/* What the peer of a link holds of the node, or its applications, and what is set apart for each.
+ */
+struct agent_share {
+    uint64_t bundles, bytes, assemblies, fragments;
+    uint64_t share_bundles, share_bytes;
+};
+#define AGENT_OWN UINT32_MAX /* instead of a link: applications */
+void agent_share(const struct agent *a, uint32_t link, struct agent_share *out);
 
 struct agent_bundle_info {
     uint64_t key;

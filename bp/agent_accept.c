@@ -45,7 +45,11 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
         .report_to = b->report_to,
         .id = b->id,
     };
-    h->expires_ms = add_sat(h->arrived_ms, life_left(a, b));
+    uint64_t left = life_left(a, b);
+    /* §4.3.1: an overriding lifetime, for this node only; the bundle keeps its own. */
+    if (left > a->config.lifetime_max_ms)
+        left = a->config.lifetime_max_ms;
+    h->expires_ms = add_sat(h->arrived_ms, left);
 }
 
 static bool expired(const struct agent *a, const struct agent_head *h)
@@ -53,27 +57,28 @@ static bool expired(const struct agent *a, const struct agent_head *h)
     return h->expires_ms <= agent_life(a) && h->expires_ms != UINT64_MAX;
 }
 
-/* The bundle is the node's from here on, unless this fails. */
-static enum agent_refusal admit(struct agent *a, const struct agent_head *h, struct buf *whole,
-                                struct record **out)
+/* The bundle is the node's from here on, and the holder too, unless this fails. */
+static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
+                                    const struct holder *holder, struct buf *whole,
+                                    struct record **out)
 {
-    enum agent_refusal room = record_room(a, whole->len);
-    if (room != REFUSE_NONE)
-        return room;
+    enum agent_refusal refusal = record_room(a, holder, whole->len);
+    if (refusal != REFUSE_NONE)
+        return refusal;
     struct assembly *as = NULL;
     if (h->id.fragment && agent_is_here(a, &h->destination)) {
-        enum agent_refusal refusal = fragment_enter(a, h, false, &as);
+        refusal = fragment_enter(a, h, holder, false, &as);
         if (refusal != REFUSE_NONE)
             return refusal;
     }
     struct record *r;
-    if (record_new(a, h, a->next_key, whole->len, &r) < 0) {
+    if (record_new(a, h, a->next_key, whole->len, holder, &r) < 0) {
         if (as != NULL)
             fragment_leave(a, as, END_NOT_STORED);
         return REFUSE_NO_MEMORY;
     }
     a->next_key++;
-    r->assembly = as;
+    fragment_entered(a, r, as);
     r->state = STATE_NEW;
     r->avoid = NO_LINK;
     r->rewrite = h->rewrite;
@@ -85,6 +90,18 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
     list_add_tail(&a->to_store, &r->node);
     *out = r;
     return REFUSE_NONE;
+}
+
+static enum agent_refusal admit(struct agent *a, const struct agent_head *h, struct buf *whole,
+                                struct record **out)
+{
+    struct holder holder;
+    if (quota_open(a, h, &holder) < 0)
+        return REFUSE_NO_MEMORY;
+    enum agent_refusal refusal = admit_for(a, h, &holder, whole, out);
+    if (refusal != REFUSE_NONE)
+        quota_close(a, &holder);
+    return refusal;
 }
 
 /* §4.2.7: the number is not reset when the time advances (it may be), so that ids are unique
@@ -221,6 +238,7 @@ bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
 {
     switch (refusal) {
     case REFUSE_FULL:
+    case REFUSE_QUOTA:
     case REFUSE_STORE:
     case REFUSE_BUSY:
     case REFUSE_NO_MEMORY:
@@ -287,7 +305,7 @@ static void note_return(struct agent *a, struct record *r)
 }
 
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
-static enum agent_refusal take(struct agent *a, struct buf *whole, struct bundle *b,
+static enum agent_refusal take(struct agent *a, uint32_t link, struct buf *whole, struct bundle *b,
                                enum agent_refusal *answer, struct record **out)
 {
     struct bundle_findings findings = {0};
@@ -305,6 +323,8 @@ static enum agent_refusal take(struct agent *a, struct buf *whole, struct bundle
     }
     struct agent_head h;
     head_of(a, b, true, &h);
+    h.peer = link < LINKS_MAX && a->links[link].used ? quota_peer_id(&a->links[link].peer)
+                                                     : QUOTA_UNKNOWN;
     enum agent_refusal refusal = judge(a, b, &h);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
@@ -328,7 +348,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
     struct bundle b = {0};
     struct record *r;
     enum agent_refusal answer;
-    enum agent_refusal refusal = take(a, bundle, &b, &answer, &r);
+    enum agent_refusal refusal = take(a, link, bundle, &b, &answer, &r);
     if (r != NULL) {
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
         r->payload_len = b.payload.len;

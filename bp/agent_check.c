@@ -70,6 +70,7 @@ static uint64_t check_assembly(const struct assembly *as)
         assert(p->state == STATE_PIECE && p->assembly == as);
         pieces++;
     }
+    assert(list_empty(&as->order) == (as->whole != NULL));
     assert(pieces <= as->fragments && as->fragments > 0);
     assert(as->whole != NULL || as->joined == NULL);
     assert(as->whole == NULL || pieces > 0);
@@ -130,6 +131,7 @@ void agent_check(const struct agent *a)
     check_lanes(a);
     seen_check(&a->seen);
     returns_check(&a->returns);
+    quota_check(a);
 }
 
 static const char *state_text(const struct record *r)

@@ -19,6 +19,8 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     struct link *l = &a->links[link];
     if (l->used)
         return HELIO_EEXIST;
+    if (quota_add_peer(a, quota_peer_id(peer)) < 0)
+        return HELIO_ENOMEM;
     l->used = true;
     l->peer = *peer;
     lane_init(&l->lane, window);

@@ -7,7 +7,8 @@
  * end, and what is remembered of them is the bundle's id, so that any later fragment or copy of it
  * is known. A fragment that brings no new byte ends when it is placed. One that expires before all
  * are here leaves a gap; the others stay. When the bundle itself comes in one piece, that one is
- * delivered, and the fragments end. When memory is out, a stored fragment is placed later.
+ * delivered, and the fragments end. When there is no room for another assembly, an older one that
+ * does not grow gives way. When memory is out, a stored fragment is placed later.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -66,7 +67,8 @@ static void count_begin(struct agent *a, struct assembly *as)
     a->counters.assemblies_begun++;
 }
 
-static struct assembly *assembly_new(struct agent *a, const struct agent_head *h, struct slice id)
+static struct assembly *assembly_new(struct agent *a, const struct agent_head *h,
+                                     const struct holder *holder, struct slice id)
 {
     struct assembly *as = calloc(1, sizeof *as + id.len);
     if (as == NULL)
@@ -78,6 +80,10 @@ static struct assembly *assembly_new(struct agent *a, const struct agent_head *h
     list_init(&as->pieces);
     ranges_init(&as->have);
     hash_add(&a->assemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    as->holder = quota_keep(holder);
+    quota_add(a, holder, QUOTA_ASSEMBLIES, 1);
+    as->grown = a->now.now;
+    list_add_tail(&a->gathering, &as->order);
     count_begin(a, as);
     return as;
 }
@@ -85,6 +91,9 @@ static struct assembly *assembly_new(struct agent *a, const struct agent_head *h
 void assembly_free(struct agent *a, struct assembly *as)
 {
     hash_sub(&a->assemblies, &as->by_id);
+    list_sub(&as->order);
+    quota_sub(a, &as->holder, QUOTA_ASSEMBLIES, 1);
+    quota_close(a, &as->holder);
     ranges_fini(&as->have);
     buf_drop(as->joined);
     free(as);
@@ -100,35 +109,6 @@ static bool legal(const struct agent_head *h)
 static bool fits(const struct assembly *as, const struct agent_head *h)
 {
     return as->total == h->id.total && eid_equal(&as->destination, &h->destination);
-}
-
-enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, bool restored,
-                                  struct assembly **out)
-{
-    const struct agent_config *c = &a->config;
-    if (!legal(h))
-        return REFUSE_FRAGMENT;
-    if (!restored && h->id.total > c->bundle_max)
-        return REFUSE_TOO_LONG;
-    uint8_t id[AGENT_ID_MAX];
-    struct slice name = bundle_name(&h->id, id);
-    struct assembly *as = assembly_first(a, name);
-    while (as != NULL && !fits(as, h))
-        as = assembly_next(as);
-    if (as == NULL) {
-        if (!restored && a->assemblies.len >= c->assemblies_max)
-            return REFUSE_FULL;
-        as = assembly_new(a, h, name);
-        if (as == NULL)
-            return REFUSE_NO_MEMORY;
-    } else if (!restored && as->fragments >= c->fragments_max) {
-        return REFUSE_FULL; /* the peer keeps it: places come free again */
-    }
-    as->fragments++;
-    a->counters.fragments_in++;
-    a->counters.fragments++;
-    *out = as;
-    return REFUSE_NONE;
 }
 
 static void count_end(struct agent *a, struct assembly *as, enum agent_end why)
@@ -155,6 +135,120 @@ void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why)
     a->counters.fragments--;
     a->counters.fragments_ended[why]++;
     let_go(a, as, why);
+}
+
+static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len, enum agent_end why)
+{
+    while (!list_empty(&as->pieces)) {
+        struct record *p = container_of(list_first(&as->pieces), struct record, node);
+        p->mark_len = mark_len > 0 ? mark_len : p->mark_len;
+        record_end(a, p, why);
+    }
+}
+
+/* What is missing for one more fragment, of `as` or of a new assembly. */
+static enum agent_refusal lacking(const struct agent *a, const struct holder *holder,
+                                  const struct assembly *as)
+{
+    if ((as == NULL && a->assemblies.len >= a->limits[QUOTA_ASSEMBLIES]) ||
+        a->counters.fragments >= a->limits[QUOTA_FRAGMENTS])
+        return REFUSE_FULL;
+    if ((as == NULL && !quota_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
+        !quota_has_room(a, holder, QUOTA_FRAGMENTS, 1))
+        return REFUSE_QUOTA;
+    return REFUSE_NONE;
+}
+
+static bool source_lacks(const struct agent *a, const struct holder *holder,
+                         const struct assembly *as)
+{
+    return (as == NULL && !quota_source_has_room(a, holder->source, QUOTA_ASSEMBLIES, 1)) ||
+           !quota_source_has_room(a, holder->source, QUOTA_FRAGMENTS, 1);
+}
+
+/* The one that has not grown for longest: of the source, when that has no room, else of the peer;
+ * with `any` of all. It must have been idle for a while: bundles whose fragments come mixed with
+ * those of many others would else push each other out, and none would ever be whole. */
+static struct assembly *find_idle(const struct agent *a, const struct holder *holder,
+                                  const struct assembly *as, bool any)
+{
+    bool by_source = source_lacks(a, holder, as);
+    list_for_each (it, &a->gathering) {
+        struct assembly *old = container_of(it, struct assembly, order);
+        if (tick_add(old->grown, a->config.assembly_idle) > a->now.now)
+            return NULL;
+        bool same =
+            by_source ? old->holder.source == holder->source : old->holder.peer == holder->peer;
+        if (old != as && !list_empty(&old->pieces) && (any || same))
+            return old;
+    }
+    return NULL;
+}
+
+/* Its fragments were accepted: their end is counted, and reported to who asked for it. They are not
+ * remembered, so that they may come again. */
+static void give_way(struct agent *a, struct assembly *as)
+{
+    as->fragments++;
+    list_for_each (it, &as->pieces) {
+        agent_report(a, container_of(it, struct record, node), STATUS_DELETED,
+                     REASON_DEPLETED_STORAGE);
+    }
+    end_pieces(a, as, 0, END_GAVE_WAY);
+    ranges_clear(&as->have);
+    as->stale = false;
+    let_go(a, as, END_GAVE_WAY);
+}
+
+static enum agent_refusal make_room(struct agent *a, const struct holder *holder,
+                                    const struct assembly *as)
+{
+    enum agent_refusal refusal;
+    while ((refusal = lacking(a, holder, as)) != REFUSE_NONE) {
+        struct assembly *old = find_idle(a, holder, as, false);
+        if (old == NULL && refusal == REFUSE_FULL)
+            old = find_idle(a, holder, as, true);
+        if (old == NULL)
+            return refusal;
+        give_way(a, old);
+    }
+    return REFUSE_NONE;
+}
+
+enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
+                                  const struct holder *holder, bool restored, struct assembly **out)
+{
+    const struct agent_config *c = &a->config;
+    if (!legal(h))
+        return REFUSE_FRAGMENT;
+    if (!restored && h->id.total > c->bundle_max)
+        return REFUSE_TOO_LONG;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice name = bundle_name(&h->id, id);
+    struct assembly *as = assembly_first(a, name);
+    while (as != NULL && !fits(as, h))
+        as = assembly_next(as);
+    if (as != NULL && !restored && as->fragments >= c->fragments_max)
+        return REFUSE_FULL; /* the peer keeps it: places come free again */
+    enum agent_refusal refusal = restored ? REFUSE_NONE : make_room(a, holder, as);
+    if (refusal != REFUSE_NONE)
+        return refusal;
+    if (as == NULL)
+        as = assembly_new(a, h, holder, name);
+    if (as == NULL)
+        return REFUSE_NO_MEMORY;
+    as->fragments++;
+    a->counters.fragments_in++;
+    a->counters.fragments++;
+    *out = as;
+    return REFUSE_NONE;
+}
+
+void fragment_entered(struct agent *a, struct record *r, struct assembly *as)
+{
+    r->assembly = as;
+    if (as != NULL)
+        quota_add(a, &r->holder, QUOTA_FRAGMENTS, 1);
 }
 
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
@@ -234,6 +328,10 @@ static int gather(struct agent *a, struct record *r, const struct agent_head *h)
     }
     r->state = STATE_PIECE;
     list_add_tail(&as->pieces, &r->node);
+    as->grown = a->now.now;
+    list_sub(&as->order);
+    if (as->whole == NULL)
+        list_add_tail(&a->gathering, &as->order);
     /* Fragments may wait long for others: half of the memory is left to bundles on their way. */
     if (lane_memory_full(a, a->config.memory_bytes / 2))
         record_release(a, r);
@@ -264,15 +362,6 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
         record_end(a, r, END_REDUNDANT);
     else if (rc < 0)
         agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
-}
-
-static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len, enum agent_end why)
-{
-    while (!list_empty(&as->pieces)) {
-        struct record *p = container_of(list_first(&as->pieces), struct record, node);
-        p->mark_len = mark_len > 0 ? mark_len : p->mark_len;
-        record_end(a, p, why);
-    }
 }
 
 /* The pieces of all assemblies of that name: their bytes are of no use any more. */
@@ -316,6 +405,8 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     buf_drop(as->joined);
     as->joined = NULL;
     as->whole = NULL;
+    as->grown = a->now.now;
+    list_add_tail(&a->gathering, &as->order);
     end_pieces(a, as, as->id_len, why);
     count_end(a, as, why);
     ranges_clear(&as->have);

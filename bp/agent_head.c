@@ -19,7 +19,7 @@ enum head_flag {
     HEAD_REPORT_TO_THREE = 16,
     HEAD_SOURCE_THREE = 32,
     HEAD_FRAGMENT = 64,
-    HEAD_ALL = 127,
+    HEAD_PEER = 128, /* before the id; heads without it are older */
 };
 
 static void put_number(struct writer *w, uint64_t v)
@@ -107,19 +107,22 @@ size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t
 size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX], size_t *id_off)
 {
     struct writer w = writer_of(out, AGENT_HEAD_MAX);
+    bool with_peer = h->from_link && h->peer != 0;
     writer_byte(&w, HEAD_VERSION);
     writer_byte(&w, (uint8_t)((h->from_link ? HEAD_FROM_LINK : 0) |
                               (h->rewrite ? HEAD_REWRITE : 0) | (h->has_hops ? HEAD_HOPS : 0) |
                               (h->destination.three ? HEAD_DESTINATION_THREE : 0) |
                               (h->report_to.three ? HEAD_REPORT_TO_THREE : 0) |
                               (h->id.source.three ? HEAD_SOURCE_THREE : 0) |
-                              (h->id.fragment ? HEAD_FRAGMENT : 0)));
+                              (h->id.fragment ? HEAD_FRAGMENT : 0) | (with_peer ? HEAD_PEER : 0)));
     const uint64_t numbers[] = {h->flags,  h->expires_ms, h->arrived_ms, h->lifetime_ms,
                                 h->age_ms, h->hop_limit,  h->hop_count,  h->payload_len};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_number(&w, numbers[i]);
     put_eid(&w, &h->destination);
     put_eid(&w, &h->report_to);
+    if (with_peer)
+        put_number(&w, h->peer);
     *id_off = writer_len(&w);
     put_id(&w, &h->id, h->payload_len);
     assert(!w.bad);
@@ -146,8 +149,6 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
     if (head.len > AGENT_HEAD_MAX || reader_byte(&r) != HEAD_VERSION)
         return HELIO_EFORMAT;
     uint8_t flags = reader_byte(&r);
-    if (flags & ~HEAD_ALL)
-        return HELIO_EFORMAT;
     h->from_link = flags & HEAD_FROM_LINK;
     h->rewrite = flags & HEAD_REWRITE;
     h->has_hops = flags & HEAD_HOPS;
@@ -158,6 +159,9 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
         *numbers[i] = get_number(&r);
     h->destination = get_eid(&r, flags & HEAD_DESTINATION_THREE);
     h->report_to = get_eid(&r, flags & HEAD_REPORT_TO_THREE);
+    h->peer = flags & HEAD_PEER ? get_number(&r) : 1;
+    if (h->peer == 0)
+        return HELIO_EFORMAT;
     *id_off = head.len - reader_left(&r);
     get_id(&r, h, flags & HEAD_SOURCE_THREE);
     return r.bad || reader_left(&r) > 0 ? HELIO_EFORMAT : 0;

@@ -14,6 +14,8 @@
 #define AGENT_ID_MAX 400    /* longest id; = STORE_MARK_MAX */
 
 struct agent_head {
+    uint64_t peer;  /* from_link: quota_peer_id of the neighbour; 0 on the way in, 1 on the
+                       way out: not known */
     bool from_link; /* came from a peer; else it started here */
     bool rewrite;   /* its blocks change when it is forwarded */
     bool has_hops;

@@ -14,6 +14,8 @@
 #include "bp/seen.h"
 
 #define LINKS_MAX 64
+#define QUOTA_OWN 0      /* account of this node's applications */
+#define QUOTA_UNKNOWN 1  /* of peers whose names the store does not know */
 #define PREFETCH 4       /* bundles in memory beyond the window, so that a link never waits */
 #define LOAD_TRIES 8     /* a bundle that cannot be read this often is given up */
 #define NO_LINK (-2)     /* record.avoid */
@@ -57,6 +59,22 @@ enum record_state {
     STATE_GONE, /* in agent.removals, or only an answer is due */
 };
 
+enum quota_kind { QUOTA_BUNDLES, QUOTA_BYTES, QUOTA_ASSEMBLIES, QUOTA_FRAGMENTS, QUOTA_KINDS };
+
+/* What one peer or one source holds of the node. Exists while it is configured or holds something.
+ */
+struct account {
+    struct hash_node by_id;
+    uint64_t used[QUOTA_KINDS];
+    uint64_t pins;  /* bundles, assemblies and checks that refer to it */
+    uint32_t links; /* configured ones to this peer: it has a share of its own */
+};
+
+/* Whose a bundle is. */
+struct holder {
+    struct account *peer, *source;
+};
+
 /* One bundle at the node. */
 struct record {
     struct hash_node by_key, by_id; /* by_id only when id_listed */
@@ -74,6 +92,7 @@ struct record {
     int link;   /* or TO_ENDPOINT */
     int avoid;  /* the link it came from, or that failed last: the last choice; or NO_LINK */
     struct lane *lane;
+    struct holder holder;      /* not of a whole */
     struct assembly *assembly; /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
     uint64_t losses; /* on unreliable links */
@@ -99,6 +118,9 @@ struct assembly {
     struct hash_node by_id;
     struct eid destination;
     uint64_t total, fragments; /* bytes; records that have this assembly, stored or not */
+    struct holder holder;      /* who began it */
+    struct list order;         /* in agent.gathering, without `whole` */
+    tick grown;                /* when its last piece came */
     struct list pieces;        /* stored fragments, each with bytes that those before lack */
     struct ranges have;        /* bytes of all pieces; with `whole`: those in `joined` */
     bool stale;                /* have is to be made anew: a piece is gone */
@@ -133,6 +155,11 @@ struct agent {
     struct routes routes;
     struct seen seen;
     struct returns returns;
+    struct hash peers, sources; /* accounts */
+    struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
+    uint64_t parties;      /* peers with a share, this node included */
+    uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
+    uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */
     uint64_t next_key;
     uint64_t
         life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
@@ -151,9 +178,10 @@ bool agent_overdue(struct agent *a, struct record *r);
 /* agent_record.c */
 struct record *record_find(const struct agent *a, uint64_t key);
 struct record *record_by_id(const struct agent *a, struct slice id);
-enum agent_refusal record_room(const struct agent *a, uint64_t bytes);
+enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
+/* On success `holder` is the record's, as one that was kept. */
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
-               struct record **out);
+               const struct holder *holder, struct record **out);
 /* What the fragments of `as` make together; in no queue yet. 0 or HELIO_ENOMEM. */
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
 void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
@@ -165,6 +193,25 @@ struct slice record_id(const struct record *r);
 struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);
 void record_set_timer(struct agent *a, struct record *r, tick due);
+
+/* agent_quota.c */
+int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */
+void quota_fini(struct agent *a);
+uint64_t quota_peer_id(const struct eid *peer);   /* the same in every life of the node */
+int quota_add_peer(struct agent *a, uint64_t id); /* it has a share from now on */
+/* Whose it would be; to be closed. 0 or HELIO_ENOMEM. */
+int quota_open(struct agent *a, const struct agent_head *h, struct holder *out);
+struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
+void quota_close(struct agent *a, const struct holder *h);
+void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
+void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
+bool quota_peer_has_room(const struct agent *a, const struct account *peer, enum quota_kind kind,
+                         uint64_t amount);
+bool quota_source_has_room(const struct agent *a, const struct account *source,
+                           enum quota_kind kind, uint64_t amount);
+bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                    uint64_t amount);
+void quota_check(const struct agent *a);
 
 /* agent_lane.c */
 void lane_init(struct lane *l, uint64_t window);
@@ -201,9 +248,13 @@ tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
 
 /* agent_fragment.c: bundles for this node that come in fragments (RFC 9171 §5.9) */
-/* Room for one more fragment in the assembly of its bundle, which is made when it is the first. */
-enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h, bool restored,
+/* Room for one more fragment in the assembly of its bundle, which is made when it is the first;
+ * older ones that do not grow may give way. */
+enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
+                                  const struct holder *holder, bool restored,
                                   struct assembly **out);
+/* The record that was made for it is in the assembly. */
+void fragment_entered(struct agent *a, struct record *r, struct assembly *as);
 /* One fragment less; the last one frees. */
 void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why);
 void assembly_free(struct agent *a, struct assembly *as);

@@ -55,7 +55,7 @@ struct record *record_by_id(const struct agent *a, struct slice id)
     return NULL;
 }
 
-enum agent_refusal record_room(const struct agent *a, uint64_t bytes)
+enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
     const struct agent_config *c = &a->config;
     if (a->counters.bundles >= c->held_bundles || bytes > c->held_bytes ||
@@ -66,6 +66,9 @@ enum agent_refusal record_room(const struct agent *a, uint64_t bytes)
     if (a->counters.storing_bytes > 0 &&
         (bytes > c->memory_bytes || a->counters.storing_bytes > c->memory_bytes - bytes))
         return REFUSE_FULL;
+    if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
+        !quota_has_room(a, holder, QUOTA_BYTES, bytes))
+        return REFUSE_QUOTA;
     return REFUSE_NONE;
 }
 
@@ -92,7 +95,7 @@ static struct record *make(struct agent *a, const struct agent_head *h, uint64_t
 }
 
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
-               struct record **out)
+               const struct holder *holder, struct record **out)
 {
     if (heap_reserve(&a->timers, (size_t)a->counters.bundles + 1) < 0)
         return HELIO_ENOMEM;
@@ -106,6 +109,9 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
         hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, id.data, id.len));
     a->counters.bundles++;
     a->counters.bytes += bytes;
+    r->holder = *holder;
+    quota_add(a, holder, QUOTA_BUNDLES, 1);
+    quota_add(a, holder, QUOTA_BYTES, bytes);
     *out = r;
     return 0;
 }
@@ -165,7 +171,8 @@ static void leave_queue(struct agent *a, struct record *r)
 /* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */
 static bool is_final(enum agent_end why)
 {
-    return why != END_FORWARDED && why != END_GIVEN_UP && why != END_UNREADABLE;
+    return why != END_FORWARDED && why != END_GIVEN_UP && why != END_UNREADABLE &&
+           why != END_GAVE_WAY;
 }
 
 /* A bundle of a peer that ended here must be known when it comes again. */
@@ -204,16 +211,22 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
     if (r->marked)
         remember(a, r);
-    else if (r->stored && r->id_listed)
+    else if (r->id_listed && (why == END_FORWARDED || why == END_GIVEN_UP))
         returns_forwarded(&a->returns, r->by_id.hash);
     if (r->taken_back)
         list_add_tail(&a->recalls, &r->answer);
+    const struct holder holder = r->holder;
+    quota_sub(a, &holder, QUOTA_BUNDLES, 1);
+    quota_sub(a, &holder, QUOTA_BYTES, r->bytes);
+    if (as != NULL)
+        quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
     if (r->stored)
         list_add_tail(&a->removals, &r->node);
     else if (list_empty(&r->answer))
         free(r);
     if (as != NULL)
         fragment_leave(a, as, why);
+    quota_close(a, &holder);
 }
 
 void record_set_timer(struct agent *a, struct record *r, tick due)

@@ -17,17 +17,16 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
         return rc;
     /* One that does not fit the others of its bundle is deleted when it is placed. */
     struct assembly *as = NULL;
-    if (h.id.fragment && agent_is_here(a, &h.destination) &&
-        fragment_enter(a, &h, true, &as) == REFUSE_NO_MEMORY)
+    struct holder holder;
+    if (quota_open(a, &h, &holder) < 0)
         return HELIO_ENOMEM;
+    if (h.id.fragment && agent_is_here(a, &h.destination) &&
+        fragment_enter(a, &h, &holder, true, &as) == REFUSE_NO_MEMORY)
+        goto no_memory;
     struct record *r;
-    rc = record_new(a, &h, key, bytes, &r);
-    if (rc < 0) {
-        if (as != NULL)
-            fragment_leave(a, as, END_NOT_STORED);
-        return rc;
-    }
-    r->assembly = as;
+    if (record_new(a, &h, key, bytes, &holder, &r) < 0)
+        goto no_memory;
+    fragment_entered(a, r, as);
     r->stored = true;
     r->restored = true;
     a->counters.restored++;
@@ -39,6 +38,11 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     if (!h.from_link)
         agent_restore_sequence(a, h.id.sequence + 1);
     return 0;
+no_memory:
+    if (as != NULL)
+        fragment_leave(a, as, END_NOT_STORED);
+    quota_close(a, &holder);
+    return HELIO_ENOMEM;
 }
 
 void agent_restore_clock(struct agent *a, uint64_t life_ms, struct agent_now now)

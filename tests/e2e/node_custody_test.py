@@ -95,6 +95,48 @@ class CustodyTest(NodeCase):
         self.assertLessEqual(self.agent(1)["forwarded"] + self.agent(2)["forwarded"], 6)
         wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 1)
 
+    def test_flood_by_one_neighbour(self):
+        """Another neighbour and the applications keep their shares of a node that the first one fills; after a restart too."""
+        ports = self.lab.udp_ports(4)
+        store = f"{{path: {self.lab.path('store2')}, durability: async}}"
+        links = [self.lab.link(1, ports[0], ports[1], rto="100ms"), self.lab.link(3, ports[2], ports[3], rto="100ms")]
+        hub = self.lab.write_node(2, links, store, log=False, extra="bundles: {count: 40, reserve: 30}\n")
+        node2 = self.lab.start_node(2, hub)
+        for n, at in ((1, 0), (3, 2)):
+            link = self.lab.link(2, ports[at + 1], ports[at], rto="100ms")
+            self.lab.start_node(n, self.lab.write_node(n, [link], log=False, extra="bundles: {retry_max: 1s}\n"))
+        flood, other = self.client(1, "ipn:1.5"), self.client(3, "ipn:3.5")
+        for i in range(60):
+            self.assertEqual(flood.request("ipn:2.9", b"%d" % i, lifetime_ms=2**64 - 1)[0], aap2.SUCCESS)
+        wait_for(lambda: self.lab.control(2, "links")["links"][0]["held_bundles"] == 32)  # 28 for all, 4 its own
+
+        def others(first):
+            rx = aap2.Client(self.lab.socket(2))
+            self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+            tx = aap2.Client(self.lab.socket(2))
+            self.assertEqual(tx.configure("ipn:2.5"), aap2.SUCCESS)
+            for i in range(first, first + 6):
+                self.assertEqual(other.request("ipn:2.7", b"%d" % i)[0], aap2.SUCCESS)
+                self.assertEqual(rx.delivery()[1], b"%d" % i)
+                self.assertEqual(tx.request("ipn:2.7", b"own")[0], aap2.SUCCESS)
+                self.assertEqual(rx.delivery()[1], b"own")
+            rx.close()
+            tx.close()
+
+        others(0)
+        self.lab.stop("node2", node2)
+        node2 = self.lab.start_node(2, hub)
+        others(6)
+        status = self.lab.control(2, "status")
+        self.assertEqual((status["bundles"], status["share_bundles"]), (32, 4))
+        self.assertEqual(self.lab.control(1, "status")["bundles"], 28)  # nothing is lost
+
+        def told():
+            with open(self.lab.path("node2.log")) as f:
+                return "bundles were refused: the node, or the share of their peer or source, is full" in f.read()
+
+        wait_for(told)
+
 
 if __name__ == "__main__":
     node_case.main("CustodyTest")

@@ -421,7 +421,7 @@ class NodeTest(NodeCase):
                 with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(2)) as rx:
                     self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
                     for i in range(30):
-                        wait_for(lambda: self.lab.control(1, "status")["bytes"] < 900_000)
+                        wait_for(lambda: self.lab.control(1, "status")["bytes"] < 800_000)
                         self.assertEqual(tx.request("ipn:2.7", b"%02d" % i * 25_000)[0], aap2.SUCCESS)
                     wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 30)
                     self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)

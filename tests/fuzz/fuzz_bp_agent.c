@@ -45,6 +45,11 @@ static struct agent_config config(void)
                                  .seen_max = 8,
                                  .assemblies_max = 3,
                                  .fragments_max = 6,
+                                 .fragments_all_max = 12,
+                                 .assembly_idle = TICK_S,
+                                 .reserve_percent = 30,
+                                 .source_percent = 80,
+                                 .lifetime_max_ms = 100000,
                                  .status_reports = true};
 }
 

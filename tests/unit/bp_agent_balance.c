@@ -244,6 +244,11 @@ START_TEST(every_unit_balances_at_every_step)
     b.c.memory_bytes = 4000;
     b.c.assemblies_max = 3;
     b.c.fragments_max = 8;
+    b.c.fragments_all_max = 14;
+    b.c.assembly_idle = TICK_S;
+    b.c.reserve_percent = (uint64_t)(_i % 3) * 30;
+    b.c.source_percent = 80;
+    b.c.lifetime_max_ms = 15000;
     binder_init(&b.n, &b.c);
     add_ways(&b);
     for (int i = 0; i < STEPS; i++) {

@@ -253,6 +253,22 @@ static uint32_t line_in(const struct conf_tree *root, const char *section, const
     return t != NULL ? t->line : 0;
 }
 
+static void check_lifetimes(const struct config *c, const struct conf_tree *root,
+                            struct conf_errors *errors)
+{
+    uint32_t line = line_in(root, "bundles", "lifetime");
+    if (c->bundles.lifetime <= c->bundles.lifetime_max)
+        return;
+    if (line != 0)
+        conf_error(errors, line,
+                   "bundles.lifetime: longer than lifetime_max (30d unless given); write a shorter "
+                   "one, or raise that");
+    else
+        conf_error(errors, line_in(root, "bundles", "lifetime_max"),
+                   "bundles.lifetime_max: shorter than lifetime (1d unless given); write a longer "
+                   "one, or a shorter lifetime");
+}
+
 static void note_lines(struct config *c, const struct conf_tree *root)
 {
     c->lines.socket = line_in(root, NULL, "socket");
@@ -267,6 +283,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
     check_node(c, root, errors);
     check_echo(c, root, errors);
     check_store(c, root, errors);
+    check_lifetimes(c, root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
         conf_error(errors, line_of(root, "bundles"),
                    "bundles.retry_max: shorter than retry_min; write a longer one");

@@ -46,9 +46,13 @@ struct config {
         uint64_t count;                 /* bundles at the node */
         uint64_t memory;                /* bytes */
         uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
-        int crc;                        /* enum crc_type */
-        int mode;                       /* enum bundle_mode */
-        bool refuse;                    /* to peers, what has no place here for whatever reason */
+        uint64_t fragments_all;         /* of all */
+        tick assembly_idle;             /* then it gives way */
+        tick lifetime_max;
+        uint64_t reserve, source; /* percent */
+        int crc;                  /* enum crc_type */
+        int mode;                 /* enum bundle_mode */
+        bool refuse;              /* to peers, what has no place here for whatever reason */
         bool status_reports;
         tick retry_min, retry_max;
     } bundles;

@@ -59,6 +59,22 @@ static void fill_store(struct node *n, json_t *out)
     json_object_set_new(out, "store", s);
 }
 
+/* What the peer of a link, or this node's applications, hold of the node, and their share of it. */
+static void set_share(const struct node *n, uint32_t link, json_t *o)
+{
+    const bool own = link == AGENT_OWN;
+    struct agent_share s;
+    agent_share(n->agent, link, &s);
+    set_int(o, own ? "own_bundles" : "held_bundles", s.bundles);
+    set_int(o, own ? "own_bytes" : "held_bytes", s.bytes);
+    set_int(o, "share_bundles", s.share_bundles);
+    set_int(o, "share_bytes", s.share_bytes);
+    if (own)
+        return;
+    set_int(o, "held_assemblies", s.assemblies);
+    set_int(o, "held_fragments", s.fragments);
+}
+
 static void do_status(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
@@ -74,6 +90,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "bundles", c->bundles);
     set_int(out, "bytes", c->bytes);
     set_int(out, "memory_bytes", c->memory_bytes);
+    set_share(n, AGENT_OWN, out);
     set_int(out, "restored", n->restored);
     set_int(out, "links", n->links_len);
     set_int(out, "links_up", up);
@@ -97,6 +114,7 @@ static void do_links(struct node *n, const json_t *in, json_t *out)
         set_int(o, "sent", l->sent);
         set_int(o, "failed", l->failed);
         set_int(o, "received", l->received);
+        set_share(n, l->index, o);
         if (l->cla != NULL && l->cla->ops->status != NULL)
             l->cla->ops->status(l->cla, o);
         json_array_append_new(list, o);

@@ -51,6 +51,10 @@ struct node {
     uint64_t echoed, echo_refused;
     uint64_t restored; /* bundles that the store gave back at start */
     uint64_t store_failures;
+    struct {
+        uint64_t gave_way, refused; /* counters when they were told */
+        tick after;
+    } shortage;
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
     struct node_clock clock;
@@ -88,6 +92,9 @@ void node_pump(struct node *n);
 /* The agent as configured; memory_only: nothing is stored beside what it holds. 0 or HELIO_ENOMEM.
  */
 int node_open_agent(struct node *n, bool memory_only);
+
+/* Tells the operator, now and then, what was refused or given up for lack of room. */
+void node_tell_shortage(struct node *n);
 
 /* All links and routes. 0, or an error that was said. */
 int node_open_links(struct node *n);

@@ -92,6 +92,27 @@ static void do_answer(struct node *n, const struct agent_action *a)
         c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !a->keep);
 }
 
+void node_tell_shortage(struct node *n)
+{
+    const struct agent_counters *c = agent_counters(n->agent);
+    tick now = node_now(n).now;
+    uint64_t gave_way = c->ended[END_GAVE_WAY] - n->shortage.gave_way;
+    uint64_t refused = c->refused[REFUSE_QUOTA] + c->refused[REFUSE_FULL] - n->shortage.refused;
+    if (now < n->shortage.after || gave_way + refused == 0)
+        return;
+    if (gave_way > 0)
+        say(&n->say, LEVEL_WARNING,
+            "%llu fragments of incomplete bundles gave way to those of newer ones",
+            (unsigned long long)gave_way);
+    if (refused > 0)
+        say(&n->say, LEVEL_WARNING,
+            "%llu bundles were refused: the node, or the share of their peer or source, is full",
+            (unsigned long long)refused);
+    n->shortage.gave_way += gave_way;
+    n->shortage.refused += refused;
+    n->shortage.after = now + 10 * TICK_S;
+}
+
 void node_pump(struct node *n)
 {
     struct agent_action a;

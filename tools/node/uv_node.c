@@ -107,6 +107,7 @@ static void on_second(uv_timer_t *t)
     h->seconds++;
     apps_tick(n->apps, node_now(n).now);
     node_clock_tick(n);
+    node_tell_shortage(n);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
         storage_tidy(n->storage, agent_life_ms(n->agent, node_now(n)));
 }
