@@ -113,6 +113,10 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->ready);
     list_init(&a->gathering);
     a->next_key = 1;
+    if (endpoint_open_admin(a) < 0) {
+        agent_free(a);
+        return HELIO_ENOMEM;
+    }
     *out = a;
     return 0;
 }

@@ -77,7 +77,8 @@ int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t
 /* Endpoints of this node. `reg` is the binder's number for the registration. Bundles for a
  * registered endpoint that wait are delivered at once; those for an endpoint of this node without
  * registration wait until one comes or they expire. window: deliveries outstanding at once.
- * HELIO_EEXIST when the endpoint is taken. */
+ * HELIO_EEXIST when the endpoint is taken, as the node's own name always is: administrative records
+ * for it are read by the agent, other bundles refused. */
 int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
                    struct agent_now now);
 /* Deliveries of this registration that are still open go back to the head of the queue: no
@@ -92,6 +93,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(EXPIRED, "lifetime expired")                                                                 \
     X(HOP_LIMIT, "hop limit exceeded")                                                             \
     X(NO_ROUTE, "no route to the destination")                                                     \
+    X(ENDPOINT, "the administrative endpoint takes administrative records only")                   \
     X(BLOCK, "a block that this node cannot process demands deletion")                             \
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \

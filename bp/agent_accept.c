@@ -119,6 +119,8 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     int link;
     if (agent_target(a, &b->destination, NO_LINK, &link) < 0)
         return REFUSE_NO_ROUTE;
+    if (!endpoint_takes(a, &b->destination, b->flags))
+        return REFUSE_ENDPOINT;
     stamp(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
     b->age_ms = 0;
@@ -226,6 +228,8 @@ static enum agent_refusal judge(struct agent *a, const struct bundle *b, const s
     int link;
     if (agent_target(a, &b->destination, NO_LINK, &link) < 0)
         return REFUSE_NO_ROUTE;
+    if (!endpoint_takes(a, &b->destination, b->flags))
+        return REFUSE_ENDPOINT;
     /* §4.4.3: the hop to the next node counts as well. */
     if (b->has_hops &&
         (b->hop_count > b->hop_limit || (link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
@@ -259,6 +263,7 @@ static void report_refusal(struct agent *a, const struct agent_head *h, enum age
         [REFUSE_EXPIRED] = REASON_LIFETIME_EXPIRED,
         [REFUSE_HOP_LIMIT] = REASON_HOP_LIMIT,
         [REFUSE_NO_ROUTE] = REASON_NO_ROUTE,
+        [REFUSE_ENDPOINT] = REASON_DESTINATION_UNAVAILABLE,
         [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
         [REFUSE_FRAGMENT] = REASON_BLOCK_UNINTELLIGIBLE,
     };

@@ -2,7 +2,8 @@
 /*
  * Endpoints of this node (RFC 9171 §5.7): registered ones get their bundles in order, up to their
  * window; bundles for others wait. An endpoint without registration and without bundles does not
- * exist. What a registration has not confirmed when it ends goes back to the head of the queue.
+ * exist, but for the node's own, whose bundles the agent reads itself. What a registration has not
+ * confirmed when it ends goes back to the head of the queue.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -117,8 +118,26 @@ void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
     lane_wake(a, &e->lane);
 }
 
+int endpoint_open_admin(struct agent *a)
+{
+    a->admin = endpoint_get(a, &a->config.node);
+    if (a->admin == NULL)
+        return HELIO_ENOMEM;
+    a->admin->lane.open = true;
+    return 0;
+}
+
+bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags)
+{
+    return (flags & BUNDLE_IS_ADMIN) || !eid_equal(destination, &a->admin->eid);
+}
+
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
+    if (r->lane == &a->admin->lane) {
+        agent_administer(a, r);
+        return 0;
+    }
     struct agent_head h;
     record_head(r, &h);
     *out = (struct agent_action){

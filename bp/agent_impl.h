@@ -145,7 +145,8 @@ struct agent {
     struct agent_counters counters;
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
-    struct heap timers; /* has room for every record */
+    struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
+    struct heap timers;     /* has room for every record */
     struct list to_store, answers, recalls, removals, unplaced, ready;
     bool place;             /* unplaced bundles may have a way now */
     struct record *polled;  /* freed at the next poll: the last action shows its bytes */
@@ -275,6 +276,9 @@ struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no
 void endpoint_tidy(struct agent *a, struct lane *l); /* frees it when nobody needs it */
 /* Before a delivery without an answer is ended. */
 void endpoint_take_back(struct record *r);
+int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
+/* The administrative endpoint has no application: it takes administrative records only. */
+bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 
 /* agent_forward.c */
@@ -287,8 +291,10 @@ void agent_report_head(struct agent *a, const struct agent_head *h, enum status_
                        enum status_reason reason);
 void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
                       enum status_reason reason);
-/* An administrative record for this node that nobody registered for: read, and done. */
+/* An administrative record for this node itself, as it comes in whole: read, and done. */
 bool agent_consume(struct agent *a, const struct bundle *b);
+/* The administrative element (RFC 9171 §3.1) takes what is at the head of its queue, in memory. */
+void agent_administer(struct agent *a, struct record *r);
 
 bool agent_keeps(const struct agent *a, enum agent_refusal refusal); /* the peer */
 

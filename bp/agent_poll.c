@@ -146,14 +146,15 @@ int agent_poll(struct agent *a, struct agent_action *out)
 {
     free(a->polled);
     a->polled = NULL;
-    if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) || poll_recall(a, out) ||
-        poll_removal(a, out))
-        return 1;
-    while (!list_empty(&a->ready)) {
+    for (;;) {
+        if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) ||
+            poll_recall(a, out) || poll_removal(a, out))
+            return 1;
+        if (list_empty(&a->ready))
+            return 0;
         struct lane *l = container_of(list_first(&a->ready), struct lane, node);
         if (lane_poll(a, l, out))
             return 1;
-        list_sub(&l->node);
+        list_sub(&l->node); /* what ended in it meanwhile (agent_administer) is to be removed */
     }
-    return 0;
 }

@@ -74,13 +74,32 @@ void agent_report(struct agent *a, const struct record *r, enum status_item item
     agent_report_head(a, &h, item, reason);
 }
 
+static void read_record(struct agent *a, struct slice payload)
+{
+    struct status_report s;
+    if (status_report_decode(payload.data, payload.len, &s) == 0)
+        a->counters.reports_received++;
+}
+
 bool agent_consume(struct agent *a, const struct bundle *b)
 {
     if (!(b->flags & BUNDLE_IS_ADMIN) || b->id.fragment || !agent_is_here(a, &b->destination))
         return false;
-    struct status_report s;
-    if (status_report_decode(b->payload.data, b->payload.len, &s) == 0)
-        a->counters.reports_received++;
-    struct endpoint *e = endpoint_find(a, &b->destination);
-    return eid_is_node(&b->destination) && (e == NULL || !e->lane.open);
+    read_record(a, b->payload);
+    return eid_is_node(&b->destination);
+}
+
+/* Here come records in fragments, those of this node's own, and what an earlier version stored. */
+void agent_administer(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    if (h.flags & BUNDLE_IS_ADMIN) {
+        read_record(a, slice_of(buf_data(r->buf) + r->payload_off, r->payload_len));
+        a->counters.delivered++;
+        record_end(a, r, END_DELIVERED);
+    } else {
+        agent_report_head(a, &h, STATUS_DELETED, REASON_DESTINATION_UNAVAILABLE);
+        record_end(a, r, END_DELETED);
+    }
 }

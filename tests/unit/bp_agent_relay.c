@@ -192,6 +192,103 @@ START_TEST(reports_that_must_not_be)
 }
 END_TEST
 
+/* No application can be there (RFC 9171 §3.1), so that nobody would ever ask for it. */
+START_TEST(plain_bundles_for_the_administrative_endpoint)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct eid admin = eid_of("ipn:2.0");
+    c.status_reports = true;
+    relay_init(&n, &c);
+    agent_link(n.a, 0, true, n.now);
+    ck_assert_int_eq(agent_register(n.a, 9, &admin, 1, n.now), HELIO_EEXIST);
+    struct agent_request q = request_of("ipn:2.7", "ipn:2.0", 1);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_ENDPOINT);
+    q.destination = eid_of("ipn:!.0");
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_ENDPOINT);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.0", 1);
+    b.flags |= BUNDLE_REPORT_DELETION;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 5), REFUSE_ENDPOINT);
+    drain(&n);
+    struct bundle out = sent_of(&n);
+    struct status_report s;
+    ck_assert_int_eq(status_report_decode(out.payload.data, out.payload.len, &s), 0);
+    ck_assert(s.asserted[STATUS_DELETED]);
+    ck_assert_uint_eq(s.reason, REASON_DESTINATION_UNAVAILABLE);
+    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_ENDPOINT], 3);
+    agent_sent(n.a, 1, true, n.now);
+    skip(&n);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 0);
+    binder_fini(&n);
+}
+END_TEST
+
+/* One that an earlier version accepted ends when the node starts. */
+START_TEST(stored_bundles_for_the_administrative_endpoint)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0"), other = config_of("ipn:9.0");
+    binder_init(&n, &other); /* it is only on its way there */
+    struct eid peer = eid_of("ipn:2.0");
+    struct eid_pattern all;
+    ck_assert_int_eq(agent_link_add(n.a, 0, &peer, 2), 0);
+    ck_assert_int_eq(eid_pattern_parse("*", &all), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &all, 0), 0);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.0", 1);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 5), REFUSE_NONE);
+    skip(&n);
+    binder_restart(&n, &c);
+    pass(&n, 1);
+    expect(&n, "load 1\nremove 1 marked\n");
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_DELETED], 1);
+    binder_fini(&n);
+}
+END_TEST
+
+static size_t record_bytes(uint8_t out[512])
+{
+    struct status_report s = {.subject = {.source = eid_of("ipn:2.7"), .time_ms = 5}};
+    s.asserted[STATUS_DELIVERED] = true;
+    int len = status_report_encode(&s, out, 512);
+    ck_assert_int_gt(len, 0);
+    return (size_t)len;
+}
+
+START_TEST(records_for_the_node_are_read)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    uint8_t record[512];
+    size_t len = record_bytes(record);
+    relay_init(&n, &c);
+    struct bundle b = peer_bundle("ipn:1.0", "ipn:2.0", 1);
+    b.flags |= BUNDLE_IS_ADMIN | BUNDLE_IS_FRAGMENT;
+    b.id.fragment = true;
+    b.id.total = len;
+    b.payload = slice_of(record, 4);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+    skip(&n);
+    binder_restart(&n, &c); /* in the middle */
+    b.id.offset = 4;
+    b.payload = slice_of(record + 4, len - 4);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 2), REFUSE_NONE);
+    expect(&n, "store 2\nconfirm link 2\nload 1\nremove 1 marked\nremove 2 marked\n");
+    ck_assert_uint_eq(agent_counters(n.a)->reports_received, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->delivered, 1);
+
+    struct agent_request q = request_of("ipn:2.7", "ipn:2.0", 3); /* of its own application */
+    q.flags = BUNDLE_IS_ADMIN;
+    q.report_to = eid_none();
+    q.payload = buf_new(BUNDLE_HEAD_MAX, len + BUNDLE_TAIL_MAX);
+    memcpy(buf_append(q.payload, len), record, len);
+    ck_assert_int_eq(agent_send(n.a, &q, n.now, NULL), REFUSE_NONE);
+    expect(&n, "store 4\nconfirm app 3\nremove 4\n");
+    ck_assert_uint_eq(agent_counters(n.a)->reports_received, 2);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 0);
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent relay");
@@ -201,6 +298,9 @@ int main(void)
     tcase_add_test(t, one_block_more_is_refused_at_once);
     tcase_add_test(t, no_second_block_beside_an_encrypted_one);
     tcase_add_test(t, reports_that_must_not_be);
+    tcase_add_test(t, plain_bundles_for_the_administrative_endpoint);
+    tcase_add_test(t, stored_bundles_for_the_administrative_endpoint);
+    tcase_add_test(t, records_for_the_node_are_read);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
