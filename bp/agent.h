@@ -123,7 +123,8 @@ struct agent_request {
     uint64_t flags;       /* bundle_flag: report requests, no-fragment, admin */
     int crc;              /* enum crc_type of the payload block, or -1: as configured */
     struct buf *payload;
-    uint64_t token; /* of the binder */
+    const struct bundle_block *block; /* one extension block more, number 0; or NULL */
+    uint64_t token;                   /* of the binder */
 };
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, struct agent_now now,
                               struct bundle_id *out);

@@ -190,6 +190,8 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     b.report_to = report_to;
     b.id.source = q->source;
     b.lifetime_ms = q->lifetime_ms == 0 ? a->config.default_lifetime_ms : q->lifetime_ms;
+    if (q->block != NULL)
+        b.others[b.others_len++] = *q->block;
     struct record *r;
     enum agent_refusal refusal = agent_originate(a, &b, q->payload, &r);
     if (refusal != REFUSE_NONE) {
@@ -250,6 +252,7 @@ bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
     case REFUSE_EXPIRED:
     case REFUSE_HOP_LIMIT:
     case REFUSE_BLOCK:
+    case REFUSE_ENDPOINT:
         return false;
     default:
         return !a->config.confirm_dropped;

@@ -9,6 +9,7 @@
 
 #include "bp/agent.h"
 #include "tools/node/config.h"
+#include "tools/node/echo.h"
 #include "tools/node/node_clock.h"
 #include "tools/node/say.h"
 
@@ -33,6 +34,7 @@ struct node {
     const struct config *config;
     struct say say;
     struct agent *agent;
+    uint64_t seed;                /* of hashes of what peers name */
     struct uv_loop_s *loop;       /* NULL in virtual time */
     void *world;                  /* the simulator's, in virtual time */
     struct node_handles *handles; /* timers and signals, of uv_node.c */
@@ -48,6 +50,7 @@ struct node {
     void *sink_context;
     bool has_echo;
     struct eid echo;
+    struct echo_state echo_state;
     uint64_t echoed, echo_refused;
     uint64_t restored; /* bundles that the store gave back at start */
     uint64_t store_failures;
@@ -98,6 +101,9 @@ void node_tell_shortage(struct node *n);
 
 /* All links and routes. 0, or an error that was said. */
 int node_open_links(struct node *n);
+
+/* Registers the echo endpoint, if the configuration has one. 0, or an error of agent_register. */
+int echo_open(struct node *n);
 
 /* The bundle that came to the echo endpoint goes back to its source. */
 void echo_deliver(struct node *n, const struct agent_action *a);

@@ -30,6 +30,7 @@ int node_open_agent(struct node *n, bool memory_only)
         .retry_min = c->bundles.retry_min,
         .retry_max = c->bundles.retry_max,
     };
+    n->seed = a.seed;
     return agent_new(&n->agent, &a);
 }
 

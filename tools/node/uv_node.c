@@ -365,9 +365,7 @@ static int begin(struct node *n)
         err = node_open_links(n);
     if (err < 0)
         return err;
-    n->has_echo = config_echo(c, &n->echo);
-    if (n->has_echo)
-        err = agent_register(n->agent, NODE_REG_ECHO, &n->echo, 16, node_now(n));
+    err = echo_open(n);
     agent_expire(n->agent, node_now(n));
     node_wake(n);
     return err;

@@ -138,9 +138,7 @@ int stack_host_open(struct stack_host *h)
     }
     if (rc < 0)
         return rc;
-    n->has_echo = config_echo(&h->config, &n->echo);
-    if (n->has_echo)
-        rc = agent_register(n->agent, NODE_REG_ECHO, &n->echo, 16, node_now(n));
+    rc = echo_open(n);
     agent_expire(n->agent, node_now(n));
     node_wake(n);
     return rc;
