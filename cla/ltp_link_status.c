@@ -5,12 +5,13 @@
 #include <stdlib.h>
 
 #include "cla/ltp_link.h"
+#include "conf/json_number.h"
 
 #define SESSIONS_SHOWN 64
 
 static void put(json_t *o, const char *key, uint64_t v)
 {
-    json_object_set_new(o, key, json_integer((json_int_t)v));
+    json_object_set_new(o, key, json_number(v));
 }
 
 static json_t *put_object(json_t *o, const char *key)

@@ -9,7 +9,6 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,15 +102,6 @@ void findings_print(const char *path, const struct bundle_findings *f)
     for (size_t i = 0; i < f->len; i++)
         printf("%s:%zu: %s: %s [%s]\n", path, f->at[i].at, f->at[i].fatal ? "error" : "note",
                f->at[i].text, f->at[i].section);
-}
-
-json_t *json_number(uint64_t value)
-{
-    char text[24];
-    if (value <= INT64_MAX)
-        return json_integer((json_int_t)value);
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return json_string(text);
 }
 
 json_t *findings_json(const struct bundle_findings *f)

@@ -21,9 +21,6 @@ struct buf *bundle_file_read(const char *path, bool hex);
 void findings_print(const char *path, const struct bundle_findings *f);
 json_t *findings_json(const struct bundle_findings *f);
 
-/* A number; a string when it is beyond what JSON readers keep exact (2^63). */
-json_t *json_number(uint64_t value);
-
 /* Names of the set flags, as a JSON array; bits without a name as "0x…". */
 struct flag_name {
     uint64_t bit;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "bp/admin.h"
+#include "conf/json_number.h"
 #include "tools/bundle/helio_bundle.h"
 
 struct show_options {

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conf/json_number.h"
 #include "tools/ltp/ltp_tool.h"
 
 /* Per turn, so that both directions have theirs. */
@@ -242,7 +243,7 @@ void port_linger(struct port *p, tick quiet, tick most)
 
 static void put(json_t *o, const char *key, uint64_t v)
 {
-    json_object_set_new(o, key, json_integer((json_int_t)v));
+    json_object_set_new(o, key, json_number(v));
 }
 
 json_t *port_counters(const struct port *p)

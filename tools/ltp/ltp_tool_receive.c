@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "conf/json_number.h"
 #include "tools/ltp/ltp_tool.h"
 
 #define NAME_MAX_BYTES 4096
@@ -86,9 +87,9 @@ static struct block *block_new(struct receiver *r, const struct ltp_notice *n)
 static void tell(struct receiver *r, const struct block *b, const char *outcome, const char *path)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "originator", json_integer((json_int_t)b->id.originator));
-    json_object_set_new(o, "session", json_integer((json_int_t)b->id.number));
-    json_object_set_new(o, "service", json_integer((json_int_t)b->service));
+    json_object_set_new(o, "originator", json_number(b->id.originator));
+    json_object_set_new(o, "session", json_number(b->id.number));
+    json_object_set_new(o, "service", json_number(b->service));
     json_object_set_new(o, "bytes", json_integer((json_int_t)b->bytes));
     json_object_set_new(o, "red_bytes", json_integer((json_int_t)b->red_len));
     json_object_set_new(o, "outcome", json_string(outcome));

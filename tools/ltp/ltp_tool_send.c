@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "conf/json_number.h"
 #include "tools/ltp/ltp_tool.h"
 
 #define FILES_MAX 1024
@@ -140,7 +141,7 @@ static json_t *to_json(const struct sender *s, const struct sent *x)
     json_t *o = json_object();
     double seconds = (double)((x->ended == 0 ? s->port.now : x->ended) - s->began) / 1e9;
     json_object_set_new(o, "file", json_string(x->file));
-    json_object_set_new(o, "session", json_integer((json_int_t)x->id.number));
+    json_object_set_new(o, "session", json_number(x->id.number));
     json_object_set_new(o, "bytes", json_integer((json_int_t)x->data->len));
     json_object_set_new(o, "red_bytes", json_integer((json_int_t)x->red_len));
     json_object_set_new(o, "outcome", json_string(outcome_name(x)));

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "cla/seglog.h"
+#include "conf/json_number.h"
 #include "tools/node/apps.h"
 #include "tools/node/storage.h"
 
@@ -18,7 +19,7 @@
 
 static void set_int(json_t *o, const char *key, uint64_t v)
 {
-    json_object_set_new(o, key, json_integer((json_int_t)v));
+    json_object_set_new(o, key, json_number(v));
 }
 
 static void set_text(json_t *o, const char *key, const char *text)

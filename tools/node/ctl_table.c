@@ -40,6 +40,8 @@ void value_text(const struct json_t *v, enum column_kind kind, char *out, size_t
     double number = json_number_value(v);
     if (v == NULL)
         snprintf(out, cap, "-");
+    else if (json_is_string(v) && kind == COLUMN_DTN_TIME) /* beyond all calendars */
+        snprintf(out, cap, "never");
     else if (json_is_string(v))
         snprintf(out, cap, "%s", json_string_value(v));
     else if (json_is_boolean(v))

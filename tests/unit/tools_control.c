@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of 64 bits on their way to an operator: each is shown as it is. */
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/node/control.h"
+#include "tools/node/ctl_table.h"
+
+#define START_MS UINT64_C(800000000000)
+
+static struct node *node_with(uint64_t sequence, uint64_t lifetime_ms)
+{
+    struct node *n = calloc(1, sizeof *n);
+    struct agent_config c = {.node = eid_ipn(0, 2, 0), .seed = 1};
+    struct agent_now now = {.now = TICK_S, .dtn_ms = START_MS};
+    struct agent_action a;
+    ck_assert_ptr_nonnull(n);
+    ck_assert_int_eq(agent_new(&n->agent, &c), 0);
+    struct bundle b;
+    bundle_init(&b);
+    b.id.source = eid_ipn(0, 1, UINT64_MAX);
+    b.id.time_ms = START_MS;
+    b.id.sequence = sequence;
+    b.destination = eid_ipn(0, 2, 5);
+    b.lifetime_ms = lifetime_ms;
+    b.payload = slice_of("x", 1);
+    ck_assert_int_eq(agent_receive(n->agent, 0, bundle_encode_copy(&b), 1, now), REFUSE_NONE);
+    while (agent_poll(n->agent, &a))
+        if (a.kind == AGENT_STORE)
+            buf_drop(a.bundle), agent_stored(n->agent, a.key, true, now);
+    return n;
+}
+
+static void shown(uint64_t sequence, uint64_t lifetime_ms, const char *number, const char *expires)
+{
+    static const char request[] = "{\"cmd\": \"bundles\"}";
+    struct node *n = node_with(sequence, lifetime_ms);
+    json_t *answer = control_answer(n, request, strlen(request));
+    char *line = json_dumps(answer, JSON_COMPACT), text[320];
+    json_t *again = json_loads(line, 0, NULL); /* as helioctl reads it */
+    const json_t *row = json_array_get(json_object_get(again, "bundles"), 0);
+    ck_assert_ptr_nonnull(row);
+    value_text(json_object_get(row, "sequence"), COLUMN_NUMBER, text, sizeof text);
+    ck_assert_str_eq(text, number);
+    value_text(json_object_get(row, "expires_ms"), COLUMN_DTN_TIME, text, sizeof text);
+    ck_assert_str_eq(text, expires);
+    ck_assert_str_eq(json_string_value(json_object_get(row, "source")),
+                     "ipn:1.18446744073709551615");
+    json_decref(again);
+    json_decref(answer);
+    free(line);
+    agent_free(n->agent);
+    free(n);
+}
+
+START_TEST(numbers_are_unsigned)
+{
+    shown(7, 1000, "7", "2025-05-08T06:13:21Z");
+    shown(INT64_MAX, 1000, "9223372036854775807", "2025-05-08T06:13:21Z");
+    shown(UINT64_C(1) << 63, 1000, "9223372036854775808", "2025-05-08T06:13:21Z");
+    shown(UINT64_MAX, UINT64_MAX, "18446744073709551615", "never");
+    shown(0, UINT64_MAX / 2, "0", "never");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("control");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, numbers_are_unsigned);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
