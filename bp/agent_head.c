@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/cursor.h"
+#include "bp/check.h"
 
 #define HEAD_VERSION 1
 
@@ -53,15 +54,37 @@ static void put_eid(struct writer *w, const struct eid *e)
         put_number(w, e->service);
         return;
     }
+    if (e->scheme == EID_OTHER) {
+        put_number(w, e->number);
+        put_number(w, e->raw_len);
+        writer_bytes(w, e->ssp, e->raw_len);
+        return;
+    }
     size_t len = strnlen(e->ssp, EID_SSP_MAX);
     put_number(w, len);
     writer_bytes(w, e->ssp, len);
+}
+
+static struct eid get_other(struct reader *r)
+{
+    struct eid e = {.scheme = EID_OTHER, .number = get_number(r)};
+    struct slice raw = reader_take(r, get_number(r));
+    if (raw.len > 0 && raw.len <= EID_RAW_MAX) {
+        e.raw_len = raw.len;
+        memcpy(e.ssp, raw.data, raw.len);
+    }
+    if (eid_legal(&e))
+        return e;
+    r->bad = true;
+    return eid_none();
 }
 
 static struct eid get_eid(struct reader *r, bool three)
 {
     struct eid e = eid_none();
     uint8_t scheme = reader_byte(r);
+    if (scheme == EID_OTHER)
+        return get_other(r);
     if (scheme == EID_IPN) {
         uint64_t allocator = get_number(r), node = get_number(r), service = get_number(r);
         if (r->bad || allocator > UINT32_MAX || node > UINT32_MAX) {

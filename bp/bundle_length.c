@@ -7,43 +7,11 @@
 #include "bp/bundle.h"
 #include "bp/cbor.h"
 
-#define DEPTH_MAX 8
-
-/* Arrays are followed by their elements: levels keep what is still to come. */
 static void skip_block(struct item_reader *r)
 {
-    uint64_t left[DEPTH_MAX] = {item_array(r)};
-    unsigned depth = 0;
-    while (!r->in.bad) {
-        if (left[depth] == 0) {
-            if (depth-- == 0)
-                return;
-            continue;
-        }
-        left[depth]--;
-        switch (item_peek(r)) {
-        case ITEM_UINT:
-            item_uint(r);
-            break;
-        case ITEM_BYTES:
-            item_bytes(r);
-            break;
-        case ITEM_TEXT:
-            item_text(r);
-            break;
-        case ITEM_BOOL:
-            item_bool(r);
-            break;
-        case ITEM_ARRAY:
-            if (depth + 1 == DEPTH_MAX)
-                item_fail(r, "arrays are nested too deeply", item_at(r));
-            else
-                left[++depth] = item_array(r);
-            break;
-        default:
-            item_fail(r, "no block has such an item", item_at(r));
-        }
-    }
+    if (item_peek(r) != ITEM_ARRAY)
+        item_fail(r, "a block is an array", item_at(r));
+    item_skip(r, ITEM_LEVELS_MAX);
 }
 
 size_t bundle_length(struct slice data)

@@ -7,6 +7,8 @@
  */
 #include "bp/cbor.h"
 
+#include <assert.h>
+
 #include <cbor.h>
 
 struct found {
@@ -248,6 +250,37 @@ bool item_bool(struct item_reader *r)
 void item_break(struct item_reader *r)
 {
     take(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
+}
+
+static void skip_one(struct item_reader *r, enum item_kind kind)
+{
+    take(r, kind, "no bundle has such an item");
+}
+
+void item_skip(struct item_reader *r, unsigned levels)
+{
+    /* Arrays are followed by their elements: levels keep what is still to come. */
+    uint64_t left[ITEM_LEVELS_MAX + 1] = {1};
+    unsigned depth = 0;
+    assert(levels <= ITEM_LEVELS_MAX);
+    while (!r->in.bad) {
+        enum item_kind next = item_peek(r);
+        if (left[depth] == 0) {
+            if (depth-- == 0)
+                return;
+            continue;
+        }
+        left[depth]--;
+        if (next == ITEM_ARRAY && depth == levels)
+            item_fail(r, "arrays are nested too deeply", item_at(r));
+        else if (next == ITEM_ARRAY)
+            left[++depth] = item_array(r);
+        else if (next == ITEM_UINT || next == ITEM_NEGATIVE || next == ITEM_BYTES ||
+                 next == ITEM_TEXT || next == ITEM_BOOL)
+            skip_one(r, next);
+        else
+            item_fail(r, "no bundle has such an item", item_at(r));
+    }
 }
 
 static void wrote(struct writer *w, size_t n)

@@ -8,6 +8,8 @@
 
 #include "base/cursor.h"
 
+#define ITEM_LEVELS_MAX 8
+
 enum item_kind {
     ITEM_NONE, /* nothing left, or not well-formed */
     ITEM_UINT,
@@ -48,6 +50,9 @@ struct slice item_text(struct item_reader *r);
 uint64_t item_tag(struct item_reader *r);
 bool item_bool(struct item_reader *r);
 void item_break(struct item_reader *r);
+
+/* One item of any of these kinds, or arrays of them within at most `levels` arrays. */
+void item_skip(struct item_reader *r, unsigned levels);
 
 /* An error found by the caller; only the first one counts. */
 void item_fail(struct item_reader *r, const char *why, size_t at);

@@ -29,6 +29,13 @@ void check_note(struct check *c, enum check_weight weight, const char *section, 
 /* Hands the reader's error on, if there is one, as CHECK_LOST. */
 void check_reader(struct check *c, const struct item_reader *r, const char *section);
 
+/* EIDs of other schemes (eid_other.c): their part behind the scheme's number. */
+#define EID_RAW_LEVELS 4 /* arrays within arrays */
+void eid_other_read(struct item_reader *r, uint64_t number, struct eid *e);
+bool eid_other_legal(const struct eid *e);
+size_t eid_other_text(const struct eid *e, char out[EID_TEXT_MAX]);
+char *eid_put_number(char *p, uint64_t value); /* decimal; returns its end */
+
 /* The two-element array of RFC 9171 §4.2.5.1; also its size and writing in the form it came in. */
 struct eid eid_read(struct item_reader *r, struct check *c);
 size_t eid_size(const struct eid *e);

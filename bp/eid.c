@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "bp/check.h"
 
 struct eid eid_none(void)
 {
@@ -32,7 +33,7 @@ bool eid_is_none(const struct eid *e)
 {
     if (e->scheme == EID_IPN)
         return e->allocator == 0 && e->node == 0;
-    return strcmp(e->ssp, "none") == 0;
+    return e->scheme == EID_DTN && strcmp(e->ssp, "none") == 0;
 }
 
 bool eid_is_local(const struct eid *e)
@@ -85,6 +86,16 @@ static int parse_ipn(const char *p, struct eid *out)
     return 0;
 }
 
+static int parse_imc(const char *p, struct eid *out)
+{
+    uint64_t group, service;
+    if (!parse_number(&p, UINT64_MAX, &group) || *p++ != '.' ||
+        !parse_number(&p, UINT64_MAX, &service) || *p != '\0')
+        return HELIO_EFORMAT;
+    *out = eid_imc_of(group, service);
+    return 0;
+}
+
 enum eid_dtn_form eid_dtn_form(const char *ssp, size_t len)
 {
     if (len == 0 || len > EID_SSP_MAX)
@@ -119,10 +130,12 @@ int eid_parse(const char *text, struct eid *out)
         return parse_ipn(text + 4, out);
     if (strncmp(text, "dtn:", 4) == 0)
         return parse_dtn(text + 4, out);
+    if (strncmp(text, "imc:", 4) == 0)
+        return parse_imc(text + 4, out);
     return HELIO_EFORMAT;
 }
 
-static char *put_number(char *p, uint64_t value)
+char *eid_put_number(char *p, uint64_t value)
 {
     char digits[20];
     size_t n = 0;
@@ -138,6 +151,8 @@ static char *put_number(char *p, uint64_t value)
 size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX])
 {
     char *p = out;
+    if (e->scheme == EID_OTHER)
+        return eid_other_text(e, out);
     if (e->scheme == EID_DTN) {
         size_t len = strlen(e->ssp);
         memcpy(p, "dtn:", 4);
@@ -147,15 +162,15 @@ size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX])
     memcpy(p, "ipn:", 4);
     p += 4;
     if (e->allocator != 0) {
-        p = put_number(p, e->allocator);
+        p = eid_put_number(p, e->allocator);
         *p++ = '.';
     }
     if (eid_is_local(e))
         *p++ = '!';
     else
-        p = put_number(p, e->node);
+        p = eid_put_number(p, e->node);
     *p++ = '.';
-    p = put_number(p, e->service);
+    p = eid_put_number(p, e->service);
     *p = '\0';
     return (size_t)(p - out);
 }
@@ -169,6 +184,9 @@ bool eid_equal(const struct eid *a, const struct eid *b)
         return false;
     if (a->scheme == EID_IPN)
         return a->allocator == b->allocator && a->node == b->node && a->service == b->service;
+    if (a->scheme == EID_OTHER)
+        return a->number == b->number && a->raw_len == b->raw_len &&
+               memcmp(a->ssp, b->ssp, a->raw_len) == 0;
     return strcmp(a->ssp, b->ssp) == 0;
 }
 
@@ -191,6 +209,8 @@ uint64_t eid_hash(uint64_t seed, const struct eid *e)
         return hash_mix(seed, 0, 0);
     if (e->scheme == EID_IPN)
         return hash_mix(seed, e->allocator << 32 | e->node, e->service);
+    if (e->scheme == EID_OTHER)
+        return hash_bytes(hash_mix(seed, e->number, 1), e->ssp, e->raw_len);
     return hash_bytes(seed, e->ssp, strlen(e->ssp));
 }
 
@@ -201,6 +221,8 @@ struct eid eid_node(const struct eid *e)
         node.service = 0;
         return node;
     }
+    if (e->scheme == EID_OTHER)
+        return node;
     size_t len = node_length(e->ssp);
     memset(node.ssp + len, 0, sizeof node.ssp - len);
     return node;
@@ -210,5 +232,5 @@ bool eid_is_node(const struct eid *e)
 {
     if (e->scheme == EID_IPN)
         return e->service == 0;
-    return e->ssp[node_length(e->ssp)] == '\0';
+    return e->scheme == EID_DTN && e->ssp[node_length(e->ssp)] == '\0';
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Endpoint identifiers: `ipn` in two- and three-element form (RFC 9758) and `dtn` (RFC 9171
- * §4.2.5.1.2). A value type: copied freely, compared with eid_equal.
+ * §4.2.5.1.2); others, such as `imc` (multicast), are carried as they came. A value type: copied
+ * freely, compared with eid_equal.
  */
 #ifndef BP_EID_H
 #define BP_EID_H
@@ -13,13 +14,19 @@
 #define EID_SSP_MAX 255  /* longest scheme-specific part of a dtn EID, bytes */
 #define EID_TEXT_MAX 264 /* longest text with its terminating 0 */
 
-enum eid_scheme { EID_DTN = 1, EID_IPN = 2 };
+#define EID_RAW_MAX 116 /* longest encoded scheme-specific part of other schemes, bytes */
+
+/* As in the registry of RFC 9171 §9.3; OTHER stands for all that are not there by name. */
+enum eid_scheme { EID_DTN = 1, EID_IPN = 2, EID_OTHER = 255 };
 
 struct eid {
     enum eid_scheme scheme;
     /* ipn: allocator 0 = the default allocator. Fully qualified node = allocator.node */
     uint64_t allocator, node, service;
     bool three; /* ipn: encoded with three elements; equality ignores it */
+    /* other schemes: the scheme's number, and how much of ssp its CBOR takes */
+    uint64_t number;
+    size_t raw_len;
     /* dtn: "//node/demux", or "none"; zero-terminated */
     char ssp[EID_SSP_MAX + 1];
 };
@@ -34,7 +41,11 @@ struct eid eid_ipn(uint64_t allocator, uint64_t node, uint64_t service);
 #define EID_LOCAL_NODE UINT32_MAX
 bool eid_is_local(const struct eid *e);
 
-/* "ipn:1.0", "ipn:977000.100.1", "ipn:!.7", "dtn://host/demux", "dtn:none". Returns 0 or
+/* "imc:group.service"; false: another one. */
+bool eid_imc(const struct eid *e, uint64_t *group, uint64_t *service);
+struct eid eid_imc_of(uint64_t group, uint64_t service);
+
+/* "ipn:1.0", "ipn:977000.100.1", "ipn:!.7", "dtn://host/demux", "dtn:none", "imc:1.2". Returns 0 or
  * HELIO_EFORMAT. */
 int eid_parse(const char *text, struct eid *out);
 
@@ -47,7 +58,8 @@ enum eid_dtn_form {
 };
 enum eid_dtn_form eid_dtn_form(const char *ssp, size_t len);
 
-/* Writes the text; returns its length. */
+/* Writes the text; returns its length. Of other schemes it is "scheme-4:820501", number and bytes,
+ * which cannot be parsed. */
 size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX]);
 
 /* All spellings of the null endpoint are equal. */
@@ -55,12 +67,14 @@ bool eid_equal(const struct eid *a, const struct eid *b);
 bool eid_same_node(const struct eid *a, const struct eid *b);
 uint64_t eid_hash(uint64_t seed, const struct eid *e);
 
-/* The node's own EID: ipn service 0, dtn "//node/". */
+/* The node's own EID: ipn service 0, dtn "//node/"; an EID of another scheme names no node, and is
+ * given back. */
 struct eid eid_node(const struct eid *e);
 /* Is it a node's own EID (the administrative endpoint)? */
 bool eid_is_node(const struct eid *e);
 
-/* A pattern of routes: an EID, "ipn:2.*", "ipn:*.*", "dtn://host/" followed by "*", or "*". */
+/* A pattern of routes: an EID, "ipn:2.*", "ipn:*.*", "imc:5.*", "imc:*.*", "dtn://host/" followed
+ * by "*", or "*". */
 struct eid_pattern {
     struct eid eid;
     bool any, any_node, any_service; /* any: everything */

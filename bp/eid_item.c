@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Endpoint identifiers as CBOR: [scheme, scheme-specific part]. An ipn EID is written back in the
- * form it came in (RFC 9758 §6.4: another form would break integrity blocks). What can go wrong: an
- * unknown scheme, numbers beyond their ranges, text that is no name.
+ * form it came in (RFC 9758 §6.4: another form would break integrity blocks). What can go wrong:
+ * numbers beyond their ranges, text that is no name.
  */
 #include <string.h>
 
@@ -73,7 +73,7 @@ struct eid eid_read(struct item_reader *r, struct check *c)
     } else if (scheme == EID_DTN) {
         read_dtn(r, c, &e);
     } else {
-        item_fail(r, "the EID's scheme is neither dtn (1) nor ipn (2)", at);
+        eid_other_read(r, scheme, &e);
     }
     return e;
 }
@@ -85,6 +85,8 @@ static uint64_t packed(const struct eid *e)
 
 size_t eid_size(const struct eid *e)
 {
+    if (e->scheme == EID_OTHER)
+        return 1 + item_size(e->number) + e->raw_len;
     if (e->scheme == EID_DTN) {
         size_t len = strlen(e->ssp);
         return 2 + (eid_is_none(e) ? 1 : item_size(len) + len);
@@ -96,8 +98,10 @@ size_t eid_size(const struct eid *e)
 void eid_write(struct writer *w, const struct eid *e)
 {
     item_put_array(w, 2);
-    item_put_uint(w, e->scheme);
-    if (e->scheme == EID_DTN && eid_is_none(e)) {
+    item_put_uint(w, e->scheme == EID_OTHER ? e->number : e->scheme);
+    if (e->scheme == EID_OTHER) {
+        writer_bytes(w, e->ssp, e->raw_len);
+    } else if (e->scheme == EID_DTN && eid_is_none(e)) {
         item_put_uint(w, 0);
     } else if (e->scheme == EID_DTN) {
         item_put_text(w, slice_of(e->ssp, strlen(e->ssp)));
@@ -117,6 +121,8 @@ bool eid_legal(const struct eid *e)
 {
     if (e->scheme == EID_IPN)
         return e->allocator <= UINT32_MAX && e->node <= UINT32_MAX;
+    if (e->scheme == EID_OTHER)
+        return eid_other_legal(e);
     return e->scheme == EID_DTN &&
            eid_dtn_form(e->ssp, strnlen(e->ssp, sizeof e->ssp)) != EID_DTN_BAD;
 }

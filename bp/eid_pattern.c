@@ -30,7 +30,11 @@ int eid_pattern_parse(const char *text, struct eid_pattern *out)
     } else if (strcmp(text, "ipn:*.*") == 0) {
         p.any_node = p.any_service = true;
         p.eid = eid_ipn(0, 1, 0);
-    } else if (len > 6 && strncmp(text, "ipn:", 4) == 0 && strcmp(text + len - 2, ".*") == 0) {
+    } else if (strcmp(text, "imc:*.*") == 0) {
+        p.any_node = p.any_service = true;
+        p.eid = eid_imc_of(0, 0);
+    } else if (len > 6 && (strncmp(text, "ipn:", 4) == 0 || strncmp(text, "imc:", 4) == 0) &&
+               strcmp(text + len - 2, ".*") == 0) {
         p.any_service = true;
         rc = parse_prefix(text, len - 1, "0", &p.eid);
     } else if (len > 7 && strncmp(text, "dtn:", 4) == 0 && strcmp(text + len - 2, "/*") == 0) {
@@ -39,11 +43,18 @@ int eid_pattern_parse(const char *text, struct eid_pattern *out)
     } else {
         rc = eid_parse(text, &p.eid);
     }
-    if (rc == 0 && strchr(p.eid.ssp, '*') != NULL)
+    if (rc == 0 && p.eid.scheme == EID_DTN && strchr(p.eid.ssp, '*') != NULL)
         rc = HELIO_EFORMAT;
     if (rc == 0)
         *out = p;
     return rc;
+}
+
+static bool match_imc(const struct eid_pattern *p, const struct eid *e)
+{
+    uint64_t want, group, service;
+    return eid_imc(&p->eid, &want, &service) && eid_imc(e, &group, &service) &&
+           (p->any_node || want == group);
 }
 
 bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e)
@@ -54,6 +65,8 @@ bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e)
         return eid_equal(&p->eid, e);
     if (eid_is_none(e) || e->scheme != p->eid.scheme)
         return false;
+    if (e->scheme == EID_OTHER)
+        return match_imc(p, e);
     if (p->any_node)
         return true;
     if (e->scheme == EID_IPN)

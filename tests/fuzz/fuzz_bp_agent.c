@@ -60,6 +60,7 @@ static void add_ways(struct agent *a)
     int rc = agent_link_add(a, 0, &one, 1) | agent_link_add(a, 1, &three, 3);
     rc |= eid_pattern_parse("ipn:1.*", &p) | agent_route_add(a, &p, 0);
     rc |= eid_pattern_parse("ipn:3.*", &p) | agent_route_add(a, &p, 1);
+    rc |= eid_pattern_parse("imc:2.*", &p) | agent_route_add(a, &p, 1);
     if (rc != 0)
         abort();
 }
@@ -140,11 +141,15 @@ static void receive_one(struct world *w)
     b.hop_limit = 3;
     b.hop_count = how >> 6;
     b.destination = eid_ipn(0, 1 + (how >> 3) % 4, byte_of(&w->f) % 4);
+    if (b.destination.node == 4)
+        b.destination = eid_imc_of(b.destination.service, 1);
     b.report_to = how & 32 ? eid_ipn(0, 1, 1) : eid_none();
     b.lifetime_ms = byte_of(&w->f) * 100;
     b.flags = (uint64_t)byte_of(&w->f) << 12;
     if (how & 1)
         b.flags = BUNDLE_NO_FRAGMENT;
+    if ((how & 96) == 64) /* no reports are asked for it */
+        b.flags = BUNDLE_IS_ADMIN;
     b.others_len = 1;
     b.others[0] = (struct bundle_block){.type = 200, .number = 9, .flags = byte_of(&w->f) & 0x17};
     b.payload = slice_of("payload", 7);

@@ -289,6 +289,70 @@ START_TEST(records_for_the_node_are_read)
 }
 END_TEST
 
+/* This node has no endpoints there, but it is on the way (imc is ION's multicast). */
+START_TEST(other_schemes_are_passed_on)
+{
+    static const char *const routes[] = {"*", "imc:*.*", "imc:42.*", "imc:42.9"};
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        struct binder n;
+        struct agent_config c = config_of("ipn:2.0");
+        struct eid_pattern p;
+        struct eid four = eid_of("ipn:4.0");
+        binder_init(&n, &c);
+        ck_assert_int_eq(agent_link_add(n.a, 1, &four, 2), 0);
+        struct bundle b = peer_bundle("ipn:1.4", "imc:42.9", 1);
+        b.report_to = eid_of("imc:7.1");
+        ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NO_ROUTE);
+        ck_assert_int_eq(eid_pattern_parse(routes[i], &p), 0);
+        ck_assert_int_eq(agent_route_add(n.a, &p, 1), 0);
+        ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+        skip(&n);
+        binder_restart(&n, &c); /* its name comes back from the store */
+        ck_assert_int_eq(agent_link_add(n.a, 1, &four, 2), 0);
+        ck_assert_int_eq(agent_route_add(n.a, &p, 1), 0);
+        ck_assert_int_eq(link_receive(&n, 0, &b, 2), REFUSE_DUPLICATE);
+        agent_link(n.a, 1, true, n.now);
+        drain(&n);
+        struct bundle out = sent_of(&n);
+        ck_assert(eid_equal(&out.destination, &b.destination));
+        ck_assert(eid_equal(&out.report_to, &b.report_to));
+        struct agent_request q = request_of("ipn:2.7", "imc:42.9", 3); /* of an application */
+        ck_assert_int_eq(app_send(&n, &q, "to all"), REFUSE_NONE);
+        q.source = eid_of("imc:42.9");
+        ck_assert_int_eq(app_send(&n, &q, "of nobody"), REFUSE_INVALID);
+        binder_fini(&n);
+    }
+}
+END_TEST
+
+START_TEST(unknown_schemes_keep_their_bytes)
+{
+    /* as it came, and as it leaves: the primary block is the same */
+    static const uint8_t wire[] = {0x9f, 0x88, 0x07, 0x00, 0x00, 0x82, 0x19, 0x01, 0x00, 0x82,
+                                   0x61, 0x78, 0x18, 0x01, 0x82, 0x02, 0x82, 0x01, 0x04, 0x82,
+                                   0x04, 0xf5, 0x82, 0x00, 0x01, 0x1a, 0x00, 0x01, 0x00, 0x00};
+    static const uint8_t tail[] = {0x85, 0x07, 0x02, 0x00, 0x00, 0x41, 0x00, 0x85,
+                                   0x01, 0x01, 0x00, 0x00, 0x41, 0x78, 0xff};
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct eid_pattern all;
+    c.mode = BUNDLE_LENIENT;
+    relay_init(&n, &c);
+    ck_assert_int_eq(eid_pattern_parse("*", &all), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &all, 1), 0);
+    agent_link(n.a, 1, true, n.now);
+    struct buf *in = buf_new(0, sizeof wire + sizeof tail);
+    memcpy(buf_append(in, sizeof wire), wire, sizeof wire);
+    memcpy(buf_append(in, sizeof tail), tail, sizeof tail);
+    ck_assert_int_eq(agent_receive(n.a, 0, in, 1, n.now), REFUSE_NONE);
+    drain(&n);
+    ck_assert_ptr_nonnull(n.sent);
+    ck_assert_uint_gt(n.sent->len, sizeof wire);
+    ck_assert_mem_eq(buf_data(n.sent), wire, sizeof wire);
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent relay");
@@ -301,6 +365,8 @@ int main(void)
     tcase_add_test(t, plain_bundles_for_the_administrative_endpoint);
     tcase_add_test(t, stored_bundles_for_the_administrative_endpoint);
     tcase_add_test(t, records_for_the_node_are_read);
+    tcase_add_test(t, other_schemes_are_passed_on);
+    tcase_add_test(t, unknown_schemes_keep_their_bytes);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -13,10 +13,17 @@ static struct eid parsed(const char *text)
 
 START_TEST(texts_come_back)
 {
-    static const char *const texts[] = {
-        "ipn:1.0",           "ipn:0.0",  "ipn:977000.100.1", "ipn:4294967294.18446744073709551615",
-        "ipn:!.7",           "dtn:none", "dtn://host/",      "dtn://host/a/b~c",
-        "ipn:4294967295.1.2"};
+    static const char *const texts[] = {"ipn:1.0",
+                                        "ipn:0.0",
+                                        "ipn:977000.100.1",
+                                        "ipn:4294967294.18446744073709551615",
+                                        "ipn:!.7",
+                                        "dtn:none",
+                                        "dtn://host/",
+                                        "dtn://host/a/b~c",
+                                        "ipn:4294967295.1.2",
+                                        "imc:0.0",
+                                        "imc:42.18446744073709551615"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char out[EID_TEXT_MAX];
         struct eid e = parsed(texts[i]);
@@ -62,7 +69,13 @@ START_TEST(bad_texts)
                                         "dtn://host/\n",
                                         "dtn://host/?q",
                                         "dtn://host/#f",
-                                        "imc:1.2",
+                                        "imc:1",
+                                        "imc:1.2.3",
+                                        "imc:1.2x",
+                                        "imc:*.1",
+                                        "imc:!.1",
+                                        "imc:18446744073709551616.1",
+                                        "scheme-4:820102",
                                         "http://a/",
                                         "dtn://host/\xc3\xa4"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -130,6 +143,10 @@ START_TEST(patterns)
               !match("dtn://h/*", "dtn://hh/x") && !match("dtn://h/*", "ipn:2.7"));
     ck_assert(match("dtn://h/a/*", "dtn://h/a/b") && !match("dtn://h/a/*", "dtn://h/b"));
     ck_assert(match("dtn:none", "ipn:0.0"));
+    ck_assert(match("*", "imc:42.1") && !match("ipn:*.*", "imc:42.1"));
+    ck_assert(match("imc:*.*", "imc:42.1") && !match("imc:*.*", "ipn:42.1"));
+    ck_assert(match("imc:42.*", "imc:42.1") && !match("imc:42.*", "imc:43.1"));
+    ck_assert(match("imc:42.1", "imc:42.1") && !match("imc:42.1", "imc:42.2"));
 }
 END_TEST
 
@@ -137,7 +154,8 @@ START_TEST(bad_patterns)
 {
     static const char *const texts[] = {"",           "**",          "ipn:*",    "ipn:*.1",
                                         "ipn:1.*.*",  "ipn:1*",      "dtn://*/", "dtn://h*",
-                                        "dtn://h/*x", "dtn://h/*/*", "ipn:.*",   "dtn:*"};
+                                        "dtn://h/*x", "dtn://h/*/*", "ipn:.*",   "dtn:*",
+                                        "imc:*",      "imc:*.1",     "imc:1.*.*"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct eid_pattern p;
         ck_assert_msg(eid_pattern_parse(texts[i], &p) == HELIO_EFORMAT, "'%s'", texts[i]);
@@ -192,6 +210,66 @@ START_TEST(wire_forms)
 }
 END_TEST
 
+/* Schemes without endpoints here come back byte for byte, whatever their part is. */
+START_TEST(other_schemes)
+{
+    static const struct {
+        const char *hex, *text;
+    } good[] = {
+        {"8203820501", "imc:5.1"},
+        {"820382182a1bffffffffffffffff", "imc:42.18446744073709551615"},
+        {"82031863", "scheme-3:1863"}, /* not as imc has it */
+        {"820383010203", "scheme-3:83010203"},
+        {"8203820518ff", "imc:5.255"},
+        {"820382051801", "scheme-3:82051801"}, /* a wide number stays wide */
+        {"82046568656c6c6f", "scheme-4:6568656c6c6f"},
+        {"82190100 8241ff8120", "scheme-256:8241ff8120"},
+        {"821bffffffffffffffff f5", "scheme-18446744073709551615:f5"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint8_t bytes[64], out[64];
+        char text[EID_TEXT_MAX];
+        size_t len = unhex(good[i].hex, bytes, sizeof bytes);
+        struct check c = {.mode = BUNDLE_LENIENT};
+        struct item_reader r = item_reader_of(bytes, slice_of(bytes, len));
+        struct eid e = eid_read(&r, &c), none = eid_none();
+        ck_assert_msg(!r.in.bad && !c.bad, "%s", good[i].hex);
+        ck_assert(!eid_is_none(&e) && !eid_is_node(&e) && !eid_is_local(&e) && eid_legal(&e));
+        ck_assert(eid_equal(&e, &e) && !eid_equal(&e, &none) && eid_same_node(&e, &e));
+        ck_assert_uint_eq(eid_text(&e, text), strlen(good[i].text));
+        ck_assert_str_eq(text, good[i].text);
+        struct writer w = writer_of(out, sizeof out);
+        eid_write(&w, &e);
+        ck_assert_uint_eq(eid_size(&e), len);
+        ck_assert(slice_equal(slice_of(out, writer_len(&w)), slice_of(bytes, len)));
+        for (size_t k = 0; k < i; k++) {
+            len = unhex(good[k].hex, bytes, sizeof bytes);
+            r = item_reader_of(bytes, slice_of(bytes, len));
+            struct eid other = eid_read(&r, &c);
+            ck_assert(!eid_equal(&e, &other) && eid_hash(1, &e) != eid_hash(1, &other));
+        }
+    }
+}
+END_TEST
+
+START_TEST(longest_of_other_schemes)
+{
+    uint8_t bytes[9 + 1 + 2 + EID_RAW_MAX] = {0x82, 0x1b};
+    memset(bytes + 2, 0xff, sizeof bytes - 2);
+    for (size_t len = EID_RAW_MAX - 2; len <= EID_RAW_MAX - 1; len++) { /* of the byte string */
+        bytes[10] = 0x58;
+        bytes[11] = (uint8_t)len;
+        char text[EID_TEXT_MAX];
+        struct check c = {.mode = BUNDLE_STRICT};
+        struct item_reader r = item_reader_of(bytes, slice_of(bytes, 12 + len));
+        struct eid e = eid_read(&r, &c);
+        ck_assert_int_eq(r.in.bad, len + 2 > EID_RAW_MAX);
+        if (!r.in.bad)
+            ck_assert_uint_lt(eid_text(&e, text), EID_TEXT_MAX);
+    }
+}
+END_TEST
+
 static int read_verdict(const char *hex, enum bundle_mode mode)
 {
     uint8_t bytes[400];
@@ -211,7 +289,12 @@ START_TEST(bad_wire_forms)
                                          "830100 00",
                                          "8201 01",
                                          "820120",
-                                         "8203820102",
+                                         "8200820102",
+                                         "8203a0",
+                                         "82038201",
+                                         "8203 81818181 8100",
+                                         "8203 9f0102ff",
+                                         "8203 f6",
                                          "82028101",
                                          "82028400010203",
                                          "820282 20 01",
@@ -248,6 +331,8 @@ static void add(TCase *t)
     tcase_add_test(t, ranks_rise_with_detail);
     tcase_add_test(t, wire_forms);
     tcase_add_test(t, bad_wire_forms);
+    tcase_add_test(t, other_schemes);
+    tcase_add_test(t, longest_of_other_schemes);
 }
 
 int main(void)

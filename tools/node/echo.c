@@ -67,8 +67,9 @@ static bool is_within_limits(struct node *n, const struct agent_action *a)
 static bool answers(struct node *n, const struct agent_action *a)
 {
     const struct eid *from = &a->id.source;
-    return !eid_is_none(from) && !eid_is_node(from) && !(a->flags & BUNDLE_IS_ADMIN) &&
-           !is_other_echo(from, &n->echo) && !is_marked(a) && is_within_limits(n, a);
+    return from->scheme != EID_OTHER && !eid_is_none(from) && !eid_is_node(from) &&
+           !(a->flags & BUNDLE_IS_ADMIN) && !is_other_echo(from, &n->echo) && !is_marked(a) &&
+           is_within_limits(n, a);
 }
 
 static bool send_back(struct node *n, const struct agent_action *a)
