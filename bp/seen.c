@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash table and a list in the order of arrival. An id that comes again moves to the list's end.
+ * A hash table, a list in the order of arrival (which makes room), and a heap by their ends (so
+ * that one that never ends holds up no other). An id that comes again moves to the list's end.
  * Without memory the id is not remembered, and the set stays as it was.
  */
 #include "bp/seen.h"
@@ -13,7 +14,7 @@
 struct seen_id {
     struct hash_node by_id;
     struct list order;
-    uint64_t until_ms;
+    struct heap_node end; /* due: its DTN time in ms */
     size_t len;
     uint8_t id[];
 };
@@ -21,6 +22,7 @@ struct seen_id {
 int seen_init(struct seen *s, uint64_t seed, uint64_t max)
 {
     list_init(&s->order);
+    heap_init(&s->ends);
     s->max = max;
     s->seed = seed;
     return hash_init(&s->ids, seed);
@@ -30,6 +32,7 @@ static void forget(struct seen *s, struct seen_id *e)
 {
     hash_sub(&s->ids, &e->by_id);
     list_sub(&e->order);
+    heap_sub(&s->ends, &e->end);
     free(e);
 }
 
@@ -37,6 +40,7 @@ void seen_fini(struct seen *s)
 {
     while (!list_empty(&s->order))
         forget(s, container_of(list_first(&s->order), struct seen_id, order));
+    heap_fini(&s->ends);
     hash_fini(&s->ids);
 }
 
@@ -64,19 +68,18 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
     if (e != NULL) {
         list_sub(&e->order);
         list_add_tail(&s->order, &e->order);
-        e->until_ms = until_ms;
-        return 0;
+        return heap_set(&s->ends, &e->end, until_ms);
     }
-    e = malloc(sizeof *e + id.len);
-    if (e == NULL)
+    if (heap_reserve(&s->ends, s->ids.len + 1) < 0 || (e = malloc(sizeof *e + id.len)) == NULL)
         return HELIO_ENOMEM;
-    while (!list_empty(&s->order)) {
-        struct seen_id *old = container_of(list_first(&s->order), struct seen_id, order);
-        if (old->until_ms > now_ms && s->ids.len < s->max)
-            break;
-        forget(s, old);
-    }
-    e->until_ms = until_ms;
+    while (s->ends.len > 0 && heap_due(&s->ends) <= now_ms)
+        forget(s, container_of(heap_first(&s->ends), struct seen_id, end));
+    while (s->ids.len >= s->max)
+        forget(s, container_of(list_first(&s->order), struct seen_id, order));
+    heap_node_init(&e->end);
+    int rc = heap_set(&s->ends, &e->end, until_ms);
+    assert(rc == 0); /* there is room */
+    (void)rc;
     e->len = id.len;
     memcpy(e->id, id.data, id.len);
     hash_add(&s->ids, &e->by_id, hash);
@@ -90,6 +93,6 @@ void seen_check(const struct seen *s)
     list_for_each (it, &s->order) {
         n++;
     }
-    assert(n == s->ids.len && n <= s->max);
+    assert(n == s->ids.len && n == s->ends.len && n <= s->max);
     (void)n;
 }

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids against duplicates: they go when their time has come, whatever came before them. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "bp/seen.h"
+
+#define MAX 1000
+
+static struct slice id_of(uint32_t *i)
+{
+    return slice_of(i, sizeof *i);
+}
+
+static bool has(const struct seen *s, uint32_t i)
+{
+    return seen_has(s, id_of(&i));
+}
+
+static void add(struct seen *s, uint32_t i, uint64_t until_ms, uint64_t now_ms)
+{
+    ck_assert_int_eq(seen_add(s, id_of(&i), until_ms, now_ms), 0);
+    seen_check(s);
+}
+
+START_TEST(one_that_never_ends_holds_up_no_other)
+{
+    struct seen s;
+    ck_assert_int_eq(seen_init(&s, 1, MAX), 0);
+    add(&s, 0, UINT64_MAX, 0);
+    for (uint32_t i = 1; i < MAX; i++)
+        add(&s, i, 100 + i, 0);
+    ck_assert_uint_eq(s.ids.len, MAX);
+    add(&s, MAX, 5000, 600);
+    ck_assert(has(&s, 0) && has(&s, MAX) && has(&s, 501));
+    ck_assert(!has(&s, 1) && !has(&s, 500));
+    ck_assert_uint_eq(s.ids.len, MAX - 500 + 1);
+    seen_fini(&s);
+}
+END_TEST
+
+START_TEST(the_oldest_makes_room)
+{
+    struct seen s;
+    ck_assert_int_eq(seen_init(&s, 1, 4), 0);
+    for (uint32_t i = 0; i < 4; i++)
+        add(&s, i, i == 0 ? UINT64_MAX : 1000 - i, 0);
+    add(&s, 0, UINT64_MAX, 0); /* again: the youngest now */
+    add(&s, 9, 1000, 0);
+    ck_assert(has(&s, 0) && !has(&s, 1) && has(&s, 2) && has(&s, 3) && has(&s, 9));
+    add(&s, 2, 10, 0); /* ends sooner than it was said */
+    add(&s, 10, 1000, 11);
+    ck_assert(!has(&s, 2) && has(&s, 3) && has(&s, 10));
+    seen_fini(&s);
+}
+END_TEST
+
+START_TEST(agrees_with_a_model)
+{
+    enum { IDS = 200 };
+    struct seen s;
+    struct rng r;
+    uint64_t until[IDS] = {0};
+    rng_init(&r, 5);
+    ck_assert_int_eq(seen_init(&s, 1, IDS), 0);
+    for (uint64_t now = 1; now < 20000; now++) {
+        uint32_t i = (uint32_t)rng_below(&r, IDS);
+        until[i] = now + 1 + rng_below(&r, 400);
+        add(&s, i, until[i], now);
+        uint32_t k = (uint32_t)rng_below(&r, IDS);
+        if (until[k] > now)
+            ck_assert(has(&s, k));
+    }
+    seen_fini(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ids seen");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, one_that_never_ends_holds_up_no_other);
+    tcase_add_test(t, the_oldest_makes_room);
+    tcase_add_test(t, agrees_with_a_model);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
