@@ -37,6 +37,16 @@ struct buf *buf_resize(struct buf *b, size_t cap)
     return sized;
 }
 
+struct buf *buf_fit(struct buf *b)
+{
+    assert(b->refs == 1);
+    if (b->off > 0)
+        memmove(b->mem, b->mem + b->off, b->len);
+    b->off = 0;
+    struct buf *fitted = buf_resize(b, b->len);
+    return fitted != NULL ? fitted : b;
+}
+
 void buf_drop(struct buf *b)
 {
     if (b == NULL)

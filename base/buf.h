@@ -29,6 +29,10 @@ struct buf *buf_keep(struct buf *b);
  * b is as before. The only reference to b becomes the one to the result. */
 struct buf *buf_resize(struct buf *b, size_t cap);
 
+/* The same bytes in a buffer without room before and behind them. Takes the only reference and
+ * gives the one to the result; it cannot fail. */
+struct buf *buf_fit(struct buf *b);
+
 /* One reference less; the last one frees. NULL is allowed. */
 void buf_drop(struct buf *b);
 

@@ -232,7 +232,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (agent_overdue(a, r))
         return;
     a->counters.storing--;
-    a->counters.storing_bytes -= r->bytes;
+    a->counters.storing_bytes -= record_cost(r);
     agent_place(a, r);
 }
 

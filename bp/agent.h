@@ -31,12 +31,14 @@ struct agent_config {
     uint64_t bundle_max;          /* longest bundle accepted, bytes [1 GiB] */
     uint64_t held_bundles;        /* bundles at the node [1,000,000] */
     uint64_t held_bytes;          /* their bytes [20 GiB] */
-    uint64_t memory_bytes;      /* bundle bytes kept in memory beside the store [256 MiB]; more are
-                                   LOADed when their turn comes */
-    uint64_t seen_max;          /* ids remembered against duplicates [1,000,000] */
-    uint64_t returns_max;       /* forwarded bundles that are known when they come again [65,536] */
-    uint64_t assemblies_max;    /* bundles for this node of which fragments are here [1,024] */
-    uint64_t fragments_max;     /* fragments of one of them [4,096] */
+    uint64_t memory_bytes;   /* bundle bytes kept in memory beside the store [256 MiB]; more are
+                                LOADed when their turn comes */
+    bool memory_only;        /* there is no store: held_bytes bounds the memory that bundles take,
+                                all told */
+    uint64_t seen_max;       /* ids remembered against duplicates [1,000,000] */
+    uint64_t returns_max;    /* forwarded bundles that are known when they come again [65,536] */
+    uint64_t assemblies_max; /* bundles for this node of which fragments are here [1,024] */
+    uint64_t fragments_max;  /* fragments of one of them [4,096] */
     uint64_t fragments_all_max; /* of all of them [262,144] */
     tick assembly_idle; /* one that has not grown for so long gives way when another needs its place
                            [10 s] */
@@ -265,7 +267,9 @@ struct agent_counters {
     uint64_t returned;  /* bundles that came again after they had been forwarded */
     uint64_t forgotten; /* ids that found no memory: duplicates of these are not known */
     uint64_t bundles, bytes, memory_bytes; /* now */
-    uint64_t storing, storing_bytes; /* now, of bundles that wait for agent_stored: binders read no
+    uint64_t record_bytes; /* now: memory that bundles take beside their bytes in memory */
+    uint64_t storing, storing_bytes; /* now, of bundles that wait for agent_stored, with what they
+                                        take beside: binders read no
                                         more from applications while it is high */
 };
 const struct agent_counters *agent_counters(const struct agent *a);

@@ -85,7 +85,7 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
     a->counters.storing++;
-    a->counters.storing_bytes += r->bytes;
+    a->counters.storing_bytes += record_cost(r);
     record_hold(a, r, whole);
     list_add_tail(&a->to_store, &r->node);
     *out = r;
@@ -140,6 +140,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     }
     r->payload_off = off - payload->off;
     r->payload_len = len;
+    record_fit(a, r); /* the room was for the blocks around a payload */
     a->sequence = b->id.sequence + 1;
     a->counters.offered++; /* also by this agent itself; what is refused, its caller counts */
     *out = r;

@@ -5,7 +5,7 @@
 #include "bp/agent_impl.h"
 
 struct sums {
-    uint64_t bundles, bytes, memory, storing, storing_bytes, loading, timed, ids;
+    uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
     uint64_t fragments, assemblies;
 };
 
@@ -42,7 +42,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->fragments += r->assembly != NULL && !r->whole;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
     s->storing += r->state == STATE_NEW;
-    s->storing_bytes += r->state == STATE_NEW ? r->bytes : 0;
+    s->storing_bytes += r->state == STATE_NEW ? record_cost(r) : 0;
+    s->records += r->whole ? 0 : record_cost(r) - r->bytes;
     s->loading += r->loading ? r->bytes : 0;
     s->timed += heap_has(&r->timer);
     s->ids += r->id_listed;
@@ -123,6 +124,7 @@ void agent_check(const struct agent *a)
     check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
+    assert(s.records == c->record_bytes);
     assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
     assert(s.loading == a->loading_bytes);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);

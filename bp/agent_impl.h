@@ -179,6 +179,7 @@ bool agent_overdue(struct agent *a, struct record *r);
 /* agent_record.c */
 struct record *record_find(const struct agent *a, uint64_t key);
 struct record *record_by_id(const struct agent *a, struct slice id);
+uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
 enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
 /* On success `holder` is the record's, as one that was kept. */
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
@@ -186,6 +187,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
 /* What the fragments of `as` make together; in no queue yet. 0 or HELIO_ENOMEM. */
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
 void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
+void record_fit(struct agent *a, struct record *r); /* a small bundle keeps no room around it */
 void record_release(struct agent *a, struct record *r);
 void record_load_done(struct agent *a, struct record *r);
 void record_end(struct agent *a, struct record *r,

@@ -55,16 +55,37 @@ struct record *record_by_id(const struct agent *a, struct slice id)
     return NULL;
 }
 
+#define RECORD_SLACK 96    /* the allocator's own, the places in tables and in the heap */
+#define RECORD_HEAD 96     /* of a head, usually */
+#define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
+
+static uint64_t own_cost(const struct record *r)
+{
+    return sizeof *r + r->head_len + RECORD_SLACK;
+}
+
+uint64_t record_cost(const struct record *r)
+{
+    return own_cost(r) + r->bytes;
+}
+
+static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
+{
+    return more > limit || used > limit - more;
+}
+
 enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
     const struct agent_config *c = &a->config;
-    if (a->counters.bundles >= c->held_bundles || bytes > c->held_bytes ||
-        a->counters.bytes > c->held_bytes - bytes)
+    const struct agent_counters *n = &a->counters;
+    const uint64_t cost = sizeof(struct record) + RECORD_HEAD + RECORD_SLACK + bytes;
+    if (n->bundles >= c->held_bundles || exceeds(n->bytes, bytes, c->held_bytes))
+        return REFUSE_FULL;
+    if (c->memory_only && exceeds(n->memory_bytes + n->record_bytes, cost, c->held_bytes))
         return REFUSE_FULL;
     /* What waits for the store is in memory whatever the limit says: a store that is slower than
      * the links must not fill the memory. */
-    if (a->counters.storing_bytes > 0 &&
-        (bytes > c->memory_bytes || a->counters.storing_bytes > c->memory_bytes - bytes))
+    if (n->storing_bytes > 0 && exceeds(n->storing_bytes, cost, c->memory_bytes))
         return REFUSE_FULL;
     if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
         !quota_has_room(a, holder, QUOTA_BYTES, bytes))
@@ -109,6 +130,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
         hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, id.data, id.len));
     a->counters.bundles++;
     a->counters.bytes += bytes;
+    a->counters.record_bytes += own_cost(r);
     r->holder = *holder;
     quota_add(a, holder, QUOTA_BUNDLES, 1);
     quota_add(a, holder, QUOTA_BYTES, bytes);
@@ -138,6 +160,15 @@ void record_hold(struct agent *a, struct record *r, struct buf *b)
     a->counters.memory_bytes += b->cap;
 }
 
+void record_fit(struct agent *a, struct record *r)
+{
+    if (r->buf->refs != 1 || r->buf->len > FIT_MAX || r->buf->cap <= r->buf->len + RECORD_SLACK)
+        return;
+    a->counters.memory_bytes -= r->buf->cap;
+    r->buf = buf_fit(r->buf);
+    a->counters.memory_bytes += r->buf->cap;
+}
+
 void record_release(struct agent *a, struct record *r)
 {
     if (r->buf == NULL)
@@ -158,7 +189,7 @@ static void leave_queue(struct agent *a, struct record *r)
 {
     if (r->state == STATE_NEW) {
         a->counters.storing--;
-        a->counters.storing_bytes -= r->bytes;
+        a->counters.storing_bytes -= record_cost(r);
     }
     if (r->state == STATE_PIECE && r->assembly->whole == NULL)
         r->assembly->stale = true;
@@ -207,6 +238,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     }
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
+    a->counters.record_bytes -= own_cost(r);
     a->counters.ended[why] += r->stored;
     r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
     if (r->marked)

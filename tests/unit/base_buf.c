@@ -74,6 +74,21 @@ START_TEST(writing)
 }
 END_TEST
 
+START_TEST(fitting)
+{
+    struct buf *b = buf_new(2048, 64);
+    memcpy(buf_append(b, 5), "12345", 5);
+    b = buf_fit(b);
+    ck_assert(b->cap == 5 && b->off == 0 && slice_equal(buf_slice(b), slice_of("12345", 5)));
+    b = buf_fit(b);
+    ck_assert_uint_eq(b->cap, 5);
+    buf_drop(b);
+    b = buf_fit(buf_new(3, 3));
+    ck_assert(b->cap == 0 && b->len == 0);
+    buf_drop(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_buf");
@@ -82,6 +97,7 @@ int main(void)
     tcase_add_test(t, room_at_both_ends);
     tcase_add_test(t, references);
     tcase_add_test(t, resizing);
+    tcase_add_test(t, fitting);
     tcase_add_test(t, reading);
     tcase_add_test(t, writing);
     suite_add_tcase(s, t);

@@ -123,7 +123,7 @@ START_TEST(limits)
     binder_fini(&n);
 
     c.held_bundles = 0;
-    c.memory_bytes = 2 * bytes; /* of bundles that the store has not answered for */
+    c.memory_bytes = 1000; /* of bundles that the store has not answered for, and their records */
     relay_init(&n, &c);
     n.store_waits = true;
     ck_assert_int_eq(app_send(&n, &q, "0123456789"), REFUSE_NONE);
@@ -131,6 +131,38 @@ START_TEST(limits)
     expect(&n, "store 1\nstore 2\n");
     refuse_app(&n, &q, "0123456789", REFUSE_FULL);
     agent_stored(n.a, 1, true, n.now);
+    ck_assert_int_eq(app_send(&n, &q, "0123456789"), REFUSE_NONE);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Without a store the limit is one of memory, and small bundles take more than their bytes. */
+START_TEST(what_bundles_take_in_memory)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    const struct agent_counters *k;
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 5);
+    unsigned held = 0;
+    c.memory_only = true;
+    c.held_bytes = 1000000;
+    c.memory_bytes = UINT64_MAX / 2;
+    relay_init(&n, &c);
+    k = agent_counters(n.a);
+    for (;; held++, skip(&n)) {
+        q.payload = payload_of("0123456789");
+        if (agent_send(n.a, &q, n.now, NULL) != REFUSE_NONE)
+            break;
+    }
+    buf_drop(q.payload);
+    ck_assert_uint_eq(k->bundles, held);
+    ck_assert_uint_gt(held, 1500); /* 2,450 bytes each before, of which 60 were counted */
+    ck_assert_uint_lt(held, 3000);
+    ck_assert_uint_le(k->memory_bytes + k->record_bytes, 1000000);
+    ck_assert_uint_lt(k->memory_bytes, held * 100);
+    ck_assert_uint_gt(k->memory_bytes + k->record_bytes, 990000);
+    agent_delete(n.a, 1, n.now);
+    skip(&n);
     ck_assert_int_eq(app_send(&n, &q, "0123456789"), REFUSE_NONE);
     binder_fini(&n);
 }
@@ -303,6 +335,7 @@ int main(void)
     tcase_add_test(t, configuration);
     tcase_add_test(t, illegal_requests);
     tcase_add_test(t, limits);
+    tcase_add_test(t, what_bundles_take_in_memory);
     tcase_add_test(t, bundles_of_peers);
     tcase_add_test(t, dropped_bundles_may_be_confirmed);
     tcase_add_test(t, store_that_refuses);

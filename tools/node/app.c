@@ -39,6 +39,8 @@ bool app_may_read(const struct app *c)
     return !app_memory_full(a) || (c->requests_len == 0 && (c->reading == 0 || a->turn == c));
 }
 
+#define REQUEST_BYTES 1024 /* what a bundle takes beside its payload until the store has it */
+
 bool app_memory_full(const struct apps *a)
 {
     return a->counters.unanswered_bytes + a->counters.reading_bytes >=
@@ -347,7 +349,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
         hash_add(&a->requests, &r->by_token, hash_mix(a->requests.seed, r->token, 0));
         r->waiting = true;
         a->counters.unanswered++;
-        a->counters.unanswered_bytes += r->bytes;
+        a->counters.unanswered_bytes += r->bytes + REQUEST_BYTES;
         return;
     }
     a->counters.refused++;
@@ -370,7 +372,7 @@ static struct app_request *take_request(struct apps *a, uint64_t token)
         hash_sub(&a->requests, n);
         r->waiting = false;
         a->counters.unanswered--;
-        a->counters.unanswered_bytes -= r->bytes;
+        a->counters.unanswered_bytes -= r->bytes + REQUEST_BYTES;
         return r;
     }
     return NULL;

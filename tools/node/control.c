@@ -91,6 +91,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "bundles", c->bundles);
     set_int(out, "bytes", c->bytes);
     set_int(out, "memory_bytes", c->memory_bytes);
+    set_int(out, "record_bytes", c->record_bytes);
     set_share(n, AGENT_OWN, out);
     set_int(out, "restored", n->restored);
     set_int(out, "links", n->links_len);
