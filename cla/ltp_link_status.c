@@ -62,6 +62,18 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
         put(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
 }
 
+/* What concerns this link's peer alone. */
+static void put_span(json_t *o, const struct link *l)
+{
+    struct ltp_span_counters n;
+    if (ltp_span_counters(l->hub->engine, l->peer, &n) != 0)
+        return;
+    json_t *span = put_object(o, "span");
+#define PUT(name) put(span, #name, n.name);
+    LTP_SPAN_COUNTERS(PUT)
+#undef PUT
+}
+
 static void put_socket(json_t *o, const struct udp_io *io)
 {
     const struct udp_counters *n = udp_counters(io);
@@ -154,6 +166,7 @@ void link_status(struct cla *c, struct json_t *object)
     put_link(object, l);
     put_socket(object, l->hub->io);
     put_ltp(object, ltp_counters(l->hub->engine));
+    put_span(object, l);
     put_lateness(object, l);
     put_sessions(object, l);
     guest_status(l, object);

@@ -45,6 +45,94 @@ static void describe(const struct ltp_segment *s, struct event *e)
         e->cancel_reason = s->reason;
 }
 
+static bool claims_all(const struct ltp_segment *s)
+{
+    struct slice at = s->claims;
+    struct range claim;
+    uint64_t sum = 0;
+    while (segment_claim(s, &at, &claim))
+        sum += claim.hi - claim.lo;
+    return sum == s->upper - s->lower;
+}
+
+static void count_sent(struct ltp_span_counters *n, const struct ltp_segment *s,
+                       const struct emit *em)
+{
+    bool again = em->cause == CAUSE_TIMER || em->cause == CAUSE_PROACTIVE;
+    n->output_seg_popped_count++;
+    n->output_seg_popped_bytes += em->len;
+    if (segment_is_checkpoint(s))
+        ++*(again ? &n->output_ckpt_re_xmit_count : &n->output_ckpt_xmit_count);
+    if (segment_is_data(s) && em->cause == CAUSE_REPORT) {
+        n->output_seg_re_xmit_count++;
+        n->output_seg_re_xmit_bytes += s->data.len;
+    }
+    if (s->type == LTP_RS && em->attempt > 1)
+        n->input_ack_re_xmit_count++;
+    else if (s->type == LTP_RS)
+        ++*(claims_all(s) ? &n->input_pos_ack_xmit_count : &n->input_neg_ack_xmit_count);
+    if ((s->type != LTP_CS && s->type != LTP_CR) || em->attempt > 1 ||
+        ltp_orange_of(s) != ORANGE_NONE)
+        return;
+    ++*(s->type == LTP_CS ? &n->output_cancel_xmit_count : &n->input_cancel_xmit_count);
+}
+
+static void count_data(struct ltp_span_counters *n, const struct ltp_segment *s, enum verdict v)
+{
+    uint64_t *to[2];
+    switch (v) {
+    case VERDICT_OK:
+        to[0] = segment_is_red(s) ? &n->input_seg_recv_red_count : &n->input_seg_recv_green_count;
+        to[1] = segment_is_red(s) ? &n->input_seg_recv_red_bytes : &n->input_seg_recv_green_bytes;
+        break;
+    case VERDICT_DUPLICATE:
+        to[0] = &n->input_seg_redundant_count;
+        to[1] = &n->input_seg_redundant_bytes;
+        break;
+    case VERDICT_NO_CLIENT_SERVICE:
+        to[0] = &n->input_seg_unk_client_count;
+        to[1] = &n->input_seg_unk_client_bytes;
+        break;
+    case VERDICT_MISCOLOURED:
+        to[0] = &n->input_seg_miscolor_count;
+        to[1] = &n->input_seg_miscolor_bytes;
+        break;
+    case VERDICT_CLOSED_SESSION:
+        to[0] = &n->input_seg_closed_count;
+        to[1] = &n->input_seg_closed_bytes;
+        break;
+    default:
+        to[0] = &n->input_seg_stray_count;
+        to[1] = &n->input_seg_stray_bytes;
+        break;
+    }
+    ++*to[0];
+    *to[1] += s->data.len;
+}
+
+static void count_received(struct ltp_span_counters *n, const struct ltp_segment *s, enum verdict v)
+{
+    bool new = v == VERDICT_OK;
+    if (segment_is_data(s))
+        count_data(n, s, v);
+    n->input_ckpt_recv_count += segment_is_checkpoint(s) && (new || v == VERDICT_DUPLICATE);
+    if (s->type == LTP_RS && new)
+        ++*(claims_all(s) ? &n->output_pos_ack_recv_count : &n->output_neg_ack_recv_count);
+    n->input_cancel_recv_count += s->type == LTP_CS && new;
+    n->output_cancel_recv_count += s->type == LTP_CR && new &&ltp_orange_of(s) == ORANGE_NONE;
+}
+
+int ltp_span_counters(const struct ltp *l, uint64_t peer, struct ltp_span_counters *out)
+{
+    const struct peer *p = ltp_peer_peek(l, peer);
+    if (p == NULL)
+        return HELIO_ENOENT;
+    *out = p->n;
+    out->current_export_sessions = p->exports;
+    out->current_import_sessions = p->imports;
+    return 0;
+}
+
 void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct emit *em, tick now)
 {
     struct ltp_counters *c = &l->counters;
@@ -52,16 +140,19 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
         c->rx[s->type]++;
         c->rx_bytes += em->len;
         c->verdicts[em->cause]++;
+        if (em->peer != NULL)
+            count_received(&em->peer->n, s, (enum verdict)em->cause);
     } else {
         c->tx[s->type]++;
         c->tx_bytes += em->len;
         if (segment_is_data(s) && em->cause != CAUSE_FIRST)
             c->retransmitted_bytes += s->data.len;
+        count_sent(&em->peer->n, s, em);
     }
     if (l->config.sink == NULL)
         return;
     struct event e = event_make(em->kind, now);
-    e.peer = em->peer;
+    e.peer = em->peer == NULL ? EVENT_NONE : em->peer->span.peer;
     e.cause = em->cause;
     e.verdict = em->kind == EVENT_RX ? em->cause : 0;
     e.attempt = em->attempt;
@@ -109,6 +200,8 @@ void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
                     enum event_outcome outcome, enum ltp_reason reason, tick now)
 {
     l->counters.closed[outcome]++;
+    if (outcome == OUTCOME_DONE)
+        ++*(s->export ? &s->peer->n.output_complete_count : &s->peer->n.input_complete_count);
     if (l->config.sink == NULL)
         return;
     struct event e = of_session(EVENT_CLOSE, s, now);

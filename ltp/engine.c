@@ -140,11 +140,8 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
         if (peer != NULL)
             ltp_guest_heard(peer, now);
     }
-    struct emit e = {.kind = EVENT_RX,
-                     .peer = peer == NULL ? EVENT_NONE : peer->span.peer,
-                     .len = len,
-                     .cause = (int)v,
-                     .attempt = EVENT_NONE};
+    struct emit e = {
+        .kind = EVENT_RX, .peer = peer, .len = len, .cause = (int)v, .attempt = EVENT_NONE};
     ltp_emit_segment(l, &s, &e, now);
     return v;
 }

@@ -99,7 +99,8 @@ struct share {
 
 struct peer {
     struct hash_node node;
-    struct guest *guest; /* NULL: a span names it */
+    struct ltp_span_counters n; /* but those of what there is now */
+    struct guest *guest;        /* NULL: a span names it */
     struct ltp_span span;
     bool up;
     struct list timers;
@@ -277,6 +278,9 @@ struct export
     struct list resends;         /* struct resend */
     size_t noted;                /* share of ltp->noted by the lives below */
     uint64_t asked_again;        /* bytes that reports asked for again, so far */
+    uint32_t cycles;             /* checkpoints whose reports did */
+    uint64_t cycle_serial;       /* of the latest of these; 0: none, or none that has one */
+    bool cycles_over;            /* they were too many */
     struct life life[LIVES_MAX]; /* of the receiver; the one that is there now is the first */
     uint32_t lives;
     uint32_t ranges_max;       /* of their claims, as the span had it when the session began */
@@ -414,7 +418,7 @@ void ltp_notice_release(struct ltp *l, struct session *s);
 /* emit.c: counts, and tells the sink. */
 struct emit {
     enum event_kind kind; /* EVENT_RX or EVENT_TX */
-    uint64_t peer;
+    struct peer *peer;    /* NULL: not known */
     size_t len;
     int cause; /* TX: enum event_reason; RX: enum verdict */
     uint64_t attempt;

@@ -227,6 +227,24 @@ static void note_claims(struct ltp *l, struct export *e)
     e->noted = now;
 }
 
+/* Does this report begin a retransmission cycle? Those to one checkpoint are one. False: it is one
+ * too many. */
+static bool count_cycle(struct export *e, const struct ltp_segment *s)
+{
+    struct peer *p = e->s.peer;
+    if (s->cp_serial != 0 && s->cp_serial == e->cycle_serial)
+        return true;
+    e->cycles_over = p->span.cycles_max != 0 && e->cycles >= p->span.cycles_max;
+    if (e->cycles_over) {
+        p->n.output_cycle_limit_count++;
+        return false;
+    }
+    e->cycles++;
+    e->cycle_serial = s->cp_serial;
+    p->n.output_cycles_count++;
+    return true;
+}
+
 /* §6.13: a receiver that asks for more than all retries of the whole red part would bring, or for
  * more in one go than there is memory to note. */
 static enum verdict examine_job(struct ltp *l, struct export *e, const struct resend_for *f,
@@ -244,7 +262,7 @@ static enum verdict examine_job(struct ltp *l, struct export *e, const struct re
     e->asked_again += again < missing || f->anew ? again : missing;
     bool too_much = e->asked_again > ASKED_MIN &&
                     (e->asked_again - ASKED_MIN) / e->red_len > e->s.peer->span.retries_max;
-    return too_much ? VERDICT_LIMIT_REPORTS : VERDICT_OK;
+    return too_much || !count_cycle(e, s) ? VERDICT_LIMIT_REPORTS : VERDICT_OK;
 }
 
 /* What a report means for one life of the receiver: its claims, and the job for its gaps, if it is
@@ -323,7 +341,8 @@ static enum verdict act_on_report(struct ltp *l, struct export *e, const struct 
         ltp_life_lead(e, life);
     note_claims(l, e);
     if (v == VERDICT_LIMIT_REPORTS)
-        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
+        ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, e->cycles_over ? LTP_RXMTCYCEXC : LTP_RLEXC,
+                         now, false);
     if (v != VERDICT_OK)
         return v;
     if (leads)

@@ -146,6 +146,9 @@ struct ltp_span {
      * + margins. 100 µs … ; no default. */
     tick rto;
     uint32_t retries_max; /* times that a checkpoint, report or cancel is sent again [20] */
+    uint32_t cycles_max;  /* retransmission cycles of an export session (checkpoints whose reports
+                             asked for data again); one more cancels it, reason RXMTCYCEXC [0 = any
+                             number, as long as the bytes asked for are bounded] */
     tick report_delay;    /* waits between a checkpoint's arrival and its report, ns [0]: emulates
                              processing */
     tick idle_timeout;    /* an import session in which nothing arrived for so long, and no report
@@ -384,6 +387,57 @@ bool ltp_peer_bearing(const struct ltp *l, uint64_t peer, struct ltp_bearing *ou
 /* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "bears", "plain". Static. */
 const char *ltp_profile_name(enum ltp_profile profile);
 const char *ltp_learnt_name(enum ltp_learnt learnt);
+
+/*
+ * The same of one peer, named as the instrumentation of other LTP engines names them
+ * (docs/ltp-udp.md): output is what we send in sessions of ours and hear of them, input what comes
+ * in those of the peer. Bytes are those of whole segments for what is popped (given to the link),
+ * else of data. positive and negative: a report that claims all of its scope, or not.
+ */
+#define LTP_SPAN_COUNTERS(X)                                                                       \
+    X(output_seg_popped_count)                                                                     \
+    X(output_seg_popped_bytes)                                                                     \
+    X(output_ckpt_xmit_count)                                                                      \
+    X(output_pos_ack_recv_count)                                                                   \
+    X(output_neg_ack_recv_count)                                                                   \
+    X(output_cancel_recv_count)                                                                    \
+    X(output_ckpt_re_xmit_count) /* by its timer, or as a copy */                                  \
+    X(output_seg_re_xmit_count)  /* for a report */                                                \
+    X(output_seg_re_xmit_bytes)                                                                    \
+    X(output_cancel_xmit_count)                                                                    \
+    X(output_complete_count)                                                                       \
+    X(output_cycles_count)      /* ours: checkpoints whose reports asked for data again */         \
+    X(output_cycle_limit_count) /* ours: sessions that ended for too many of these */              \
+    X(input_seg_recv_red_count)                                                                    \
+    X(input_seg_recv_red_bytes)                                                                    \
+    X(input_seg_recv_green_count)                                                                  \
+    X(input_seg_recv_green_bytes)                                                                  \
+    X(input_seg_redundant_count)                                                                   \
+    X(input_seg_redundant_bytes)                                                                   \
+    X(input_seg_unk_client_count)                                                                  \
+    X(input_seg_unk_client_bytes)                                                                  \
+    X(input_seg_stray_count) /* contradicts its session, or there was no room for it */            \
+    X(input_seg_stray_bytes)                                                                       \
+    X(input_seg_miscolor_count)                                                                    \
+    X(input_seg_miscolor_bytes)                                                                    \
+    X(input_seg_closed_count)                                                                      \
+    X(input_seg_closed_bytes)                                                                      \
+    X(input_ckpt_recv_count)                                                                       \
+    X(input_pos_ack_xmit_count)                                                                    \
+    X(input_neg_ack_xmit_count)                                                                    \
+    X(input_cancel_xmit_count)                                                                     \
+    X(input_ack_re_xmit_count)                                                                     \
+    X(input_cancel_recv_count)                                                                     \
+    X(input_complete_count)                                                                        \
+    X(current_export_sessions) /* now */                                                           \
+    X(current_import_sessions)
+#define LTP_SPAN_COUNTER(name) uint64_t name;
+struct ltp_span_counters {
+    LTP_SPAN_COUNTERS(LTP_SPAN_COUNTER)
+};
+#undef LTP_SPAN_COUNTER
+/* Since the peer was added. 0 or HELIO_ENOENT. */
+int ltp_span_counters(const struct ltp *l, uint64_t peer, struct ltp_span_counters *out);
 
 /* A view of one open session, for status pages. */
 struct ltp_session_info {

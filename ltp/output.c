@@ -90,7 +90,7 @@ static void write_piece(struct ltp *l, const struct export *e, const struct piec
     s.rpt_serial = p->rpt_serial;
     struct emit em = *cause;
     em.kind = EVENT_TX;
-    em.peer = e->s.peer->span.peer;
+    em.peer = e->s.peer;
     em.len = out->head_len + out->data.len + e->s.peer->tail_len;
     ltp_emit_segment(l, &s, &em, now);
 }
@@ -199,14 +199,14 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
                 now);
 }
 
-static void write_control(struct ltp *l, const struct peer *p, struct ltp_segment *s,
-                          struct emit em, struct ltp_out *out, tick now)
+static void write_control(struct ltp *l, struct peer *p, struct ltp_segment *s, struct emit em,
+                          struct ltp_out *out, tick now)
 {
     out->head_len = (uint32_t)segment_write(s, out->head, out->head_cap);
     out->data = slice_of(NULL, 0);
     assert(out->head_len > 0);
     em.kind = EVENT_TX;
-    em.peer = p->span.peer;
+    em.peer = p;
     em.len = out->head_len + p->tail_len;
     ltp_emit_segment(l, s, &em, now);
 }
@@ -258,7 +258,7 @@ static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, 
     r->sent++;
     ltp_emit_segment(l, &s,
                      &(struct emit){.kind = EVENT_TX,
-                                    .peer = p->span.peer,
+                                    .peer = p,
                                     .len = out->head_len + p->tail_len,
                                     .cause = r->cause,
                                     .attempt = r->sent},

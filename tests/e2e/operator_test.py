@@ -182,6 +182,18 @@ class OperatorTest(unittest.TestCase):
             out.insert(0, v & 0x7F | 0x80)
         return bytes(out)
 
+    def test_span_counters(self):
+        _, _, segment = self.peer_of_one()
+        self.send(1)
+        segment({3})
+        link, = json.loads(self.ctl("links", "--json").stdout)["links"]
+        span = link["span"]
+        self.assertEqual((span["output_ckpt_xmit_count"], span["current_export_sessions"], span["input_complete_count"]), (1, 1, 0))
+        self.assertGreaterEqual(span["output_seg_popped_bytes"], 5000)
+        shown = self.ctl("links").stdout
+        self.assertIn("CYCLES", shown)
+        self.assertEqual([line.split()[0] for line in shown.splitlines() if line][-1], "to-2")
+
     def test_delete_cancels(self):
         """A bundle on its way is deleted at once, and its session cancelled."""
         _, _, segment = self.peer_of_one()

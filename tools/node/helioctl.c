@@ -234,6 +234,20 @@ static const struct column unknown_columns[] = {
     {"SESSIONS", "sessions", COLUMN_NUMBER},
     {"SILENT", "silent_ns", COLUMN_DURATION},
 };
+static const struct column span_columns[] = {
+    {"LINK", "link", COLUMN_TEXT},
+    {"CHECKPOINTS", "output_ckpt_xmit_count", COLUMN_NUMBER},
+    {"AGAIN", "output_ckpt_re_xmit_count", COLUMN_NUMBER},
+    {"WITH GAPS", "output_neg_ack_recv_count", COLUMN_NUMBER},
+    {"WITHOUT", "output_pos_ack_recv_count", COLUMN_NUMBER},
+    {"CYCLES", "output_cycles_count", COLUMN_NUMBER},
+    {"RESENT", "output_seg_re_xmit_bytes", COLUMN_BYTES},
+    {"DONE", "output_complete_count", COLUMN_NUMBER},
+    {"PEER'S DATA", "input_seg_recv_red_bytes", COLUMN_BYTES},
+    {"REDUNDANT", "input_seg_redundant_count", COLUMN_NUMBER},
+    {"REPORTED GAPS", "input_neg_ack_xmit_count", COLUMN_NUMBER},
+    {"PEER'S DONE", "input_complete_count", COLUMN_NUMBER},
+};
 static const struct column session_columns[] = {
     {"LINK", "link", COLUMN_TEXT},
     {"DIRECTION", "direction", COLUMN_TEXT},
@@ -258,12 +272,33 @@ static const struct column bundle_columns[] = {
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
+/* What their LTP engines count of each link's peer. */
+static void show_spans(json_t *links, bool colour)
+{
+    json_t *spans = json_array(), *l;
+    size_t at;
+    json_array_foreach(links, at, l)
+    {
+        json_t *span = json_object_get(l, "span");
+        if (span == NULL)
+            continue;
+        json_object_set(span, "link", json_object_get(l, "name"));
+        json_array_append(spans, span);
+    }
+    if (json_array_size(spans) > 0) {
+        putchar('\n');
+        table_print(stdout, span_columns, LEN(span_columns), spans, colour);
+    }
+    json_decref(spans);
+}
+
 /* The links, and the senders of no link that they have accepted. */
 static void show_links(json_t *links, bool colour)
 {
     json_t *unknown = json_array(), *l, *item;
     size_t at, i;
     table_print(stdout, link_columns, LEN(link_columns), links, colour);
+    show_spans(links, colour);
     json_array_foreach(links, at, l)
     {
         json_array_foreach(json_object_get(l, "unknown"), i, item)
