@@ -95,6 +95,7 @@ static void check_import(const struct import *im, uint64_t *held)
     for (size_t i = 0; i < im->acked.len; i++)
         assert(ranges_has(&im->got, im->acked.at[i].lo, im->acked.at[i].hi));
     check_reports(im);
+    *held += ltp_deferred_held(im);
     *held += IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
              im->history_cap * sizeof *im->history;
     list_for_each (it, &im->reports) {

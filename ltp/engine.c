@@ -157,8 +157,10 @@ static void expire_one(struct ltp *l, struct timer *t, tick now)
     case USE_RESEND:
         ltp_resend_expire(container_of(t, struct resend, timer));
         break;
-    case USE_REPORT:
     case USE_DELAY:
+        ltp_deferred_expire(l, t, now);
+        break;
+    case USE_REPORT:
         ltp_report_expire(l, container_of(t, struct report, timer), now);
         break;
     case USE_CANCEL:

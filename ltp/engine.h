@@ -328,6 +328,14 @@ struct part {
     uint64_t guessed;   /* bytes of the buffer that were only expected when it was made */
 };
 
+/* A checkpoint, as far as its answer depends on it. */
+struct asking {
+    uint64_t cp_serial, rpt_serial;
+    uint64_t upper;
+    bool whole; /* the red part is the user's: all of it is claimed */
+    tick since; /* it came */
+};
+
 struct import {
     struct session s;
     struct part red, green;
@@ -345,6 +353,8 @@ struct import {
     struct serials asked_by;  /* the checkpoints that came */
     struct timer idle;
     struct list reports;      /* struct report: not acknowledged */
+    struct list deferred;     /* struct deferred: checkpoints whose report is still to be made */
+    uint32_t deferrals;       /* so many */
     struct reported *history; /* of all reports made */
     size_t reported, history_cap;
     uint64_t rpt_first;     /* serial of the first one */
@@ -634,7 +644,20 @@ static inline bool ltp_orange(const struct import *im)
     return im->asks && im->red_high == 0;
 }
 
-/* report.c */
+/* defer.c: does this checkpoint wait? How long has one to? Let it wait: VERDICT_OK, LIMIT_REPORTS,
+ * LIMIT_BYTES or NO_MEMORY. filled: data came. held: their memory, for ltp_check. */
+bool ltp_deferred_has(const struct import *im, uint64_t cp_serial);
+tick ltp_defer_time(const struct import *im, const struct asking *q);
+enum verdict ltp_defer(struct ltp *l, struct import *im, const struct asking *q, tick now,
+                       tick time);
+void ltp_deferred_filled(struct ltp *l, struct import *im, tick now);
+void ltp_deferred_expire(struct ltp *l, struct timer *t, tick now);
+void ltp_deferred_free(struct ltp *l, struct import *im);
+size_t ltp_deferred_held(const struct import *im);
+
+/* report.c; scope: what the answer is about (empty: there is none); answer makes it now. */
+struct range ltp_report_scope(const struct import *im, const struct asking *q);
+enum verdict ltp_report_answer(struct ltp *l, struct import *im, const struct asking *q);
 enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,
                                    tick now);
 void ltp_report_accepted(struct ltp *l, struct import *im, tick now);
@@ -645,6 +668,6 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now);
 void ltp_report_free(struct ltp *l, struct report *r);
 /* Divides what was made for longer segments; 0, HELIO_ENOMEM, or HELIO_EAGAIN (REPORTS_MAX); then
  * some may have been divided. */
-int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max, tick now);
+int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max);
 
 #endif

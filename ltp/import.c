@@ -24,6 +24,7 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     list_init(&im->reports);
     ltp_part_init(&im->red);
     ltp_part_init(&im->green);
+    list_init(&im->deferred);
     im->s.peer = peer;
     im->s.id = s->id;
     im->s.client_service = s->client_service;
@@ -298,6 +299,8 @@ static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_se
         serials_note(&im->asked_by, s->cp_serial);
     if (PORT_UNLIKELY(s->header_count > 0))
         ltp_orange_note(im, s);
+    if (PORT_UNLIKELY(!list_empty(&im->deferred)) && v == VERDICT_OK)
+        ltp_deferred_filled(l, im, now);
     if (PORT_LIKELY(s->type == LTP_RED && im->red_len == EVENT_NONE &&
                     (im->s.peer->span.idle_timeout == 0 || !list_empty(&im->idle.in_peer))))
         return v;
@@ -366,6 +369,7 @@ void ltp_import_free(struct ltp *l, struct import *im)
         l->last_import = NULL;
     list_for_each_safe (it, &im->reports)
         ltp_report_free(l, container_of(it, struct report, in_import));
+    ltp_deferred_free(l, im);
     ltp_timer_fini(l, &im->idle);
     ltp_part_drop(l, im, true);
     ltp_part_drop(l, im, false);
@@ -393,9 +397,10 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now)
     }
     /* Also a delivered red part that no checkpoint asks for any more: the sender has gone, whether
      * or not the user accepts. Reports on their way have a limit of their own. */
-    bool cut_short = im->red_high == 0 ? im->length == EVENT_NONE
-                                       : !red_over(im) && list_empty(&im->reports) &&
-                                             im->s.peer->span.idle_timeout != 0;
+    bool cut_short = im->red_high == 0
+                         ? im->length == EVENT_NONE
+                         : !red_over(im) && list_empty(&im->reports) && im->deferrals == 0 &&
+                               im->s.peer->span.idle_timeout != 0;
     if (green_awaited(im))
         ltp_green_flush(l, im);
     if (cut_short)

@@ -150,7 +150,9 @@ struct ltp_span {
                              asked for data again); one more cancels it, reason RXMTCYCEXC [0 = any
                              number, as long as the bytes asked for are bounded] */
     tick report_delay;    /* waits between a checkpoint's arrival and its report, ns [0]: emulates
-                             processing */
+                             processing. What the report claims is what is here when it leaves */
+    tick report_defer;    /* a report that would show gaps waits so long, ns [0]: segments that were
+                             overtaken may fill them; when they do, it waits no longer */
     tick idle_timeout;    /* an import session in which nothing arrived for so long, and no report
                              waits for its acknowledgement, is cancelled; green pieces are given,
                              ns [0 = never for red, 10 x rto for green]. With 0 a sender that is

@@ -94,7 +94,7 @@ int ltp_peer_span(struct peer *p, const struct ltp_span *span)
 
 /* Sessions that are open go on with another span. What they have queued for longer segments must
  * fit those that there will be; checkpoints are shortened when they leave. */
-static int refit(struct ltp *l, const struct peer *p, const struct ltp_span *to, tick now)
+static int refit(struct ltp *l, const struct peer *p, const struct ltp_span *to)
 {
     int rc = 0;
     if (p->imports == 0 || to->segment_max >= p->span.segment_max)
@@ -103,13 +103,14 @@ static int refit(struct ltp *l, const struct peer *p, const struct ltp_span *to,
          n = hash_walk(&l->sessions, n)) {
         struct session *s = container_of(n, struct session, node);
         if (s->peer == p && !s->export)
-            rc = ltp_reports_fit(l, container_of(s, struct import, s), to->segment_max, now);
+            rc = ltp_reports_fit(l, container_of(s, struct import, s), to->segment_max);
     }
     return rc;
 }
 
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
 {
+    (void)now; /* what waits is refitted, and nothing else happens */
     ltp_export_settle(l);
     struct ltp_span full = with_defaults(*span);
     if (!valid(&full))
@@ -133,7 +134,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     }
     if (p->exports + p->imports > 0 && !ltp_guard_same(&p->span, &full))
         return HELIO_EINVAL;
-    int rc = refit(l, p, &full, now);
+    int rc = refit(l, p, &full);
     if (rc < 0)
         return rc;
     l->guarded -= p->ext_count > 0;

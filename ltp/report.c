@@ -158,8 +158,7 @@ static int note(struct ltp *l, struct import *im, const struct report *r)
 }
 
 /* All reports on a scope, or none: a part of them would stop the checkpoint's timer. */
-static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct range scope, tick now,
-                tick delay)
+static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct range scope)
 {
     size_t before = im->reported;
     struct list made;
@@ -182,12 +181,7 @@ static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct ran
         struct report *r = container_of(it, struct report, in_import);
         list_sub(it);
         list_add_tail(&im->reports, it);
-        if (delay == 0) {
-            queue(l, r, CAUSE_FIRST);
-        } else {
-            r->timer.use = USE_DELAY;
-            ltp_timer_start(l, &r->timer, now, delay);
-        }
+        queue(l, r, CAUSE_FIRST);
     }
     return 0;
 undo:
@@ -215,7 +209,7 @@ static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial, t
 {
     list_for_each (it, &im->reports) {
         struct report *r = container_of(it, struct report, in_import);
-        if (r->cp_serial != cp_serial || r->timer.use == USE_DELAY || too_soon(r, now))
+        if (r->cp_serial != cp_serial || too_soon(r, now))
             continue;
         r->again++;
         queue(l, r, CAUSE_ANSWER);
@@ -256,6 +250,39 @@ static void take_answered(struct ltp *l, struct import *im, uint64_t serial)
         ltp_report_free(l, r);
 }
 
+/* §6.11: the scope of a secondary report begins where that of the report did which the checkpoint
+ * answers; primary reports follow one another. */
+struct range ltp_report_scope(const struct import *im, const struct asking *q)
+{
+    struct range scope = {.lo = q->whole ? 0 : im->primary_upper, .hi = q->upper};
+    uint64_t answered = q->rpt_serial - im->rpt_first;
+    if (q->rpt_serial != 0)
+        scope.lo = q->rpt_serial >= im->rpt_first && answered < im->reported
+                       ? im->history[answered].lower
+                       : 0;
+    return scope;
+}
+
+enum verdict ltp_report_answer(struct ltp *l, struct import *im, const struct asking *q)
+{
+    if (im->delivered && !im->accepted) {
+        im->asked = q->cp_serial;
+        im->asked_at = q->since;
+        return VERDICT_OK;
+    }
+    struct range scope = ltp_report_scope(im, q);
+    if (scope.lo >= scope.hi)
+        return VERDICT_DUPLICATE;
+    int rc = make(l, im, q->cp_serial, scope);
+    if (rc == HELIO_EAGAIN)
+        return VERDICT_LIMIT_REPORTS;
+    if (rc < 0)
+        return rc == HELIO_ESPACE ? VERDICT_LIMIT_BYTES : VERDICT_NO_MEMORY;
+    if (q->rpt_serial == 0)
+        im->primary_upper = scope.hi;
+    return VERDICT_OK;
+}
+
 enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struct ltp_segment *s,
                                    tick now)
 {
@@ -267,32 +294,18 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
             return VERDICT_DUPLICATE;
         }
     }
-    if (im->delivered && !im->accepted) {
-        im->asked = s->cp_serial;
-        im->asked_at = now;
-        return VERDICT_OK;
-    }
-    /* §6.11: the scope of a secondary report begins where that of the report did which the
-     * checkpoint answers; primary reports follow one another */
-    struct range scope = {.lo = im->primary_upper, .hi = s->offset + s->data.len};
-    uint64_t answered = s->rpt_serial - im->rpt_first;
-    if (s->rpt_serial != 0) {
-        /* a report of an earlier life, in which the sender may believe to have been heard */
-        bool issued = s->rpt_serial >= im->rpt_first && answered < im->reported;
-        if (!issued && !im->delivered)
-            return VERDICT_FORGOTTEN_SESSION;
-        scope.lo = issued ? im->history[answered].lower : 0;
-    }
-    if (scope.lo >= scope.hi)
+    /* a report of an earlier life, in which the sender may believe to have been heard */
+    bool issued = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;
+    if (s->rpt_serial != 0 && !issued && !im->delivered)
+        return VERDICT_FORGOTTEN_SESSION;
+    if (ltp_deferred_has(im, s->cp_serial))
         return VERDICT_DUPLICATE;
-    int rc = make(l, im, s->cp_serial, scope, now, im->s.peer->span.report_delay);
-    if (rc == HELIO_EAGAIN)
-        return VERDICT_LIMIT_REPORTS;
-    if (rc < 0)
-        return rc == HELIO_ESPACE ? VERDICT_LIMIT_BYTES : VERDICT_NO_MEMORY;
-    if (s->rpt_serial == 0)
-        im->primary_upper = scope.hi;
-    return VERDICT_OK;
+    struct asking q = {.cp_serial = s->cp_serial,
+                       .rpt_serial = s->rpt_serial,
+                       .upper = s->offset + s->data.len,
+                       .since = now};
+    tick wait = im->delivered && !im->accepted ? 0 : ltp_defer_time(im, &q);
+    return wait > 0 ? ltp_defer(l, im, &q, now, wait) : ltp_report_answer(l, im, &q);
 }
 
 /* The red part is whole and the user's: one claim says so, whichever checkpoints had asked. When
@@ -301,9 +314,13 @@ void ltp_report_accepted(struct ltp *l, struct import *im, tick now)
 {
     if (im->delivered && !im->accepted && im->asked != 0) {
         tick due = tick_add(im->asked_at, im->s.peer->span.report_delay);
-        struct range scope = {.lo = 0, .hi = im->red_len};
-        if (make(l, im, im->asked, scope, now, due > now ? due - now : 0) == 0)
-            im->primary_upper = im->red_len;
+        struct asking q = {
+            .cp_serial = im->asked, .upper = im->red_len, .whole = true, .since = im->asked_at};
+        im->accepted = true;
+        if (due > now)
+            (void)ltp_defer(l, im, &q, now, due - now);
+        else
+            (void)ltp_report_answer(l, im, &q);
     }
     if (im->delivered)
         im->accepted = true;
@@ -340,10 +357,6 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
 
 void ltp_report_expire(struct ltp *l, struct report *r, tick now)
 {
-    if (r->timer.use == USE_DELAY) {
-        queue(l, r, CAUSE_FIRST);
-        return;
-    }
     struct import *im = r->import;
     if (r->copies_left > 0) {
         r->copies_left--;
@@ -395,7 +408,7 @@ static int renumber(struct ltp *l, struct report *r)
 }
 
 /* The last claims become a report of their own. */
-static int divide(struct ltp *l, struct report *r, size_t first, tick now)
+static int divide(struct ltp *l, struct report *r, size_t first)
 {
     struct import *im = r->import;
     size_t n = r->count - first;
@@ -415,17 +428,11 @@ static int divide(struct ltp *l, struct report *r, size_t first, tick now)
     r->count = first;
     r->upper = rest->lower;
     list_add_tail(&im->reports, &rest->in_import);
-    if (r->timer.use == USE_DELAY) {
-        rest->timer.use = USE_DELAY;
-        ltp_timer_start(l, &rest->timer, now,
-                        r->timer.node.due > now ? r->timer.node.due - now : 0);
-    } else {
-        queue(l, rest, CAUSE_FIRST);
-    }
+    queue(l, rest, CAUSE_FIRST);
     return 0;
 }
 
-int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max, tick now)
+int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max)
 {
     /* what is divided is appended, and looked at in its turn */
     list_for_each (it, &im->reports) {
@@ -435,7 +442,7 @@ int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max, tick
         int rc = renumber(l, r);
         size_t n = claims_within(r, segment_max);
         if (rc == 0)
-            rc = divide(l, r, n, now);
+            rc = divide(l, r, n);
         if (rc < 0)
             return rc;
     }

@@ -37,6 +37,7 @@ static struct ltp *engine_new(uint8_t options)
                             .rto = TICK_MS,
                             .retries_max = 2,
                             .report_delay = options & 1 ? TICK_MS / 2 : 0,
+                            .report_defer = options & 16 ? TICK_MS : 0,
                             .idle_timeout = options & 2 ? 20 * TICK_MS : 0,
                             .confirm_import = (options & 4) != 0};
     if (ltp_new(&l, &config) < 0 || ltp_span_set(l, &span, 0) < 0) {

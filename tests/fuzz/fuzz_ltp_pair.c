@@ -63,6 +63,7 @@ static struct ltp *engine_new(uint64_t self, uint8_t options, uint8_t recovery)
                             .rto = 10 * TICK_MS,
                             .retries_max = 3,
                             .report_delay = options & 4 ? TICK_MS : 0,
+                            .report_defer = options & 16 ? 2 * TICK_MS : 0,
                             .idle_timeout = 100 * TICK_MS,
                             .confirm_import = (options & 64) != 0,
                             .orange_deaf = (options & 128) != 0,

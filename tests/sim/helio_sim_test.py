@@ -42,6 +42,18 @@ class Figures(unittest.TestCase):
             self.assertEqual((r["retx_cycles_mean"], r["checkpoints_lost_mean"],
                               r["lossy_share"], r["frames_lost"]), (0, 0, 0, 0))
 
+    def test_overtaking(self):
+        """A channel that reorders and loses nothing: what is sent again is sent for nothing; report_defer waits for it."""
+        for recovery in "plain", "default":
+            args = ["--trace", "none", "--sessions", "7", "--duration", "5s", "--jitter", "2ms", "--recovery", recovery]
+            hasty, patient = result(*args), result(*args, "--report-defer", "2ms")
+            self.assertGreater(hasty["repeat_bytes"], 0.02 * hasty["air_bytes"])
+            self.assertEqual((patient["repeat_bytes"], patient["retx_cycles_mean"]), (0, 0))
+            self.assertGreater(patient["efficiency"], 0.99)
+            self.assertLess(patient["session_ms"]["mean"], hasty["session_ms"]["mean"])
+            processing = result(*args, "--processing", "4ms")  # claims are those of the sending
+            self.assertEqual(processing["repeat_bytes"], 0)
+
     def test_trace_a(self):
         seconds = 100 if TIMED else 20
         start = time.monotonic()

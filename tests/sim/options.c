@@ -28,6 +28,8 @@ const struct option_key options_span[] = {
     {"rto", TIME, SPAN(rto)},
     {"retries", COUNT32, SPAN(retries_max)},
     {"report_delay", TIME, SPAN(report_delay)},
+    {"report_defer", TIME, SPAN(report_defer)},
+    {"cycles", COUNT32, SPAN(cycles_max)},
     {"idle", TIME, SPAN(idle_timeout)},
     {"confirm", FLAG, SPAN(confirm_import)},
     {"orange_wait", TIME, SPAN(orange_wait)},

@@ -117,6 +117,7 @@ static void draw_engines(struct soak_case *c, struct rng *r, tick round)
         s->ranges_max = 4096;
         s->claims_max = (uint32_t)integer(r, 1, 20);
         s->report_delay = rng_chance(r, 0.5) ? 0 : rng_below(r, round / 4 + 1);
+        s->report_defer = s->segment_max % 3 == 0 ? round / 8 : 0; /* within what a timer allows */
         s->retries_max = hasty ? (uint32_t)integer(r, 1, 10) : 40;
         s->rto = (tick)(between(r, hasty ? 0.3 : 1.3, 3) * (double)round);
         if (s->rto < 100 * TICK_US)

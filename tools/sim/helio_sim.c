@@ -39,7 +39,9 @@ enum {
     OPT_RESEND,
     OPT_ORANGE_WAIT,
     OPT_ORANGE_ANSWER,
-    OPT_DROP_LOG
+    OPT_DROP_LOG,
+    OPT_JITTER,
+    OPT_REPORT_DEFER
 };
 
 static const struct argp_option options[] = {
@@ -59,6 +61,10 @@ static const struct argp_option options[] = {
     {"delay", OPT_DELAY, "TIME", 0, "Propagation each way [5ms]", 0},
     {"processing", OPT_PROCESSING, "TIME", 0, "Between a checkpoint's arrival and its report [0]",
      0},
+    {"jitter", OPT_JITTER, "TIME", 0,
+     "From node 1 to node 2 each segment takes up to so much longer, and may overtake [0]", 0},
+    {"report-defer", OPT_REPORT_DEFER, "TIME", 0,
+     "A report that would show gaps waits so long for segments that were overtaken [0]", 0},
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
     {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
     {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [256]", 0},
@@ -167,6 +173,12 @@ static error_t parse_link(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_PROCESSING:
         parse_time(state, "processing", arg, &p->processing);
+        return 0;
+    case OPT_JITTER:
+        parse_time(state, "jitter", arg, &p->jitter);
+        return 0;
+    case OPT_REPORT_DEFER:
+        parse_time(state, "report-defer", arg, &p->report_defer);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -46,14 +46,15 @@ static const char *const colours[] = {"red", "green", "orange"};
 static json_t *parameters(const struct sim_params *p, const char *trace)
 {
     return json_pack(
-        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I}", "trace", trace,
-        "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
+        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I,s:f,s:f}", "trace",
+        trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
         "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay), "processing_ms",
         ms(p->processing), "parallel_sessions", (json_int_t)p->sessions, "rto_ms", ms(p->rto),
         "bundle_bytes", (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
         (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "warmup_s",
         ms(p->warmup) / 1000, "seed", (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
-        colours[p->colour], "resend", (json_int_t)p->resend);
+        colours[p->colour], "resend", (json_int_t)p->resend, "jitter_ms", ms(p->jitter),
+        "report_defer_ms", ms(p->report_defer));
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,

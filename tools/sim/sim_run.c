@@ -191,7 +191,8 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
                             .recovery = p->recovery,
                             .orange_wait = p->orange_wait,
                             .orange_answer = p->orange_answer,
-                            .report_delay = p->processing};
+                            .report_delay = p->processing,
+                            .report_defer = p->report_defer};
     return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
 }
 
@@ -212,6 +213,7 @@ static int build(struct run *r)
     struct chan_config forward = {.rate_bps = p->rate_bps,
                                   .overhead = p->overhead,
                                   .delay = p->delay,
+                                  .jitter = p->jitter,
                                   .trace = p->trace,
                                   .trace_offset = p->trace_offset,
                                   .loss = p->loss,

@@ -24,7 +24,9 @@ struct sim_params {
     uint64_t rate_bps; /* nominal, bits on the air, >= 1 */
     uint32_t overhead; /* bytes on the air beside each segment */
     tick delay;        /* each way */
+    tick jitter;       /* forward: uniform extra delay of each segment, which may overtake */
     tick processing;   /* between a checkpoint's arrival and its report */
+    tick report_defer; /* of struct ltp_span */
     uint32_t sessions; /* in parallel, 1..65536; the most, if they adjust themselves */
     tick rto;          /* >= 100 µs; the first, if it adjusts itself */
     struct ltp_recovery recovery;
