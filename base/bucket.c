@@ -40,9 +40,10 @@ tick bucket_wake(const struct bucket *b, tick now)
 {
     if (b->rate_bps == 0)
         return now;
-    /* half a burst is left to gather, so that the next wake-up may be late by the other half */
-    tick gather = b->burst / 2;
+    /* Most of a burst is left to gather: a wake-up costs more than what is sent in it. A little is
+     * not, since wake-ups come late; what they are late by beyond it is made good by shorter
+     * pauses. */
     if (b->free_at > now)
-        return tick_add(b->free_at, gather);
-    return tick_add(now, b->batch == 0 ? 0 : gather);
+        return tick_add(b->free_at, b->burst - b->burst / 8);
+    return tick_add(now, b->batch == 0 ? 0 : b->burst / 2);
 }

@@ -38,6 +38,7 @@ struct hub {
     tick now; /* the clock, read once per turn */
     tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
     uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above LATE */
+    bool quiet;                     /* the turn had nothing to tell and nothing to send */
     unsigned held; /* turns for which timers that are due have waited for the socket */
     bool busy;     /* in a turn: a call from a callback leaves the rest to its pump */
     bool ending;   /* no links are left, handles are closing */

@@ -69,6 +69,7 @@ static bool notices(struct hub *h)
     bool any = false;
     while (!h->ending && ltp_poll(h->engine, &n) != 0) {
         any = true;
+        h->quiet = false;
         switch (n.kind) {
         case LTP_BLOCK:
         case LTP_GREEN:
@@ -100,6 +101,7 @@ static int radiate(struct hub *h, struct link *l, struct bucket *bucket, uint64_
     if (ltp_output(h->engine, peer, h->now, &out) == 0)
         return 0;
     udp_add(h->io, to, out.head_len, out.data);
+    h->quiet = false;
     uint64_t air = out.head_len + out.data.len + l->config->overhead;
     bucket_spend(bucket, air, h->now);
     l->n.air_bytes += air;
@@ -205,6 +207,7 @@ void hub_pump(struct hub *h)
 {
     struct budget budget = {.all = OUTPUT_BYTES, .guests = GUEST_BYTES};
     bool more = true;
+    h->quiet = true;
     if (timers_fire(h))
         ltp_expire(h->engine, h->now);
     tell_links(h);

@@ -23,7 +23,7 @@ struct ltp_udp_config {
     struct cla_address local, remote;
     uint64_t engine, peer_engine; /* 0: the number of the node */
     uint64_t rate, overhead, segment, sessions;
-    tick rto, owlt, margin, report_delay, report_defer, idle_timeout, burst, slack;
+    tick rto, owlt, margin, report_delay, report_defer, idle_timeout, burst, slack, gather;
     uint64_t retries, cycles, claims, ranges, block_max;
     uint64_t import_sessions, import_sessions_all, held_bytes, closed_sessions;
     tick closed_time;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What wakes a hub up in a daemon: the socket is ready, the timer descriptor has run out, or there
- * is work left over (idle). What can go wrong at the beginning: the address cannot be bound, or
+ * is work left over (idle). When what came wanted no answer, and was little, the socket is not
+ * watched for a while (`gather`): a wake-up for each datagram of a paced sender costs many times
+ * what the datagram does. What can go wrong at the beginning: the address cannot be bound, or
  * descriptors are out. The hub's memory goes when libuv has let go of all handles.
  */
 #include <assert.h>
@@ -15,6 +17,9 @@
 
 #include "cla/ltp_link.h"
 
+/* More than this in one reading is not little: 2.5 Gbit/s, gathered for 100 us. */
+#define GATHER_BYTES 32768
+
 struct hub_os {
     struct hub *hub;
     int timer_fd;
@@ -23,7 +28,10 @@ struct hub_os {
     uv_idle_t idle;   /* active: the pump has work that needs no event to go on */
     unsigned handles; /* open ones of the three */
     tick armed;       /* what the timer descriptor is set to; TICK_NEVER: not */
-    int events;       /* what socket_poll waits for */
+    tick gather;      /* as configured */
+    tick gathering; /* the socket is read then and not watched before; TICK_NEVER: it is watched */
+    bool little;    /* in this turn datagrams came, but not many */
+    int events;     /* what socket_poll waits for */
 };
 
 tick hub_os_clock(const struct hub_os *os)
@@ -32,11 +40,24 @@ tick hub_os_clock(const struct hub_os *os)
     return uv_hrtime();
 }
 
+/* Reads the socket when it is ready, or when what gathered there has waited for long enough. */
+static void begin_turn(struct hub_os *os, bool readable)
+{
+    struct hub *h = os->hub;
+    hub_turn_begin(h);
+    os->little = false;
+    if (!readable && os->gathering > h->now)
+        return;
+    uint64_t before = udp_counters(h->io)->rx_bytes;
+    os->gathering = TICK_NEVER;
+    os->little = hub_input(h) && udp_counters(h->io)->rx_bytes - before < GATHER_BYTES;
+}
+
 static void on_idle(uv_idle_t *handle)
 {
     struct hub_os *os = handle->data;
     uv_idle_stop(handle); /* the pump starts it again when work is left */
-    hub_turn_begin(os->hub);
+    begin_turn(os, false);
     hub_turn_end(os->hub);
 }
 
@@ -45,10 +66,10 @@ static void on_timer(uv_poll_t *handle, int status, int events)
     struct hub_os *os = handle->data;
     (void)status;
     (void)events;
-    hub_turn_begin(os->hub);
     uint64_t count;
     if (read(os->timer_fd, &count, sizeof count) == sizeof count)
         os->armed = TICK_NEVER;
+    begin_turn(os, false);
     hub_turn_end(os->hub);
 }
 
@@ -56,23 +77,21 @@ static void on_socket(uv_poll_t *handle, int status, int events)
 {
     struct hub_os *os = handle->data;
     struct udp_io *io = os->hub->io;
-    hub_turn_begin(os->hub);
     if (status < 0) { /* libuv has stopped the handle: a pending socket error, cleared by reading */
         int error;
         socklen_t len = sizeof error;
         (void)getsockopt(udp_fd(io), SOL_SOCKET, SO_ERROR, &error, &len);
         os->events = 0;
     }
+    begin_turn(os, events & UV_READABLE);
     if (events & UV_WRITABLE && udp_pending(io))
         (void)udp_flush(io);
-    if (events & UV_READABLE)
-        hub_input(os->hub);
     hub_turn_end(os->hub);
 }
 
 void hub_os_watch(struct hub_os *os, bool writable)
 {
-    int events = UV_READABLE | (writable ? UV_WRITABLE : 0);
+    int events = (os->gathering == TICK_NEVER ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
     if (events == os->events)
         return;
     os->events = events;
@@ -89,6 +108,9 @@ void hub_os_again(struct hub_os *os)
 /* A timer that is set too early costs one turn and no call now: it is left. */
 void hub_os_arm(struct hub_os *os, tick wake)
 {
+    if (os->little && os->hub->quiet && os->gather > 0)
+        os->gathering = tick_add(os->hub->now, os->gather);
+    wake = tick_min(wake, os->gathering);
     if (os->armed <= wake)
         return;
     struct itimerspec at = {
@@ -154,7 +176,12 @@ int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
     struct hub_os *os = calloc(1, sizeof *os);
     if (os == NULL)
         return HELIO_ENOMEM;
-    *os = (struct hub_os){.hub = h, .timer_fd = -1, .loop = l->env.loop, .armed = TICK_NEVER};
+    *os = (struct hub_os){.hub = h,
+                          .timer_fd = -1,
+                          .loop = l->env.loop,
+                          .armed = TICK_NEVER,
+                          .gather = l->config->gather,
+                          .gathering = TICK_NEVER};
     h->os = os;
     int r = udp_open(&h->io, &h->local, l->config->batch);
     if (r != 0) {

@@ -145,6 +145,61 @@ START_TEST(a_flood_does_not_stop_timers)
 }
 END_TEST
 
+static void send_data(const struct stall *s, uint64_t number, int type, uint64_t offset)
+{
+    struct ltp_segment d = {.type = (uint8_t)type,
+                            .id = {2, number},
+                            .client_service = 1,
+                            .offset = offset,
+                            .data = slice_of("0123456789", 10),
+                            .cp_serial = 5};
+    uint8_t bytes[100];
+    size_t len = segment_write(&d, bytes, sizeof bytes);
+    ck_assert_uint_gt(len, 0);
+    ck_assert_int_eq(sendto(s->fd, bytes, len, 0, (const struct sockaddr *)&s->to, sizeof s->to),
+                     (ssize_t)len);
+}
+
+static bool report_came(const struct stall *s)
+{
+    uint8_t bytes[2000];
+    struct ltp_segment r;
+    ssize_t n = recv(s->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    return n > 0 && segment_parse(&r, bytes, (size_t)n) == VERDICT_OK && r.type == LTP_RS;
+}
+
+/* After data that want no answer the socket is not read for a while, and then it is, though nothing
+ * else happens; also for the checkpoint. Looked at again when the machine stalled in between. */
+START_TEST(data_gather_in_the_socket)
+{
+    bool waited = false;
+    for (uint64_t n = 1; n <= 50 && !waited; n++) {
+        struct stall s = stall_new((const char *const[]){"gather", "10ms", NULL});
+        RUN_UNTIL(s.w, false, 5);
+        send_data(&s, n, LTP_RED, 0);
+        RUN_UNTIL(s.w, rig_status(s.w->a.link, "segments_rx") == 1, 5000);
+        ck_assert_uint_eq(rig_status(s.w->a.link, "segments_rx"), 1);
+        uint64_t read = uv_hrtime();
+        send_data(&s, n, LTP_RED, 10);
+        uv_run(&s.w->loop, UV_RUN_NOWAIT);
+        uv_run(&s.w->loop, UV_RUN_NOWAIT);
+        uint64_t came = rig_status(s.w->a.link, "segments_rx");
+        waited = uv_hrtime() < read + 5 * TICK_MS && came == 1;
+        RUN_UNTIL(s.w, rig_status(s.w->a.link, "segments_rx") == 2, 5000);
+        ck_assert_uint_eq(rig_status(s.w->a.link, "segments_rx"), 2);
+        send_data(&s, n, LTP_RED_CP_EOB, 20);
+        RUN_UNTIL(s.w, report_came(&s), 5000);
+        ck_assert_uint_eq(rig_status(s.w->a.link, "segments_rx"), 3);
+        RUN_UNTIL(s.w, false, 100); /* nothing more: then an arrival is read at once again */
+        uint64_t calls = rig_status(s.w->a.link, "socket_calls_rx");
+        RUN_UNTIL(s.w, false, 30);
+        ck_assert_uint_le(rig_status(s.w->a.link, "socket_calls_rx"), calls + 3);
+        stall_free(&s);
+    }
+    ck_assert(waited);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp-udp late");
@@ -153,6 +208,7 @@ int main(void)
     tcase_add_test(t, what_waits_is_read_first);
     tcase_add_test(t, time_in_which_we_did_not_run);
     tcase_add_test(t, a_flood_does_not_stop_timers);
+    tcase_add_test(t, data_gather_in_the_socket);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -61,7 +61,7 @@ START_TEST(bursts)
     for (; bucket_ready(&b, now); sent++)
         bucket_spend(&b, 125, now);
     ck_assert_int_eq(sent, 21); /* and the one that is due now */
-    ck_assert_uint_eq(bucket_wake(&b, now), now + TICK_US + 5 * TICK_US);
+    ck_assert_uint_eq(bucket_wake(&b, now), now + TICK_US + 10 * TICK_US - 1250);
 }
 END_TEST
 
