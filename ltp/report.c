@@ -266,9 +266,10 @@ struct range ltp_report_scope(const struct import *im, const struct asking *q)
 enum verdict ltp_report_answer(struct ltp *l, struct import *im, const struct asking *q)
 {
     if (im->delivered && !im->accepted) {
+        bool again = im->asked == q->cp_serial; /* a copy of it came before the user's answer */
         im->asked = q->cp_serial;
         im->asked_at = q->since;
-        return VERDICT_OK;
+        return again ? VERDICT_DUPLICATE : VERDICT_OK;
     }
     struct range scope = ltp_report_scope(im, q);
     if (scope.lo >= scope.hi)

@@ -18,6 +18,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "tools"))
 from lab import Lab  # noqa: E402
 
+LATE_COPY_NS = 8_000_000  # nine tenths of the shortest time to an answer, 2 x 5 ms, but for what the clocks differ
 TIMES = ("duration_ms", "radiation_ms", "first_rx_ms", "delivery_ms", "rto_ms")
 # what a capture cannot know for sure when checkpoints and reports are sent in copies
 TIMERS = ("rto_checkpoint", "rto_report", "cp_lost", "cp_lost_run", "cp_waits", "lossy")
@@ -79,9 +80,28 @@ def analyse(lab, folder, *arguments):
     return rows, lab.load(os.path.join(folder, "summary.json"))
 
 
-def compare(logs, captures, slack):
-    """All but times is equal; in up to `slack` sessions the timers may not be. A node's clock is read when it takes a segment from its socket, on a busy machine some
-    time after the capture had it: hence the median of the differences is to be below 2 ms, each below 1 s."""
+def late_copies(logs):
+    """Sessions of which a node sent a copy so late that no capture can tell it from what a timer sent: by its log it was a
+    copy, which is due 2 ms after the sending before, and it left when an answer could have come."""
+    late = set()
+    for log in logs:
+        last = {}
+        with open(log, newline="") as f:
+            for row in csv.DictReader(f):
+                serial = row["cp_serial"] if row["type"] in ("1", "2", "3") else row["rpt_serial"] if row["type"] == "8" else ""
+                if row["dir"] != "tx" or not serial:
+                    continue
+                key = (row["originator"], row["session"], row["type"] == "8", serial)
+                now = int(row["t_ns"])
+                if row["cause"] != "timer" and now - last.get(key, now) > LATE_COPY_NS:
+                    late.add(key[:2])
+                last[key] = now
+    return late
+
+
+def compare(logs, captures, slack, late):
+    """All but times is equal; in up to `slack` sessions the timers may not be, beside the `late` ones. A node's clock is read when it takes a segment from its
+    socket, on a busy machine some time after the capture had it: hence the median of the differences is to be below 2 ms, each below 1 s."""
     apart, differ = {}, set()
     assert logs.keys() == captures.keys() and len(logs) > 50, (len(logs), len(captures))
     for key, a in logs.items():
@@ -96,7 +116,7 @@ def compare(logs, captures, slack):
                 differ.add((key, column, value, b[column]))
             else:
                 assert value == b[column], (key, column, value, b[column])
-    assert len({d[0] for d in differ}) <= slack, differ
+    assert len({d[0] for d in differ} - late) <= slack, (differ, late)
     for column, values in apart.items():
         assert statistics.median(values) < 2 and max(values) < 1000, (column, statistics.median(values), max(values))
 
@@ -114,22 +134,26 @@ def check_run(programs, out, recovery, slack):
         rows, summary = analyse(lab, "logs", *logs)
         seen, captured = analyse(lab, "captures", *engines, one, two)
         print(json.dumps(captured["capture"]))
-        compare(rows, seen, slack)
+        late = late_copies(logs)
+        if late:
+            print(f"this machine was late: copies in {len(late)} sessions that look like repetitions")
+        compare(rows, seen, slack, late)
         for key in ("sessions", "retx_cycles", "checkpoints_sent", "checkpoints_lost", "cp_lost_basis", "lossy_share",
                     "segments_sent", "segments_received", "data_bytes_resent", "bytes"):
             assert summary[key] == captured[key], (key, summary[key], captured[key])
-        assert abs(summary["rto_firings"] - captured["rto_firings"]) <= 5 * slack
+        unlike = sum(abs(int(rows[k]["rto_checkpoint"]) - int(seen[k]["rto_checkpoint"])) for k in late)
+        assert abs(summary["rto_firings"] - captured["rto_firings"]) <= 5 * slack + unlike
         assert summary["retx_cycles"] > 20 and summary["checkpoints_lost"] > 1, summary
         check_drops(lab, rows, {"drops": logs[:1], "drops-capture": [one, *engines], "drops-both": logs})
         # one end alone; where it was is told, or found out; and the names of the engines are found out
         for name, log, pcap, place in (("sender", logs[0], one, "sender"), ("receiver", logs[1], two, "receiver")):
             rows, _ = analyse(lab, name + "-log", log)
-            compare(rows, analyse(lab, name + "-given", "--at", place, *engines, pcap)[0], slack)
-            compare(rows, analyse(lab, name + "-auto", pcap)[0], slack)
+            compare(rows, analyse(lab, name + "-given", "--at", place, *engines, pcap)[0], slack, late)
+            compare(rows, analyse(lab, name + "-auto", pcap)[0], slack, late)
             packed = pcap + ".gz"
             with open(pcap, "rb") as f, gzip.open(packed, "wb", compresslevel=1) as g:
                 shutil.copyfileobj(f, g)
-            compare(rows, analyse(lab, name + "-gz", packed)[0], slack)
+            compare(rows, analyse(lab, name + "-gz", packed)[0], slack, late)
     return len(seen)
 
 

@@ -247,6 +247,27 @@ START_TEST(early_checkpoints_are_few)
 }
 END_TEST
 
+/* A copy that comes while the block waits for the user's answer is a copy: it changes nothing. */
+START_TEST(copy_before_the_answer)
+{
+    struct ltp_span from = pair_span(1);
+    from.confirm_import = true;
+    struct pair *p = pair_new(NULL, &from);
+    p->accept = false;
+    struct ltp_segment cp = pair_data(7, LTP_RED_CP_EOB, 0, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &cp), VERDICT_OK);
+    ck_assert_int_eq(pair_feed(p, 1, &cp), VERDICT_DUPLICATE);
+    cp.cp_serial++; /* that is another question */
+    ck_assert_int_eq(pair_feed(p, 1, &cp), VERDICT_OK);
+    ck_assert_int_eq(pair_feed(p, 1, &cp), VERDICT_DUPLICATE);
+    ck_assert_int_eq(ltp_accept(p->l[1], cp.id, p->now), 0);
+    ck_assert_int_eq(pair_feed(p, 1, &cp), VERDICT_DUPLICATE);
+    pair_drain(p);
+    ck_assert_uint_eq(p->sent[LTP_RS], 1);
+    pair_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_recovery");
@@ -260,6 +281,7 @@ int main(void)
     tcase_add_test(t, spans_refused);
     tcase_add_test(t, closing_lengths);
     tcase_add_test(t, early_checkpoints_are_few);
+    tcase_add_test(t, copy_before_the_answer);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
