@@ -168,9 +168,9 @@ static const struct {
      "n.yaml:1: store.path: this key is missing; write a directory, or durability: none to keep "
      "bundles in memory only"},
     {HEAD "sokcet: /tmp/t\n", "n.yaml:4: sokcet: unknown key; did you mean socket?"},
-    {HEAD "zzzzzzzzzzz: 1\n",
-     "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, socket, control, echo, store, "
-     "bundles, log, links, routes"},
+    {HEAD "zzzzzzzzzzz: 1\n", "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
+                              "socket, control, echo, priority, store, "
+                              "bundles, log, links, routes"},
     {HEAD "socket: /tmp/t\n",
      "n.yaml:4: socket: this key is here twice, first in line 2; keep one"},
     {HEAD "echo: loud\n",

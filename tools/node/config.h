@@ -28,12 +28,14 @@ struct config_route {
     uint32_t line;
 };
 
+enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH };
 enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
 struct config {
     struct eid node;
     char *socket;  /* of applications (AAP2) */
     char *control; /* of helioctl */
+    int priority;  /* enum config_priority */
     char *echo;    /* "on", "off", or the service of the echo endpoint */
     struct {
         char *path;     /* "" with STORE_NONE */

@@ -26,6 +26,12 @@ const struct conf_option config_top[] = {
      .initial = "on",
      .help = "endpoint that returns what it gets: on (ipn service 128, dtn name echo), off, or a "
              "service number or name"},
+    {.key = "priority",
+     .type = OPTION_CHOICE,
+     .offset = AT(priority),
+     .choices = "normal|high",
+     .initial = "normal",
+     .help = "high: the processor before programs of normal priority, where that is permitted"},
     END,
 };
 

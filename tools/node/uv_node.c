@@ -9,6 +9,7 @@
  * undone in reverse.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
 #include "tools/node/node.h"
+#include "tools/node/priority.h"
 #include "tools/node/storage.h"
 
 #define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */
@@ -385,6 +387,17 @@ static void end(struct node *n)
     free(n->anchors);
 }
 
+/* Before any thread is started. */
+static void hurry(const struct node *n)
+{
+    int r = n->config->priority == PRIORITY_HIGH ? priority_raise() : 0;
+    if (r < 0)
+        say(&n->say, LEVEL_WARNING,
+            "priority: high is not permitted here (%s; CAP_SYS_NICE, or as root): the node runs as "
+            "any other program",
+            strerror(-r));
+}
+
 int node_run(const struct config *config)
 {
     struct node *n = calloc(1, sizeof *n);
@@ -399,6 +412,7 @@ int node_run(const struct config *config)
     n->loop = &h->loop;
     n->started = node_now(n).now;
     say_init(&n->say, (enum config_level)config->log.level);
+    hurry(n);
     int err = begin(n);
     if (err == 0) {
         char text[EID_TEXT_MAX];

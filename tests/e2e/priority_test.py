@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The processor before others: `priority: high` of a node. usage: priority_test.py BIN OUT"""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+
+
+class PriorityTest(unittest.TestCase):
+    def setUp(self):
+        shutil.rmtree(OUT, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, OUT)
+        self.addCleanup(self.lab.__exit__)
+
+    def test_priority(self):
+        """High: for the process, and for the group of the session that it began; a warning where it is not permitted."""
+        p = self.lab.start_node(1, self.lab.write_node(1, [], log=False, extra="priority: high\n"))
+        with open(self.lab.path("node1.log")) as f:
+            log = f.read()
+        if os.geteuid() != 0:
+            self.assertIn("priority: high is not permitted", log)
+            return
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, p.pid), -10)
+        self.assertNotIn("not permitted", log)
+        if os.path.exists(f"/proc/{p.pid}/autogroup"):
+            with open(f"/proc/{p.pid}/autogroup") as f:
+                self.assertRegex(f.read(), "nice -10$")
+        config = self.lab.write_node(2, [], log=False)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.lab.start_node(2, config).pid), os.getpriority(os.PRIO_PROCESS, 0))
+        refused = self.lab.write_node(3, [], log=False, extra="priority: high\n")
+        os.chmod(self.lab.sockets, 0o777)
+        os.chmod(self.lab.out, 0o777)
+        try:
+            p = subprocess.Popen([self.lab.program("heliod"), refused], stderr=subprocess.PIPE, text=True,
+                                 preexec_fn=lambda: (os.setgid(65534), os.setuid(65534)))
+        except PermissionError:
+            self.skipTest("another user cannot reach the programs here")
+        self.addCleanup(p.stderr.close)
+        self.assertIn("priority: high is not permitted here", p.stderr.readline())
+        self.assertIn("is ready", p.stderr.readline())
+        p.terminate()
+        self.assertEqual(p.wait(20), 0)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
