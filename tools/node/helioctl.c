@@ -226,6 +226,7 @@ static const struct column link_columns[] = {
     {"RTO", "rto_ns", COLUMN_DURATION},
     {"SESSIONS", "sessions_open", COLUMN_NUMBER},
     {"RETRANSMITTED", "retransmitted_bytes", COLUMN_BYTES},
+    {"LATE", "late_ns", COLUMN_DURATION},
 };
 static const struct column unknown_columns[] = {
     {"LINK", "link", COLUMN_TEXT},
