@@ -18,6 +18,7 @@ from . import campaign_sim, programs, units
 from .lab import Failed, Lab
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
+UNUSED = 0.01  # of the rate, for want of a processor
 SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
 PRIORITY = "priority: high\n" if os.geteuid() == 0 else ""  # the nodes', where it is permitted
 GREEN_SESSIONS = 64  # acknowledgements return over an ideal channel
@@ -69,6 +70,7 @@ class Live(Lab):
         super().__init__(os.path.dirname(programs.find("heliod")), folder)
         self.run_, self.v, self.traces = run, run.values, traces
         self.trace, self.offset = traces.of(run)
+        self.credit_lost = 0  # bytes of the rate that the nodes could not use, since they had no processor
         self.window = 2 * (256 if self.v["sessions"] == "auto" else self.v["sessions"]) + 10
 
     def nodes(self, local1, remote1, local2, remote2):
@@ -98,7 +100,9 @@ class Live(Lab):
     def finish(self, server, nodes, emulator):
         drops = 0
         for number in nodes:
-            drops += sum(link.get("socket_drops", 0) for link in self.control(number, "links")["links"])
+            links = self.control(number, "links")["links"]
+            drops += sum(link.get("socket_drops", 0) for link in links)
+            self.credit_lost += sum(link.get("credit_lost", 0) for link in links)
         self.stop("server", server, signal.SIGINT)
         for number, p in nodes.items():
             self.stop(f"node{number}", p)
@@ -152,6 +156,9 @@ class Live(Lab):
         reasons = list(emulator["not_faithful"])
         if socket_drops:
             reasons.append(f"{socket_drops} datagrams were lost at the nodes' sockets")
+        unused = self.credit_lost * 8 / (units.rate(self.v["rate"]) * units.duration(self.v["duration"]))
+        if unused > UNUSED:
+            reasons.append(f"{100 * unused:.1f} % of the rate were not sent for want of a processor")
         if client["goodput_bps"] == 0:
             reasons.append("nothing arrived")
         late = self.slow_nodes()
