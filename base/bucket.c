@@ -40,10 +40,10 @@ tick bucket_wake(const struct bucket *b, tick now)
 {
     if (b->rate_bps == 0)
         return now;
-    /* Most of a burst is left to gather: a wake-up costs more than what is sent in it. A little is
-     * not, since wake-ups come late; what they are late by beyond it is made good by shorter
-     * pauses. */
-    if (b->free_at > now)
-        return tick_add(b->free_at, b->burst - b->burst / 8);
-    return tick_add(now, b->batch == 0 ? 0 : b->burst / 2);
+    if (b->free_at <= now && b->batch == 0)
+        return now;
+    /* Most of a burst is left to gather: a wake-up costs more than what is sent in it. After a late
+     * one credit is left over, which makes the next pause shorter, by half a burst at most. */
+    tick full = tick_add(b->free_at, b->burst - b->burst / 8), soon = tick_add(now, b->burst / 2);
+    return b->free_at > now || full > soon ? full : soon;
 }

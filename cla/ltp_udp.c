@@ -120,7 +120,7 @@ const struct conf_option ltp_udp_options[] = {
     {"slack", OPTION_DURATION, AT(slack), "2ms", 0, TICK_S, NULL,
      "most air time that is made good when the machine was late"},
     {"gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
-     "data that want no answer wait in the socket for so long, so that many are read at once; 0: none "
+     "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
      "waits"},
     {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
      "socket buffers to ask for; 0: as the rate needs"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What wakes a hub up in a daemon: the socket is ready, the timer descriptor has run out, or there
- * is work left over (idle). When what came wanted no answer, and was little, the socket is not
+ * is work left over (idle). When what came wanted no answer, was little and came soon after what
+ * came before, the socket is not
  * watched for a while (`gather`): a wake-up for each datagram of a paced sender costs many times
  * what the datagram does. What can go wrong at the beginning: the address cannot be bound, or
  * descriptors are out. The hub's memory goes when libuv has let go of all handles.
@@ -30,7 +31,8 @@ struct hub_os {
     tick armed;       /* what the timer descriptor is set to; TICK_NEVER: not */
     tick gather;      /* as configured */
     tick gathering; /* the socket is read then and not watched before; TICK_NEVER: it is watched */
-    bool little;    /* in this turn datagrams came, but not many */
+    tick came;      /* when something was read last */
+    bool little;    /* in this turn datagrams came, but not many, and soon after others */
     int events;     /* what socket_poll waits for */
 };
 
@@ -50,7 +52,11 @@ static void begin_turn(struct hub_os *os, bool readable)
         return;
     uint64_t before = udp_counters(h->io)->rx_bytes;
     os->gathering = TICK_NEVER;
-    os->little = hub_input(h) && udp_counters(h->io)->rx_bytes - before < GATHER_BYTES;
+    if (!hub_input(h))
+        return;
+    bool often = h->now - os->came <= 4 * os->gather;
+    os->little = often && udp_counters(h->io)->rx_bytes - before < GATHER_BYTES;
+    os->came = h->now;
 }
 
 static void on_idle(uv_idle_t *handle)

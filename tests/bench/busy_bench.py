@@ -7,7 +7,7 @@ usage: busy_bench.py BIN_DIR [--seconds 10] [--rounds 1] [--competitors 0,1,2] [
                      [--sessions 7] [--recovery default] [--priority high|normal] [--emu OPTION]… [--emu-bin DIR] [--against BIN_DIR] [--json FILE]
 
 --against runs other programs, too, in turns with the first ones, and gives the ratio of processor times within each pair.
---priority is that of the nodes (normal for programs that do not know the key).
+--priority is that of the nodes; normal for programs that do not know the key, which is then not written.
 --emu-bin takes the emulator from a third folder for both. --emu passes an option on to it (--emu=--priority --emu=normal).
 """
 import argparse
@@ -62,7 +62,7 @@ class Run(Lab):
         common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": "30ms", "recovery": o.recovery}
         forward = self.link(2, port1, port, rate=o.rate, sessions=o.sessions, colour="red", **common)
         back = self.link(1, port2, port, rate="unlimited", sessions=64, colour="green", **common)
-        self.node = {n: self.start_node(n, self.write_node(n, [link], extra=f"priority: {o.priority}\n")) for n, link in ((1, forward), (2, back))}
+        self.node = {n: self.start_node(n, self.write_node(n, [link], extra="priority: high\n" if o.priority == "high" else "")) for n, link in ((1, forward), (2, back))}
         if self.relay.poll() is not None:
             raise Failed(f"the relay did not start:{self.why('relay')}")
         self.server = self.start("server", "helio-perf", "server", "--socket", self.socket(2), "--json", self.path("server.json"))
