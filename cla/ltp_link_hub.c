@@ -77,11 +77,8 @@ static void tell_left(struct hub *h)
 
 /* What we were late by is no time in which a peer could have answered: it may have waited for us,
  * or for the same processor. */
-static void take_lateness(struct hub *h)
+static void take_lateness(struct hub *h, tick late)
 {
-    if (h->now <= h->due)
-        return;
-    tick late = h->now - h->due;
     h->late_ns += late;
     if (late <= LATE)
         return;
@@ -93,8 +90,20 @@ void hub_turn_begin(struct hub *h)
 {
     hub_now(h);
     h->busy = true;
-    take_lateness(h);
+    if (h->now > h->due)
+        take_lateness(h, h->now - h->due);
     h->due = TICK_NEVER;
+}
+
+/* What was read can have come since the turn began, when the machine stalled in between: it never
+ * came before it did. */
+static void read_clock(struct hub *h)
+{
+    tick now = hub_os_clock(h->os);
+    tick gone = now > h->now ? now - h->now : 0;
+    h->now += gone;
+    if (gone > LATE)
+        take_lateness(h, gone);
 }
 
 bool hub_input(struct hub *h)
@@ -102,6 +111,7 @@ bool hub_input(struct hub *h)
     struct slice datagram;
     if (!udp_fill(h->io, INPUT_BYTES))
         return false;
+    read_clock(h);
     while (udp_next(h->io, &datagram))
         (void)ltp_input_from(h->engine, datagram.data, datagram.len, udp_from(h->io), h->now);
     return true;

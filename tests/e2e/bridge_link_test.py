@@ -232,8 +232,17 @@ return:
             self.assertEqual([(r["rule"], r["matched"], r["dropped"]) for r in way["rules"]],
                              [(r.text, r.matched, r.dropped) for r in ways[to].rules])
             self.assertTrue(all(r.dropped > 0 for r in ways[to].rules), [(r.text, r.dropped) for r in ways[to].rules])
-        self.assertEqual({r for r, *_ in lost[0].values()}, {"trace", "outage", "rule", "queue"})
         self.assertEqual({known[f]["type"] for r, _, _, f in lost[0].values() if r == "rule"}, set(NAMES))
+        return {r for r, *_ in lost[0].values()}
+
+    def every_reason(self, *options):
+        """Whether the queue overflows depends on how fast this machine sends: again, when it was too slow for that."""
+        for attempt in range(5):
+            reasons = self.whole(*options)
+            if "queue" in reasons:
+                break
+            print(f"attempt {attempt + 1}: this machine sent too slowly for the queue to overflow", file=sys.stderr)
+        self.assertEqual(reasons, {"trace", "outage", "rule", "queue"})
 
     def sessions(self, blocks, forward, back):
         """Blocks from engine 1 to engine 2 through the rules; both logs, the drop log, the sender's exit code."""
@@ -292,10 +301,10 @@ return:
         self.assertIn("cancel_ack_to_sender", [r["name"] for r in one if r["dir"] == "rx"])
 
     def test_ring(self):
-        self.whole()
+        self.every_reason()
 
     def test_pcap(self):
-        self.whole("--io", "pcap")
+        self.every_reason("--io", "pcap")
 
 
 if __name__ == "__main__":

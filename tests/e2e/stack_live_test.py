@@ -31,9 +31,9 @@ def live():
     shutil.rmtree(path("live"), ignore_errors=True)
     link = [word for pair in LINK.items() for word in pair]
     subprocess.run([sys.executable, demo, "--bin", programs, "--duration", "8s", *link, "--sessions", "6", "--rto", "60ms",
-                    "--durability", "none", "--out", path("live")], check=True, timeout=120, stdout=subprocess.DEVNULL)
-    with open(path("live", "relay.json")) as relay, open(path("live", "client.json")) as client:
-        reasons = json.load(relay)["not_faithful"]
+                    "--durability", "none", "--out", path("live"), "--json", path("live.json")], check=True, timeout=120, stdout=subprocess.DEVNULL)
+    with open(path("live.json")) as demo_result, open(path("live", "client.json")) as client:
+        reasons = json.load(demo_result)["not_faithful"]  # of the relay, and of nodes that had no processor
         return reasons, json.load(client)
 
 
@@ -59,11 +59,11 @@ def sessions(folder):
             statistics.mean(float(r["duration_ms"]) for r in rows)]
 
 
-for _ in range(3):
+for _ in range(5):
     why, real = live()
     if not why:
         break
-    print("the machine was too busy:", *why)
+    print("the machine was too busy:", *why, sep="\n    ")
 there = virtual(real)
 a, b = sessions("live"), sessions("virtual")
 print(f"goodput {real['goodput_bps'] / 1e6:.2f}, in virtual time {there['goodput_bps'] / 1e6:.2f} Mbit/s; "
