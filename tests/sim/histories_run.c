@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does the earliest of what is due, one thing at a time, and lets both nodes act. It must hold: a
+ * bundle whose sender had SUCCESS is delivered in the end, unless it was nowhere but in the memory
+ * of a node without a store when that ended; a bundle is delivered a second time only when the node
+ * ended before its delivery was on the medium (or has none); and nothing is left at the end.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/histories.h"
+
+#define STEPS_MAX 2000000
+#define CALM (4 * 3600 * TICK_S) /* after the last event, for everything to arrive */
+
+void history_complain(struct history *h, const char *what)
+{
+    if (h->wrong == NULL)
+        h->wrong = what;
+}
+
+void history_say(const struct history *h, const char *format, ...)
+{
+    va_list args;
+    if (!h->show)
+        return;
+    printf("%12.3f ms  ", (double)h->now / 1e6);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+}
+
+int history_index(const struct history *h, const struct bundle_id *id)
+{
+    for (size_t i = 0; i < h->c->bundles; i++)
+        if (h->entry[i].sent && bundle_id_equal(&h->entry[i].id, id))
+            return (int)i;
+    return -1;
+}
+
+static void do_event(struct history *h, const struct history_event *e)
+{
+    static const char *const words[] = {"is killed", "stops",     "starts", "dark",
+                                        "light",     "link down", "link up"};
+    struct history_node *n = &h->nodes[e->node];
+    history_say(h, "node %zu: %s", e->node + 1, words[e->what]);
+    switch (e->what) {
+    case HISTORY_KILL:
+    case HISTORY_STOP:
+        h->t->kills += n->alive && e->what == HISTORY_KILL;
+        h->t->stops += n->alive && e->what == HISTORY_STOP;
+        if (n->alive)
+            history_node_end(n, e->what == HISTORY_KILL);
+        break;
+    case HISTORY_START:
+        if (!n->alive)
+            history_node_start(n);
+        break;
+    case HISTORY_DARK:
+    case HISTORY_LIGHT:
+        h->dark = e->what == HISTORY_DARK;
+        h->t->gaps += h->dark;
+        break;
+    case HISTORY_DOWN:
+    case HISTORY_UP:
+        history_node_link(n, e->what == HISTORY_UP);
+        break;
+    }
+}
+
+/* After the last event everything works again. */
+static void restore_order(struct history *h)
+{
+    history_say(h, "calm");
+    h->dark = false;
+    for (size_t i = 0; i < 2; i++) {
+        if (!h->nodes[i].alive)
+            history_node_start(&h->nodes[i]);
+        history_node_link(&h->nodes[i], true);
+    }
+}
+
+enum sort { NEXT_EVENT, NEXT_BUNDLE, NEXT_NET, NEXT_STORE, NEXT_AGENT, NEXT_APP };
+
+struct next {
+    tick due;
+    enum sort what;
+    struct history_node *node;
+};
+
+static void consider(struct next *best, tick due, enum sort what, struct history_node *node)
+{
+    if (due < best->due)
+        *best = (struct next){due, what, node};
+}
+
+static struct next find_next(struct history *h)
+{
+    const struct history_case *c = h->c;
+    struct next best = {.due = TICK_NEVER};
+    if (h->event < c->events)
+        consider(&best, c->event[h->event].at, NEXT_EVENT, NULL);
+    if (h->bundle < c->bundles)
+        consider(&best, c->bundle[h->bundle].at, NEXT_BUNDLE, NULL);
+    consider(&best, history_net_due(h), NEXT_NET, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        struct history_node *n = &h->nodes[i];
+        if (!n->alive)
+            continue;
+        consider(&best, n->storage.due, NEXT_STORE, n);
+        consider(&best, n->due, NEXT_AGENT, n);
+        consider(&best, history_apps_due(n), NEXT_APP, n);
+    }
+    return best;
+}
+
+static void do_next(struct history *h, const struct next *next)
+{
+    h->now = next->due > h->now ? next->due : h->now;
+    h->t->steps++;
+    switch (next->what) {
+    case NEXT_EVENT:
+        do_event(h, &h->c->event[h->event++]);
+        if (h->event == h->c->events)
+            restore_order(h);
+        break;
+    case NEXT_BUNDLE:
+        history_send(h, h->bundle++);
+        break;
+    case NEXT_NET:
+        history_net_step(h);
+        break;
+    case NEXT_STORE:
+        history_store_step(next->node);
+        break;
+    case NEXT_AGENT:
+        history_node_expire(next->node);
+        break;
+    case NEXT_APP:
+        history_apps_step(next->node);
+        break;
+    }
+    bool again = true;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < 2; i++) {
+            struct history_node *n = &h->nodes[i];
+            if (!n->alive || !n->node.awake)
+                continue;
+            again = true;
+            node_pump(&n->node);
+        }
+    }
+}
+
+static bool is_over(const struct history *h)
+{
+    if (h->event < h->c->events || h->bundle < h->c->bundles)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct history_node *n = &h->nodes[i];
+        if (agent_counters(n->node.agent)->bundles > 0 || n->storage.due != TICK_NEVER ||
+            history_apps_due(n) != TICK_NEVER)
+            return false;
+    }
+    return true;
+}
+
+static void judge_bundles(struct history *h)
+{
+    for (size_t i = 0; i < h->c->bundles; i++) {
+        const struct history_entry *e = &h->entry[i];
+        if (!e->confirmed || e->delivered > 0 || e->excused)
+            continue;
+        bool held =
+            history_node_holds(&h->nodes[0], (int)i) || history_node_holds(&h->nodes[1], (int)i);
+        history_say(h, "bundle %zu: %s", i, held ? "still held" : "LOST");
+        if (!held)
+            history_complain(h, "LOST: confirmed, not delivered, and nobody has it");
+    }
+}
+
+static void play_history(struct history *h)
+{
+    const struct history_case *c = h->c;
+    tick end =
+        (c->events > 0 ? c->event[c->events - 1].at : 0) + c->bundle[c->bundles - 1].at + CALM;
+    for (size_t steps = 0; h->wrong == NULL && !is_over(h); steps++) {
+        struct next next = find_next(h);
+        if (next.due > end || steps > STEPS_MAX) {
+            judge_bundles(h);
+            history_complain(h, next.due > end ? "not all is delivered in time" : "too many steps");
+            return;
+        }
+        do_next(h, &next);
+    }
+    if (h->wrong == NULL)
+        judge_bundles(h);
+}
+
+const char *history_run(const struct history_case *c, struct history_totals *t, bool show)
+{
+    struct history *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        abort();
+    h->c = c;
+    h->t = t;
+    h->show = show;
+    rng_init(&h->rng, c->seed ^ 0x9e3779b97f4a7c15);
+    list_init(&h->sockets);
+    list_init(&h->flying);
+    for (size_t i = 0; i < 2; i++)
+        history_node_init(h, i);
+    for (size_t i = 0; i < 2; i++)
+        history_node_start(&h->nodes[i]);
+    t->histories++;
+    t->bundles += c->bundles;
+    play_history(h);
+    const char *wrong = h->wrong;
+    for (size_t i = 0; i < 2; i++)
+        history_node_fini(&h->nodes[i]);
+    history_net_fini(h);
+    free(h);
+    return wrong;
+}
