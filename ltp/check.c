@@ -83,7 +83,7 @@ static void check_import(const struct import *im, uint64_t *held)
     ranges_check(&im->got);
     ranges_check(&im->acked);
     uint64_t high = im->got.len == 0 ? 0 : im->got.at[im->got.len - 1].hi;
-    assert(im->got.len <= im->ranges_max);
+    assert(im->got.len <= ltp_ranges_max(im->ranges_max, im->red.received + im->green.received));
     assert(im->red_len == EVENT_NONE || im->red_high <= im->red_len);
     assert(im->length == EVENT_NONE || high <= im->length);
     assert(im->green_low == EVENT_NONE || im->red_high <= im->green_low);

@@ -23,6 +23,7 @@
 
 /* Limits that no configuration changes. */
 #define IMPORT_COST 1280 /* held by an import session before its first byte, see below */
+#define RANGE_BYTES 1024 /* of data: each so many allow one range, whatever ranges_max is */
 #define REPORT_COST 32   /* of a report besides itself: its timer's place in the heap, rounding */
 #define NOTED_MIN (1 << 20) /* bytes: at least so much for what receivers report */
 #define ASKED_MIN 65536 /* bytes that a receiver may ask for again whatever the block's length */
@@ -521,6 +522,14 @@ static inline uint64_t ltp_noted_max(const struct ltp *l)
 static inline tick ltp_uptime(const struct peer *p, tick now)
 {
     return (p->up ? now : p->down_since) - p->down_total;
+}
+
+/* What a session may note of so many bytes of data. Ranges that data brought cost a fraction of it:
+ * a limit below that would only have it sent again. */
+static inline size_t ltp_ranges_max(uint32_t ranges_max, uint64_t bytes)
+{
+    uint64_t paid = bytes / RANGE_BYTES;
+    return (size_t)(paid > ranges_max ? paid : ranges_max);
 }
 
 /* output.c: does anything wait to be sent? */

@@ -273,7 +273,8 @@ static enum verdict learn_report(struct ltp *l, struct export *e, struct resend_
     *job = NULL;
     if (!room_for_claims(l, life, f->report))
         return VERDICT_LIMIT_BYTES;
-    enum verdict v = add_claims(life, f->report, e->ranges_max);
+    uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
+    enum verdict v = add_claims(life, f->report, ltp_ranges_max(e->ranges_max, sent));
     if (v != VERDICT_OK)
         return v;
     bool whole = ranges_has(&life->claimed, 0, e->red_len);

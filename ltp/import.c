@@ -148,7 +148,7 @@ static enum verdict reserve_range(struct ltp *l, struct import *im, uint64_t lo,
     if (joins)
         return VERDICT_OK;
     size_t more = cap == 0 ? 4 : cap;
-    if (got->len >= im->ranges_max ||
+    if (got->len >= ltp_ranges_max(im->ranges_max, im->red.received + im->green.received) ||
         (got->len == cap && ltp_held_room(l, im->s.peer) < more * sizeof *got->at))
         return VERDICT_LIMIT_RANGES;
     if (ranges_reserve(&im->got, cap == 0 ? more : got->len + 1) < 0)

@@ -138,7 +138,8 @@ struct ltp_span {
     uint32_t export_sessions; /* parallel sessions that we open, 1..65536 [16] */
     uint32_t import_sessions; /* parallel sessions that the peer may open [1024] */
     uint64_t block_max;  /* longest block to receive, bytes [1 GiB]; longer ones are cancelled */
-    uint32_t ranges_max; /* ranges (gaps + 1) per import session [4096] */
+    uint32_t ranges_max; /* ranges (gaps + 1) per import session [4096], or one for each KiB
+                            received, if that is more; the same of what our receiver claims */
     uint32_t claims_max; /* claims per report segment that we send, as far as they fit segment_max
                             [256]; more go into further ones */
     /* The retransmission timer of checkpoints, reports and cancels, ns: from de-queueing for
