@@ -164,7 +164,8 @@ static enum verdict store(struct ltp *l, struct import *im, const struct ltp_seg
     struct range *last = im->got.len == 0 ? NULL : &im->got.at[im->got.len - 1];
     bool in_order = last != NULL && last->hi == lo;
     if (!in_order && ranges_has(&im->got, lo, hi))
-        return ltp_part_same(im, red, lo, s->data) ? VERDICT_DUPLICATE : VERDICT_INCONSISTENT;
+        return ltp_part_same(im, segment_is_red(s), lo, s->data) ? VERDICT_DUPLICATE
+                                                                 : VERDICT_INCONSISTENT;
     bool ends = s->type == LTP_GREEN_EOB || s->type == LTP_RED_CP_EORP || s->type == LTP_RED_CP_EOB;
     enum verdict v = in_order ? VERDICT_OK : reserve_range(l, im, lo, hi);
     if (v == VERDICT_OK)

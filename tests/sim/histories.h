@@ -90,6 +90,7 @@ struct history_answer {
     struct list node;
     uint64_t key;
     tick due;
+    bool recalled;
 };
 
 struct storage {

@@ -76,6 +76,16 @@ void apps_deliver(struct apps *apps, const struct agent_action *a)
     list_add_tail(&apps->answers, &x->node);
 }
 
+/* The application knows nothing of it, and answers when it had meant to. */
+void apps_recall(struct apps *apps, const struct agent_action *a)
+{
+    list_for_each (it, &apps->answers) {
+        struct history_answer *x = container_of(it, struct history_answer, node);
+        if (x->key == a->key)
+            x->recalled = true;
+    }
+}
+
 void apps_answer(struct apps *apps, const struct agent_action *a)
 {
     struct history *h = apps->owner->history;
@@ -103,7 +113,10 @@ void history_apps_step(struct history_node *n)
     struct history_answer *x =
         container_of(list_first(&n->apps.answers), struct history_answer, node);
     list_sub(&x->node);
-    agent_delivered(n->node.agent, x->key, true, node_now(&n->node));
+    if (x->recalled)
+        agent_recalled(n->node.agent, REG, node_now(&n->node));
+    else
+        agent_delivered(n->node.agent, x->key, true, node_now(&n->node));
     node_wake(&n->node);
     free(x);
 }
