@@ -5,9 +5,9 @@
 #   tests/run.sh            all of it (about 15 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #
-# What the default leaves out: the long soak (cmake --build build/release --target soak), longer fuzzing
-# (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks (tests/bench/run.sh), the tests in real
-# time many times and beside competitors (tests/realtime_again.sh).
+# What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories
+# and losses), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks
+# (tests/bench/run.sh), the tests in real time many times and beside competitors (tests/realtime_again.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}

@@ -42,6 +42,7 @@ struct history_case {
     uint64_t seed;
     struct ltp_udp_config link[2]; /* addresses aside */
     int durability[2];             /* enum store_durability */
+    bool clockless;                /* DTN time is 0 at both */
     tick store_time[2];            /* of a transaction */
     tick app_time;                 /* between a delivery and its answer */
     tick delay, later;
@@ -83,6 +84,7 @@ struct history_mark {
 };
 struct history_disk {
     struct list bundles, marks;
+    uint64_t sequence; /* numbers below it were used; 0: not noted */
 };
 
 /* A delivery that the application has not answered. */

@@ -88,9 +88,9 @@ static void draw_end(struct history_case *c, struct rng *r, tick span)
 static void draw_gap(struct history_case *c, struct rng *r, tick span)
 {
     tick at = rng_below(r, span), rto = c->link[0].rto;
-    bool orange = c->link[0].colour == LTP_UDP_ORANGE; /* these are sent again all the time */
-    tick length = draw_chance(r, 0.5) ? rng_below(r, 10 * rto)
-                                      : rng_below(r, orange ? 1000 * rto : 1000 * TICK_S);
+    /* blocks are sent again all the time: the fewer the longer that takes */
+    tick most = c->link[0].colour == LTP_UDP_ORANGE ? 1000 * rto : 1000 * rto + 70 * TICK_S;
+    tick length = draw_chance(r, 0.5) ? rng_below(r, 10 * rto) : rng_below(r, most);
     add_event(c, at, HISTORY_DARK, 0);
     for (size_t i = 0; i < 2; i++) {
         if (draw_chance(r, 0.5))
@@ -127,6 +127,7 @@ void history_draw(struct history_case *c, uint64_t seed)
                                                   : STORE_NONE;
         c->store_time[i] = draw_chance(&r, 0.5) ? 0 : rng_below(&r, 2 * c->delay + 5 * TICK_MS);
     }
+    c->clockless = draw_chance(&r, 0.15);
     c->app_time = draw_chance(&r, 0.5) ? 0 : rng_below(&r, 2 * c->delay);
     c->loss = shares[rng_below(&r, 5)];
     if (c->link[0].colour == LTP_UDP_ORANGE && c->loss > 0.01) /* a block is lost by one frame */
@@ -151,10 +152,11 @@ void history_describe(const struct history_case *c, char *out, size_t cap)
     snprintf(out, cap,
              "%zu bundles of %u bytes, %s, recovery %s, %s and %s, delay %.0f ms, rto %.0f ms, "
              "segment %u, aggregate %u, idle %.1f s, closed %.1f s, loss %.0f %%, twice %.0f %%, "
-             "late %.0f %%, %zu events",
+             "late %.0f %%, %s, %zu events",
              c->bundles, c->bundle[0].size, k->colour == LTP_UDP_ORANGE ? "orange" : "red",
              sets[k->recovery], keeps[c->durability[0]], keeps[c->durability[1]],
              (double)c->delay / 1e6, (double)k->rto / 1e6, (unsigned)k->segment,
              (unsigned)k->aggregate, (double)k->idle_timeout / 1e9, (double)k->closed_time / 1e9,
-             100 * c->loss, 100 * c->twice, 100 * c->late, c->events);
+             100 * c->loss, 100 * c->twice, 100 * c->late, c->clockless ? "no clocks" : "clocks",
+             c->events);
 }

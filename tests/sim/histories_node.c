@@ -25,8 +25,9 @@ static struct history_node *owner_of(const struct node *n)
 
 struct agent_now node_now(const struct node *n)
 {
-    tick now = owner_of(n)->history->now;
-    return (struct agent_now){.now = now, .dtn_ms = START_MS + now / TICK_MS};
+    const struct history *h = owner_of(n)->history;
+    return (struct agent_now){.now = h->now,
+                              .dtn_ms = h->c->clockless ? 0 : START_MS + h->now / TICK_MS};
 }
 
 uint64_t node_seed(struct node *n)

@@ -13,7 +13,7 @@
 
 #include "tests/sim/histories.h"
 
-#define STEPS_MAX 2000000
+#define STEPS_MAX 5000000
 #define CALM (4 * 3600 * TICK_S) /* after the last event, for everything to arrive */
 
 void history_complain(struct history *h, const char *what)

@@ -19,6 +19,7 @@ struct job {
     uint64_t key;
     struct history_kept *put;
     struct history_mark *mark; /* NULL: none */
+    uint64_t sequence_end;
 };
 
 static void *allocate(size_t size)
@@ -110,6 +111,7 @@ int storage_put(struct storage *s, const struct agent_action *a)
         agent_head_decode(a->head, &h, &at) == 0 ? history_index(s->owner->history, &h.id) : -1;
     j->put = k;
     j->mark = mark_of(a);
+    j->sequence_end = a->sequence_end;
     return 0;
 }
 
@@ -159,6 +161,8 @@ static void write_job(struct history_node *n, struct job *j)
             before = before->prev;
         list_add_tail(before, &j->put->node);
         j->put = NULL;
+        if (j->sequence_end > d->sequence)
+            d->sequence = j->sequence_end;
     }
     if (j->kind == JOB_REMOVE) {
         free_kept(find_kept(d, j->key));
@@ -227,6 +231,8 @@ void history_store_open(struct history_node *n)
     n->storage.due = TICK_NEVER;
     list_init(&n->storage.collected);
     list_init(&n->storage.running);
+    if (n->node.agent == NULL)
+        return;
     list_for_each (it, &n->disk.bundles) {
         struct history_kept *k = container_of(it, struct history_kept, node);
         if (agent_restore(n->node.agent, k->key, slice_of(k->head, k->head_len), k->bundle->len) !=
@@ -238,6 +244,10 @@ void history_store_open(struct history_node *n)
         if (agent_restore_mark(n->node.agent, slice_of(m->id, m->len), m->until_ms) != 0)
             history_complain(n->history, "the agent does not take a mark back from the store");
     }
+    if (n->disk.sequence > 0)
+        agent_restore_sequence(n->node.agent, n->disk.sequence);
+    else if (n->history->c->clockless)
+        agent_restore_sequence(n->node.agent, rng_below(&n->history->rng, 1 << 30));
 }
 
 void history_disk_fini(struct history_disk *d)
