@@ -58,10 +58,22 @@ struct cla_env {
 
 struct json_t; /* jansson */
 
+/* A key of an adapter whose value is a list of maps. Its items lie one behind the other, in memory
+ * of the configuration. */
+struct cla_list {
+    const char *key;
+    const struct conf_option *options; /* of an item; ends with a NULL key */
+    size_t item_size, max;
+    size_t items, count; /* where the adapter's configuration has them: void *, size_t */
+    /* As cla_ops.check, for an item; it may complete it. NULL: nothing beyond the table. */
+    int (*check)(void *item, const char **key, char *why, size_t why_cap);
+};
+
 struct cla_ops {
     const char *name;                  /* the word in the configuration: "ltp-udp" */
     const struct conf_option *options; /* ends with a NULL key */
     size_t config_size;
+    const struct cla_list *lists; /* ends with a NULL key; NULL: there are none */
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);

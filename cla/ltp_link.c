@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "cla/ltp_link.h"
+#include "cla/ltp_udp_rule.h"
 
 static struct link *link_of(struct cla *c)
 {
@@ -139,6 +140,7 @@ const struct cla_ops ltp_link_ops = {
     .name = "ltp-udp",
     .options = ltp_udp_options,
     .config_size = sizeof(struct ltp_udp_config),
+    .lists = ltp_udp_lists,
     .check = ltp_udp_check,
     .check_names = ltp_check_names,
     .open = ltp_open,

@@ -57,6 +57,7 @@ struct link_counters {
     uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
     uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */
     uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
+    uint64_t by_colour[3];                         /* bundles given to the engine */
     uint64_t air_bytes;                            /* segments and overhead */
 };
 
@@ -87,6 +88,7 @@ struct waiting {
     uint64_t key;
     struct buf *bundle;
     tick since;
+    int colour; /* enum ltp_udp_colour */
 };
 
 /* A block on its way out; its address is the tag. */

@@ -12,6 +12,7 @@
 
 #include "bp/bundle.h"
 #include "cla/ltp_link.h"
+#include "cla/ltp_udp_rule.h"
 
 #define ORANGE_SILENT_MAX 8
 
@@ -27,42 +28,46 @@ static struct outgoing *outgoing_new(struct link *l, size_t count)
 }
 
 /* The block is the engine's, and x with it; or neither is. */
-static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data)
+static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data,
+                      int colour)
 {
     struct ltp_block block = {
         .peer = l->peer,
         .client_service = client_service,
         .data = data,
-        .red_len = l->config->colour == LTP_UDP_RED ? data->len : 0,
-        .orange = l->config->colour == LTP_UDP_ORANGE,
+        .red_len = colour == LTP_UDP_RED ? data->len : 0,
+        .orange = colour == LTP_UDP_ORANGE,
         .tag = (uintptr_t)x,
     };
     int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
-    if (r == 0)
-        list_add_tail(&l->hub->outgoing, &x->node);
-    return r;
+    if (r != 0)
+        return r;
+    list_add_tail(&l->hub->outgoing, &x->node);
+    l->n.by_colour[colour] += x->count;
+    return 0;
 }
 
-static int send_alone(struct link *l, uint64_t key, struct buf *bundle)
+static int send_alone(struct link *l, uint64_t key, struct buf *bundle, int colour)
 {
     struct outgoing *x = outgoing_new(l, 1);
     if (x == NULL)
         return HELIO_ENOMEM;
     x->keys[0] = key;
-    int r = send_block(l, x, LTP_SERVICE_BUNDLES, bundle);
+    int r = send_block(l, x, LTP_SERVICE_BUNDLES, bundle, colour);
     if (r != 0)
         free(x);
     return r;
 }
 
-static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle)
+static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle, int colour)
 {
     if (l->waiting_len >= link_window(l))
         return HELIO_EAGAIN;
     struct waiting *w = malloc(sizeof *w);
     if (w == NULL)
         return HELIO_ENOMEM;
-    *w = (struct waiting){.key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub)};
+    *w = (struct waiting){
+        .key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub), .colour = colour};
     list_add_tail(&l->waiting, &w->node);
     l->waiting_len++;
     l->waiting_bytes += sda_size(LTP_SERVICE_BUNDLES, bundle->len);
@@ -71,7 +76,9 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle)
 
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle)
 {
-    int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle) : send_alone(l, key, bundle);
+    int colour = ltp_udp_colour_of(l->config, buf_slice(bundle));
+    int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle, colour)
+                                      : send_alone(l, key, bundle, colour);
     if (r == 0)
         hub_kick(l->hub);
     return r;
@@ -138,17 +145,18 @@ void outgoing_down(struct link *l)
     }
 }
 
-/* How many from the front of the row make the next block, and its bytes. What does not end where it
- * should could not be told from the next one. */
+/* How many from the front of the row make the next block, of one colour, and its bytes. What does
+ * not end where it should could not be told from the next one. */
 static size_t company(struct link *l, size_t *bytes)
 {
     size_t n = 0, size = 0;
     bool alone = l->alone > 0 || l->no_aggregates;
     list_for_each (it, &l->waiting) {
-        struct buf *b = container_of(it, struct waiting, node)->bundle;
+        const struct waiting *w = container_of(it, struct waiting, node);
+        struct buf *b = w->bundle;
         size_t more = sda_size(LTP_SERVICE_BUNDLES, b->len);
-        if (alone || size + more > l->config->aggregate || n == CAPSULES_RX_MAX ||
-            bundle_length(buf_slice(b)) != b->len)
+        if (alone || w->colour != first(l)->colour || size + more > l->config->aggregate ||
+            n == CAPSULES_RX_MAX || bundle_length(buf_slice(b)) != b->len)
             break;
         size += more;
         n++;
@@ -170,7 +178,7 @@ static int send_company(struct link *l, size_t count, size_t bytes)
         memcpy(buf_append(block, w->bundle->len), buf_data(w->bundle), w->bundle->len);
     }
     if (r == 0)
-        r = send_block(l, x, LTP_SERVICE_SDA, block);
+        r = send_block(l, x, LTP_SERVICE_SDA, block, first(l)->colour);
     if (r != 0)
         free(x);
     else
@@ -194,8 +202,8 @@ tick outgoing_due(const struct link *l)
 static int form_one(struct link *l)
 {
     size_t bytes, count = company(l, &bytes);
-    int r =
-        count > 1 ? send_company(l, count, bytes) : send_alone(l, first(l)->key, first(l)->bundle);
+    int r = count > 1 ? send_company(l, count, bytes)
+                      : send_alone(l, first(l)->key, first(l)->bundle, first(l)->colour);
     if (count == 1 && l->alone > 0)
         l->alone--;
     for (; count > 0 && !list_empty(&l->waiting); count--) { /* the node may close the link */

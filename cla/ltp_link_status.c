@@ -119,6 +119,10 @@ static void put_link(json_t *o, const struct link *l)
     put(o, "not_a_bundle", l->n.not_a_bundle);
     put(o, "aggregates_sent", l->n.aggregates_sent);
     put(o, "aggregates_received", l->n.aggregates_received);
+    json_t *colours = put_object(o, "bundles_by_colour");
+    put(colours, "red", l->n.by_colour[LTP_UDP_RED]);
+    put(colours, "green", l->n.by_colour[LTP_UDP_GREEN]);
+    put(colours, "orange", l->n.by_colour[LTP_UDP_ORANGE]);
     put(o, "bundles_waiting", l->waiting_len);
     put(o, "air_bytes", l->n.air_bytes);
 }

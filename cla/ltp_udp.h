@@ -18,6 +18,8 @@ enum ltp_udp_state { LTP_UDP_UP, LTP_UDP_DOWN };
 enum ltp_udp_recovery { LTP_UDP_PLAIN, LTP_UDP_DEFAULT, LTP_UDP_OWN };
 enum ltp_udp_auth { LTP_UDP_AUTH_OFF, LTP_UDP_AUTH_ACCEPT, LTP_UDP_AUTH_REQUIRE };
 
+struct ltp_udp_rule; /* cla/ltp_udp_rule.h */
+
 /* Explained by the table's help texts. */
 struct ltp_udp_config {
     struct cla_address local, remote;
@@ -34,6 +36,8 @@ struct ltp_udp_config {
     tick orange_wait, orange_answer;
     uint64_t resend;
     bool answer_orange;
+    struct ltp_udp_rule *colours; /* of the list */
+    size_t colours_len;
     int colour, state, auth, auth_suite, recovery;
     uint64_t sessions_bytes; /* sessions 0: auto */
     tick sessions_age;

@@ -194,6 +194,40 @@ class OperatorTest(unittest.TestCase):
         self.assertIn("CYCLES", shown)
         self.assertEqual([line.split()[0] for line in shown.splitlines() if line][-1], "to-2")
 
+    def test_colours_by_rule(self):
+        rules = [{"size_min": "4kB", "colour": "green"}, {"to": "ipn:2.9", "colour": "orange"}]
+        _, _, segment = self.peer_of_one(colours=rules)
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for destination, size, kinds in (("ipn:2.7", 5000, {7}), ("ipn:2.7", 500, {3}), ("ipn:2.9", 5000, {7})):
+                self.assertEqual(tx.request(destination, b"x" * size)[0], aap2.SUCCESS)
+                segment(kinds)
+            self.assertEqual(tx.request("ipn:2.9", b"x" * 500)[0], aap2.SUCCESS)
+            end = time.monotonic() + 10
+            seen = {}
+            while seen.get("orange", 0) == 0 and time.monotonic() < end:
+                link, = json.loads(self.ctl("links", "--json").stdout)["links"]
+                seen = link["bundles_by_colour"]
+        self.assertEqual((seen["green"], seen["red"]), (2, 1))
+        self.assertGreaterEqual(seen["orange"], 1)  # nobody answers: it goes again
+
+    def test_wrong_rules(self):
+        """Each mistake with its line and key."""
+        for rule, line, text in (("{size_min: 5kB, size_max: 1kB, colour: red}", 3, "size_max: is below size_min"),
+                                 ("{to: nowhere, colour: red}", 3, "to: is not a pattern"),
+                                 ("{service: 7}", 3, "colour: this key is missing"),
+                                 ("{colour: blue}", 3, "colour: "), ("{color: red}", 3, "color: unknown key; did you mean colour?"),
+                                 ("red", 3, "colours: a value is not expected here")):
+            path = self.lab.path("wrong.yaml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("node: ipn:1.0\nsocket: /tmp/never.sock\n"
+                        "links: [{name: to-2, adapter: ltp-udp, peer: ipn:2.0, local: \"127.0.0.1:1\", remote: \"127.0.0.1:2\", rto: 1s, "
+                        f"colours: [{rule}]}}]\nstore: {{durability: none}}\n")
+            done = self.run_it("heliod", "--check", path)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"wrong.yaml:{line}: links[to-2].colours", done.stderr)
+            self.assertIn(text, done.stderr)
+
     def test_delete_cancels(self):
         """A bundle on its way is deleted at once, and its session cancelled."""
         _, _, segment = self.peer_of_one()

@@ -12,6 +12,8 @@ struct settings {
     char *text;
     int choice;
     struct cla_address address;
+    void *items;
+    size_t items_len;
 };
 #define AT(field) offsetof(struct settings, field)
 static const struct conf_option options[] = {
@@ -27,8 +29,17 @@ static const struct conf_option options[] = {
     {.key = "listen", .type = OPTION_ADDRESS, .offset = AT(address), .initial = ""},
     {.key = NULL},
 };
+static const struct cla_list lists[] = {
+    {.key = "colours",
+     .options = options,
+     .item_size = sizeof(struct settings),
+     .max = 3,
+     .items = AT(items),
+     .count = AT(items_len)},
+    {.key = NULL},
+};
 static const struct cla_ops adapter = {
-    .name = "ltp-udp", .options = options, .config_size = sizeof(struct settings)};
+    .name = "ltp-udp", .options = options, .config_size = sizeof(struct settings), .lists = lists};
 
 static const struct cla_ops *adapters(size_t i)
 {

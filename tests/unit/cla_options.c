@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bp/bundle.h"
 #include "cla/ltp_udp.h"
+#include "cla/ltp_udp_rule.h"
 
 static struct ltp_udp_config sound(void)
 {
@@ -247,6 +249,80 @@ START_TEST(table_of_adapters)
 }
 END_TEST
 
+/* Six bundles and the rules that fit them. */
+START_TEST(colours_by_rule)
+{
+    struct ltp_udp_config k = sound();
+    k.colour = LTP_UDP_RED;
+    struct {
+        const char *to, *from;
+        uint64_t service, size_min, size_max, block;
+        int flag;
+        const char *fits; /* which of the bundles below */
+    } cases[] = {
+        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_ANY, "012345"},
+        {"ipn:2.*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_ANY, "0134"},
+        {"*", "ipn:9.1", 0, 0, 0, 0, LTP_UDP_FLAG_ANY, "4"},
+        {"*", "*", 7, 0, 0, 0, LTP_UDP_FLAG_ANY, "013"},
+        {"*", "*", 0, 1000, 0, 0, LTP_UDP_FLAG_ANY, "1"},
+        {"*", "*", 0, 0, 999, 0, LTP_UDP_FLAG_ANY, "02345"},
+        {"*", "*", 0, 0, 0, 193, LTP_UDP_FLAG_ANY, "3"},
+        {"*", "*", 0, 0, 0, BLOCK_HOP_COUNT, LTP_UDP_FLAG_ANY, "5"},
+        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_ADMIN, "4"},
+        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_REPORT, "5"},
+        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_FRAGMENT, ""},
+        {"ipn:2.*", "*", 7, 1000, 0, 0, LTP_UDP_FLAG_ANY, "1"},
+    };
+    static const uint8_t bytes[2000], priority[] = {0x01};
+    struct buf *bundles[6];
+    for (int i = 0; i < 6; i++) {
+        struct bundle b;
+        bundle_init(&b);
+        b.destination = eid_ipn(0, i == 2 || i == 5 ? 3 : 2, i == 4 ? 0 : i == 2 || i == 5 ? 8 : 7);
+        b.id.source = eid_ipn(0, i == 4 ? 9 : 1, 1);
+        b.id.time_ms = 1000;
+        b.payload = slice_of(bytes, i == 1 ? 2000 : 10);
+        b.flags |= i == 4 ? BUNDLE_IS_ADMIN : i == 5 ? BUNDLE_REPORT_DELIVERY : 0;
+        b.has_hops = i == 5;
+        b.hop_limit = 9;
+        if (i == 3)
+            b.others[b.others_len++] =
+                (struct bundle_block){.type = 193, .crc = CRC_32C, .data = slice_of(priority, 1)};
+        bundles[i] = bundle_encode_copy(&b);
+        ck_assert_ptr_nonnull(bundles[i]);
+        ck_assert_int_eq(ltp_udp_colour_of(&k, buf_slice(bundles[i])), LTP_UDP_RED);
+    }
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct ltp_udp_rule r[2] = {{.to = (char *)(uintptr_t)cases[c].to,
+                                     .from = (char *)(uintptr_t)cases[c].from,
+                                     .service = cases[c].service,
+                                     .size_min = cases[c].size_min,
+                                     .size_max = cases[c].size_max,
+                                     .block = cases[c].block,
+                                     .flag = cases[c].flag,
+                                     .colour = LTP_UDP_ORANGE},
+                                    {.to = (char *)(uintptr_t) "ipn:3.*",
+                                     .from = (char *)(uintptr_t) "*",
+                                     .colour = LTP_UDP_GREEN}};
+        const char *key;
+        char why[200];
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(ltp_udp_lists[0].check(&r[i], &key, why, sizeof why), 0);
+        k.colours = r;
+        k.colours_len = 2;
+        for (int i = 0; i < 6; i++) {
+            bool fits = strchr(cases[c].fits, '0' + i) != NULL;
+            int otherwise = i == 2 || i == 5 ? LTP_UDP_GREEN : LTP_UDP_RED;
+            ck_assert_msg(ltp_udp_colour_of(&k, buf_slice(bundles[i])) ==
+                              (fits ? LTP_UDP_ORANGE : otherwise),
+                          "case %zu, bundle %d", c, i);
+        }
+    }
+    for (int i = 0; i < 6; i++)
+        buf_drop(bundles[i]);
+}
+END_TEST
+
 static char *read_page(void)
 {
     FILE *f = fopen(LTP_UDP_PAGE, "r");
@@ -294,7 +370,8 @@ static void row(const struct conf_option *o, char out[512])
         if (o->type <= OPTION_COUNT) { /* a word beside the numbers */
             limit(low, o->type, o->min);
             limit(high, o->type, o->max);
-            snprintf(range, sizeof range, "%s … %s, %s", low, high, o->choices);
+            snprintf(range, sizeof range, "%s …%s%s, %s", low, o->max != 0 ? " " : "",
+                     o->max != 0 ? high : "", o->choices);
         }
     } else if (o->type <= OPTION_COUNT) {
         limit(low, o->type, o->min);
@@ -312,13 +389,15 @@ START_TEST(page_has_every_key)
 {
     char *page = read_page(), line[512];
     const char *missing = NULL;
-    for (const struct conf_option *o = ltp_udp_options; o->key != NULL; o++) {
-        row(o, line);
-        if (strstr(page, line) == NULL) {
-            missing = o->key;
-            fprintf(stderr, "missing in %s:\n%s\n", LTP_UDP_PAGE, line);
+    const struct conf_option *tables[] = {ltp_udp_options, ltp_udp_lists[0].options};
+    for (int i = 0; i < 2; i++)
+        for (const struct conf_option *o = tables[i]; o->key != NULL; o++) {
+            row(o, line);
+            if (strstr(page, line) == NULL) {
+                missing = o->key;
+                fprintf(stderr, "missing in %s:\n%s\n", LTP_UDP_PAGE, line);
+            }
         }
-    }
     ck_assert_msg(missing == NULL, "the page differs from the table");
     free(page);
 }
@@ -328,6 +407,7 @@ int main(void)
 {
     Suite *s = suite_create("ltp-udp options");
     TCase *t = tcase_create("options");
+    tcase_add_test(t, colours_by_rule);
     tcase_add_test(t, relations);
     tcase_add_test(t, recovery);
     tcase_add_test(t, rto_and_buffers);

@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "conf/conf_section.h"
+#include "tools/node/config_lists.h"
 #include "tools/node/config_tables.h"
 #include "tools/node/config_value.h"
 
@@ -128,7 +129,12 @@ static void read_link(struct config *c, const struct conf_tree *map, config_adap
             l->name = strdup(name->text); /* routes that name it are not wrong */
         return;                           /* without its table every other key would look unknown */
     }
-    conf_section_read(map, where, parts, n, NULL, errors);
+    const char *words[CONFIG_LISTS_MAX + 1] = {NULL};
+    if (l->ops != NULL)
+        config_lists_words(l->ops, words);
+    conf_section_read(map, where, parts, n, words, errors);
+    if (l->ops != NULL)
+        config_lists_read(map, where, l, errors);
     check_peer(c, map, where, l, errors);
     if (l->ops != NULL && errors->total == before)
         check_settings(c, map, where, l, errors);
@@ -359,6 +365,8 @@ void config_fini(struct config *c)
         conf_options_free(sections[i].options, c);
     for (size_t i = 0; i < c->links_len; i++) {
         conf_options_free(config_link_options, &c->links[i]);
+        if (c->links[i].settings != NULL)
+            config_lists_free(&c->links[i]);
         if (c->links[i].settings != NULL)
             conf_options_free(c->links[i].ops->options, c->links[i].settings);
         free(c->links[i].settings);
