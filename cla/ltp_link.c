@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "cla/ltp_link.h"
-#include "cla/ltp_udp_rule.h"
 
 static struct link *link_of(struct cla *c)
 {

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "cla/auth.h"
-#include "cla/ltp_udp.h"
+#include "cla/ltp_udp_rule.h"
 #include "cla/udp_io.h"
 #include "ltp/sda.h"
 
@@ -25,12 +25,15 @@ struct hub {
     uint64_t engine_number;
     struct ltp *engine;
     struct udp_io *io;
-    struct hub_os *os;         /* clock and alarm; NULL: not open yet */
-    struct list links;         /* of struct link.node, the next to be served first */
-    struct list leaving;       /* links whose `closed` is due */
-    struct list outgoing;      /* of struct outgoing.node */
-    struct auth_held *auths;   /* of its links and of those that were: the engine has them */
-    struct hash incoming;      /* received bundles that wait for confirm, by token */
+    struct hub_os *os;       /* clock and alarm; NULL: not open yet */
+    struct list links;       /* of struct link.node, the next to be served first */
+    struct list leaving;     /* links whose `closed` is due */
+    struct list outgoing;    /* of struct outgoing.node */
+    struct auth_held *auths; /* of its links and of those that were: the engine has them */
+    struct hash incoming;    /* received bundles that wait for confirm, by token */
+    struct list halves;      /* red parts, or green ones, that wait for the other */
+    size_t halves_len;
+    uint64_t halves_bytes;
     struct link *host;         /* guests' bundles come in by it; NULL: there are no guests */
     struct udp_peer *guest_to; /* by place */
     struct bucket guest_bucket;
@@ -88,7 +91,7 @@ struct waiting {
     uint64_t key;
     struct buf *bundle;
     tick since;
-    int colour; /* enum ltp_udp_colour */
+    struct ltp_udp_choice choice;
 };
 
 /* A block on its way out; its address is the tag. */
@@ -166,6 +169,12 @@ void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `
 void incoming_block(struct hub *h, struct ltp_notice *n);
 void incoming_answer(struct hub *h, uint64_t token, bool ok);
 void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
+
+/* ltp_link_mixed.c: is this a part of a block of both colours? add takes the part; the whole block
+ * when the other one is here, else NULL. drop: NULL of every link. */
+bool mixed_is(const struct ltp_notice *n);
+struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n);
+void mixed_drop(struct hub *h, const struct link *l);
 
 /* ltp_link_status.c */
 void link_status(struct cla *c, struct json_t *object);

@@ -143,6 +143,7 @@ void hub_free(struct hub *h)
 {
     tell_left(h);
     incoming_drop(h, NULL);
+    mixed_drop(h, NULL);
     hash_fini(&h->incoming);
     ltp_free(h->engine);
     while (!list_empty(&h->outgoing)) {
@@ -188,6 +189,7 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     list_init(&h->links);
     list_init(&h->leaving);
     list_init(&h->outgoing);
+    list_init(&h->halves);
     if (hash_init(&h->incoming, l->env.seed) != 0) {
         free(h);
         return NULL;
@@ -360,6 +362,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
 void hub_leave(struct link *l)
 {
     struct hub *h = l->hub;
+    mixed_drop(h, l);
     list_sub(&l->node);
     list_add_tail(&h->leaving, &l->node);
     if (h->host == l)

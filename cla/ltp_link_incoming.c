@@ -158,10 +158,25 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
     buf_drop(n->data);
 }
 
-/* A block is wholly red or wholly green (CCSDS 734.1-B-1). */
+/* False: the other part of the block is not here yet, or will not come. */
+static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
+{
+    if (n->kind == LTP_BLOCK && l->env.confirm)
+        answer(h, n->id, true);
+    n->data = mixed_add(h, l, n);
+    if (n->data == NULL)
+        return false;
+    n->kind = LTP_GREEN; /* nobody waits for an answer any more */
+    n->offset = n->red_len = 0;
+    n->end = true;
+    return true;
+}
+
 void incoming_block(struct hub *h, struct ltp_notice *n)
 {
     struct link *l = hub_owner(h, n->peer);
+    if (l != NULL && mixed_is(n) && !join_parts(h, l, n))
+        return;
     bool whole = n->end && n->offset == 0;
     bool confirm = (n->kind == LTP_BLOCK || n->orange) && l != NULL && l->env.confirm;
     if (l == NULL || !whole || (n->client_service != LTP_SERVICE_BUNDLES && !is_aggregate(n))) {

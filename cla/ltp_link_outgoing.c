@@ -12,7 +12,6 @@
 
 #include "bp/bundle.h"
 #include "cla/ltp_link.h"
-#include "cla/ltp_udp_rule.h"
 
 #define ORANGE_SILENT_MAX 8
 
@@ -29,37 +28,41 @@ static struct outgoing *outgoing_new(struct link *l, size_t count)
 
 /* The block is the engine's, and x with it; or neither is. */
 static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data,
-                      int colour)
+                      struct ltp_udp_choice choice)
 {
     struct ltp_block block = {
         .peer = l->peer,
         .client_service = client_service,
         .data = data,
-        .red_len = colour == LTP_UDP_RED ? data->len : 0,
-        .orange = colour == LTP_UDP_ORANGE,
+        .red_len = choice.colour != LTP_UDP_RED ? 0
+                   : choice.red != 0            ? choice.red
+                                                : data->len,
+        .orange = choice.colour == LTP_UDP_ORANGE,
         .tag = (uintptr_t)x,
     };
     int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
     if (r != 0)
         return r;
     list_add_tail(&l->hub->outgoing, &x->node);
-    l->n.by_colour[colour] += x->count;
+    l->n.by_colour[choice.colour] += x->count;
     return 0;
 }
 
-static int send_alone(struct link *l, uint64_t key, struct buf *bundle, int colour)
+static int send_alone(struct link *l, uint64_t key, struct buf *bundle,
+                      struct ltp_udp_choice choice)
 {
     struct outgoing *x = outgoing_new(l, 1);
     if (x == NULL)
         return HELIO_ENOMEM;
     x->keys[0] = key;
-    int r = send_block(l, x, LTP_SERVICE_BUNDLES, bundle, colour);
+    int r = send_block(l, x, LTP_SERVICE_BUNDLES, bundle, choice);
     if (r != 0)
         free(x);
     return r;
 }
 
-static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle, int colour)
+static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
+                       struct ltp_udp_choice choice)
 {
     if (l->waiting_len >= link_window(l))
         return HELIO_EAGAIN;
@@ -67,7 +70,7 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle, int col
     if (w == NULL)
         return HELIO_ENOMEM;
     *w = (struct waiting){
-        .key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub), .colour = colour};
+        .key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub), .choice = choice};
     list_add_tail(&l->waiting, &w->node);
     l->waiting_len++;
     l->waiting_bytes += sda_size(LTP_SERVICE_BUNDLES, bundle->len);
@@ -76,9 +79,9 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle, int col
 
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle)
 {
-    int colour = ltp_udp_colour_of(l->config, buf_slice(bundle));
-    int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle, colour)
-                                      : send_alone(l, key, bundle, colour);
+    struct ltp_udp_choice choice = ltp_udp_choose(l->config, buf_slice(bundle));
+    int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle, choice)
+                                      : send_alone(l, key, bundle, choice);
     if (r == 0)
         hub_kick(l->hub);
     return r;
@@ -155,8 +158,9 @@ static size_t company(struct link *l, size_t *bytes)
         const struct waiting *w = container_of(it, struct waiting, node);
         struct buf *b = w->bundle;
         size_t more = sda_size(LTP_SERVICE_BUNDLES, b->len);
-        if (alone || w->colour != first(l)->colour || size + more > l->config->aggregate ||
-            n == CAPSULES_RX_MAX || bundle_length(buf_slice(b)) != b->len)
+        if (alone || w->choice.red != 0 || w->choice.colour != first(l)->choice.colour ||
+            size + more > l->config->aggregate || n == CAPSULES_RX_MAX ||
+            bundle_length(buf_slice(b)) != b->len)
             break;
         size += more;
         n++;
@@ -178,7 +182,7 @@ static int send_company(struct link *l, size_t count, size_t bytes)
         memcpy(buf_append(block, w->bundle->len), buf_data(w->bundle), w->bundle->len);
     }
     if (r == 0)
-        r = send_block(l, x, LTP_SERVICE_SDA, block, first(l)->colour);
+        r = send_block(l, x, LTP_SERVICE_SDA, block, first(l)->choice);
     if (r != 0)
         free(x);
     else
@@ -203,7 +207,7 @@ static int form_one(struct link *l)
 {
     size_t bytes, count = company(l, &bytes);
     int r = count > 1 ? send_company(l, count, bytes)
-                      : send_alone(l, first(l)->key, first(l)->bundle, first(l)->colour);
+                      : send_alone(l, first(l)->key, first(l)->bundle, first(l)->choice);
     if (count == 1 && l->alone > 0)
         l->alone--;
     for (; count > 0 && !list_empty(&l->waiting); count--) { /* the node may close the link */

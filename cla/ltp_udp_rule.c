@@ -32,6 +32,8 @@ static const struct conf_option options[] = {
      "bundles with an extension block of this type: BPv7 has no priority, other stacks put theirs into a block"},
     {"colour", OPTION_CHOICE, AT(colour), NULL, 0, 0, "red|green|orange",
      "of the bundles that fit"},
+    {"red", OPTION_SIZE, AT(red), "0", 0, UINT32_MAX, NULL,
+     "with colour: red, only so many bytes at the beginning are; 0: all"},
     {.key = NULL},
 };
 /* clang-format on */
@@ -54,6 +56,8 @@ static int check(void *item, const char **key, char *why, size_t cap)
         return wrong(key, "from", why, cap, pattern);
     if (r->size_max != 0 && r->size_max < r->size_min)
         return wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
+    if (r->red != 0 && r->colour != LTP_UDP_RED)
+        return wrong(key, "red", why, cap, "counts only with colour: red; leave it away");
     return 0;
 }
 
@@ -101,15 +105,18 @@ static bool fits(const struct ltp_udp_rule *r, const struct bundle *b, size_t si
            eid_pattern_match(&r->from_pattern, &b->id.source);
 }
 
-int ltp_udp_colour_of(const struct ltp_udp_config *k, struct slice bundle)
+struct ltp_udp_choice ltp_udp_choose(const struct ltp_udp_config *k, struct slice bundle)
 {
+    struct ltp_udp_choice own = {.colour = k->colour};
     struct bundle b;
     if (k->colours_len == 0 ||
         bundle_decode(bundle.data, bundle.len, BUNDLE_LENIENT, &b, NULL) != 0)
-        return k->colour;
+        return own;
     for (size_t i = 0; i < k->colours_len; i++) {
-        if (fits(&k->colours[i], &b, bundle.len))
-            return k->colours[i].colour;
+        const struct ltp_udp_rule *r = &k->colours[i];
+        if (fits(r, &b, bundle.len))
+            return (struct ltp_udp_choice){.colour = r->colour,
+                                           .red = r->red < bundle.len ? r->red : 0};
     }
-    return k->colour;
+    return own;
 }

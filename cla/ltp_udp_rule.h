@@ -20,7 +20,7 @@ enum ltp_udp_flag {
 struct ltp_udp_rule {
     char *to, *from;
     struct eid_pattern to_pattern, from_pattern; /* made by the check */
-    uint64_t service, size_min, size_max, block;
+    uint64_t service, size_min, size_max, block, red;
     int flag, colour;
 };
 
@@ -29,7 +29,11 @@ struct ltp_udp_rule {
 /* The lists of the adapter, for cla_ops.lists. */
 extern const struct cla_list ltp_udp_lists[];
 
-/* enum ltp_udp_colour of an encoded bundle. */
-int ltp_udp_colour_of(const struct ltp_udp_config *k, struct slice bundle);
+/* What an encoded bundle is sent as. */
+struct ltp_udp_choice {
+    int colour;   /* enum ltp_udp_colour */
+    uint64_t red; /* of a red one: only so many bytes are, the rest is green; 0: all */
+};
+struct ltp_udp_choice ltp_udp_choose(const struct ltp_udp_config *k, struct slice bundle);
 
 #endif

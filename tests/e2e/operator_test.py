@@ -211,12 +211,64 @@ class OperatorTest(unittest.TestCase):
         self.assertEqual((seen["green"], seen["red"]), (2, 1))
         self.assertGreaterEqual(seen["orange"], 1)  # nobody answers: it goes again
 
+    def test_red_length(self):
+        """The beginning of a bundle is red, the rest green; two nodes."""
+        ports = self.lab.udp_ports(2)
+        rules = [{"size_min": "4kB", "colour": "red", "red": "1kB"}]
+        for n, mine, other in ((1, *ports), (2, *ports[::-1])):
+            link = self.lab.link(3 - n, mine, other, rto="100ms", recovery="plain", colours=rules if n == 1 else [])
+            self.lab.start_node(n, self.lab.write_node(n, [link]))
+        with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(2)) as rx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+            for size in 100, 5000, 200000:
+                payload = os.urandom(size)
+                self.assertEqual(tx.request("ipn:2.7", payload)[0], aap2.SUCCESS)
+                self.assertEqual(rx.delivery(), ("ipn:1.5", payload))
+        self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "flush")
+        with open(self.lab.path("node1.segments.csv"), encoding="ascii") as f:
+            sent = [line.split(",") for line in f if ",tx," in line and ",1,2,1," in line]
+        colours = [(row[8], row[7]) for row in sent if row[8]]
+        self.assertIn(("red", "red_cp_eorp"), colours)
+        self.assertIn(("green", "green_eob"), colours)
+
+    def test_red_length_arrivals(self):
+        """Its parts come in either order, or one never does."""
+        peer, node, segment = self.peer_of_one(idle_timeout="1s")
+        path = self.lab.path("bundle")
+        made = self.run_it("helio-bundle", "make", "-d", "ipn:1.5", "-s", "ipn:2.1", "--text", "hello" * 50, "-o", path)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with open(path, "rb") as f:
+            bundle = f.read()
+
+        def part(number, kind, at, data):
+            serials = self.sdnv_of(9) + self.sdnv_of(0) if kind == 2 else b""
+            peer.sendto(bytes([kind]) + self.sdnv_of(2) + self.sdnv_of(number) + b"\x00\x01" + self.sdnv_of(at) +
+                        self.sdnv_of(len(data)) + serials + data, node)
+        with aap2.Client(self.lab.socket(1)) as rx:
+            self.assertEqual(rx.configure("ipn:1.5", subscribe=True), aap2.SUCCESS)
+            part(50, 2, 0, bundle[:100])
+            self.assertEqual(segment({8})[1], 50)  # what is red is reported
+            part(50, 7, 100, bundle[100:])
+            self.assertEqual(rx.delivery(), ("ipn:2.1", b"hello" * 50))
+            part(51, 2, 0, bundle[:100])  # its green end is lost, its middle is not
+            part(51, 4, 100, bundle[100:150])
+            time.sleep(2)
+            link, = json.loads(self.ctl("links", "--json").stdout)["links"]
+            self.assertEqual((link["green_incomplete"], link["bundles_received"]), (1, 1))
+            part(52, 7, 100, bundle[100:])
+            part(52, 2, 0, bundle[:100])
+            time.sleep(0.3)
+            link, = json.loads(self.ctl("links", "--json").stdout)["links"]
+            self.assertEqual((link["green_incomplete"], link["bundles_received"]), (1, 2))
+
     def test_wrong_rules(self):
         """Each mistake with its line and key."""
         for rule, line, text in (("{size_min: 5kB, size_max: 1kB, colour: red}", 3, "size_max: is below size_min"),
                                  ("{to: nowhere, colour: red}", 3, "to: is not a pattern"),
                                  ("{service: 7}", 3, "colour: this key is missing"),
                                  ("{colour: blue}", 3, "colour: "), ("{color: red}", 3, "color: unknown key; did you mean colour?"),
+                                 ("{colour: green, red: 5}", 3, "red: counts only with colour: red"),
                                  ("red", 3, "colours: a value is not expected here")):
             path = self.lab.path("wrong.yaml")
             with open(path, "w", encoding="utf-8") as f:

@@ -226,6 +226,24 @@ START_TEST(span_follows)
 }
 END_TEST
 
+START_TEST(mistakes_in_rules)
+{
+    const char *key = NULL;
+    char why[200];
+    struct ltp_udp_rule r = {.to = (char *)(uintptr_t) "*",
+                             .from = (char *)(uintptr_t) "*",
+                             .red = 5,
+                             .colour = LTP_UDP_GREEN};
+    ck_assert_int_eq(ltp_udp_lists[0].check(&r, &key, why, sizeof why), HELIO_EINVAL);
+    ck_assert_str_eq(key, "red");
+    r.colour = LTP_UDP_RED;
+    ck_assert_int_eq(ltp_udp_lists[0].check(&r, &key, why, sizeof why), 0);
+    r.from = (char *)(uintptr_t) "ipn:";
+    ck_assert_int_eq(ltp_udp_lists[0].check(&r, &key, why, sizeof why), HELIO_EINVAL);
+    ck_assert_str_eq(key, "from");
+}
+END_TEST
+
 START_TEST(engine_of_a_node)
 {
     struct eid e = {.scheme = EID_IPN, .node = 12, .service = 1};
@@ -290,7 +308,7 @@ START_TEST(colours_by_rule)
                 (struct bundle_block){.type = 193, .crc = CRC_32C, .data = slice_of(priority, 1)};
         bundles[i] = bundle_encode_copy(&b);
         ck_assert_ptr_nonnull(bundles[i]);
-        ck_assert_int_eq(ltp_udp_colour_of(&k, buf_slice(bundles[i])), LTP_UDP_RED);
+        ck_assert_int_eq(ltp_udp_choose(&k, buf_slice(bundles[i])).colour, LTP_UDP_RED);
     }
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct ltp_udp_rule r[2] = {{.to = (char *)(uintptr_t)cases[c].to,
@@ -313,7 +331,7 @@ START_TEST(colours_by_rule)
         for (int i = 0; i < 6; i++) {
             bool fits = strchr(cases[c].fits, '0' + i) != NULL;
             int otherwise = i == 2 || i == 5 ? LTP_UDP_GREEN : LTP_UDP_RED;
-            ck_assert_msg(ltp_udp_colour_of(&k, buf_slice(bundles[i])) ==
+            ck_assert_msg(ltp_udp_choose(&k, buf_slice(bundles[i])).colour ==
                               (fits ? LTP_UDP_ORANGE : otherwise),
                           "case %zu, bundle %d", c, i);
         }
@@ -408,6 +426,7 @@ int main(void)
     Suite *s = suite_create("ltp-udp options");
     TCase *t = tcase_create("options");
     tcase_add_test(t, colours_by_rule);
+    tcase_add_test(t, mistakes_in_rules);
     tcase_add_test(t, relations);
     tcase_add_test(t, recovery);
     tcase_add_test(t, rto_and_buffers);
