@@ -19,7 +19,7 @@ struct bearing {
     struct ltp_recovery use; /* those of the span's switches that are in use */
     enum ltp_learnt learnt;
     bool early;              /* early checkpoints are borne */
-    struct export *prober;   /* the session that asks at present */
+    tick ask_next;           /* no session asks before */
     struct export *early_by; /* the session that tries early checkpoints at present */
     uint32_t credits;        /* sessions that found one report for two arrivals of a checkpoint */
     uint32_t early_good;     /* sessions with early checkpoints that were not cancelled */
@@ -60,7 +60,7 @@ void ltp_bearing_closed(struct export *e, enum event_outcome outcome);
 void ltp_bearing_cancelled(struct ltp *l, struct export *e, enum ltp_reason reason, tick now);
 /* Should the job that answers s ask? ask: its last byte has left, so its checkpoint c becomes the
  * one that was answered; asked: nothing new came of it, c is what it was to be. */
-bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s);
+bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s, tick now);
 void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now);
 void ltp_bearing_asked(struct checkpoint *c);
 

@@ -300,7 +300,7 @@ static void follow_report(struct ltp *l, struct export *e, const struct resend_f
         ltp_resend_drop_all(l, e);
     ltp_probe_answered(e->s.peer, &e->probe, f->report->cp_serial, now);
     ltp_checkpoint_stop(l, e, f->report->cp_serial, now);
-    if (job != NULL && ltp_bearing_may_ask(e, f->report))
+    if (job != NULL && ltp_bearing_may_ask(e, f->report, now))
         job->asks = true;
     ltp_resend_begin(l, e, job, now);
 }

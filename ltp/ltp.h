@@ -389,6 +389,7 @@ bool ltp_peer_bearing(const struct ltp *l, uint64_t peer, struct ltp_bearing *ou
 
 /* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "bears", "plain". Static. */
 const char *ltp_profile_name(enum ltp_profile profile);
+bool ltp_profile_parse(const char *name, enum ltp_profile *out);
 const char *ltp_learnt_name(enum ltp_learnt learnt);
 
 /*

@@ -15,7 +15,7 @@
  * checkpoints in single sessions first. Evidence against counts at once and for good.
  *
  * What can go wrong: a copy, or its answer, that a fade took looks like a receiver that bears it;
- * so only one session asks at a time, counts only when the next checkpoint is answered at the first
+ * so sessions ask a timer apart, count only when the next checkpoint is answered at the first
  * try, and several must agree. A receiver that starts again also answers an old checkpoint with a
  * new serial, but not within one of its lives. One that splits its answer does it by scope. And one
  * that cancels because nothing of us arrived for long is not hurt by copies.
@@ -118,25 +118,17 @@ static void credit(struct peer *p)
         become(p, LTP_LEARNT_TRIAL);
 }
 
-static void stop_asking(struct export *e)
-{
-    struct bearing *b = &e->s.peer->bearing;
-    e->asked_by = 0;
-    if (b->prober == e)
-        b->prober = NULL;
-}
-
 /* One full report on all of the red part, the first answer to its checkpoint: then a second one
  * to the same checkpoint can only be what we ask about. */
-bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s)
+bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s, tick now)
 {
     struct peer *p = e->s.peer;
     struct bearing *b = &p->bearing;
-    if (!learns(p) || b->learnt != LTP_LEARNT_NOTHING || b->prober != NULL ||
+    if (!learns(p) || b->learnt != LTP_LEARNT_NOTHING || now < b->ask_next ||
         !shows(&p->span.recovery) || e->answered.serial != s->cp_serial || s->cp_serial == 0 ||
         s->lower != 0 || s->upper != e->red_len || !list_empty(&e->resends))
         return false;
-    b->prober = e;
+    b->ask_next = tick_add(now, p->span.rto);
     b->probes++;
     return true;
 }
@@ -200,7 +192,7 @@ static void conclude(struct export *e)
     struct peer *p = e->s.peer;
     const struct checkpoint *c = find(e, e->asked_by);
     bool at_once = c != NULL && c->tries == 1 && p->up && e->progress >= p->up_since;
-    stop_asking(e);
+    e->asked_by = 0;
     if (at_once)
         credit(p);
 }
@@ -223,7 +215,7 @@ void ltp_bearing_report(struct ltp *l, struct export *e, const struct ltp_segmen
         narrow(l, e->s.peer);
     const struct checkpoint *c = find(e, s->cp_serial);
     if (c != NULL && c->asks)
-        stop_asking(e);
+        e->asked_by = 0;
     else if (s->cp_serial != 0 && s->cp_serial == e->asked_by)
         conclude(e);
     e->progress = now;
@@ -289,7 +281,6 @@ bool ltp_bearing_early(struct peer *p, struct export *e)
 void ltp_bearing_closed(struct export *e, enum event_outcome outcome)
 {
     struct bearing *b = &e->s.peer->bearing;
-    stop_asking(e);
     if (b->early_by != e)
         return;
     b->early_by = NULL;
@@ -329,6 +320,17 @@ const char *ltp_profile_name(enum ltp_profile profile)
 {
     static const char *const names[] = {"heliograph", "hdtn", "ion", "plain", "auto"};
     return names[profile];
+}
+
+bool ltp_profile_parse(const char *name, enum ltp_profile *out)
+{
+    for (int i = LTP_PROFILE_HELIOGRAPH; i <= LTP_PROFILE_AUTO; i++) {
+        if (strcmp(name, ltp_profile_name((enum ltp_profile)i)) != 0)
+            continue;
+        *out = (enum ltp_profile)i;
+        return true;
+    }
+    return false;
 }
 
 const char *ltp_learnt_name(enum ltp_learnt learnt)

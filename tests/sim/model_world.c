@@ -45,6 +45,14 @@ static struct ltp *make_engine(uint64_t number, uint64_t seed, struct ltp_span s
     return l;
 }
 
+static struct ltp *make_receiver(uint64_t seed, const struct model_case *c)
+{
+    struct ltp_span span = c->span;
+    if (c->theirs != NULL)
+        span.recovery = *c->theirs;
+    return make_engine(2, seed, span);
+}
+
 static struct buf *make_block(size_t number, uint64_t length)
 {
     struct buf *b = must(buf_new(0, length));
@@ -60,7 +68,7 @@ static void init_world(struct model_world *w, const struct model_case *c)
     rng_init(&rng, c->seed);
     w->from = make_engine(1, rng_u64(&rng), c->span);
     if (c->model == NULL)
-        w->to = make_engine(2, rng_u64(&rng), c->span);
+        w->to = make_receiver(rng_u64(&rng), c);
     else
         w->model = must(model_new(
             &(struct model_config){.engine = 2, .seed = rng_u64(&rng), .traits = *c->model}));
@@ -123,6 +131,7 @@ static void drain_notices(struct model_world *w)
     while (ltp_poll(w->from, &n) != 0) {
         if (n.kind == LTP_EXPORT_DONE) {
             w->r->done++;
+            w->r->done_later += w->now >= w->c->measure_from;
             buf_drop(w->data[n.tag]);
             w->data[n.tag] = NULL;
         } else if (n.kind == LTP_EXPORT_CANCELLED) {
@@ -190,7 +199,9 @@ static bool answer(struct model_world *w)
         w->model != NULL ? model_output(w->model, w->frame, FRAME, w->now) : output(w, w->to, 1);
     if (len == 0)
         return false;
-    w->r->reports += (w->frame[0] & 15) == LTP_RS;
+    bool report = (w->frame[0] & 15) == LTP_RS;
+    w->r->reports += report;
+    w->r->reports_later += report && w->now >= w->c->measure_from;
     chan_input(w->back, w->frame, len, 0, w->now);
     return true;
 }
