@@ -78,8 +78,9 @@ struct link {
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
-    bool no_aggregates; /* the peer has no client service 2 */
-    uint64_t alone;     /* so many bundles go by themselves: a block with them was refused */
+    enum ltp_learnt told_learnt; /* of the peer's receiver: what the log was told last */
+    bool no_aggregates;          /* the peer has no client service 2 */
+    uint64_t alone; /* so many bundles go by themselves: a block with them was refused */
     struct link_counters n;
     void (*closed)(void *context);
     void *closed_context;

@@ -264,6 +264,22 @@ static void learn_orange(struct link *l, const struct ltp_notice *n)
                  ORANGE_SILENT_MAX);
 }
 
+/* What the engine has found of the peer's receiver, told when it matters. */
+static void learn_bearing(struct link *l)
+{
+    struct ltp_bearing b;
+    if (!ltp_peer_bearing(l->hub->engine, l->peer, &b) || b.learnt == l->told_learnt)
+        return;
+    l->told_learnt = b.learnt;
+    if (b.learnt == LTP_LEARNT_PLAIN)
+        link_say(l, 1,
+                 "the peer's receiver reports on each copy of a checkpoint, or has cancelled a "
+                 "session for its reports: it gets plain recovery from now on (peer_profile)");
+    else if (b.learnt == LTP_LEARNT_BEARS || b.learnt == LTP_LEARNT_REPEATS)
+        link_say(l, 0, "the peer's receiver bears %s (peer_profile)",
+                 b.learnt == LTP_LEARNT_BEARS ? "all recovery switches" : "few copies");
+}
+
 static void tell(struct link *l, uint64_t key, enum ltp_notice_kind kind)
 {
     const struct cla_events *to = &l->env.events;
@@ -284,6 +300,7 @@ void outgoing_closed(struct ltp_notice *n)
     if (x->link != NULL) {
         learn(x->link, n, x->count);
         learn_orange(x->link, n);
+        learn_bearing(x->link);
     }
     for (size_t i = 0; i < x->count && x->link != NULL; i++)
         tell(x->link, x->keys[i], n->kind);

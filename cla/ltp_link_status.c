@@ -52,6 +52,7 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
     put(o, "closed_evicted", n->closed_evicted);
     put(o, "cancels_unsent", n->cancels_unsent);
     put(o, "pieces_dropped", n->pieces_dropped);
+    put(o, "peers_narrowed", n->peers_narrowed);
     json_t *timers = put_object(o, "timers");
     put(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
     put(timers, "report", n->timers[TIMER_REPORT]);
@@ -98,6 +99,19 @@ static void put_lateness(json_t *o, const struct link *l)
     put(o, "credit_lost", (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
 }
 
+static void put_bearing(json_t *o, const struct link *l)
+{
+    struct ltp_bearing b;
+    if (!ltp_peer_bearing(l->hub->engine, l->peer, &b))
+        return;
+    json_object_set_new(o, "peer_profile", json_string(ltp_profile_name(b.profile)));
+    if (b.profile == LTP_PROFILE_AUTO)
+        json_object_set_new(o, "peer_learnt", json_string(ltp_learnt_name(b.learnt)));
+    json_object_set_new(o, "early_checkpoints", json_boolean(b.early));
+    put(o, "peer_probes", b.probes);
+    put(o, "peer_against", b.against);
+}
+
 static void put_link(json_t *o, const struct link *l)
 {
     json_object_set_new(o, "up", json_boolean(l->up));
@@ -125,6 +139,7 @@ static void put_link(json_t *o, const struct link *l)
     put(colours, "orange", l->n.by_colour[LTP_UDP_ORANGE]);
     put(o, "bundles_waiting", l->waiting_len);
     put(o, "air_bytes", l->n.air_bytes);
+    put_bearing(o, l);
 }
 
 static json_t *session_json(const struct ltp_session_info *s, tick now)

@@ -48,6 +48,9 @@ const struct conf_option ltp_udp_options[] = {
      "retransmission cycles of a session before it is cancelled (reason RXMTCYCEXC); 0: any number"},
     {"recovery", OPTION_CHOICE, AT(recovery), "default", 0, 0, "plain|default|own",
      "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: the keys below"},
+    {"peer_profile", OPTION_CHOICE, AT(peer_profile), "auto", 0, 0, "heliograph|hdtn|ion|plain|auto",
+     "which of these switches the peer's receiver bears: heliograph, hdtn: all; ion: those that it "
+     "cannot see; plain: none; auto: as it is found to behave"},
     {"rto_auto", OPTION_BOOL, AT(rto_auto), "no", 0, 0, NULL,
      "the timer follows the measured round trip, from rto on"},
     {"rto_min", OPTION_DURATION, AT(rto_min), "0", 0, HOUR, NULL,
@@ -379,6 +382,7 @@ struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint
         .retries_max = (uint32_t)k->retries,
         .cycles_max = (uint32_t)k->cycles,
         .recovery = ltp_udp_recovery(k),
+        .profile = (enum ltp_profile)k->peer_profile,
         .report_delay = k->report_delay,
         .report_defer = k->report_defer,
         .idle_timeout = red_patience(k),

@@ -20,7 +20,7 @@ enum ltp_udp_auth { LTP_UDP_AUTH_OFF, LTP_UDP_AUTH_ACCEPT, LTP_UDP_AUTH_REQUIRE 
 
 struct ltp_udp_rule; /* cla/ltp_udp_rule.h */
 
-/* Explained by the table's help texts. */
+/* peer_profile is an enum ltp_profile. Explained by the table's help texts. */
 struct ltp_udp_config {
     struct cla_address local, remote;
     uint64_t engine, peer_engine; /* 0: the number of the node */
@@ -38,7 +38,7 @@ struct ltp_udp_config {
     bool answer_orange;
     struct ltp_udp_rule *colours; /* of the list */
     size_t colours_len;
-    int colour, state, auth, auth_suite, recovery;
+    int colour, state, auth, auth_suite, recovery, peer_profile;
     uint64_t sessions_bytes; /* sessions 0: auto */
     tick sessions_age;
     /* with recovery: own */

@@ -13,6 +13,7 @@ import sys
 TRACES = "A", "F", "H"
 SESSIONS = "1", "2", "3", "5", "7", "10", "15", "20"
 COMMON = ["--json", "--processing", "4ms"]
+DEFAULT = ["--recovery", "default", "--peer-profile", "auto"]  # as a link has it
 SWITCHES = (
     ("`plain`", []),
     ("`--rto auto`", ["--rto", "auto"]),
@@ -26,14 +27,14 @@ SWITCHES = (
     ("`--merge-claims yes`", ["--merge-claims", "yes"]),
     ("`--oldest-first yes`", ["--oldest-first", "yes"]),
     ("`--sessions auto`", ["--sessions", "auto"]),
-    ("`default`", ["--recovery", "default"]),
-    ("`default`, `--sessions auto`", ["--recovery", "default", "--sessions", "auto"]),
+    ("`default`", DEFAULT),
+    ("`default`, `--sessions auto`", [*DEFAULT, "--sessions", "auto"]),
 )
 
 
 COLOURS = (
     ("red, `plain`", []),
-    ("red, `default`", ["--recovery", "default"]),
+    ("red, `default`", DEFAULT),
     ("green", ["--colour", "green"]),
     ("orange, `--resend 0`", ["--colour", "orange", "--resend", "0"]),
     ("orange", ["--colour", "orange"]),

@@ -280,6 +280,20 @@ class OperatorTest(unittest.TestCase):
             self.assertIn(f"wrong.yaml:{line}: links[to-2].colours", done.stderr)
             self.assertIn(text, done.stderr)
 
+    def test_peer_profile(self):
+        """A peer that cancels for the number of reports gets plain recovery, and its bundle again."""
+        peer, node, segment = self.peer_of_one(recovery="default")
+        self.send(1)
+        shown = json.loads(self.ctl("links", "--json").stdout)["links"][0]
+        self.assertEqual((shown["peer_profile"], shown["peer_learnt"], shown["peer_against"]), ("auto", "nothing", 0))
+        number = segment({3})[1]
+        peer.sendto(b"\x0e" + self.sdnv_of(1) + self.sdnv_of(number) + b"\x00\x02", node)  # RLEXC
+        self.assertNotEqual(segment({3})[1], number)  # it goes again
+        shown = json.loads(self.ctl("links", "--json").stdout)["links"][0]
+        self.assertEqual((shown["peer_learnt"], shown["peer_against"], shown["peers_narrowed"]), ("plain", 1, 1))
+        with open(self.lab.path("node1.log")) as f:
+            self.assertEqual(f.read().count("it gets plain recovery from now on"), 1)
+
     def test_delete_cancels(self):
         """A bundle on its way is deleted at once, and its session cancelled."""
         _, _, segment = self.peer_of_one()

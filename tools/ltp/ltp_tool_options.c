@@ -29,7 +29,8 @@ enum {
     KEY_COUNT,
     KEY_BLOCK_MAX,
     KEY_IDLE,
-    KEY_RECOVERY
+    KEY_RECOVERY,
+    KEY_PROFILE
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -44,6 +45,12 @@ enum {
          "plain|default",                                                                          \
          0,                                                                                        \
          "a fixed timer, or the switches that measure best (plain)",                               \
+         0},                                                                                       \
+        {"peer-profile",                                                                           \
+         KEY_PROFILE,                                                                              \
+         "auto|heliograph|hdtn|ion|plain",                                                         \
+         0,                                                                                        \
+         "which of them the peer's receiver bears; auto: as it behaves (auto)",                    \
          0},                                                                                       \
         {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
         {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \
@@ -141,6 +148,10 @@ static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct
         if (strcmp(arg, "plain") != 0 && strcmp(arg, "default") != 0)
             want(state, "recovery", arg, "plain or default");
         o->recovery = arg[0] == 'd';
+        return 0;
+    case KEY_PROFILE:
+        if (!ltp_profile_parse(arg, &o->profile))
+            want(state, "peer-profile", arg, "auto, heliograph, hdtn, ion or plain");
         return 0;
     case KEY_TIMEOUT:
         o->timeout = read_time(state, "timeout", arg, 0);
@@ -284,6 +295,7 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         exit(2);
     }
     *o = (struct ltp_tool_options){.receive = mode[0] == 'r',
+                                   .profile = LTP_PROFILE_AUTO,
                                    .service = 1,
                                    .overhead = 42,
                                    .segment = 1024,

@@ -7,12 +7,14 @@
 #include <stddef.h>
 
 #include "base/tick.h"
+#include "ltp/ltp.h"
 
 #define LTP_TOOL_ALL UINT64_MAX /* --red all */
 
 struct ltp_tool_options {
     bool receive, json;
     bool recovery;              /* ltp_recovery_default instead of plain */
+    enum ltp_profile profile;   /* which of its switches the peer bears */
     const char *local, *remote; /* remote NULL: answers go where datagrams come from */
     uint64_t engine, peer_engine, service;
     uint64_t rate_bps, overhead, segment, retries;

@@ -59,6 +59,7 @@ static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_
         .idle_timeout = o->idle,
         .confirm_import = o->receive,
         .recovery = o->recovery ? ltp_recovery_default : ltp_recovery_plain,
+        .profile = o->profile,
     };
     int r = ltp_new(&p->engine, &config);
     if (r == 0)

@@ -23,7 +23,7 @@ struct sent {
     struct ltp_session_id id;
     enum outcome outcome;
     enum ltp_reason reason;
-    bool remote, orange;
+    bool remote, orange, again;
     tick ended;
 };
 
@@ -61,6 +61,18 @@ out:
     return b;
 }
 
+static int send_block(struct sender *s, size_t i)
+{
+    struct sent *x = &s->sent[i];
+    struct ltp_block block = {.peer = s->port.peer,
+                              .client_service = s->options->service,
+                              .data = x->data,
+                              .red_len = x->red_len,
+                              .orange = s->options->orange,
+                              .tag = i};
+    return ltp_send(s->port.engine, &block, s->port.now, &x->id);
+}
+
 static int begin(struct sender *s, size_t i)
 {
     struct sent *x = &s->sent[i];
@@ -69,14 +81,7 @@ static int begin(struct sender *s, size_t i)
     if (x->data == NULL)
         return -1;
     x->red_len = s->options->red == LTP_TOOL_ALL ? x->data->len : s->options->red;
-    struct ltp_block block = {.peer = s->port.peer,
-                              .client_service = s->options->service,
-                              .data = x->data,
-                              .red_len = x->red_len,
-                              .orange = s->options->orange,
-                              .tag = i};
-    int r = x->red_len > x->data->len ? HELIO_EINVAL
-                                      : ltp_send(s->port.engine, &block, s->port.now, &x->id);
+    int r = x->red_len > x->data->len ? HELIO_EINVAL : send_block(s, i);
     if (r != 0) {
         fprintf(stderr, "helio-ltp: %s: %s\n", x->file,
                 r == HELIO_EINVAL ? "--red is more than the file has" : helio_strerror(r));
@@ -86,6 +91,22 @@ static int begin(struct sender *s, size_t i)
     return 0;
 }
 
+/* The peer cancelled for its number of reports, and gets plain recovery from now on: once more. */
+static bool send_again(struct sender *s, const struct ltp_notice *n)
+{
+    struct sent *x = &s->sent[n->tag];
+    struct ltp_bearing b;
+    if (n->kind != LTP_EXPORT_CANCELLED || !n->remote || n->reason != LTP_RLEXC || x->again ||
+        !s->options->recovery || !ltp_peer_bearing(s->port.engine, s->port.peer, &b) ||
+        b.learnt != LTP_LEARNT_PLAIN)
+        return false;
+    x->again = true;
+    fprintf(stderr,
+            "helio-ltp: %s: the peer cancelled it for its reports; again with plain recovery\n",
+            x->file);
+    return send_block(s, (size_t)n->tag) == 0;
+}
+
 static bool notices(struct sender *s)
 {
     struct ltp_notice n;
@@ -93,7 +114,7 @@ static bool notices(struct sender *s)
     while (ltp_poll(s->port.engine, &n) != 0) {
         any = true;
         buf_drop(n.data);
-        if (n.kind == LTP_INITIAL_SENT)
+        if (n.kind == LTP_INITIAL_SENT || send_again(s, &n))
             continue;
         struct sent *x = &s->sent[n.tag];
         x->outcome = n.kind == LTP_EXPORT_DONE   ? DELIVERED

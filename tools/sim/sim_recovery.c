@@ -15,6 +15,7 @@ enum {
     OPT_RECOVERY = 512,
     OPT_SESSIONS,
     OPT_RTO,
+    OPT_PROFILE,
     OPT_FIELDS /* from here on: the fields table's, in its order */
 };
 
@@ -46,6 +47,10 @@ static const struct argp_option options[] = {
      0},
     {"recovery", OPT_RECOVERY, "plain|default", 0,
      "Named set of recovery switches; those below change it when they follow [plain]", 0},
+    {"peer-profile", OPT_PROFILE, "NAME", 0,
+     "Which of them the peer bears: heliograph, hdtn, ion, plain, or auto, as a link of heliod has "
+     "it: as the peer is found to behave [heliograph]",
+     0},
     {"rto-min", OPT_FIELDS, "TIME", 0, "Floor of --rto auto [100us]", 0},
     {"rto-max", OPT_FIELDS + 1, "TIME", 0, "Ceiling of --rto auto; 0: none [0]", 0},
     {"closing", OPT_FIELDS + 2, "N", 0, "Data bytes of closing checkpoints; 0: as it falls [0]", 0},
@@ -147,6 +152,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_RTO:
         parse_rto(state, arg, p);
+        return 0;
+    case OPT_PROFILE:
+        if (!ltp_profile_parse(arg, &p->profile))
+            want(state, key, arg, "heliograph, hdtn, ion, plain or auto");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -189,6 +189,7 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
                             .claims_max = p->claims,
                             .rto = p->rto,
                             .recovery = p->recovery,
+                            .profile = p->profile,
                             .orange_wait = p->orange_wait,
                             .orange_answer = p->orange_answer,
                             .report_delay = p->processing,

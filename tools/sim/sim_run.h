@@ -30,6 +30,7 @@ struct sim_params {
     uint32_t sessions; /* in parallel, 1..65536; the most, if they adjust themselves */
     tick rto;          /* >= 100 µs; the first, if it adjusts itself */
     struct ltp_recovery recovery;
+    enum ltp_profile profile; /* of the sender's peer */
     enum sim_colour colour;
     uint64_t resend;                 /* orange: times that a lost block is sent again */
     tick orange_wait, orange_answer; /* of struct ltp_span */

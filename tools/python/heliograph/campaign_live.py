@@ -34,6 +34,7 @@ def link_keys(v):
     if own and v["recovery"] == "default":
         raise Failed("single switches beside recovery: default exist in mode sim only; set recovery: plain and every switch")
     keys["recovery"] = "own" if own else v["recovery"]
+    keys["peer_profile"] = "heliograph"  # as in virtual time: nothing to find out
     if v["rto"] == "auto":
         if v["recovery"] == "plain":
             keys.update(recovery="own", rto_auto="yes")
