@@ -172,6 +172,16 @@ static void read_traces(void)
     }
 }
 
+/* --only names a part of "receiver, channel, bytes". */
+static bool chosen(const struct options *o, const struct receiver *to, const struct channel *ch,
+                   const struct size *size)
+{
+    char cell[200];
+    snprintf(cell, sizeof cell, "%s, %s, %llu", to->name, ch->name,
+             (unsigned long long)size->bytes);
+    return o->only == NULL || strstr(cell, o->only) != NULL;
+}
+
 static bool check_all(const struct options *o)
 {
     struct model_traits at_end = model_ion(10, ROUND), few = model_strict(ROUND);
@@ -191,12 +201,10 @@ static bool check_all(const struct options *o)
         {"Heliograph", {0}, 30 * TICK_MS, true, true}};
     bool good = true;
     for (size_t i = 0; i < sizeof receivers / sizeof *receivers; i++) {
-        if (o->only != NULL && strstr(receivers[i].name, o->only) == NULL)
-            continue;
         for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
             for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
                 bool fast = receivers[i].fast && channels[k].fast && sizes[n].fast;
-                if (o->all || fast)
+                if ((o->all || fast) && chosen(o, &receivers[i], &channels[k], &sizes[n]))
                     good &= check_cell(&receivers[i], &channels[k], &sizes[n], o);
             }
         }
