@@ -137,13 +137,10 @@ void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why)
     let_go(a, as, why);
 }
 
-static void end_pieces(struct agent *a, struct assembly *as, size_t mark_len, enum agent_end why)
+static void end_pieces(struct agent *a, struct assembly *as, enum agent_end why)
 {
-    while (!list_empty(&as->pieces)) {
-        struct record *p = container_of(list_first(&as->pieces), struct record, node);
-        p->mark_len = mark_len > 0 ? mark_len : p->mark_len;
-        record_end(a, p, why);
-    }
+    while (!list_empty(&as->pieces))
+        record_end(a, container_of(list_first(&as->pieces), struct record, node), why);
 }
 
 /* What is missing for one more fragment, of `as` or of a new assembly. */
@@ -194,7 +191,7 @@ static void give_way(struct agent *a, struct assembly *as)
         agent_report(a, container_of(it, struct record, node), STATUS_DELETED,
                      REASON_DEPLETED_STORAGE);
     }
-    end_pieces(a, as, 0, END_GAVE_WAY);
+    end_pieces(a, as, END_GAVE_WAY);
     ranges_clear(&as->have);
     as->stale = false;
     let_go(a, as, END_GAVE_WAY);
@@ -364,13 +361,30 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
         agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
 }
 
+/* What is remembered of the pieces is the bundle, for as long as the last of them would have
+ * stayed: they need not agree on their age. */
+static void mark_pieces(const struct agent *a, struct assembly *as)
+{
+    tick last = 0;
+    list_for_each (it, &as->pieces) {
+        tick end = container_of(it, struct record, node)->expires;
+        last = end > last ? end : last;
+    }
+    list_for_each (it, &as->pieces) {
+        struct record *p = container_of(it, struct record, node);
+        p->mark_len = as->id_len;
+        if (p->expires > a->now.now) /* one that is over has no mark */
+            p->expires = last;
+    }
+}
+
 /* The pieces of all assemblies of that name: their bytes are of no use any more. */
-static void end_all_pieces(struct agent *a, struct slice name, size_t mark_len)
+static void end_all_pieces(struct agent *a, struct slice name)
 {
     struct assembly *next, *as = assembly_first(a, name);
     for (; as != NULL; as = next) {
         as->fragments++; /* it must outlive the loop */
-        end_pieces(a, as, mark_len, END_REDUNDANT);
+        end_pieces(a, as, END_REDUNDANT);
         next = assembly_next(as);
         let_go(a, as, END_REDUNDANT);
     }
@@ -393,7 +407,7 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
         record_end(a, r, END_REDUNDANT);
         return true;
     }
-    end_all_pieces(a, name, 0);
+    end_all_pieces(a, name);
     return false;
 }
 
@@ -407,10 +421,11 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     as->whole = NULL;
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
-    end_pieces(a, as, as->id_len, why);
+    mark_pieces(a, as);
+    end_pieces(a, as, why);
     count_end(a, as, why);
     ranges_clear(&as->have);
-    end_all_pieces(a, assembly_name(as), as->id_len);
+    end_all_pieces(a, assembly_name(as));
     as->stale = false;
     let_go(a, as, why);
 }

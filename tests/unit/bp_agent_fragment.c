@@ -314,6 +314,38 @@ START_TEST(the_bundle_itself_ends_fragments_of_every_total)
 }
 END_TEST
 
+/* By another way, or from a node without a clock: the same bundle, and not the same age. */
+START_TEST(a_bundle_is_known_as_long_as_its_last_fragment_lives)
+{
+    struct binder n;
+    start(&n);
+    listen(&n, 1);
+    struct bundle b = piece_of(TEXT, 1, 0, 10), late;
+    b.id.time_ms = 0;
+    b.has_age = true;
+    b.lifetime_ms = 10000;
+    late = b;
+    give(&n, &b, REFUSE_NONE);
+    b.id.offset = 10;
+    b.payload = slice_of(TEXT + 10, 10);
+    b.age_ms = 9000;
+    give(&n, &b, REFUSE_NONE);
+    drain(&n);
+    agent_delivered(n.a, 3, true, n.now);
+    drain(&n);
+    pass(&n, 2 * TICK_S);
+    struct bundle other = peer_bundle("ipn:1.4", "ipn:2.5", 2);
+    give(&n, &other, REFUSE_NONE); /* what is over is forgotten when another one is remembered */
+    drain(&n);
+    agent_delivered(n.a, 4, true, n.now);
+    drain(&n);
+    late.age_ms = 2000;
+    give(&n, &late, REFUSE_DUPLICATE);
+    nothing_left(&n);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(held_bytes_count_fragments)
 {
     struct binder n;
@@ -384,6 +416,7 @@ int main(void)
     tcase_add_test(t, refusals_and_limits);
     tcase_add_test(t, a_wrong_total_does_not_end_the_bundle);
     tcase_add_test(t, the_bundle_itself_ends_fragments_of_every_total);
+    tcase_add_test(t, a_bundle_is_known_as_long_as_its_last_fragment_lives);
     tcase_add_test(t, held_bytes_count_fragments);
     tcase_add_test(t, reports_name_the_fragment_or_the_bundle);
     suite_add_tcase(s, t);
