@@ -1,9 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More than the interface of all stores tells: what lies in the files of an LMDB store, row by row,
- * for who checks and repairs it while no node has it open. */
+/*
+ * What lies in the files of an LMDB store, row by row, for who checks and repairs it while no node
+ * has it open. A damaged tree of pages may end the process in a signal: who asks does it in a child
+ * process, and goes on behind the row where that ended.
+ */
 #ifndef BP_STORE_LMDB_H
 #define BP_STORE_LMDB_H
 
 #include "bp/store.h"
+
+enum store_row_state {
+    STORE_ROW_WHOLE,
+    STORE_ROW_UNCHECKED,      /* of format 1: its length fits */
+    STORE_ROW_HEAD_DAMAGED,   /* the head differs from its check value */
+    STORE_ROW_BUNDLE_DAMAGED, /* the bundle differs from that in its head */
+    STORE_ROW_BUNDLE_MISSING, /* a head without a bundle */
+    STORE_ROW_HEAD_MISSING,   /* a bundle without a head */
+};
+
+/* One bundle, or what is left of one. Views; empty when there is none. */
+struct store_row {
+    uint64_t key;
+    enum store_row_state state;
+    struct slice head; /* the user's part; empty when damaged */
+    struct slice row;  /* the head's row as it lies there */
+    struct slice bundle;
+    bool aside; /* a node has set it aside */
+};
+
+/* Where a walk is: begin with all zero; it goes on behind this row, which is set before the row is
+ * looked at. */
+struct store_walk {
+    unsigned table;
+    uint64_t key;
+};
+
+struct store_about {
+    unsigned format;                     /* 0: there is nothing */
+    uint64_t file_bytes, database_bytes; /* the latter more than the former: cut */
+    uint64_t marks, marks_damaged, notes, notes_damaged;
+    uint64_t clock_len, sequence_len; /* notes of a node; 0: none */
+    uint8_t clock[STORE_NOTE_MAX], sequence[STORE_NOTE_MAX];
+};
+
+/* All rows behind *at, read only. Stops when fn returns non-zero, and returns that. 0, or a
+ * negative error with a text in why. */
+int store_lmdb_walk(const char *path, struct store_walk *at,
+                    int (*fn)(void *ctx, const struct store_row *row), void *ctx, char *why,
+                    size_t cap);
+/* All but the bundles. */
+int store_lmdb_about(const char *path, struct store_about *out, char *why, size_t cap);
+
+/* Of a store that is open, in a transaction: all rows of a bundle go, whatever they are. 0 or an
+ * error. */
+int store_lmdb_erase(struct store *s, uint64_t key);
+/* The same for damaged marks, their ends, and notes. */
+int store_lmdb_erase_marks(struct store *s);
 
 #endif

@@ -11,27 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/node/machine_boot.h"
 #include "tools/node/node.h"
 #include "tools/node/storage.h"
 
 #define NOTE_EVERY 600 /* seconds */
-
-static void read_boot(uint8_t out[LIFE_CLOCK_BOOT])
-{
-    char text[64] = "";
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-    memset(out, 0, LIFE_CLOCK_BOOT);
-    if (f == NULL)
-        return;
-    size_t digits = 0, len = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    for (size_t i = 0; i < len && digits < 2 * LIFE_CLOCK_BOOT; i++) {
-        static const char hex[] = "0123456789abcdef";
-        const char *at = text[i] == '\0' ? NULL : strchr(hex, text[i]);
-        if (at != NULL)
-            out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | (uint8_t)(at - hex)), digits++;
-    }
-}
 
 static struct life_clock read_clocks(const struct node *n)
 {
@@ -78,7 +62,7 @@ void node_clock_begin(struct node *n)
 {
     struct life_clock before;
     int64_t step_ms;
-    read_boot(n->clock.boot);
+    machine_boot(n->clock.boot);
     struct life_clock now = read_clocks(n);
     bool known = recall(n, &before);
     enum life_clock_start start = life_clock_begin(&now, known ? &before : NULL, &step_ms);

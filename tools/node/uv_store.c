@@ -10,18 +10,15 @@
  * bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as bundles
  * do: once there are more old ones than a call removes, each round removes some.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "bp/store_record.h"
 #include "tools/node/storage.h"
+#include "tools/node/store_lock.h"
 
 enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_NOTE, JOB_TIDY };
 
@@ -82,29 +79,6 @@ static void jobs_move(struct jobs *to, struct jobs *from)
     jobs_init(from);
 }
 
-static int lock_directory(struct storage *s, const char *path, char *why, size_t cap)
-{
-    char file[4096];
-    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-        snprintf(why, cap, "%s cannot be made: %s", path, strerror(errno));
-        return HELIO_EIO;
-    }
-    if (snprintf(file, sizeof file, "%s/lock", path) >= (int)sizeof file) {
-        snprintf(why, cap, "the path is too long");
-        return HELIO_EINVAL;
-    }
-    s->lock = open(file, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    if (s->lock < 0) {
-        snprintf(why, cap, "%s cannot be opened: %s", file, strerror(errno));
-        return HELIO_EIO;
-    }
-    if (flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
-        snprintf(why, cap, "%s is in use by another heliod; give each node its own path", path);
-        return HELIO_EEXIST;
-    }
-    return 0;
-}
-
 int storage_open(struct storage **out, const struct store_ops *ops, const struct store_options *o,
                  char *why, size_t why_cap)
 {
@@ -118,7 +92,8 @@ int storage_open(struct storage **out, const struct store_ops *ops, const struct
     jobs_init(&s->retry);
     jobs_init(&s->todo);
     jobs_init(&s->done);
-    int err = lock_directory(s, o->path, why, why_cap);
+    s->lock = store_lock(o->path, true, "give each node its own path", why, why_cap);
+    int err = s->lock < 0 ? s->lock : 0;
     if (err == 0)
         err = ops->open(&s->store, o, why, why_cap);
     if (err < 0) {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One user of a store's directory at a time: a lock on the file `lock` in it, which ends with the
+ * process. */
+#ifndef TOOLS_STORE_LOCK_H
+#define TOOLS_STORE_LOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Returns the descriptor that holds the lock (close it); or an error with the reason in why:
+ * HELIO_EEXIST when somebody else has it. make: the directory is made when it is not there. */
+int store_lock(const char *path, bool make, const char *advice, char *why, size_t cap);
+
+#endif
