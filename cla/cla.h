@@ -46,6 +46,7 @@ struct cla_env {
     void *world; /* in virtual time, instead of the loop: the simulator's own */
     struct eid node;
     struct eid peer;     /* the node at the other end, as far as configured; dtn:none: not known */
+    bool earlier_life;   /* the node was here before and has forgotten what peers began to send */
     bool confirm;        /* acceptance is told to the peer only after ops->confirm */
     uint64_t bundle_max; /* longest bundle to receive, bytes */
     uint64_t seed;

@@ -236,6 +236,7 @@ static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why
         .held_bytes = k->held_bytes + NOTES_BYTES,
         .closed_memory = (uint32_t)k->closed_sessions,
         .closed_time = k->closed_time,
+        .earlier_life = l->env.earlier_life,
         .sink = l->env.sink,
         .sink_context = l->env.sink_context,
         .guests_max = (uint32_t)k->accept_unknown,

@@ -118,7 +118,7 @@ class OperatorTest(unittest.TestCase):
                 self.assertEqual([(level, kind, value[0] >> 2) for level, kind, value in ancillary],
                                  [(socket.IPPROTO_IP, socket.IP_TOS, 46)])
 
-    def peer_of_one(self, **keys):
+    def peer_of_one(self, store="{durability: none}", **keys):
         """A socket as the peer, and what LTP segments it gets: (type, session number, rest)."""
         peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(peer.close)
@@ -126,7 +126,7 @@ class OperatorTest(unittest.TestCase):
         peer.bind(("127.0.0.1", 0))
         peer.settimeout(10)
         link = self.lab.link(2, local, peer.getsockname()[1], **{"rto": "300ms", "recovery": "plain", **keys})
-        self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+        self.lab.start_node(1, self.lab.write_node(1, [link], store=store, log=False))
 
         def segment(kinds):
             while True:
@@ -181,6 +181,26 @@ class OperatorTest(unittest.TestCase):
             v >>= 7
             out.insert(0, v & 0x7F | 0x80)
         return bytes(out)
+
+    def test_midst_of_a_session_after_a_restart(self):
+        """What a node's earlier life may have reported is not taken for its own; a new node has none."""
+        peer, node, segment = self.peer_of_one(store=f"{{path: {self.lab.path('store')}, durability: sync, limit: 100MB}}")
+        midst = b"\x03" + self.sdnv_of(2) + self.sdnv_of(77) + b"\x00\x01\x64\x05\x07\x00hello"
+        peer.sendto(midst, node)
+        originator, number, rest = segment({8, 14})
+        self.assertEqual((originator, number), (2, 77))
+        serial, _ = self.sdnv(rest, 0)
+        peer.sendto(b"\x09" + self.sdnv_of(2) + self.sdnv_of(77) + b"\x00" + self.sdnv_of(serial), node)
+        name, process = self.lab.processes[-1]
+        self.lab.stop(name, process)
+        self.lab.start_node(1, self.lab.path("node1.yaml"))
+        peer.sendto(midst, node)
+        while True:
+            data = peer.recv(65536)
+            if data[0] == 14:
+                break
+            self.assertIn(data[0], {8, 9, 13, 15})
+        self.assertEqual(data[1:], b"\x02\x4d\x00\x04")  # SYS_CNCLD
 
     def test_span_counters(self):
         _, _, segment = self.peer_of_one()

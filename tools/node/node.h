@@ -61,6 +61,7 @@ struct node {
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
     struct node_clock clock;
+    bool earlier_life; /* the store has been this node's before */
     bool awake;    /* the agent may have actions */
     bool stopping; /* no new work */
 };

@@ -65,6 +65,7 @@ void node_clock_begin(struct node *n)
     machine_boot(n->clock.boot);
     struct life_clock now = read_clocks(n);
     bool known = recall(n, &before);
+    n->earlier_life = known; /* each start leaves a note */
     enum life_clock_start start = life_clock_begin(&now, known ? &before : NULL, &step_ms);
     agent_restore_clock(n->agent, now.life_ms, node_now(n));
     n->clock.offset_ms = life_clock_offset(now.mono_ms, now.dtn_ms);

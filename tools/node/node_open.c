@@ -111,6 +111,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .world = n->world,
         .node = n->config->node,
         .peer = c->peer,
+        .earlier_life = n->earlier_life,
         .confirm = true, /* a full node refuses, whatever its durability */
         .bundle_max = n->config->bundles.max,
         .seed = node_seed(n),
