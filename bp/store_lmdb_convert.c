@@ -51,7 +51,7 @@ static int convert_batch(struct lmdb *l, bool *more)
 {
     MDB_txn *txn;
     MDB_dbi old_heads;
-    MDB_cursor *c;
+    MDB_cursor *c = NULL;
     MDB_val k, v;
     uint64_t bytes = 0;
     *more = false;
@@ -70,6 +70,8 @@ static int convert_batch(struct lmdb *l, bool *more)
         if (rc == 0)
             rc = mdb_cursor_del(c, 0);
     }
+    if (c != NULL)
+        mdb_cursor_close(c);
     *more = rc == 0;
     if (rc == 0 || rc == MDB_NOTFOUND)
         return mdb_txn_commit(txn);

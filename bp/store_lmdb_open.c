@@ -213,8 +213,11 @@ static int walk_heads(struct lmdb *l, bool move, uint64_t *bad)
     int rc = mdb_txn_begin(l->env, NULL, move ? 0 : MDB_RDONLY, &txn);
     if (rc != 0)
         return rc;
-    rc = mdb_cursor_open(txn, l->heads, &c);
     *bad = l->bytes = 0;
+    if ((rc = mdb_cursor_open(txn, l->heads, &c)) != 0) {
+        mdb_txn_abort(txn);
+        return rc;
+    }
     while (rc == 0 && (rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
         if (head_whole(&k, &v, &l->bytes))
             continue;
@@ -222,8 +225,9 @@ static int walk_heads(struct lmdb *l, bool move, uint64_t *bad)
         if (move && (rc = lmdb_put_aside(l, txn, &k, &v)) == 0)
             rc = mdb_cursor_del(c, 0);
     }
+    mdb_cursor_close(c);
     if (rc == MDB_NOTFOUND && move)
-        return mdb_txn_commit(txn); /* closes the cursor as well */
+        return mdb_txn_commit(txn);
     mdb_txn_abort(txn);
     return rc == MDB_NOTFOUND ? 0 : rc;
 }

@@ -19,14 +19,14 @@ enum {
     PROBE_ERROR = 64
 }; /* exit codes; LMDB's errors are told by their distance */
 
-/* A byte of every page of the value. */
-static unsigned touch(const MDB_val *v)
+/* Reads a byte of every page of the value, though nobody wants it. */
+static void touch(const MDB_val *v)
 {
     const volatile uint8_t *p = v->mv_data;
-    unsigned sum = 0;
     for (size_t i = 0; i < v->mv_size; i += 512)
-        sum += p[i];
-    return v->mv_size > 0 ? sum + p[v->mv_size - 1] : sum;
+        (void)p[i];
+    if (v->mv_size > 0)
+        (void)p[v->mv_size - 1];
 }
 
 static int read_table(MDB_txn *txn, MDB_dbi table, bool values)
@@ -36,9 +36,11 @@ static int read_table(MDB_txn *txn, MDB_dbi table, bool values)
     int rc = mdb_cursor_open(txn, table, &c);
     if (rc != 0)
         return rc;
-    volatile unsigned sum = 0;
-    while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0)
-        sum += touch(&k) + (values ? touch(&v) : 0);
+    while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
+        touch(&k);
+        if (values)
+            touch(&v);
+    }
     mdb_cursor_close(c);
     return rc == MDB_NOTFOUND ? 0 : rc;
 }

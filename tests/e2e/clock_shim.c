@@ -4,7 +4,6 @@
  * how many nanoseconds (64 bits, signed) it is ahead of the machine's; the test may write it while
  * the program runs. Other clocks are as they are.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
