@@ -68,12 +68,12 @@ static uint64_t percent(uint64_t limit, uint64_t of)
     return whole + rest;
 }
 
-static uint64_t guaranteed(const struct agent *a, const struct account *x, int kind)
+static uint64_t guaranteed(const struct agent *a, const struct account *x, size_t kind)
 {
     return x->links > 0 ? a->shares[kind] : 0;
 }
 
-static uint64_t above(const struct agent *a, const struct account *x, int kind, uint64_t used)
+static uint64_t above(const struct agent *a, const struct account *x, size_t kind, uint64_t used)
 {
     uint64_t share = guaranteed(a, x, kind);
     return used > share ? used - share : 0;
@@ -87,7 +87,7 @@ static void share_out(struct agent *a)
                                           [QUOTA_BYTES] = c->held_bytes,
                                           [QUOTA_ASSEMBLIES] = c->assemblies_max,
                                           [QUOTA_FRAGMENTS] = c->fragments_all_max};
-    for (int k = 0; k < QUOTA_KINDS; k++) {
+    for (size_t k = 0; k < QUOTA_KINDS; k++) {
         a->limits[k] = limits[k];
         a->shares[k] = percent(limits[k], c->reserve_percent) / a->parties;
         a->common_used[k] = 0;
@@ -218,7 +218,7 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
         const struct account *x = container_of(n, struct account, by_id);
         assert(!empty(x));
         parties += x->links > 0;
-        for (int k = 0; k < QUOTA_KINDS; k++) {
+        for (size_t k = 0; k < QUOTA_KINDS; k++) {
             used[k] += x->used[k];
             common[k] += above(a, x, k, x->used[k]);
         }
@@ -227,7 +227,7 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
     assert(used[QUOTA_BYTES] == a->counters.bytes);
     assert(used[QUOTA_ASSEMBLIES] == a->assemblies.len);
     assert(used[QUOTA_FRAGMENTS] == a->counters.fragments);
-    for (int k = 0; k < QUOTA_KINDS && peers; k++)
+    for (size_t k = 0; k < QUOTA_KINDS && peers; k++)
         assert(common[k] == a->common_used[k]);
     assert(!peers || parties == a->parties);
     (void)used;

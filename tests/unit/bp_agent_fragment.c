@@ -327,7 +327,7 @@ START_TEST(a_bundle_is_known_as_long_as_its_last_fragment_lives)
     late = b;
     give(&n, &b, REFUSE_NONE);
     b.id.offset = 10;
-    b.payload = slice_of(TEXT + 10, 10);
+    b.payload = slice_of(&TEXT[10], 10);
     b.age_ms = 9000;
     give(&n, &b, REFUSE_NONE);
     drain(&n);
