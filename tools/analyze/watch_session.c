@@ -10,6 +10,7 @@
 #include "tools/analyze/watch_session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "ltp/segment.h"
@@ -30,10 +31,20 @@ struct watch_session *watch_session_new(uint32_t pair, const struct event *e, bo
     return s;
 }
 
+static void drop_claims(struct watch_serial *n)
+{
+    free(n->claim);
+    n->claim = NULL;
+    n->claims = 0;
+}
+
 void watch_session_free(struct watch_session *s)
 {
+    for (uint32_t i = 0; i < s->serials_len; i++)
+        drop_claims(&s->serials[i]);
     ranges_fini(&s->data);
     ranges_fini(&s->claims);
+    ranges_fini(&s->acked);
     ranges_fini(&s->heard);
     free(s->serials);
     free(s);
@@ -105,7 +116,10 @@ static void close(struct watch_session *s, const struct seglog_row *row, struct 
         r->event.cancel_reason = row->event.cancel_reason;
     s->closed = true;
     s->closed_at = row->event.now;
+    for (uint32_t i = 0; i < s->serials_len; i++)
+        drop_claims(&s->serials[i]);
     ranges_fini(&s->claims);
+    ranges_fini(&s->acked);
 }
 
 /* The lengths that a data segment tells. */
@@ -256,10 +270,39 @@ static bool all_acknowledged(const struct watch_session *s)
     return s->serials_len > 0;
 }
 
-/* The receiver knows that its sender knows that all of the red part is there. */
+/* The receiver knows that its sender knows that all of the red part is there: what the reports
+ * claim that it has heard is all, or, of a capture that lacks some, there is none that it has not.
+ */
 static bool red_over(const struct watch_session *s)
 {
-    return !s->red || (red_claimed(s) && all_acknowledged(s));
+    if (!s->red || (red_claimed(s) && all_acknowledged(s)))
+        return true;
+    return s->red_len != EVENT_NONE && ranges_has(&s->acked, 0, s->red_len);
+}
+
+/* The sender has heard this report. 0 or HELIO_ENOMEM. */
+static int acknowledge(struct watch_session *s, struct watch_serial *n)
+{
+    int rc = 0;
+    n->done = true;
+    for (size_t i = 0; i < n->claims && rc >= 0; i++)
+        rc = note(&s->acked, n->claim[i].lo, n->claim[i].hi);
+    drop_claims(n);
+    return rc < 0 ? rc : 0;
+}
+
+/* What a report says, for when it is acknowledged. 0 or HELIO_ENOMEM. */
+static int keep_claims(struct watch_session *s, const struct watch_segment *g)
+{
+    struct watch_serial *n = find(s, g->event.rpt_serial);
+    if (s->closed || n == NULL || n->done || n->claim != NULL || g->claims == 0)
+        return 0;
+    n->claim = calloc(g->claims, sizeof *n->claim);
+    if (n->claim == NULL)
+        return HELIO_ENOMEM;
+    memcpy(n->claim, g->claim, g->claims * sizeof *n->claim);
+    n->claims = g->claims;
+    return 0;
 }
 
 static int data_arrived(struct watch_session *s, const struct watch_segment *g,
@@ -275,6 +318,10 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
         for (uint32_t i = 0; rc == 0 && i < s->serials_len; i++)
             if (s->serials[i].of == e->cp_serial)
                 s->serials[i].asked = e->now;
+        /* who answers a report has heard it, also when its acknowledgement is lost */
+        struct watch_serial *answered = e->rpt_serial == 0 ? NULL : find(s, e->rpt_serial);
+        if (answered != NULL && !answered->done && rc >= 0)
+            rc = acknowledge(s, answered);
     }
     if (rc < 0)
         return rc;
@@ -286,21 +333,23 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
     return 0;
 }
 
-static void ack_arrived(struct watch_session *s, const struct seglog_row *row,
-                        struct watch_rows *out)
+static int ack_arrived(struct watch_session *s, const struct seglog_row *row,
+                       struct watch_rows *out)
 {
     struct watch_serial *n = find(s, row->event.rpt_serial);
     enum verdict v = s->closed   ? VERDICT_CLOSED_SESSION
                      : n == NULL ? VERDICT_INCONSISTENT
                      : n->done   ? VERDICT_DUPLICATE
                                  : VERDICT_OK;
-    if (n != NULL)
-        n->done = true;
+    int rc = n != NULL && !s->closed && !n->done ? acknowledge(s, n) : 0;
+    if (rc < 0)
+        return rc;
     /* claims say what has come, also of what the capture does not have */
     bool green_over = s->length != EVENT_NONE && (s->length == s->red_len || all_data(s));
     if (v == VERDICT_OK && red_over(s) && green_over)
         close(s, row, out, OUTCOME_DONE);
     arrived(row, out, v);
+    return 0;
 }
 
 static int report_sent(struct watch_session *s, const struct watch_segment *g, tick rto,
@@ -310,6 +359,8 @@ static int report_sent(struct watch_session *s, const struct watch_segment *g, t
     int rc = s->closed ? 0 : note_claims(s, g);
     if (rc == 0)
         rc = serial_sent(s, g->event.rpt_serial, rto, TIMER_REPORT, row, out, &sent.event);
+    if (rc == 0)
+        rc = keep_claims(s, g);
     if (rc < 0)
         return rc;
     watch_row_add(out, &sent, EVENT_TX);
@@ -341,8 +392,8 @@ int watch_session_input(struct watch_session *s, const struct watch_segment *g, 
     if (cancel && !s->closed)
         close(s, row, out, outcome_of(&row->event, sent));
     if (type == LTP_RA && !sent)
-        ack_arrived(s, row, out);
-    else if (sent)
+        return ack_arrived(s, row, out);
+    if (sent)
         watch_row_add(out, row, EVENT_TX);
     else
         arrived(row, out, VERDICT_OK);

@@ -33,6 +33,8 @@ struct watch_serial {
     tick last;
     tick asked; /* a report: when its checkpoint came again; 0: not since it was sent last */
     bool done;  /* a report: acknowledged; a checkpoint: answered */
+    struct range *claim; /* a report's, until it is acknowledged */
+    size_t claims;
 };
 
 struct watch_session {
@@ -47,6 +49,7 @@ struct watch_session {
     struct ranges data, claims;   /* seen; reported */
     struct watch_serial *serials; /* checkpoints at the sender, reports at the receiver */
     uint32_t serials_len, serials_cap;
+    struct ranges acked; /* at the receiver: claims of reports that the sender has heard */
     struct ranges heard; /* serials: of reports at the sender, of checkpoints at the receiver */
 };
 
