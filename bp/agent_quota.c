@@ -224,7 +224,8 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
         }
     }
     assert(used[QUOTA_BUNDLES] == a->counters.bundles);
-    assert(used[QUOTA_BYTES] == a->counters.bytes);
+    assert(used[QUOTA_BYTES] ==
+           a->counters.bytes + (a->config.memory_only ? a->counters.record_bytes : 0));
     assert(used[QUOTA_ASSEMBLIES] == a->assemblies.len);
     assert(used[QUOTA_FRAGMENTS] == a->counters.fragments);
     for (size_t k = 0; k < QUOTA_KINDS && peers; k++)

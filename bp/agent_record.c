@@ -74,6 +74,12 @@ static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
     return more > limit || used > limit - more;
 }
 
+/* What a bundle takes of the limit of bytes. */
+static uint64_t charge(const struct agent *a, const struct record *r)
+{
+    return a->config.memory_only ? record_cost(r) : r->bytes;
+}
+
 enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
     const struct agent_config *c = &a->config;
@@ -88,7 +94,7 @@ enum agent_refusal record_room(const struct agent *a, const struct holder *holde
     if (n->storing_bytes > 0 && exceeds(n->storing_bytes, cost, c->memory_bytes))
         return REFUSE_FULL;
     if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
-        !quota_has_room(a, holder, QUOTA_BYTES, bytes))
+        !quota_has_room(a, holder, QUOTA_BYTES, c->memory_only ? cost : bytes))
         return REFUSE_QUOTA;
     return REFUSE_NONE;
 }
@@ -133,7 +139,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     a->counters.record_bytes += own_cost(r);
     r->holder = *holder;
     quota_add(a, holder, QUOTA_BUNDLES, 1);
-    quota_add(a, holder, QUOTA_BYTES, bytes);
+    quota_add(a, holder, QUOTA_BYTES, charge(a, r));
     *out = r;
     return 0;
 }
@@ -249,7 +255,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
         list_add_tail(&a->recalls, &r->answer);
     const struct holder holder = r->holder;
     quota_sub(a, &holder, QUOTA_BUNDLES, 1);
-    quota_sub(a, &holder, QUOTA_BYTES, r->bytes);
+    quota_sub(a, &holder, QUOTA_BYTES, charge(a, r));
     if (as != NULL)
         quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
     if (r->stored)

@@ -122,6 +122,24 @@ START_TEST(bytes_are_shared_like_bundles)
 }
 END_TEST
 
+/* Without a store bytes are those of memory, and small bundles take more than their own. */
+START_TEST(memory_is_shared_too)
+{
+    struct binder n;
+    struct agent_config c = quota_config();
+    c.held_bundles = 0;
+    c.memory_only = true;
+    c.held_bytes = 200000;
+    c.memory_bytes = UINT64_MAX / 2;
+    relay_init(&n, &c);
+    const uint64_t first = flood(&n, 0, 1);
+    ck_assert(first > 120 && first < 400);
+    ck_assert_uint_gt(flood(&n, 1, 1000), first / 16); /* a tenth of the limit, the first has 8 */
+    ck_assert_uint_gt(app_flood(&n), first / 16);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(a_source_has_its_part)
 {
     struct binder n;
@@ -289,6 +307,7 @@ int main(void)
     tcase_add_test(t, a_flood_leaves_the_others_their_shares);
     tcase_add_test(t, what_is_refused_the_peer_keeps);
     tcase_add_test(t, bytes_are_shared_like_bundles);
+    tcase_add_test(t, memory_is_shared_too);
     tcase_add_test(t, a_source_has_its_part);
     tcase_add_test(t, no_lifetime_is_for_ever);
     tcase_add_test(t, single_fragments_do_not_stop_reassembly);
