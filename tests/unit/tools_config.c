@@ -186,6 +186,17 @@ static const struct {
      "n.yaml:4: bundles.status_reports: \"maybe\" is not understood; write yes or no"},
     {HEAD "bundles:\n  retry_min: 5s\n  retry_max: 2s\n",
      "n.yaml:4: bundles.retry_max: shorter than retry_min; write a longer one"},
+    {HEAD "bundles:\n  max: 1MB\n  lifetime: 60d\n",
+     "n.yaml:6: bundles.lifetime: longer than lifetime_max (30d unless given); write a shorter "
+     "one, "
+     "or raise that"},
+    {HEAD "bundles:\n  max: 1MB\n  lifetime_max: 1h\n",
+     "n.yaml:6: bundles.lifetime_max: shorter than lifetime (1d unless given); write a longer one, "
+     "or a shorter lifetime"},
+    {HEAD "bundles:\n  reserve: 25\n  source: 0\n",
+     "n.yaml:6: bundles.source: 0 is out of range; write a value from 1 to 100"},
+    {HEAD "bundles: {reserve: 101}\n",
+     "n.yaml:4: bundles.reserve: 101 is out of range; write a value from 0 to 100"},
     {HEAD "bundles: 7\n", "n.yaml:4: bundles: a value is not expected here; write a map of its "
                           "keys"},
     {HEAD "log: {level: [info]}\n",
