@@ -541,9 +541,10 @@ class NodeTest(NodeCase):
         self.assertEqual([rx.delivery()[1] for _ in range(4)], [b"0", b"1", b"3", b"4"])
         done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "links"],
                               capture_output=True, text=True, timeout=20)
-        title, row = done.stdout.splitlines()
+        title, row, empty, by_peer, _ = done.stdout.splitlines()
         self.assertEqual(title.split()[:4], ["NAME", "ADAPTER", "PEER", "STATE"])
         self.assertEqual(row.split()[:4], ["to-2", "ltp-udp", "ipn:2.0", "up"])
+        self.assertEqual((empty, by_peer.split()[0]), ("", "LINK"))
         self.assertNotIn("\x1b", done.stdout)
 
 
