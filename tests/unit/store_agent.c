@@ -16,7 +16,8 @@ static void add_id(struct ids *all, const struct bundle_id *id)
 {
     ck_assert_uint_lt(all->len, IDS);
     for (size_t i = all->len > 4200 ? all->len - 4200 : 0; i < all->len; i++)
-        ck_assert_msg(!bundle_id_equal(&all->id[i], id), "id %zu came again", i);
+        if (all->id[i].sequence == id->sequence && all->id[i].time_ms == id->time_ms)
+            ck_abort_msg("id %zu came again", i);
     all->id[all->len++] = *id;
 }
 
@@ -71,7 +72,7 @@ START_TEST(ids_without_a_clock)
     begin(&n, &p, &c);
     n.now.dtn_ms = 0;
     for (int life = 0; life < 6; life++) {
-        send_some(&n, life == 2 ? 5000 : 6, all);
+        send_some(&n, life == 2 ? 4100 : 6, all);
         restart(&n, &p, &c);
     }
     ck_assert_uint_eq(all->id[0].sequence, 0);

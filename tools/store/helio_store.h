@@ -4,7 +4,6 @@
 #ifndef TOOLS_HELIO_STORE_H
 #define TOOLS_HELIO_STORE_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -46,7 +45,6 @@ bool head_read(const struct store_row *row, struct agent_head *out);
 const char *row_state_text(const struct store_row *row);
 const char *row_state_word(const struct store_row *row); /* for JSON: "whole", "head-damaged" … */
 bool row_is_damaged(const struct store_row *row);
-json_t *json_number(uint64_t value); /* a string beyond what JSON readers keep exact */
 
 /* How the node's time stands now, for ages and ends; from the store's own notes. */
 uint64_t life_now(const char *directory);

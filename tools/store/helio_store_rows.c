@@ -7,6 +7,7 @@
 #include "base/tick.h"
 #include "bp/life_clock.h"
 #include "bp/store_record.h"
+#include "conf/json_number.h"
 #include "tools/node/machine_boot.h"
 #include "tools/store/helio_store.h"
 
@@ -40,15 +41,6 @@ const char *row_state_text(const struct store_row *row)
 const char *row_state_word(const struct store_row *row)
 {
     return states[row->state].word;
-}
-
-json_t *json_number(uint64_t value)
-{
-    char text[24];
-    if (value <= INT64_MAX)
-        return json_integer((json_int_t)value);
-    snprintf(text, sizeof text, "%" PRIu64, value);
-    return json_string(text);
 }
 
 static void set_number(json_t *o, const char *key, uint64_t value)
