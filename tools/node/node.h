@@ -62,8 +62,8 @@ struct node {
     tick started;
     struct node_clock clock;
     bool earlier_life; /* the store has been this node's before */
-    bool awake;    /* the agent may have actions */
-    bool stopping; /* no new work */
+    bool awake;        /* the agent may have actions */
+    bool stopping;     /* no new work */
 };
 
 #define NODE_REG_ECHO UINT64_C(1) /* registrations of applications have higher numbers */
