@@ -30,7 +30,7 @@ static void draw_link(struct history_case *c, struct rng *r)
     conf_options_free(ltp_udp_options, &k); /* its texts are all empty */
     k.rto = 2 * c->delay + draw_between(r, TICK_MS, 50 * TICK_MS);
     k.rate = draw_chance(r, 0.5) ? 0 : UINT64_C(1000000) << rng_below(r, 6);
-    k.segment = 128 << rng_below(r, 3);
+    k.segment = UINT64_C(128) << rng_below(r, 3);
     k.sessions = draw_chance(r, 0.2) ? 0 : 1 + rng_below(r, 8);
     k.recovery = draw_chance(r, 0.5)   ? LTP_UDP_DEFAULT
                  : draw_chance(r, 0.6) ? LTP_UDP_PLAIN
