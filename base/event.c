@@ -72,10 +72,15 @@ static char *put_number(char *p, uint64_t v)
 }
 
 /* A number or nothing, and the comma before it. */
-static char *put_field(char *p, uint64_t v)
+static char *put_known(char *p, uint64_t v, bool known)
 {
     *p++ = ',';
-    return v == EVENT_NONE ? p : put_number(p, v);
+    return known ? put_number(p, v) : p;
+}
+
+static char *put_field(char *p, uint64_t v)
+{
+    return put_known(p, v, v != EVENT_NONE);
 }
 
 static char *put_text(char *p, const char *text)
@@ -133,10 +138,10 @@ uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char ou
 {
     char *p = put_number(out, e->now + epoch);
     p = put_text(p, direction(e));
-    p = put_field(p, node);
-    p = put_field(p, e->peer);
-    p = put_field(p, e->originator);
-    p = put_field(p, e->session);
+    p = put_known(p, node, true);
+    p = put_known(p, e->peer, e->has_peer || e->peer != EVENT_NONE);
+    p = put_known(p, e->originator, e->has_id || e->originator != EVENT_NONE);
+    p = put_known(p, e->session, e->has_id || e->session != EVENT_NONE);
     p = put_field(p, e->type < 0 ? EVENT_NONE : (uint64_t)e->type);
     p = put_text(p, name(e));
     p = put_text(p, colour(e));

@@ -86,11 +86,12 @@ const char *verdict_name(enum verdict v);
 struct event {
     tick now;
     enum event_kind kind;
-    uint64_t peer;       /* engine number of the other end */
-    uint64_t originator; /* session id: the engine that opened it, */
-    uint64_t session;    /* and its number */
-    int type;            /* LTP segment type 0..15, or -1 (no segment) */
-    bool red;            /* data segments: red-part data */
+    uint64_t peer;         /* engine number of the other end */
+    uint64_t originator;   /* session id: the engine that opened it, */
+    uint64_t session;      /* and its number */
+    bool has_peer, has_id; /* these three are known, though they be EVENT_NONE: any number is one */
+    int type;              /* LTP segment type 0..15, or -1 (no segment) */
+    bool red;              /* data segments: red-part data */
     enum event_orange orange;
     int verdict; /* RX: an enum verdict */
     int cause;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "cla/ltp_link.h"
+#include "conf/json_number.h"
 
 #define GUESTS_SHOWN 64
 
@@ -51,7 +52,7 @@ static json_t *guest_json(const struct ltp_guest *g, tick now)
     char text[80];
     bool six = from.address.ss_family == AF_INET6;
     snprintf(text, sizeof text, six ? "[%s]:%s" : "%s:%s", host, port);
-    return json_pack("{s:I s:s s:I s:I}", "engine", (json_int_t)g->peer, "address", text,
+    return json_pack("{s:o s:s s:I s:I}", "engine", json_number(g->peer), "address", text,
                      "sessions", (json_int_t)g->sessions, "silent_ns",
                      (json_int_t)(now > g->quiet_since ? now - g->quiet_since : 0));
 }

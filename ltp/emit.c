@@ -27,6 +27,7 @@ static void describe(const struct ltp_segment *s, struct event *e)
 {
     e->originator = s->id.originator;
     e->session = s->id.number;
+    e->has_id = true;
     e->type = s->type;
     if (segment_is_data(s)) {
         e->red = segment_is_red(s);
@@ -153,6 +154,7 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
         return;
     struct event e = event_make(em->kind, now);
     e.peer = em->peer == NULL ? EVENT_NONE : em->peer->span.peer;
+    e.has_peer = em->peer != NULL;
     e.cause = em->cause;
     e.verdict = em->kind == EVENT_RX ? em->cause : 0;
     e.attempt = em->attempt;
@@ -179,6 +181,7 @@ static struct event of_session(enum event_kind kind, const struct session *s, ti
     e.peer = s->peer->span.peer;
     e.originator = s->id.originator;
     e.session = s->id.number;
+    e.has_peer = e.has_id = true;
     e.client_service = s->client_service;
     return e;
 }
@@ -222,6 +225,7 @@ void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_i
     e.peer = peer->span.peer;
     e.originator = id.originator;
     e.session = id.number;
+    e.has_peer = e.has_id = true;
     e.cause = (int)timer;
     e.attempt = attempt;
     if (timer == TIMER_CHECKPOINT)
@@ -237,6 +241,7 @@ void ltp_emit_link(struct ltp *l, const struct peer *peer, tick now)
         return;
     struct event e = event_make(EVENT_LINK, now);
     e.peer = peer->span.peer;
+    e.has_peer = true;
     e.cause = peer->up ? 1 : 0;
     tell(l, &e);
 }

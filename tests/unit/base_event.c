@@ -46,6 +46,9 @@ START_TEST(lines)
     e.peer = 20;
     e.cause = 1;
     assert_line(&e, "5,link,10,20,,,,,,,,,,,,,,,,,up,\n");
+    e.peer = UINT64_MAX; /* a number like any other, when it is known */
+    e.has_peer = true;
+    assert_line(&e, "5,link,10,18446744073709551615,,,,,,,,,,,,,,,,,up,\n");
 }
 END_TEST
 
@@ -53,6 +56,7 @@ START_TEST(columns_and_longest)
 {
     struct event e;
     memset(&e, 0xff, sizeof e);
+    e.has_peer = e.has_id = true;
     e.peer = e.originator = e.session = e.client_service = e.offset = e.length = UINT64_MAX - 1;
     e.cp_serial = e.rpt_serial = e.rs_lower = e.rs_upper = e.claims = UINT64_MAX - 1;
     e.claimed_bytes = e.cancel_reason = e.attempt = e.udp_len = e.now = UINT64_MAX - 1;

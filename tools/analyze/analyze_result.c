@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/json_number.h"
 #include "tools/analyze/analyze_table.h"
 
 /* NULL: nothing is known of losses. */
@@ -268,12 +269,12 @@ static json_t *times_json(const struct hist *h)
 
 static void count(json_t *j, const char *name, uint64_t v)
 {
-    json_object_set_new(j, name, json_integer((json_int_t)v));
+    json_object_set_new(j, name, json_number(v));
 }
 
 static void maybe(json_t *j, const char *name, uint64_t v)
 {
-    json_object_set_new(j, name, v == EVENT_NONE ? json_null() : json_integer((json_int_t)v));
+    json_object_set_new(j, name, v == EVENT_NONE ? json_null() : json_number(v));
 }
 
 static void real(json_t *j, const char *name, double v)

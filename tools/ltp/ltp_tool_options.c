@@ -181,10 +181,10 @@ static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struc
         o->remote = read_address(state, "remote", arg);
         return 0;
     case KEY_ENGINE:
-        o->engine = read_count(state, "engine", arg, 1, INT64_MAX);
+        o->engine = read_count(state, "engine", arg, 1, UINT64_MAX);
         return 0;
     case KEY_PEER:
-        o->peer_engine = read_count(state, "peer-engine", arg, 1, INT64_MAX);
+        o->peer_engine = read_count(state, "peer-engine", arg, 1, UINT64_MAX);
         return 0;
     case KEY_SERVICE:
         o->service = read_count(state, "service", arg, 0, UINT32_MAX);
