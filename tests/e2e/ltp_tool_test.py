@@ -9,8 +9,10 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -136,6 +138,49 @@ class LtpToolTest(unittest.TestCase):
         port, = self.lab.udp_ports(1)
         code, sent = self.send(port, self.file(1000), "--orange", rto="20ms")
         self.assertEqual((code, sent["blocks"][0]["outcome"]), (1, "not_answered"))
+
+    def test_junk_does_not_redirect(self):
+        """Without --remote: who sends what brings nothing gets no answer, also when it lies before the sender's."""
+        port, = self.lab.udp_ports(1)
+        junk = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(junk.close)
+        junk.setblocking(False)
+        # noise, a report for nothing, data of an unknown engine
+        texts = [b"junk", bytes.fromhex("0801050001020100000001"), b"\x03\x63\x01\x00\x01\x00\x01\x05\x00x"]
+        for count, text in enumerate(texts):
+            with self.subTest(text=text):
+                ours = self.receiver(port, "--count", "1")
+                ours.send_signal(signal.SIGSTOP)
+                junk.sendto(text, ("127.0.0.1", port))
+                timer = threading.Timer(0.3, ours.send_signal, [signal.SIGCONT])
+                timer.start()
+                code, sent = self.send(port, self.file(3000 + count), rto="1s")
+                timer.join()
+                self.assertEqual(code, 0, sent)
+                self.assertEqual(self.received(ours)["received"], 1)
+                with self.assertRaises(BlockingIOError):
+                    junk.recv(2000)
+
+    def test_sender_comes_back_elsewhere(self):
+        """Another program of the same engine, from another port, after the first one has gone."""
+        port, = self.lab.udp_ports(1)
+        ours = self.receiver(port, "--count", "2")
+        for size in (3000, 4000):
+            code, sent = self.send(port, self.file(size))
+            self.assertEqual(code, 0, sent)
+        self.assertEqual(self.received(ours)["received"], 2)
+
+    def test_largest_numbers(self):
+        port, = self.lab.udp_ports(1)
+        largest = str(2 ** 64 - 1)
+        ours = self.start("receive", "receiver", "--local", f"127.0.0.1:{port}", "--engine", "2", "--peer-engine",
+                          largest, "--output", self.lab.path("in"), "--rto", "100ms", "--timeout", "30s", "--count", "1")
+        p = self.start("send", "sender", self.file(3000), "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{port}",
+                       "--engine", largest, "--peer-engine", "2", "--rto", "100ms", "--timeout", "30s")
+        self.assertEqual(p.wait(40), 0)
+        block = self.received(ours)["blocks"][0]
+        self.assertEqual(block["originator"], largest)
+        self.assertTrue(os.path.basename(block["file"]).startswith(largest + "."))
 
     def test_nobody_there(self):
         port, = self.lab.udp_ports(1)

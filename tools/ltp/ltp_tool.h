@@ -20,7 +20,9 @@ struct port {
     struct udp_io *io;
     struct udp_peer to;
     bool known;  /* `to` is */
-    bool follow; /* `to` is where the latest datagrams came from */
+    bool follow; /* `to` is where the peer's segments come from */
+    tick heard;  /* when the latest of them came from there */
+    tick rto;
     struct bucket bucket;
     uint64_t peer;
     uint32_t segment, overhead;

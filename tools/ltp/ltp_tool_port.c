@@ -23,6 +23,7 @@
 #define SEND_BYTES (4 * 1024 * 1024)
 #define BURST (100 * TICK_US)
 #define SLACK (2 * TICK_MS)
+#define FOLLOW_RTOS 3 /* a sender repeats each rto what is not answered */
 
 static tick clock_now(clockid_t clock)
 {
@@ -109,6 +110,7 @@ int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports
     p->peer = o->peer_engine;
     p->segment = (uint32_t)o->segment;
     p->overhead = (uint32_t)o->overhead;
+    p->rto = o->rto;
     p->known = o->remote != NULL;
     p->follow = !p->known;
     if (p->known) { /* the options' parser has tried it */
@@ -166,19 +168,25 @@ void port_output(struct port *p)
     p->behind = udp_flush(p->io) && sent >= TURN_BYTES;
 }
 
-/* Where the first waiting datagram comes from is where answers go. */
-static void follow(struct port *p)
+/* Is it a segment of the peer's sessions, or of one that it would like to open? */
+static bool is_peers(enum verdict v)
 {
-    struct udp_peer from = {.address_len = sizeof from.address};
-    char byte;
-    if (recvfrom(udp_fd(p->io), &byte, 1, MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC,
-                 (struct sockaddr *)&from.address, &from.address_len) < 0)
+    return v == VERDICT_OK || v == VERDICT_DUPLICATE || v == VERDICT_CLOSED_SESSION ||
+           v == VERDICT_NO_CLIENT_SERVICE || v == VERDICT_LIMIT_BYTES ||
+           v == VERDICT_LIMIT_SESSIONS;
+}
+
+/* Answers go to where the peer's segments come from; to another place than before only when none
+ * came from there for a while. */
+static void follow(struct port *p, struct slice from)
+{
+    bool same = p->known && from.len == p->to.address_len &&
+                memcmp(from.data, &p->to.address, from.len) == 0;
+    if (!same && p->known && p->now - p->heard < FOLLOW_RTOS * p->rto)
         return;
-    bool same = p->known && from.address_len == p->to.address_len &&
-                memcmp(&from.address, &p->to.address, from.address_len) == 0;
-    if (same || udp_pending(p->io))
+    if (!same && (udp_pending(p->io) || udp_peer_from(&p->to, from) != 0))
         return;
-    p->to = from;
+    p->heard = p->now;
     if (!p->known)
         (void)ltp_link(p->engine, p->peer, true, p->now); /* the span exists */
     p->known = true;
@@ -187,12 +195,13 @@ static void follow(struct port *p)
 static void input(struct port *p)
 {
     struct slice datagram;
-    if (p->follow)
-        follow(p);
     if (!udp_fill(p->io, TURN_BYTES))
         return;
-    while (udp_next(p->io, &datagram))
-        (void)ltp_input(p->engine, datagram.data, datagram.len, p->now); /* counts its verdict */
+    while (udp_next(p->io, &datagram)) { /* each verdict is counted */
+        enum verdict v = ltp_input(p->engine, datagram.data, datagram.len, p->now);
+        if (p->follow && is_peers(v))
+            follow(p, udp_from(p->io));
+    }
 }
 
 static struct timespec wait_time(const struct port *p, tick until)
