@@ -101,6 +101,7 @@ static const char *cause(const struct event *e)
 {
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
+    static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
     static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
     switch (e->kind) {
     case EVENT_RX:
@@ -112,7 +113,7 @@ static const char *cause(const struct event *e)
     case EVENT_CLOSE:
         return outcomes[e->cause];
     case EVENT_LINK:
-        return e->cause != 0 ? "up" : "down";
+        return links[e->cause];
     default:
         return "";
     }

@@ -16,8 +16,11 @@ enum event_kind {
     EVENT_OPEN,  /* a session began */
     EVENT_CLOSE, /* a session ended; `cause` is an enum event_outcome */
     EVENT_TIMER, /* a timer ran out; `cause` is an enum event_timer */
-    EVENT_LINK,  /* the link to `peer` went up (cause 1) or down (cause 0) */
+    EVENT_LINK,  /* the link to `peer` went up or down; `cause` is an enum event_link, + 1 for up */
 };
+
+/* Which way of the link: to the peer (or both), or only from it. */
+enum event_link { LINK_TRANSMIT = 0, LINK_RECEIVE = 2 };
 
 /* Why a segment was sent (TX), in `cause`. */
 enum event_reason {

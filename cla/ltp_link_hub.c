@@ -347,6 +347,8 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     r = join_span(h, l, why, why_cap);
     if (r == 0)
         r = ltp_link(h->engine, l->peer, l->up, now);
+    if (r == 0)
+        r = ltp_source(h->engine, l->peer, slice_of(&l->to.address, l->to.address_len));
     if (r != 0) {
         if (fresh)
             hub_end(h);

@@ -82,6 +82,7 @@ static bool notices(struct hub *h)
             break;
         case LTP_IMPORT_CANCELLED: /* a late answer finds no session */
         case LTP_INITIAL_SENT:
+        case LTP_IMPORT_START:
             break;
         }
     }

@@ -49,12 +49,12 @@ void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
                     enum event_outcome outcome, enum ltp_reason reason, tick now);
 void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_id id,
                     enum event_timer timer, uint64_t serial, uint64_t attempt, tick now);
-void ltp_emit_link(struct ltp *l, const struct peer *peer, tick now);
+void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link way, bool up, tick now);
 
 /* peer.c */
 struct peer *ltp_peer_find(struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
-struct peer *ltp_peer_only(struct ltp *l); /* the one there is; NULL when there are several */
+struct peer *ltp_peer_only(struct ltp *l); /* the one there is, or the source's; else NULL */
 uint64_t ltp_peer_key(const struct ltp *l, uint64_t engine);
 void ltp_peer_init(struct peer *p);
 int ltp_peer_span(struct peer *p, const struct ltp_span *span); /* 0 or HELIO_EINVAL */
@@ -129,7 +129,7 @@ static inline uint64_t ltp_noted_max(const struct ltp *l)
 /* Time as it passes while the link is up, for silences that an outage explains. */
 static inline tick ltp_uptime(const struct peer *p, tick now)
 {
-    return (p->up ? now : p->down_since) - p->down_total;
+    return (p->hears ? now : p->down_since) - p->down_total;
 }
 
 /* What a session may note of so many bytes of data. Ranges that data brought cost a fraction of it:
@@ -189,7 +189,13 @@ void ltp_resend_expire(struct resend *r);
 struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r);
 void ltp_resend_free(struct ltp *l, struct resend *r);
 
-/* import.c */
+/* import.c; what a session holds before its first byte, with one more notice if it tells of its
+ * start. */
+static inline uint64_t ltp_import_cost(const struct ltp *l)
+{
+    return IMPORT_COST + (l->config.tell_start ? 2 * sizeof(struct ltp_notice) : 0);
+}
+
 enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, struct slice source,
                              tick now, struct peer **peer);
 void ltp_import_settle(struct ltp *l, struct import *im, tick now);

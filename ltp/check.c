@@ -78,7 +78,7 @@ static void check_reports(const struct import *im)
     }
 }
 
-static void check_import(const struct import *im, uint64_t *held)
+static void check_import(const struct ltp *l, const struct import *im, uint64_t *held)
 {
     ranges_check(&im->got);
     ranges_check(&im->acked);
@@ -96,7 +96,7 @@ static void check_import(const struct import *im, uint64_t *held)
         assert(ranges_has(&im->got, im->acked.at[i].lo, im->acked.at[i].hi));
     check_reports(im);
     *held += ltp_deferred_held(im);
-    *held += IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
+    *held += ltp_import_cost(l) + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
              im->history_cap * sizeof *im->history;
     list_for_each (it, &im->reports) {
         const struct report *r = container_of(it, struct report, in_import);
@@ -118,7 +118,7 @@ static void check_sessions(const struct ltp *l)
         if (s->export)
             check_export(container_of(s, struct export, s), &noted);
         else
-            check_import(container_of(s, struct import, s), &held);
+            check_import(l, container_of(s, struct import, s), &held);
         exports += s->export ? 1 : 0;
         imports += s->export ? 0 : 1;
     }
@@ -188,7 +188,7 @@ static void check_peer(const struct ltp *l, const struct peer *p, size_t *runnin
     list_for_each (it, &p->timers) {
         const struct timer *t = container_of(it, struct timer, in_peer);
         bool runs = heap_has(&t->node);
-        assert(t->peer == p && runs == (p->up || t->use == USE_DELAY));
+        assert(t->peer == p && runs == (p->hears || t->use == USE_DELAY));
         *running += runs ? 1 : 0;
     }
     (void)l;

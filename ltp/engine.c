@@ -136,7 +136,9 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
     if (PORT_UNLIKELY(l->guarded > 0 || l->guests.at != NULL))
         v = ltp_guard_check(l, &s, slice_of(data, len), source, &peer);
     if (PORT_LIKELY(v == VERDICT_OK)) {
+        l->source = source;
         v = dispatch(l, &s, source, now, &peer);
+        l->source = slice_of(NULL, 0);
         if (peer != NULL)
             ltp_guest_heard(peer, now);
     }

@@ -103,7 +103,9 @@ struct peer {
     struct ltp_span_counters n; /* but those of what there is now */
     struct guest *guest;        /* NULL: a span names it */
     struct ltp_span span;
-    bool up;
+    bool up;    /* we transmit to it */
+    bool hears; /* it transmits to us */
+    uint8_t source_len, source[LTP_SOURCE_MAX];
     struct list timers;
     /* To send, in this order: */
     struct list cancels; /* struct cancel */
@@ -118,7 +120,7 @@ struct peer {
     uint64_t guessed;                /* of all its parts */
     struct share shares[POOL_COUNT]; /* not of a guest */
     tick up_since;
-    tick down_since, down_total; /* how long the link was down, but for now */
+    tick down_since, down_total; /* how long it did not transmit, but for now */
     uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
     struct rtt checkpoint_rtt, report_rtt;
     struct bearing bearing;
@@ -382,6 +384,7 @@ struct ltp {
     size_t named;            /* peers that are no guests */
     struct peer *last_named; /* the latest of them */
     size_t guarded;          /* peers with authentication or cookie */
+    struct slice source;     /* of the datagram that is being looked at */
     struct peer *last_peer;  /* caches before the tables */
     struct import *last_import;
     struct heap heap;

@@ -108,7 +108,7 @@ enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source
     p->span.peer = engine;
     ltp_guard_set(p);
     p->guest = g;
-    p->up = true;
+    p->up = p->hears = true;
     p->up_since = now;
     list_init(&g->ready);
     g->place = (uint32_t)i;

@@ -32,14 +32,14 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     im->accepted = !peer->span.confirm_import;
     im->ranges_max = peer->span.ranges_max;
     im->rpt_first = 1 + rng_below(&l->rng, SERIAL_FIRST);
-    ltp_held_add(l, peer, IMPORT_COST);
+    ltp_held_add(l, peer, ltp_import_cost(l));
     return im;
 }
 
 static bool sessions_full(const struct ltp *l, const struct peer *p)
 {
     return p->imports >= p->span.import_sessions || ltp_pool_room(l, POOL_SESSIONS, p) == 0 ||
-           ltp_held_room(l, p) < IMPORT_COST;
+           ltp_held_room(l, p) < ltp_import_cost(l);
 }
 
 /* May a first segment of peer p open a session? */
@@ -91,10 +91,12 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     if (*why != VERDICT_OK)
         return NULL;
     struct import *im = import_new(l, p, s);
-    if (im != NULL && ltp_session_open(l, &im->s, 3) == 0) {
+    if (im != NULL && ltp_session_open(l, &im->s, l->config.tell_start ? 4 : 3) == 0) {
         im->s.opened = now;
         if (s->offset == 0 && s->id.number < p->begun)
             p->begun = s->id.number;
+        if (l->config.tell_start)
+            (void)ltp_notice_put(l, &im->s, LTP_IMPORT_START);
         ltp_emit_open(l, &im->s, EVENT_NONE, now);
         return im;
     }
@@ -375,7 +377,7 @@ void ltp_import_free(struct ltp *l, struct import *im)
     ltp_part_drop(l, im, true);
     ltp_part_drop(l, im, false);
     ltp_held_sub(l, im->s.peer,
-                 IMPORT_COST + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
+                 ltp_import_cost(l) + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
                      im->history_cap * sizeof *im->history);
     ranges_fini(&im->got);
     ranges_fini(&im->acked);

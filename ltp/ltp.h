@@ -26,6 +26,8 @@
 
 struct ltp;
 
+#define LTP_SOURCE_MAX 28 /* bytes of an address that a datagram came from */
+
 /* RFC 5326 §3.1: a session is named by the engine that opened it and that engine's number for it.
  */
 struct ltp_session_id {
@@ -57,6 +59,7 @@ struct ltp_config {
     bool earlier_life; /* an engine of this number was here before and its sessions are forgotten: a
                           peer may believe that we have what that one has claimed. Red data from the
                           midst of a session that may have begun then is cancelled (SYS_CNCLD) */
+    bool tell_start;   /* LTP_IMPORT_START is given */
     event_sink *sink;  /* NULL: no event records are made, only counters */
     void *sink_context;
     /* Guests: engines that no span names and that may send all the same; see ltp_guest_at. */
@@ -191,9 +194,20 @@ void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
  */
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now);
 
-/* The link to the peer is known to be up or down (RFC 5326 §4.1, §6.5, §6.6). While down nothing is
- * output and the span's timers stand still. Returns 0 or HELIO_ENOENT. */
+/* One way or both of the link to the peer are known to be up or down (RFC 5326 §4.1), as a contact
+ * plan knows them: whether we transmit to it (§6.1, §6.4) and whether it transmits to us (§6.5,
+ * §6.6). While we do not, nothing is output. While it does not, the timers of what it should answer
+ * stand still. Returns 0 or HELIO_ENOENT. */
+enum ltp_way { LTP_TRANSMIT = 1, LTP_RECEIVE = 2 };
+int ltp_link_ways(struct ltp *l, uint64_t peer, unsigned ways, bool up, tick now);
+
+/* Both. */
 int ltp_link(struct ltp *l, uint64_t peer, bool up, tick now);
+
+/* What the peer's datagrams come with as `source` of ltp_input_from, at most LTP_SOURCE_MAX bytes:
+ * with several peers, reports and cancels of sessions that are not known are acknowledged to the
+ * one whose source it is. Returns 0, HELIO_ENOENT, HELIO_EINVAL (too long). */
+int ltp_source(struct ltp *l, uint64_t peer, struct slice source);
 
 /* Client services that accept blocks; blocks for others are cancelled with LTP_UNREACH. Service 1
  * (bundles, CCSDS 734.1) is open from the start. Returns 0 or HELIO_EINVAL (above 2^32-1),
@@ -258,7 +272,6 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
  * out a guest, and all that guests have together is bounded: sessions, bytes, and a quarter of
  * closed_memory besides that of the others.
  */
-#define LTP_SOURCE_MAX 28
 enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, struct slice source,
                             tick now);
 
@@ -333,8 +346,9 @@ enum ltp_notice_kind {
                         orange block is at the receiver */
     LTP_EXPORT_CANCELLED, /* our block, by either side; see reason and remote */
     LTP_IMPORT_CANCELLED, /* the peer's block, by either side */
-    LTP_INITIAL_SENT,     /* our block: all of it has been sent once (RFC 5326 §7.4) */
-    LTP_EXPORT_LOST, /* our orange block: lost, as the receiver says (remote), or not answered */
+    LTP_INITIAL_SENT,     /* our block: all of it has been sent once (RFC 5326 §7.7) */
+    LTP_EXPORT_LOST,  /* our orange block: lost, as the receiver says (remote), or not answered */
+    LTP_IMPORT_START, /* with tell_start: the first segment of the peer's block has come (§7.1) */
 };
 
 struct ltp_notice {

@@ -37,7 +37,33 @@ struct peer *ltp_peer_find(struct ltp *l, uint64_t engine)
 
 struct peer *ltp_peer_only(struct ltp *l)
 {
-    return l->named == 1 ? l->last_named : NULL;
+    struct peer *found = NULL;
+    if (l->named == 1)
+        return l->last_named;
+    for (struct hash_node *n = l->source.len == 0 ? NULL : hash_walk(&l->peers, NULL); n != NULL;
+         n = hash_walk(&l->peers, n)) {
+        struct peer *p = container_of(n, struct peer, node);
+        if (p->guest != NULL || p->source_len != l->source.len ||
+            memcmp(p->source, l->source.data, l->source.len) != 0)
+            continue;
+        if (found != NULL)
+            return NULL; /* two of one address */
+        found = p;
+    }
+    return found;
+}
+
+int ltp_source(struct ltp *l, uint64_t engine, struct slice source)
+{
+    struct peer *p = ltp_peer_find(l, engine);
+    if (p == NULL || p->guest != NULL)
+        return HELIO_ENOENT;
+    if (source.len > LTP_SOURCE_MAX)
+        return HELIO_EINVAL;
+    p->source_len = (uint8_t)source.len;
+    if (source.len > 0)
+        memcpy(p->source, source.data, source.len);
+    return 0;
 }
 
 static struct ltp_span with_defaults(struct ltp_span s)
@@ -154,25 +180,34 @@ void ltp_peer_free(struct ltp *l, struct peer *p)
     free(p);
 }
 
-int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
+int ltp_link_ways(struct ltp *l, uint64_t engine, unsigned ways, bool up, tick now)
 {
     ltp_export_settle(l);
     struct peer *p = ltp_peer_find(l, engine);
     if (p == NULL || p->guest != NULL)
         return HELIO_ENOENT;
-    if (p->up == up)
+    bool transmit = (ways & LTP_TRANSMIT) != 0 && p->up != up;
+    bool receive = (ways & LTP_RECEIVE) != 0 && p->hears != up;
+    if (!transmit && !receive)
         return 0;
-    p->up = up;
-    if (up) {
+    p->up = transmit ? up : p->up;
+    p->hears = receive ? up : p->hears;
+    if (up)
         p->up_since = now;
+    if (receive && up) {
         p->down_total += now - p->down_since;
         ltp_timers_resume(l, p, now);
-    } else {
+    } else if (receive) {
         p->down_since = now;
         ltp_timers_suspend(l, p, now);
     }
-    ltp_emit_link(l, p, now);
+    ltp_emit_link(l, p, transmit ? LINK_TRANSMIT : LINK_RECEIVE, up, now);
     return 0;
+}
+
+int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
+{
+    return ltp_link_ways(l, engine, LTP_TRANSMIT | LTP_RECEIVE, up, now);
 }
 
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)

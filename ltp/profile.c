@@ -191,7 +191,7 @@ static void conclude(struct export *e)
 {
     struct peer *p = e->s.peer;
     const struct checkpoint *c = find(e, e->asked_by);
-    bool at_once = c != NULL && c->tries == 1 && p->up && e->progress >= p->up_since;
+    bool at_once = c != NULL && c->tries == 1 && p->up && p->hears && e->progress >= p->up_since;
     e->asked_by = 0;
     if (at_once)
         credit(p);

@@ -33,7 +33,7 @@ void ltp_report_sent(struct ltp *l, struct report *r, tick now)
 static void measure(const struct report *r, tick now)
 {
     struct peer *p = r->timer.peer;
-    if (p->up && r->first_sent >= p->up_since)
+    if (p->up && p->hears && r->first_sent >= p->up_since)
         ltp_rtt_answered(p, &p->report_rtt, now - r->first_sent, now - r->last_sent, r->fired > 0);
 }
 

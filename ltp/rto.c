@@ -120,7 +120,7 @@ void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tic
         return;
     p->serial = 0;
     struct rtt *r = &peer->checkpoint_rtt;
-    if (was.serial != serial || !peer->up || was.first < peer->up_since)
+    if (was.serial != serial || !peer->up || !peer->hears || was.first < peer->up_since)
         return;
     ltp_rtt_answered(peer, r, now - was.first, now - was.last, was.repeated);
 }

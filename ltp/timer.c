@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The timers of an engine: checkpoint (USE_CHECKPOINT), report (USE_REPORT, before it USE_DELAY),
- * cancel (USE_CANCEL), silence of an import (USE_IDLE) and of an export (USE_STALL). While a link
- * is down its timers keep what remains of them (RFC 5326 §6.5, §6.6); only USE_DELAY, which stands
- * for processing at this end, goes on. Nothing can fail after ltp_timer_init.
+ * cancel (USE_CANCEL), silence of an import (USE_IDLE) and of an export (USE_STALL). While a peer
+ * is known not to transmit, the timers of what it should answer keep what remains of them (RFC 5326
+ * §6.5, §6.6); only USE_DELAY, which stands for processing at this end, goes on. Nothing can fail
+ * after ltp_timer_init.
  */
 #include <assert.h>
 
@@ -33,7 +34,7 @@ void ltp_timer_start(struct ltp *l, struct timer *t, tick now, tick duration)
 {
     ltp_timer_stop(l, t);
     list_add_tail(&t->peer->timers, &t->in_peer);
-    if (!t->peer->up && t->use != USE_DELAY) {
+    if (!t->peer->hears && t->use != USE_DELAY) {
         t->left = duration;
         return;
     }

@@ -102,6 +102,7 @@ static void put_cause(FILE *out, const struct event *e)
     static const char *const timers[] = {" checkpoint", " report", " cancel", " idle"};
     static const char *const outcomes[] = {" done", " cancelled_local", " cancelled_remote",
                                            " lost"};
+    static const char *const links[] = {" down", " up", " receive_down", " receive_up"};
     switch (e->kind) {
     case EVENT_RX:
         fprintf(out, " %s", verdict_name((enum verdict)e->verdict));
@@ -116,7 +117,7 @@ static void put_cause(FILE *out, const struct event *e)
         fputs(outcomes[e->cause], out);
         break;
     case EVENT_LINK:
-        fputs(e->cause != 0 ? " up" : " down", out);
+        fputs(links[e->cause], out);
         break;
     default:
         break;

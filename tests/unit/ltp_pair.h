@@ -40,8 +40,8 @@ struct pair {
     uint64_t dropped_data; /* bytes of data segments */
     size_t largest;        /* segment seen */
     bool accept;           /* answer each LTP_BLOCK with ltp_accept */
-    uint64_t notices[7];
-    struct ltp_notice last[7]; /* by kind; without data */
+    uint64_t notices[8];
+    struct ltp_notice last[8]; /* by kind; without data */
     struct buf *red;           /* of the last LTP_BLOCK */
     struct buf *green[64];
     struct ltp_notice greens[64];

@@ -23,7 +23,7 @@ static int cause(enum event_kind kind, struct word w)
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
     static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
-    static const char *const links[] = {"down", "up"};
+    static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
     switch (kind) {
     case EVENT_RX:
         return verdict(w);
@@ -34,7 +34,7 @@ static int cause(enum event_kind kind, struct word w)
     case EVENT_CLOSE:
         return word_find(w, outcomes, 4);
     case EVENT_LINK:
-        return word_find(w, links, 2);
+        return word_find(w, links, 4);
     default:
         return w.len == 0 ? 0 : -1;
     }
