@@ -82,6 +82,13 @@ static void check(struct fields *f, const struct seglog_row *r)
         fields_fail(f, "a segment without a type");
 }
 
+/* A number, which may be the one that stands for none elsewhere. */
+static uint64_t read_known(struct fields *f, bool *known)
+{
+    *known = f->p < f->end && *f->p != ',';
+    return fields_number(f, false);
+}
+
 const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *out)
 {
     struct fields f = {.p = line, .end = line + len};
@@ -92,8 +99,8 @@ const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *ou
     e->now = fields_number(&f, false);
     read_kind(&f, e);
     out->node = fields_number(&f, false);
-    e->peer = fields_number(&f, false);
-    e->originator = fields_number(&f, false);
+    e->peer = read_known(&f, &e->has_peer);
+    e->originator = read_known(&f, &e->has_id);
     e->session = fields_number(&f, false);
     read_type(&f, e);
     e->client_service = fields_number(&f, false);
