@@ -276,7 +276,7 @@ static void learn_bearing(struct link *l)
                  "the peer's receiver reports on each copy of a checkpoint, or has cancelled a "
                  "session for its reports: it gets plain recovery from now on (peer_profile)");
     else if (b.learnt == LTP_LEARNT_BEARS || b.learnt == LTP_LEARNT_REPEATS)
-        link_say(l, 0, "the peer's receiver bears %s (peer_profile)",
+        link_say(l, 2, "the peer's receiver bears %s (peer_profile)",
                  b.learnt == LTP_LEARNT_BEARS ? "all recovery switches" : "few copies");
 }
 
