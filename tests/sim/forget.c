@@ -2,8 +2,7 @@
 /*
  * Forgetting, exhaustively: every step at which one end can forget, every choice of up to so many
  * lost frames, blocks of one to five segments, two sets of recovery, ours and other makes' ends.
- * usage: sim_forget [--losses N] [--segments N] [--peers NAME] [--without NAME]
- *                   [--case TEXT]
+ * usage: sim_forget [--losses N] [--segments N] [--peers NAME] [--case TEXT]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +23,7 @@ struct totals {
 struct wanted {
     size_t losses;
     unsigned segments;
-    const char *peers;   /* NULL: all … */
-    const char *without; /* … but these */
+    const char *peers; /* NULL: all */
 };
 
 static void print_failure(const struct forget_case *c, const char *why)
@@ -126,8 +124,7 @@ static size_t list_jobs(struct job *jobs, const struct wanted *w)
                                         .plain = (bits & 1) != 0,
                                         .orange = (bits & 2) != 0,
                                         .late_store = (bits & 4) != 0};
-                bool wanted = (w->peers == NULL || strcmp(w->peers, forget_peers[i]) == 0) &&
-                              (w->without == NULL || strcmp(w->without, forget_peers[i]) != 0);
+                bool wanted = w->peers == NULL || strcmp(w->peers, forget_peers[i]) == 0;
                 if (wanted && forget_applies(&c) && len < JOBS_MAX)
                     jobs[len++].c = c;
             }
@@ -195,8 +192,6 @@ int main(int argc, char **argv)
             w.segments = (unsigned)strtoul(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--peers") == 0)
             w.peers = argv[i + 1];
-        else if (strcmp(argv[i], "--without") == 0)
-            w.without = argv[i + 1];
         else
             return 2;
     }

@@ -111,6 +111,7 @@ struct history_node {
     struct config config;
     struct history *history;
     size_t index;
+    uint32_t lives; /* so far */
     bool alive, planned_up;
     tick due; /* of the agent */
     struct history_disk disk;
@@ -121,7 +122,7 @@ struct history_node {
 /* What is known of a bundle, from outside. */
 struct history_entry {
     struct bundle_id id;
-    bool sent, confirmed, refused;
+    bool sent, stored, confirmed, refused;
     unsigned delivered;
     uint64_t key;    /* at its destination */
     bool marked;     /* there: removed, with a mark against duplicates, on the medium */

@@ -202,7 +202,8 @@ void history_node_start(struct history_node *n)
 {
     bool none = n->config.store.durability == STORE_NONE;
     struct eid endpoint = eid_ipn(0, n->index + 1, 7);
-    n->node = (struct node){.config = &n->config, .world = n};
+    n->node =
+        (struct node){.config = &n->config, .world = n, .earlier_life = n->lives++ > 0 && !none};
     n->node.say.level = LEVEL_ERROR;
     n->node.anchors = calloc(16, sizeof *n->node.anchors);
     if (n->node.anchors == NULL || node_open_agent(&n->node, none) != 0)
@@ -238,9 +239,21 @@ static bool has_kept(const struct history_node *n, int index)
     return false;
 }
 
+/* What it was about to store went with it, and the id with that: it may be another bundle's. */
+static void forget_unstored(struct history_node *n)
+{
+    struct history *h = n->history;
+    for (size_t i = 0; i < h->c->bundles; i++) {
+        struct history_entry *e = &h->entry[i];
+        if (h->c->bundle[i].from == n->index && !e->confirmed && !e->stored)
+            e->sent = false;
+    }
+}
+
 /* What goes with it: bundles that are nowhere else, and the knowledge of what was delivered. */
 static void note_end(struct history_node *n)
 {
+    forget_unstored(n);
     struct history *h = n->history;
     bool none = n->config.store.durability == STORE_NONE;
     for (size_t i = 0; i < h->c->bundles; i++) {

@@ -160,6 +160,8 @@ static void write_job(struct history_node *n, struct job *j)
                container_of(before->prev, struct history_kept, node)->key > j->key)
             before = before->prev;
         list_add_tail(before, &j->put->node);
+        if (j->put->index >= 0)
+            n->history->entry[j->put->index].stored = true;
         j->put = NULL;
         if (j->sequence_end > d->sequence)
             d->sequence = j->sequence_end;

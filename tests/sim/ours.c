@@ -26,6 +26,7 @@ void ours_start(struct ours *o, uint64_t seed, tick now)
 {
     ours_stop(o);
     o->config.seed = seed;
+    o->config.earlier_life = o->lives++ > 0;
     if (ltp_new(&o->ltp, &o->config) != 0 || ltp_span_set(o->ltp, &o->span, now) != 0 ||
         ltp_link(o->ltp, o->span.peer, true, now) != 0)
         abort();

@@ -13,6 +13,7 @@ struct ours {
     struct ltp_config config;
     struct ltp_span span;
     struct ltp *ltp;
+    uint32_t lives; /* so far */
     /* As sender: */
     struct buf *block; /* NULL: sends nothing */
     bool orange, open, done;
