@@ -12,11 +12,11 @@ void ltp_timer_stop(struct ltp *l, struct timer *t);
 void ltp_timers_suspend(struct ltp *l, struct peer *peer, tick now);
 void ltp_timers_resume(struct ltp *l, struct peer *peer, tick now);
 
-/* rto.c: what the timer of a checkpoint or report lasts at its n-th try, 1 being the first; one
- * that lasted so long ran out; the answer to what was sent first and last so long ago, repeated by
- * its timer or not. */
+/* rto.c: what the timer of a checkpoint or report lasts at its n-th try, 1 being the first; an
+ * answer came once more, so a repetition was needless; the answer to what was sent first and last
+ * so long ago, repeated by its timer or not. */
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries);
-void ltp_rtt_fired(const struct peer *p, struct rtt *r, tick lasted);
+void ltp_rtt_needless(const struct peer *p, struct rtt *r);
 void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tick since_last,
                       bool repeated);
 void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now);

@@ -59,7 +59,6 @@ static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
     bool copy = c->copies_left > 0 && k->copy_spacing < rto;
     if (!copy)
         c->copies_left = 0;
-    c->rto = rto;
     ltp_timer_start(l, &c->timer, now, copy ? k->copy_spacing : rto);
     if (!c->asks) /* it was answered before */
         ltp_probe_sent(&c->export->probe, c->serial, c->tries, now);

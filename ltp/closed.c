@@ -102,7 +102,9 @@ static void cancel_again(struct ltp *l, struct closed *c, tick now)
 bool ltp_closed_input(struct ltp *l, struct closed *c, const struct ltp_segment *s, tick now)
 {
     assert(!c->export);
-    bool other = segment_is_checkpoint(s) && serials_far(&c->asked, s->cp_serial);
+    bool known =
+        s->rpt_serial != 0 && s->rpt_serial >= c->told.low && s->rpt_serial <= c->told.high;
+    bool other = segment_is_checkpoint(s) && !known && serials_far(&c->asked, s->cp_serial);
     if (other || (too_old(l, c, now) && (!c->unheard || s->offset == 0))) {
         ltp_closed_free(l, c);
         return false;

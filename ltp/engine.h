@@ -34,8 +34,10 @@
 #define PIECES_MAX 4096   /* pieces of green parts that wait for ltp_poll; more are lost */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
-#define LIVES_MAX 3   /* of one receiver in one session of ours; the one longest ago is forgotten */
-#define LIFE_NEAR 128 /* reports of one life have serials no further apart, lost ones included */
+#define LIVES_MAX 3 /* of one receiver in one session of ours; the one longest ago is forgotten */
+#define LIFE_NEAR                                                                                  \
+    24 /* reports of one life have serials no further apart, lost ones included, and */
+#define LIFE_NEAR_MORE 104 /* four for each checkpoint more, up to so many */
 #define LIFE_WHEN 8
 #define EARLY_MAX 16    /* about so many early checkpoints per block: receivers limit reports */
 #define COPY_SMALL 64   /* data bytes of a copy that costs nothing on an idle line */
@@ -196,7 +198,7 @@ struct closed {
     uint8_t reason;        /* of an import that was cancelled here: */
     bool unheard; /* the peer never acknowledged it and may still hold what was claimed; the record
                      is in ltp->unheard then, and its age does not end it */
-    struct serials asked; /* of an import: its checkpoints */
+    struct serials asked, told; /* of an import: its checkpoints and reports */
 };
 
 struct cancel {
@@ -222,7 +224,6 @@ struct checkpoint {
     uint32_t sent;  /* in all */
     uint32_t tries; /* 1 + firings of the timer */
     uint32_t copies_left;
-    tick rto;                /* what its timer lasts, without copies */
     enum event_reason cause; /* of the next sending */
     bool early;              /* beside the mandatory ones */
     uint32_t copied;         /* copies sent */
@@ -259,7 +260,9 @@ struct life {
      * one was made after it. A ring. */
     struct heard_when {
         uint64_t serial, cp_last;
+        uint64_t cp, lower, upper; /* the checkpoint that it answers, and its scope */
     } when[LIFE_WHEN];
+    bool split;     /* it answers a checkpoint with several reports */
     uint32_t noted; /* reports in all */
 };
 
@@ -310,7 +313,6 @@ struct report {
     uint32_t sent, fired, copies_left;
     uint32_t again; /* answers to copies of its checkpoint since its timer ran out */
     tick first_sent, last_sent;
-    tick rto;              /* what its timer lasts, without copies */
     size_t count;          /* of claims */
     size_t room;           /* for claims: what it was made with */
     struct range claims[]; /* absolute */

@@ -191,11 +191,12 @@ static enum verdict add_claims(struct life *f, const struct ltp_segment *s, size
 }
 
 /* A report is missing that only the receiver sends again, by a timer of its own that we do not
- * know: it may be much longer than ours, and the block delivered. */
+ * know: it may be much longer than ours (an engine like this one backs off to 32 times its first),
+ * and the block delivered. */
 static void watch_stall(struct ltp *l, struct export *e, tick now)
 {
     const struct peer *p = e->s.peer;
-    tick rto = ltp_rto(p, &p->checkpoint_rtt, 1), times = (tick)p->span.retries_max + 1;
+    tick rto = ltp_rto(p, &p->checkpoint_rtt, 1), times = 4 * ((tick)p->span.retries_max + 1);
     rto = rto < p->span.rto ? p->span.rto : rto;
     tick wait = rto > TICK_NEVER / times ? TICK_NEVER : rto * times;
     if (e->eorp != NULL || !list_empty(&e->checkpoints) || !list_empty(&e->resends))
@@ -369,8 +370,10 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
         const struct closed *c = ltp_closed_find(l, s->id, true);
         *peer = c != NULL ? c->peer : ltp_peer_only(l);
         v = c != NULL ? VERDICT_CLOSED_SESSION : VERDICT_UNKNOWN_SESSION;
-        if (c != NULL)
+        if (c != NULL) {
             ltp_bearing_repeat(l, c->peer, NULL, s->cp_serial, now);
+            ltp_rtt_needless(c->peer, &c->peer->checkpoint_rtt);
+        }
     }
     /* §6.13: every report is acknowledged, but one that could not be acted on must come again */
     bool settled = v == VERDICT_OK || v == VERDICT_DUPLICATE || open == NULL;
@@ -395,7 +398,6 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
         return;
     }
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
-    ltp_rtt_fired(e->s.peer, &e->s.peer->checkpoint_rtt, c->rto);
     if (c->tries > span->retries_max) {
         ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
         return;

@@ -259,7 +259,9 @@ void ltp_import_settle(struct ltp *l, struct import *im, tick now)
 /* A peer that was restarted may give a session's number to another block. */
 static enum verdict examine_reuse(const struct import *im, const struct ltp_segment *s)
 {
-    bool far = segment_is_checkpoint(s) && serials_far(&im->asked_by, s->cp_serial);
+    bool ours = s->rpt_serial != 0 && s->rpt_serial >= im->rpt_first &&
+                s->rpt_serial - im->rpt_first < im->reported;
+    bool far = segment_is_checkpoint(s) && !ours && serials_far(&im->asked_by, s->cp_serial);
     return far ? VERDICT_INCONSISTENT : VERDICT_OK;
 }
 
@@ -354,6 +356,8 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
     struct closed *memory = im->s.memory;
     im->s.memory = NULL;
     memory->asked = im->asked_by;
+    if (im->reported > 0)
+        memory->told = (struct serials){im->rpt_first, im->rpt_first + im->reported - 1};
     ltp_closed_add(l, memory, now);
     enum event_orange answer = ltp_orange_answer(im, outcome);
     bool tell = outcome == OUTCOME_CANCELLED_LOCAL || answer != ORANGE_NONE;

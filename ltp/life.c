@@ -18,12 +18,50 @@ static uint64_t first_serial(const struct life *f)
     return f->heard.at[0].lo;
 }
 
-static bool serial_is_near(const struct life *f, uint64_t serial)
+/* Reports answer checkpoints, so few checkpoints have few reports; some are lost. */
+static uint64_t apart_at_most(const struct export *e)
 {
-    uint64_t low = first_serial(f);
-    uint64_t from = low > LIFE_NEAR ? low - LIFE_NEAR : 0;
-    uint64_t to = f->last > UINT64_MAX - LIFE_NEAR ? UINT64_MAX : f->last + LIFE_NEAR;
-    return serial >= from && serial <= to;
+    uint64_t asked = 4 * (e->cp_last + 1 - e->cp_first);
+    return LIFE_NEAR + (asked < LIFE_NEAR_MORE ? asked : LIFE_NEAR_MORE);
+}
+
+/* How many reports can an answer have on so many bytes, when claims do not fit one? */
+static uint64_t parts_of(const struct export *e, uint64_t bytes)
+{
+    return 2 * bytes / e->s.peer->span.segment_max;
+}
+
+/* The reports between that one and this, all of them lost, or still to come. */
+static uint64_t parts_between(const struct export *e, const struct life *f,
+                              const struct heard_when *w, const struct ltp_segment *s)
+{
+    bool later = s->rpt_serial > w->serial;
+    if (w->cp == s->cp_serial && later)
+        return s->lower >= w->upper ? parts_of(e, s->lower - w->upper) : 0;
+    if (w->cp == s->cp_serial)
+        return s->upper <= w->lower ? parts_of(e, w->lower - s->upper) : 0;
+    return f->split ? parts_of(e, e->next < e->red_len ? e->next : e->red_len) : 0;
+}
+
+static uint32_t kept_of(const struct life *f)
+{
+    return f->noted < LIFE_WHEN ? f->noted : LIFE_WHEN;
+}
+
+static bool serial_is_near(const struct export *e, const struct life *f,
+                           const struct ltp_segment *s)
+{
+    uint64_t apart = apart_at_most(e), low = first_serial(f), serial = s->rpt_serial;
+    if (serial >= low - (low < apart ? low : apart) &&
+        (serial <= f->last || serial - f->last <= apart))
+        return true;
+    for (uint32_t i = 0; i < kept_of(f); i++) {
+        const struct heard_when *w = &f->when[i];
+        uint64_t far = serial > w->serial ? serial - w->serial : w->serial - serial;
+        if (far <= apart + parts_between(e, f, w, s))
+            return true;
+    }
+    return false;
 }
 
 /* Two reports of one serial say the same, unless they come from two lives. */
@@ -47,17 +85,16 @@ static bool claims_still_hold(const struct life *f, const struct ltp_segment *s)
 /* A report on a checkpoint that we sent only after we had heard a later report cannot be. */
 static bool order_holds(const struct life *f, const struct ltp_segment *s)
 {
-    uint32_t kept = f->noted < LIFE_WHEN ? f->noted : LIFE_WHEN;
-    for (uint32_t i = 0; i < kept; i++) {
+    for (uint32_t i = 0; i < kept_of(f); i++) {
         if (f->when[i].serial > s->rpt_serial && s->cp_serial > f->when[i].cp_last)
             return false;
     }
     return true;
 }
 
-static bool report_fits(const struct life *f, const struct ltp_segment *s)
+static bool report_fits(const struct export *e, const struct life *f, const struct ltp_segment *s)
 {
-    if (!serial_is_near(f, s->rpt_serial))
+    if (!serial_is_near(e, f, s))
         return false;
     if (s->rpt_serial > f->last)
         return claims_still_hold(f, s);
@@ -69,7 +106,7 @@ static bool report_fits(const struct life *f, const struct ltp_segment *s)
 struct life *ltp_life_of(struct export *e, const struct ltp_segment *s)
 {
     for (uint32_t i = 0; i < e->lives; i++) {
-        if (report_fits(&e->life[i], s))
+        if (report_fits(e, &e->life[i], s))
             return &e->life[i];
     }
     return NULL;
@@ -96,7 +133,10 @@ int ltp_life_note(struct life *f, const struct export *e, const struct ltp_segme
         f->last = s->rpt_serial;
         f->digest = digest_of(s);
     }
-    f->when[f->noted++ % LIFE_WHEN] = (struct heard_when){s->rpt_serial, e->cp_last};
+    for (uint32_t i = 0; i < kept_of(f); i++)
+        f->split |= f->when[i].cp == s->cp_serial;
+    f->when[f->noted++ % LIFE_WHEN] =
+        (struct heard_when){s->rpt_serial, e->cp_last, s->cp_serial, s->lower, s->upper};
     if (s->cp_serial > f->latest_cp)
         f->latest_cp = s->cp_serial;
     return 0;

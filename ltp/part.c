@@ -184,9 +184,10 @@ enum verdict ltp_part_put(struct ltp *l, struct import *im, const struct ltp_seg
         near = v != VERDICT_LIMIT_BYTES || list_empty(&p->pieces);
         v = near ? v : VERDICT_OK;
     }
-    if (v == VERDICT_OK && near)
+    if (v == VERDICT_OK && near) {
+        assert(p->buf != NULL && end <= cap_of(p));
         memcpy(p->buf->mem + at, s->data.data, s->data.len);
-    else if (v == VERDICT_OK)
+    } else if (v == VERDICT_OK)
         v = put_piece(l, im, p, at, s->data);
     if (v != VERDICT_OK)
         return v;

@@ -23,7 +23,6 @@ void ltp_report_sent(struct ltp *l, struct report *r, tick now)
     bool copy = r->copies_left > 0 && p->span.recovery.copy_spacing < rto;
     if (!copy)
         r->copies_left = 0;
-    r->rto = rto;
     r->last_sent = now;
     if (r->sent == 1)
         r->first_sent = now;
@@ -335,6 +334,8 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     if (open == NULL) {
         const struct closed *c = ltp_closed_find(l, s->id, false);
         *peer = c != NULL ? c->peer : NULL;
+        if (c != NULL)
+            ltp_rtt_needless(c->peer, &c->peer->report_rtt);
         return c != NULL ? VERDICT_CLOSED_SESSION : VERDICT_UNKNOWN_SESSION;
     }
     struct import *im = container_of(open, struct import, s);
@@ -343,6 +344,8 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     struct report *r = find_report(im, s->rpt_serial);
     if (r == NULL) {
         bool past = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;
+        if (past)
+            ltp_rtt_needless(im->s.peer, &im->s.peer->report_rtt);
         return past ? VERDICT_DUPLICATE : VERDICT_INCONSISTENT;
     }
     if (r->sent == 0)
@@ -365,7 +368,6 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_REPORT, r->serial, r->sent, now);
-    ltp_rtt_fired(im->s.peer, &im->s.peer->report_rtt, r->rto);
     if (++r->fired > im->s.peer->span.retries_max)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
     else {

@@ -12,15 +12,18 @@
  * up to that.
  *
  * A timer that is shorter than the path makes every answer ambiguous, and would never learn. So as
- * long as nothing was measured each firing doubles the timers of all that is sent from then on
- * (Karn's back-off, kept), until one is long enough that an answer comes to what was sent once.
+ * long as nothing was measured each firing doubles the timer of that one thing, up to eight times,
+ * and an answer that comes once more, to a repetition that was needless, doubles the timers of all
+ * that is sent from then on, until one is long enough that an answer comes to what was sent once.
+ * Silence alone does not: it may be an outage, after which the first timer serves.
  * When the path gets longer later on, what says so is an answer sooner after the latest sending
  * than any ever came: that repetition was needless.
  */
 #include "ltp/engine.h"
 
 #define RTO_LEAST (100 * TICK_US)
-#define BACK_OFF_MAX 64 /* times the configured timer */
+#define BACK_OFF_MAX 32 /* times the configured timer, for needless repetitions */
+#define SILENCE_MAX 8   /* the same, of one thing that is not answered */
 
 static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 {
@@ -40,9 +43,15 @@ tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
     tick first = p->span.rto;
     if (!ltp_bearing_adapts(p, r))
         return first;
-    tick rto = r->latest == 0 ? first : measured_rto(&p->span.recovery, r);
-    for (uint32_t i = 1; i < tries && rto < first; i++)
-        rto = rto < first / 2 ? 2 * rto : first;
+    const struct ltp_recovery *k = &p->span.recovery;
+    tick rto = r->latest == 0 ? first : measured_rto(k, r), most = first;
+    if (r->latest == 0) {
+        most = first > TICK_NEVER / SILENCE_MAX ? TICK_NEVER : first * SILENCE_MAX;
+        most = k->rto_max != 0 && most > k->rto_max ? k->rto_max : most;
+        most = most < first ? first : most;
+    }
+    for (uint32_t i = 1; i < tries && rto < most; i++)
+        rto = rto < most / 2 ? 2 * rto : most;
     return rto < r->backed_off ? r->backed_off : rto;
 }
 
@@ -56,10 +65,10 @@ static void back_off(const struct peer *p, struct rtt *r, tick lasted)
     r->backed_off = twice > r->backed_off ? twice : r->backed_off;
 }
 
-void ltp_rtt_fired(const struct peer *p, struct rtt *r, tick lasted)
+void ltp_rtt_needless(const struct peer *p, struct rtt *r)
 {
-    if (p->span.recovery.rto_auto && r->latest == 0)
-        back_off(p, r, lasted);
+    if (ltp_bearing_adapts(p, r) && r->latest == 0)
+        back_off(p, r, ltp_rto(p, r, 1));
 }
 
 static void measured(struct rtt *r, tick time)
