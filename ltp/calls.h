@@ -105,6 +105,7 @@ void ltp_closed_free(struct ltp *l, struct closed *c);
 bool ltp_cancel_room(const struct ltp *l, const struct peer *peer);
 void ltp_cancel_begin(struct ltp *l, struct closed *c, enum ltp_reason reason,
                       enum event_orange orange);
+void ltp_cancel_unsaid(struct ltp *l, struct closed *session, enum event_orange orange);
 void ltp_cancel_end(struct ltp *l, struct cancel *c);
 void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now);
 void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id id,

@@ -11,14 +11,21 @@
 
 #include "ltp/engine.h"
 
+/* The peer will not hear of it now: when it asks again. */
+void ltp_cancel_unsaid(struct ltp *l, struct closed *session, enum event_orange orange)
+{
+    if (!session->export && orange == ORANGE_NONE)
+        ltp_closed_unheard(l, session);
+}
+
 void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason reason,
                       enum event_orange orange)
 {
+    session->reason = (uint8_t)reason;
     struct cancel *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return;
-    if (ltp_timer_init(l, &c->timer, session->peer, USE_CANCEL) < 0) {
+    if (c == NULL || ltp_timer_init(l, &c->timer, session->peer, USE_CANCEL) < 0) {
         free(c);
+        ltp_cancel_unsaid(l, session, orange);
         return;
     }
     c->session = session;
@@ -29,7 +36,6 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     list_init(&c->queue);
     list_add_tail(&session->peer->cancels, &c->queue);
     session->cancel = c;
-    session->reason = (uint8_t)reason;
     l->cancels++;
     ltp_pool_add(l, POOL_CANCELS, session->peer, 1);
     l->guests.cancels += session->peer->guest != NULL;
@@ -53,10 +59,9 @@ void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
     ltp_emit_timer(l, c->session->peer, c->session->id, TIMER_CANCEL, 0, c->sent, now);
     if (c->sent > c->session->peer->span.retries_max) {
         struct closed *session = c->session;
-        bool answer = c->orange != ORANGE_NONE;
+        enum event_orange orange = (enum event_orange)c->orange;
         ltp_cancel_end(l, c);
-        if (!session->export && !answer)
-            ltp_closed_unheard(l, session);
+        ltp_cancel_unsaid(l, session, orange);
         return;
     }
     c->cause = CAUSE_TIMER;

@@ -362,9 +362,11 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
     enum event_orange answer = ltp_orange_answer(im, outcome);
     bool tell = outcome == OUTCOME_CANCELLED_LOCAL || answer != ORANGE_NONE;
     /* a peer must not make us keep cancels without end; its own timers end the session there */
-    if (tell && !ltp_cancel_room(l, im->s.peer))
+    if (tell && !ltp_cancel_room(l, im->s.peer)) {
         l->counters.cancels_unsent++;
-    else if (tell)
+        memory->reason = (uint8_t)reason;
+        ltp_cancel_unsaid(l, memory, answer);
+    } else if (tell)
         ltp_cancel_begin(l, memory, reason, answer);
     ltp_session_forget(l, &im->s);
     ltp_import_free(l, im);
