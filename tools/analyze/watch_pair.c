@@ -199,6 +199,8 @@ void watch_study_times(struct watch_pairs *w, const struct watch_segment *g)
         b->stage = 0; /* it was lost */
     } else if (!same) {
         return;
+    } else if (checkpoint && b->stage == 2 && e->rpt_serial == b->serial) {
+        b->stage = 0; /* the report was heard, its acknowledgement lost: it need not come again */
     } else if (b->stage == 1 && e->cp_serial == b->serial && e->type != LTP_RS) {
         b->again[1] = true;
     } else if (e->type == LTP_RS && b->stage == 1 && e->cp_serial == b->serial) {
