@@ -189,18 +189,20 @@ void watch_study_times(struct watch_pairs *w, const struct watch_segment *g)
     struct watch_probe *b = &p->probe[x];
     bool same = b->stage > 0 && b->session == e->session && b->originator == e->originator;
     bool checkpoint = e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB;
+    /* a report that a checkpoint answers was heard: its acknowledgement is lost and need not come
+     */
+    bool heard = same && checkpoint && b->stage == 2 && e->rpt_serial == b->serial;
+    bool lost = heard || (b->stage > 0 && e->now - b->at > 10 * TICK_S);
     if (checkpoint && is_first(p, x, e) && b->stage == 0) {
         *b = (struct watch_probe){.stage = 1,
                                   .originator = e->originator,
                                   .session = e->session,
                                   .serial = e->cp_serial,
                                   .at = e->now};
-    } else if (b->stage > 0 && e->now - b->at > 10 * TICK_S) {
-        b->stage = 0; /* it was lost */
+    } else if (lost) {
+        b->stage = 0;
     } else if (!same) {
         return;
-    } else if (checkpoint && b->stage == 2 && e->rpt_serial == b->serial) {
-        b->stage = 0; /* the report was heard, its acknowledgement lost: it need not come again */
     } else if (b->stage == 1 && e->cp_serial == b->serial && e->type != LTP_RS) {
         b->again[1] = true;
     } else if (e->type == LTP_RS && b->stage == 1 && e->cp_serial == b->serial) {
