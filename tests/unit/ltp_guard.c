@@ -59,19 +59,24 @@ static uint64_t verdicts(const struct pair *p, int end, enum verdict v)
 
 /* What an engine is in, as far as it can be seen. */
 struct state {
-    struct ltp_session_info sessions[4];
-    size_t count;
-    tick deadline;
-    uint64_t opened, closed[4], output, retransmitted;
-    bool idle;
+    uint64_t sessions[4][9]; /* numbers only, so that no padding is compared */
+    uint64_t count, deadline, opened, closed[4], output, retransmitted, idle;
 };
 
 static struct state state_of(const struct ltp *l, uint64_t peer)
 {
     struct state s;
+    struct ltp_session_info info[4];
     const struct ltp_counters *n = ltp_counters(l);
     memset(&s, 0, sizeof s);
-    s.count = ltp_sessions(l, s.sessions, 4);
+    s.count = ltp_sessions(l, info, 4);
+    for (size_t i = 0; i < s.count && i < 4; i++) {
+        const struct ltp_session_info *x = &info[i];
+        const uint64_t all[9] = {x->id.originator,  x->id.number, x->peer,
+                                 x->client_service, x->export,    x->length,
+                                 x->red_len,        x->done,      x->held + x->opened};
+        memcpy(s.sessions[i], all, sizeof all);
+    }
     s.deadline = ltp_deadline(l);
     s.opened = n->opened_export + n->opened_import;
     memcpy(s.closed, n->closed, sizeof s.closed);
