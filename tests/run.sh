@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything and runs every test.
 #
-#   tests/run.sh            all of it (about 15 minutes on two cores)
+#   tests/run.sh            all of it (about 30 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #
 # What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories
