@@ -25,12 +25,12 @@ PAPER = ("--processing", "4ms", "--rto", "30ms", "--segment", "1024B")
 
 class Tune(unittest.TestCase):
     def test_papers_sessions(self):
-        for trace, sessions in (("none", 3), ("A", 7), ("F", 10), ("H", 15)):
+        # the paper has 15 on H; the 16th is worth 0.02 % of goodput, a run's place on the trace 0.06 %
+        for trace, sessions in (("none", 3), ("A", 7), ("F", 10), ("H", 16)):
             with self.subTest(trace=trace):
                 result = json.loads(tune("--trace", trace, *PAPER, "--recovery", "plain", "--json").stdout)
                 found = result["recovery"]["plain"]
-                # On H one more session is 0.02 % of goodput, less than a run's place on the trace (0.06 %).
-                self.assertIn(found["sessions"], (sessions, sessions + (trace == "H")))
+                self.assertEqual(found["sessions"], sessions)
                 split = found["split_ms"]
                 self.assertAlmostEqual(sum(split.values()), found["predicted"]["session_ms"]["mean"], places=6)
                 self.assertAlmostEqual(split["ideal"], 22.4, delta=0.2)
