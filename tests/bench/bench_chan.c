@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 
 #define SPACING 8560 /* ns, a frame at 1 Gbit/s */
 #define TABLE 1000

@@ -6,7 +6,7 @@
 
 #include <uv.h>
 
-#include "cla/ltp_udp.h"
+#include "cla/ltp/ltp_udp.h"
 
 /* A list of key, value, …, NULL over the defaults. Aborts on a wrong one. */
 void rig_config(struct ltp_udp_config *k, const char *const *pairs);

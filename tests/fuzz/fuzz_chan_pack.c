@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/crc.h"
-#include "channel-emu/chan_pack.h"
+#include "channel-emu/chan/chan_pack.h"
 
 static void must(bool ok)
 {

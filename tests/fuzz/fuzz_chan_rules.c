@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/ltp_rules.h"
+#include "channel-emu/scenario/ltp_rules.h"
 
 static void must(bool ok)
 {

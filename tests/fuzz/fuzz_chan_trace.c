@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/chan_text.h"
+#include "channel-emu/chan/chan_text.h"
 
 static void must(bool ok)
 {

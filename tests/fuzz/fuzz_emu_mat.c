@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "channel-emu/trace_file.h"
-#include "channel-emu/trace_mat.h"
+#include "channel-emu/trace/trace_file.h"
+#include "channel-emu/trace/trace_mat.h"
 
 /* The library believes the sizes in a file: what is too much is refused, as memory may be. */
 const char *__asan_default_options(void);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/scenario.h"
+#include "channel-emu/scenario/scenario.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -10,7 +10,7 @@
 
 #include "base/list.h"
 #include "base/rng.h"
-#include "cla/ltp_udp.h"
+#include "cla/ltp/ltp_udp.h"
 #include "tools/node/node.h"
 
 #define HISTORY_BUNDLES 48

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/ltp_link.h"
+#include "cla/ltp/ltp_link.h"
 #include "tests/sim/frame_text.h"
 #include "tests/sim/histories.h"
 

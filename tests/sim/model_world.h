@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_MODEL_WORLD_H
 #define TESTS_SIM_MODEL_WORLD_H
 
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 #include "tests/sim/model_receiver.h"
 
 struct model_case {

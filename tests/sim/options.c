@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 #include "ltp/ltp.h"
 
 #define ENGINE(field) offsetof(struct ltp_config, field)

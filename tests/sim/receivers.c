@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "channel-emu/trace_file.h"
+#include "channel-emu/trace/trace_file.h"
 #include "tests/sim/model_world.h"
 
 #define DELAY (5 * TICK_MS)

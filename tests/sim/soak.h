@@ -6,7 +6,7 @@
 #ifndef TESTS_SIM_SOAK_H
 #define TESTS_SIM_SOAK_H
 
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 #include "ltp/ltp.h"
 
 #define SOAK_BLOCKS 24

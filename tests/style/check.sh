@@ -34,18 +34,19 @@ may conf base conf
 may ltp base ltp
 may bp base bp
 may cla base ltp bp cla conf
-for f in channel-emu/chan*.[ch]; do
-    grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan)' && fail "$f: chan is pure: base only"
+may cla/ltp base ltp bp cla conf
+for f in channel-emu/chan/*.[ch]; do
+    grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan/)' && fail "$f: chan is pure: base only"
 done
 only() { # HEADER PATTERN-OF-FILES
     git grep -lE "^#include <$1>" -- '*.c' '*.h' | grep -vE "$2" && fail "<$1> is included outside its one place"
 }
 only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
-only 'openssl/[a-z_]+.h' '^(cla/auth_openssl|tests/unit/cla_auth)\.c$'
-only 'matio.h' '^(channel-emu/trace_mat|tests/e2e/traces_mat)\.c$'
+only 'openssl/[a-z_]+.h' '^(cla/ltp/auth_openssl|tests/unit/cla_auth)\.c$'
+only 'matio.h' '^(channel-emu/trace/trace_mat|tests/e2e/traces_mat)\.c$'
 only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
-only 'pcap.h' '^(channel-emu/emu_pcap|tools/analyze/pcap_input)\.c$'
+only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
 # a reader who follows the documentation finds each file
 for f in $(grep -ohE '(base|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \

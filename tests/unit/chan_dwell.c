@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "channel-emu/chan_dwell.h"
+#include "channel-emu/chan/chan_dwell.h"
 
 static void fill(struct trace *t, tick step, uint64_t seed, size_t runs)
 {

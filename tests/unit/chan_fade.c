@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "channel-emu/chan_air.h"
-#include "channel-emu/chan_fade.h"
-#include "channel-emu/chan_gen.h"
-#include "channel-emu/chan_math.h"
+#include "channel-emu/chan/chan_air.h"
+#include "channel-emu/chan/chan_fade.h"
+#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/chan_math.h"
 
 /* Al-Habash et al. worked out in Python: Rytov variance, alpha, beta, index. */
 START_TEST(gamma_gamma_parameters)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan_gen.h"
-#include "channel-emu/chan_stats.h"
+#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/chan_stats.h"
 
 static void make(struct trace *t, const char *const options[][2], uint64_t steps, uint64_t seed)
 {

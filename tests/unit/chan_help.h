@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 
 static inline struct chan *chan_of(struct chan_config k)
 {

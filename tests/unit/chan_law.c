@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "channel-emu/chan_law.h"
-#include "channel-emu/chan_math.h"
+#include "channel-emu/chan/chan_law.h"
+#include "channel-emu/chan/chan_math.h"
 
 #define DRAWS 40000
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "channel-emu/chan_math.h"
+#include "channel-emu/chan/chan_math.h"
 
 #define NEAR(a, b, tolerance) ck_assert_double_le(fabs((a) / (b)-1), tolerance)
 

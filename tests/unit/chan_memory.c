@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan.h"
-#include "channel-emu/chan_dwell.h"
-#include "channel-emu/chan_gen.h"
-#include "channel-emu/chan_pack.h"
-#include "channel-emu/chan_powers.h"
-#include "channel-emu/chan_stats.h"
-#include "channel-emu/chan_text.h"
-#include "channel-emu/ltp_rules.h"
+#include "channel-emu/chan/chan.h"
+#include "channel-emu/chan/chan_dwell.h"
+#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/chan_pack.h"
+#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/chan_stats.h"
+#include "channel-emu/chan/chan_text.h"
+#include "channel-emu/scenario/ltp_rules.h"
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 
 #define ORACLE_FRAMES 256
 #define ORACLE_TABLE 24

@@ -8,8 +8,8 @@
 #include "base/crc.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "channel-emu/chan_bits.h"
-#include "channel-emu/chan_pack.h"
+#include "channel-emu/chan/chan_bits.h"
+#include "channel-emu/chan/chan_pack.h"
 
 static const struct trace_about about = {
     .generator = "renewal", .parameters = "--preset A", .seeded = true, .seed = 9};

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "channel-emu/chan_powers.h"
+#include "channel-emu/chan/chan_powers.h"
 
 static int read_one(const char *text, double *out)
 {

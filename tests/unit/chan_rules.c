@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/ltp_rules.h"
+#include "channel-emu/scenario/ltp_rules.h"
 #include "ltp/segment.h"
 
 static struct ltp_rule rule_of(const char *text)

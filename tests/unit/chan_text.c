@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan_text.h"
+#include "channel-emu/chan/chan_text.h"
 
 struct example {
     const char *text;  /* lines, separated by line feeds */

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 
 static bool bad_at(const struct trace *t, uint64_t step)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cla/auth.h"
+#include "cla/ltp/auth.h"
 
 static char path[2][64];
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "bp/bundle.h"
-#include "cla/ltp_udp.h"
-#include "cla/ltp_udp_rule.h"
+#include "cla/ltp/ltp_udp.h"
+#include "cla/ltp/ltp_udp_rule.h"
 
 static struct ltp_udp_config sound(void)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "channel-emu/drop_log.h"
+#include "channel-emu/scenario/drop_log.h"
 
 static const char *line(const struct drop_row *row)
 {

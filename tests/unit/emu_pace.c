@@ -4,7 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "channel-emu/emu_pace.h"
+#include "channel-emu/scenario/emu_pace.h"
 
 /* A machine: each wake-up costs `wake`, each frame `frame`; frames come at a rate, and leave late
  * by up to a batch and `extra`. So many windows pass. */

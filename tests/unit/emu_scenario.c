@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "channel-emu/scenario.h"
+#include "channel-emu/scenario/scenario.h"
 
 static struct conf_errors errors;
 

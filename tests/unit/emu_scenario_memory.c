@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/drop_log.h"
-#include "channel-emu/scenario.h"
+#include "channel-emu/scenario/drop_log.h"
+#include "channel-emu/scenario/scenario.h"
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);

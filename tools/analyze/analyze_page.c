@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel-emu/python_run.h"
+#include "os/python_run.h"
 
 #define SIGNAL_ROWS (1 << 16)
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "channel-emu/trace_file.h"
+#include "channel-emu/trace/trace_file.h"
 #include "tools/analyze/analyze_page.h"
 #include "tools/analyze/analyze_result.h"
 #include "tools/analyze/analyze_table.h"

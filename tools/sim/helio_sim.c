@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "channel-emu/drop_log.h"
-#include "channel-emu/trace_file.h"
+#include "channel-emu/scenario/drop_log.h"
+#include "channel-emu/trace/trace_file.h"
 #include "tools/sim/sim_recovery.h"
 #include "tools/sim/sim_report.h"
 #include "tools/sim/stack.h"

@@ -8,8 +8,8 @@
 #define TOOLS_SIM_RUN_H
 
 #include "base/event.h"
-#include "channel-emu/chan.h"
-#include "channel-emu/ltp_rules.h"
+#include "channel-emu/chan/chan.h"
+#include "channel-emu/scenario/ltp_rules.h"
 #include "ltp/ltp.h"
 #include "tools/sim/sim_stats.h"
 

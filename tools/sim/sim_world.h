@@ -9,7 +9,7 @@
 #define TOOLS_SIM_WORLD_H
 
 #include "base/bucket.h"
-#include "channel-emu/chan.h"
+#include "channel-emu/chan/chan.h"
 #include "ltp/ltp.h"
 
 #define SIM_NODES_MAX 8

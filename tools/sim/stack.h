@@ -17,9 +17,9 @@
 
 #include "base/list.h"
 #include "base/rng.h"
-#include "channel-emu/emu_relay_options.h"
-#include "channel-emu/page_writer.h"
+#include "channel-emu/emu/emu_relay_options.h"
 #include "cla/udp_io.h"
+#include "os/page_writer.h"
 #include "tools/node/apps.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_server.h"

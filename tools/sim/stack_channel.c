@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/drop_log.h"
+#include "channel-emu/scenario/drop_log.h"
 #include "tools/sim/stack.h"
 #include "tools/sim/stack_words.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/ltp_udp.h"
+#include "cla/ltp/ltp_udp.h"
 #include "tools/sim/stack.h"
 
 static struct stack_host *host_of(const struct node *n)

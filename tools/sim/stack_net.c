@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/ltp_link.h"
+#include "cla/ltp/ltp_link.h"
 #include "tools/sim/stack.h"
 
 #define FRAME_MAX (65536 + LTP_HEAD_MAX)

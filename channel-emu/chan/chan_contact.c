@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each question is about a time at or after the one before, so a place moves over the table once.
+ * Windows that touch are one: what crosses their border stays inside. Nothing can fail.
+ */
+#include "channel-emu/chan/chan_contact.h"
+
+bool chan_contact_valid(const struct chan_window *windows, size_t count)
+{
+    if (count > CHAN_TABLE_MAX || (count > 0 && windows == NULL))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (windows[i].from >= windows[i].to || (i > 0 && windows[i].from < windows[i - 1].to))
+            return false;
+    }
+    return true;
+}
+
+static tick begin(const struct chan_contact *c, size_t i)
+{
+    return tick_add(c->origin, c->windows[i].from);
+}
+
+static tick end(const struct chan_contact *c, size_t i)
+{
+    return tick_add(c->origin, c->windows[i].to);
+}
+
+static void seek(const struct chan_contact *c, struct chan_contact_at *at, tick t)
+{
+    while (at->next < c->count && end(c, at->next) <= t) {
+        at->inside += end(c, at->next) - begin(c, at->next);
+        at->next++;
+    }
+}
+
+/* Is it on contact at t, where `at` is, and until when does that last? */
+static bool state(const struct chan_contact *c, const struct chan_contact_at *at, tick t,
+                  tick *until)
+{
+    if (at->next == c->count) {
+        *until = TICK_NEVER;
+        return c->off || c->count == 0;
+    }
+    bool inside = begin(c, at->next) <= t;
+    *until = inside ? end(c, at->next) : begin(c, at->next);
+    return inside != c->off;
+}
+
+bool chan_contact_covers(const struct chan_contact *c, struct chan_contact_at *at, tick from,
+                         tick to)
+{
+    tick until;
+    seek(c, at, from);
+    struct chan_contact_at ahead = *at;
+    while (state(c, &ahead, from, &until)) {
+        if (to <= until)
+            return true;
+        from = until;
+        seek(c, &ahead, from);
+    }
+    return false;
+}
+
+tick chan_contact_next(const struct chan_contact *c, struct chan_contact_at *at, tick t)
+{
+    tick until;
+    seek(c, at, t);
+    struct chan_contact_at ahead = *at;
+    while (!state(c, &ahead, t, &until) && t != TICK_NEVER) {
+        t = until;
+        seek(c, &ahead, t);
+    }
+    return t;
+}
+
+tick chan_contact_time(const struct chan_contact *c, struct chan_contact_at *at, tick t)
+{
+    if (c->count == 0)
+        return t;
+    seek(c, at, t);
+    tick inside = at->inside;
+    if (at->next < c->count && t > begin(c, at->next))
+        inside += t - begin(c, at->next);
+    return c->off ? t - inside : inside;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a line is on contact, by a table of windows. Without windows it always is. */
+#ifndef CHANNEL_EMU_CHAN_CONTACT_H
+#define CHANNEL_EMU_CHAN_CONTACT_H
+
+#include "channel-emu/chan/chan.h"
+
+struct chan_contact {
+    const struct chan_window *windows; /* borrowed */
+    size_t count;
+    bool off;    /* the windows are time off contact */
+    tick origin; /* of the windows' times */
+};
+
+/* A place in time, which only moves forward; begins zeroed. */
+struct chan_contact_at {
+    size_t next; /* the first window that is not over */
+    tick inside; /* time within the windows before it */
+};
+
+/* Rising, not overlapping, none empty, not too many. */
+bool chan_contact_valid(const struct chan_window *windows, size_t count);
+
+/* On contact for all of [from, to), or at the instant from when empty? */
+bool chan_contact_covers(const struct chan_contact *c, struct chan_contact_at *at, tick from,
+                         tick to);
+
+/* The first time on contact from t on; TICK_NEVER when there is none. */
+tick chan_contact_next(const struct chan_contact *c, struct chan_contact_at *at, tick t);
+
+/* Time on contact before t. */
+tick chan_contact_time(const struct chan_contact *c, struct chan_contact_at *at, tick t);
+
+#endif

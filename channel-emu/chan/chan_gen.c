@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each model is one loop that adds runs or steps. Only memory can fail. */
+#include "channel-emu/chan/chan_gen.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+static uint64_t draw_steps(const struct law_mix *mix, double step_ms, struct rng *r)
+{
+    double steps = law_mix_draw(mix, r) / step_ms;
+    if (steps > 1e18)
+        return UINT64_C(1000000000000000000);
+    return steps < 1 ? 1 : (uint64_t)(steps + 0.5);
+}
+
+static int renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+{
+    double step_ms = (double)t->step / 1e6;
+    int rc = 0;
+    for (bool bad = false; steps > 0 && rc == 0; bad = !bad) {
+        uint64_t n = draw_steps(bad ? &s->bad : &s->good, step_ms, r);
+        n = n < steps ? n : steps;
+        rc = trace_add(t, bad, n);
+        steps -= n;
+    }
+    return rc;
+}
+
+static int gilbert(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+{
+    double step_ms = (double)t->step / 1e6;
+    double leave[2] = {step_ms / s->good_ms, step_ms / s->bad_ms};
+    double loss[2] = {s->good_loss, s->bad_loss};
+    bool state = rng_chance(r, s->bad_ms / (s->good_ms + s->bad_ms));
+    int rc = 0;
+    for (; steps > 0 && rc == 0; steps--) {
+        rc = trace_add(t, rng_chance(r, loss[state]), 1);
+        state ^= rng_chance(r, leave[state]);
+    }
+    return rc;
+}
+
+static int independent(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+{
+    int rc = 0;
+    for (; steps > 0 && rc == 0; steps--)
+        rc = trace_add(t, rng_chance(r, s->bad_loss), 1);
+    return rc;
+}
+
+static int optical(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
+{
+    struct fade f;
+    struct receiver r;
+    int rc = receiver_init(&r, &s->receiver, receiver_threshold(&s->receiver), t->step);
+    fade_init(&f, &s->fade, t->step, seed);
+    while (rc == 0 && steps > 0) {
+        int bad = receiver_input(&r, fade_next(&f));
+        if (bad < 0)
+            continue;
+        rc = trace_add(t, bad == 1, 1);
+        steps--;
+    }
+    receiver_fini(&r);
+    return rc;
+}
+
+int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
+{
+    struct rng r;
+    if (steps == 0 || s->model == GEN_NONE)
+        return HELIO_EINVAL;
+    rng_init(&r, seed);
+    switch (s->model) {
+    case GEN_RENEWAL:
+        return renewal(t, s, steps, &r);
+    case GEN_GILBERT:
+        return gilbert(t, s, steps, &r);
+    case GEN_INDEPENDENT:
+        return independent(t, s, steps, &r);
+    default:
+        return optical(t, s, steps, seed);
+    }
+}
+
+const char *gen_model_name(enum gen_model model)
+{
+    static const char *const names[] = {"none", "renewal", "gilbert", "independent", "optical"};
+    return names[model];
+}
+
+void gen_about(struct trace_about *about, const struct gen_spec *s, uint64_t seed)
+{
+    const char *name = gen_model_name(s->model);
+    *about = (struct trace_about){.seeded = true, .seed = seed};
+    memcpy(about->generator, name, strlen(name) + 1);
+    memcpy(about->parameters, s->parameters, sizeof about->parameters);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Synthetic erasure traces. A specification is made of the options of `helio-trace gen`, by name
+ * and text, so that what a file says of its origin makes it again. The presets A, F and H meet the
+ * statistics that Caini et al. published for their optical links ("LTP Performance on Near-Earth
+ * Optical Links", IEEE TAES 59(6), 2023), whose traces are not public; leo-low and leo-high are
+ * physical examples.
+ */
+#ifndef CHANNEL_EMU_CHAN_GEN_H
+#define CHANNEL_EMU_CHAN_GEN_H
+
+#include "channel-emu/chan/chan.h"
+#include "channel-emu/chan/chan_about.h"
+#include "channel-emu/chan/chan_fade.h"
+#include "channel-emu/chan/chan_law.h"
+#include "channel-emu/chan/chan_receiver.h"
+
+enum gen_model { GEN_NONE, GEN_RENEWAL, GEN_GILBERT, GEN_INDEPENDENT, GEN_OPTICAL };
+
+struct gen_spec {
+    enum gen_model model;
+    struct law_mix good, bad; /* renewal */
+    double good_ms, bad_ms;   /* gilbert: mean times in its states */
+    double good_loss;         /* probability that a step is bad, in either state */
+    double bad_loss;          /* of gilbert, and of independent */
+    struct fade_config fade;  /* optical */
+    struct receiver_config receiver;
+    char parameters[TRACE_PARAMETERS_MAX]; /* the options that made it */
+};
+
+#define GEN_PRESET_OPTIONS_MAX 10
+struct gen_preset {
+    const char *name;
+    uint64_t seed; /* 10^6 steps of 0.1 ms with this seed meet the published figures best */
+    const char *options[GEN_PRESET_OPTIONS_MAX][2]; /* name, text */
+};
+
+#define GEN_STEPS_DEFAULT UINT64_C(1000000)
+#define GEN_PRESET_NAMES "A, F, H, leo-low or leo-high"
+#define GEN_ERROR_MAX 320u
+
+/* NULL for names not in GEN_PRESET_NAMES. */
+const struct gen_preset *gen_preset_find(const char *name);
+
+void gen_spec_init(struct gen_spec *s);
+
+/* An option of `helio-trace gen` without its dashes; `preset` is one. 0, HELIO_ENOENT (no such
+ * option), or HELIO_EFORMAT with what is wrong and what would be right in `error` (GEN_ERROR_MAX
+ * bytes). */
+int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *error);
+
+/* Is it whole, and does it fit the step? 0, or HELIO_EFORMAT with `error` as above. */
+int gen_spec_check(const struct gen_spec *s, tick step, char *error);
+
+/* One word for the model. */
+const char *gen_model_name(enum gen_model model);
+
+/* Adds exactly `steps` steps to an empty trace. Of a renewal process, which begins with a good run,
+ * each run is rounded to whole steps, one at least, and the last one is cut. The specification has
+ * been checked for the trace's step. 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0). */
+int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed);
+
+/* What a file says of a trace that gen_trace has made. */
+void gen_about(struct trace_about *about, const struct gen_spec *s, uint64_t seed);
+
+#endif

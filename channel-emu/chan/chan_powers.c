@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first line with content settles which column it is: by number, by title, or because there is
+ * no choice. What can go wrong: a column that is not there, a value that is no power, memory.
+ */
+#include "channel-emu/chan/chan_powers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "channel-emu/chan/chan_math.h"
+
+#define LN10_10TH 0.230258509299404568402
+
+void powers_fini(struct powers *p)
+{
+    free(p->value);
+    *p = (struct powers){0};
+}
+
+int powers_add(struct powers *p, double value, bool decibels)
+{
+    if (decibels ? !(value >= -300 && value <= 300) : !(value >= 0 && value <= 1e300))
+        return HELIO_EINVAL;
+    if (p->len == POWERS_MAX)
+        return HELIO_EINVAL;
+    if (p->len == p->cap) {
+        size_t cap = p->cap == 0 ? 1024 : p->cap * 2;
+        double *more = realloc(p->value, cap * sizeof *more);
+        if (more == NULL)
+            return HELIO_ENOMEM;
+        p->value = more;
+        p->cap = cap;
+    }
+    p->value[p->len++] = decibels ? math_exp(value * LN10_10TH) : value;
+    return 0;
+}
+
+double powers_mean(const struct powers *p)
+{
+    double sum = 0;
+    for (size_t i = 0; i < p->len; i++)
+        sum += p->value[i] / (double)p->len;
+    return sum;
+}
+
+void powers_text_init(struct powers_text *t, struct powers *p, const char *column, bool decibels)
+{
+    *t = (struct powers_text){.powers = p, .column = column, .decibels = decibels};
+}
+
+static int fail(struct powers_text *t, const char *what)
+{
+    snprintf(t->error, sizeof t->error, "%s", what);
+    return HELIO_EFORMAT;
+}
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct slice trim(struct slice s)
+{
+    while (s.len > 0 && is_space(s.data[0]))
+        s = slice_of(s.data + 1, s.len - 1);
+    while (s.len > 0 && is_space(s.data[s.len - 1]))
+        s.len--;
+    return s;
+}
+
+/* What ends the fields of a file that begins with this line; a blank stands for any white space. */
+static uint8_t separator_of(struct slice line)
+{
+    if (memchr(line.data, ';', line.len) != NULL)
+        return ';';
+    return memchr(line.data, ',', line.len) != NULL ? ',' : ' ';
+}
+
+/* Takes the next field off the line. False when the line is used up. */
+static bool field(struct slice *line, uint8_t separator, struct slice *out)
+{
+    if (line->data == NULL)
+        return false;
+    *line = trim(*line);
+    size_t n = 0;
+    while (n < line->len &&
+           (separator == ' ' ? !is_space(line->data[n]) : line->data[n] != separator))
+        n++;
+    *out = trim(slice_of(line->data, n));
+    *line = n < line->len ? slice_of(line->data + n + 1, line->len - n - 1) : slice_of(NULL, 0);
+    return true;
+}
+
+static double power_of_ten(int n)
+{
+    double v = 1;
+    for (; n > 0; n--)
+        v *= 10;
+    return v;
+}
+
+/* The exponent behind an e; at most 3 digits. */
+static bool exponent(const uint8_t *p, size_t len, int *out)
+{
+    bool minus = len > 0 && *p == '-';
+    size_t i = len > 0 && (*p == '-' || *p == '+');
+    int v = 0;
+    if (i == len || len - i > 3)
+        return false;
+    for (; i < len; i++) {
+        if (p[i] < '0' || p[i] > '9')
+            return false;
+        v = v * 10 + (p[i] - '0');
+    }
+    *out += minus ? -v : v;
+    return true;
+}
+
+static bool number(struct slice s, double *out)
+{
+    uint64_t mantissa = 0;
+    int scale = 0, digits = 0;
+    bool minus = s.len > 0 && s.data[0] == '-', point = false;
+    size_t i = s.len > 0 && (s.data[0] == '-' || s.data[0] == '+');
+    for (; i < s.len && s.data[i] != 'e' && s.data[i] != 'E'; i++) {
+        if (s.data[i] == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (s.data[i] < '0' || s.data[i] > '9' || ++digits > 400)
+            return false;
+        bool fits = mantissa < UINT64_C(100000000000000000);
+        if (fits)
+            mantissa = mantissa * 10 + (uint64_t)(s.data[i] - '0');
+        scale += (fits ? 0 : 1) - (point ? 1 : 0);
+    }
+    if (digits == 0 || (i < s.len && !exponent(s.data + i + 1, s.len - i - 1, &scale)))
+        return false;
+    double v = (double)mantissa;
+    if (scale < -340)
+        v = 0;
+    else if (scale < 0)
+        v = scale < -300 ? v / 1e300 / power_of_ten(-scale - 300) : v / power_of_ten(-scale);
+    else
+        v = mantissa == 0 ? 0 : v * power_of_ten(scale > 330 ? 330 : scale);
+    *out = minus ? -v : v;
+    return true;
+}
+
+static bool same(struct slice s, const char *text)
+{
+    return slice_equal(s, slice_of(text, strlen(text)));
+}
+
+/* A column given by its number, from 1. */
+static bool numbered(const char *column, size_t *place)
+{
+    double v;
+    if (!number(slice_of(column, strlen(column)), &v) || v < 1 || v > 10000 ||
+        v - (double)(size_t)v > 0)
+        return false;
+    *place = (size_t)v - 1;
+    return true;
+}
+
+/* Chooses the column by the first line; 1 when it is a title. */
+static int begin(struct powers_text *t, struct slice line)
+{
+    struct slice f, rest = line;
+    size_t n = 0, found = SIZE_MAX;
+    double v;
+    bool numbers = true;
+    const char *want = t->column == NULL ? "power" : t->column;
+    t->separator = separator_of(line);
+    for (; field(&rest, t->separator, &f); n++) {
+        numbers = numbers && number(f, &v);
+        if (same(f, want))
+            found = n;
+    }
+    t->begun = true;
+    if (found != SIZE_MAX && !numbers)
+        t->place = found;
+    else if (t->column != NULL && !numbered(t->column, &t->place))
+        return fail(t, "no column has that title; right is one of its titles, or a number from 1");
+    else if (t->column == NULL && n > 1)
+        return fail(t, "there are several columns; say which by --column NUMBER or TITLE");
+    if (t->place >= n)
+        return fail(t, "the line has fewer columns than the number given");
+    return numbers ? 0 : 1;
+}
+
+int powers_text_line(struct powers_text *t, const char *text, size_t len)
+{
+    double v;
+    struct slice f = slice_of(NULL, 0), line = trim(slice_of(text, len));
+    t->line++;
+    if (len > POWERS_LINE_MAX)
+        return fail(t, "the line is longer than 4096 characters");
+    if (line.len == 0 || line.data[0] == '#')
+        return 0;
+    if (!t->begun) {
+        int rc = begin(t, line);
+        if (rc != 0)
+            return rc < 0 ? rc : 0;
+    }
+    for (size_t n = 0; n <= t->place; n++) {
+        if (!field(&line, t->separator, &f))
+            return fail(t, "the line has too few columns");
+    }
+    if (!number(f, &v))
+        return fail(t, "the power is not a number such as 0.85 or 1.2e-3, with a point");
+    int rc = powers_add(t->powers, v, t->decibels);
+    if (rc == HELIO_EINVAL)
+        return fail(t, t->decibels
+                           ? "the power must be from -300 to 300 dB, in 2^28 lines at most"
+                           : "the power must be from 0 to 1e300 (--unit dB for decibels), in "
+                             "2^28 lines at most");
+    return rc;
+}
+
+int powers_text_end(struct powers_text *t)
+{
+    return t->powers->len > 0 ? 0 : fail(t, "no power in the file");
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A receiver as erasures see it. What is sent in one step is spread by the interleaver over the
+ * steps that follow; it is lost when the mean power over them is below the threshold. After a
+ * loss the receiver may need some time to find the signal again.
+ */
+#ifndef CHANNEL_EMU_CHAN_RECEIVER_H
+#define CHANNEL_EMU_CHAN_RECEIVER_H
+
+#include <stddef.h>
+
+#include "channel-emu/chan/chan.h"
+
+#define RECEIVER_DEPTH_MAX UINT64_C(10000000)
+
+struct receiver_config {
+    double margin_db; /* of the mean power over the sensitivity */
+    double fec_db;    /* what the code gains on top */
+    tick interleaver; /* depth, ns; 0 and less than a step: none */
+    tick reacquire;   /* stays bad for so long after a loss, ns */
+};
+
+/* The least power that is received, relative to the mean: 10^(-(margin + fec) / 10). */
+double receiver_threshold(const struct receiver_config *c);
+
+struct receiver {
+    double threshold, sum;
+    double *ring; /* the last `depth` powers */
+    size_t depth, have, at;
+    uint64_t hold, lost; /* steps */
+};
+
+/* 0, HELIO_ENOMEM, HELIO_EINVAL (deeper than RECEIVER_DEPTH_MAX steps). */
+int receiver_init(struct receiver *r, const struct receiver_config *c, double threshold, tick step);
+void receiver_fini(struct receiver *r);
+
+/* One step's power (>= 0, finite). Returns -1 while the interleaver fills (the first depth - 1
+ * calls), then 0 (good) or 1 (bad) for the step that lies depth - 1 before this one. */
+int receiver_input(struct receiver *r, double power);
+
+/* The trace of n powers, one a step, which is empty before; it loops, and so the interleaver goes
+ * on at the first. 0, HELIO_ENOMEM, HELIO_EINVAL (as receiver_init; n is 0). */
+int receiver_trace(struct trace *t, const struct receiver_config *c, double threshold,
+                   const double *power, size_t n);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One function per kind of option reads its text into the specification, and the option joins the
+ * list of parameters. What can go wrong: an option without sense, two models in one specification,
+ * one that is not whole; each has its message.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "channel-emu/chan/chan_air.h"
+#include "channel-emu/chan/chan_gen.h"
+
+static const struct gen_preset presets[] = {
+    {"A", 55, {{"good", "gamma:18.170ms,1.094"}, {"bad", "gamma:0.949ms,2.078"}}},
+    {"F",
+     37,
+     {{"good", "gamma:13.457ms,0.547"},
+      {"bad", "0.8596*gamma:1.265ms,1.791+0.1404*gamma:7.503ms,1.757"}}},
+    {"H",
+     33,
+     {{"good", "gamma:13.480ms,1.102"},
+      {"bad", "0.8689*weibull:5.105ms,1.221+0.1311*weibull:10.642ms,1.225"}}},
+    {"leo-low",
+     1,
+     {{"scintillation", "gamma-gamma"},
+      {"elevation", "0s:10,20s:12.1,40s:14.5,60s:17.3,80s:20.5,100s:24.3"},
+      {"aperture", "0.2m"},
+      {"coherence", "3ms"},
+      {"margin", "6dB"},
+      {"fec", "1dB"},
+      {"interleaver", "1ms"},
+      {"jitter", "0.2"}}},
+    {"leo-high",
+     1,
+     {{"scintillation", "gamma-gamma"},
+      {"elevation", "0s:54.9,10s:60.8,20s:67.4,30s:74.5,40s:82.1,50s:90,60s:82.1,70s:74.5,80s:67.4,"
+                    "90s:60.8,100s:54.9"},
+      {"aperture", "0.2m"},
+      {"coherence", "1ms"},
+      {"margin", "3dB"},
+      {"fec", "1dB"},
+      {"interleaver", "1ms"},
+      {"jitter", "0.2"}}},
+};
+
+const struct gen_preset *gen_preset_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+        if (strcmp(presets[i].name, name) == 0)
+            return &presets[i];
+    }
+    return NULL;
+}
+
+void gen_spec_init(struct gen_spec *s)
+{
+    *s = (struct gen_spec){.fade = {.coherence = 5 * TICK_MS,
+                                    .jitter_coherence = 20 * TICK_MS,
+                                    .wavelength_nm = 1550,
+                                    .altitude_km = 550},
+                           .receiver = {.margin_db = 3}};
+}
+
+/* A number with that unit behind it. */
+static bool quantity(const char *text, const char *unit, double min, double max, double *out)
+{
+    double v;
+    size_t len = strlen(text), n = strlen(unit);
+    if (len <= n || strcmp(text + len - n, unit) != 0 || law_number(text, len - n, &v) < 0 ||
+        v < min || v > max)
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool duration(const char *text, tick *out)
+{
+    tick v;
+    if (units_duration(text, &v) < 0 || v > 86400 * TICK_S)
+        return false;
+    *out = v;
+    return true;
+}
+
+/* Splits at commas into at most `max` copies. 0: too many, or too long. */
+#define PART_MAX 32u
+static size_t split(const char *text, char parts[][PART_MAX], size_t max)
+{
+    for (size_t n = 0; n < max;) {
+        size_t len = strcspn(text, ",");
+        if (len >= PART_MAX)
+            return 0;
+        memcpy(parts[n], text, len);
+        parts[n++][len] = '\0';
+        if (text[len] == '\0')
+            return n;
+        text += len + 1;
+    }
+    return 0;
+}
+
+static bool set_gilbert(struct gen_spec *s, const char *text)
+{
+    char parts[4][PART_MAX];
+    tick good, bad;
+    size_t n = split(text, parts, 4);
+    s->good_loss = 0;
+    s->bad_loss = 1;
+    if ((n != 2 && n != 4) || !duration(parts[0], &good) || !duration(parts[1], &bad) ||
+        good == 0 || bad == 0)
+        return false;
+    s->good_ms = (double)good / 1e6;
+    s->bad_ms = (double)bad / 1e6;
+    return n == 2 || (quantity(parts[2], "", 0, 1, &s->good_loss) &&
+                      quantity(parts[3], "", 0, 1, &s->bad_loss));
+}
+
+static bool point(const char *text, struct fade_point *out)
+{
+    char time[PART_MAX];
+    size_t len = strcspn(text, ":");
+    if (text[len] != ':')
+        return false;
+    memcpy(time, text, len);
+    time[len] = '\0';
+    return duration(time, &out->at) && quantity(text + len + 1, "", 5, 90, &out->elevation);
+}
+
+static bool set_elevation(struct gen_spec *s, const char *text)
+{
+    char parts[FADE_POINTS_MAX][PART_MAX];
+    struct fade_config *f = &s->fade;
+    f->points = 1;
+    f->pass[0].at = 0;
+    if (quantity(text, "", 5, 90, &f->pass[0].elevation))
+        return true;
+    f->points = split(text, parts, FADE_POINTS_MAX);
+    for (size_t i = 0; i < f->points; i++) {
+        if (!point(parts[i], &f->pass[i]) || (i > 0 && f->pass[i].at <= f->pass[i - 1].at))
+            return false;
+    }
+    return f->points > 0;
+}
+
+static bool set_scintillation(struct gen_spec *s, const char *text)
+{
+    s->fade.kind = strcmp(text, "lognormal") == 0     ? FADE_LOGNORMAL
+                   : strcmp(text, "gamma-gamma") == 0 ? FADE_GAMMA_GAMMA
+                                                      : FADE_STEADY;
+    return s->fade.kind != FADE_STEADY;
+}
+
+static bool set_good(struct gen_spec *s, const char *text)
+{
+    return law_mix_parse(text, &s->good) == 0;
+}
+
+static bool set_bad(struct gen_spec *s, const char *text)
+{
+    return law_mix_parse(text, &s->bad) == 0;
+}
+
+static bool set_independent(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "", 0, 1, &s->bad_loss);
+}
+
+static bool set_index(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "", 0.0005, AIR_INDEX_MAX, &s->fade.index);
+}
+
+static bool set_coherence(struct gen_spec *s, const char *text)
+{
+    return duration(text, &s->fade.coherence);
+}
+
+static bool set_wavelength(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "nm", 300, 20000, &s->fade.wavelength_nm);
+}
+
+static bool set_aperture(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "m", 0, 20, &s->fade.aperture_m);
+}
+
+static bool set_altitude(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "km", 100, 400000, &s->fade.altitude_km);
+}
+
+static bool set_jitter(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "", 0, 5, &s->fade.jitter);
+}
+
+static bool set_jitter_coherence(struct gen_spec *s, const char *text)
+{
+    return duration(text, &s->fade.jitter_coherence);
+}
+
+static bool set_margin(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "dB", 0, 60, &s->receiver.margin_db);
+}
+
+static bool set_fec(struct gen_spec *s, const char *text)
+{
+    return quantity(text, "dB", 0, 30, &s->receiver.fec_db);
+}
+
+static bool set_interleaver(struct gen_spec *s, const char *text)
+{
+    return duration(text, &s->receiver.interleaver);
+}
+
+static bool set_reacquire(struct gen_spec *s, const char *text)
+{
+    return duration(text, &s->receiver.reacquire);
+}
+
+static const struct option {
+    const char *name;
+    enum gen_model model;
+    bool (*set)(struct gen_spec *s, const char *text);
+    const char *right;
+} options[] = {
+    {"good", GEN_RENEWAL, set_good, LAW_HINT},
+    {"bad", GEN_RENEWAL, set_bad, LAW_HINT},
+    {"gilbert", GEN_GILBERT, set_gilbert,
+     "GOOD,BAD or GOOD,BAD,LOSS_GOOD,LOSS_BAD such as 18ms,1ms or 18ms,1ms,0.001,0.9"},
+    {"independent", GEN_INDEPENDENT, set_independent, "a probability from 0 to 1"},
+    {"scintillation", GEN_OPTICAL, set_scintillation, "lognormal or gamma-gamma"},
+    {"index", GEN_OPTICAL, set_index, "a scintillation index from 0.0005 to 1.2"},
+    {"coherence", GEN_OPTICAL, set_coherence, "a duration such as 5ms"},
+    {"elevation", GEN_OPTICAL, set_elevation,
+     "degrees from 5 to 90, or a pass such as 0s:10,50s:14.5,100s:17 with rising times"},
+    {"wavelength", GEN_OPTICAL, set_wavelength, "300nm to 20000nm"},
+    {"aperture", GEN_OPTICAL, set_aperture, "a diameter such as 0.4m, 0 to 20"},
+    {"altitude", GEN_OPTICAL, set_altitude, "100km to 400000km"},
+    {"jitter", GEN_OPTICAL, set_jitter, "a number from 0 to 5"},
+    {"jitter-coherence", GEN_OPTICAL, set_jitter_coherence, "a duration such as 20ms"},
+    {"margin", GEN_OPTICAL, set_margin, "0dB to 60dB"},
+    {"fec", GEN_OPTICAL, set_fec, "0dB to 30dB"},
+    {"interleaver", GEN_OPTICAL, set_interleaver, "a duration such as 10ms"},
+    {"reacquire", GEN_OPTICAL, set_reacquire, "a duration such as 1ms"},
+};
+
+static int note(struct gen_spec *s, const char *name, const char *text, char *error)
+{
+    size_t at = strlen(s->parameters), room = sizeof s->parameters - at;
+    int n = snprintf(s->parameters + at, room, "%s--%s %s", at > 0 ? " " : "", name, text);
+    if ((size_t)n < room)
+        return 0;
+    snprintf(error, GEN_ERROR_MAX, "the options are longer than %u characters in all",
+             TRACE_PARAMETERS_MAX - 1);
+    return HELIO_EFORMAT;
+}
+
+static int set_one(struct gen_spec *s, const struct option *o, const char *text, char *error)
+{
+    if (s->model != GEN_NONE && s->model != o->model) {
+        snprintf(error, GEN_ERROR_MAX, "--%s is for the model '%s', but the others are for '%s'",
+                 o->name, gen_model_name(o->model), gen_model_name(s->model));
+        return HELIO_EFORMAT;
+    }
+    s->model = o->model;
+    if (o->set(s, text))
+        return 0;
+    snprintf(error, GEN_ERROR_MAX, "--%s '%.60s' is wrong; right is %s", o->name, text, o->right);
+    return HELIO_EFORMAT;
+}
+
+static const struct option *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
+    }
+    return NULL;
+}
+
+static int set_preset(struct gen_spec *s, const char *text, char *error)
+{
+    const struct gen_preset *p = gen_preset_find(text);
+    if (p == NULL || s->model != GEN_NONE) {
+        snprintf(error, GEN_ERROR_MAX,
+                 p == NULL ? "--preset '%.60s' is unknown; right is " GEN_PRESET_NAMES
+                           : "--preset '%.60s' must stand before the options that change it",
+                 text);
+        return HELIO_EFORMAT;
+    }
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < GEN_PRESET_OPTIONS_MAX && p->options[i][0] != NULL; i++)
+        rc = set_one(s, find(p->options[i][0]), p->options[i][1], error);
+    return rc;
+}
+
+int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *error)
+{
+    const struct option *o = find(name);
+    if (o == NULL && strcmp(name, "preset") != 0)
+        return HELIO_ENOENT;
+    int rc = o == NULL ? set_preset(s, text, error) : set_one(s, o, text, error);
+    return rc == 0 ? note(s, name, text, error) : rc;
+}
+
+static const char *optical_fault(const struct gen_spec *s, tick step)
+{
+    const struct fade_config *f = &s->fade;
+    if (f->kind == FADE_STEADY && f->jitter <= 0)
+        return "--scintillation or --jitter is missing: nothing would change";
+    if (f->kind != FADE_STEADY && f->index <= 0 && f->points == 0)
+        return "--scintillation needs an --index or an --elevation";
+    if (s->receiver.interleaver / step > RECEIVER_DEPTH_MAX)
+        return "--interleaver is deeper than 10,000,000 steps";
+    return fade_check(f, step) < 0
+               ? "--coherence and --jitter-coherence must have 2 to 10,000,000 steps"
+               : NULL;
+}
+
+int gen_spec_check(const struct gen_spec *s, tick step, char *error)
+{
+    const char *fault = NULL;
+    double step_ms = (double)step / 1e6;
+    switch (s->model) {
+    case GEN_NONE:
+        fault = "no model; right is --preset, --good with --bad, --gilbert, --independent, or "
+                "--scintillation and its like";
+        break;
+    case GEN_RENEWAL:
+        fault = s->good.len == 0  ? "--good is missing"
+                : s->bad.len == 0 ? "--bad is missing"
+                                  : NULL;
+        break;
+    case GEN_GILBERT:
+        if (s->good_ms < step_ms || s->bad_ms < step_ms)
+            fault = "--gilbert: a mean time is shorter than a step";
+        break;
+    case GEN_INDEPENDENT:
+        break;
+    case GEN_OPTICAL:
+        fault = optical_fault(s, step);
+        break;
+    }
+    if (fault == NULL)
+        return 0;
+    snprintf(error, GEN_ERROR_MAX, "%s", fault);
+    return HELIO_EFORMAT;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text forms of a trace, line by line (docs/trace-format.md). The first line that is neither
+ * blank nor a comment decides:
+ *   runs   `STATE STEPS`, STATE 0 (good) or 1 (bad), STEPS a whole number >= 1
+ *   steps  `0` or `1`, one step a line
+ *   csv    the title `state,duration_UNIT` (ns, us, ms or s), then `good,26.7` or `bad,1.3`
+ * `#` begins a comment. `# step_ns N` before the first run sets the duration of a step;
+ * `# generator WORD`, `# parameters TEXT` and `# seed N` say where the trace comes from. Blank
+ * lines and a carriage return at the end of a line are allowed.
+ */
+#ifndef CHANNEL_EMU_CHAN_TEXT_H
+#define CHANNEL_EMU_CHAN_TEXT_H
+
+#include "base/slice.h"
+#include "channel-emu/chan/chan.h"
+#include "channel-emu/chan/chan_about.h"
+
+#define TRACE_STEP_DEFAULT (100 * TICK_US)
+#define TRACE_STEP_MAX (3600 * TICK_S)
+#define TRACE_TEXT_LINE_MAX 1024u
+
+enum trace_form { TRACE_UNKNOWN, TRACE_COMPACT, TRACE_RUNS, TRACE_STEPS, TRACE_CSV };
+
+struct trace_text {
+    struct trace *trace; /* borrowed; runs are added to it */
+    uint64_t line;       /* number of the last line given, from 1 */
+    bool step_fixed;     /* a step_ns directive is checked, but changes nothing */
+    enum trace_form form;
+    char unit[4]; /* of a csv's durations */
+    struct trace_about about;
+    char error[160]; /* after HELIO_EFORMAT: what is wrong and what would be right */
+};
+
+void trace_text_init(struct trace_text *p, struct trace *t);
+
+/* One line without its line feed. 0, HELIO_ENOMEM, HELIO_EFORMAT. */
+int trace_text_line(struct trace_text *p, const char *line, size_t len);
+
+/* No more lines. 0, or HELIO_EFORMAT when there was no run. */
+int trace_text_end(struct trace_text *p);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop: let out what is due, read what came (with the time at which it came), sleep until the
+ * next frame is due, or a batch after the last ones. While frames come they are read now and then:
+ * the kernel keeps the time of arrival and the frame, so nothing is lost by reading later, and a
+ * wake-up serves several frames.
+ *
+ * What can go wrong: super-packets, which are counted and never pass, since one frame of 64 kB is
+ * not what would be on the air; frames that the kernel does not take, counted; an interface that
+ * goes away, which ends the run.
+ */
+#include "channel-emu/emu/emu_bridge.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "channel-emu/emu/emu_capture.h"
+#include "channel-emu/emu/emu_clock.h"
+#include "channel-emu/emu/emu_ether.h"
+
+#define FRAMES_MAX 512 /* read from one interface before frames are let out again */
+#define LOOK (100 * TICK_MS)
+
+static void say_too_long(struct emu_bridge *b, int dir, const struct emu_frame *f, FILE *say)
+{
+    const char *name = emu_port_name(b->port[dir]);
+    if (b->said_too_long[dir])
+        return;
+    b->said_too_long[dir] = true;
+    fprintf(say,
+            "helio-emu: warning: %s brings super-packets (the first has %zu bytes): the other end "
+            "joins frames. They are dropped and counted. There, as root:\n"
+            "  ethtool -K INTERFACE tso off gso off tx-udp-segmentation off\n",
+            name, f->len);
+}
+
+/* The number of frames read, or an error. */
+static int take(struct emu_bridge *b, int dir, tick now, FILE *say)
+{
+    struct emu_link *l = &b->link;
+    struct emu_frame f;
+    int n = 0;
+    for (; n < FRAMES_MAX && emu_port_receive(b->port[dir], now, &f) == 1; n++) {
+        int rc = 0;
+        if (f.too_long) {
+            l->way[dir].too_long++;
+            say_too_long(b, dir, &f, say);
+        } else if (l->settings->scenario.exempt && emu_ether_is_signalling(f.data, f.len)) {
+            rc = emu_link_input_exempt(l, dir, f.data, f.len, f.arrival);
+        } else {
+            rc = emu_link_input(l, dir, f.data, f.len, 0, f.arrival);
+        }
+        if (l->before != NULL && !f.too_long)
+            emu_capture_frame(l->before, f.arrival + l->epoch, f.data, f.len);
+        if (rc < 0)
+            return rc;
+    }
+    return n;
+}
+
+/* Hands a batch to the kernel; a frame counts as released when the call is over. */
+static void flush(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
+{
+    bool sent[EMU_PORT_BATCH];
+    emu_port_flush(b->port[!dir], sent);
+    int error = errno;
+    tick now = emu_now();
+    for (unsigned i = 0; i < n; i++) {
+        if (sent[i]) {
+            emu_link_sent(&b->link, dir, &batch[i], now);
+            if (b->link.after != NULL)
+                emu_capture_frame(b->link.after, now + b->link.epoch, batch[i].data, batch[i].len);
+        } else {
+            emu_link_unsent(&b->link, dir, &batch[i], error);
+        }
+    }
+}
+
+/* Small batches, so that the first frame of many does not wait for the last. */
+#define BATCH 16u
+
+static void let_out(struct emu_bridge *b, int dir, tick now)
+{
+    struct chan_out batch[BATCH];
+    unsigned n = 0;
+    while (emu_link_output(&b->link, dir, now, &batch[n]) == 1) {
+        b->link.released = now;
+        emu_port_send(b->port[!dir], batch[n].data, batch[n].len);
+        if (++n == BATCH) {
+            flush(b, dir, batch, n);
+            n = 0;
+        }
+    }
+    if (n > 0)
+        flush(b, dir, batch, n);
+}
+
+static void count_before(struct emu_bridge *b)
+{
+    for (int dir = 0; dir < 2; dir++) {
+        b->link.way[dir].before = emu_port_drops(b->port[dir]);
+        b->link.way[dir].after = emu_port_unsent(b->port[!dir]);
+    }
+}
+
+static void take_signal(struct emu_bridge *b, FILE *say)
+{
+    struct signalfd_siginfo info;
+    if (read(b->signal_fd, &info, sizeof info) != sizeof info)
+        return;
+    if (info.ssi_signo != SIGUSR1) {
+        b->stop = true;
+        return;
+    }
+    count_before(b);
+    emu_report_text(&b->link, say);
+}
+
+/* Sleeps until the time, a signal, or (with `ports`) a frame. */
+static int wait_until(struct emu_bridge *b, tick until, bool ports, FILE *say)
+{
+    struct pollfd fds[3] = {{.fd = b->signal_fd, .events = POLLIN},
+                            {.fd = emu_port_fd(b->port[0]), .events = POLLIN},
+                            {.fd = emu_port_fd(b->port[1]), .events = POLLIN}};
+    tick now = emu_now();
+    tick rest = until > now ? until - now : 0;
+    struct timespec t = {.tv_sec = (time_t)(rest / TICK_S), .tv_nsec = (long)(rest % TICK_S)};
+    int rc = ppoll(fds, ports ? 3 : 1, &t, NULL);
+    if (rc < 0 && errno != EINTR)
+        return HELIO_EIO;
+    if (rc > 0 && fds[0].revents != 0)
+        take_signal(b, say);
+    if (rc > 0 && ((fds[1].revents | fds[2].revents) & POLLERR) != 0)
+        b->looked = 0;
+    return 0;
+}
+
+/* Every now and then, and when a socket reports an error. */
+static int look(struct emu_bridge *b, tick now, FILE *say)
+{
+    if (now < b->looked + LOOK)
+        return 0;
+    b->looked = now;
+    take_signal(b, say); /* a bridge that never sleeps does not poll for it */
+    for (int dir = 0; dir < 2; dir++) {
+        int error = 0;
+        socklen_t len = sizeof error;
+        getsockopt(emu_port_fd(b->port[dir]), SOL_SOCKET, SO_ERROR, &error, &len);
+        if (!emu_port_exists(b->port[dir])) {
+            fprintf(say, "helio-emu: the bridge ends: interface %s went away\n",
+                    emu_port_name(b->port[dir]));
+            return HELIO_EIO;
+        }
+    }
+    return 0;
+}
+
+/* Lets out, reads, and sleeps once. */
+static int serve(struct emu_bridge *b, tick end, FILE *say)
+{
+    struct emu_link *l = &b->link;
+    tick begin = emu_now();
+    let_out(b, EMU_FORWARD, begin);
+    let_out(b, EMU_RETURN, emu_now());
+    if (l->read_due == TICK_NEVER || begin >= l->read_due) {
+        int forward = take(b, EMU_FORWARD, emu_now(), say);
+        int back = forward < 0 ? forward : take(b, EMU_RETURN, emu_now(), say);
+        if (back < 0)
+            return back;
+        emu_link_was_read(l, begin, forward + back > 0);
+    }
+    tick now = emu_now();
+    emu_link_flush(l, now);
+    emu_link_turn(l, now);
+    int rc = look(b, now, say);
+    if (rc < 0)
+        return rc;
+    bool busy = l->read_due != TICK_NEVER;
+    tick until = tick_min(tick_min(end, emu_link_release(l)), busy ? l->read_due : now + LOOK);
+    if (until <= now)
+        return 0;
+    return wait_until(b, until, !busy, say);
+}
+
+int emu_bridge_run(struct emu_bridge *b, FILE *say)
+{
+    const struct emu_settings *o = &b->options->settings;
+    tick end = o->duration == 0 ? TICK_NEVER : tick_add(b->link.started, o->duration);
+    tick stats = o->stats == 0 ? TICK_NEVER : b->link.started + o->stats;
+    int rc = 0;
+    while (rc == 0 && !b->stop && emu_now() < end) {
+        rc = serve(b, tick_min(end, stats), say);
+        if (emu_now() >= stats) {
+            count_before(b);
+            emu_report_line(&b->link, say);
+            stats += o->stats;
+        }
+    }
+    count_before(b);
+    b->link.ended = rc < 0;
+    emu_link_finish(&b->link);
+    return rc;
+}
+
+int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *options, FILE *say)
+{
+    memset(b, 0, sizeof *b);
+    b->options = options;
+    b->signal_fd = emu_link_signals();
+    int err = emu_link_init(&b->link, &options->settings, emu_ether_udp_payload, say);
+    if (err < 0)
+        return err;
+    for (int dir = 0; dir < 2; dir++) {
+        int rc = emu_port_open(&b->port[dir], options->port_name[dir], options->io,
+                               options->settings.buffer_bytes, say);
+        if (rc < 0)
+            return rc;
+    }
+    emu_link_hurry(&b->link);
+    b->link.started = emu_now();
+    fprintf(say, "helio-emu: bridge %s to %s, ready\n", options->port_name[0],
+            options->port_name[1]);
+    fflush(say);
+    return 0;
+}
+
+void emu_bridge_fini(struct emu_bridge *b)
+{
+    for (int dir = 0; dir < 2; dir++)
+        emu_port_close(b->port[dir]);
+    if (b->signal_fd >= 0)
+        close(b->signal_fd);
+    emu_link_fini(&b->link);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The headers of pcap are in the byte order of the machine, those of the network are not. A
+ * datagram whose headers do not fit a 16-bit length is the caller's mistake. Nothing else can go
+ * wrong but what the writer counts. */
+#include "channel-emu/emu/emu_capture.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#define ETHERNET 14u
+#define IPV4 20u
+#define IPV6 40u
+#define UDP 8u
+#define RECORD 16u
+
+int emu_capture_open(struct page_writer **out, const char *path)
+{
+    /* magic of nanosecond stamps, version, UTC, -, snapshot length, link type 1: Ethernet */
+    const uint32_t head[6] = {0xa1b23c4d, 0, 0, 0, EMU_CAPTURE_MAX, 1};
+    const uint16_t version[2] = {2, 4};
+    int rc = page_writer_open(out, path, false);
+    if (rc < 0)
+        return rc;
+    uint8_t *p = page_writer_room(*out, sizeof head);
+    if (p == NULL) {
+        page_writer_free(*out);
+        return -ENOMEM;
+    }
+    memcpy(p, head, sizeof head);
+    memcpy(p + 4, version, sizeof version);
+    page_writer_put(*out, sizeof head);
+    return 0;
+}
+
+static void put_record(uint8_t *p, tick wall, size_t held, size_t whole)
+{
+    const uint32_t head[4] = {(uint32_t)(wall / TICK_S), (uint32_t)(wall % TICK_S), (uint32_t)held,
+                              (uint32_t)whole};
+    memcpy(p, head, sizeof head);
+}
+
+void emu_capture_frame(struct page_writer *w, tick wall, const uint8_t *data, size_t len)
+{
+    size_t held = len < EMU_CAPTURE_MAX ? len : EMU_CAPTURE_MAX;
+    uint8_t *p = page_writer_room(w, RECORD + held);
+    if (p == NULL)
+        return;
+    put_record(p, wall, held, len);
+    memcpy(p + RECORD, data, held);
+    page_writer_put(w, RECORD + held);
+}
+
+static void put16(uint8_t *at, size_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+/* RFC 1071 */
+static uint64_t sum(uint64_t s, const uint8_t *p, size_t len)
+{
+    for (; len > 1; p += 2, len -= 2)
+        s += (uint64_t)p[0] << 8 | p[1];
+    return len > 0 ? s + ((uint64_t)p[0] << 8) : s;
+}
+
+static uint16_t fold(uint64_t s)
+{
+    while (s > UINT16_MAX)
+        s = (s & UINT16_MAX) + (s >> 16);
+    return (uint16_t)~s;
+}
+
+static uint16_t port(const struct emu_addr *a)
+{
+    if (a->sa.ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)(const void *)&a->sa)->sin6_port);
+    return ntohs(((const struct sockaddr_in *)(const void *)&a->sa)->sin_port);
+}
+
+static void put_ip4(uint8_t *ip, const struct emu_addr *from, const struct emu_addr *to,
+                    size_t payload)
+{
+    const struct sockaddr_in *a = (const void *)&from->sa, *b = (const void *)&to->sa;
+    memset(ip, 0, IPV4);
+    ip[0] = 0x45;
+    put16(ip + 2, IPV4 + UDP + payload);
+    ip[8] = 64;
+    ip[9] = IPPROTO_UDP;
+    memcpy(ip + 12, &a->sin_addr, 4);
+    memcpy(ip + 16, &b->sin_addr, 4);
+    put16(ip + 10, fold(sum(0, ip, IPV4)));
+}
+
+static void put_ip6(uint8_t *ip, const struct emu_addr *from, const struct emu_addr *to,
+                    size_t payload)
+{
+    const struct sockaddr_in6 *a = (const void *)&from->sa, *b = (const void *)&to->sa;
+    memset(ip, 0, IPV6);
+    ip[0] = 0x60;
+    put16(ip + 4, UDP + payload);
+    ip[6] = IPPROTO_UDP;
+    ip[7] = 64;
+    memcpy(ip + 8, &a->sin6_addr, 16);
+    memcpy(ip + 24, &b->sin6_addr, 16);
+}
+
+/* The pseudo header of IPv4 and IPv6 sums to the addresses, the protocol and the length. */
+static void put_udp(uint8_t *udp, const uint8_t *addresses, size_t addresses_len,
+                    const struct emu_addr *from, const struct emu_addr *to, const uint8_t *data,
+                    size_t len)
+{
+    put16(udp, port(from));
+    put16(udp + 2, port(to));
+    put16(udp + 4, UDP + len);
+    put16(udp + 6, 0);
+    memcpy(udp + UDP, data, len);
+    uint64_t s = sum(IPPROTO_UDP + UDP + len, addresses, addresses_len);
+    uint16_t check = fold(sum(s, udp, UDP + len));
+    put16(udp + 6, check == 0 ? UINT16_MAX : check);
+}
+
+void emu_capture_udp(struct page_writer *w, tick wall, const struct emu_addr *from,
+                     const struct emu_addr *to, const uint8_t *data, size_t len)
+{
+    bool six = from->sa.ss_family == AF_INET6;
+    size_t ip_len = six ? IPV6 : IPV4, whole = ETHERNET + ip_len + UDP + len;
+    assert(len <= (six ? 65527 : 65507) && from->sa.ss_family == to->sa.ss_family);
+    uint8_t *p = page_writer_room(w, RECORD + whole);
+    if (p == NULL)
+        return;
+    put_record(p, wall, whole, whole);
+    uint8_t *ether = p + RECORD, *ip = ether + ETHERNET;
+    memset(ether, 0, ETHERNET);
+    put16(ether + 12, six ? 0x86dd : 0x0800);
+    if (six)
+        put_ip6(ip, from, to, len);
+    else
+        put_ip4(ip, from, to, len);
+    put_udp(ip + ip_len, six ? ip + 8 : ip + 12, six ? 32 : 8, from, to, data, len);
+    page_writer_put(w, RECORD + whole);
+}

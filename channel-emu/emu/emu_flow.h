@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The peers that send towards the far end, one flow each. A flow knows its peer's address and the
+ * socket by which its frames leave, so that an answer that comes back to that socket finds its way.
+ * A frame in flight names its flow by a number that dies with the flow.
+ */
+#ifndef CHANNEL_EMU_EMU_FLOW_H
+#define CHANNEL_EMU_EMU_FLOW_H
+
+#include <stdint.h>
+
+#include "base/tick.h"
+#include "channel-emu/emu/emu_addr.h"
+
+#define EMU_FLOWS_MAX 256u
+
+struct emu_flow {
+    uint64_t id; /* never 0, never used twice; id % EMU_FLOWS_MAX is its place */
+    struct emu_addr peer;
+    int fd; /* its own socket, or the listening one */
+    tick last_active;
+    bool used;
+};
+
+struct emu_flows {
+    struct emu_flow at[EMU_FLOWS_MAX];
+    unsigned top; /* places in use are below */
+    uint64_t generation;
+    struct emu_flow *latest; /* heard last; NULL at first */
+};
+
+/* The flow of a peer; NULL when it has none. */
+struct emu_flow *emu_flow_find(struct emu_flows *f, const struct emu_addr *peer);
+/* The flow of a number; NULL when it is gone. */
+struct emu_flow *emu_flow_of(struct emu_flows *f, uint64_t id);
+/* The flow whose frames leave by this socket (of several, the one heard last); or NULL. */
+struct emu_flow *emu_flow_by_socket(struct emu_flows *f, int fd);
+
+/* A place for a new flow: a free one, else that of the flow that is silent the longest, which the
+ * caller closes first (then *evicted is true). */
+struct emu_flow *emu_flow_place(struct emu_flows *f, bool *evicted);
+/* Makes the place a flow. */
+void emu_flow_open(struct emu_flows *f, struct emu_flow *place, const struct emu_addr *peer, int fd,
+                   tick now);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path is two calls into chan. Around them: rules look at what LTP segment a frame holds,
+ * fates and late releases become lines of the drop log, which threads write. A direction's channels
+ * begin with its first frame; exempt frames have one of their own, with the same delay and nothing
+ * else. What can go wrong: an output that cannot be created ends the start;
+ * one that cannot be written is told at the end; memory for a channel ends the run.
+ */
+#include "channel-emu/emu/emu_link.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "channel-emu/emu/emu_capture.h"
+#include "channel-emu/emu/emu_clock.h"
+#include "channel-emu/scenario/drop_log.h"
+
+#define FLUSH_NS (500 * TICK_MS)
+
+static uint64_t measure_epoch(void)
+{
+    struct timespec wall;
+    tick before = emu_now();
+    clock_gettime(CLOCK_REALTIME, &wall);
+    tick after = emu_now();
+    return (uint64_t)wall.tv_sec * TICK_S + (uint64_t)wall.tv_nsec -
+           (before + (after - before) / 2);
+}
+
+static int open_output(struct page_writer **w, const char *path, bool log, FILE *say)
+{
+    if (*path == '\0')
+        return 0;
+    int rc = log ? drop_log_open(w, path, false) : emu_capture_open(w, path);
+    if (rc == 0)
+        return 0;
+    fprintf(say, "helio-emu: %s: cannot be created: %s\n", path, strerror(-rc));
+    return HELIO_EIO;
+}
+
+int emu_link_check(const struct emu_settings *settings, FILE *say)
+{
+    uint64_t epoch = measure_epoch();
+    for (int i = 0; i < 2; i++) {
+        const struct scenario_way *w = &settings->scenario.way[i];
+        if (w->start != START_AT || w->start_time >= epoch)
+            continue;
+        fprintf(say,
+                "helio-emu: %s.start: the time lies before this machine was started; write a "
+                "later one\n",
+                i == EMU_FORWARD ? "forward" : "return");
+        return HELIO_EFORMAT;
+    }
+    return 0;
+}
+
+static tick delay_min(const struct scenario *s)
+{
+    tick least = TICK_NEVER;
+    for (int i = 0; i < 2; i++) {
+        const struct scenario_way *w = &s->way[i];
+        if (w->point_count == 0)
+            least = tick_min(least, w->delay);
+        for (size_t k = 0; k < w->point_count; k++)
+            least = tick_min(least, w->points[k].delay);
+    }
+    return least;
+}
+
+int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
+                  FILE *say)
+{
+    const struct scenario *s = &settings->scenario;
+    *l = (struct emu_link){.settings = settings,
+                           .payload = payload,
+                           .epoch = measure_epoch(),
+                           .started = emu_now(),
+                           .delay_min = delay_min(s),
+                           .read_due = TICK_NEVER,
+                           .tolerance = emu_settings_tolerance(settings)};
+    int rc = emu_link_check(settings, say);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        if (s->way[i].rules_len == 0)
+            continue;
+        rc = ltp_rules_new(&l->way[i].rules, s->way[i].rules, s->way[i].rules_len);
+        if (rc < 0)
+            fprintf(say, "helio-emu: rules: %s\n", helio_strerror(rc));
+    }
+    rc = rc < 0 ? rc : open_output(&l->drops, s->drop_log, true, say);
+    rc = rc < 0 ? rc : open_output(&l->before, s->pcap_before, false, say);
+    return rc < 0 ? rc : open_output(&l->after, s->pcap_after, false, say);
+}
+
+void emu_link_fini(struct emu_link *l)
+{
+    for (int i = 0; i < 2; i++) {
+        chan_free(l->way[i].chan);
+        chan_free(l->way[i].clean);
+        ltp_rules_free(l->way[i].rules);
+    }
+    page_writer_free(l->drops);
+    page_writer_free(l->before);
+    page_writer_free(l->after);
+}
+
+/* The line of one frame in the drop log. */
+static void put_row(struct emu_link *l, struct drop_row row, const uint8_t *data, size_t len)
+{
+    struct ltp_fields ltp;
+    struct slice payload = l->payload(data, len);
+    if (payload.len > 0 && ltp_fields_read(&ltp, payload.data, payload.len))
+        row.ltp = &ltp;
+    row.length = len;
+    row.time += l->epoch;
+    drop_log_put(l->drops, &row);
+}
+
+static void log_fates(struct emu_link *l, int direction)
+{
+    struct chan_fate fate;
+    if (l->drops == NULL)
+        return;
+    while (chan_fate(l->way[direction].chan, &fate) == 1) {
+        struct drop_row row = {.time = fate.entered,
+                               .direction = direction,
+                               .frame = fate.number,
+                               .reason = chan_reason_name(fate.reason),
+                               .late_ns = EVENT_NONE};
+        put_row(l, row, fate.data, fate.len);
+    }
+}
+
+static void log_out(struct emu_link *l, int direction, const struct chan_out *out,
+                    const char *reason, uint64_t late_ns)
+{
+    if (l->drops == NULL || out->tag == EMU_EXEMPT)
+        return;
+    struct drop_row row = {.time = out->entered,
+                           .direction = direction,
+                           .frame = out->number,
+                           .reason = reason,
+                           .late_ns = late_ns};
+    put_row(l, row, out->data, out->len);
+}
+
+static int begin_way(struct emu_link *l, int dir, tick arrival)
+{
+    struct emu_way *w = &l->way[dir];
+    struct chan_config config =
+        scenario_chan(&l->settings->scenario, dir, l->started, l->started + l->epoch);
+    w->origin = config.origin_first ? arrival : config.origin;
+    w->first = w->last = arrival;
+    config.origin = w->origin;
+    config.origin_first = false;
+    struct chan_config clean = {.delay = config.delay,
+                                .points = config.points,
+                                .point_count = config.point_count,
+                                .origin = config.origin};
+    int rc = chan_new(&w->chan, &config);
+    return rc < 0 ? rc : chan_new(&w->clean, &clean);
+}
+
+static int arrive(struct emu_link *l, int dir, tick arrival)
+{
+    struct emu_way *w = &l->way[dir];
+    if (w->clean == NULL) {
+        int rc = begin_way(l, dir, arrival);
+        if (rc < 0)
+            return rc;
+    }
+    w->last = arrival > w->last ? arrival : w->last;
+    return 0;
+}
+
+static bool rule_drops(struct emu_link *l, struct emu_way *w, const uint8_t *data, size_t len)
+{
+    struct ltp_fields ltp;
+    if (w->rules == NULL)
+        return false;
+    struct slice payload = l->payload(data, len);
+    return payload.len > 0 && ltp_fields_read(&ltp, payload.data, payload.len) &&
+           ltp_rules_drop(w->rules, &ltp);
+}
+
+int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len, uint64_t tag,
+                   tick arrival)
+{
+    struct emu_way *w = &l->way[dir];
+    int rc = arrive(l, dir, arrival);
+    if (rc < 0)
+        return rc;
+    if (rule_drops(l, w, data, len))
+        chan_input_rule(w->chan, data, len, tag, w->last);
+    else
+        chan_input(w->chan, data, len, tag, w->last);
+    log_fates(l, dir);
+    return 0;
+}
+
+int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
+                          tick arrival)
+{
+    int rc = arrive(l, dir, arrival);
+    if (rc == 0)
+        chan_input(l->way[dir].clean, data, len, EMU_EXEMPT, l->way[dir].last);
+    return rc;
+}
+
+tick emu_link_deadline(const struct emu_link *l)
+{
+    tick due = TICK_NEVER;
+    for (int dir = 0; dir < 2; dir++) {
+        const struct emu_way *w = &l->way[dir];
+        if (w->clean != NULL)
+            due = tick_min(due, tick_min(chan_deadline(w->chan), chan_deadline(w->clean)));
+    }
+    return due;
+}
+
+int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
+{
+    struct emu_way *w = &l->way[dir];
+    if (w->clean == NULL)
+        return 0;
+    bool exempt_first = chan_deadline(w->clean) < chan_deadline(w->chan);
+    return chan_output(exempt_first ? w->clean : w->chan, now, out);
+}
+
+void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick now)
+{
+    struct emu_way *w = &l->way[dir];
+    tick late = now > out->due ? now - out->due : 0;
+    emu_late_add(&w->late, late);
+    emu_pace_frame(&l->pace, late);
+    w->sent_bytes += out->len;
+    if (late <= l->tolerance)
+        return;
+    w->late_beyond++;
+    log_out(l, dir, out, "late", late);
+}
+
+void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, int error)
+{
+    struct emu_way *w = &l->way[dir];
+    w->send_failed++;
+    w->send_errno = error;
+    log_out(l, dir, out, "send", EVENT_NONE);
+}
+
+void emu_link_flush(struct emu_link *l, tick now)
+{
+    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    if (now < l->flushed + FLUSH_NS)
+        return;
+    l->flushed = now;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] != NULL)
+            page_writer_flush(all[i]);
+    }
+}
+
+tick emu_link_flush_due(const struct emu_link *l)
+{
+    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] != NULL && page_writer_pending(all[i]))
+            return l->flushed + FLUSH_NS;
+    }
+    return TICK_NEVER;
+}
+
+void emu_link_finish(struct emu_link *l)
+{
+    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i] != NULL)
+            page_writer_finish(all[i]);
+    }
+}
+
+int emu_link_signals(void)
+{
+    struct sigaction hangup;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup */
+        sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void set_priority(bool realtime)
+{
+    struct sched_param none = {0}, least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    (void)sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, realtime ? &least : &none);
+}
+
+static tick cpu_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
+}
+
+void emu_link_hurry(struct emu_link *l)
+{
+    const struct emu_settings *s = l->settings;
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    if (s->realtime)
+        set_priority(true);
+    emu_pace_init(&l->pace, s->batch, s->realtime && sched_getscheduler(0) == SCHED_RR, emu_now());
+    l->pace.cpu = cpu_time();
+}
+
+void emu_link_turn(struct emu_link *l, tick now)
+{
+    struct emu_pace *p = &l->pace;
+    bool before = p->realtime;
+    if (!emu_pace_over(p, now))
+        return;
+    emu_pace_judge(p, now, cpu_time());
+    if (p->realtime != before)
+        set_priority(p->realtime);
+}
+
+tick emu_link_release(const struct emu_link *l)
+{
+    tick due = emu_link_deadline(l), batch = tick_add(l->released, l->pace.batch);
+    return due > batch ? due : batch;
+}
+
+void emu_link_was_read(struct emu_link *l, tick now, bool something)
+{
+    /* without batches nothing waits */
+    bool wait = something && l->pace.batch > 0;
+    l->read_due = wait ? tick_add(now, emu_pace_read(&l->pace, l->delay_min)) : TICK_NEVER;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The emulated link, both directions of it, with all that is written about it: what relay and
+ * bridge share. A frame goes in with its time of arrival, comes out when it is due, and each thing
+ * that befalls it is counted and has its line in the drop log.
+ */
+#ifndef CHANNEL_EMU_EMU_LINK_H
+#define CHANNEL_EMU_EMU_LINK_H
+
+#include <stdio.h>
+
+#include "base/slice.h"
+#include "channel-emu/chan/chan.h"
+#include "channel-emu/emu/emu_late.h"
+#include "channel-emu/emu/emu_settings.h"
+#include "channel-emu/scenario/emu_pace.h"
+#include "os/page_writer.h"
+
+#define EMU_FORWARD SCENARIO_FORWARD
+#define EMU_RETURN SCENARIO_RETURN
+
+/* The bytes of a frame in which an LTP segment may lie; empty: there is none. */
+typedef struct slice emu_payload(const uint8_t *frame, size_t len);
+
+/* One direction: its channel, which begins with its first frame, and what the channel cannot count.
+ */
+struct emu_way {
+    struct chan *chan;  /* NULL before the first frame */
+    struct chan *clean; /* for exempt frames: delay only */
+    struct ltp_rules *rules;
+    uint64_t before;   /* dropped by the kernel before we could read them */
+    uint64_t after;    /* dropped by the device after it had left, so within those sent */
+    uint64_t no_peer;  /* came with no peer to go to: never entered the channel */
+    uint64_t too_long; /* super-packets: never entered the channel */
+    uint64_t gone;     /* came out of the channel when its peer was gone */
+    uint64_t send_failed, sent_bytes;
+    int send_errno;           /* of the last that failed */
+    tick origin, first, last; /* of trace and windows; arrivals */
+    uint64_t late_beyond;     /* frames released later than the tolerance */
+    struct emu_late late;
+};
+
+/* The tag of exempt frames when they come out. */
+#define EMU_EXEMPT UINT64_MAX
+
+struct emu_link {
+    const struct emu_settings *settings; /* borrowed */
+    emu_payload *payload;
+    struct emu_way way[2];
+    struct page_writer *drops, *before, *after; /* NULL: not asked for */
+    uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
+    tick started, tolerance;
+    struct emu_pace pace;
+    tick delay_min; /* of both directions, whenever */
+    tick read_due;  /* while frames come: when the sockets are read next */
+    tick released;  /* when frames were let out last */
+    bool ended;     /* before it was told to */
+    tick flushed;   /* when the outputs were given to their threads last */
+};
+
+/* What of the settings cannot be on this machine: HELIO_EFORMAT with a message on `say`, or 0. */
+int emu_link_check(const struct emu_settings *settings, FILE *say);
+/* Checks that, and opens the outputs. 0, or a negative error with a message on `say`; emu_link_fini
+ * in any case. */
+int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
+                  FILE *say);
+void emu_link_fini(struct emu_link *l);
+
+/* A frame arrived. Stamps of two processors may be out of order by a little: time is held. 0, or
+ * HELIO_ENOMEM when it is the first and there is no memory for its channel. */
+int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len, uint64_t tag,
+                   tick arrival);
+/* The same for a frame that is only delayed, whatever else the link does. */
+int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
+                          tick arrival);
+
+/* When the next frame of either direction is due; TICK_NEVER when both are empty. */
+tick emu_link_deadline(const struct emu_link *l);
+/* The next frame due: 1, or 0. Its bytes hold until the next input in its direction. */
+int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out);
+/* The kernel has taken the frame; or it refused it, with errno. */
+void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick now);
+void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, int error);
+
+/* When to let frames out next: when one is due, but a batch after the last ones. */
+tick emu_link_release(const struct emu_link *l);
+/* Once a round of the loop: batches and priority follow what the last rounds cost. */
+void emu_link_turn(struct emu_link *l, tick now);
+/* The sockets were read and brought something, or nothing: while they do, they are read at
+ * l->read_due; else an arrival wakes the loop (read_due is TICK_NEVER). */
+void emu_link_was_read(struct emu_link *l, tick now, bool something);
+
+/* Gives what is gathered to the writers, twice a second at most: call it often. */
+void emu_link_flush(struct emu_link *l, tick now);
+/* When to call it at the latest; TICK_NEVER when nothing is gathered. */
+tick emu_link_flush_due(const struct emu_link *l);
+/* Ends the outputs; what could not be written is in the report from now on. */
+void emu_link_finish(struct emu_link *l);
+
+/* Signals that end a run, or ask for a report on the way, as a descriptor; -1 and errno. Before
+ * emu_link_init, whose threads shall not get them. A pipe without a reader and the limit of a
+ * file's size are errors of writing from then on, not the end of the process. */
+int emu_link_signals(void);
+/* Real-time scheduling, if wanted and permitted, and timers without slack. */
+void emu_link_hurry(struct emu_link *l);
+
+/* emu_report.c: counters by direction, and whether the run was faithful. */
+void emu_report_text(const struct emu_link *l, FILE *to);
+void emu_report_json(const struct emu_link *l, const char *command, FILE *to);
+/* False after emu_link_finish when an output is not whole, which emu_report_text has told. */
+bool emu_report_whole(const struct emu_link *l);
+/* One line of progress. */
+void emu_report_line(const struct emu_link *l, FILE *to);
+
+#endif

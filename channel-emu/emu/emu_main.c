@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-emu: an emulator of space links. Exit codes: 0 done, 1 failed, 2 usage. */
+#include <errno.h>
+#include <string.h>
+
+#include "channel-emu/emu/emu_commands.h"
+
+const char *argp_program_version = "helio-emu " HELIO_VERSION;
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"relay", emu_relay_main},
+                {"bridge", emu_bridge_main},
+                {"check", emu_check_main},
+                {"--check", emu_check_main}};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static const char usage[] =
+    "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
+    "       helio-emu bridge --a INTERFACE --b INTERFACE [OPTION...]\n"
+    "       helio-emu check SCENARIO [OPTION...]\n"
+    "       helio-emu COMMAND --help\n"
+    "       helio-emu --version\n"
+    "Emulates a space link: delay, rate, contacts and losses, clocked in time.\n"
+    "  relay    between UDP sockets; needs no root\n"
+    "  bridge   between Ethernet interfaces\n"
+    "  check    reads a scenario file and prints what would be in effect\n"
+    "\n"
+    "Examples:\n"
+    "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 --delay 5ms --trace A\n"
+    "  helio-emu relay --listen 127.0.0.1:5000 --to 127.0.0.1:6000 --scenario link-a.yaml\n"
+    "  helio-emu bridge --a eth1 --b eth2 --scenario leo-pass.yaml\n"
+    "  helio-emu check link-a.yaml\n";
+
+FILE *emu_json_open(const char *path)
+{
+    if (path == NULL || strcmp(path, "-") == 0)
+        return stdout;
+    FILE *f = fopen(path, "w");
+    if (f == NULL)
+        fprintf(stderr, "helio-emu: --json %s: cannot be created: %s\n", path, strerror(errno));
+    return f;
+}
+
+bool emu_report_end(const struct emu_link *l, const char *command, FILE *json)
+{
+    emu_report_text(l, stderr);
+    if (l->settings->json != NULL)
+        emu_report_json(l, command, json);
+    if (fclose(json) == 0)
+        return emu_report_whole(l);
+    fprintf(stderr, "helio-emu: the counters cannot be written: %s\n", strerror(errno));
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const char *command = argc > 1 ? argv[1] : "";
+    char name[32];
+    if (strcmp(command, "--help") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (strcmp(command, "--version") == 0) {
+        puts(argp_program_version);
+        return 0;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(command, commands[i].name) != 0)
+            continue;
+        snprintf(name, sizeof name, "helio-emu %s", command);
+        argv[1] = name;
+        return commands[i].run(argc - 1, argv + 1);
+    }
+    if (*command != '\0')
+        fprintf(stderr, "helio-emu: '%s' is unknown; right is relay, bridge or check\n", command);
+    fputs(usage, stderr);
+    return 2;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's features have names (ETH_SS_FEATURES) and are read and written as bit masks
+ * (ETHTOOL_GFEATURES, ETHTOOL_SFEATURES). We turn off those whose names say segmentation, receive
+ * offload or checksum of what is sent, and remember which were on. What can go wrong: no
+ * permission, and features that the driver does not let go.
+ */
+#include "channel-emu/emu/emu_offload.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+
+#define FEATURES_MAX (EMU_OFFLOAD_WORDS * 32)
+
+/* What ethtool -k calls them begins so. */
+static const char *const unwanted[] = {"tx-generic-segmentation",
+                                       "tx-tcp",
+                                       "tx-udp-segmentation",
+                                       "tx-sctp-segmentation",
+                                       "tx-esp-segmentation",
+                                       "tx-fcoe-segmentation",
+                                       "tx-gre-",
+                                       "tx-ipxip",
+                                       "tx-udp_tnl-",
+                                       "tx-tunnel-remcsum-segmentation",
+                                       "tx-gso-",
+                                       "tx-checksum-",
+                                       "rx-gro",
+                                       "rx-lro",
+                                       "rx-udp-gro-forwarding",
+                                       "tx-udp-fragmentation"};
+
+static bool is_unwanted(const char *feature)
+{
+    for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++) {
+        if (strncmp(feature, unwanted[i], strlen(unwanted[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int ask(int fd, const char *name, void *data)
+{
+    struct ifreq r = {.ifr_data = data};
+    memcpy(r.ifr_name, name, strnlen(name, IFNAMSIZ - 1));
+    return ioctl(fd, SIOCETHTOOL, &r);
+}
+
+/* The kernel's structures end in arrays of any length: room for them. */
+union question {
+    struct ethtool_sset_info sset;
+    struct ethtool_gfeatures get;
+    struct ethtool_sfeatures set;
+    uint64_t room[64];
+};
+
+/* How many features the kernel has; 0 when it cannot say. */
+static uint32_t count_features(int fd, const char *name)
+{
+    union question q = {.sset = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
+    if (ask(fd, name, &q) < 0 || q.sset.sset_mask == 0)
+        return 0;
+    return q.sset.data[0] < FEATURES_MAX ? q.sset.data[0] : FEATURES_MAX;
+}
+
+/* The mask of the features that we do not want. */
+static int find_unwanted(int fd, const char *name, uint32_t count, uint32_t *mask)
+{
+    struct ethtool_gstrings *names = calloc(1, sizeof *names + FEATURES_MAX * ETH_GSTRING_LEN);
+    if (names == NULL)
+        return HELIO_ENOMEM;
+    names->cmd = ETHTOOL_GSTRINGS;
+    names->string_set = ETH_SS_FEATURES;
+    names->len = count;
+    int rc = ask(fd, name, names);
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        if (is_unwanted((const char *)names->data + (size_t)i * ETH_GSTRING_LEN))
+            mask[i / 32] |= UINT32_C(1) << (i % 32);
+    }
+    free(names);
+    return rc < 0 ? HELIO_EIO : 0;
+}
+
+static int read_features(int fd, const struct emu_offload *o, union question *q)
+{
+    memset(q, 0, sizeof *q);
+    q->get.cmd = ETHTOOL_GFEATURES;
+    q->get.size = o->words;
+    return ask(fd, o->name, q);
+}
+
+static int write_features(int fd, const struct emu_offload *o, bool on)
+{
+    union question q = {.set = {.cmd = ETHTOOL_SFEATURES, .size = o->words}};
+    for (uint32_t i = 0; i < o->words; i++) {
+        q.set.features[i].valid = o->changed[i];
+        q.set.features[i].requested = on ? o->changed[i] : 0;
+    }
+    return ask(fd, o->name, &q);
+}
+
+static bool any(const uint32_t *mask, uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i++) {
+        if (mask[i] != 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is on, may be changed, and is unwanted goes off. */
+static int turn_off(struct emu_offload *o, int fd)
+{
+    union question q;
+    uint32_t mask[EMU_OFFLOAD_WORDS] = {0}, still[EMU_OFFLOAD_WORDS] = {0};
+    uint32_t count = count_features(fd, o->name);
+    o->words = (count + 31) / 32;
+    if (count == 0 || find_unwanted(fd, o->name, count, mask) < 0 || read_features(fd, o, &q) < 0)
+        return HELIO_EIO;
+    for (uint32_t i = 0; i < o->words; i++) {
+        const struct ethtool_get_features_block *f = &q.get.features[i];
+        o->changed[i] = f->active & f->available & ~f->never_changed & mask[i];
+    }
+    if (!any(o->changed, o->words))
+        return 0;
+    if (write_features(fd, o, false) < 0) {
+        memset(o->changed, 0, sizeof o->changed);
+        return HELIO_EIO;
+    }
+    if (read_features(fd, o, &q) < 0)
+        return HELIO_EIO;
+    for (uint32_t i = 0; i < o->words; i++)
+        still[i] = q.get.features[i].active & o->changed[i];
+    errno = EOPNOTSUPP;
+    return any(still, o->words) ? HELIO_EIO : 0;
+}
+
+int emu_offload_off(struct emu_offload *o, const char *name, FILE *say)
+{
+    memset(o, 0, sizeof *o);
+    memcpy(o->name, name, strnlen(name, sizeof o->name - 1));
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int rc = fd < 0 ? HELIO_EIO : turn_off(o, fd);
+    if (rc < 0) {
+        fprintf(say,
+                "helio-emu: the offloads of %s cannot be turned off: %s; as root:\n"
+                "  ethtool -K %s tso off gso off gro off lro off tx off tx-udp-segmentation off\n",
+                name, strerror(errno), name);
+        emu_offload_restore(o);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+void emu_offload_restore(struct emu_offload *o)
+{
+    int fd = any(o->changed, o->words) ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    if (fd < 0)
+        return;
+    write_features(fd, o, true);
+    memset(o->changed, 0, sizeof o->changed);
+    close(fd);
+}

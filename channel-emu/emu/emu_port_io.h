@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ways to move frames, behind emu_port. The meaning of each call is that of emu_port's. */
+#ifndef CHANNEL_EMU_EMU_PORT_IO_H
+#define CHANNEL_EMU_EMU_PORT_IO_H
+
+#include "channel-emu/emu/emu_port.h"
+
+struct emu_clock;
+
+struct emu_port_io {
+    /* The state, or NULL with a message on `say`. */
+    void *(*open)(const char *name, int ifindex, size_t mtu, uint64_t buffer_bytes, FILE *say);
+    void (*close)(void *io);
+    int (*fd)(const void *io);
+    int (*receive)(void *io, struct emu_clock *clock, tick now, struct emu_frame *out);
+    void (*send)(void *io, const uint8_t *data, size_t len);
+    void (*forget)(void *io); /* what is queued */
+    void (*flush)(void *io, bool *sent);
+    uint64_t (*drops)(void *io); /* since the opening */
+};
+
+extern const struct emu_port_io emu_ring_io, emu_pcap_io;
+
+#endif

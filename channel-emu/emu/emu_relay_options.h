@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the relay was asked to do; the simulator takes the same words. */
+#ifndef CHANNEL_EMU_EMU_RELAY_OPTIONS_H
+#define CHANNEL_EMU_EMU_RELAY_OPTIONS_H
+
+#include "channel-emu/emu/emu_addr.h"
+#include "channel-emu/emu/emu_settings.h"
+
+struct emu_relay_options {
+    struct emu_settings settings;
+    struct emu_addr listen, to, return_from, return_to;
+    bool has_return_from, has_return_to;
+};
+
+/* Reads the options behind argv[0]. Exits with 2 and a message when they are wrong, with 0 after
+ * --help. emu_settings_fini(&o->settings) in the end. */
+void emu_relay_options_read(struct emu_relay_options *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What passed and what did not, by reason, and whether the emulator kept to its time. For each
+ * direction `in` counts what reached the emulator, also what the kernel dropped there, so that in +
+ * duplicated = out + dropped + queued adds up. What could not be done in time is never silent: the
+ * words NOT FAITHFUL and the reasons.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "channel-emu/emu/emu_clock.h"
+#include "channel-emu/emu/emu_link.h"
+
+#define LATE_SHARE 0.01         /* of the frames, or one, may be later than the tolerance */
+#define LATE_MAX (10 * TICK_MS) /* none later than this */
+#define REASON_CAP 160
+#define REASONS_MAX 16 /* six of each direction, three outputs, the end */
+
+enum { SOCKET = CHAN_LOSSES, SUPER, NO_PEER, SEND, REASONS };
+
+static const char *reason_name(int i)
+{
+    static const char *const own[] = {"socket", "super_packet", "no_peer", "send"};
+    return i < CHAN_LOSSES ? chan_reason_name((enum chan_reason)i) : own[i - CHAN_LOSSES];
+}
+
+static const char *const ways[] = {"forward", "return"};
+
+struct summary {
+    struct chan_counters chan;
+    uint64_t in, out, exempt, dropped[REASONS];
+    double good_share, good_share_active, active_s;
+};
+
+static double good_share(const struct emu_link *l, int dir, tick from, tick to)
+{
+    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    const struct trace *t = &o->trace.source.trace;
+    tick origin = l->way[dir].origin, a = from, b = to;
+    if (!o->trace.source.on || to <= from)
+        return 1 - o->iid;
+    if (!o->trace.loop && !trace_once(t, origin, o->trace.offset, &a, &b))
+        return 1;
+    tick bad = trace_bad_time(t, origin, o->trace.offset, a, b);
+    return 1 - (double)bad / (double)(to - from);
+}
+
+static struct summary summarise(const struct emu_link *l, int dir)
+{
+    const struct emu_way *w = &l->way[dir];
+    struct summary s = {.in = 0};
+    if (w->clean != NULL) {
+        const struct chan_counters *exempt = chan_counters(w->clean);
+        s.chan = *chan_counters(w->chan);
+        s.exempt = exempt->in;
+        s.chan.in += exempt->in;
+        s.chan.in_bytes += exempt->in_bytes;
+        s.chan.out += exempt->out;
+        s.chan.queued += exempt->queued;
+        s.chan.lost[CHAN_MEMORY] += exempt->lost[CHAN_MEMORY];
+    }
+    for (int i = 0; i < CHAN_LOSSES; i++)
+        s.dropped[i] = s.chan.lost[i];
+    s.dropped[SOCKET] = w->before;
+    s.dropped[SUPER] = w->too_long;
+    s.dropped[NO_PEER] = w->no_peer + w->gone;
+    s.dropped[SEND] = w->send_failed;
+    s.in = s.chan.in + w->before + w->too_long + w->no_peer;
+    s.out = s.chan.out - w->gone - w->send_failed;
+    s.good_share = good_share(l, dir, l->started, emu_now());
+    s.good_share_active = good_share(l, dir, w->first, w->last);
+    s.active_s = (double)(w->last - w->first) / 1e9;
+    return s;
+}
+
+/* Why the run was not what it should have been. */
+struct doubts {
+    size_t len;
+    char text[REASONS_MAX][REASON_CAP];
+};
+
+static void doubt(struct doubts *d, uint64_t n, const char *dir, const char *what)
+{
+    if (n > 0 && d->len < REASONS_MAX)
+        snprintf(d->text[d->len++], REASON_CAP, "%" PRIu64 "%s%s %s", n, *dir == '\0' ? "" : " ",
+                 dir, what);
+}
+
+static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
+{
+    const struct emu_way *w = &l->way[dir];
+    struct summary s = summarise(l, dir);
+    doubt(d, s.dropped[SOCKET], ways[dir],
+          "frames dropped by the kernel before they could be read");
+    doubt(d, s.dropped[SUPER], ways[dir], "super-packets, several frames joined, dropped");
+    doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
+    doubt(d, w->after, ways[dir], "frames dropped by the device after they had been sent");
+    doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");
+    if (w->late_beyond > 1 && (double)w->late_beyond > LATE_SHARE * (double)w->late.count)
+        doubt(d, w->late_beyond, ways[dir], "frames released later than the tolerance, above 1 %");
+    else if (w->late.max > LATE_MAX && w->late.max > l->tolerance)
+        doubt(d, w->late.max / TICK_US, ways[dir], "us of lateness at most, above 10 ms");
+}
+
+static void find_doubts(struct doubts *d, const struct emu_link *l)
+{
+    d->len = 0;
+    doubt(d, l->ended, "run", "ended before it was told to");
+    doubt_way(d, l, EMU_FORWARD);
+    doubt_way(d, l, EMU_RETURN);
+    doubt(d, l->drops == NULL ? 0 : page_writer_lost(l->drops), "", "lines of the drop log lost");
+    doubt(d, l->before == NULL ? 0 : page_writer_lost(l->before), "",
+          "frames missing in the capture before");
+    doubt(d, l->after == NULL ? 0 : page_writer_lost(l->after), "",
+          "frames missing in the capture after");
+}
+
+static uint64_t forgotten(const struct emu_way *w)
+{
+    return w->rules == NULL ? 0 : ltp_rules_forgotten(w->rules);
+}
+
+static void text_way(const struct emu_link *l, int dir, FILE *to)
+{
+    struct summary s = summarise(l, dir);
+    const struct emu_way *w = &l->way[dir];
+    fprintf(to, "%-8s in %" PRIu64 " (%" PRIu64 " bytes), out %" PRIu64 " (%" PRIu64 " bytes), ",
+            ways[dir], s.in, s.chan.in_bytes, s.out, w->sent_bytes);
+    fprintf(to,
+            "inside %" PRIu64 ", twice %" PRIu64 ", changed %" PRIu64 "; dropped:", s.chan.queued,
+            s.chan.duplicated, s.chan.corrupted);
+    for (int i = 0; i < REASONS; i++)
+        fprintf(to, " %s %" PRIu64, reason_name(i), s.dropped[i]);
+    fprintf(to, "\n         good share %.4f while active (%.3f s), %.4f of the run; ",
+            s.good_share_active, s.active_s, s.good_share);
+    fprintf(to,
+            "released late by p50 %.0f us, p99 %.0f us, at most %.0f us, %" PRIu64
+            " beyond %.0f us\n",
+            (double)emu_late_quantile(&w->late, 0.5) / 1e3,
+            (double)emu_late_quantile(&w->late, 0.99) / 1e3, (double)w->late.max / 1e3,
+            w->late_beyond, (double)l->tolerance / 1e3);
+    for (size_t i = 0; i < l->settings->scenario.way[dir].rules_len && w->rules != NULL; i++) {
+        struct ltp_rule_count n = ltp_rules_count(w->rules, i);
+        fprintf(to, "         rule %s: matched %" PRIu64 ", dropped %" PRIu64 "\n",
+                l->settings->scenario.way[dir].rule_texts[i], n.matched, n.dropped);
+    }
+    if (forgotten(w) > 0)
+        fprintf(to, "         rules: %" PRIu64 " sessions forgotten, more than are remembered\n",
+                forgotten(w));
+    if (w->send_failed > 0)
+        fprintf(to, "         the last frame that could not be sent: %s\n",
+                strerror(w->send_errno));
+}
+
+static int output_error(const struct page_writer *w)
+{
+    return w == NULL ? 0 : page_writer_error(w);
+}
+
+bool emu_report_whole(const struct emu_link *l)
+{
+    return output_error(l->drops) == 0 && output_error(l->before) == 0 &&
+           output_error(l->after) == 0;
+}
+
+static void text_outputs(const struct emu_link *l, FILE *to)
+{
+    const struct scenario *s = &l->settings->scenario;
+    const char *const paths[] = {s->drop_log, s->pcap_before, s->pcap_after};
+    const struct page_writer *const all[] = {l->drops, l->before, l->after};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (output_error(all[i]) != 0)
+            fprintf(to,
+                    "helio-emu: %s: cannot be written: %s; what is there is whole up to its "
+                    "end\n",
+                    paths[i], strerror(-output_error(all[i])));
+    }
+}
+
+void emu_report_text(const struct emu_link *l, FILE *to)
+{
+    struct doubts d;
+    bool colour = isatty(fileno(to)) == 1;
+    text_way(l, EMU_FORWARD, to);
+    text_way(l, EMU_RETURN, to);
+    find_doubts(&d, l);
+    text_outputs(l, to);
+    if (d.len == 0)
+        fprintf(to, "faithful: all was done, and in time\n");
+    for (size_t i = 0; i < d.len; i++)
+        fprintf(to, "%s%s%s%s\n", colour ? "\033[1;31m" : "",
+                i == 0 ? "NOT FAITHFUL: " : "  and: ", d.text[i], colour ? "\033[0m" : "");
+    fflush(to);
+}
+
+static json_t *json_rules(const struct emu_link *l, int dir)
+{
+    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    json_t *list = json_array();
+    for (size_t i = 0; i < o->rules_len && l->way[dir].rules != NULL; i++) {
+        struct ltp_rule_count n = ltp_rules_count(l->way[dir].rules, i);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I, s:I}", "rule", o->rule_texts[i], "matched",
+                                        (json_int_t)n.matched, "dropped", (json_int_t)n.dropped));
+    }
+    return list;
+}
+
+static double us(tick t)
+{
+    return (double)t / 1e3;
+}
+
+static json_t *json_way(const struct emu_link *l, int dir)
+{
+    struct summary s = summarise(l, dir);
+    const struct scenario_way *o = &l->settings->scenario.way[dir];
+    const struct emu_way *w = &l->way[dir];
+    json_t *dropped = json_object();
+    for (int i = 0; i < REASONS; i++)
+        json_object_set_new(dropped, reason_name(i), json_integer((json_int_t)s.dropped[i]));
+    json_t *late =
+        json_pack("{s:f, s:f, s:f, s:f, s:I}", "p50", us(emu_late_quantile(&w->late, 0.5)), "p99",
+                  us(emu_late_quantile(&w->late, 0.99)), "max", us(w->late.max), "tolerance",
+                  us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
+        "s:o, s:o, s:I}",
+        "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
+        (json_int_t)o->delay, "in", (json_int_t)s.in, "in_bytes", (json_int_t)s.chan.in_bytes,
+        "out", (json_int_t)s.out, "out_bytes", (json_int_t)w->sent_bytes, "duplicated",
+        (json_int_t)s.chan.duplicated, "corrupted", (json_int_t)s.chan.corrupted, "exempt",
+        (json_int_t)s.exempt, "device_dropped", (json_int_t)w->after, "queued",
+        (json_int_t)s.chan.queued, "dropped", dropped, "good_share", s.good_share,
+        "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us", late, "rules",
+        json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
+}
+
+static json_t *json_output(const struct page_writer *w, const char *path)
+{
+    if (w == NULL)
+        return json_null();
+    return json_pack("{s:s, s:I, s:I}", "file", path, "records",
+                     (json_int_t)page_writer_records(w) - 1, "lost",
+                     (json_int_t)page_writer_lost(w));
+}
+
+/* Of all threads. */
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Of the run: with real-time priority, which is given back when it would take too much. */
+static double realtime_share(const struct emu_link *l)
+{
+    const struct emu_pace *p = &l->pace;
+    if (p->windows == 0 || !p->permitted)
+        return p->realtime;
+    return 1 - (double)p->given_back / (double)p->windows;
+}
+
+void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
+{
+    const struct scenario *s = &l->settings->scenario;
+    struct doubts d;
+    tick started = l->started + l->epoch;
+    json_t *reasons = json_array();
+    find_doubts(&d, l);
+    for (size_t i = 0; i < d.len; i++)
+        json_array_append_new(reasons, json_string(d.text[i]));
+    json_t *o = json_pack(
+        "{s:s, s:b, s:o, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "command", command,
+        "faithful", d.len == 0, "not_faithful", reasons, "duration_s",
+        (double)(emu_now() - l->started) / 1e9, "started_ns", (json_int_t)started, "cpu_s", cpu_s(),
+        "realtime_share", realtime_share(l), "forward", json_way(l, EMU_FORWARD), "return",
+        json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log), "pcap_before",
+        json_output(l->before, s->pcap_before), "pcap_after", json_output(l->after, s->pcap_after));
+    json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    fputc('\n', to);
+    json_decref(o);
+}
+
+void emu_report_line(const struct emu_link *l, FILE *to)
+{
+    struct summary f = summarise(l, EMU_FORWARD), b = summarise(l, EMU_RETURN);
+    uint64_t lost = 0;
+    for (int i = 0; i < REASONS; i++)
+        lost += i == CHAN_TRACE ? 0 : f.dropped[i] + b.dropped[i];
+    fprintf(to,
+            "%.1f s: forward %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " erased by the trace; "
+            "return %" PRIu64 " in, %" PRIu64 " out; %" PRIu64 " dropped otherwise\n",
+            (double)(emu_now() - l->started) / 1e9, f.in, f.out, f.dropped[CHAN_TRACE], b.in, b.out,
+            lost);
+    fflush(to);
+}

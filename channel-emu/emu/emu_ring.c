@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AF_PACKET: the kernel writes frames into a ring that we share with it (TPACKET_V2: each is there
+ * at once, while V3 hands over blocks by a timer of milliseconds), and takes many in one sendmmsg.
+ * A slot is ours from when its status says so until the next frame is asked for. In front of the
+ * frame stands a virtio_net_hdr: it tells super-packets apart, and where a checksum is missing. Its
+ * ten bytes are also the room into which the addresses move when a VLAN tag is put back.
+ *
+ * What can go wrong: a full ring (the kernel counts), frames that the kernel does not take (tried
+ * again while it is only short of buffer, then reported), an interface that goes down or away (the
+ * socket reports it once; whoever looks at the interface finds out).
+ */
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "channel-emu/emu/emu_clock.h"
+#include "channel-emu/emu/emu_ether.h"
+#include "channel-emu/emu/emu_port_io.h"
+
+#define BLOCK_BYTES (UINT64_C(1) << 19)
+#define BLOCKS_MIN 4u
+#define BLOCKS_MAX 4096u
+#define SLOT_EXTRA 160u /* the kernel's headers, Ethernet and VLAN in a slot */
+#define TRIES_MAX 3     /* to send when the kernel has no buffer */
+
+struct ring {
+    int fd, out_fd; /* what is sent has no virtio_net_hdr */
+    uint8_t *map;
+    size_t map_bytes;
+    size_t slot_bytes, slots_per_block, slots, next;
+    struct tpacket2_hdr *lent;
+    uint64_t drops;
+    unsigned queued;
+    struct mmsghdr heads[EMU_PORT_BATCH];
+    struct iovec parts[EMU_PORT_BATCH];
+};
+
+static int set(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
+static int set_up(int fd, int ifindex)
+{
+    struct packet_mreq all = {.mr_ifindex = ifindex, .mr_type = PACKET_MR_PROMISC};
+    if (set(fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2) < 0 ||
+        set(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
+        set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
+        setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
+        return -1;
+    return 0;
+}
+
+/* A socket that receives nothing. */
+static int open_out(int ifindex, uint64_t buffer_bytes)
+{
+    struct sockaddr_ll local = {.sll_family = AF_PACKET, .sll_ifindex = ifindex};
+    int bytes = buffer_bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)buffer_bytes;
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0)
+        set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+    if (bind(fd, (const struct sockaddr *)&local, sizeof local) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int map_ring(struct ring *r, size_t mtu, uint64_t buffer_bytes)
+{
+    uint64_t blocks = buffer_bytes / BLOCK_BYTES;
+    blocks = blocks < BLOCKS_MIN ? BLOCKS_MIN : blocks > BLOCKS_MAX ? BLOCKS_MAX : blocks;
+    r->slot_bytes =
+        (mtu + SLOT_EXTRA + TPACKET_ALIGNMENT - 1) / TPACKET_ALIGNMENT * TPACKET_ALIGNMENT;
+    r->slots_per_block = BLOCK_BYTES / r->slot_bytes;
+    r->slots = r->slots_per_block * blocks;
+    struct tpacket_req q = {.tp_block_size = (unsigned)BLOCK_BYTES,
+                            .tp_block_nr = (unsigned)blocks,
+                            .tp_frame_size = (unsigned)r->slot_bytes,
+                            .tp_frame_nr = (unsigned)r->slots};
+    if (setsockopt(r->fd, SOL_PACKET, PACKET_RX_RING, &q, sizeof q) < 0)
+        return -1;
+    r->map_bytes = BLOCK_BYTES * blocks;
+    void *map = mmap(NULL, r->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    if (map == MAP_FAILED)
+        return -1;
+    r->map = map;
+    return 0;
+}
+
+static void ring_close(void *io)
+{
+    struct ring *r = io;
+    if (r->map != NULL)
+        munmap(r->map, r->map_bytes);
+    if (r->fd >= 0)
+        close(r->fd);
+    if (r->out_fd >= 0)
+        close(r->out_fd);
+    free(r);
+}
+
+/* Bound last, so that only frames of this interface ever reach the ring. */
+static void *ring_open(const char *name, int ifindex, size_t mtu, uint64_t buffer_bytes, FILE *say)
+{
+    struct sockaddr_ll local = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifindex};
+    struct ring *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    r->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    r->out_fd = open_out(ifindex, buffer_bytes);
+    if (r->fd < 0 || r->out_fd < 0) {
+        fprintf(say,
+                "helio-emu: frames of %s may not be read: %s; run as root, or as root:\n"
+                "  setcap cap_net_raw,cap_net_admin+ep $(command -v helio-emu)\n",
+                name, strerror(errno));
+        ring_close(r);
+        return NULL;
+    }
+    if (set_up(r->fd, ifindex) < 0 || map_ring(r, mtu, buffer_bytes) < 0 ||
+        bind(r->fd, (const struct sockaddr *)&local, sizeof local) < 0) {
+        fprintf(say, "helio-emu: %s cannot be opened for frames: %s\n", name, strerror(errno));
+        ring_close(r);
+        return NULL;
+    }
+    return r;
+}
+
+static int ring_fd(const void *io)
+{
+    return ((const struct ring *)io)->fd;
+}
+
+static struct tpacket2_hdr *slot(const struct ring *r, size_t i)
+{
+    uint8_t *at = r->map + i / r->slots_per_block * BLOCK_BYTES;
+    return (struct tpacket2_hdr *)(void *)(at + i % r->slots_per_block * r->slot_bytes);
+}
+
+/* Puts right what the kernel left out. */
+static void restore(struct tpacket2_hdr *h, uint32_t status, struct emu_frame *out)
+{
+    struct virtio_net_hdr v;
+    uint8_t *data = (uint8_t *)h + h->tp_mac;
+    memcpy(&v, data - sizeof v, sizeof v);
+    out->too_long = v.gso_type != VIRTIO_NET_HDR_GSO_NONE || h->tp_snaplen < h->tp_len;
+    if ((v.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0 && !out->too_long)
+        emu_ether_complete_sum(data, h->tp_snaplen, v.csum_start, v.csum_offset);
+    out->len = h->tp_len;
+    if ((status & TP_STATUS_VLAN_VALID) != 0 && h->tp_snaplen >= EMU_ETHER_HEAD) {
+        bool known = (status & TP_STATUS_VLAN_TPID_VALID) != 0;
+        data = emu_ether_put_tag(data, known ? h->tp_vlan_tpid : ETH_P_8021Q, h->tp_vlan_tci);
+        out->len += EMU_ETHER_TAG;
+    }
+    out->data = data;
+}
+
+static int ring_receive(void *io, struct emu_clock *clock, tick now, struct emu_frame *out)
+{
+    struct ring *r = io;
+    if (r->lent != NULL) {
+        __atomic_store_n(&r->lent->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+        r->lent = NULL;
+    }
+    struct tpacket2_hdr *h = slot(r, r->next);
+    uint32_t status = __atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE);
+    if ((status & TP_STATUS_USER) == 0)
+        return 0;
+    struct timespec stamp = {.tv_sec = h->tp_sec, .tv_nsec = h->tp_nsec};
+    restore(h, status, out);
+    out->arrival = emu_clock_arrival(clock, &stamp, now);
+    r->lent = h;
+    r->next = r->next + 1 == r->slots ? 0 : r->next + 1;
+    return 1;
+}
+
+static void ring_send(void *io, const uint8_t *data, size_t len)
+{
+    struct ring *r = io;
+    struct iovec *v = &r->parts[r->queued];
+    *v = (struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+    r->heads[r->queued].msg_hdr = (struct msghdr){.msg_iov = v, .msg_iovlen = 1};
+    r->queued++;
+}
+
+static void ring_forget(void *io)
+{
+    ((struct ring *)io)->queued = 0;
+}
+
+static void ring_flush(void *io, bool *sent)
+{
+    struct ring *r = io;
+    int tries = 0;
+    for (unsigned done = 0; done < r->queued;) {
+        int n = sendmmsg(r->out_fd, r->heads + done, r->queued - done, MSG_DONTWAIT);
+        for (int i = 0; i < n; i++)
+            sent[done++] = true;
+        if (n > 0) {
+            tries = 0;
+        } else if (errno != EINTR &&
+                   ((errno != EAGAIN && errno != ENOBUFS) || ++tries == TRIES_MAX)) {
+            sent[done++] = false;
+            tries = 0;
+        }
+    }
+    r->queued = 0;
+}
+
+/* The kernel forgets its count when it is read. */
+static uint64_t ring_drops(void *io)
+{
+    struct ring *r = io;
+    struct tpacket_stats s = {0};
+    socklen_t len = sizeof s;
+    if (getsockopt(r->fd, SOL_PACKET, PACKET_STATISTICS, &s, &len) == 0)
+        r->drops += s.tp_drops;
+    return r->drops;
+}
+
+const struct emu_port_io emu_ring_io = {.open = ring_open,
+                                        .close = ring_close,
+                                        .fd = ring_fd,
+                                        .receive = ring_receive,
+                                        .send = ring_send,
+                                        .forget = ring_forget,
+                                        .flush = ring_flush,
+                                        .drops = ring_drops};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What relay, bridge and check have in common on the command line: the link (a scenario and options
+ * laid over it) and the run. */
+#ifndef CHANNEL_EMU_EMU_SETTINGS_H
+#define CHANNEL_EMU_EMU_SETTINGS_H
+
+#include <argp.h>
+
+#include "channel-emu/scenario/emu_pace.h"
+#include "channel-emu/scenario/scenario.h"
+
+struct emu_settings {
+    struct scenario scenario;
+    const char *file;      /* of the scenario; NULL: none */
+    uint64_t buffer_bytes; /* of each socket or interface */
+    tick batch;            /* frames are released at most this late by intention; EMU_BATCH_AUTO */
+    tick duration;         /* 0: until a signal */
+    tick stats;            /* interval of status lines; 0: none */
+    bool realtime;         /* ask for real-time scheduling */
+    const char *json;      /* file of the report, "-" for the standard output, NULL for none */
+};
+
+/* A child parser of the commands' own (struct argp_child); its input is a struct emu_settings made
+ * by emu_settings_init. Wrong values end the process with code 2. */
+extern const struct argp emu_settings_argp;
+
+/* Defaults, then the scenario that argv names, so that options win over it wherever they stand;
+ * `overhead` is the default of this command. Ends the process with code 2 when it is wrong. */
+void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv);
+/* Lays a scenario file over *s in the same way. */
+void emu_settings_load(struct emu_settings *s, const char *path);
+void emu_settings_fini(struct emu_settings *s);
+
+/* The tolerance that holds. */
+tick emu_settings_tolerance(const struct emu_settings *s);
+
+#endif

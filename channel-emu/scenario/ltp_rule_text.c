@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text of a rule is cut at ':', then at '+' and ','. Two tables hold the words. What can go
+ * wrong is the text; the message says which part, and what would be right.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "channel-emu/scenario/ltp_rules.h"
+#include "ltp/segment.h"
+
+#define BIT(type) (uint16_t)(1u << (type))
+#define CHECKPOINTS (uint16_t)(BIT(LTP_RED_CP) | BIT(LTP_RED_CP_EORP) | BIT(LTP_RED_CP_EOB))
+#define GREEN (uint16_t)(BIT(LTP_GREEN_DATA) | BIT(LTP_GREEN_EOB))
+
+static const struct {
+    const char *name;
+    uint16_t types;
+} kinds[] = {{"data", BIT(LTP_RED) | GREEN},
+             {"red", BIT(LTP_RED)},
+             {"green", GREEN},
+             {"checkpoint", CHECKPOINTS},
+             {"report", BIT(LTP_RS)},
+             {"ack", BIT(LTP_RA)},
+             {"cancel", BIT(LTP_CS) | BIT(LTP_CR)},
+             {"cancel-ack", BIT(LTP_CAS) | BIT(LTP_CAR)},
+             {"any", UINT16_MAX}};
+
+static const char kind_hint[] =
+    "data, red, green, checkpoint, report, ack, cancel, cancel-ack or any, joined by +";
+static const char key_hint[] =
+    "first=N, every=N, range=N-M, list=N+M, originator=N, session=N, per=session or per=all";
+static const char number_hint[] = "a whole number from 1";
+
+struct reading {
+    struct ltp_rule *rule;
+    char *error;
+    const char *text;
+};
+
+static int fail(const struct reading *r, struct slice part, const char *right)
+{
+    int shown = part.len < 40 ? (int)part.len : 40;
+    snprintf(r->error, LTP_RULE_ERROR_MAX, "drop rule '%.60s': '%.*s' is wrong; right is %s",
+             r->text, shown, (const char *)part.data, right);
+    return HELIO_EFORMAT;
+}
+
+static bool is(struct slice s, const char *word)
+{
+    return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
+}
+
+/* Takes what stands before the mark off *rest. Without a mark that is all of it, and *rest becomes
+ * NULL; what follows a last mark is empty, which no table holds. */
+static struct slice cut(struct slice *rest, char mark)
+{
+    const uint8_t *at = rest->len > 0 ? memchr(rest->data, mark, rest->len) : NULL;
+    struct slice all = *rest;
+    if (at == NULL) {
+        *rest = slice_of(NULL, 0);
+        return all;
+    }
+    size_t len = (size_t)(at - all.data);
+    *rest = slice_of(at + 1, all.len - len - 1);
+    return slice_of(all.data, len);
+}
+
+static bool number(struct slice s, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        uint64_t digit = (uint64_t)(s.data[i] - '0');
+        if (s.data[i] < '0' || s.data[i] > '9' || v > (UINT64_MAX - 1 - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return s.len > 0;
+}
+
+static bool ordinal(struct slice s, uint64_t *out)
+{
+    return number(s, out) && *out > 0;
+}
+
+static int read_list(const struct reading *r, struct slice value)
+{
+    struct ltp_rule *rule = r->rule;
+    struct slice rest = value;
+    rule->list_len = 0;
+    do {
+        if (rule->list_len == LTP_RULE_LIST_MAX)
+            return fail(r, value, "a list of at most 64 numbers");
+        if (!ordinal(cut(&rest, '+'), &rule->list[rule->list_len]))
+            return fail(r, value, "list=N+M: whole numbers from 1, as in list=1+3");
+        rule->list_len++;
+    } while (rest.data != NULL);
+    return 0;
+}
+
+static int read_range(const struct reading *r, struct slice value)
+{
+    struct slice rest = value;
+    struct slice from = cut(&rest, '-');
+    bool open = rest.data != NULL && rest.len == 0;
+    r->rule->last = EVENT_NONE;
+    if (!ordinal(from, &r->rule->first) || (!open && !ordinal(rest, &r->rule->last)) ||
+        r->rule->last < r->rule->first)
+        return fail(r, value, "range=N-M or range=N-, as in range=3-5");
+    return 0;
+}
+
+static int read_key(const struct reading *r, struct slice part)
+{
+    struct slice value = part;
+    struct slice key = cut(&value, '=');
+    struct ltp_rule *rule = r->rule;
+    if (is(key, "list"))
+        return read_list(r, value);
+    if (is(key, "range"))
+        return read_range(r, value);
+    if (is(key, "per")) {
+        rule->per_session = is(value, "session");
+        return rule->per_session || is(value, "all") ? 0 : fail(r, part, key_hint);
+    }
+    if (is(key, "first")) {
+        rule->first = 1;
+        return ordinal(value, &rule->last) ? 0 : fail(r, part, number_hint);
+    }
+    if (is(key, "every"))
+        return ordinal(value, &rule->every) ? 0 : fail(r, part, number_hint);
+    if (is(key, "originator"))
+        return number(value, &rule->originator) ? 0 : fail(r, part, "an engine number");
+    if (is(key, "session"))
+        return number(value, &rule->session) ? 0 : fail(r, part, "a session number");
+    return fail(r, part, key_hint);
+}
+
+static int read_kinds(const struct reading *r, struct slice all)
+{
+    do {
+        struct slice word = cut(&all, '+');
+        uint16_t types = 0;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            types = is(word, kinds[i].name) ? kinds[i].types : types;
+        if (types == 0)
+            return fail(r, word, kind_hint);
+        r->rule->types |= types;
+    } while (all.data != NULL);
+    return 0;
+}
+
+int ltp_rule_parse(struct ltp_rule *rule, const char *text, char error[LTP_RULE_ERROR_MAX])
+{
+    struct reading r = {rule, error, text};
+    struct slice rest = slice_of((const uint8_t *)text, strlen(text));
+    *rule = (struct ltp_rule){.originator = EVENT_NONE,
+                              .session = EVENT_NONE,
+                              .first = 1,
+                              .last = EVENT_NONE,
+                              .every = 1};
+    error[0] = '\0';
+    int rc = read_kinds(&r, cut(&rest, ':'));
+    while (rc == 0 && rest.data != NULL)
+        rc = read_key(&r, cut(&rest, ','));
+    return rc;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each text, the file's or an option's, becomes a tree that is laid over the settings: `both`
+ * first, then `forward` and `return`, whatever their order in the file. All errors of a text are
+ * collected. What can go wrong: unknown keys, values that are not understood, files of traces that
+ * cannot be read, memory.
+ */
+#include "channel-emu/scenario/scenario.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+#define AT(field) offsetof(struct scenario, field)
+#define KEY_PARTS_MAX 6
+#define KEY_CAP 128
+
+static const struct conf_option top[] = {
+    {.key = "seed", .type = OPTION_COUNT, .offset = AT(seed), .initial = "1", .max = INT64_MAX},
+    {.key = "overhead", .type = OPTION_SIZE, .offset = AT(overhead), .initial = "42", .max = 65535},
+    {.key = "drop_log", .type = OPTION_TEXT, .offset = AT(drop_log), .initial = ""},
+    {.key = "pcap_before", .type = OPTION_TEXT, .offset = AT(pcap_before), .initial = ""},
+    {.key = "pcap_after", .type = OPTION_TEXT, .offset = AT(pcap_after), .initial = ""},
+    {.key = "tolerance",
+     .type = OPTION_DURATION,
+     .offset = AT(tolerance),
+     .initial = "0",
+     .max = 3600 * TICK_S},
+    {.key = "exempt",
+     .type = OPTION_CHOICE,
+     .offset = AT(exempt),
+     .choices = "none|signalling",
+     .initial = "none"},
+    {.key = NULL},
+};
+static const char *const outputs[] = {"drop_log", "pcap_before", "pcap_after"};
+static const char *const directions[] = {"both", "forward", "return", NULL};
+
+int scenario_init(struct scenario *s)
+{
+    *s = (struct scenario){.seed = 0};
+    int rc = conf_options_default(top, s, conf_option_set);
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = scenario_way_init(&s->way[i]);
+    if (rc < 0)
+        scenario_fini(s);
+    return rc;
+}
+
+void scenario_fini(struct scenario *s)
+{
+    conf_options_free(top, s);
+    for (int i = 0; i < 2; i++)
+        scenario_way_fini(&s->way[i]);
+}
+
+char *scenario_path(const char *directory, const char *path)
+{
+    size_t n = *path == '/' || *path == '\0' ? 0 : strlen(directory), m = strlen(path);
+    char *out = malloc(n + m + 1);
+    if (out == NULL)
+        return NULL;
+    memcpy(out, directory, n);
+    memcpy(out + n, path, m + 1);
+    return out;
+}
+
+/* Of those outputs that this map names. */
+static void make_relative(struct scenario *s, const struct conf_tree *map, const char *directory,
+                          struct conf_errors *errors)
+{
+    char **const texts[] = {&s->drop_log, &s->pcap_before, &s->pcap_after};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (conf_child(map, outputs[i]) == NULL || *texts[i] == NULL)
+            continue;
+        char *path = scenario_path(directory, *texts[i]);
+        if (path == NULL) {
+            conf_error(errors, 0, "out of memory");
+            return;
+        }
+        free(*texts[i]);
+        *texts[i] = path;
+    }
+}
+
+static void apply_tree(struct scenario *s, const struct conf_tree *root, const char *directory,
+                       struct conf_errors *errors)
+{
+    if (root->kind != CONF_MAP) {
+        conf_error(errors, root->line, "%s is not expected here; write a map with the keys %s",
+                   conf_kind_name(root->kind), "forward, return, both");
+        return;
+    }
+    struct conf_part part = {.options = top, .base = s};
+    conf_section_read(root, "", &part, 1, directions, errors);
+    make_relative(s, root, directory, errors);
+    for (int i = 0; i < 3; i++) {
+        char where[16];
+        const struct conf_tree *map = conf_map(root, "", directions[i], errors);
+        if (map == NULL)
+            continue;
+        snprintf(where, sizeof where, "%s.", directions[i]);
+        if (i != 2)
+            scenario_way_read(s, SCENARIO_FORWARD, map, where, directory, errors);
+        if (i == 2 || (i == 0 && errors->total == 0)) /* an error of `both` is told once */
+            scenario_way_read(s, SCENARIO_RETURN, map, where, directory, errors);
+    }
+}
+
+int scenario_apply(struct scenario *s, const char *data, size_t len, const char *directory,
+                   struct conf_errors *errors)
+{
+    size_t before = errors->total;
+    struct conf_tree *root = conf_tree_parse(
+        data, len, "it needs at least one of the keys forward, return, both", errors);
+    if (root != NULL)
+        apply_tree(s, root, directory, errors);
+    conf_tree_free(root);
+    return errors->total == before ? 0 : HELIO_EFORMAT;
+}
+
+/* The directory of a file, absolute: "/a/b/". NULL when memory is out or there is no such place. */
+static char *directory_of(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    char *relative = n == 0 ? strdup(".") : strndup(path, n);
+    char *real = relative == NULL ? NULL : realpath(relative, NULL);
+    char *out = real == NULL ? NULL : malloc(strlen(real) + 2);
+    if (out != NULL)
+        sprintf(out, "%s/", real);
+    free(relative);
+    free(real);
+    return out;
+}
+
+int scenario_load(struct scenario *s, const char *path, struct conf_errors *errors)
+{
+    size_t len;
+    int rc = HELIO_EFORMAT;
+    char *data = conf_file_read(path, &len, errors);
+    char *directory = data == NULL ? NULL : directory_of(path);
+    if (data != NULL && directory == NULL)
+        conf_error(errors, 0, "its directory: %s", strerror(errno));
+    else if (data != NULL)
+        rc = scenario_apply(s, data, len, directory, errors);
+    free(directory);
+    free(data);
+    return rc;
+}
+
+/* The tree of one key: a chain of maps that ends in the value. */
+int scenario_set(struct scenario *s, const char *key, const char *value, bool plain,
+                 struct conf_errors *errors)
+{
+    char words[KEY_CAP], text[4096];
+    struct conf_tree chain[KEY_PARTS_MAX + 1] = {{.kind = CONF_MAP}}, *parsed = NULL;
+    size_t depth = 0, before = errors->total;
+    snprintf(words, sizeof words, "%s", key);
+    snprintf(text, sizeof text, "%s", value);
+    if (strlen(key) >= sizeof words || strlen(value) >= sizeof text) {
+        conf_error(errors, 0, "too long; use a scenario file");
+        return HELIO_EFORMAT;
+    }
+    char *rest = words;
+    for (char *word; depth < KEY_PARTS_MAX && (word = strsep(&rest, ".")) != NULL; depth++) {
+        chain[depth].first = &chain[depth + 1];
+        chain[depth + 1] = (struct conf_tree){.kind = CONF_MAP, .key = word};
+    }
+    struct conf_tree *last = &chain[depth];
+    if (!plain && *value != '\0') {
+        parsed = conf_tree_parse(value, strlen(value), "it needs a value", errors);
+        if (parsed == NULL)
+            return HELIO_EFORMAT;
+        last->kind = parsed->kind;
+        last->text = parsed->text;
+        last->first = parsed->first;
+    } else {
+        last->kind = CONF_SCALAR;
+        last->text = text;
+    }
+    apply_tree(s, &chain[0], "", errors);
+    conf_tree_free(parsed);
+    return errors->total == before ? 0 : HELIO_EFORMAT;
+}
+
+static void check_way(const struct scenario_way *w, const struct scenario_way *other,
+                      const char *where, struct conf_errors *errors)
+{
+    /* Said of both directions at once, it is meant for the one that has a rate. */
+    bool meant = w->queue_time != other->queue_time || other->rate_bps == 0;
+    if (w->queue_time > 0 && w->rate_bps == 0 && meant)
+        conf_error(errors, w->line.queue,
+                   "%squeue: a limit in time needs a rate; write %srate, or a size such as 64MB",
+                   where, where);
+    if (w->off == 1 && w->window_count == 0)
+        conf_error(errors, w->line.off_contact,
+                   "%soff_contact: hold needs contacts or outages; write %scontacts", where, where);
+    if ((w->burst.good == 0) != (w->burst.bad == 0))
+        conf_error(errors, w->line.burst,
+                   "%serasures.gilbert_elliott: good and bad need a mean duration each", where);
+    if (w->trace.source.on &&
+        w->trace.offset > w->trace.source.trace.steps * w->trace.source.trace.step)
+        conf_error(errors, w->line.offset,
+                   "%serasures.trace.offset: beyond the end of the trace; write a shorter one",
+                   where);
+}
+
+static void check_outputs(const struct scenario *s, struct conf_errors *errors)
+{
+    const char *const paths[] = {s->drop_log, s->pcap_before, s->pcap_after};
+    for (size_t i = 1; i < sizeof paths / sizeof *paths; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (*paths[i] != '\0' && strcmp(paths[i], paths[j]) == 0)
+                conf_error(errors, 0, "%s: the file of %s; write another one", outputs[i],
+                           outputs[j]);
+        }
+    }
+}
+
+int scenario_check(const struct scenario *s, struct conf_errors *errors)
+{
+    size_t before = errors->total;
+    check_outputs(s, errors);
+    check_way(&s->way[SCENARIO_FORWARD], &s->way[SCENARIO_RETURN], "forward.", errors);
+    check_way(&s->way[SCENARIO_RETURN], &s->way[SCENARIO_FORWARD], "return.", errors);
+    return errors->total == before ? 0 : HELIO_EFORMAT;
+}
+
+struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall)
+{
+    const struct scenario_way *w = &s->way[direction];
+    /* A time of day before the start lies before the clock's zero at worst: as far as it goes. */
+    tick since = w->start_time - wall, ago = wall - w->start_time;
+    tick origin = w->start == START_AFTER ? tick_add(started, w->start_time)
+                  : w->start_time >= wall ? tick_add(started, since)
+                  : ago <= started        ? started - ago
+                                          : 0;
+    return (struct chan_config){
+        .rate_bps = w->rate_bps,
+        .overhead = (uint32_t)s->overhead,
+        .queue_bytes = w->queue_bytes,
+        .queue_time = w->queue_time,
+        .delay = w->delay,
+        .points = w->points,
+        .point_count = w->point_count,
+        .jitter = w->jitter,
+        .jitter_in_order = !w->reorder,
+        .origin = origin,
+        .origin_first = w->start == START_FIRST,
+        .windows = w->windows,
+        .window_count = w->window_count,
+        .windows_off = w->windows_off,
+        .hold = w->off == 1,
+        .trace = w->trace.source.on ? &w->trace.source.trace : NULL,
+        .trace_offset = w->trace.offset,
+        .trace_no_loop = !w->trace.loop,
+        .start_only = w->frame == 1,
+        .burst = w->burst,
+        .loss = w->iid,
+        .duplicate = w->duplicate,
+        .corrupt = w->corrupt,
+        .bit_error_rate = w->bit_errors,
+        .seed = s->seed + (uint64_t)direction,
+    };
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a link does in each direction and what is written about it: the scenario file of
+ * docs/scenario.md as a struct, from which channels are made. The emulator reads it from a file and
+ * from options, which are laid over the file.
+ */
+#ifndef CHANNEL_EMU_SCENARIO_H
+#define CHANNEL_EMU_SCENARIO_H
+
+#include <jansson.h>
+
+#include "channel-emu/chan/chan.h"
+#include "channel-emu/scenario/ltp_rules.h"
+#include "channel-emu/trace/trace_file.h"
+#include "conf/conf_section.h"
+
+#define SCENARIO_FORWARD 0
+#define SCENARIO_RETURN 1
+
+/* Time zero of a direction's trace, contacts and table of delays. */
+enum scenario_start {
+    START_FIRST, /* its first frame */
+    START_AFTER, /* so long after the emulator's start */
+    START_AT     /* a time of day: nanoseconds since 1970 */
+};
+
+struct scenario_way {
+    int start;         /* enum scenario_start */
+    tick start_time;   /* of START_AFTER, START_AT */
+    uint64_t rate_bps; /* 0: unlimited */
+    uint64_t queue_bytes;
+    tick queue_time;
+    tick delay;
+    struct chan_point *points; /* owned; point_count > 0: instead of delay */
+    size_t point_count;
+    tick jitter;
+    bool reorder;
+    struct chan_window *windows; /* owned */
+    size_t window_count;
+    bool windows_off; /* they are outages */
+    int off;          /* 0 drop, 1 hold */
+    struct {
+        struct trace_source source; /* owned; its `loss` is not used */
+        char *name;                 /* as written; "none" */
+        tick offset;
+        bool loop;
+    } trace;
+    int frame; /* a frame meets a bad step by 0 any part of its time on the air, 1 its start */
+    double iid;
+    struct chan_burst burst;
+    double duplicate, corrupt, bit_errors;
+    struct ltp_rule *rules; /* owned, like the texts */
+    char **rule_texts;
+    size_t rules_len;
+    struct {
+        uint32_t queue, off_contact, offset, burst;
+    } line; /* of these keys in the file; 0: in none */
+};
+
+struct scenario {
+    uint64_t seed;
+    uint64_t overhead; /* bytes on the air beside each frame */
+    struct scenario_way way[2];
+    char *drop_log, *pcap_before, *pcap_after; /* owned; "": none */
+    tick tolerance; /* a frame that leaves later than this is late; 0: by the batch */
+    int exempt;     /* bridge: 0 none, 1 signalling passes unharmed */
+};
+
+/* Everything at its default: a wire without delay. 0 or HELIO_ENOMEM. */
+int scenario_init(struct scenario *s);
+void scenario_fini(struct scenario *s);
+
+/* Lays the map of a YAML text over *s: what it names is replaced. Paths are relative to `directory`
+ * ("" or ending in '/'). 0, or HELIO_EFORMAT with what is wrong in *errors (then *s is good for
+ * scenario_fini only). */
+int scenario_apply(struct scenario *s, const char *data, size_t len, const char *directory,
+                   struct conf_errors *errors);
+/* The same from a file; its paths are relative to it. */
+int scenario_load(struct scenario *s, const char *path, struct conf_errors *errors);
+/* The same for one key, "forward.rate", with a value that is YAML, or, with `plain`, just text. */
+int scenario_set(struct scenario *s, const char *key, const char *value, bool plain,
+                 struct conf_errors *errors);
+
+/* One more rule (ltp_rules.h). 0, HELIO_ENOMEM, or HELIO_EFORMAT with what is wrong in `why`. */
+int scenario_add_rule(struct scenario *s, int direction, const char *text,
+                      char why[LTP_RULE_ERROR_MAX]);
+
+/* Relations between values, once all is laid over each other; `line` of an error may be 0. */
+int scenario_check(const struct scenario *s, struct conf_errors *errors);
+
+/* What is in effect, with the keys of the file; NULL when memory is out. */
+json_t *scenario_json(const struct scenario *s);
+/* The same as YAML that scenario_apply reads, the caller's to free; NULL when memory is out. */
+char *scenario_yaml(const struct scenario *s);
+
+/* A direction's channel configuration, which borrows from *s. `started` is the emulator's start on
+ * the channel's clock, `wall` the same instant in nanoseconds since 1970. */
+struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall);
+
+/* scenario_way.c, for scenario.c: the keys of one direction. */
+int scenario_way_init(struct scenario_way *w);
+void scenario_way_fini(struct scenario_way *w);
+void scenario_way_read(struct scenario *s, int direction, const struct conf_tree *map,
+                       const char *where, const char *directory, struct conf_errors *errors);
+/* scenario_list.c, for scenario_way.c: replace the list by the tree's; `where` is the key's name.
+ */
+void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                      struct conf_errors *errors);
+void scenario_points(struct scenario_way *w, const struct conf_tree *t, const char *where,
+                     struct conf_errors *errors);
+void scenario_rules(struct scenario *s, int direction, const struct conf_tree *map,
+                    const char *where, struct conf_errors *errors);
+void scenario_rules_free(struct scenario_way *w);
+/* A path as the user's shell would find it. NULL when memory is out. */
+char *scenario_path(const char *directory, const char *path);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sub-commands of helio-trace: each reads its own arguments (argv[0] is its name) and returns
+ * an exit code: 0 done, 1 failed, 2 usage or malformed input. */
+#ifndef CHANNEL_EMU_TRACE_COMMAND_H
+#define CHANNEL_EMU_TRACE_COMMAND_H
+
+#include <argp.h>
+
+#include "channel-emu/chan/chan_stats.h"
+#include "channel-emu/trace/trace_file.h"
+
+int trace_command_gen(int argc, char **argv);
+int trace_command_convert(int argc, char **argv);
+int trace_command_power(int argc, char **argv);
+int trace_command_info(int argc, char **argv);
+
+/* A duration from 1 ns to 1 h; wrong ones end the program. */
+tick trace_option_step(struct argp_state *state, const char *arg);
+uint64_t trace_option_count(struct argp_state *state, const char *name, const char *arg,
+                            uint64_t min);
+
+/* Prints the message; the exit code for an error of trace_file.h. */
+int trace_command_fail(int rc, const char *error);
+
+#endif

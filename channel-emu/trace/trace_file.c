@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* zlib reads plain files as they are and inflates compressed ones. The first line decides: a
+ * compact file is read whole, the lines of another go to the parser one by one. A file that cannot
+ * be read, is damaged, or has a wrong line ends with one message. */
+#include "channel-emu/trace/trace_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/err.h"
+#include "channel-emu/chan/chan_pack.h"
+
+#define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
+
+static int damaged(gzFile file, struct trace_text *p)
+{
+    int code;
+    const char *why = gzerror(file, &code);
+    if (code == Z_OK || code == Z_STREAM_END)
+        return 0;
+    snprintf(p->error, sizeof p->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
+    return HELIO_EIO;
+}
+
+/* All of a file that begins with `start`. */
+static int slurp(gzFile file, const char *start, uint8_t **out, size_t *len)
+{
+    size_t cap = 1 << 16;
+    uint8_t *data = malloc(cap);
+    *len = strlen(start);
+    if (data != NULL)
+        memcpy(data, start, *len);
+    while (data != NULL) {
+        int n = gzread(file, data + *len, (unsigned)(cap - *len));
+        if (n <= 0)
+            break;
+        *len += (size_t)n;
+        if (*len < cap)
+            continue;
+        uint8_t *more = cap < TRACE_FILE_BYTES_MAX ? realloc(data, cap * 2) : NULL;
+        if (more == NULL)
+            free(data);
+        data = more;
+        cap *= 2;
+    }
+    *out = data;
+    return data == NULL ? HELIO_ENOMEM : 0;
+}
+
+static int read_compact(gzFile file, struct trace_text *p, const char *start)
+{
+    size_t len;
+    uint8_t *data;
+    int rc = slurp(file, start, &data, &len);
+    if (rc < 0)
+        return rc;
+    rc = damaged(file, p);
+    if (rc == 0)
+        rc = trace_unpack(p->trace, &p->about, slice_of(data, len), p->step_fixed, p->error);
+    free(data);
+    return rc;
+}
+
+/* A damaged file may end within a line: that is looked at before the line. */
+static int read_lines(gzFile file, struct trace_text *p)
+{
+    int rc = 0;
+    char line[TRACE_TEXT_LINE_MAX + 3];
+    while (gzgets(file, line, sizeof line) != NULL) {
+        if (p->line == 0 && strncmp(line, TRACE_PACK_MAGIC, strlen(TRACE_PACK_MAGIC)) == 0) {
+            p->form = TRACE_COMPACT;
+            return read_compact(file, p, line);
+        }
+        size_t len = strlen(line);
+        if (len > 0 && line[len - 1] == '\n')
+            len--;
+        else
+            rc = damaged(file, p);
+        rc = rc < 0 ? rc : trace_text_line(p, line, len);
+        if (rc < 0)
+            return rc;
+    }
+    rc = damaged(file, p);
+    return rc < 0 ? rc : trace_text_end(p);
+}
+
+static int explain(const struct trace_text *p, const char *path, int rc, char *error)
+{
+    if (rc == HELIO_ENOMEM)
+        SAY(error, "%s: %s", path, helio_strerror(rc));
+    else if (p->form == TRACE_COMPACT)
+        SAY(error, "%s: %s", path, p->error);
+    else if (rc == HELIO_EIO)
+        SAY(error, "%s: cannot be read after line %" PRIu64 ": %s", path, p->line, p->error);
+    else
+        SAY(error, "%s:%" PRIu64 ": %s", path, p->line, p->error);
+    return rc;
+}
+
+int trace_file_read_about(struct trace *t, struct trace_about *about, const char *path, tick step,
+                          char *error)
+{
+    struct trace_text p;
+    trace_init(t, step == 0 ? TRACE_STEP_DEFAULT : step);
+    trace_text_init(&p, t);
+    p.step_fixed = step != 0;
+    gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(0), "rb") : gzopen(path, "rb");
+    if (file == NULL) {
+        SAY(error, "%s: cannot be opened: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    int rc = read_lines(file, &p);
+    gzclose(file);
+    if (rc == 0) {
+        *about = p.about;
+        return 0;
+    }
+    explain(&p, path, rc, error);
+    trace_fini(t);
+    return rc;
+}
+
+int trace_file_read(struct trace *t, const char *path, tick step, char *error)
+{
+    struct trace_about about;
+    return trace_file_read_about(t, &about, path, step, error);
+}
+
+static bool ends(const char *path, const char *with)
+{
+    size_t len = strlen(path), n = strlen(with);
+    return len > n && strcmp(path + len - n, with) == 0;
+}
+
+enum trace_form trace_file_form(const char *path)
+{
+    if (ends(path, ".htr"))
+        return TRACE_COMPACT;
+    return ends(path, ".csv") || ends(path, ".csv.gz") ? TRACE_CSV : TRACE_RUNS;
+}
+
+static bool write_head(const struct trace *t, const struct trace_about *a, gzFile file)
+{
+    bool ok = gzprintf(file, "# step_ns %" PRIu64 "\n", t->step) > 0;
+    if (ok && a->generator[0] != '\0')
+        ok = gzprintf(file, "# generator %s\n", a->generator) > 0;
+    if (ok && a->parameters[0] != '\0')
+        ok = gzprintf(file, "# parameters %s\n", a->parameters) > 0;
+    if (ok && a->seeded)
+        ok = gzprintf(file, "# seed %" PRIu64 "\n", a->seed) > 0;
+    return ok;
+}
+
+static bool write_steps(const struct trace *t, gzFile file)
+{
+    bool ok = true;
+    for (size_t i = 0; i < t->len; i++) {
+        for (uint64_t n = 0; ok && n < t->runs[i].steps; n++)
+            ok = gzwrite(file, t->runs[i].bad ? "1\n" : "0\n", 2) == 2;
+    }
+    return ok;
+}
+
+static bool write_runs(const struct trace *t, gzFile file)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->len; i++)
+        ok = gzprintf(file, "%d %" PRIu64 "\n", t->runs[i].bad, t->runs[i].steps) > 0;
+    return ok;
+}
+
+/* In ms with as many digits as a ns needs: exact, whatever the step. */
+static bool write_csv(const struct trace *t, gzFile file)
+{
+    bool ok = gzprintf(file, "state,duration_ms\n") > 0;
+    for (size_t i = 0; ok && i < t->len; i++) {
+        tick ns = t->runs[i].steps * t->step;
+        char fraction[8];
+        snprintf(fraction, sizeof fraction, ".%06u", (unsigned)(ns % TICK_MS));
+        size_t n = strlen(fraction);
+        while (fraction[n - 1] == '0')
+            n--;
+        fraction[n == 1 ? 0 : n] = '\0';
+        ok = gzprintf(file, "%s,%" PRIu64 "%s\n", t->runs[i].bad ? "bad" : "good", ns / TICK_MS,
+                      fraction) > 0;
+    }
+    return ok;
+}
+
+static int write_compact(const struct trace *t, const struct trace_about *about, gzFile file)
+{
+    uint8_t *data;
+    size_t len, done = 0;
+    int rc = trace_pack(t, about, &data, &len);
+    if (rc < 0)
+        return rc;
+    while (done < len) {
+        size_t n = len - done < (1 << 30) ? len - done : 1 << 30;
+        if (gzwrite(file, data + done, (unsigned)n) != (int)n)
+            break;
+        done += n;
+    }
+    free(data);
+    return done == len ? 0 : HELIO_EIO;
+}
+
+static int write_form(const struct trace *t, const struct trace_about *about, enum trace_form form,
+                      gzFile file)
+{
+    static const struct trace_about nothing;
+    if (form == TRACE_COMPACT)
+        return write_compact(t, about, file);
+    bool ok = write_head(t, about == NULL ? &nothing : about, file);
+    if (ok && form == TRACE_CSV)
+        ok = write_csv(t, file);
+    else if (ok)
+        ok = form == TRACE_STEPS ? write_steps(t, file) : write_runs(t, file);
+    return ok ? 0 : HELIO_EIO;
+}
+
+int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
+                     const char *path, char *error)
+{
+    bool out = strcmp(path, "-") == 0;
+    gzFile file = out ? gzdopen(dup(1), "wbT") : gzopen(path, ends(path, ".gz") ? "wb9" : "wbT");
+    if (file == NULL) {
+        SAY(error, "%s: cannot be created: %s", path, strerror(errno));
+        return HELIO_EIO;
+    }
+    errno = 0;
+    int rc = write_form(t, about, form, file);
+    int why = errno;
+    if (gzclose(file) != Z_OK && rc == 0) {
+        rc = HELIO_EIO;
+        why = errno;
+    }
+    if (rc == 0)
+        return 0;
+    SAY(error, "%s: cannot be written: %s", path,
+        rc == HELIO_EIO ? strerror(why) : helio_strerror(rc));
+    struct stat st;
+    if (!out && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        unlink(path);
+    return rc;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces in files: the compact form (chan_pack.h) and the text forms (chan_text.h), each plain or
+ * compressed with gzip; and traces by name. */
+#ifndef CHANNEL_EMU_TRACE_FILE_H
+#define CHANNEL_EMU_TRACE_FILE_H
+
+#include "channel-emu/chan/chan_about.h"
+#include "channel-emu/chan/chan_text.h"
+
+#define TRACE_FILE_ERROR_MAX 512u
+
+/* The whole of a compact file is read into memory: so many bytes at most. */
+#define TRACE_FILE_BYTES_MAX (UINT32_C(1) << 30)
+
+/* Reads a file, whose form is found out from its content, into a trace that it initialises; `-` is
+ * the standard input. step = 0: as the file says, else 0.1 ms; another step overrides the file's.
+ * On success the caller owns *t (trace_fini). Else HELIO_EIO, HELIO_EFORMAT or HELIO_ENOMEM, *t is
+ * empty, and `error` (TRACE_FILE_ERROR_MAX bytes) names the file, the line or offset and what would
+ * be right. */
+int trace_file_read(struct trace *t, const char *path, tick step, char *error);
+
+/* The same, and what the file says of its origin. */
+int trace_file_read_about(struct trace *t, struct trace_about *about, const char *path, tick step,
+                          char *error);
+
+/* The form that the name of a file to be written asks for: compact for .htr, csv for .csv or
+ * .csv.gz, else runs. */
+enum trace_form trace_file_form(const char *path);
+
+/* Writes a file; compressed with gzip, without a time stamp, when its name ends in .gz. `-` is the
+ * standard output, not compressed. `about` may be NULL. 0, HELIO_ENOMEM or HELIO_EIO with `error`
+ * as above; what is not whole is removed. */
+int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
+                     const char *path, char *error);
+
+/* What a --trace option says: `none`, `iid:P` (independent losses with probability P), `A`, `F`,
+ * `H`, `leo-low` or `leo-high` (the preset's 10^6 steps of 0.1 ms with its own seed, as in
+ * traces/), or a file. */
+struct trace_source {
+    bool on; /* there is a trace */
+    struct trace trace;
+    double loss; /* of iid:P, else 0 */
+};
+
+/* The trace of a preset, or a file, as trace_file_read_about; a preset comes with its step, which
+ * another one replaces. */
+int trace_name_read(struct trace *t, struct trace_about *about, const char *name, tick step,
+                    char *error);
+
+/* Returns and owns as trace_file_read; HELIO_EINVAL for an option that cannot be right. */
+int trace_source_read(struct trace_source *s, const char *option, char *error);
+void trace_source_fini(struct trace_source *s);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-trace info: the statistics of a trace, or of two beside each other; as a table, as JSON, as
+ * CSV files, as a plot. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "channel-emu/trace/trace_command.h"
+#include "channel-emu/trace/trace_describe.h"
+
+struct options {
+    const char *input[2]; /* the second to compare with, or NULL */
+    const char *csv, *plot;
+    tick step;
+    bool json;
+};
+
+enum { CSV = 1000, PLOT };
+
+static bool plottable(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL &&
+           (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0 || strcmp(dot, ".pdf") == 0);
+}
+
+static error_t info_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'j':
+        o->json = true;
+        return 0;
+    case 't':
+        o->step = trace_option_step(state, arg);
+        return 0;
+    case 'c':
+        o->input[1] = arg;
+        return 0;
+    case CSV:
+        o->csv = arg;
+        return 0;
+    case PLOT:
+        o->plot = arg;
+        if (!plottable(arg))
+            argp_error(state,
+                       "--plot '%s' is wrong; right is a name that ends in .png, .svg or .pdf",
+                       arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input[0] != NULL)
+            argp_error(state, "'%s' is one file too many; compare two by --compare", arg);
+        o->input[0] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->input[0] == NULL)
+            argp_error(state, "the trace is missing; right is 'helio-trace info FILE', or a name "
+                              "such as A");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp info_argp = {
+    .options =
+        (const struct argp_option[]){
+            {"compare", 'c', "FILE|NAME", 0, "A second trace beside the first", 0},
+            {"json", 'j', NULL, 0, "Print JSON", 0},
+            {"csv", CSV, "FOLDER", 0,
+             "Write statistics, distributions of the lengths, autocorrelation, bad share over time",
+             0},
+            {"plot", PLOT, "FILE", 0, "Draw them into a .png, .svg or .pdf", 0},
+            {"step", 't', "DURATION", 0, "Duration of a step, whatever the files say", 0},
+            {0}},
+    .parser = info_option,
+    .args_doc = "FILE|NAME",
+    .doc =
+        "Prints the statistics of a trace: a file of any form, plain or compressed with gzip, or "
+        "A, F, H, leo-low, leo-high.\vExamples:\n"
+        "  helio-trace info traces/A.htr\n"
+        "  helio-trace info F --json\n"
+        "  helio-trace info mine.htr --compare A --plot both.png"};
+
+static void print_side_json(const char *name, const struct trace_side *s)
+{
+    printf("\"%s\": {\"runs\": %" PRIu64 ", \"share\": %.6f, \"mean_ms\": %.4f, \"sd_ms\": %.4f, "
+           "\"median_ms\": %.4f, \"p90_ms\": %.4f, \"max_ms\": %.4f}",
+           name, s->runs, s->share, s->mean_ms, s->sd_ms, s->median_ms, s->p90_ms, s->max_ms);
+}
+
+static double seconds(const struct trace *t)
+{
+    return (double)t->steps * (double)t->step / 1e9;
+}
+
+static void print_json(const struct described *d)
+{
+    printf("{\"steps\": %" PRIu64 ", \"step_ns\": %" PRIu64 ", \"duration_s\": %.6f, ",
+           d->trace.steps, d->trace.step, seconds(&d->trace));
+    print_side_json("bad", &d->bad);
+    printf(", ");
+    print_side_json("good", &d->good);
+    printf("}");
+}
+
+static void print_side(const char *name, const struct trace_side *s)
+{
+    printf("%-5s %9.3f %8" PRIu64 " %10.3f %10.3f %10.3f %10.3f %10.3f\n", name, 100 * s->share,
+           s->runs, s->mean_ms, s->sd_ms, s->median_ms, s->p90_ms, s->max_ms);
+}
+
+static void print_table(const struct described *d)
+{
+    printf("%s: %" PRIu64 " steps of %g ms, %g s\n", d->name, d->trace.steps,
+           (double)d->trace.step / 1e6, seconds(&d->trace));
+    printf("%-5s %9s %8s %10s %10s %10s %10s %10s\n", "state", "share_%", "runs", "mean_ms",
+           "sd_ms", "median_ms", "p90_ms", "max_ms");
+    print_side("bad", &d->bad);
+    print_side("good", &d->good);
+}
+
+static void print_both(const struct described *d, bool json)
+{
+    double distance[2], critical[2];
+    for (int bad = 0; bad < 2; bad++) {
+        distance[bad] = dwell_distance(&d[0].dwell[bad], &d[1].dwell[bad]);
+        critical[bad] = dwell_critical(&d[0].dwell[bad], &d[1].dwell[bad]);
+    }
+    if (json) {
+        printf("{\"traces\": [");
+        print_json(&d[0]);
+        printf(", ");
+        print_json(&d[1]);
+        printf("], \"distance\": {\"bad\": %.6f, \"good\": %.6f}, "
+               "\"critical_5_percent\": {\"bad\": %.6f, \"good\": %.6f}}\n",
+               distance[1], distance[0], critical[1], critical[0]);
+        return;
+    }
+    print_table(&d[0]);
+    print_table(&d[1]);
+    printf("Kolmogorov-Smirnov distance of the lengths (5 of 100 samples of one law exceed the "
+           "second number):\n");
+    printf("bad   %9.4f %9.4f\ngood  %9.4f %9.4f\n", distance[1], critical[1], distance[0],
+           critical[0]);
+}
+
+static int describe(const struct options *o, const struct described *d, size_t n, char *error)
+{
+    int rc = 0;
+    if (o->csv != NULL)
+        rc = describe_csv(d, n, o->csv, error);
+    if (rc == 0 && o->plot != NULL)
+        rc = describe_plot(d, n, o->plot, error);
+    if (rc < 0)
+        return rc;
+    if (n == 2) {
+        print_both(d, o->json);
+    } else if (o->json) {
+        print_json(d);
+        printf("\n");
+    } else {
+        print_table(d);
+    }
+    return 0;
+}
+
+int trace_command_info(int argc, char **argv)
+{
+    struct options o = {.step = 0};
+    struct described d[2] = {{.name = NULL}, {.name = NULL}};
+    struct trace t;
+    struct trace_about about;
+    char error[TRACE_FILE_ERROR_MAX] = "out of memory", second[TRACE_FILE_ERROR_MAX];
+    int rc = 0;
+    argp_parse(&info_argp, argc, argv, 0, NULL, &o);
+    size_t n = o.input[1] == NULL ? 1 : 2;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = trace_name_read(&t, &about, o.input[i], o.step, error);
+        if (rc == 0)
+            rc = described_init(&d[i], o.input[i], t);
+    }
+    if (n == 2 && strcmp(o.input[0], o.input[1]) == 0) {
+        snprintf(second, sizeof second, "%s (2)", o.input[1]);
+        d[1].name = second;
+    }
+    if (rc == 0)
+        rc = describe(&o, d, n, error);
+    described_fini(&d[0]);
+    described_fini(&d[1]);
+    return rc < 0 ? trace_command_fail(rc, error) : 0;
+}

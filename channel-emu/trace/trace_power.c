@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-trace from-power: received powers through a receiver into an erasure trace. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/trace/trace_command.h"
+#include "channel-emu/trace/trace_mat.h"
+
+struct options {
+    const char *input, *output, *column, *variable;
+    bool decibels, has_margin, has_sensitivity;
+    double sensitivity;
+    tick step;
+    struct gen_spec spec; /* its receiver and their texts are used */
+};
+
+enum { MARGIN = 1000, FEC, INTERLEAVER, REACQUIRE, SENSITIVITY, UNIT, COLUMN, VARIABLE };
+
+static void set_receiver(struct argp_state *state, struct options *o, const char *name,
+                         const char *arg)
+{
+    char error[GEN_ERROR_MAX];
+    if (gen_spec_set(&o->spec, name, arg, error) < 0)
+        argp_error(state, "%s", error);
+}
+
+static void set_sensitivity(struct argp_state *state, struct options *o, const char *arg)
+{
+    char *end;
+    o->sensitivity = strtod(arg, &end);
+    o->has_sensitivity = true;
+    if (end == arg || *end != '\0' || !(o->sensitivity > 0 && o->sensitivity <= 1e300))
+        argp_error(state,
+                   "--sensitivity '%s' is wrong; right is a power above 0, linear, in the "
+                   "unit of the file",
+                   arg);
+}
+
+static void set_unit(struct argp_state *state, struct options *o, const char *arg)
+{
+    o->decibels = strcmp(arg, "dB") == 0;
+    if (!o->decibels && strcmp(arg, "linear") != 0)
+        argp_error(state, "--unit '%s' is unknown; right is linear or dB", arg);
+}
+
+static void finish(struct argp_state *state, const struct options *o)
+{
+    if (o->input == NULL)
+        argp_error(state, "the file is missing; right is 'helio-trace from-power FILE -o OUT'");
+    else if (o->has_margin == o->has_sensitivity)
+        argp_error(state, "say either --margin (of the mean power) or --sensitivity");
+    else if (o->spec.receiver.interleaver / o->step > RECEIVER_DEPTH_MAX)
+        argp_error(state, "--interleaver is deeper than 10,000,000 steps");
+}
+
+static error_t power_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case MARGIN:
+        o->has_margin = true;
+        set_receiver(state, o, "margin", arg);
+        return 0;
+    case FEC:
+        set_receiver(state, o, "fec", arg);
+        return 0;
+    case INTERLEAVER:
+        set_receiver(state, o, "interleaver", arg);
+        return 0;
+    case REACQUIRE:
+        set_receiver(state, o, "reacquire", arg);
+        return 0;
+    case SENSITIVITY:
+        set_sensitivity(state, o, arg);
+        return 0;
+    case UNIT:
+        set_unit(state, o, arg);
+        return 0;
+    case COLUMN:
+        o->column = arg;
+        return 0;
+    case VARIABLE:
+        o->variable = arg;
+        return 0;
+    case 't':
+        o->step = trace_option_step(state, arg);
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "'%s' is one file too many; one at a time", arg);
+        o->input = arg;
+        return 0;
+    case ARGP_KEY_END:
+        finish(state, o);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp power_argp = {
+    .options =
+        (const struct argp_option[]){
+            {"margin", MARGIN, "DB", 0, "Mean power of the file over the receiver's sensitivity",
+             0},
+            {"sensitivity", SENSITIVITY, "POWER", 0,
+             "Instead: the sensitivity itself, linear, in the unit of the file", 0},
+            {"fec", FEC, "DB", 0, "Gain of the code (default 0dB)", 0},
+            {"interleaver", INTERLEAVER, "DURATION", 0, "Its depth (default 0)", 0},
+            {"reacquire", REACQUIRE, "DURATION", 0, "Time to find the signal again (default 0)", 0},
+            {"unit", UNIT, "linear|dB", 0, "Of the powers in the file (default linear)", 0},
+            {"column", COLUMN, "NUMBER|TITLE", 0, "Which column of a CSV (default: the only one)",
+             0},
+            {"variable", VARIABLE, "NAME", 0, "Which variable of a .mat (default: the only vector)",
+             0},
+            {"step", 't', "DURATION", 0, "Time between two samples (default 0.1ms)", 0},
+            {"output", 'o', "FILE", 0, "Where to; compact for .htr (default -: text)", 0},
+            {0}},
+    .parser = power_option,
+    .args_doc = "FILE",
+    .doc = "Makes an erasure trace of received powers in a CSV or a Matlab file (version 5; found "
+           "out from the content) and a receiver.\vExamples:\n"
+           "  helio-trace from-power leo.mat --margin 4dB --fec 2dB --interleaver 5ms -o leo.htr\n"
+           "  helio-trace from-power power.csv --column rx --unit dB --sensitivity 0.4 -o x.htr"};
+
+static int read_lines(gzFile file, struct powers_text *t)
+{
+    char line[POWERS_LINE_MAX + 3];
+    int rc = 0, code;
+    while (rc == 0 && gzgets(file, line, sizeof line) != NULL) {
+        size_t len = strlen(line);
+        rc = powers_text_line(t, line, len - (len > 0 && line[len - 1] == '\n'));
+    }
+    const char *why = gzerror(file, &code);
+    if (rc == 0 && code != Z_OK && code != Z_STREAM_END) {
+        snprintf(t->error, sizeof t->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
+        return HELIO_EIO;
+    }
+    return rc == 0 ? powers_text_end(t) : rc;
+}
+
+static int read_csv(struct powers *p, const struct options *o, char *error)
+{
+    struct powers_text t;
+    powers_text_init(&t, p, o->column, o->decibels);
+    gzFile file = gzopen(o->input, "rb");
+    if (file == NULL) {
+        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: cannot be opened: %s", o->input,
+                 strerror(errno));
+        return HELIO_EIO;
+    }
+    int rc = read_lines(file, &t);
+    gzclose(file);
+    snprintf(error, TRACE_FILE_ERROR_MAX, "%s:%" PRIu64 ": %s", o->input, t.line,
+             rc == HELIO_ENOMEM ? helio_strerror(rc) : t.error);
+    return rc;
+}
+
+static int read_powers(struct powers *p, const struct options *o, char *error)
+{
+    int version = trace_mat_version(o->input);
+    if (version == 0)
+        return read_csv(p, o, error);
+    if (version == 5)
+        return trace_mat_read(p, o->input, o->variable, o->decibels, error);
+    snprintf(error, TRACE_FILE_ERROR_MAX,
+             "%s: a Matlab file of version 7.3; save it again with -v7 or -v6", o->input);
+    return HELIO_EFORMAT;
+}
+
+static int convert(const struct options *o, struct powers *p, struct trace *t, char *error)
+{
+    struct trace_about about = {.generator = "power"};
+    const struct receiver_config *c = &o->spec.receiver;
+    double mean = powers_mean(p), reference = o->has_sensitivity ? o->sensitivity : mean;
+    struct receiver_config only_fec = {.fec_db = c->fec_db};
+    if (mean <= 0) {
+        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: all powers are 0", o->input);
+        return HELIO_EFORMAT;
+    }
+    double threshold = reference * receiver_threshold(o->has_sensitivity ? &only_fec : c);
+    int rc = receiver_trace(t, c, threshold, p->value, p->len);
+    if (rc < 0) {
+        snprintf(error, TRACE_FILE_ERROR_MAX, "cannot make the trace: %s", helio_strerror(rc));
+        return rc;
+    }
+    snprintf(about.parameters, sizeof about.parameters, "%s", o->spec.parameters);
+    if (o->has_sensitivity)
+        snprintf(about.parameters, sizeof about.parameters, "--sensitivity %.15g%s%.400s",
+                 o->sensitivity, o->spec.parameters[0] == '\0' ? "" : " ", o->spec.parameters);
+    return trace_file_write(t, &about, trace_file_form(o->output), o->output, error);
+}
+
+int trace_command_power(int argc, char **argv)
+{
+    struct options o = {.step = TRACE_STEP_DEFAULT, .output = "-"};
+    struct powers p = {0};
+    struct trace t;
+    char error[TRACE_FILE_ERROR_MAX];
+    gen_spec_init(&o.spec);
+    argp_parse(&power_argp, argc, argv, 0, NULL, &o);
+    trace_init(&t, o.step);
+    int rc = read_powers(&p, &o, error);
+    if (rc == 0)
+        rc = convert(&o, &p, &t, error);
+    trace_fini(&t);
+    powers_fini(&p);
+    return rc < 0 ? trace_command_fail(rc, error) : 0;
+}

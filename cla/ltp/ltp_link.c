@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter "ltp-udp": the calls of the node. Each is one push into the LTP engine and a request
+ * to pump, so that several sends of one turn of the loop share their datagrams. What can go wrong
+ * at open: the address is in use, engine numbers are missing or clash; all with a text for the
+ * operator. Later on: the window is full (HELIO_EAGAIN), memory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cla/ltp/ltp_link.h"
+
+static struct link *link_of(struct cla *c)
+{
+    return container_of(c, struct link, cla);
+}
+
+static uint64_t own_engine(const struct ltp_udp_config *k, const struct eid *node)
+{
+    return k->engine != 0 ? k->engine : ltp_udp_engine(node);
+}
+
+static uint64_t peer_engine(const struct ltp_udp_config *k, const struct eid *peer)
+{
+    return k->peer_engine != 0 ? k->peer_engine : ltp_udp_engine(peer);
+}
+
+static int ltp_check_names(const void *config, const struct eid *node, const struct eid *peer,
+                           const char **key, char *why, size_t why_cap)
+{
+    uint64_t own = own_engine(config, node);
+    if (own != 0 && peer_engine(config, peer) != 0)
+        return 0;
+    *key = own == 0 ? "engine" : "peer_engine";
+    snprintf(why, why_cap, "no ipn node number to take it from; write the LTP engine number");
+    return HELIO_EINVAL;
+}
+
+static int engine_numbers(struct link *l, uint64_t *own, char *why, size_t why_cap)
+{
+    const char *key = NULL;
+    char text[128];
+    *own = own_engine(l->config, &l->env.node);
+    l->peer = peer_engine(l->config, &l->env.peer);
+    int rc = ltp_check_names(l->config, &l->env.node, &l->env.peer, &key, text, sizeof text);
+    if (rc < 0)
+        snprintf(why, why_cap, "%s: %s", key, text);
+    return rc;
+}
+
+extern const struct cla_ops ltp_link_ops;
+
+static int ltp_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                    size_t why_cap)
+{
+    const struct ltp_udp_config *k = config;
+    struct link *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+        return HELIO_ENOMEM;
+    }
+    l->cla.ops = &ltp_link_ops;
+    l->env = *env;
+    l->config = k;
+    l->up = k->state == LTP_UDP_UP;
+    list_init(&l->node);
+    list_init(&l->waiting);
+    uint64_t own;
+    int r = udp_peer_init(&l->to, &k->remote) == 0 ? 0 : HELIO_EINVAL;
+    l->to.dscp = (uint8_t)k->dscp;
+    if (r != 0)
+        snprintf(why, why_cap, "remote: not a numeric address");
+    if (r == 0)
+        r = engine_numbers(l, &own, why, why_cap);
+    if (r == 0)
+        r = hub_join(l, own, why, why_cap);
+    if (r != 0) {
+        free(l);
+        return r;
+    }
+    l->told_window = link_window(l);
+    *out = &l->cla;
+    return 0;
+}
+
+static uint32_t bundles_window(const struct cla *c)
+{
+    return link_window((const struct link *)(const void *)c);
+}
+
+static int ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
+{
+    return outgoing_send(link_of(c), key, bundle);
+}
+
+static int cancel_bundle(struct cla *c, uint64_t key)
+{
+    return outgoing_cancel(link_of(c), key);
+}
+
+static int cancel_session(struct cla *c, uint64_t originator, uint64_t number)
+{
+    struct link *l = link_of(c);
+    struct hub *h = l->hub;
+    struct ltp_session_id id = {originator != 0 ? originator : h->engine_number, number};
+    struct ltp_session_info info;
+    if (ltp_session_get(h->engine, id, &info) != 0 || hub_owner(h, info.peer) != l)
+        return HELIO_ENOENT;
+    int r = ltp_cancel(h->engine, id, LTP_USR_CNCLD, hub_now(h));
+    hub_kick(h);
+    return r;
+}
+
+static void ltp_confirm(struct cla *c, uint64_t token, bool ok)
+{
+    incoming_answer(link_of(c)->hub, token, ok);
+}
+
+static void ltp_set_link(struct cla *c, bool up)
+{
+    struct link *l = link_of(c);
+    l->up = up;
+    if (!up)
+        outgoing_down(l);
+    int r = ltp_link(l->hub->engine, l->peer, up, hub_now(l->hub));
+    (void)r; /* the span exists as long as the link */
+    hub_kick(l->hub);
+}
+
+static void ltp_close(struct cla *c, void (*closed)(void *context), void *context)
+{
+    struct link *l = link_of(c);
+    l->closed = closed;
+    l->closed_context = context;
+    hub_leave(l);
+}
+
+const struct cla_ops ltp_link_ops = {
+    .name = "ltp-udp",
+    .options = ltp_udp_options,
+    .config_size = sizeof(struct ltp_udp_config),
+    .lists = ltp_udp_lists,
+    .check = ltp_udp_check,
+    .check_names = ltp_check_names,
+    .open = ltp_open,
+    .window = bundles_window,
+    .send = ltp_link_send,
+    .cancel = cancel_bundle,
+    .cancel_session = cancel_session,
+    .confirm = ltp_confirm,
+    .status = link_status,
+    .set_link = ltp_set_link,
+    .close = ltp_close,
+};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the adapter "ltp-udp", for its ltp_link*.c files and for what wakes it up: libuv
+ * (uv_ltp_os.c) or a simulator. */
+#ifndef CLA_LTP_LINK_H
+#define CLA_LTP_LINK_H
+
+#include "base/bucket.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "cla/ltp/auth.h"
+#include "cla/ltp/ltp_udp_rule.h"
+#include "cla/udp_io.h"
+#include "ltp/sda.h"
+
+#define CAPSULES_RX_MAX 65536 /* bundles of one received block */
+
+struct link;
+struct hub_os;
+
+/* A local address: one socket, one LTP engine, the links that go through them. */
+struct hub {
+    struct hub *next; /* in *anchor */
+    struct hub **anchor;
+    struct cla_address local;
+    uint64_t engine_number;
+    struct ltp *engine;
+    struct udp_io *io;
+    struct hub_os *os;       /* clock and alarm; NULL: not open yet */
+    struct list links;       /* of struct link.node, the next to be served first */
+    struct list leaving;     /* links whose `closed` is due */
+    struct list outgoing;    /* of struct outgoing.node */
+    struct auth_held *auths; /* of its links and of those that were: the engine has them */
+    struct hash incoming;    /* received bundles that wait for confirm, by token */
+    struct list halves;      /* red parts, or green ones, that wait for the other */
+    size_t halves_len;
+    uint64_t halves_bytes;
+    struct link *host;         /* guests' bundles come in by it; NULL: there are no guests */
+    struct udp_peer *guest_to; /* by place */
+    struct bucket guest_bucket;
+    uint64_t next_token;
+    tick now; /* the clock, read once per turn */
+    tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
+    uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above LATE */
+    bool quiet;                     /* the turn had nothing to tell and nothing to send */
+    unsigned held; /* turns for which timers that are due have waited for the socket */
+    bool busy;     /* in a turn: a call from a callback leaves the rest to its pump */
+    bool ending;   /* no links are left, handles are closing */
+};
+
+struct auth_held {
+    struct auth_held *next;
+    struct ltp_auth *auth;
+};
+
+struct link_counters {
+    uint64_t bundles_sent, bundles_failed;   /* as reported by `sent` */
+    uint64_t bundles_lost;                   /* as reported by `lost` */
+    uint64_t orange_answered, orange_silent; /* our orange blocks: the peer told of, or not */
+    uint64_t bundles_received, bundles_refused;
+    uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
+    uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */
+    uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
+    uint64_t by_colour[3];                         /* bundles given to the engine */
+    uint64_t air_bytes;                            /* segments and overhead */
+};
+
+struct link {
+    struct cla cla;
+    struct list node; /* in hub->links or hub->leaving */
+    struct hub *hub;
+    struct cla_env env;
+    const struct ltp_udp_config *config;
+    uint64_t peer; /* engine number */
+    struct udp_peer to;
+    struct bucket bucket;
+    bool up, told_up, told;
+    uint32_t told_window;
+    uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
+    struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
+    uint64_t waiting_len, waiting_bytes;
+    enum ltp_learnt told_learnt; /* of the peer's receiver: what the log was told last */
+    bool no_aggregates;          /* the peer has no client service 2 */
+    uint64_t alone; /* so many bundles go by themselves: a block with them was refused */
+    struct link_counters n;
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+/* A bundle that waits to become a block, or a part of one. */
+struct waiting {
+    struct list node;
+    uint64_t key;
+    struct buf *bundle;
+    tick since;
+    struct ltp_udp_choice choice;
+};
+
+/* A block on its way out; its address is the tag. */
+struct outgoing {
+    struct list node;
+    struct link *link; /* NULL: the link was closed */
+    struct ltp_session_id id;
+    size_t count, over; /* of its bundles; of these, taken back */
+    uint64_t keys[];    /* of its bundles */
+};
+
+/* A received block of several bundles, of which some are not yet confirmed. */
+struct group {
+    struct ltp_session_id id;
+    uint32_t left;
+    bool refused; /* one of them was */
+    bool gone;    /* its link was closed: no answer */
+};
+
+/* A bundle that the node has not yet confirmed. */
+struct incoming {
+    struct hash_node node; /* hash = token */
+    struct ltp_session_id id;
+    struct link *link;
+    struct group *group; /* NULL: it is a block by itself */
+};
+
+/* What wakes a hub up: uv_ltp_os.c, or a simulator in its place. open: the socket (h->io), and
+ * h->os, which hub_os_close ends also after an error: 0 or an error with its text. close is
+ * followed by hub_free, not before it returns to its caller's caller or later. */
+int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap);
+void hub_os_close(struct hub_os *os);
+tick hub_os_clock(const struct hub_os *os);
+void hub_os_arm(struct hub_os *os, tick wake);       /* a turn at this time, or earlier */
+void hub_os_again(struct hub_os *os);                /* a turn soon, after other events */
+void hub_os_watch(struct hub_os *os, bool writable); /* a turn when the socket can be read, or */
+
+/* A turn: begin, what happened (hub_input: datagrams may be there), end. */
+void hub_turn_begin(struct hub *h);
+bool hub_input(struct hub *h); /* false: there were none */
+void hub_turn_end(struct hub *h);
+void hub_free(struct hub *h);
+
+/* ltp_link_hub.c: life and turns. */
+int hub_join(struct link *l, uint64_t engine, char *why,
+             size_t why_cap); /* 0 or an error with its text */
+void hub_leave(struct link *l);
+tick hub_now(struct hub *h);   /* for a push: within a turn the time of that turn */
+void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
+void hub_again(struct hub *h); /* from within a turn: another one soon */
+uint32_t link_window(const struct link *l);
+struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */
+struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a guest its host */
+void link_say(struct link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ltp_link_pump.c */
+void hub_pump(struct hub *h);
+
+/* ltp_link_guest.c: where the segments for a guest go. init: room for them; 0 or HELIO_ENOMEM. */
+int guest_init(struct hub *h, struct link *host, tick now);
+struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g);
+void guest_status(const struct link *l, struct json_t *object);
+
+/* ltp_link_outgoing.c: bundles become blocks, blocks come to their end. */
+int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);
+int outgoing_cancel(struct link *l, uint64_t key);   /* as cla_ops.cancel */
+void outgoing_down(struct link *l);                  /* the link is down */
+bool outgoing_form(struct hub *h);                   /* true when a block was made of what waited */
+tick outgoing_due(const struct link *l);             /* when what waits becomes a block by itself */
+void outgoing_closed(struct ltp_notice *n);          /* our block is over */
+void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `sent` follows */
+
+/* ltp_link_incoming.c: blocks become bundles, bundles get the node's answer. */
+void incoming_block(struct hub *h, struct ltp_notice *n);
+void incoming_answer(struct hub *h, uint64_t token, bool ok);
+void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
+
+/* ltp_link_mixed.c: is this a part of a block of both colours? add takes the part; the whole block
+ * when the other one is here, else NULL. drop: NULL of every link. */
+bool mixed_is(const struct ltp_notice *n);
+struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n);
+void mixed_drop(struct hub *h, const struct link *l);
+
+/* ltp_link_status.c */
+void link_status(struct cla *c, struct json_t *object);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guests of a local address: LTP engines that no link names and that may send to it all the same.
+ * Their bundles come in by the host, which is the link that asked for them; what the engine sends
+ * to them goes to the address that each began with, all together at the host's rate. What can go
+ * wrong: only that memory for their addresses is out at the start.
+ */
+#include <jansson.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cla/ltp/ltp_link.h"
+#include "conf/json_number.h"
+
+#define GUESTS_SHOWN 64
+
+int guest_init(struct hub *h, struct link *host, tick now)
+{
+    const struct ltp_udp_config *k = host->config;
+    if (k->accept_unknown == 0)
+        return 0;
+    h->guest_to = calloc(k->accept_unknown, sizeof *h->guest_to);
+    if (h->guest_to == NULL)
+        return HELIO_ENOMEM;
+    h->host = host;
+    bucket_init(&h->guest_bucket, k->rate, k->burst, k->slack, now);
+    return 0;
+}
+
+/* A place gets another guest only by a datagram that comes in, when no batch is under way; but one
+ * that waits for the socket may still hold segments for the former. */
+struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
+{
+    struct udp_peer *to = &h->guest_to[g->place];
+    if (to->address_len == g->source_len && memcmp(&to->address, g->source, g->source_len) == 0)
+        return to;
+    udp_forget(h->io, to);
+    int r = udp_peer_from(to, slice_of(g->source, g->source_len));
+    (void)r; /* it is what the kernel gave: else sending to it is refused, and counted */
+    to->dscp = (uint8_t)h->host->config->dscp;
+    return to;
+}
+
+static json_t *guest_json(const struct ltp_guest *g, tick now)
+{
+    struct udp_peer from;
+    char host[64] = "?", port[8] = "?";
+    if (udp_peer_from(&from, slice_of(g->source, g->source_len)) == 0)
+        (void)getnameinfo((const struct sockaddr *)&from.address, from.address_len, host,
+                          sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    char text[80];
+    bool six = from.address.ss_family == AF_INET6;
+    snprintf(text, sizeof text, six ? "[%s]:%s" : "%s:%s", host, port);
+    return json_pack("{s:o s:s s:I s:I}", "engine", json_number(g->peer), "address", text,
+                     "sessions", (json_int_t)g->sessions, "silent_ns",
+                     (json_int_t)(now > g->quiet_since ? now - g->quiet_since : 0));
+}
+
+void guest_status(const struct link *l, struct json_t *object)
+{
+    const struct hub *h = l->hub;
+    const struct ltp_counters *n = ltp_counters(h->engine);
+    if (h->host != l)
+        return;
+    json_t *shown = json_array();
+    struct ltp_guest g;
+    for (uint32_t i = 0; i < l->config->accept_unknown; i++) {
+        if (ltp_guest_at(h->engine, i, &g) && json_array_size(shown) < GUESTS_SHOWN)
+            json_array_append_new(shown, guest_json(&g, hub_now(l->hub)));
+    }
+    json_object_set_new(object, "unknown_places",
+                        json_integer((json_int_t)l->config->accept_unknown));
+    json_object_set_new(object, "unknown_in", json_integer((json_int_t)n->guests));
+    json_object_set_new(object, "unknown_accepted", json_integer((json_int_t)n->guests_accepted));
+    json_object_set_new(object, "unknown", shown);
+}

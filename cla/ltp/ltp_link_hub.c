@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hub's life and its turns. It begins with the first link of a local address and ends with the
+ * last. What wakes it up (uv_ltp_os.c, or a simulator) begins a turn, in which the clock is read
+ * once, pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning:
+ * the address cannot be bound, or another link of it has another engine number or the same peer.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/ltp/ltp_link.h"
+
+/* Per handler, so that sending has its turn: about half a millisecond of work. */
+#define INPUT_BYTES (512 * 1024)
+/* A wake-up later than this stops the peers' timers for as long; what is usual on a machine that
+ * has time is below. */
+#define LATE TICK_MS
+/* What the engine notes of a session counts as held: a block as long as held_bytes should fit. */
+#define NOTES_BYTES 65536
+
+void link_say(struct link *l, int level, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    if (l->env.events.say == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+struct link *hub_link(struct hub *h, uint64_t peer)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (l->peer == peer)
+            return l;
+    }
+    return NULL;
+}
+
+uint32_t link_window(const struct link *l)
+{
+    return ltp_udp_window(l->config, ltp_window(l->hub->engine, l->peer));
+}
+
+struct link *hub_owner(struct hub *h, uint64_t peer)
+{
+    struct link *l = hub_link(h, peer);
+    return l == NULL && h->host != NULL && ltp_is_guest(h->engine, peer) ? h->host : l;
+}
+
+tick hub_now(struct hub *h)
+{
+    if (!h->busy) {
+        tick t = hub_os_clock(h->os);
+        h->now = t > h->now ? t : h->now;
+    }
+    return h->now;
+}
+
+static void tell_left(struct hub *h)
+{
+    while (!list_empty(&h->leaving)) {
+        struct link *l = container_of(list_first(&h->leaving), struct link, node);
+        list_sub(&l->node);
+        void (*closed)(void *context) = l->closed;
+        void *context = l->closed_context;
+        free(l);
+        if (closed != NULL)
+            closed(context);
+    }
+}
+
+/* What we were late by is no time in which a peer could have answered: it may have waited for us,
+ * or for the same processor. */
+static void take_lateness(struct hub *h, tick late)
+{
+    h->late_ns += late;
+    if (late <= LATE)
+        return;
+    h->late_wakeups++;
+    ltp_late(h->engine, late);
+}
+
+void hub_turn_begin(struct hub *h)
+{
+    hub_now(h);
+    h->busy = true;
+    if (h->now > h->due)
+        take_lateness(h, h->now - h->due);
+    h->due = TICK_NEVER;
+}
+
+/* What was read can have come since the turn began, when the machine stalled in between: it never
+ * came before it did. */
+static void read_clock(struct hub *h)
+{
+    tick now = hub_os_clock(h->os);
+    tick gone = now > h->now ? now - h->now : 0;
+    h->now += gone;
+    if (gone > LATE)
+        take_lateness(h, gone);
+}
+
+bool hub_input(struct hub *h)
+{
+    struct slice datagram;
+    if (!udp_fill(h->io, INPUT_BYTES))
+        return false;
+    read_clock(h);
+    while (udp_next(h->io, &datagram))
+        (void)ltp_input_from(h->engine, datagram.data, datagram.len, udp_from(h->io), h->now);
+    return true;
+}
+
+void hub_turn_end(struct hub *h)
+{
+    hub_pump(h);
+    h->busy = false;
+    if (h->ending)
+        return;
+    hub_os_watch(h->os, udp_pending(h->io));
+    tell_left(h);
+}
+
+void hub_kick(struct hub *h)
+{
+    if (!h->busy && !h->ending)
+        hub_os_again(h->os);
+}
+
+void hub_again(struct hub *h)
+{
+    if (!h->ending)
+        hub_os_again(h->os);
+}
+
+void hub_free(struct hub *h)
+{
+    tell_left(h);
+    incoming_drop(h, NULL);
+    mixed_drop(h, NULL);
+    hash_fini(&h->incoming);
+    ltp_free(h->engine);
+    while (!list_empty(&h->outgoing)) {
+        struct list *node = list_first(&h->outgoing);
+        list_sub(node);
+        free(container_of(node, struct outgoing, node));
+    }
+    while (h->auths != NULL) {
+        struct auth_held *a = h->auths;
+        h->auths = a->next;
+        auth_close(a->auth);
+        free(a);
+    }
+    udp_close(h->io);
+    free(h->guest_to);
+    free(h);
+}
+
+static void hub_end(struct hub *h)
+{
+    h->ending = true;
+    for (struct hub **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
+        if (*p == h) {
+            *p = h->next;
+            break;
+        }
+    }
+    if (h->os == NULL)
+        hub_free(h);
+    else
+        hub_os_close(h->os);
+}
+
+static struct hub *hub_new(const struct link *l, uint64_t engine)
+{
+    struct hub *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    h->local = l->config->local;
+    h->engine_number = engine;
+    h->next_token = 1;
+    h->due = TICK_NEVER;
+    list_init(&h->links);
+    list_init(&h->leaving);
+    list_init(&h->outgoing);
+    list_init(&h->halves);
+    if (hash_init(&h->incoming, l->env.seed) != 0) {
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+/* The span of a link with its keys, which the hub keeps as long as the engine. 0 or an error with
+ * its text. */
+static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, char *why,
+                   size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    const char *key = "";
+    char text[256] = "";
+    *out = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
+    if (k->auth == LTP_UDP_AUTH_OFF)
+        return 0;
+    struct auth_held *held = calloc(1, sizeof *held);
+    int r = held == NULL ? HELIO_ENOMEM : ltp_udp_auth(k, &held->auth, &key, text, sizeof text);
+    if (r != 0) {
+        snprintf(why, why_cap, "%s: %s", r == HELIO_ENOMEM ? "auth" : key,
+                 r == HELIO_ENOMEM ? helio_strerror(r) : text);
+        free(held);
+        return r;
+    }
+    held->next = h->auths;
+    h->auths = held;
+    out->auth = held->auth;
+    return 0;
+}
+
+static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    struct ltp_span guest;
+    int r = span_of(h, l, &guest, why, why_cap);
+    if (r != 0)
+        return r;
+    struct ltp_config config = {
+        .engine = h->engine_number,
+        .seed = l->env.seed,
+        .import_sessions = (uint32_t)k->import_sessions_all,
+        .held_bytes = k->held_bytes + NOTES_BYTES,
+        .closed_memory = (uint32_t)k->closed_sessions,
+        .closed_time = k->closed_time,
+        .earlier_life = l->env.earlier_life,
+        .sink = l->env.sink,
+        .sink_context = l->env.sink_context,
+        .guests_max = (uint32_t)k->accept_unknown,
+        .guest = &guest,
+        .guest_sessions = (uint32_t)k->unknown_sessions,
+        .guest_bytes = k->unknown_bytes,
+    };
+    r = ltp_new(&h->engine, &config);
+    return r != 0 ? r : ltp_service_open(h->engine, LTP_SERVICE_SDA);
+}
+
+/* A new hub in *out, or an error with its text. */
+static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why, size_t why_cap)
+{
+    struct hub *h = hub_new(l, engine);
+    if (h == NULL)
+        return HELIO_ENOMEM;
+    int r = hub_os_open(h, l, why, why_cap);
+    if (r == 0)
+        r = hub_engine(h, l, why, why_cap);
+    if (r == 0)
+        r = guest_init(h, l, hub_now(h));
+    if (r != 0) {
+        hub_end(h);
+        return r;
+    }
+    if (l->env.shared != NULL) {
+        h->anchor = (struct hub **)(void *)l->env.shared;
+        h->next = *h->anchor;
+        *h->anchor = h;
+    }
+    *out = h;
+    return 0;
+}
+
+static struct hub *hub_find(const struct link *l)
+{
+    const struct cla_address *local = &l->config->local;
+    if (l->env.shared == NULL || local->port == 0)
+        return NULL;
+    for (struct hub *h = *l->env.shared; h != NULL; h = h->next)
+        if (h->local.port == local->port && strcmp(h->local.host, local->host) == 0)
+            return h;
+    return NULL;
+}
+
+static void ask_buffers(struct link *l)
+{
+    uint64_t want = ltp_udp_buffer(l->config);
+    if (udp_buffers(l->hub->io, want, want, &l->rx_buffer, &l->tx_buffer))
+        return;
+    char advice[128] = "";
+    if (l->rx_buffer < want)
+        snprintf(advice, sizeof advice, " net.core.rmem_max=%llu", (unsigned long long)want);
+    if (l->tx_buffer < want)
+        snprintf(advice + strlen(advice), sizeof advice - strlen(advice), " net.core.wmem_max=%llu",
+                 (unsigned long long)want);
+    link_say(l, 1,
+             "socket buffers of %llu bytes are wanted, the kernel allows %llu for receiving and "
+             "%llu for sending: bursts may be lost. To allow more: sysctl -w%s",
+             (unsigned long long)want, (unsigned long long)l->rx_buffer,
+             (unsigned long long)l->tx_buffer, advice);
+}
+
+static int join_span(struct hub *h, const struct link *l, char *why, size_t why_cap)
+{
+    struct ltp_span span;
+    int r = span_of(h, l, &span, why, why_cap);
+    if (r != 0)
+        return r;
+    r = ltp_span_set(h->engine, &span, hub_now(h));
+    if (r != 0)
+        snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
+    return r;
+}
+
+/* Is there a place for it among the hub's other links? */
+static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *why, size_t why_cap)
+{
+    if (h->engine_number != engine) {
+        snprintf(why, why_cap, "engine: another link of %s port %u has LTP engine number %llu",
+                 h->local.host, h->local.port, (unsigned long long)h->engine_number);
+        return HELIO_EINVAL;
+    }
+    if (hub_link(h, l->peer) != NULL) {
+        snprintf(why, why_cap, "peer_engine: another link of %s port %u goes to LTP engine %llu",
+                 h->local.host, h->local.port, (unsigned long long)l->peer);
+        return HELIO_EEXIST;
+    }
+    if (l->config->accept_unknown != 0) {
+        snprintf(why, why_cap, "accept_unknown: write it with the first link of %s port %u",
+                 h->local.host, h->local.port);
+        return HELIO_EINVAL;
+    }
+    return 0;
+}
+
+int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = l->config;
+    struct hub *h = hub_find(l);
+    bool fresh = h == NULL;
+    snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+    int r = fresh ? hub_open(&h, l, engine, why, why_cap) : may_join(h, l, engine, why, why_cap);
+    if (r != 0)
+        return r;
+    tick now = hub_now(h);
+    r = join_span(h, l, why, why_cap);
+    if (r == 0)
+        r = ltp_link(h->engine, l->peer, l->up, now);
+    if (r == 0)
+        r = ltp_source(h->engine, l->peer, slice_of(&l->to.address, l->to.address_len));
+    if (r != 0) {
+        if (fresh)
+            hub_end(h);
+        return r;
+    }
+    l->hub = h;
+    list_add_tail(&h->links, &l->node);
+    bucket_init(&l->bucket, k->rate, k->burst, k->slack, now);
+    ask_buffers(l);
+    hub_kick(h);
+    return 0;
+}
+
+void hub_leave(struct link *l)
+{
+    struct hub *h = l->hub;
+    mixed_drop(h, l);
+    list_sub(&l->node);
+    list_add_tail(&h->leaving, &l->node);
+    if (h->host == l)
+        h->host = NULL;
+    udp_forget(h->io, &l->to);
+    incoming_drop(h, l);
+    outgoing_forget(h, l);
+    int r = ltp_link(h->engine, l->peer, false, hub_now(h));
+    (void)r; /* the span exists as long as the hub */
+    if (list_empty(&h->links))
+        hub_end(h);
+    else
+        hub_kick(h);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that came: one bundle each (client service 1), or several (2, CCSDS 734.1-B-1 service data
+ * aggregation), of which each becomes a buffer of its own. Where the peer is told only what the
+ * node has made its own, a block is accepted when all its bundles are; one that the node refuses
+ * refuses the block, whose sender then sends its bundles again, and the node knows those that it
+ * has. What can go wrong: the block is no bundle, or not wholly made of bundles; memory.
+ */
+#include <stdlib.h>
+
+#include "bp/bundle.h"
+#include "cla/ltp/ltp_link.h"
+
+static void answer(struct hub *h, struct ltp_session_id id, bool ok)
+{
+    /* A session that is gone (cancelled in the meantime) needs no answer. */
+    if (ok)
+        (void)ltp_accept(h->engine, id, hub_now(h));
+    else
+        (void)ltp_cancel(h->engine, id, LTP_SYS_CNCLD, hub_now(h));
+    hub_kick(h);
+}
+
+/* One bundle less to wait for. */
+static void group_less(struct hub *h, struct group *g, bool ok)
+{
+    g->refused |= !ok;
+    if (--g->left > 0)
+        return;
+    if (!g->gone)
+        answer(h, g->id, !g->refused);
+    free(g);
+}
+
+void incoming_answer(struct hub *h, uint64_t token, bool ok)
+{
+    struct hash_node *n = hash_find(&h->incoming, token);
+    if (n == NULL)
+        return;
+    struct incoming *m = container_of(n, struct incoming, node);
+    struct incoming was = *m;
+    was.link->n.bundles_refused += !ok;
+    hash_sub(&h->incoming, &m->node);
+    free(m);
+    if (was.group != NULL)
+        group_less(h, was.group, ok);
+    else
+        answer(h, was.id, ok);
+}
+
+void incoming_drop(struct hub *h, const struct link *l)
+{
+    struct hash_node *n = hash_walk(&h->incoming, NULL);
+    while (n != NULL) {
+        struct incoming *m = container_of(n, struct incoming, node);
+        if (l != NULL && m->link != l) {
+            n = hash_walk(&h->incoming, n);
+            continue;
+        }
+        hash_sub(&h->incoming, n);
+        if (m->group != NULL) {
+            m->group->gone = true;
+            group_less(h, m->group, true);
+        }
+        free(m);
+        n = hash_walk(&h->incoming, NULL);
+    }
+}
+
+/* The token, or UINT64_MAX when memory is out. */
+static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_id id,
+                             struct group *group)
+{
+    struct incoming *m = malloc(sizeof *m);
+    if (m == NULL)
+        return UINT64_MAX;
+    m->id = id;
+    m->link = l;
+    m->group = group;
+    hash_add(&h->incoming, &m->node, h->next_token);
+    return h->next_token++;
+}
+
+static void give(struct link *l, struct buf *bundle, uint64_t token)
+{
+    l->n.bundles_received++;
+    l->env.events.received(l->env.events.context, &l->cla, bundle, token);
+}
+
+static size_t unit_length(uint64_t client_service, struct slice rest)
+{
+    return client_service == LTP_SERVICE_BUNDLES ? bundle_length(rest) : 0;
+}
+
+static struct buf *copy_of(struct slice bytes)
+{
+    struct buf *b = buf_new(0, bytes.len);
+    if (b != NULL)
+        memcpy(buf_append(b, bytes.len), bytes.data, bytes.len);
+    return b;
+}
+
+/* False when memory is out. */
+static bool give_capsule(struct hub *h, struct link *l, struct slice unit, struct ltp_session_id id,
+                         struct group *g)
+{
+    struct buf *bundle = copy_of(unit);
+    uint64_t token = g == NULL || bundle == NULL ? 0 : incoming_new(h, l, id, g);
+    if (bundle == NULL || token == UINT64_MAX) {
+        buf_drop(bundle);
+        return false;
+    }
+    if (g != NULL)
+        g->left++;
+    give(l, bundle, token);
+    return true;
+}
+
+/* The bundles of an aggregate, one by one; the node may close the link meanwhile. */
+static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, bool confirm)
+{
+    struct slice rest = buf_slice(n->data);
+    struct sda_capsule c;
+    struct group *g = confirm ? calloc(1, sizeof *g) : NULL;
+    if (confirm && g == NULL) {
+        answer(h, n->id, false);
+        return;
+    }
+    if (g != NULL)
+        *g = (struct group){.id = n->id, .left = 1};
+    l->n.aggregates_received++;
+    bool ok = true;
+    while (ok && hub_owner(h, n->peer) == l && sda_next(&rest, unit_length, &c) == 1)
+        ok = give_capsule(h, l, c.unit, n->id, g);
+    if (g == NULL)
+        return;
+    g->gone |= hub_owner(h, n->peer) != l;
+    group_less(h, g, ok);
+}
+
+static bool is_aggregate(const struct ltp_notice *n)
+{
+    return n->client_service == LTP_SERVICE_SDA &&
+           sda_count(buf_slice(n->data), unit_length, CAPSULES_RX_MAX) > 0;
+}
+
+/* A block that is no bundle; the peer is told so. */
+static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool whole)
+{
+    bool red = n->kind == LTP_BLOCK;
+    bool waits = red || (n->orange && whole);
+    if (l != NULL && !red && n->red_len == 0 && !whole)
+        l->n.green_incomplete++;
+    else if (l != NULL)
+        l->n.not_a_bundle++;
+    if (waits && l != NULL && l->env.confirm)
+        answer(h, n->id, false);
+    buf_drop(n->data);
+}
+
+/* False: the other part of the block is not here yet, or will not come. */
+static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
+{
+    if (n->kind == LTP_BLOCK && l->env.confirm)
+        answer(h, n->id, true);
+    n->data = mixed_add(h, l, n);
+    if (n->data == NULL)
+        return false;
+    n->kind = LTP_GREEN; /* nobody waits for an answer any more */
+    n->offset = n->red_len = 0;
+    n->end = true;
+    return true;
+}
+
+void incoming_block(struct hub *h, struct ltp_notice *n)
+{
+    struct link *l = hub_owner(h, n->peer);
+    if (l != NULL && mixed_is(n) && !join_parts(h, l, n))
+        return;
+    bool whole = n->end && n->offset == 0;
+    bool confirm = (n->kind == LTP_BLOCK || n->orange) && l != NULL && l->env.confirm;
+    if (l == NULL || !whole || (n->client_service != LTP_SERVICE_BUNDLES && !is_aggregate(n))) {
+        drop_block(h, l, n, whole);
+        return;
+    }
+    if (n->client_service == LTP_SERVICE_SDA) {
+        give_all(h, l, n, confirm);
+        buf_drop(n->data);
+        return;
+    }
+    uint64_t token = confirm ? incoming_new(h, l, n->id, NULL) : 0;
+    if (token == UINT64_MAX) {
+        answer(h, n->id, false);
+        buf_drop(n->data);
+        return;
+    }
+    give(l, n->data, token);
+}

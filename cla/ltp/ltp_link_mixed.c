@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks whose first part is red and whose rest is green (RFC 5326 §2; the CCSDS profile has none):
+ * the parts come in two notices, in either order, and are put together here. The red part counts as
+ * accepted as soon as it is here, since its sender has done what it can. What can go wrong: the
+ * green part is lost, in pieces or without a word; then the bundle is lost, and its red part goes
+ * when its time is over or others need its place.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "cla/ltp/ltp_link.h"
+
+#define HALVES_MAX 256 /* of all peers of a hub */
+
+struct half {
+    struct list node; /* in hub->halves, oldest first */
+    struct ltp_session_id id;
+    uint64_t peer;
+    struct buf *data;
+    bool red; /* which of the two it is */
+    tick since;
+};
+
+static void half_free(struct hub *h, struct half *x)
+{
+    list_sub(&x->node);
+    assert(h->halves_len > 0 && h->halves_bytes >= x->data->len);
+    h->halves_len--;
+    h->halves_bytes -= x->data->len;
+    buf_drop(x->data);
+    free(x);
+}
+
+void mixed_drop(struct hub *h, const struct link *l)
+{
+    list_for_each_safe (it, &h->halves) {
+        struct half *x = container_of(it, struct half, node);
+        if (l == NULL || hub_owner(h, x->peer) == l)
+            half_free(h, x);
+    }
+}
+
+/* One whose other part will not come. */
+static void give_up(struct hub *h, struct half *x)
+{
+    struct link *l = hub_owner(h, x->peer);
+    if (l != NULL)
+        l->n.green_incomplete++;
+    half_free(h, x);
+}
+
+/* Those that have waited too long go, and the oldest ones until there is room. */
+static void make_room(struct hub *h, const struct link *l, uint64_t bytes)
+{
+    tick patience =
+        l->config->idle_timeout != 0 ? l->config->idle_timeout : 10 * ltp_udp_rto(l->config);
+    while (!list_empty(&h->halves)) {
+        struct half *x = container_of(list_first(&h->halves), struct half, node);
+        bool full =
+            h->halves_len >= HALVES_MAX || h->halves_bytes + bytes > l->config->held_bytes / 4;
+        if (!full && h->now < tick_add(x->since, patience))
+            return;
+        give_up(h, x);
+    }
+}
+
+static struct half *find_half(const struct hub *h, const struct ltp_notice *n)
+{
+    list_for_each (it, &h->halves) {
+        struct half *x = container_of(it, struct half, node);
+        if (x->peer == n->peer && x->id.number == n->id.number &&
+            x->id.originator == n->id.originator)
+            return x;
+    }
+    return NULL;
+}
+
+static void keep_half(struct hub *h, struct link *l, const struct ltp_notice *n)
+{
+    struct half *x = malloc(sizeof *x);
+    if (x == NULL) {
+        l->n.green_incomplete++;
+        buf_drop(n->data);
+        return;
+    }
+    make_room(h, l, n->data->len);
+    *x = (struct half){.id = n->id,
+                       .peer = n->peer,
+                       .data = n->data,
+                       .red = n->kind == LTP_BLOCK,
+                       .since = h->now};
+    list_init(&x->node);
+    list_add_tail(&h->halves, &x->node);
+    h->halves_len++;
+    h->halves_bytes += n->data->len;
+}
+
+static struct buf *put_together(struct buf *red, struct buf *green)
+{
+    struct buf *whole = buf_new(0, red->len + green->len);
+    if (whole == NULL)
+        return NULL;
+    memcpy(buf_append(whole, red->len), buf_data(red), red->len);
+    memcpy(buf_append(whole, green->len), buf_data(green), green->len);
+    return whole;
+}
+
+bool mixed_is(const struct ltp_notice *n)
+{
+    return n->kind == LTP_BLOCK ? !n->end : n->red_len > 0;
+}
+
+struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n)
+{
+    struct half *x = find_half(h, n);
+    bool red = n->kind == LTP_BLOCK;
+    bool part = red || (n->end && n->offset == n->red_len);
+    if (part && x == NULL) {
+        keep_half(h, l, n);
+        return NULL;
+    }
+    struct buf *whole = NULL;
+    if (part && x->red != red)
+        whole = red ? put_together(n->data, x->data) : put_together(x->data, n->data);
+    buf_drop(n->data);
+    if (x != NULL)
+        half_free(h, x);
+    if (whole == NULL)
+        l->n.green_incomplete++;
+    return whole;
+}

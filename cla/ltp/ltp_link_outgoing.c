@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles on their way out. Without aggregation each becomes a block at once. With it (client
+ * service 2, CCSDS 734.1-B-1) they wait in a row, and the front of the row becomes a block when it
+ * fills one, when its first has waited long enough, or when the link has nothing else to send: what
+ * waits behind other data loses no time by it. A bundle that is too long for company goes by itself
+ * (client service 1). What can go wrong: the peer has no client service 2, then it gets one bundle
+ * per block from then on; it refuses a block for one of its bundles, then the next ones go alone;
+ * memory.
+ */
+#include <stdlib.h>
+
+#include "bp/bundle.h"
+#include "cla/ltp/ltp_link.h"
+
+#define ORANGE_SILENT_MAX 8
+
+static struct outgoing *outgoing_new(struct link *l, size_t count)
+{
+    struct outgoing *x = malloc(sizeof *x + count * sizeof *x->keys);
+    if (x == NULL)
+        return NULL;
+    x->link = l;
+    x->count = count;
+    x->over = 0;
+    return x;
+}
+
+/* The block is the engine's, and x with it; or neither is. */
+static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data,
+                      struct ltp_udp_choice choice)
+{
+    struct ltp_block block = {
+        .peer = l->peer,
+        .client_service = client_service,
+        .data = data,
+        .red_len = choice.colour != LTP_UDP_RED ? 0
+                   : choice.red != 0            ? choice.red
+                                                : data->len,
+        .orange = choice.colour == LTP_UDP_ORANGE,
+        .tag = (uintptr_t)x,
+    };
+    int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
+    if (r != 0)
+        return r;
+    list_add_tail(&l->hub->outgoing, &x->node);
+    l->n.by_colour[choice.colour] += x->count;
+    return 0;
+}
+
+static int send_alone(struct link *l, uint64_t key, struct buf *bundle,
+                      struct ltp_udp_choice choice)
+{
+    struct outgoing *x = outgoing_new(l, 1);
+    if (x == NULL)
+        return HELIO_ENOMEM;
+    x->keys[0] = key;
+    int r = send_block(l, x, LTP_SERVICE_BUNDLES, bundle, choice);
+    if (r != 0)
+        free(x);
+    return r;
+}
+
+static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
+                       struct ltp_udp_choice choice)
+{
+    if (l->waiting_len >= link_window(l))
+        return HELIO_EAGAIN;
+    struct waiting *w = malloc(sizeof *w);
+    if (w == NULL)
+        return HELIO_ENOMEM;
+    *w = (struct waiting){
+        .key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub), .choice = choice};
+    list_add_tail(&l->waiting, &w->node);
+    l->waiting_len++;
+    l->waiting_bytes += sda_size(LTP_SERVICE_BUNDLES, bundle->len);
+    return 0;
+}
+
+int outgoing_send(struct link *l, uint64_t key, struct buf *bundle)
+{
+    struct ltp_udp_choice choice = ltp_udp_choose(l->config, buf_slice(bundle));
+    int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle, choice)
+                                      : send_alone(l, key, bundle, choice);
+    if (r == 0)
+        hub_kick(l->hub);
+    return r;
+}
+
+static bool holds(const struct outgoing *x, uint64_t key)
+{
+    for (size_t i = 0; i < x->count; i++)
+        if (x->keys[i] == key)
+            return true;
+    return false;
+}
+
+static struct waiting *first(const struct link *l)
+{
+    return container_of(list_first(&l->waiting), struct waiting, node);
+}
+
+static void waiting_free(struct link *l, struct waiting *w)
+{
+    list_sub(&w->node);
+    l->waiting_len--;
+    l->waiting_bytes -= sda_size(LTP_SERVICE_BUNDLES, w->bundle->len);
+    buf_drop(w->bundle);
+    free(w);
+}
+
+/* A block goes on for those of its bundles that are not taken back; but while the link is down
+ * nobody knows until when: what is over must not be sent then, and the others go again. */
+static void cancel_useless(struct link *l, struct outgoing *x)
+{
+    if (x->over == 0 || (l->up && x->over < x->count))
+        return;
+    (void)ltp_cancel(l->hub->engine, x->id, LTP_USR_CNCLD, hub_now(l->hub)); /* or it is over */
+    hub_kick(l->hub);
+}
+
+int outgoing_cancel(struct link *l, uint64_t key)
+{
+    list_for_each (it, &l->waiting) {
+        struct waiting *w = container_of(it, struct waiting, node);
+        if (w->key != key)
+            continue;
+        waiting_free(l, w);
+        return HELIO_ENOENT;
+    }
+    list_for_each (it, &l->hub->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link != l || !holds(x, key))
+            continue;
+        x->over++;
+        cancel_useless(l, x);
+        return 0;
+    }
+    return HELIO_ENOENT;
+}
+
+void outgoing_down(struct link *l)
+{
+    list_for_each (it, &l->hub->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link == l)
+            cancel_useless(l, x);
+    }
+}
+
+/* How many from the front of the row make the next block, of one colour, and its bytes. What does
+ * not end where it should could not be told from the next one. */
+static size_t company(struct link *l, size_t *bytes)
+{
+    size_t n = 0, size = 0;
+    bool alone = l->alone > 0 || l->no_aggregates;
+    list_for_each (it, &l->waiting) {
+        const struct waiting *w = container_of(it, struct waiting, node);
+        struct buf *b = w->bundle;
+        size_t more = sda_size(LTP_SERVICE_BUNDLES, b->len);
+        if (alone || w->choice.red != 0 || w->choice.colour != first(l)->choice.colour ||
+            size + more > l->config->aggregate || n == CAPSULES_RX_MAX ||
+            bundle_length(buf_slice(b)) != b->len)
+            break;
+        size += more;
+        n++;
+    }
+    *bytes = size;
+    return n < 2 ? 1 : n;
+}
+
+static int send_company(struct link *l, size_t count, size_t bytes)
+{
+    struct outgoing *x = outgoing_new(l, count);
+    struct buf *block = buf_new(0, bytes);
+    int r = x == NULL || block == NULL ? HELIO_ENOMEM : 0;
+    size_t i = 0;
+    for (struct list *it = l->waiting.next; r == 0 && i < count; it = it->next) {
+        struct waiting *w = container_of(it, struct waiting, node);
+        x->keys[i++] = w->key;
+        sdnv_put(buf_append(block, sdnv_len(LTP_SERVICE_BUNDLES)), LTP_SERVICE_BUNDLES);
+        memcpy(buf_append(block, w->bundle->len), buf_data(w->bundle), w->bundle->len);
+    }
+    if (r == 0)
+        r = send_block(l, x, LTP_SERVICE_SDA, block, first(l)->choice);
+    if (r != 0)
+        free(x);
+    else
+        l->n.aggregates_sent++;
+    buf_drop(block);
+    return r;
+}
+
+tick outgoing_due(const struct link *l)
+{
+    if (list_empty(&l->waiting) || ltp_room(l->hub->engine, l->peer) == 0)
+        return TICK_NEVER;
+    if (l->waiting_bytes >= l->config->aggregate || l->no_aggregates || l->alone > 0)
+        return l->hub->now;
+    if (ltp_has_output(l->hub->engine, l->peer))
+        return TICK_NEVER;
+    return tick_add(first(l)->since, l->config->aggregate_time);
+}
+
+/* The next block. Bundles that memory is too short for have failed; the node knows what to do. */
+static int form_one(struct link *l)
+{
+    size_t bytes, count = company(l, &bytes);
+    int r = count > 1 ? send_company(l, count, bytes)
+                      : send_alone(l, first(l)->key, first(l)->bundle, first(l)->choice);
+    if (count == 1 && l->alone > 0)
+        l->alone--;
+    for (; count > 0 && !list_empty(&l->waiting); count--) { /* the node may close the link */
+        uint64_t key = first(l)->key;
+        waiting_free(l, first(l));
+        if (r == 0)
+            continue;
+        l->n.bundles_failed++;
+        l->env.events.sent(l->env.events.context, &l->cla, key, false);
+    }
+    return r;
+}
+
+bool outgoing_form(struct hub *h)
+{
+    bool any = false;
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        while (outgoing_due(l) <= h->now) {
+            any = true;
+            if (form_one(l) != 0) /* the node was called: the links may be others now */
+                return true;
+        }
+    }
+    return any;
+}
+
+/* What a peer's cancellation says of aggregates. */
+static void learn(struct link *l, const struct ltp_notice *n, size_t count)
+{
+    if (count < 2 || n->kind != LTP_EXPORT_CANCELLED || !n->remote)
+        return;
+    if (n->reason == LTP_UNREACH && !l->no_aggregates) {
+        l->no_aggregates = true;
+        link_say(l, 1,
+                 "the peer takes no blocks of several bundles (client service 2): it gets "
+                 "one bundle per block");
+    } else {
+        l->alone = count;
+    }
+}
+
+/* Is there anybody at all who answers? */
+static void learn_orange(struct link *l, const struct ltp_notice *n)
+{
+    if (!n->orange || n->kind == LTP_EXPORT_CANCELLED)
+        return;
+    if (n->kind == LTP_EXPORT_DONE || n->remote)
+        l->n.orange_answered++;
+    else if (++l->n.orange_silent == ORANGE_SILENT_MAX && l->n.orange_answered == 0)
+        link_say(l, 1,
+                 "the peer has not answered our first %d orange blocks: if it does not know them, "
+                 "write colour: green",
+                 ORANGE_SILENT_MAX);
+}
+
+/* What the engine has found of the peer's receiver, told when it matters. */
+static void learn_bearing(struct link *l)
+{
+    struct ltp_bearing b;
+    if (!ltp_peer_bearing(l->hub->engine, l->peer, &b) || b.learnt == l->told_learnt)
+        return;
+    l->told_learnt = b.learnt;
+    if (b.learnt == LTP_LEARNT_PLAIN)
+        link_say(l, 1,
+                 "the peer's receiver reports on each copy of a checkpoint, or has cancelled a "
+                 "session for its reports: it gets plain recovery from now on (peer_profile)");
+    else if (b.learnt == LTP_LEARNT_BEARS || b.learnt == LTP_LEARNT_REPEATS)
+        link_say(l, 2, "the peer's receiver bears %s (peer_profile)",
+                 b.learnt == LTP_LEARNT_BEARS ? "all recovery switches" : "few copies");
+}
+
+static void tell(struct link *l, uint64_t key, enum ltp_notice_kind kind)
+{
+    const struct cla_events *to = &l->env.events;
+    if (kind == LTP_EXPORT_LOST) {
+        l->n.bundles_lost++;
+        to->lost(to->context, &l->cla, key, l->config->resend);
+        return;
+    }
+    bool ok = kind == LTP_EXPORT_DONE;
+    l->n.bundles_sent += ok;
+    l->n.bundles_failed += !ok;
+    to->sent(to->context, &l->cla, key, ok);
+}
+
+void outgoing_closed(struct ltp_notice *n)
+{
+    struct outgoing *x = (struct outgoing *)(uintptr_t)n->tag;
+    if (x->link != NULL) {
+        learn(x->link, n, x->count);
+        learn_orange(x->link, n);
+        learn_bearing(x->link);
+    }
+    for (size_t i = 0; i < x->count && x->link != NULL; i++)
+        tell(x->link, x->keys[i], n->kind);
+    list_sub(&x->node);
+    free(x);
+}
+
+void outgoing_forget(struct hub *h, struct link *l)
+{
+    list_for_each (it, &h->outgoing) {
+        struct outgoing *x = container_of(it, struct outgoing, node);
+        if (x->link == l)
+            x->link = NULL;
+    }
+    while (!list_empty(&l->waiting))
+        waiting_free(l, first(l));
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of every handler: notices go to the node, segments to the socket while the links' buckets
+ * have credit, and one timer is set for whatever comes first. It goes round while output makes new
+ * notices (a green block is done when it is sent). What can go wrong: the socket is full, then the
+ * batch waits for it and no segment is asked for; there is more than a turn's work, then the idle
+ * handler goes on after the loop has looked at the other descriptors.
+ */
+#include "cla/ltp/ltp_link.h"
+
+/* Per turn, so that receiving has its turn; of it, so much is for guests before links take all. */
+#define OUTPUT_BYTES (256 * 1024)
+#define GUEST_BYTES (OUTPUT_BYTES / 8)
+/* Before timers fire the socket is read: so often in one turn (2 MiB), then for so many turns,
+ * which is the largest socket buffer. Who sends more than we can read does not stop the timers. */
+#define READS_MAX 4u
+#define HELD_MAX 32u
+
+struct budget {
+    uint64_t all, guests;
+};
+
+static struct link *untold(struct hub *h)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (!l->told || l->told_up != l->up)
+            return l;
+    }
+    return NULL;
+}
+
+static void tell_links(struct hub *h)
+{
+    struct link *l;
+    while ((l = untold(h)) != NULL) {
+        l->told = true;
+        l->told_up = l->up;
+        if (l->env.events.link != NULL)
+            l->env.events.link(l->env.events.context, &l->cla, l->up);
+    }
+}
+
+static struct link *window_untold(struct hub *h)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (l->told_window != link_window(l))
+            return l;
+    }
+    return NULL;
+}
+
+/* With sessions: auto the engine changes it while it sends. */
+static void tell_windows(struct hub *h)
+{
+    struct link *l;
+    while ((l = window_untold(h)) != NULL) {
+        l->told_window = link_window(l);
+        if (l->env.events.window != NULL)
+            l->env.events.window(l->env.events.context, &l->cla, l->told_window);
+    }
+}
+
+/* True when there was any. */
+static bool notices(struct hub *h)
+{
+    struct ltp_notice n;
+    bool any = false;
+    while (!h->ending && ltp_poll(h->engine, &n) != 0) {
+        any = true;
+        h->quiet = false;
+        switch (n.kind) {
+        case LTP_BLOCK:
+        case LTP_GREEN:
+            incoming_block(h, &n);
+            break;
+        case LTP_EXPORT_DONE:
+        case LTP_EXPORT_CANCELLED:
+        case LTP_EXPORT_LOST:
+            outgoing_closed(&n);
+            break;
+        case LTP_IMPORT_CANCELLED: /* a late answer finds no session */
+        case LTP_INITIAL_SENT:
+        case LTP_IMPORT_START:
+            break;
+        }
+    }
+    return any;
+}
+
+/* Adds the next segment for a peer to the batch: 1, or 0 when there is none, -1 when the socket is
+ * full. */
+static int radiate(struct hub *h, struct link *l, struct bucket *bucket, uint64_t peer,
+                   struct udp_peer *to, uint64_t *budget)
+{
+    uint32_t segment = (uint32_t)l->config->segment;
+    uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
+    if (!udp_room(h->io, head_max) && !udp_flush(h->io))
+        return -1;
+    struct ltp_out out = {.head = udp_head(h->io, head_max), .head_cap = head_max};
+    if (ltp_output(h->engine, peer, h->now, &out) == 0)
+        return 0;
+    udp_add(h->io, to, out.head_len, out.data);
+    h->quiet = false;
+    uint64_t air = out.head_len + out.data.len + l->config->overhead;
+    bucket_spend(bucket, air, h->now);
+    l->n.air_bytes += air;
+    *budget -= air < *budget ? air : *budget;
+    return 1;
+}
+
+/* Sends what the link's bucket allows, up to the rest of the turn's budget. False when the socket
+ * is full. */
+static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
+{
+    int r = 1;
+    bucket_begin(&l->bucket, h->now);
+    while (r > 0 && *budget > 0 && bucket_ready(&l->bucket, h->now))
+        r = radiate(h, l, &l->bucket, l->peer, &l->to, budget);
+    return r >= 0;
+}
+
+/* The same for all guests, at their host's rate. */
+static bool guest_output(struct hub *h, uint64_t *budget)
+{
+    struct ltp_guest g;
+    int r = 1;
+    bucket_begin(&h->guest_bucket, h->now);
+    while (r >= 0 && *budget > 0 && bucket_ready(&h->guest_bucket, h->now) &&
+           ltp_guest_next(h->engine, &g))
+        r = radiate(h, h->host, &h->guest_bucket, g.peer, guest_peer(h, &g), budget);
+    return r >= 0;
+}
+
+/* A link without a rate takes all that it is given: guests go first with a share of their own, and
+ * again with what links leave. */
+static bool guest_share(struct hub *h, struct budget *budget)
+{
+    uint64_t before = budget->guests;
+    if (h->host == NULL || before == 0)
+        return true;
+    bool room = guest_output(h, &budget->guests);
+    uint64_t used = before - budget->guests;
+    budget->all -= used < budget->all ? used : budget->all;
+    return room;
+}
+
+/* False when the socket is full or the turn's budget is spent. */
+static bool output(struct hub *h, struct budget *budget)
+{
+    bool room = !udp_pending(h->io) && guest_share(h, budget);
+    list_for_each (it, &h->links)
+        room = room && link_output(h, container_of(it, struct link, node), &budget->all);
+    if (room && h->host != NULL)
+        room = guest_output(h, &budget->all);
+    return room && udp_flush(h->io) && budget->all > 0;
+}
+
+static tick wake_time(struct hub *h)
+{
+    tick wake = ltp_deadline(h->engine);
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (l->up && ltp_has_output(h->engine, l->peer))
+            wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
+        else
+            bucket_rest(&l->bucket);
+        wake = tick_min(wake, outgoing_due(l));
+    }
+    if (h->host != NULL && ltp_guests_ready(h->engine))
+        wake = tick_min(wake, bucket_wake(&h->guest_bucket, h->now));
+    else
+        bucket_rest(&h->guest_bucket);
+    return wake;
+}
+
+/* May timers fire? What waits in the socket may be the answer that one of them waits for, when we
+ * were late: it is read first. */
+static bool timers_fire(struct hub *h)
+{
+    bool rest = true;
+    for (unsigned i = 0; i < READS_MAX && rest && ltp_deadline(h->engine) <= h->now; i++)
+        rest = hub_input(h);
+    bool due = ltp_deadline(h->engine) <= h->now;
+    if (due && rest && h->held < HELD_MAX) {
+        h->held++;
+        return false;
+    }
+    h->held = 0;
+    return due;
+}
+
+/* When to go on. */
+static void set_alarm(struct hub *h, bool spent)
+{
+    if (udp_pending(h->io))
+        h->due = ltp_deadline(h->engine);
+    else
+        h->due = spent ? h->now : wake_time(h);
+    if (spent && !udp_pending(h->io))
+        hub_again(h);
+    else
+        hub_os_arm(h->os, h->due);
+}
+
+void hub_pump(struct hub *h)
+{
+    struct budget budget = {.all = OUTPUT_BYTES, .guests = GUEST_BYTES};
+    bool more = true;
+    h->quiet = true;
+    if (timers_fire(h))
+        ltp_expire(h->engine, h->now);
+    tell_links(h);
+    while (notices(h) || more) {
+        if (h->ending)
+            return;
+        more = outgoing_form(h);
+        if (!output(h, &budget))
+            break;
+    }
+    if (!h->ending)
+        tell_windows(h);
+    if (h->ending)
+        return;
+    if (!list_empty(&h->links)) { /* the next turn begins with the next link */
+        struct list *first = list_first(&h->links);
+        list_sub(first);
+        list_add_tail(&h->links, first);
+    }
+    set_alarm(h, budget.all == 0);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table says what a key is; the functions say what follows from the keys together. What can go
+ * wrong is told by ltp_udp_check: a value that makes no sense beside another. */
+#include "cla/ltp/ltp_udp.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cla/ltp/auth.h"
+#include "cla/udp_io.h"
+
+#define AT(field) offsetof(struct ltp_udp_config, field)
+#define HOUR (3600 * TICK_S)
+
+/* clang-format off */
+const struct conf_option ltp_udp_options[] = {
+    {"local", OPTION_ADDRESS, AT(local), NULL, 0, 0, NULL,
+     "address and port of this node's socket; links with the same one share socket and engine"},
+    {"remote", OPTION_ADDRESS, AT(remote), NULL, 0, 0, NULL,
+     "address and port that segments are sent to"},
+    {"engine", OPTION_COUNT, AT(engine), "0", 0, 0, NULL,
+     "LTP engine number of this node; 0: its ipn node number"},
+    {"peer_engine", OPTION_COUNT, AT(peer_engine), "0", 0, 0, NULL,
+     "LTP engine number of the peer; 0: its ipn node number"},
+    {"rate", OPTION_RATE, AT(rate), "unlimited", 0, UINT64_C(1000000000000), NULL,
+     "nominal rate of the link, in bits on the air"},
+    {"overhead", OPTION_SIZE, AT(overhead), "42", 0, 65535, NULL,
+     "bytes on the air beside each segment: UDP, IPv4 and Ethernet headers by default"},
+    {"segment", OPTION_SIZE, AT(segment), "1024B", 64, 65000, NULL,
+     "length of a whole LTP segment, header included"},
+    {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, "auto",
+     "export sessions at once, one bundle each; auto: as many as keep the link busy"},
+    {"sessions_bytes", OPTION_SIZE, AT(sessions_bytes), "0", 0, 0, NULL,
+     "with sessions: auto, bytes of the bundles that are open; 0: 256MiB"},
+    {"sessions_age", OPTION_DURATION, AT(sessions_age), "0", 0, 10000 * HOUR, NULL,
+     "with sessions: auto, one less when the number was not missed for so long; 0: 10s"},
+    {"rto", OPTION_DURATION, AT(rto), "0", 0, 10000 * HOUR, NULL,
+     "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin"},
+    {"owlt", OPTION_DURATION, AT(owlt), "0", 0, 1000 * HOUR, NULL,
+     "one-way light time to the peer"},
+    {"margin", OPTION_DURATION, AT(margin), "20ms", 0, HOUR, NULL,
+     "added to 2 x owlt: queueing and processing at both ends"},
+    {"retries", OPTION_COUNT, AT(retries), "20", 1, 100000, NULL,
+     "times that a checkpoint, report or cancel is sent again before the session is cancelled"},
+    {"cycles", OPTION_COUNT, AT(cycles), "0", 0, 1000000, NULL,
+     "retransmission cycles of a session before it is cancelled (reason RXMTCYCEXC); 0: any number"},
+    {"recovery", OPTION_CHOICE, AT(recovery), "default", 0, 0, "plain|default|own",
+     "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: the keys below"},
+    {"peer_profile", OPTION_CHOICE, AT(peer_profile), "auto", 0, 0, "heliograph|hdtn|ion|plain|auto",
+     "which of these switches the peer's receiver bears: heliograph, hdtn: all; ion: those that it "
+     "cannot see; plain: none; auto: as it is found to behave"},
+    {"rto_auto", OPTION_BOOL, AT(rto_auto), "no", 0, 0, NULL,
+     "the timer follows the measured round trip, from rto on"},
+    {"rto_min", OPTION_DURATION, AT(rto_min), "0", 0, HOUR, NULL,
+     "floor of that timer; 0: 100us"},
+    {"rto_max", OPTION_DURATION, AT(rto_max), "0", 0, 10000 * HOUR, NULL,
+     "ceiling of it, above what was measured; 0: none"},
+    {"closing", OPTION_COUNT, AT(closing), "0", 0, 64, NULL,
+     "data bytes of a closing checkpoint, a segment of its own; 0: as it falls"},
+    {"copies", OPTION_COUNT, AT(copies), "0", 0, 1000, NULL,
+     "copies of an unanswered closing checkpoint before its timer starts"},
+    {"report_copies", OPTION_COUNT, AT(report_copies), "0", 0, 1000, NULL,
+     "copies of an unacknowledged report before its timer starts"},
+    {"copy_spacing", OPTION_DURATION, AT(copy_spacing), "0", 0, HOUR, NULL,
+     "time between copies; 0: an eighth of the retransmission timer"},
+    {"checkpoint_segments", OPTION_COUNT, AT(checkpoint_segments), "0", 0, 1000000, NULL,
+     "an early checkpoint at least each so many segments of a block; 0: none"},
+    {"checkpoint_time", OPTION_DURATION, AT(checkpoint_time), "0", 0, HOUR, NULL,
+     "the same by time; 0: none"},
+    {"resend_wait", OPTION_DURATION, AT(resend_wait), "0", 0, HOUR, NULL,
+     "wait between a report and the repetition, for the claims of further reports"},
+    {"merge_claims", OPTION_BOOL, AT(merge_claims), "no", 0, 0, NULL,
+     "bytes that are under way are not repeated for a further report"},
+    {"oldest_first", OPTION_BOOL, AT(oldest_first), "no", 0, 0, NULL,
+     "of several sessions' gaps those of the oldest one go first"},
+    {"report_delay", OPTION_DURATION, AT(report_delay), "0", 0, HOUR, NULL,
+     "wait between a checkpoint's arrival and its report, to emulate processing"},
+    {"report_defer", OPTION_DURATION, AT(report_defer), "0", 0, HOUR, NULL,
+     "a report that would show gaps waits so long: segments that were overtaken may fill them"},
+    {"claims", OPTION_COUNT, AT(claims), "256", 1, 10000, NULL,
+     "claims per report segment, as far as they fit segment; more go into further ones"},
+    {"ranges", OPTION_COUNT, AT(ranges), "4096", 1, 10000000, NULL,
+     "stretches of received data per import session"},
+    {"colour", OPTION_CHOICE, AT(colour), "red", 0, 0, "red|green|orange",
+     "red: reliable; green: sent once; orange: sent once, and the peer tells what became of it"},
+    {"resend", OPTION_COUNT, AT(resend), "3", 0, 1000000, NULL,
+     "times that a bundle is sent again whose orange block was lost; then it is given up"},
+    {"orange_wait", OPTION_DURATION, AT(orange_wait), "0", 0, 10000 * HOUR, NULL,
+     "a peer's orange block in which nothing arrived for so long is lost; 0: RTO"},
+    {"orange_answer", OPTION_DURATION, AT(orange_answer), "0", 0, 10000 * HOUR, NULL,
+     "our orange block of which nothing was heard for so long is lost; 0: orange_wait + 3 x RTO"},
+    {"answer_orange", OPTION_BOOL, AT(answer_orange), "yes", 0, 0, NULL,
+     "tell the peer what became of its orange blocks; no: they are green"},
+    {"aggregate", OPTION_SIZE, AT(aggregate), "0", 0, 1 << 30, NULL,
+     "longest block of several bundles (client service 2); 0: one bundle per block"},
+    {"aggregate_time", OPTION_DURATION, AT(aggregate_time), "0", 0, HOUR, NULL,
+     "a bundle waits for others at most so long; 0: only while the link is busy"},
+    {"block_max", OPTION_SIZE, AT(block_max), "0", 0, UINT32_MAX, NULL,
+     "longest block to receive; 0: the node's longest bundle"},
+    {"import_sessions", OPTION_COUNT, AT(import_sessions), "1024", 1, 1000000, NULL,
+     "import sessions that the peer may have open"},
+    {"import_sessions_all", OPTION_COUNT, AT(import_sessions_all), "4096", 1, 10000000, NULL,
+     "import sessions of all peers of the local address"},
+    {"held_bytes", OPTION_SIZE, AT(held_bytes), "1GiB", 65536, 0, NULL,
+     "memory of all import sessions of the local address"},
+    {"closed_sessions", OPTION_COUNT, AT(closed_sessions), "65536", 1, 100000000, NULL,
+     "closed import sessions that the local address remembers, so that a late duplicate opens none"},
+    {"closed_time", OPTION_DURATION, AT(closed_time), "300s", TICK_MS, 10000 * HOUR, NULL,
+     "how long it remembers them"},
+    {"accept_unknown", OPTION_COUNT, AT(accept_unknown), "0", 0, 65536, NULL,
+     "LTP engines of no link that may send to the local address, at once; 0: they are refused"},
+    {"unknown_sessions", OPTION_COUNT, AT(unknown_sessions), "0", 0, 10000000, NULL,
+     "import sessions of all these; 0: a quarter of import_sessions_all"},
+    {"unknown_bytes", OPTION_SIZE, AT(unknown_bytes), "0", 0, 0, NULL,
+     "memory of all import sessions of all these; 0: a quarter of held_bytes"},
+    {"idle_timeout", OPTION_DURATION, AT(idle_timeout), "0", 0, 10000 * HOUR, NULL,
+     "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries + 2), "
+     "whichever is longer, green 10 x RTO"},
+    {"burst", OPTION_DURATION, AT(burst), "100us", 0, TICK_S, NULL,
+     "most air time that leaves at once; 0: one segment"},
+    {"slack", OPTION_DURATION, AT(slack), "2ms", 0, TICK_S, NULL,
+     "most air time that is made good when the machine was late"},
+    {"gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
+     "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
+     "waits"},
+    {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
+     "socket buffers to ask for; 0: as the rate needs"},
+    {"dscp", OPTION_COUNT, AT(dscp), "0", 0, 63, NULL,
+     "class of service of the datagrams (RFC 2474), such as 46: expedited forwarding"},
+    {"batch", OPTION_BOOL, AT(batch), "yes", 0, 0, NULL,
+     "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"},
+    {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
+     "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
+     "and what comes without"},
+    {"auth_suite", OPTION_CHOICE, AT(auth_suite), "hmac-sha1-80", 0, 0,
+     "hmac-sha1-80|rsa-sha256|null", "ciphersuite, in both directions"},
+    {"auth_key_file", OPTION_TEXT, AT(auth_key_file), "", 0, 0, NULL,
+     "hmac-sha1-80: file with the key in hexadecimal digits; rsa-sha256: with our private key (PEM)"},
+    {"auth_peer_key_file", OPTION_TEXT, AT(auth_peer_key_file), "", 0, 0, NULL,
+     "rsa-sha256: file with the peer's public key (PEM)"},
+    {"auth_key_id", OPTION_TEXT, AT(auth_key_id), "", 0, 0, NULL,
+     "name of the key, sent and expected with each segment; empty: none"},
+    {"cookie", OPTION_TEXT, AT(cookie), "", 0, 0, NULL,
+     "RFC 5327: hexadecimal digits, sent and expected with each segment; empty: none"},
+    {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
+     "state of the link at the start"},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+__attribute__((format(printf, 5, 6))) static int
+wrong(const char **key, const char *which, char *why, size_t cap, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, cap, format, args);
+    va_end(args);
+    *key = which;
+    return HELIO_EINVAL;
+}
+
+int ltp_udp_auth(const struct ltp_udp_config *k, struct ltp_auth **out, const char **key, char *why,
+                 size_t why_cap)
+{
+    static const enum ltp_auth_suite suites[] = {LTP_HMAC_SHA1_80, LTP_RSA_SHA256, LTP_AUTH_NULL};
+    struct auth_config c = {.suite = suites[k->auth_suite],
+                            .key_file = k->auth_key_file,
+                            .peer_key_file = k->auth_peer_key_file,
+                            .key_id = k->auth_key_id};
+    *out = NULL;
+    return k->auth == LTP_UDP_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
+}
+
+static int cookie_of(const struct ltp_udp_config *k, uint8_t out[LTP_COOKIE_MAX])
+{
+    return k->cookie == NULL ? 0 : auth_hex(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
+}
+
+static int check_guard(const struct ltp_udp_config *k, const char **key, char *why, size_t why_cap)
+{
+    uint8_t cookie[LTP_COOKIE_MAX];
+    struct ltp_auth *a;
+    if (cookie_of(k, cookie) < 0)
+        return wrong(key, "cookie", why, why_cap,
+                     "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
+                     LTP_COOKIE_MAX);
+    int r = ltp_udp_auth(k, &a, key, why, why_cap);
+    if (r == 0 && a != NULL && k->segment < LTP_SEGMENT_AUTH_MIN + (uint64_t)a->value_len)
+        r = wrong(key, "segment", why, why_cap,
+                  "is too short for authentication; write at least %uB",
+                  LTP_SEGMENT_AUTH_MIN + (unsigned)a->value_len);
+    else if (r == 0 && k->cookie != NULL && k->cookie[0] != '\0' &&
+             k->segment < LTP_SEGMENT_COOKIE_MIN)
+        r = wrong(key, "segment", why, why_cap, "is too short for a cookie; write at least %dB",
+                  LTP_SEGMENT_COOKIE_MIN);
+    auth_close(a);
+    return r;
+}
+
+/* The first of the keys that count only with recovery: own, if any is given; NULL. */
+static const char *own_key(const struct ltp_udp_config *k)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } keys[] = {{"rto_auto", k->rto_auto},
+                {"rto_min", k->rto_min != 0},
+                {"rto_max", k->rto_max != 0},
+                {"closing", k->closing != 0},
+                {"copies", k->copies != 0},
+                {"report_copies", k->report_copies != 0},
+                {"copy_spacing", k->copy_spacing != 0},
+                {"checkpoint_segments", k->checkpoint_segments != 0},
+                {"checkpoint_time", k->checkpoint_time != 0},
+                {"resend_wait", k->resend_wait != 0},
+                {"merge_claims", k->merge_claims},
+                {"oldest_first", k->oldest_first}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].given)
+            return keys[i].name;
+    }
+    return NULL;
+}
+
+static int check_recovery(const struct ltp_udp_config *k, const char **key, char *why, size_t cap)
+{
+    const char *own = k->recovery != LTP_UDP_OWN ? own_key(k) : NULL;
+    if (own != NULL)
+        return wrong(key, own, why, cap,
+                     "counts only with recovery: own, which takes every switch from its key");
+    if (k->rto_max != 0 && k->rto_min > k->rto_max)
+        return wrong(key, "rto_min", why, cap, "is above rto_max; raise that or lower this");
+    return 0;
+}
+
+static int check_unknown(const struct ltp_udp_config *k, const char **key, char *why, size_t cap)
+{
+    if (k->accept_unknown == 0 && (k->unknown_sessions != 0 || k->unknown_bytes != 0))
+        return wrong(key, k->unknown_sessions != 0 ? "unknown_sessions" : "unknown_bytes", why, cap,
+                     "nobody unknown is accepted; write accept_unknown: 64 too");
+    if (k->unknown_sessions > k->import_sessions_all)
+        return wrong(key, "unknown_sessions", why, cap,
+                     "is above import_sessions_all (%llu); raise that or lower this",
+                     (unsigned long long)k->import_sessions_all);
+    if (k->unknown_bytes > k->held_bytes)
+        return wrong(key, "unknown_bytes", why, cap,
+                     "is above held_bytes (%llu bytes); raise that or lower this",
+                     (unsigned long long)k->held_bytes);
+    return 0;
+}
+
+int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap)
+{
+    const struct ltp_udp_config *k = config;
+    struct udp_peer local, remote;
+    if (udp_peer_init(&local, &k->local) != 0)
+        return wrong(key, "local", why, why_cap,
+                     "is not given; write a numeric address such as 127.0.0.1:1113");
+    if (udp_peer_init(&remote, &k->remote) != 0 || k->remote.port == 0)
+        return wrong(key, "remote", why, why_cap,
+                     "is not given; write a numeric address and a port above 0");
+    if (local.address.ss_family != remote.address.ss_family)
+        return wrong(key, "remote", why, why_cap,
+                     "local is IPv%d and remote IPv%d; both must be of one kind",
+                     local.address.ss_family == AF_INET ? 4 : 6,
+                     remote.address.ss_family == AF_INET ? 4 : 6);
+    if (k->rto == 0 && k->owlt == 0)
+        return wrong(key, "rto", why, why_cap,
+                     "neither rto nor owlt is given; write the retransmission timer (rto: 30ms) or "
+                     "the one-way light time (owlt: 5ms)");
+    if (ltp_udp_rto(k) < 100 * TICK_US)
+        return wrong(key, k->rto != 0 ? "rto" : "margin", why, why_cap,
+                     "the retransmission timer is below 100us; write at least 100us");
+    if (k->rto != 0 && k->rto <= tick_add(k->owlt, k->owlt))
+        return wrong(key, "rto", why, why_cap,
+                     "is not above 2 x owlt: every checkpoint would be sent again; leave rto away, "
+                     "or write more than twice the owlt");
+    if (check_recovery(k, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
+    if (k->import_sessions > k->import_sessions_all)
+        return wrong(key, "import_sessions", why, why_cap,
+                     "is above import_sessions_all (%llu); raise that or lower this",
+                     (unsigned long long)k->import_sessions_all);
+    if (k->block_max > k->held_bytes)
+        return wrong(key, "block_max", why, why_cap,
+                     "is above held_bytes (%llu bytes): no such block could be received",
+                     (unsigned long long)k->held_bytes);
+    if (k->sessions != 0 && (k->sessions_bytes != 0 || k->sessions_age != 0))
+        return wrong(key, k->sessions_bytes != 0 ? "sessions_bytes" : "sessions_age", why, why_cap,
+                     "counts only with sessions: auto; write that, or leave this away");
+    if (check_unknown(k, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
+    if (k->aggregate_time != 0 && k->aggregate == 0)
+        return wrong(key, "aggregate_time", why, why_cap,
+                     "bundles wait for nothing without aggregation; write aggregate: 64kB too");
+    return check_guard(k, key, why, why_cap);
+}
+
+uint32_t ltp_udp_window(const struct ltp_udp_config *k, uint32_t sessions)
+{
+    uint64_t all = k->aggregate == 0 ? sessions : (uint64_t)sessions * LTP_UDP_CAPSULES;
+    return (uint32_t)(all < 65536 ? all : 65536);
+}
+
+uint64_t ltp_udp_engine(const struct eid *node)
+{
+    if (node->scheme != EID_IPN || node->allocator > UINT32_MAX || node->node > UINT32_MAX)
+        return 0;
+    return node->allocator << 32 | node->node;
+}
+
+tick ltp_udp_rto(const struct ltp_udp_config *k)
+{
+    return k->rto != 0 ? k->rto : tick_add(tick_add(k->owlt, k->owlt), k->margin);
+}
+
+static struct ltp_recovery own_recovery(const struct ltp_udp_config *k)
+{
+    return (struct ltp_recovery){.rto_auto = k->rto_auto,
+                                 .rto_min = k->rto_min,
+                                 .rto_max = k->rto_max,
+                                 .closing_bytes = (uint32_t)k->closing,
+                                 .copies = (uint32_t)k->copies,
+                                 .report_copies = (uint32_t)k->report_copies,
+                                 .copy_spacing = k->copy_spacing,
+                                 .checkpoint_segments = (uint32_t)k->checkpoint_segments,
+                                 .checkpoint_time = k->checkpoint_time,
+                                 .resend_wait = k->resend_wait,
+                                 .merge_claims = k->merge_claims,
+                                 .oldest_first = k->oldest_first};
+}
+
+struct ltp_recovery ltp_udp_recovery(const struct ltp_udp_config *k)
+{
+    struct ltp_recovery r = k->recovery == LTP_UDP_OWN       ? own_recovery(k)
+                            : k->recovery == LTP_UDP_DEFAULT ? ltp_recovery_default
+                                                             : ltp_recovery_plain;
+    r.sessions_auto = k->sessions == 0;
+    r.sessions_bytes = k->sessions_bytes;
+    r.sessions_age = k->sessions_age;
+    return r;
+}
+
+/* A buffer bridges the time in which the other process or ours does not run: that is 50 ms on a
+ * busy machine, whatever the distance of the peer. Without a rate the limit of what can be under
+ * way is sessions x block; a megabyte stands for a block. */
+uint64_t ltp_udp_buffer(const struct ltp_udp_config *k)
+{
+    const uint64_t least = 4 << 20, most = 64 << 20;
+    if (k->socket_buffer != 0)
+        return k->socket_buffer;
+    tick stall = ltp_udp_rto(k);
+    stall = stall < 50 * TICK_MS ? 50 * TICK_MS : stall > 500 * TICK_MS ? 500 * TICK_MS : stall;
+    uint64_t sessions = k->sessions == 0 ? LTP_UDP_SESSIONS_MAX : k->sessions;
+    uint64_t want = k->rate != 0 ? k->rate / 8 / 1000 * (stall / TICK_MS) : sessions << 20;
+    return want < least ? least : want > most ? most : want;
+}
+
+/* A sender that is gone for good must not leave its sessions open for ever; one that is only slow
+ * has given up by itself before. */
+static tick red_patience(const struct ltp_udp_config *k)
+{
+    tick rto = ltp_udp_rto(k);
+    tick all = rto > TICK_NEVER / (k->retries + 2) ? TICK_NEVER : rto * (k->retries + 2);
+    return k->idle_timeout != 0 ? k->idle_timeout : all < 60 * TICK_S ? 60 * TICK_S : all;
+}
+
+struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
+                             bool confirm)
+{
+    struct ltp_span s = {
+        .peer = peer,
+        .segment_max = (uint32_t)k->segment,
+        .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_UDP_SESSIONS_MAX : k->sessions),
+        .import_sessions = (uint32_t)k->import_sessions,
+        .block_max = k->block_max != 0 ? k->block_max : bundle_max,
+        .ranges_max = (uint32_t)k->ranges,
+        .claims_max = (uint32_t)k->claims,
+        .rto = ltp_udp_rto(k),
+        .retries_max = (uint32_t)k->retries,
+        .cycles_max = (uint32_t)k->cycles,
+        .recovery = ltp_udp_recovery(k),
+        .profile = (enum ltp_profile)k->peer_profile,
+        .report_delay = k->report_delay,
+        .report_defer = k->report_defer,
+        .idle_timeout = red_patience(k),
+        .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_udp_rto(k),
+        .confirm_import = confirm,
+        .orange_wait = k->orange_wait,
+        .orange_answer = k->orange_answer,
+        .orange_deaf = !k->answer_orange,
+        .auth_mode = k->auth == LTP_UDP_AUTH_REQUIRE ? LTP_AUTH_REQUIRE : LTP_AUTH_ACCEPT,
+    };
+    int cookie = cookie_of(k, s.cookie);
+    s.cookie_len = (uint8_t)(cookie < 0 ? 0 : cookie);
+    return s;
+}
