@@ -43,7 +43,7 @@ class TracesTest(unittest.TestCase):
     def test_other_compilers_make_the_same(self):
         """The promise of docs/helio-trace.md: no compiler, optimisation or processor changes a byte."""
         top = os.path.dirname(TRACES.rstrip("/"))
-        sources = [os.path.join(top, "channel-emu", f"chan_{noun}.c")
+        sources = [os.path.join(top, "channel-emu", "chan", f"chan_{noun}.c")
                    for noun in ("gen", "spec", "law", "math", "fade", "air", "receiver", "trace")]
         sources += [os.path.join(top, "base", noun + ".c") for noun in ("rng", "units", "err")]
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces_again.c")
