@@ -9,9 +9,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/event.h"
 #include "bp/eid.h"
 #include "conf/conf_value.h"
+#include "ltp/event.h"
 
 struct uv_loop_s;
 struct cla;

@@ -3,7 +3,7 @@
 #ifndef CLA_SEGLOG_H
 #define CLA_SEGLOG_H
 
-#include "base/event.h"
+#include "ltp/event.h"
 
 struct seglog;
 

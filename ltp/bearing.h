@@ -3,7 +3,7 @@
 #ifndef LTP_BEARING_H
 #define LTP_BEARING_H
 
-#include "base/event.h"
+#include "ltp/event.h"
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
 

@@ -20,9 +20,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/event.h"
 #include "base/tick.h"
 #include "ltp/auth.h"
+#include "ltp/event.h"
 
 struct ltp;
 

@@ -7,7 +7,7 @@
 #ifndef LTP_SDNV_H
 #define LTP_SDNV_H
 
-#include "base/event.h"
+#include "ltp/event.h"
 
 #define SDNV_MAX 10 /* bytes of the longest one */
 

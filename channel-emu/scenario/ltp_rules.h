@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/event.h"
+#include "ltp/event.h"
 
 /* What the drop log tells about a frame; a value that it does not have is EVENT_NONE. */
 struct ltp_fields {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/event.h"
 #include "base/port.h"
+#include "ltp/event.h"
 
 struct fields {
     const char *p, *end;

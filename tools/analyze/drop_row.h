@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/event.h"
+#include "ltp/event.h"
 
 enum drop_reason {
     DROP_TRACE,

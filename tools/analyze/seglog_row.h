@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/event.h"
+#include "ltp/event.h"
 
-/* The event's own fields as base/event.h has them; `now` is the row's t_ns. Absent numbers are
+/* The event's own fields as ltp/event.h has them; `now` is the row's t_ns. Absent numbers are
  * EVENT_NONE. `verdict` and `cause` are the codes of the row's word. */
 struct seglog_row {
     struct event event;

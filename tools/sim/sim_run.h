@@ -7,9 +7,9 @@
 #ifndef TOOLS_SIM_RUN_H
 #define TOOLS_SIM_RUN_H
 
-#include "base/event.h"
 #include "channel-emu/chan/chan.h"
 #include "channel-emu/scenario/ltp_rules.h"
+#include "ltp/event.h"
 #include "ltp/ltp.h"
 #include "tools/sim/sim_stats.h"
 

@@ -3,8 +3,8 @@
 #ifndef TOOLS_SIM_STATS_H
 #define TOOLS_SIM_STATS_H
 
-#include "base/event.h"
 #include "base/hash.h"
+#include "ltp/event.h"
 
 /* How many rounds of gaps and repetition had led to a checkpoint, or to a report that answers it.
  */

@@ -3,8 +3,8 @@
  * The record of everything that an LTP engine does, one per segment, timer, session or link change.
  * It is what the segment log, the traces of the tests and the counters are made from.
  */
-#ifndef BASE_EVENT_H
-#define BASE_EVENT_H
+#ifndef LTP_EVENT_H
+#define LTP_EVENT_H
 
 #include <stdbool.h>
 

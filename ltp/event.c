@@ -2,7 +2,7 @@
 /* The log's line is written digit by digit: at 60,000 segments a second printf would cost several
  * percent of a core. Nothing can fail: every field has a longest form, and EVENT_CSV_MAX holds them
  * all. */
-#include "base/event.h"
+#include "ltp/event.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/event.h"
+#include "ltp/event.h"
 
 static void assert_line(const struct event *e, const char *want)
 {
@@ -86,7 +86,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("base_event");
+    Suite *s = suite_create("ltp_event");
     TCase *t = tcase_create("event");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, lines);
