@@ -12,15 +12,10 @@
 #include "bp/eid.h"
 #include "conf/conf_value.h"
 #include "ltp/event.h"
+#include "os/address.h"
 
 struct uv_loop_s;
 struct cla;
-
-struct cla_address {
-    char host[64]; /* numeric, without brackets; "" = not given */
-    uint16_t port;
-};
-int cla_address_parse(const char *text, struct cla_address *out); /* 0 or HELIO_EFORMAT */
 
 /* What an adapter tells its node. Calls come from the loop's thread, never from within a call into
  * the adapter. */

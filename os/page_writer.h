@@ -4,8 +4,8 @@
  * (and compresses) them. A disk that is too slow loses whole records, which are counted, or, where
  * no clock runs, is waited for.
  */
-#ifndef CHANNEL_EMU_PAGE_WRITER_H
-#define CHANNEL_EMU_PAGE_WRITER_H
+#ifndef OS_PAGE_WRITER_H
+#define OS_PAGE_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>

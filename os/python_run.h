@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of programs that are written in Python (drawing): the package beside the program. */
-#ifndef CHANNEL_EMU_PYTHON_RUN_H
-#define CHANNEL_EMU_PYTHON_RUN_H
+#ifndef OS_PYTHON_RUN_H
+#define OS_PYTHON_RUN_H
 
 #include <stddef.h>
 

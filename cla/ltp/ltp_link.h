@@ -9,8 +9,8 @@
 #include "base/list.h"
 #include "cla/ltp/auth.h"
 #include "cla/ltp/ltp_udp_rule.h"
-#include "cla/udp_io.h"
 #include "ltp/sda.h"
+#include "os/udp_io.h"
 
 #define CAPSULES_RX_MAX 65536 /* bundles of one received block */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cla/ltp/auth.h"
-#include "cla/udp_io.h"
+#include "os/udp_io.h"
 
 #define AT(field) offsetof(struct ltp_udp_config, field)
 #define HOUR (3600 * TICK_S)

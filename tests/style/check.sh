@@ -30,11 +30,12 @@ may() { # FOLDER ALLOWED...
         fail "$folder/ includes a folder that it must not"
 }
 may base base
+may os base os
 may conf base conf
 may ltp base ltp
 may bp base bp
-may cla base ltp bp cla conf
-may cla/ltp base ltp bp cla conf
+may cla os base ltp bp cla conf
+may cla/ltp os base ltp bp cla conf
 for f in channel-emu/chan/*.[ch]; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan/)' && fail "$f: chan is pure: base only"
 done
@@ -49,7 +50,7 @@ only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
 # a reader who follows the documentation finds each file
-for f in $(grep -ohE '(base|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohE '(base|os|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

@@ -11,8 +11,8 @@
 
 #include "base/bucket.h"
 #include "cla/seglog.h"
-#include "cla/udp_io.h"
 #include "ltp/ltp.h"
+#include "os/udp_io.h"
 #include "tools/ltp/ltp_tool_options.h"
 
 struct port {

@@ -9,7 +9,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
-#include "cla/udp_io_private.h"
+#include "os/udp_io_private.h"
 
 void udp_rx_init(struct udp_io *io)
 {

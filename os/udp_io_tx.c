@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/udp_io_private.h"
+#include "os/udp_io_private.h"
 
 bool udp_room(const struct udp_io *io, uint32_t head_max)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/cla.h"
+#include "os/address.h"
 
 static void good(const char *text, const char *host, uint16_t port)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of udp_io: shared by its sending and its receiving half, and by nobody else. */
-#ifndef CLA_UDP_IO_PRIVATE_H
-#define CLA_UDP_IO_PRIVATE_H
+#ifndef OS_UDP_IO_PRIVATE_H
+#define OS_UDP_IO_PRIVATE_H
 
 #include <netinet/in.h>
 
-#include "cla/udp_io.h"
+#include "os/udp_io.h"
 
 #define UDP_RUN_MAX 64                 /* datagrams per run: UDP_MAX_SEGMENTS of old kernels */
 #define UDP_RUNS_MAX 16                /* runs per batch */

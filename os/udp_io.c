@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cla/udp_io_private.h"
+#include "os/udp_io_private.h"
 
 static int bind_socket(struct udp_io *io, const struct cla_address *local)
 {

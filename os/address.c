@@ -2,10 +2,11 @@
 /* HOST:PORT or [V6]:PORT, numeric: names would need a resolver, whose answer can change or never
  * come. What can go wrong: no port, a port above 65535, a V6 address without brackets. */
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "cla/cla.h"
+#include "os/address.h"
 
 int cla_address_parse(const char *text, struct cla_address *out)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "cla/udp_io.h"
+#include "os/udp_io.h"
 
 /* What the next calls of sendmmsg do: 0 as usual; an errno; PART: only the first message. */
 #define PART -1

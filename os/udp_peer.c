@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "cla/udp_io.h"
+#include "os/udp_io.h"
 
 int udp_peer_init(struct udp_peer *p, const struct cla_address *address)
 {

@@ -9,15 +9,15 @@
  * Runs of equal datagrams to one peer go out as one buffer that the kernel or the card cuts up
  * (UDP_SEGMENT); what a route refuses to cut goes out as a plain sendmmsg.
  */
-#ifndef CLA_UDP_IO_H
-#define CLA_UDP_IO_H
+#ifndef OS_UDP_IO_H
+#define OS_UDP_IO_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/slice.h"
-#include "cla/cla.h"
+#include "os/address.h"
 
 #define UDP_DATAGRAM_MAX 65507 /* longest payload over IPv4 */
 
