@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convergence-layer interface: what a node knows of its links. An adapter is one file that
+ * The convergence-layer interface: what a node knows of its links. An adapter is one folder that
  * defines a struct cla_ops, and one line of the table in cla_table.c. It describes its own
  * configuration keys, so that no other file knows them.
  */
@@ -17,23 +17,70 @@
 struct uv_loop_s;
 struct cla;
 
-/* What an adapter tells its node. Calls come from the loop's thread, never from within a call into
+/* What became of a bundle that ops->send took. */
+enum cla_outcome {
+    CLA_DELIVERED,   /* the peer has it */
+    CLA_HANDED_OVER, /* it was given to an unreliable service: nobody will ever say more */
+    CLA_LOST,        /* an unreliable service says that it is lost, or cannot say that it is not: it
+                        may go again at once, limits.resend times in all */
+    CLA_REFUSED,     /* the peer does not take it */
+    CLA_TAKEN_BACK,  /* it was ended at this node: by ops->cancel, or by an operator */
+    CLA_FAILED,      /* it did not go; the reason says why */
+    CLA_OUTCOME_COUNT
+};
+
+/* Why it is not at the peer, for the operator. */
+#define CLA_REASONS(X)                                                                             \
+    X(NONE, "none")                                                                                \
+    X(NO_ANSWER, "no answer")                                                                      \
+    X(CYCLES, "too many retransmission cycles")                                                    \
+    X(PEER_LOST, "the peer says that it is lost")                                                  \
+    X(PEER_REFUSED, "the peer refused it")                                                         \
+    X(NO_SERVICE, "the peer has no such service")                                                  \
+    X(PROTOCOL, "the peer or this node found the protocol violated")                               \
+    X(CANCELLED, "cancelled here")                                                                 \
+    X(BUSY, "the link has no room for it now")                                                     \
+    X(TOO_LONG, "longer than the link can carry")                                                  \
+    X(DOWN, "the link is down")                                                                    \
+    X(CLOSED, "the link is closed")                                                                \
+    X(SYSTEM, "the system refused to send it")                                                     \
+    X(NO_MEMORY, "out of memory")
+#define CLA_REASON_ENUM(name, text) CLA_REASON_##name,
+enum cla_reason { CLA_REASONS(CLA_REASON_ENUM) CLA_REASON_COUNT };
+#undef CLA_REASON_ENUM
+const char *cla_reason_text(enum cla_reason r);   /* static */
+const char *cla_outcome_text(enum cla_outcome o); /* "delivered", "handed over", …; static */
+bool cla_outcome_is_good(enum cla_outcome o);     /* nothing more is to be done for the bundle */
+
+/* What a link bears now: kept current by its adapter, read by its node. */
+struct cla_limits {
+    uint32_t window;     /* bundles that may be on the link at once, >= 1 */
+    uint64_t bundle_max; /* longest bundle that ops->send takes, bytes; 0: any */
+    uint64_t resend;     /* how often in all a bundle may go again after CLA_LOST */
+};
+
+/* What an adapter tells its node. Calls come from the node's thread, never from within a call into
  * the adapter. */
 struct cla_events {
     void *context;
     /* A bundle arrived; the reference is the receiver's now. It answers with ops->confirm(token),
      * once, at any time, also from within this call. */
     void (*received)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
-    /* The outcome of ops->send: the peer has it, or not. */
-    void (*sent)(void *context, struct cla *c, uint64_t key, bool ok);
+    /* What became of a bundle of ops->send, once for each. */
+    void (*done)(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
+                 enum cla_reason reason);
+    /* Up or down; the first one comes soon after open. Down is the end of a link that came in by
+     * `peer`: the node closes it. NULL: nobody wants to know. */
     void (*link)(void *context, struct cla *c, bool up);
-    /* A line for the operator's log; level 0 error, 1 warning, 2 information */
+    /* c->limits are others now, and not because of a call of the node. NULL as above. */
+    void (*limits)(void *context, struct cla *c);
+    /* Somebody whom no link names came in over this link and has said who he is. `fresh` is the
+     * link to him. True: the node takes it, has filled *events for it (it comes as zeroes), and
+     * will close it as any other. False: the adapter ends it. NULL: nobody is let in. */
+    bool (*peer)(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
+                 struct cla_events *events);
+    /* A line for the operator's log; level 0 error, 1 warning, 2 information. NULL as above. */
     void (*say)(void *context, struct cla *c, int level, const char *text);
-    /* Instead of `sent`: it was given to an unreliable service that says it is lost (or cannot say
-     * that it is not). The node may send it again, `resend` times in all; then it is given up. */
-    void (*lost)(void *context, struct cla *c, uint64_t key, uint64_t resend);
-    /* ops->window gives another number now. NULL: nobody wants to know. */
-    void (*window)(void *context, struct cla *c, uint32_t bundles);
 };
 
 struct cla_env {
@@ -80,16 +127,19 @@ struct cla_ops {
     /* 0, or an error with a text. `config` is borrowed for the life of the link. */
     int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
                 size_t why_cap);
-    /* How many bundles may be on the link at once, >= 1; events.window tells when it changes. */
-    uint32_t (*window)(const struct cla *c);
-    /* Takes its own reference on success. 0, HELIO_EAGAIN (window full), or another error. `sent`
-     * follows on success. */
-    int (*send)(struct cla *c, uint64_t key, struct buf *bundle);
+    /* Takes its own reference on CLA_REASON_NONE, and `done` follows, later than the call. Else
+     * nothing follows; CLA_REASON_BUSY: the window is full. */
+    enum cla_reason (*send)(struct cla *c, uint64_t key, struct buf *bundle);
     /* The bundle's lifetime is over, or it was deleted: it shall not go on if that can still be
-     * prevented. 0: `sent` (or `lost`) follows as ever, later than
-     * the call. HELIO_ENOENT: the link had not begun it, and nothing follows. NULL: no bundle can
-     * be taken back. */
+     * prevented. 0: `done` follows as ever, later than the call. HELIO_ENOENT: the link had not
+     * begun it, and nothing follows. NULL: no bundle can be taken back. */
     int (*cancel)(struct cla *c, uint64_t key);
+    /* Does the link lead to this endpoint, as far as the adapter itself knows? NULL: it knows
+     * nothing beyond the peer that the configuration names. */
+    bool (*reaches)(const struct cla *c, const struct eid *destination);
+    /* The i-th address that a link with this configuration sends to, for a check that somebody has
+     * it. False: there are no more. NULL: it sends to no address. */
+    bool (*remote)(const void *config, size_t i, struct cla_address *out);
     /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
      * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */
     int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);
@@ -107,6 +157,7 @@ struct cla_ops {
 
 struct cla {
     const struct cla_ops *ops; /* adapters put this first */
+    struct cla_limits limits;
 };
 
 /* NULL when there is no adapter of that name. */

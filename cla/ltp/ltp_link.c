@@ -78,19 +78,26 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
         free(l);
         return r;
     }
-    l->told_window = link_window(l);
+    link_limits(l);
     *out = &l->cla;
     return 0;
 }
 
-static uint32_t bundles_window(const struct cla *c)
+static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
 {
-    return link_window((const struct link *)(const void *)c);
+    int r = outgoing_send(link_of(c), key, bundle);
+    link_limits(link_of(c)); /* a long bundle may have closed the window */
+    return r == 0              ? CLA_REASON_NONE
+           : r == HELIO_EAGAIN ? CLA_REASON_BUSY
+           : r == HELIO_ENOMEM ? CLA_REASON_NO_MEMORY
+                               : CLA_REASON_TOO_LONG;
 }
 
-static int ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
+static bool ltp_remote(const void *config, size_t i, struct cla_address *out)
 {
-    return outgoing_send(link_of(c), key, bundle);
+    const struct ltp_udp_config *k = config;
+    *out = k->remote;
+    return i == 0;
 }
 
 static int cancel_bundle(struct cla *c, uint64_t key)
@@ -143,9 +150,9 @@ const struct cla_ops ltp_link_ops = {
     .check = ltp_udp_check,
     .check_names = ltp_check_names,
     .open = ltp_open,
-    .window = bundles_window,
     .send = ltp_link_send,
     .cancel = cancel_bundle,
+    .remote = ltp_remote,
     .cancel_session = cancel_session,
     .confirm = ltp_confirm,
     .status = link_status,

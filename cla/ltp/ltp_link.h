@@ -53,8 +53,7 @@ struct auth_held {
 };
 
 struct link_counters {
-    uint64_t bundles_sent, bundles_failed;   /* as reported by `sent` */
-    uint64_t bundles_lost;                   /* as reported by `lost` */
+    uint64_t bundles_sent, bundles_failed, bundles_lost; /* as reported by `done` */
     uint64_t orange_answered, orange_silent; /* our orange blocks: the peer told of, or not */
     uint64_t bundles_received, bundles_refused;
     uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
@@ -74,7 +73,6 @@ struct link {
     struct udp_peer to;
     struct bucket bucket;
     bool up, told_up, told;
-    uint32_t told_window;
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
@@ -100,6 +98,7 @@ struct outgoing {
     struct list node;
     struct link *link; /* NULL: the link was closed */
     struct ltp_session_id id;
+    int colour;         /* enum ltp_udp_colour */
     size_t count, over; /* of its bundles; of these, taken back */
     uint64_t keys[];    /* of its bundles */
 };
@@ -144,6 +143,7 @@ tick hub_now(struct hub *h);   /* for a push: within a turn the time of that tur
 void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
 void hub_again(struct hub *h); /* from within a turn: another one soon */
 uint32_t link_window(const struct link *l);
+void link_limits(struct link *l); /* brings cla.limits up to date; the node reads them */
 struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */
 struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a guest its host */
 void link_say(struct link *l, int level, const char *format, ...)
@@ -164,7 +164,7 @@ void outgoing_down(struct link *l);                  /* the link is down */
 bool outgoing_form(struct hub *h);                   /* true when a block was made of what waited */
 tick outgoing_due(const struct link *l);             /* when what waits becomes a block by itself */
 void outgoing_closed(struct ltp_notice *n);          /* our block is over */
-void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `sent` follows */
+void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `done` follows */
 
 /* ltp_link_incoming.c: blocks become bundles, bundles get the node's answer. */
 void incoming_block(struct hub *h, struct ltp_notice *n);

@@ -47,6 +47,12 @@ uint32_t link_window(const struct link *l)
     return ltp_udp_window(l->config, ltp_window(l->hub->engine, l->peer));
 }
 
+void link_limits(struct link *l)
+{
+    l->cla.limits.window = link_window(l);
+    l->cla.limits.resend = l->config->resend;
+}
+
 struct link *hub_owner(struct hub *h, uint64_t peer)
 {
     struct link *l = hub_link(h, peer);

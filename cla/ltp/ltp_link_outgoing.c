@@ -43,6 +43,7 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
     int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
     if (r != 0)
         return r;
+    x->colour = choice.colour;
     list_add_tail(&l->hub->outgoing, &x->node);
     l->n.by_colour[choice.colour] += x->count;
     return 0;
@@ -216,7 +217,8 @@ static int form_one(struct link *l)
         if (r == 0)
             continue;
         l->n.bundles_failed++;
-        l->env.events.sent(l->env.events.context, &l->cla, key, false);
+        l->env.events.done(l->env.events.context, &l->cla, key, CLA_FAILED,
+                           r == HELIO_ENOMEM ? CLA_REASON_NO_MEMORY : CLA_REASON_TOO_LONG);
     }
     return r;
 }
@@ -280,18 +282,50 @@ static void learn_bearing(struct link *l)
                  b.learnt == LTP_LEARNT_BEARS ? "all recovery switches" : "few copies");
 }
 
-static void tell(struct link *l, uint64_t key, enum ltp_notice_kind kind)
+/* Why a session was cancelled, in the interface's words. */
+static enum cla_reason reason_of(const struct ltp_notice *n)
 {
-    const struct cla_events *to = &l->env.events;
-    if (kind == LTP_EXPORT_LOST) {
-        l->n.bundles_lost++;
-        to->lost(to->context, &l->cla, key, l->config->resend);
-        return;
+    switch (n->reason) {
+    case LTP_USR_CNCLD:
+    case LTP_SYS_CNCLD:
+        return n->remote ? CLA_REASON_PEER_REFUSED : CLA_REASON_CANCELLED;
+    case LTP_UNREACH:
+        return CLA_REASON_NO_SERVICE;
+    case LTP_RLEXC:
+        return CLA_REASON_NO_ANSWER;
+    case LTP_MISCOLORED:
+        return CLA_REASON_PROTOCOL;
+    case LTP_RXMTCYCEXC:
+        return CLA_REASON_CYCLES;
     }
-    bool ok = kind == LTP_EXPORT_DONE;
-    l->n.bundles_sent += ok;
-    l->n.bundles_failed += !ok;
-    to->sent(to->context, &l->cla, key, ok);
+    return CLA_REASON_PROTOCOL; /* a peer's number that RFC 5326 reserves */
+}
+
+/* A green block is over when it was sent; of a red or an orange one the peer has told. */
+static enum cla_outcome outcome_of(const struct outgoing *x, const struct ltp_notice *n,
+                                   enum cla_reason *reason)
+{
+    *reason = CLA_REASON_NONE;
+    if (n->kind == LTP_EXPORT_DONE)
+        return x->colour == LTP_UDP_GREEN ? CLA_HANDED_OVER : CLA_DELIVERED;
+    if (n->kind == LTP_EXPORT_LOST) {
+        *reason = n->remote ? CLA_REASON_PEER_LOST : CLA_REASON_NO_ANSWER;
+        return CLA_LOST;
+    }
+    *reason = reason_of(n);
+    return n->remote ? CLA_REFUSED : *reason == CLA_REASON_CANCELLED ? CLA_TAKEN_BACK : CLA_FAILED;
+}
+
+static void tell_done(struct link *l, uint64_t key, enum cla_outcome outcome,
+                      enum cla_reason reason)
+{
+    if (cla_outcome_is_good(outcome))
+        l->n.bundles_sent++;
+    else if (outcome == CLA_LOST)
+        l->n.bundles_lost++;
+    else
+        l->n.bundles_failed++;
+    l->env.events.done(l->env.events.context, &l->cla, key, outcome, reason);
 }
 
 void outgoing_closed(struct ltp_notice *n)
@@ -302,8 +336,10 @@ void outgoing_closed(struct ltp_notice *n)
         learn_orange(x->link, n);
         learn_bearing(x->link);
     }
+    enum cla_reason reason;
+    enum cla_outcome outcome = outcome_of(x, n, &reason);
     for (size_t i = 0; i < x->count && x->link != NULL; i++)
-        tell(x->link, x->keys[i], n->kind);
+        tell_done(x->link, x->keys[i], outcome, reason);
     list_sub(&x->node);
     free(x);
 }

@@ -45,7 +45,7 @@ static struct link *window_untold(struct hub *h)
 {
     list_for_each (it, &h->links) {
         struct link *l = container_of(it, struct link, node);
-        if (l->told_window != link_window(l))
+        if (l->cla.limits.window != link_window(l))
             return l;
     }
     return NULL;
@@ -56,9 +56,9 @@ static void tell_windows(struct hub *h)
 {
     struct link *l;
     while ((l = window_untold(h)) != NULL) {
-        l->told_window = link_window(l);
-        if (l->env.events.window != NULL)
-            l->env.events.window(l->env.events.context, &l->cla, l->told_window);
+        link_limits(l);
+        if (l->env.events.limits != NULL)
+            l->env.events.limits(l->env.events.context, &l->cla);
     }
 }
 

@@ -117,7 +117,7 @@ static void put_link(json_t *o, const struct link *l)
     json_object_set_new(o, "up", json_boolean(l->up));
     put(o, "engine", l->hub->engine_number);
     put(o, "peer_engine", l->peer);
-    put(o, "window", l->told_window);
+    put(o, "window", l->cla.limits.window);
     put(o, "rate_bps", l->config->rate);
     put(o, "overhead", l->config->overhead);
     put(o, "rto_ns", ltp_udp_rto(l->config));

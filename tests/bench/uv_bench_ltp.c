@@ -58,16 +58,18 @@ static void send_block(struct bench *b, uint32_t i)
     uint64_t n = ++b->number;
     memcpy(buf_data(data), &n, sizeof n);
     memcpy(buf_data(data) + data->len - sizeof n, &n, sizeof n);
-    if (b->link->ops->send(b->link, i, data) == 0)
+    if (b->link->ops->send(b->link, i, data) == CLA_REASON_NONE)
         b->open++;
 }
 
-static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
+static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
+                    enum cla_reason reason)
 {
     struct bench *b = context;
     (void)c;
+    (void)reason;
     b->open--;
-    if (ok) {
+    if (cla_outcome_is_good(outcome)) {
         b->side.blocks++;
         b->side.bytes += b->block;
     }
@@ -108,7 +110,7 @@ static struct cla_env env_of(struct bench *b, uint64_t own, uint64_t peer)
         .peer = {.scheme = EID_IPN, .node = peer},
         .bundle_max = 1 << 30,
         .seed = own * 7919 + (uint64_t)getpid(),
-        .events = {.context = b, .received = on_received, .sent = on_sent, .say = on_say},
+        .events = {.context = b, .received = on_received, .done = on_done, .say = on_say},
     };
 }
 
@@ -201,7 +203,7 @@ static void on_time(uv_timer_t *timer)
 static double sender(struct bench *b, uint16_t local, uint16_t remote)
 {
     open_link(b, 1, local, remote);
-    b->window = b->link->ops->window(b->link);
+    b->window = b->link->limits.window;
     b->window = b->window > BLOCKS_MAX ? BLOCKS_MAX : b->window;
     for (uint32_t i = 0; i < b->window; i++) {
         b->blocks[i] = buf_new(0, b->block);

@@ -34,7 +34,7 @@ static void small_ones(bool confirm, const char *colour)
     w->confirm = confirm;
     open_both(w);
     w->a.total = 1000;
-    ck_assert_uint_eq(w->a.link->ops->window(w->a.link), 1024);
+    ck_assert_uint_eq(w->a.link->limits.window, 1024);
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_ok == 1000 && w->b.received == 1000, 30000);
     end_expect_all(&w->a, &w->b);

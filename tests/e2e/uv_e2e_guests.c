@@ -136,16 +136,18 @@ struct flood {
 
 static void flood_send(struct flood *f)
 {
-    while (!f->stop && f->link->ops->send(f->link, f->key, f->bundle) == 0)
+    while (!f->stop && f->link->ops->send(f->link, f->key, f->bundle) == CLA_REASON_NONE)
         f->key++;
 }
 
-static void flood_sent(void *context, struct cla *c, uint64_t key, bool ok)
+static void flood_sent(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
+                       enum cla_reason reason)
 {
     struct flood *f = context;
     (void)c;
     (void)key;
-    f->left += ok;
+    (void)reason;
+    f->left += cla_outcome_is_good(outcome);
     flood_send(f);
 }
 
@@ -160,7 +162,7 @@ static void flood_open(struct flood *f, struct world *w, struct end *e, uint16_t
     end_configure(e, "127.0.0.1", w->b.config.local.port, to,
                   (const char *const[]){"colour", "green", NULL});
     struct cla_env env = end_env(w, e, 2, 8);
-    env.events = (struct cla_events){.context = f, .sent = flood_sent};
+    env.events = (struct cla_events){.context = f, .done = flood_sent};
     env.shared = &w->b.shared;
     f->link = rig_open(&e->config, &env);
     f->bundle = buf_new(0, 1 << 20);

@@ -85,7 +85,7 @@ START_TEST(window_is_full)
     struct world *w = world_new("127.0.0.1", (const char *const[]){"sessions", "4", NULL});
     end_open(w, &w->a, 1, 2);
     w->a.total = 10;
-    ck_assert_uint_eq(w->a.link->ops->window(w->a.link), 4);
+    ck_assert_uint_eq(w->a.link->limits.window, 4);
     end_send(&w->a);
     ck_assert_uint_eq(w->a.next, 4);
     world_free(w);
@@ -102,15 +102,15 @@ START_TEST(sessions_by_themselves)
     w->size_max = 50000; /* 2 ms of the link each, on average */
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
-    ck_assert_uint_eq(w->a.link->ops->window(w->a.link), 2);
+    ck_assert_uint_eq(w->a.link->limits.window, 2);
     w->a.total = 300;
     end_send(&w->a);
     ck_assert_uint_eq(w->a.next, 2);
     RUN_UNTIL(w, w->a.sent_ok == 300, 30000);
     end_expect_all(&w->a, &w->b);
-    ck_assert_uint_ge(w->a.link->ops->window(w->a.link), 8);
+    ck_assert_uint_ge(w->a.link->limits.window, 8);
     ck_assert_uint_ge(w->a.windows, 6);
-    ck_assert_uint_eq(rig_status(w->a.link, "window"), w->a.link->ops->window(w->a.link));
+    ck_assert_uint_eq(rig_status(w->a.link, "window"), w->a.link->limits.window);
     world_free(w);
 }
 END_TEST
@@ -139,6 +139,8 @@ START_TEST(peer_never_comes)
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_failed == 3, 20000);
     ck_assert_uint_eq(w->a.sent_failed, 3);
+    ck_assert_uint_eq(w->a.outcomes[CLA_FAILED], 3);
+    ck_assert_uint_eq(w->a.reasons[CLA_REASON_NO_ANSWER], 3);
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_failed"), 3);
     world_free(w);
 }
@@ -224,6 +226,8 @@ START_TEST(refusal_is_told)
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_failed == 7, 20000);
     ck_assert_uint_eq(w->a.sent_failed, 7);
+    ck_assert_uint_eq(w->a.outcomes[CLA_REFUSED], 7);
+    ck_assert_uint_eq(w->a.reasons[CLA_REASON_PEER_REFUSED], 7);
     ck_assert_uint_eq(rig_status(w->b.link, "bundles_refused"), 7);
     world_free(w);
 }

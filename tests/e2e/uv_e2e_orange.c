@@ -60,6 +60,7 @@ START_TEST(nobody_there)
     ck_assert_uint_eq(w->a.lost, 10);
     ck_assert_uint_eq(w->a.sent_ok + w->a.sent_failed, 0);
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_lost"), 10);
+    ck_assert_uint_eq(w->a.reasons[CLA_REASON_NO_ANSWER], 10);
     ck_assert_uint_eq(rig_status(w->a.link, "orange_silent"), 10);
     ck_assert_uint_eq(w->a.said, 1);
     ck_assert_ptr_nonnull(strstr(w->a.said_text, "colour: green"));
@@ -93,6 +94,7 @@ START_TEST(refused)
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_failed == 3, 20000);
     ck_assert_uint_eq(w->a.sent_failed, 3);
+    ck_assert_uint_eq(w->a.outcomes[CLA_REFUSED], 3);
     ck_assert_uint_eq(w->a.lost + w->a.sent_ok, 0);
     world_free(w);
 }

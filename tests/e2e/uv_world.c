@@ -68,32 +68,29 @@ void end_send(struct end *e)
         struct buf *b = bundle_new(e->next, e->world->size_max);
         if (e->world->framed)
             bundle_frame(b);
-        int r = e->link->ops->send(e->link, e->next, b);
+        enum cla_reason r = e->link->ops->send(e->link, e->next, b);
         buf_drop(b);
-        if (r == HELIO_EAGAIN)
+        if (r == CLA_REASON_BUSY)
             return;
-        ck_assert_int_eq(r, 0);
+        ck_assert_int_eq(r, CLA_REASON_NONE);
         e->next++;
     }
 }
 
-static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
+static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
+                    enum cla_reason reason)
 {
     struct end *e = context;
     ck_assert_ptr_eq(c, e->link);
     ck_assert_uint_lt(key, e->next);
-    e->sent_ok += ok;
-    e->sent_failed += !ok;
-    end_send(e);
-}
-
-static void on_lost(void *context, struct cla *c, uint64_t key, uint64_t resend)
-{
-    struct end *e = context;
-    ck_assert_ptr_eq(c, e->link);
-    ck_assert_uint_lt(key, e->next);
-    ck_assert_uint_eq(resend, 3);
-    e->lost++;
+    ck_assert_int_eq(cla_outcome_is_good(outcome), reason == CLA_REASON_NONE);
+    e->outcomes[outcome]++;
+    e->reasons[reason]++;
+    e->sent_ok += cla_outcome_is_good(outcome);
+    e->lost += outcome == CLA_LOST;
+    e->sent_failed += !cla_outcome_is_good(outcome) && outcome != CLA_LOST;
+    if (outcome == CLA_LOST)
+        ck_assert_uint_eq(c->limits.resend, 3);
     end_send(e);
 }
 
@@ -119,10 +116,10 @@ static void on_link(void *context, struct cla *c, bool up)
     ((struct end *)context)->up = up;
 }
 
-static void on_window(void *context, struct cla *c, uint32_t bundles)
+static void on_limits(void *context, struct cla *c)
 {
     struct end *e = context;
-    ck_assert_uint_eq(bundles, c->ops->window(c));
+    ck_assert_uint_ge(c->limits.window, 1);
     e->windows++;
     end_send(e);
 }
@@ -151,7 +148,12 @@ struct cla_env end_env(struct world *w, struct end *e, uint64_t own, uint64_t pe
         .confirm = w->confirm,
         .bundle_max = 64 << 20,
         .seed = own,
-        .events = {e, on_received, on_sent, on_link, on_say, on_lost, on_window},
+        .events = {.context = e,
+                   .received = on_received,
+                   .done = on_done,
+                   .link = on_link,
+                   .limits = on_limits,
+                   .say = on_say},
         .shared = &e->shared,
     };
 }

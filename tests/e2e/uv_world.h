@@ -12,6 +12,7 @@ struct end {
     struct ltp_udp_config config;
     struct cla *link;
     uint32_t sent_ok, sent_failed, lost, received, wrong, said;
+    uint32_t outcomes[CLA_OUTCOME_COUNT], reasons[CLA_REASON_COUNT];
     uint8_t seen[BUNDLES_MAX];
     bool up, refuse, closed;
     uint32_t next, total; /* still to be sent */

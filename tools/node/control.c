@@ -102,6 +102,16 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     fill_store(n, out);
 }
 
+/* Why bundles did not go, as often as they did not. */
+static void set_failures(const struct node_link *l, json_t *o)
+{
+    json_t *by_reason = json_object();
+    for (int r = 0; r < CLA_REASON_COUNT; r++)
+        if (l->failures[r] > 0)
+            set_int(by_reason, cla_reason_text((enum cla_reason)r), l->failures[r]);
+    json_object_set_new(o, "failed_because", by_reason);
+}
+
 static void do_links(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
@@ -115,6 +125,7 @@ static void do_links(struct node *n, const json_t *in, json_t *out)
         set_text(o, "state", l->up ? "up" : "down");
         set_int(o, "sent", l->sent);
         set_int(o, "failed", l->failed);
+        set_failures(l, o);
         set_int(o, "received", l->received);
         set_share(n, l->index, o);
         if (l->cla != NULL && l->cla->ops->status != NULL)

@@ -28,6 +28,7 @@ struct node_link {
     uint32_t window; /* that the agent knows */
     bool up;
     uint64_t sent, failed, received;
+    uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */
 };
 
 struct node {
@@ -82,8 +83,12 @@ static inline void node_wake(struct node *n)
     n->awake = true;
 }
 
-/* Tells the agent when the link's window is another one now. */
-void node_window(struct node_link *l);
+/* Tells the agent when the link's limits are others now. */
+void node_limits(struct node_link *l);
+
+/* What became of a bundle on the link: counted, and told to the agent. */
+void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
+                    enum cla_reason reason);
 
 /* Deletes a bundle; when it is on a link, its transmission is cancelled there, so far as that can
  * be. 0 or HELIO_ENOENT. */

@@ -5,6 +5,8 @@
  */
 #include "tools/node/node.h"
 
+#include <assert.h>
+
 int node_open_agent(struct node *n, bool memory_only)
 {
     const struct config *c = n->config;
@@ -45,25 +47,30 @@ static void on_received(void *context, struct cla *c, struct buf *bundle, uint64
     node_wake(l->node);
 }
 
-static void on_sent(void *context, struct cla *c, uint64_t key, bool ok)
+void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
+                    enum cla_reason reason)
 {
-    struct node_link *l = context;
-    (void)c;
-    if (ok)
+    struct agent *a = l->node->agent;
+    bool good = cla_outcome_is_good(outcome);
+    assert(good == (reason == CLA_REASON_NONE));
+    if (good) {
         l->sent++;
-    else
+    } else {
         l->failed++;
-    agent_sent(l->node->agent, key, ok, node_now(l->node));
+        l->failures[reason]++;
+    }
+    if (outcome == CLA_LOST)
+        agent_lost(a, key, l->cla->limits.resend, node_now(l->node));
+    else
+        agent_sent(a, key, good, node_now(l->node));
     node_wake(l->node);
 }
 
-static void on_lost(void *context, struct cla *c, uint64_t key, uint64_t resend)
+static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
+                    enum cla_reason reason)
 {
-    struct node_link *l = context;
     (void)c;
-    l->failed++;
-    agent_lost(l->node->agent, key, resend, node_now(l->node));
-    node_wake(l->node);
+    node_link_done(context, key, outcome, reason);
 }
 
 static void on_link(void *context, struct cla *c, bool up)
@@ -77,12 +84,11 @@ static void on_link(void *context, struct cla *c, bool up)
     node_wake(l->node);
 }
 
-static void on_window(void *context, struct cla *c, uint32_t bundles)
+static void on_limits(void *context, struct cla *c)
 {
     struct node_link *l = context;
     (void)c;
-    (void)bundles;
-    node_window(l);
+    node_limits(l);
     node_wake(l->node);
 }
 
@@ -117,7 +123,12 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .seed = node_seed(n),
         .sink = n->sink,
         .sink_context = n->sink_context,
-        .events = {l, on_received, on_sent, on_link, on_say, on_lost, on_window},
+        .events = {.context = l,
+                   .received = on_received,
+                   .done = on_done,
+                   .link = on_link,
+                   .limits = on_limits,
+                   .say = on_say},
         .shared = &n->anchors[adapter_index(c->ops)],
     };
     int err = c->ops->open(&l->cla, &env, c->settings, why, cap);
@@ -125,7 +136,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         return err;
     n->open_links++;
     n->links_len++;
-    l->window = c->ops->window(l->cla);
+    l->window = l->cla->limits.window;
     return agent_link_add(n->agent, l->index, &c->peer, l->window);
 }
 

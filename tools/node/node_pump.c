@@ -32,9 +32,9 @@ static void do_remove(struct node *n, const struct agent_action *a)
             (unsigned long long)a->key);
 }
 
-void node_window(struct node_link *l)
+void node_limits(struct node_link *l)
 {
-    uint32_t bundles = l->cla->ops->window(l->cla);
+    uint32_t bundles = l->cla->limits.window;
     if (bundles == l->window)
         return;
     l->window = bundles;
@@ -44,12 +44,12 @@ void node_window(struct node_link *l)
 static void do_send(struct node *n, const struct agent_action *a)
 {
     struct node_link *l = &n->links[a->link];
-    if (l->cla == NULL || l->cla->ops->send(l->cla, a->key, a->bundle) < 0) {
-        l->failed++;
-        agent_sent(n->agent, a->key, false, node_now(n));
-    } else {
-        node_window(l); /* a long bundle may have closed it */
-    }
+    enum cla_reason reason =
+        l->cla == NULL ? CLA_REASON_CLOSED : l->cla->ops->send(l->cla, a->key, a->bundle);
+    if (reason != CLA_REASON_NONE)
+        node_link_done(l, a->key, CLA_FAILED, reason);
+    else
+        node_limits(l);
     buf_drop(a->bundle);
 }
 

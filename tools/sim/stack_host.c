@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/ltp/ltp_udp.h"
 #include "tools/sim/stack.h"
 
 static struct stack_host *host_of(const struct node *n)
@@ -144,19 +143,26 @@ int stack_host_open(struct stack_host *h)
     return rc;
 }
 
+static bool check_remote(const struct stack_host *h, const struct config_link *l,
+                         const struct cla_address *to)
+{
+    if (stack_net_reaches(h->stack, to))
+        return true;
+    fprintf(stderr,
+            "%s:%" PRIu32 ": link %s: remote: nobody has %s port %u; write the local address "
+            "of another --node, or the --listen of a --relay\n",
+            h->file, l->line, l->name, to->host, to->port);
+    return false;
+}
+
 int stack_host_check(const struct stack_host *h)
 {
     int rc = 0;
     for (size_t i = 0; i < h->config.links_len; i++) {
         const struct config_link *l = &h->config.links[i];
-        const struct ltp_udp_config *k = l->settings;
-        if (strcmp(l->ops->name, "ltp-udp") != 0 || stack_net_reaches(h->stack, &k->remote))
-            continue;
-        fprintf(stderr,
-                "%s:%" PRIu32 ": link %s: remote: nobody has %s port %u; write the local address "
-                "of another --node, or the --listen of a --relay\n",
-                h->file, l->line, l->name, k->remote.host, k->remote.port);
-        rc = HELIO_EFORMAT;
+        struct cla_address to;
+        for (size_t k = 0; l->ops->remote != NULL && l->ops->remote(l->settings, k, &to); k++)
+            rc = check_remote(h, l, &to) ? rc : HELIO_EFORMAT;
     }
     return rc;
 }
