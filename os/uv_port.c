@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A UDP socket of the loop. What can go wrong: the address cannot be bound or descriptors are out,
+ * at the beginning; later an error that waits at the socket, for which libuv stops looking at it:
+ * it is cleared, and its user told to read.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <uv.h>
+
+#include "os/udp_io.h"
+#include "os/uv_world_private.h"
+
+struct uv_port {
+    struct port port;
+    uv_poll_t poll;
+    int events; /* what it waits for */
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+static struct uv_port *uv_port_of(struct port *p)
+{
+    return container_of(p, struct uv_port, port);
+}
+
+static void on_socket(uv_poll_t *handle, int status, int events)
+{
+    struct uv_port *p = handle->data;
+    if (status < 0) {
+        int error;
+        socklen_t len = sizeof error;
+        (void)getsockopt(udp_fd(p->port.io), SOL_SOCKET, SO_ERROR, &error, &len);
+        p->events = 0;
+    }
+    p->port.ready(p->port.context, events & UV_READABLE, events & UV_WRITABLE);
+}
+
+int uv_port_open(struct world *w, struct port **out, const struct cla_address *local, bool segments)
+{
+    struct uv_port *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return -ENOMEM;
+    p->port.world = w;
+    int r = udp_open(&p->port.io, local, segments);
+    if (r == 0)
+        r = uv_poll_init(uv_world_loop(w), &p->poll, udp_fd(p->port.io));
+    if (r != 0) {
+        udp_close(p->port.io);
+        free(p);
+        return r;
+    }
+    p->poll.data = p;
+    *out = &p->port;
+    return 0;
+}
+
+void uv_port_watch(struct port *port, bool read, bool write)
+{
+    struct uv_port *p = uv_port_of(port);
+    int events = (read ? UV_READABLE : 0) | (write ? UV_WRITABLE : 0);
+    if (events == p->events)
+        return;
+    p->events = events;
+    int r = events == 0 ? uv_poll_stop(&p->poll) : uv_poll_start(&p->poll, events, on_socket);
+    assert(r == 0);
+    (void)r;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct uv_port *p = handle->data;
+    udp_close(p->port.io);
+    if (p->closed != NULL)
+        p->closed(p->closed_context);
+    free(p);
+}
+
+void uv_port_close(struct port *port, void (*closed)(void *context), void *context)
+{
+    struct uv_port *p = uv_port_of(port);
+    p->closed = closed;
+    p->closed_context = context;
+    uv_close((uv_handle_t *)&p->poll, on_closed);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel as a world: a libuv loop, CLOCK_MONOTONIC, a timer of nanoseconds for all alarms. */
+#ifndef OS_UV_WORLD_H
+#define OS_UV_WORLD_H
+
+#include "os/world.h"
+
+struct uv_loop_s;
+
+/* 0, or -errno of what the kernel refused. */
+int uv_world_open(struct world **out);
+
+/* For what else has handles in the same loop. */
+struct uv_loop_s *uv_world_loop(struct world *w);
+
+/* Runs until uv_world_end was called and everything that was opened in the world has closed. */
+void uv_world_run(struct world *w);
+
+/* No alarm goes off any more, and no round has an end: what is closing is all that is left. */
+void uv_world_end(struct world *w);
+
+/* After uv_world_run; NULL is allowed. 0, or -EBUSY when a handle was left open, which is lost. */
+int uv_world_free(struct world *w);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the kernel's table (os/world.h), a file each. */
+#ifndef OS_UV_WORLD_PRIVATE_H
+#define OS_UV_WORLD_PRIVATE_H
+
+#include "os/uv_world.h"
+
+/* uv_port.c */
+int uv_port_open(struct world *w, struct port **out, const struct cla_address *local,
+                 bool segments);
+void uv_port_watch(struct port *p, bool read, bool write);
+void uv_port_close(struct port *p, void (*closed)(void *context), void *context);
+
+#endif

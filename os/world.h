@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is outermost, as engines' binders and programs reach it: clock, alarm, datagram port, byte
+ * stream. There are two worlds: the kernel's (os/uv_world.h) and the simulator's virtual one.
+ * Nothing above them knows which one it has.
+ *
+ * All of it happens in one thread. Callbacks come from the world's loop, one after the other, never
+ * from within a call into the world; when one of them is over, or several, the round ends
+ * (world_attach).
+ */
+#ifndef OS_WORLD_H
+#define OS_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/slice.h"
+#include "base/tick.h"
+
+struct cla_address;
+struct udp_io;
+struct world;
+
+/* ---- alarms ---- */
+
+/* At one time alarms go off in this order, in virtual time: links, nodes, applications; then in
+ * that of alarm_init. */
+enum alarm_rank { ALARM_LINK, ALARM_NODE, ALARM_APP };
+
+/* Lies in its user's memory; for the world to read and write. */
+struct alarm {
+    struct list node; /* of world.alarms */
+    struct world *world;
+    tick due; /* TICK_NEVER: not set */
+    enum alarm_rank rank;
+    void (*fire)(void *context);
+    void *context;
+};
+
+void alarm_init(struct alarm *a, struct world *w, enum alarm_rank rank, void (*fire)(void *context),
+                void *context);
+/* It never goes off again, and its memory is free at once. Also from within its own `fire`. */
+void alarm_fini(struct alarm *a);
+/* Goes off once, at this time or as soon after it as can be; 0: soon, after whatever else is ready;
+ * TICK_NEVER: not at all. Takes the place of what was set before. */
+void alarm_set(struct alarm *a, tick when);
+static inline tick alarm_due(const struct alarm *a)
+{
+    return a->due;
+}
+
+/* ---- the end of a round ---- */
+
+/* Lies in its user's memory. */
+struct round_end {
+    struct list node;
+    bool (*run)(void *context); /* true when it did something: then all are asked again */
+    void *context;
+};
+
+/* ---- datagram ports ---- */
+
+/* A place where datagrams leave and arrive: the batches of os/udp_io.h, and who is told when there
+ * is something to do. */
+struct port {
+    struct world *world;
+    struct udp_io *io; /* the world's, but for the calls that batch */
+    /* There may be datagrams to read; what was kept can be flushed. Both may be said in vain. */
+    void (*ready)(void *context, bool readable, bool writable);
+    void *context;
+};
+
+/* ---- byte streams ---- */
+
+/* One connection, and a place where connections are accepted: each world puts these first. */
+struct stream {
+    struct world *world;
+};
+struct stream_listener {
+    struct world *world;
+};
+
+/* Where a stream begins: a UNIX socket by its path, or TCP by a numeric address when path is NULL.
+ */
+struct stream_place {
+    const char *path;
+    const struct cla_address *address;
+};
+
+/* What a stream tells its user, who gives all four. */
+struct stream_user {
+    /* stream_connect only: 0, or -errno; then `ended` does not follow, stream_close is still due */
+    void (*connected)(void *context, int error);
+    /* Where the next bytes are to be read to, *len >= 1 of them at most, until `fed`. NULL: memory
+     * is out, and the stream ends with -ENOMEM. */
+    uint8_t *(*space)(void *context, size_t *len);
+    void (*fed)(void *context, size_t len); /* so many bytes lie there now, >= 1 */
+    /* Nothing more comes: 0 the peer has ended it, or -errno. stream_close is still due. */
+    void (*ended)(void *context, int error);
+};
+
+/* ---- the table ---- */
+
+struct world_ops {
+    tick (*now)(const struct world *w);
+    uint64_t (*wall)(const struct world *w);
+    uint64_t (*random)(struct world *w);
+    int (*port_open)(struct world *w, struct port **out, const struct cla_address *local,
+                     bool segments);
+    void (*port_watch)(struct port *p, bool read, bool write);
+    void (*port_close)(struct port *p, void (*closed)(void *context), void *context);
+    int (*stream_listen)(struct world *w, struct stream_listener **out,
+                         const struct stream_place *at,
+                         void (*accepted)(void *context, struct stream *s), void *context);
+    void (*stream_unlisten)(struct stream_listener *l);
+    int (*stream_connect)(struct world *w, struct stream **out, const struct stream_place *to,
+                          const struct stream_user *user, void *context);
+    void (*stream_use)(struct stream *s, const struct stream_user *user, void *context);
+    void (*stream_read)(struct stream *s, bool on);
+    int (*stream_write)(struct stream *s, const struct slice *parts, size_t parts_len,
+                        void (*done)(void *context, int error), void *context);
+    void (*stream_buffers)(struct stream *s, uint64_t bytes);
+    void (*stream_close)(struct stream *s, void (*closed)(void *context), void *context);
+};
+
+/* Each world puts this first. */
+struct world {
+    const struct world_ops *ops;
+    struct list alarms; /* by rank, then by alarm_init */
+    struct list ends;   /* struct round_end.node */
+    struct list *walk;  /* the alarm after the one that goes off */
+    tick earliest;      /* no alarm is due before it */
+    bool wakeups_free;  /* a wake-up costs nothing: there is no use in gathering work for one */
+};
+
+/* Monotonic, of an origin that the world chose; never goes back. */
+static inline tick world_now(const struct world *w)
+{
+    return w->ops->now(w);
+}
+
+/* ns since 1970-01-01 UTC by the wall clock, which may be wrong and may be set; 0: there is none */
+static inline uint64_t world_wall(const struct world *w)
+{
+    return w->ops->wall(w);
+}
+
+/* A number that nobody foresees; in virtual time the seed's next one. */
+static inline uint64_t world_random(struct world *w)
+{
+    return w->ops->random(w);
+}
+
+/* e->run is called at the end of each round, and before the world sleeps, until world_detach. In
+ * the order in which they were attached; `run` may detach its own, no other. */
+void world_attach(struct world *w, struct round_end *e);
+void world_detach(struct round_end *e);
+
+/* Binds a port. segments: the kernel may cut long sends up (os/udp_io.h). 0 or -errno. `ready` is
+ * called after port_watch. */
+static inline int port_open(struct world *w, struct port **out, const struct cla_address *local,
+                            bool segments,
+                            void (*ready)(void *context, bool readable, bool writable),
+                            void *context)
+{
+    int r = w->ops->port_open(w, out, local, segments);
+    if (r == 0) {
+        (*out)->ready = ready;
+        (*out)->context = context;
+    }
+    return r;
+}
+
+/* What `ready` is called for from now on: datagrams that arrive; room for what was kept. */
+static inline void port_watch(struct port *p, bool read, bool write)
+{
+    p->world->ops->port_watch(p, read, write);
+}
+
+/* Ends it, its io included; `ready` is not called any more. `closed` comes later than this call. */
+static inline void port_close(struct port *p, void (*closed)(void *context), void *context)
+{
+    p->world->ops->port_close(p, closed, context);
+}
+
+/*
+ * A listener gives each connection to `accepted`, which either takes it with stream_use or ends it
+ * with stream_close. A stream reads only while stream_read is on (back-pressure); off at first.
+ * One write at a time: its slices are borrowed until `done`, which comes once, later than the call:
+ * 0 when all of it was given to the kernel (or the peer's buffer, in virtual time), or -errno, with
+ * -ECANCELED when the stream was closed meanwhile. stream_close: nothing follows but that `done`,
+ * then `closed` (NULL: nobody wants to know).
+ */
+
+/* 0 or -errno (-EADDRINUSE, …). A file that is in the way of a path is the caller's affair. */
+static inline int stream_listen(struct world *w, struct stream_listener **out,
+                                const struct stream_place *at,
+                                void (*accepted)(void *context, struct stream *s), void *context)
+{
+    return w->ops->stream_listen(w, out, at, accepted, context);
+}
+
+/* Ends the listener at once; its streams live on. */
+static inline void stream_unlisten(struct stream_listener *l)
+{
+    l->world->ops->stream_unlisten(l);
+}
+
+/* Begins to connect; user->connected tells the outcome. 0 or -errno: then there is no stream. */
+static inline int stream_connect(struct world *w, struct stream **out,
+                                 const struct stream_place *to, const struct stream_user *user,
+                                 void *context)
+{
+    return w->ops->stream_connect(w, out, to, user, context);
+}
+
+/* Who is told from now on; `user` must outlive the stream. */
+static inline void stream_use(struct stream *s, const struct stream_user *user, void *context)
+{
+    s->world->ops->stream_use(s, user, context);
+}
+
+static inline void stream_read(struct stream *s, bool on)
+{
+    s->world->ops->stream_read(s, on);
+}
+
+/* parts_len <= 128. 0; or -errno, then nothing was written and `done` does not follow. */
+static inline int stream_write(struct stream *s, const struct slice *parts, size_t parts_len,
+                               void (*done)(void *context, int error), void *context)
+{
+    return s->world->ops->stream_write(s, parts, parts_len, done, context);
+}
+
+/* Asks for kernel buffers of so many bytes, either way; less is no error. */
+static inline void stream_buffers(struct stream *s, uint64_t bytes)
+{
+    s->world->ops->stream_buffers(s, bytes);
+}
+
+static inline void stream_close(struct stream *s, void (*closed)(void *context), void *context)
+{
+    s->world->ops->stream_close(s, closed, context);
+}
+
+/* ---- for worlds ---- */
+
+void world_init(struct world *w, const struct world_ops *ops, bool wakeups_free);
+
+/* The round is over: asks all that are attached until none has anything to do. True: one had. */
+bool world_end_round(struct world *w);
+
+/* The earliest time that an alarm is set to; brings world.earliest to it. */
+tick world_due(struct world *w);
+
+/* Lets go off the first `most` alarms, in order, that are due at `now`, each at most once. Returns
+ * how many did. */
+unsigned world_fire(struct world *w, tick now, unsigned most);
+
+#endif

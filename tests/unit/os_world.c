@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Alarms, the end of rounds, and the kernel's world with its ports on loopback. */
+#include <check.h>
+#include <string.h>
+
+#include "os/udp_io.h"
+#include "os/uv_world.h"
+
+static char order[64];
+
+static void note(void *context)
+{
+    strncat(order, context, sizeof order - strlen(order) - 1);
+}
+
+static struct alarm *again, *gone;
+
+static void set_again(void *context)
+{
+    note(context);
+    alarm_set(again, 0);
+}
+
+static void end_next(void *context)
+{
+    note(context);
+    alarm_fini(gone);
+}
+
+static const struct world_ops none; /* the alarms are told what time it is */
+
+START_TEST(alarms_go_off_by_rank_then_by_making)
+{
+    struct world w;
+    struct alarm app, node, first, second;
+    order[0] = '\0';
+    world_init(&w, &none, true);
+    alarm_init(&app, &w, ALARM_APP, note, "a");
+    alarm_init(&first, &w, ALARM_LINK, note, "1");
+    alarm_init(&node, &w, ALARM_NODE, note, "n");
+    alarm_init(&second, &w, ALARM_LINK, note, "2");
+    ck_assert(world_due(&w) == TICK_NEVER);
+    alarm_set(&second, 5);
+    alarm_set(&app, 5);
+    alarm_set(&node, 5);
+    alarm_set(&first, 5);
+    ck_assert_uint_eq(w.earliest, 5);
+    ck_assert_uint_eq(world_fire(&w, 4, 9), 0);
+    ck_assert_uint_eq(world_fire(&w, 5, 1), 1);
+    ck_assert_str_eq(order, "1");
+    alarm_set(&node, 6);
+    ck_assert_uint_eq(world_fire(&w, 5, 9), 2);
+    ck_assert_str_eq(order, "12a");
+    ck_assert_uint_eq(world_due(&w), 6);
+    alarm_set(&node, TICK_NEVER);
+    ck_assert_uint_eq(world_fire(&w, TICK_NEVER - 1, 9), 0);
+    ck_assert(world_due(&w) == TICK_NEVER);
+}
+END_TEST
+
+START_TEST(an_alarm_may_set_itself_and_end_others)
+{
+    struct world w;
+    struct alarm a, b, c;
+    order[0] = '\0';
+    world_init(&w, &none, true);
+    alarm_init(&a, &w, ALARM_LINK, set_again, "a");
+    alarm_init(&b, &w, ALARM_LINK, end_next, "b");
+    alarm_init(&c, &w, ALARM_LINK, note, "c");
+    again = &a;
+    gone = &c;
+    alarm_set(&a, 1);
+    alarm_set(&b, 1);
+    alarm_set(&c, 1);
+    ck_assert_uint_eq(world_fire(&w, 1, 9), 2); /* a once, though it is due again */
+    ck_assert_str_eq(order, "ab");
+    ck_assert_uint_eq(world_due(&w), 0);
+    alarm_fini(&a);
+    alarm_fini(&b);
+    ck_assert(list_empty(&w.alarms));
+}
+END_TEST
+
+static unsigned rounds;
+
+static bool count_round(void *context)
+{
+    unsigned *work = context;
+    rounds++;
+    if (*work == 0)
+        return false;
+    --*work;
+    return true;
+}
+
+START_TEST(a_round_ends_when_nobody_has_work)
+{
+    struct world w;
+    unsigned work[2] = {2, 1};
+    world_init(&w, &none, true);
+    struct round_end one = {.run = count_round, .context = &work[0]};
+    struct round_end two = {.run = count_round, .context = &work[1]};
+    world_attach(&w, &one);
+    world_attach(&w, &two);
+    rounds = 0;
+    ck_assert(world_end_round(&w));
+    ck_assert_uint_eq(rounds, 6); /* both worked, one worked, nobody */
+    world_detach(&one);
+    ck_assert(!world_end_round(&w));
+    ck_assert_uint_eq(rounds, 7);
+}
+END_TEST
+
+/* ---- the kernel's ---- */
+
+struct ends {
+    struct world *w;
+    struct alarm late, soon;
+    struct port *port[2];
+    struct udp_peer peer;
+    tick fired;
+    unsigned rounds, sent, got, closed;
+    bool soon_first;
+};
+
+static void on_closed(void *context)
+{
+    struct ends *e = context;
+    if (++e->closed == 2)
+        uv_world_end(e->w);
+}
+
+static void on_late(void *context)
+{
+    struct ends *e = context;
+    e->fired = world_now(e->w);
+    ck_assert(udp_room(e->port[0]->io, 100));
+    memset(udp_head(e->port[0]->io, 100), 7, 100);
+    udp_add(e->port[0]->io, &e->peer, 100, slice_of(NULL, 0));
+    ck_assert(udp_flush(e->port[0]->io));
+    e->sent++;
+}
+
+static void on_soon(void *context)
+{
+    struct ends *e = context;
+    e->soon_first = e->fired == 0;
+}
+
+static void on_ready(void *context, bool readable, bool writable)
+{
+    struct ends *e = context;
+    struct slice d;
+    (void)writable;
+    if (!readable || !udp_fill(e->port[1]->io, 65536))
+        return;
+    while (udp_next(e->port[1]->io, &d)) {
+        ck_assert_uint_eq(d.len, 100);
+        e->got++;
+    }
+    alarm_fini(&e->late);
+    alarm_fini(&e->soon);
+    for (int i = 0; i < 2; i++)
+        port_close(e->port[i], on_closed, e);
+    ck_assert_uint_eq(e->closed, 0); /* later than the call */
+}
+
+static bool on_round(void *context)
+{
+    struct ends *e = context;
+    e->rounds++;
+    return false;
+}
+
+START_TEST(the_kernel_keeps_time_and_carries_datagrams)
+{
+    struct ends e = {0};
+    struct cla_address any = {"127.0.0.1", 0};
+    ck_assert_int_eq(uv_world_open(&e.w), 0);
+    ck_assert(!e.w->wakeups_free);
+    ck_assert(world_wall(e.w) > UINT64_C(1600000000) * TICK_S);
+    ck_assert(world_random(e.w) != world_random(e.w));
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(port_open(e.w, &e.port[i], &any, true, on_ready, &e), 0);
+    any.port = udp_port(e.port[1]->io);
+    ck_assert_int_eq(udp_peer_init(&e.peer, &any), 0);
+    struct port *taken = NULL;
+    ck_assert_int_lt(port_open(e.w, &taken, &any, true, on_ready, &e), 0);
+    port_watch(e.port[1], true, false);
+    struct round_end end = {.run = on_round, .context = &e};
+    world_attach(e.w, &end);
+    alarm_init(&e.late, e.w, ALARM_LINK, on_late, &e);
+    alarm_init(&e.soon, e.w, ALARM_LINK, on_soon, &e);
+    tick due = world_now(e.w) + 3 * TICK_MS;
+    alarm_set(&e.late, TICK_NEVER - 1);
+    alarm_set(&e.late, due);
+    alarm_set(&e.soon, 0);
+    uv_world_run(e.w);
+    ck_assert(e.fired >= due);
+    ck_assert(e.soon_first);
+    ck_assert_uint_eq(e.got, 1);
+    ck_assert_uint_eq(e.closed, 2);
+    ck_assert_uint_ge(e.rounds, 3);
+    ck_assert_int_eq(uv_world_free(e.w), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("world");
+    TCase *t = tcase_create("world");
+    tcase_add_test(t, alarms_go_off_by_rank_then_by_making);
+    tcase_add_test(t, an_alarm_may_set_itself_and_end_others);
+    tcase_add_test(t, a_round_ends_when_nobody_has_work);
+    tcase_add_test(t, the_kernel_keeps_time_and_carries_datagrams);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
