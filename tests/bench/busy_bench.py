@@ -4,11 +4,13 @@
 19 and at nice 0. Goodput, efficiency, checkpoint timers that fired without a loss, processor time, lateness.
 
 usage: busy_bench.py BIN_DIR [--seconds 10] [--rounds 1] [--competitors 0,1,2] [--nice 19,0] [--rate 500Mbit/s] [--trace A]
-                     [--sessions 7] [--recovery default] [--priority high|normal] [--emu OPTION]… [--emu-bin DIR] [--against BIN_DIR] [--json FILE]
+                     [--sessions 7] [--recovery default] [--priority high|normal] [--emu OPTION]… [--emu-bin DIR]
+                     [--link KEY=VALUE]… [--against BIN_DIR] [--json FILE]
 
 --against runs other programs, too, in turns with the first ones, and gives the ratio of processor times within each pair.
 --priority is that of the nodes; normal for programs that do not know the key, which is then not written.
 --emu-bin takes the emulator from a third folder for both. --emu passes an option on to it (--emu=--priority --emu=normal).
+--link is a key of the sending link (--link burst=400us).
 """
 import argparse
 import json
@@ -60,7 +62,7 @@ class Run(Lab):
                                 "--delay", o.delay, "--rate", o.rate, "--overhead", str(OVERHEAD), "--trace", o.trace,
                                 "--json", self.path("relay.json"), *o.emu)
         common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": "30ms", "recovery": o.recovery}
-        forward = self.link(2, port1, port, rate=o.rate, sessions=o.sessions, colour="red", **common)
+        forward = self.link(2, port1, port, rate=o.rate, sessions=o.sessions, colour="red", **common, **dict(x.split("=", 1) for x in o.link))
         back = self.link(1, port2, port, rate="unlimited", sessions=64, colour="green", **common)
         self.node = {n: self.start_node(n, self.write_node(n, [link], extra="priority: high\n" if o.priority == "high" else "")) for n, link in ((1, forward), (2, back))}
         if self.relay.poll() is not None:
@@ -139,6 +141,7 @@ def options():
                                 ("priority", str, "high"), ("json", str, None)):
         p.add_argument(f"--{name}", type=kind, default=default)
     p.add_argument("--emu", action="append", default=[])
+    p.add_argument("--link", action="append", default=[], metavar="KEY=VALUE")
     return p.parse_args()
 
 
