@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The one place for compiler flags: every target of the project links helio_flags.
 add_library(helio_flags INTERFACE)
-target_compile_options(helio_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+target_compile_options(helio_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                                             $<$<BOOL:${HELIO_WERROR}>:-Werror>
                                              -fno-strict-aliasing)
 target_compile_definitions(helio_flags INTERFACE _GNU_SOURCE HELIO_VERSION="${PROJECT_VERSION}")
 target_include_directories(helio_flags INTERFACE ${PROJECT_SOURCE_DIR})

@@ -7,7 +7,7 @@
 #
 # What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories
 # and losses), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks
-# (tests/bench/run.sh), the tests in real time many times and beside competitors (tests/realtime_again.sh).
+# (tests/bench/run.sh), every type of build (tests/builds.sh), the tests in real time many times and beside competitors (tests/realtime_again.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}
@@ -50,6 +50,8 @@ fi
 build clang
 step "clang-tidy"
 tests/style/tidy.sh build/clang
+step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
+tests/builds.sh gcc-Release clang-MinSizeRel
 build release
 check debug -LE 'realtime|release' -j2
 check release -L 'release' -j2

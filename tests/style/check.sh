@@ -49,6 +49,10 @@ only 'matio.h' '^(channel-emu/trace/trace_mat|tests/e2e/traces_mat)\.c$'
 only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
+# tests rely on the check functions, which therefore assert with NDEBUG, too
+for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
+    grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
+done
 # a reader who follows the documentation finds each file
 for f in $(grep -ohE '(base|os|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do

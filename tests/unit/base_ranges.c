@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of ranges against a plain array of bytes, under random operations. */
 #include <check.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,15 @@ START_TEST(reserved_room_does_not_move)
 }
 END_TEST
 
+/* Tests rely on the check functions; they have to say so with NDEBUG, too. */
+START_TEST(checks_assert_in_every_build)
+{
+    struct range at[2] = {{0, 5}, {5, 6}};
+    struct ranges s = {.at = at, .len = 2, .cap = 2};
+    ranges_check(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_ranges");
@@ -139,6 +149,7 @@ int main(void)
     tcase_add_test(t, against_a_model);
     tcase_add_test(t, borders);
     tcase_add_test(t, reserved_room_does_not_move);
+    tcase_add_test_raise_signal(t, checks_assert_in_every_build, SIGABRT);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

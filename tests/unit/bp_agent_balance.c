@@ -5,6 +5,8 @@
  * expiry, refusals of the store, losses, deletions and restarts. The test keeps books of its own
  * from what it gave and what it was asked to do, and compares; agent_check asserts the agent's.
  */
+#include <signal.h>
+
 #include "base/rng.h"
 #include "bp_agent_piece.h"
 
@@ -287,11 +289,21 @@ START_TEST(three_fragments_are_one_delivery)
 }
 END_TEST
 
+START_TEST(a_false_counter_does_not_pass)
+{
+    struct binder n;
+    start(&n);
+    ((struct agent_counters *)agent_counters(n.a))->received++;
+    agent_check(n.a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent balance");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
+    tcase_add_test_raise_signal(t, a_false_counter_does_not_pass, SIGABRT);
     tcase_add_test(t, three_fragments_are_one_delivery);
     tcase_add_loop_test(t, every_unit_balances_at_every_step, 0, HISTORIES);
     suite_add_tcase(s, t);
