@@ -15,14 +15,14 @@ static struct link *link_of(struct cla *c)
     return container_of(c, struct link, cla);
 }
 
-static uint64_t own_engine(const struct ltp_udp_config *k, const struct eid *node)
+static uint64_t own_engine(const struct ltp_link_config *k, const struct eid *node)
 {
-    return k->engine != 0 ? k->engine : ltp_udp_engine(node);
+    return k->engine != 0 ? k->engine : ltp_link_engine(node);
 }
 
-static uint64_t peer_engine(const struct ltp_udp_config *k, const struct eid *peer)
+static uint64_t peer_engine(const struct ltp_link_config *k, const struct eid *peer)
 {
-    return k->peer_engine != 0 ? k->peer_engine : ltp_udp_engine(peer);
+    return k->peer_engine != 0 ? k->peer_engine : ltp_link_engine(peer);
 }
 
 static int ltp_check_names(const void *config, const struct eid *node, const struct eid *peer,
@@ -53,7 +53,7 @@ extern const struct cla_ops ltp_link_ops;
 static int ltp_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
                     size_t why_cap)
 {
-    const struct ltp_udp_config *k = config;
+    const struct ltp_link_config *k = config;
     struct link *l = calloc(1, sizeof *l);
     if (l == NULL) {
         snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
@@ -62,12 +62,12 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     l->cla.ops = &ltp_link_ops;
     l->env = *env;
     l->config = k;
-    l->up = k->state == LTP_UDP_UP;
+    l->up = k->state == LTP_LINK_UP;
     list_init(&l->node);
     list_init(&l->waiting);
     uint64_t own;
-    int r = udp_peer_init(&l->to, &k->remote) == 0 ? 0 : HELIO_EINVAL;
-    l->to.dscp = (uint8_t)k->dscp;
+    int r = udp_peer_init(&l->to, &k->udp.remote) == 0 ? 0 : HELIO_EINVAL;
+    l->to.dscp = (uint8_t)k->udp.dscp;
     if (r != 0)
         snprintf(why, why_cap, "remote: not a numeric address");
     if (r == 0)
@@ -95,8 +95,8 @@ static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bu
 
 static bool ltp_remote(const void *config, size_t i, struct cla_address *out)
 {
-    const struct ltp_udp_config *k = config;
-    *out = k->remote;
+    const struct ltp_link_config *k = config;
+    *out = k->udp.remote;
     return i == 0;
 }
 
@@ -144,10 +144,10 @@ static void ltp_close(struct cla *c, void (*closed)(void *context), void *contex
 
 const struct cla_ops ltp_link_ops = {
     .name = "ltp-udp",
-    .options = ltp_udp_options,
-    .config_size = sizeof(struct ltp_udp_config),
-    .lists = ltp_udp_lists,
-    .check = ltp_udp_check,
+    .options = ltp_link_options,
+    .config_size = sizeof(struct ltp_link_config),
+    .lists = ltp_link_lists,
+    .check = ltp_link_check,
     .check_names = ltp_check_names,
     .open = ltp_open,
     .send = ltp_link_send,

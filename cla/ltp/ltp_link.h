@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "cla/ltp/auth.h"
-#include "cla/ltp/ltp_udp_rule.h"
+#include "cla/ltp/ltp_rule.h"
 #include "ltp/sda.h"
 #include "os/udp_io.h"
 
@@ -68,7 +68,7 @@ struct link {
     struct list node; /* in hub->links or hub->leaving */
     struct hub *hub;
     struct cla_env env;
-    const struct ltp_udp_config *config;
+    const struct ltp_link_config *config;
     uint64_t peer; /* engine number */
     struct udp_peer to;
     struct bucket bucket;
@@ -90,7 +90,7 @@ struct waiting {
     uint64_t key;
     struct buf *bundle;
     tick since;
-    struct ltp_udp_choice choice;
+    struct ltp_link_choice choice;
 };
 
 /* A block on its way out; its address is the tag. */
@@ -98,7 +98,7 @@ struct outgoing {
     struct list node;
     struct link *link; /* NULL: the link was closed */
     struct ltp_session_id id;
-    int colour;         /* enum ltp_udp_colour */
+    int colour;         /* enum ltp_link_colour */
     size_t count, over; /* of its bundles; of these, taken back */
     uint64_t keys[];    /* of its bundles */
 };

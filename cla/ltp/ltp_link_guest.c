@@ -17,14 +17,14 @@
 
 int guest_init(struct hub *h, struct link *host, tick now)
 {
-    const struct ltp_udp_config *k = host->config;
+    const struct ltp_link_config *k = host->config;
     if (k->accept_unknown == 0)
         return 0;
     h->guest_to = calloc(k->accept_unknown, sizeof *h->guest_to);
     if (h->guest_to == NULL)
         return HELIO_ENOMEM;
     h->host = host;
-    bucket_init(&h->guest_bucket, k->rate, k->burst, k->slack, now);
+    bucket_init(&h->guest_bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     return 0;
 }
 
@@ -38,7 +38,7 @@ struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
     udp_forget(h->io, to);
     int r = udp_peer_from(to, slice_of(g->source, g->source_len));
     (void)r; /* it is what the kernel gave: else sending to it is refused, and counted */
-    to->dscp = (uint8_t)h->host->config->dscp;
+    to->dscp = (uint8_t)h->host->config->udp.dscp;
     return to;
 }
 

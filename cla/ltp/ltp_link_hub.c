@@ -44,7 +44,7 @@ struct link *hub_link(struct hub *h, uint64_t peer)
 
 uint32_t link_window(const struct link *l)
 {
-    return ltp_udp_window(l->config, ltp_window(l->hub->engine, l->peer));
+    return ltp_link_window(l->config, ltp_window(l->hub->engine, l->peer));
 }
 
 void link_limits(struct link *l)
@@ -188,7 +188,7 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     struct hub *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
-    h->local = l->config->local;
+    h->local = l->config->udp.local;
     h->engine_number = engine;
     h->next_token = 1;
     h->due = TICK_NEVER;
@@ -208,14 +208,14 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
 static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, char *why,
                    size_t why_cap)
 {
-    const struct ltp_udp_config *k = l->config;
+    const struct ltp_link_config *k = l->config;
     const char *key = "";
     char text[256] = "";
-    *out = ltp_udp_span(k, l->peer, l->env.bundle_max, l->env.confirm);
-    if (k->auth == LTP_UDP_AUTH_OFF)
+    *out = ltp_link_span(k, l->peer, l->env.bundle_max, l->env.confirm);
+    if (k->auth == LTP_LINK_AUTH_OFF)
         return 0;
     struct auth_held *held = calloc(1, sizeof *held);
-    int r = held == NULL ? HELIO_ENOMEM : ltp_udp_auth(k, &held->auth, &key, text, sizeof text);
+    int r = held == NULL ? HELIO_ENOMEM : ltp_link_auth(k, &held->auth, &key, text, sizeof text);
     if (r != 0) {
         snprintf(why, why_cap, "%s: %s", r == HELIO_ENOMEM ? "auth" : key,
                  r == HELIO_ENOMEM ? helio_strerror(r) : text);
@@ -230,7 +230,7 @@ static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, ch
 
 static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why_cap)
 {
-    const struct ltp_udp_config *k = l->config;
+    const struct ltp_link_config *k = l->config;
     struct ltp_span guest;
     int r = span_of(h, l, &guest, why, why_cap);
     if (r != 0)
@@ -280,7 +280,7 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
 
 static struct hub *hub_find(const struct link *l)
 {
-    const struct cla_address *local = &l->config->local;
+    const struct cla_address *local = &l->config->udp.local;
     if (l->env.shared == NULL || local->port == 0)
         return NULL;
     for (struct hub *h = *l->env.shared; h != NULL; h = h->next)
@@ -291,7 +291,7 @@ static struct hub *hub_find(const struct link *l)
 
 static void ask_buffers(struct link *l)
 {
-    uint64_t want = ltp_udp_buffer(l->config);
+    uint64_t want = ltp_link_buffer(l->config);
     if (udp_buffers(l->hub->io, want, want, &l->rx_buffer, &l->tx_buffer))
         return;
     char advice[128] = "";
@@ -342,7 +342,7 @@ static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *
 
 int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
 {
-    const struct ltp_udp_config *k = l->config;
+    const struct ltp_link_config *k = l->config;
     struct hub *h = hub_find(l);
     bool fresh = h == NULL;
     snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
@@ -362,7 +362,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     }
     l->hub = h;
     list_add_tail(&h->links, &l->node);
-    bucket_init(&l->bucket, k->rate, k->burst, k->slack, now);
+    bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     ask_buffers(l);
     hub_kick(h);
     return 0;

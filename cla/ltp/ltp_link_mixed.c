@@ -54,7 +54,7 @@ static void give_up(struct hub *h, struct half *x)
 static void make_room(struct hub *h, const struct link *l, uint64_t bytes)
 {
     tick patience =
-        l->config->idle_timeout != 0 ? l->config->idle_timeout : 10 * ltp_udp_rto(l->config);
+        l->config->idle_timeout != 0 ? l->config->idle_timeout : 10 * ltp_link_rto(l->config);
     while (!list_empty(&h->halves)) {
         struct half *x = container_of(list_first(&h->halves), struct half, node);
         bool full =

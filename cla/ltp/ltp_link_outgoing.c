@@ -28,16 +28,16 @@ static struct outgoing *outgoing_new(struct link *l, size_t count)
 
 /* The block is the engine's, and x with it; or neither is. */
 static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data,
-                      struct ltp_udp_choice choice)
+                      struct ltp_link_choice choice)
 {
     struct ltp_block block = {
         .peer = l->peer,
         .client_service = client_service,
         .data = data,
-        .red_len = choice.colour != LTP_UDP_RED ? 0
-                   : choice.red != 0            ? choice.red
-                                                : data->len,
-        .orange = choice.colour == LTP_UDP_ORANGE,
+        .red_len = choice.colour != LTP_LINK_RED ? 0
+                   : choice.red != 0             ? choice.red
+                                                 : data->len,
+        .orange = choice.colour == LTP_LINK_ORANGE,
         .tag = (uintptr_t)x,
     };
     int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
@@ -50,7 +50,7 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
 }
 
 static int send_alone(struct link *l, uint64_t key, struct buf *bundle,
-                      struct ltp_udp_choice choice)
+                      struct ltp_link_choice choice)
 {
     struct outgoing *x = outgoing_new(l, 1);
     if (x == NULL)
@@ -63,7 +63,7 @@ static int send_alone(struct link *l, uint64_t key, struct buf *bundle,
 }
 
 static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
-                       struct ltp_udp_choice choice)
+                       struct ltp_link_choice choice)
 {
     if (l->waiting_len >= link_window(l))
         return HELIO_EAGAIN;
@@ -80,7 +80,7 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
 
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle)
 {
-    struct ltp_udp_choice choice = ltp_udp_choose(l->config, buf_slice(bundle));
+    struct ltp_link_choice choice = ltp_link_choose(l->config, buf_slice(bundle));
     int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle, choice)
                                       : send_alone(l, key, bundle, choice);
     if (r == 0)
@@ -307,7 +307,7 @@ static enum cla_outcome outcome_of(const struct outgoing *x, const struct ltp_no
 {
     *reason = CLA_REASON_NONE;
     if (n->kind == LTP_EXPORT_DONE)
-        return x->colour == LTP_UDP_GREEN ? CLA_HANDED_OVER : CLA_DELIVERED;
+        return x->colour == LTP_LINK_GREEN ? CLA_HANDED_OVER : CLA_DELIVERED;
     if (n->kind == LTP_EXPORT_LOST) {
         *reason = n->remote ? CLA_REASON_PEER_LOST : CLA_REASON_NO_ANSWER;
         return CLA_LOST;

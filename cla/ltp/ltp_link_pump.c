@@ -103,7 +103,7 @@ static int radiate(struct hub *h, struct link *l, struct bucket *bucket, uint64_
         return 0;
     udp_add(h->io, to, out.head_len, out.data);
     h->quiet = false;
-    uint64_t air = out.head_len + out.data.len + l->config->overhead;
+    uint64_t air = out.head_len + out.data.len + l->config->pace.overhead;
     bucket_spend(bucket, air, h->now);
     l->n.air_bytes += air;
     *budget -= air < *budget ? air : *budget;

@@ -189,7 +189,7 @@ int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
                           .gather = l->config->gather,
                           .gathering = TICK_NEVER};
     h->os = os;
-    int r = udp_open(&h->io, &h->local, l->config->batch);
+    int r = udp_open(&h->io, &h->local, l->config->udp.batch);
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s port %u: %s", h->local.host, h->local.port,
                  strerror(-r));

@@ -17,22 +17,22 @@ static void die(const char *what, const char *detail)
     abort();
 }
 
-void rig_config(struct ltp_udp_config *k, const char *const *pairs)
+void rig_config(struct ltp_link_config *k, const char *const *pairs)
 {
     memset(k, 0, sizeof *k);
-    if (conf_options_default(ltp_udp_options, k, config_set) != 0)
+    if (conf_options_default(ltp_link_options, k, config_set) != 0)
         die("defaults", "out of memory");
     for (; *pairs != NULL; pairs += 2) {
-        const struct conf_option *o = conf_option_find(ltp_udp_options, pairs[0]);
+        const struct conf_option *o = conf_option_find(ltp_link_options, pairs[0]);
         char why[256] = "no such key";
         if (o == NULL || config_set(o, k, pairs[1], why, sizeof why) != 0)
             die(pairs[0], why);
     }
 }
 
-void rig_config_free(struct ltp_udp_config *k)
+void rig_config_free(struct ltp_link_config *k)
 {
-    conf_options_free(ltp_udp_options, k);
+    conf_options_free(ltp_link_options, k);
 }
 
 uint16_t rig_port(bool six)
@@ -48,7 +48,7 @@ uint16_t rig_port(bool six)
     return ntohs(six ? v6.sin6_port : v4.sin_port);
 }
 
-struct cla *rig_open(struct ltp_udp_config *k, const struct cla_env *env)
+struct cla *rig_open(struct ltp_link_config *k, const struct cla_env *env)
 {
     const struct cla_ops *ops = cla_find("ltp-udp");
     struct cla *c;

@@ -6,18 +6,18 @@
 
 #include <uv.h>
 
-#include "cla/ltp/ltp_udp.h"
+#include "cla/ltp/ltp_config.h"
 
 /* A list of key, value, …, NULL over the defaults. Aborts on a wrong one. */
-void rig_config(struct ltp_udp_config *k, const char *const *pairs);
-void rig_config_free(struct ltp_udp_config *k); /* what the keys hold, not k; or of a zeroed one */
+void rig_config(struct ltp_link_config *k, const char *const *pairs);
+void rig_config_free(struct ltp_link_config *k); /* what the keys hold, not k; or of a zeroed one */
 
 /* A UDP port of loopback that was free a moment ago. */
 uint16_t rig_port(bool six);
 
 /* Opens node `own`'s link to node `peer`; both ports are of loopback. Aborts with the text when the
  * link refuses. */
-struct cla *rig_open(struct ltp_udp_config *k, const struct cla_env *env);
+struct cla *rig_open(struct ltp_link_config *k, const struct cla_env *env);
 
 /* A link's status as a number. */
 uint64_t rig_status(struct cla *c, const char *key);

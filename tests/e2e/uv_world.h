@@ -9,7 +9,7 @@
 
 /* One end. */
 struct end {
-    struct ltp_udp_config config;
+    struct ltp_link_config config;
     struct cla *link;
     uint32_t sent_ok, sent_failed, lost, received, wrong, said;
     uint32_t outcomes[CLA_OUTCOME_COUNT], reasons[CLA_REASON_COUNT];

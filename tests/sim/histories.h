@@ -10,7 +10,7 @@
 
 #include "base/list.h"
 #include "base/rng.h"
-#include "cla/ltp/ltp_udp.h"
+#include "cla/ltp/ltp_config.h"
 #include "tools/node/node.h"
 
 #define HISTORY_BUNDLES 48
@@ -40,11 +40,11 @@ struct history_bundle {
 
 struct history_case {
     uint64_t seed;
-    struct ltp_udp_config link[2]; /* addresses aside */
-    int durability[2];             /* enum store_durability */
-    bool clockless;                /* DTN time is 0 at both */
-    tick store_time[2];            /* of a transaction */
-    tick app_time;                 /* between a delivery and its answer */
+    struct ltp_link_config link[2]; /* addresses aside */
+    int durability[2];              /* enum store_durability */
+    bool clockless;                 /* DTN time is 0 at both */
+    tick store_time[2];             /* of a transaction */
+    tick app_time;                  /* between a delivery and its answer */
     tick delay, later;
     double loss, twice, late; /* shares of frames; late ones take up to `later` more */
     struct history_bundle bundle[HISTORY_BUNDLES]; /* by time */

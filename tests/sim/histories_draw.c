@@ -24,20 +24,20 @@ static void draw_link(struct history_case *c, struct rng *r)
     static const tick delays[] = {TICK_MS, 10 * TICK_MS, 100 * TICK_MS, TICK_S};
     static const uint64_t aggregates[] = {2000, 20000};
     c->delay = delays[rng_below(r, 4)];
-    struct ltp_udp_config k = {0};
-    if (conf_options_default(ltp_udp_options, &k, conf_option_set) != 0)
+    struct ltp_link_config k = {0};
+    if (conf_options_default(ltp_link_options, &k, conf_option_set) != 0)
         abort();
-    conf_options_free(ltp_udp_options, &k); /* its texts are all empty */
+    conf_options_free(ltp_link_options, &k); /* its texts are all empty */
     k.rto = 2 * c->delay + draw_between(r, TICK_MS, 50 * TICK_MS);
-    k.rate = draw_chance(r, 0.5) ? 0 : UINT64_C(1000000) << rng_below(r, 6);
+    k.pace.rate = draw_chance(r, 0.5) ? 0 : UINT64_C(1000000) << rng_below(r, 6);
     k.segment = UINT64_C(128) << rng_below(r, 3);
     k.sessions = draw_chance(r, 0.2) ? 0 : 1 + rng_below(r, 8);
-    k.recovery = draw_chance(r, 0.5)   ? LTP_UDP_DEFAULT
-                 : draw_chance(r, 0.6) ? LTP_UDP_PLAIN
-                                       : LTP_UDP_OWN;
+    k.recovery = draw_chance(r, 0.5)   ? LTP_LINK_DEFAULT
+                 : draw_chance(r, 0.6) ? LTP_LINK_PLAIN
+                                       : LTP_LINK_OWN;
     k.retries = 2 + rng_below(r, 20);
     k.claims = draw_chance(r, 0.2) ? 1 + rng_below(r, 3) : 256;
-    k.colour = draw_chance(r, 0.15) ? LTP_UDP_ORANGE : LTP_UDP_RED;
+    k.colour = draw_chance(r, 0.15) ? LTP_LINK_ORANGE : LTP_LINK_RED;
     k.resend = 1000000;
     k.orange_wait = k.rto + TICK_S / 2; /* segments of a slow link are apart */
     if (draw_chance(r, 0.3)) {
@@ -48,7 +48,7 @@ static void draw_link(struct history_case *c, struct rng *r)
         k.idle_timeout = k.rto * draw_between(r, 2, 30);
     if (draw_chance(r, 0.5))
         k.closed_time = k.rto * draw_between(r, 1, 30);
-    if (k.recovery == LTP_UDP_OWN) {
+    if (k.recovery == LTP_LINK_OWN) {
         k.rto_auto = draw_chance(r, 0.5);
         k.merge_claims = draw_chance(r, 0.5);
         k.oldest_first = draw_chance(r, 0.5);
@@ -60,7 +60,7 @@ static void draw_link(struct history_case *c, struct rng *r)
     }
     c->link[0] = c->link[1] = k;
     if (draw_chance(r, 0.2))
-        c->link[1].recovery = LTP_UDP_PLAIN;
+        c->link[1].recovery = LTP_LINK_PLAIN;
 }
 
 static int compare_events(const void *a, const void *b)
@@ -89,7 +89,7 @@ static void draw_gap(struct history_case *c, struct rng *r, tick span)
 {
     tick at = rng_below(r, span), rto = c->link[0].rto;
     /* blocks are sent again all the time: the fewer the longer that takes */
-    tick most = c->link[0].colour == LTP_UDP_ORANGE ? 1000 * rto : 1000 * rto + 70 * TICK_S;
+    tick most = c->link[0].colour == LTP_LINK_ORANGE ? 1000 * rto : 1000 * rto + 70 * TICK_S;
     tick length = draw_chance(r, 0.5) ? rng_below(r, 10 * rto) : rng_below(r, most);
     add_event(c, at, HISTORY_DARK, 0);
     for (size_t i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ void history_draw(struct history_case *c, uint64_t seed)
     c->clockless = draw_chance(&r, 0.15);
     c->app_time = draw_chance(&r, 0.5) ? 0 : rng_below(&r, 2 * c->delay);
     c->loss = shares[rng_below(&r, 5)];
-    if (c->link[0].colour == LTP_UDP_ORANGE && c->loss > 0.01) /* a block is lost by one frame */
+    if (c->link[0].colour == LTP_LINK_ORANGE && c->loss > 0.01) /* a block is lost by one frame */
         c->loss = 0.01;
     c->twice = draw_chance(&r, 0.3) ? 0.05 : 0;
     c->late = draw_chance(&r, 0.4) ? 0.05 : 0;
@@ -148,12 +148,12 @@ void history_describe(const struct history_case *c, char *out, size_t cap)
 {
     static const char *const keeps[] = {"sync", "async", "none"};
     static const char *const sets[] = {"plain", "default", "own"};
-    const struct ltp_udp_config *k = &c->link[0];
+    const struct ltp_link_config *k = &c->link[0];
     snprintf(out, cap,
              "%zu bundles of %u bytes, %s, recovery %s, %s and %s, delay %.0f ms, rto %.0f ms, "
              "segment %u, aggregate %u, idle %.1f s, closed %.1f s, loss %.0f %%, twice %.0f %%, "
              "late %.0f %%, %s, %zu events",
-             c->bundles, c->bundle[0].size, k->colour == LTP_UDP_ORANGE ? "orange" : "red",
+             c->bundles, c->bundle[0].size, k->colour == LTP_LINK_ORANGE ? "orange" : "red",
              sets[k->recovery], keeps[c->durability[0]], keeps[c->durability[1]],
              (double)c->delay / 1e6, (double)k->rto / 1e6, (unsigned)k->segment,
              (unsigned)k->aggregate, (double)k->idle_timeout / 1e9, (double)k->closed_time / 1e9,

@@ -45,7 +45,7 @@ int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
     struct udp_io *io = calloc(1, sizeof *io);
     (void)why;
     (void)why_cap;
-    if (os == NULL || io == NULL || udp_peer_init(&io->from, &l->config->remote) != 0)
+    if (os == NULL || io == NULL || udp_peer_init(&io->from, &l->config->udp.remote) != 0)
         abort();
     io->history = n->history;
     io->hub = h;

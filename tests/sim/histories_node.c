@@ -177,11 +177,11 @@ static void configure_node(struct history_node *n)
         fprintf(stderr, "%s\n", errors.text[0]);
         abort();
     }
-    struct ltp_udp_config *k = n->config.links[0].settings, given = *k;
-    conf_options_free(ltp_udp_options, k);
+    struct ltp_link_config *k = n->config.links[0].settings, given = *k;
+    conf_options_free(ltp_link_options, k);
     *k = c->link[n->index];
-    k->local = given.local;
-    k->remote = given.remote;
+    k->udp.local = given.udp.local;
+    k->udp.remote = given.udp.remote;
 }
 
 void history_node_init(struct history *h, size_t index)

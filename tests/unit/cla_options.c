@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "bp/bundle.h"
-#include "cla/ltp/ltp_udp.h"
-#include "cla/ltp/ltp_udp_rule.h"
+#include "cla/ltp/ltp_config.h"
+#include "cla/ltp/ltp_rule.h"
 
-static struct ltp_udp_config sound(void)
+static struct ltp_link_config sound(void)
 {
-    return (struct ltp_udp_config){
-        .local = {.host = "127.0.0.1", .port = 1113},
-        .remote = {.host = "127.0.0.2", .port = 1113},
+    return (struct ltp_link_config){
+        .udp.local = {.host = "127.0.0.1", .port = 1113},
+        .udp.remote = {.host = "127.0.0.2", .port = 1113},
         .segment = 1024,
         .sessions = 16,
         .rto = 30 * TICK_MS,
@@ -25,11 +25,11 @@ static struct ltp_udp_config sound(void)
     };
 }
 
-static void expect(const struct ltp_udp_config *k, const char *key, const char *text)
+static void expect(const struct ltp_link_config *k, const char *key, const char *text)
 {
     const char *which = "";
     char why[256] = "";
-    int r = ltp_udp_check(k, &which, why, sizeof why);
+    int r = ltp_link_check(k, &which, why, sizeof why);
     ck_assert_int_eq(r, key == NULL ? 0 : HELIO_EINVAL);
     ck_assert_str_eq(which, key == NULL ? "" : key);
     ck_assert_msg(key == NULL || strstr(why, text) != NULL, "%s", why);
@@ -37,15 +37,15 @@ static void expect(const struct ltp_udp_config *k, const char *key, const char *
 
 START_TEST(relations)
 {
-    struct ltp_udp_config k = sound();
+    struct ltp_link_config k = sound();
     expect(&k, NULL, NULL);
-    k.local.host[0] = '\0';
+    k.udp.local.host[0] = '\0';
     expect(&k, "local", "127.0.0.1:1113");
     k = sound();
-    k.remote.port = 0;
+    k.udp.remote.port = 0;
     expect(&k, "remote", "port above 0");
     k = sound();
-    strcpy(k.remote.host, "::1");
+    strcpy(k.udp.remote.host, "::1");
     expect(&k, "remote", "local is IPv4 and remote IPv6");
     k = sound();
     k.rto = 0;
@@ -93,20 +93,20 @@ END_TEST
 
 START_TEST(recovery)
 {
-    struct ltp_udp_config k = sound();
-    struct ltp_recovery r = ltp_udp_recovery(&k);
+    struct ltp_link_config k = sound();
+    struct ltp_recovery r = ltp_link_recovery(&k);
     ck_assert(!r.rto_auto && r.copies == 0 && r.checkpoint_segments == 0);
-    k.recovery = LTP_UDP_DEFAULT;
-    r = ltp_udp_span(&k, 77, 5000, true).recovery;
+    k.recovery = LTP_LINK_DEFAULT;
+    r = ltp_link_span(&k, 77, 5000, true).recovery;
     ck_assert(r.rto_auto && r.copies == ltp_recovery_default.copies);
     k.copies = 3;
     expect(&k, "copies", "recovery: own");
-    k.recovery = LTP_UDP_PLAIN;
+    k.recovery = LTP_LINK_PLAIN;
     expect(&k, "copies", "recovery: own");
-    k.recovery = LTP_UDP_OWN;
+    k.recovery = LTP_LINK_OWN;
     k.copy_spacing = 2 * TICK_MS;
     expect(&k, NULL, NULL);
-    r = ltp_udp_recovery(&k);
+    r = ltp_link_recovery(&k);
     ck_assert(!r.rto_auto && r.copies == 3 && r.copy_spacing == 2 * TICK_MS);
     k.rto_min = 2 * TICK_MS;
     k.rto_max = TICK_MS;
@@ -116,27 +116,27 @@ END_TEST
 
 START_TEST(rto_and_buffers)
 {
-    struct ltp_udp_config k = sound();
-    ck_assert_uint_eq(ltp_udp_rto(&k), 30 * TICK_MS);
+    struct ltp_link_config k = sound();
+    ck_assert_uint_eq(ltp_link_rto(&k), 30 * TICK_MS);
     k.rto = 0;
     k.owlt = 5 * TICK_MS;
-    ck_assert_uint_eq(ltp_udp_rto(&k), 30 * TICK_MS);
-    k.rate = 500000000; /* 50 ms of it are 3,125,000 bytes: the least is more */
-    ck_assert_uint_eq(ltp_udp_buffer(&k), 4 << 20);
-    k.rate = UINT64_C(8000000000);
-    ck_assert_uint_eq(ltp_udp_buffer(&k), 50000000);
+    ck_assert_uint_eq(ltp_link_rto(&k), 30 * TICK_MS);
+    k.pace.rate = 500000000; /* 50 ms of it are 3,125,000 bytes: the least is more */
+    ck_assert_uint_eq(ltp_link_buffer(&k), 4 << 20);
+    k.pace.rate = UINT64_C(8000000000);
+    ck_assert_uint_eq(ltp_link_buffer(&k), 50000000);
     k.owlt = 3600 * TICK_S; /* a stall is not longer because the peer is far */
-    ck_assert_uint_eq(ltp_udp_buffer(&k), 64 << 20);
-    k.rate = 0;
-    ck_assert_uint_eq(ltp_udp_buffer(&k), 16 << 20);
-    k.socket_buffer = 12345;
-    ck_assert_uint_eq(ltp_udp_buffer(&k), 12345);
+    ck_assert_uint_eq(ltp_link_buffer(&k), 64 << 20);
+    k.pace.rate = 0;
+    ck_assert_uint_eq(ltp_link_buffer(&k), 16 << 20);
+    k.udp.socket_buffer = 12345;
+    ck_assert_uint_eq(ltp_link_buffer(&k), 12345);
 }
 END_TEST
 
 START_TEST(guard)
 {
-    struct ltp_udp_config k = sound();
+    struct ltp_link_config k = sound();
     char none[] = "", bad[] = "5f0", good[] = "5f0a c7", missing[] = "/nonexistent/key";
     k.cookie = k.auth_key_file = k.auth_peer_key_file = k.auth_key_id = none;
     expect(&k, NULL, NULL);
@@ -144,19 +144,19 @@ START_TEST(guard)
     expect(&k, "cookie", "hexadecimal");
     k.cookie = good;
     expect(&k, NULL, NULL);
-    struct ltp_span s = ltp_udp_span(&k, 77, 5000, true);
+    struct ltp_span s = ltp_link_span(&k, 77, 5000, true);
     ck_assert_uint_eq(s.cookie_len, 3);
     ck_assert_mem_eq(s.cookie, "\x5f\x0a\xc7", 3);
     k.segment = 127;
     expect(&k, "segment", "128B");
     k.segment = 1024;
-    k.auth = LTP_UDP_AUTH_REQUIRE;
+    k.auth = LTP_LINK_AUTH_REQUIRE;
     expect(&k, "auth_key_file", "is not given");
     k.auth_key_file = missing;
     expect(&k, "auth_key_file", "No such file");
     k.auth_suite = 2; /* null */
     expect(&k, NULL, NULL);
-    ck_assert_int_eq(ltp_udp_span(&k, 77, 5000, true).auth_mode, LTP_AUTH_REQUIRE);
+    ck_assert_int_eq(ltp_link_span(&k, 77, 5000, true).auth_mode, LTP_AUTH_REQUIRE);
     k.segment = LTP_SEGMENT_AUTH_MIN + 9;
     expect(&k, "segment", "266B");
     k.segment++;
@@ -166,27 +166,27 @@ END_TEST
 
 START_TEST(window)
 {
-    struct ltp_udp_config k = sound();
-    ck_assert_uint_eq(ltp_udp_window(&k, 16), 16);
+    struct ltp_link_config k = sound();
+    ck_assert_uint_eq(ltp_link_window(&k, 16), 16);
     k.aggregate = 64000;
-    ck_assert_uint_eq(ltp_udp_window(&k, 16), 16 * LTP_UDP_CAPSULES);
-    ck_assert_uint_eq(ltp_udp_window(&k, 65536), 65536);
+    ck_assert_uint_eq(ltp_link_window(&k, 16), 16 * LTP_LINK_CAPSULES);
+    ck_assert_uint_eq(ltp_link_window(&k, 65536), 65536);
 }
 END_TEST
 
 START_TEST(sessions_auto)
 {
-    struct ltp_udp_config k = sound();
-    ck_assert(!ltp_udp_recovery(&k).sessions_auto);
+    struct ltp_link_config k = sound();
+    ck_assert(!ltp_link_recovery(&k).sessions_auto);
     k.sessions_bytes = 1 << 20;
     expect(&k, "sessions_bytes", "sessions: auto");
     k.sessions_bytes = 0;
     k.sessions_age = TICK_S;
     expect(&k, "sessions_age", "sessions: auto");
     k.sessions = 0;
-    k.recovery = LTP_UDP_DEFAULT;
+    k.recovery = LTP_LINK_DEFAULT;
     expect(&k, NULL, NULL);
-    struct ltp_span s = ltp_udp_span(&k, 77, 5000, true);
+    struct ltp_span s = ltp_link_span(&k, 77, 5000, true);
     ck_assert(s.recovery.sessions_auto && s.recovery.copies == ltp_recovery_default.copies);
     ck_assert_uint_eq(s.recovery.sessions_age, TICK_S);
     ck_assert_uint_eq(s.export_sessions, 1024);
@@ -195,13 +195,13 @@ END_TEST
 
 START_TEST(span_follows)
 {
-    struct ltp_udp_config k = sound();
+    struct ltp_link_config k = sound();
     k.retries = 7;
     k.claims = 8;
     k.ranges = 9;
     k.report_delay = 4 * TICK_MS;
     k.idle_timeout = TICK_S;
-    struct ltp_span s = ltp_udp_span(&k, 77, 5000, true);
+    struct ltp_span s = ltp_link_span(&k, 77, 5000, true);
     ck_assert_uint_eq(s.peer, 77);
     ck_assert_uint_eq(s.segment_max, 1024);
     ck_assert_uint_eq(s.export_sessions, 16);
@@ -216,13 +216,13 @@ START_TEST(span_follows)
     ck_assert_uint_eq(s.green_timeout, TICK_S);
     ck_assert(s.confirm_import);
     k.block_max = 4000;
-    ck_assert_uint_eq(ltp_udp_span(&k, 77, 5000, false).block_max, 4000);
+    ck_assert_uint_eq(ltp_link_span(&k, 77, 5000, false).block_max, 4000);
     k.idle_timeout = 0; /* then from the RTO: a sender that has gone gave up by itself before */
-    s = ltp_udp_span(&k, 77, 5000, false);
+    s = ltp_link_span(&k, 77, 5000, false);
     ck_assert_uint_eq(s.idle_timeout, 60 * TICK_S);
     ck_assert_uint_eq(s.green_timeout, 300 * TICK_MS);
     k.rto = 10 * TICK_S;
-    ck_assert_uint_eq(ltp_udp_span(&k, 77, 5000, false).idle_timeout, 90 * TICK_S);
+    ck_assert_uint_eq(ltp_link_span(&k, 77, 5000, false).idle_timeout, 90 * TICK_S);
 }
 END_TEST
 
@@ -230,16 +230,16 @@ START_TEST(mistakes_in_rules)
 {
     const char *key = NULL;
     char why[200];
-    struct ltp_udp_rule r = {.to = (char *)(uintptr_t) "*",
-                             .from = (char *)(uintptr_t) "*",
-                             .red = 5,
-                             .colour = LTP_UDP_GREEN};
-    ck_assert_int_eq(ltp_udp_lists[0].check(&r, &key, why, sizeof why), HELIO_EINVAL);
+    struct ltp_link_rule r = {.to = (char *)(uintptr_t) "*",
+                              .from = (char *)(uintptr_t) "*",
+                              .red = 5,
+                              .colour = LTP_LINK_GREEN};
+    ck_assert_int_eq(ltp_link_lists[0].check(&r, &key, why, sizeof why), HELIO_EINVAL);
     ck_assert_str_eq(key, "red");
-    r.colour = LTP_UDP_RED;
-    ck_assert_int_eq(ltp_udp_lists[0].check(&r, &key, why, sizeof why), 0);
+    r.colour = LTP_LINK_RED;
+    ck_assert_int_eq(ltp_link_lists[0].check(&r, &key, why, sizeof why), 0);
     r.from = (char *)(uintptr_t) "ipn:";
-    ck_assert_int_eq(ltp_udp_lists[0].check(&r, &key, why, sizeof why), HELIO_EINVAL);
+    ck_assert_int_eq(ltp_link_lists[0].check(&r, &key, why, sizeof why), HELIO_EINVAL);
     ck_assert_str_eq(key, "from");
 }
 END_TEST
@@ -247,11 +247,11 @@ END_TEST
 START_TEST(engine_of_a_node)
 {
     struct eid e = {.scheme = EID_IPN, .node = 12, .service = 1};
-    ck_assert_uint_eq(ltp_udp_engine(&e), 12);
+    ck_assert_uint_eq(ltp_link_engine(&e), 12);
     e.allocator = 977000;
-    ck_assert_uint_eq(ltp_udp_engine(&e), (UINT64_C(977000) << 32) + 12);
+    ck_assert_uint_eq(ltp_link_engine(&e), (UINT64_C(977000) << 32) + 12);
     e.scheme = EID_DTN;
-    ck_assert_uint_eq(ltp_udp_engine(&e), 0);
+    ck_assert_uint_eq(ltp_link_engine(&e), 0);
 }
 END_TEST
 
@@ -270,26 +270,26 @@ END_TEST
 /* Six bundles and the rules that fit them. */
 START_TEST(colours_by_rule)
 {
-    struct ltp_udp_config k = sound();
-    k.colour = LTP_UDP_RED;
+    struct ltp_link_config k = sound();
+    k.colour = LTP_LINK_RED;
     struct {
         const char *to, *from;
         uint64_t service, size_min, size_max, block;
         int flag;
         const char *fits; /* which of the bundles below */
     } cases[] = {
-        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_ANY, "012345"},
-        {"ipn:2.*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_ANY, "0134"},
-        {"*", "ipn:9.1", 0, 0, 0, 0, LTP_UDP_FLAG_ANY, "4"},
-        {"*", "*", 7, 0, 0, 0, LTP_UDP_FLAG_ANY, "013"},
-        {"*", "*", 0, 1000, 0, 0, LTP_UDP_FLAG_ANY, "1"},
-        {"*", "*", 0, 0, 999, 0, LTP_UDP_FLAG_ANY, "02345"},
-        {"*", "*", 0, 0, 0, 193, LTP_UDP_FLAG_ANY, "3"},
-        {"*", "*", 0, 0, 0, BLOCK_HOP_COUNT, LTP_UDP_FLAG_ANY, "5"},
-        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_ADMIN, "4"},
-        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_REPORT, "5"},
-        {"*", "*", 0, 0, 0, 0, LTP_UDP_FLAG_FRAGMENT, ""},
-        {"ipn:2.*", "*", 7, 1000, 0, 0, LTP_UDP_FLAG_ANY, "1"},
+        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_ANY, "012345"},
+        {"ipn:2.*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_ANY, "0134"},
+        {"*", "ipn:9.1", 0, 0, 0, 0, LTP_LINK_FLAG_ANY, "4"},
+        {"*", "*", 7, 0, 0, 0, LTP_LINK_FLAG_ANY, "013"},
+        {"*", "*", 0, 1000, 0, 0, LTP_LINK_FLAG_ANY, "1"},
+        {"*", "*", 0, 0, 999, 0, LTP_LINK_FLAG_ANY, "02345"},
+        {"*", "*", 0, 0, 0, 193, LTP_LINK_FLAG_ANY, "3"},
+        {"*", "*", 0, 0, 0, BLOCK_HOP_COUNT, LTP_LINK_FLAG_ANY, "5"},
+        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_ADMIN, "4"},
+        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_REPORT, "5"},
+        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_FRAGMENT, ""},
+        {"ipn:2.*", "*", 7, 1000, 0, 0, LTP_LINK_FLAG_ANY, "1"},
     };
     static const uint8_t bytes[2000], priority[] = {0x01};
     struct buf *bundles[6];
@@ -308,31 +308,31 @@ START_TEST(colours_by_rule)
                 (struct bundle_block){.type = 193, .crc = CRC_32C, .data = slice_of(priority, 1)};
         bundles[i] = bundle_encode_copy(&b);
         ck_assert_ptr_nonnull(bundles[i]);
-        ck_assert_int_eq(ltp_udp_choose(&k, buf_slice(bundles[i])).colour, LTP_UDP_RED);
+        ck_assert_int_eq(ltp_link_choose(&k, buf_slice(bundles[i])).colour, LTP_LINK_RED);
     }
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct ltp_udp_rule r[2] = {{.to = (char *)(uintptr_t)cases[c].to,
-                                     .from = (char *)(uintptr_t)cases[c].from,
-                                     .service = cases[c].service,
-                                     .size_min = cases[c].size_min,
-                                     .size_max = cases[c].size_max,
-                                     .block = cases[c].block,
-                                     .flag = cases[c].flag,
-                                     .colour = LTP_UDP_ORANGE},
-                                    {.to = (char *)(uintptr_t) "ipn:3.*",
-                                     .from = (char *)(uintptr_t) "*",
-                                     .colour = LTP_UDP_GREEN}};
+        struct ltp_link_rule r[2] = {{.to = (char *)(uintptr_t)cases[c].to,
+                                      .from = (char *)(uintptr_t)cases[c].from,
+                                      .service = cases[c].service,
+                                      .size_min = cases[c].size_min,
+                                      .size_max = cases[c].size_max,
+                                      .block = cases[c].block,
+                                      .flag = cases[c].flag,
+                                      .colour = LTP_LINK_ORANGE},
+                                     {.to = (char *)(uintptr_t) "ipn:3.*",
+                                      .from = (char *)(uintptr_t) "*",
+                                      .colour = LTP_LINK_GREEN}};
         const char *key;
         char why[200];
         for (int i = 0; i < 2; i++)
-            ck_assert_int_eq(ltp_udp_lists[0].check(&r[i], &key, why, sizeof why), 0);
+            ck_assert_int_eq(ltp_link_lists[0].check(&r[i], &key, why, sizeof why), 0);
         k.colours = r;
         k.colours_len = 2;
         for (int i = 0; i < 6; i++) {
             bool fits = strchr(cases[c].fits, '0' + i) != NULL;
-            int otherwise = i == 2 || i == 5 ? LTP_UDP_GREEN : LTP_UDP_RED;
-            ck_assert_msg(ltp_udp_choose(&k, buf_slice(bundles[i])).colour ==
-                              (fits ? LTP_UDP_ORANGE : otherwise),
+            int otherwise = i == 2 || i == 5 ? LTP_LINK_GREEN : LTP_LINK_RED;
+            ck_assert_msg(ltp_link_choose(&k, buf_slice(bundles[i])).colour ==
+                              (fits ? LTP_LINK_ORANGE : otherwise),
                           "case %zu, bundle %d", c, i);
         }
     }
@@ -407,7 +407,7 @@ START_TEST(page_has_every_key)
 {
     char *page = read_page(), line[512];
     const char *missing = NULL;
-    const struct conf_option *tables[] = {ltp_udp_options, ltp_udp_lists[0].options};
+    const struct conf_option *tables[] = {ltp_link_options, ltp_link_lists[0].options};
     for (int i = 0; i < 2; i++)
         for (const struct conf_option *o = tables[i]; o->key != NULL; o++) {
             row(o, line);

@@ -4,7 +4,7 @@
  * decoded only when there are rules that ask for more than its size. What can go wrong: a bundle
  * that cannot be decoded (none that comes from an agent) has the link's own colour.
  */
-#include "cla/ltp/ltp_udp_rule.h"
+#include "cla/ltp/ltp_rule.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "bp/bundle.h"
 
-#define AT(field) offsetof(struct ltp_udp_rule, field)
+#define AT(field) offsetof(struct ltp_link_rule, field)
 
 /* clang-format off */
 static const struct conf_option options[] = {
@@ -49,25 +49,25 @@ static int check(void *item, const char **key, char *why, size_t cap)
 {
     static const char pattern[] =
         "is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *";
-    struct ltp_udp_rule *r = item;
+    struct ltp_link_rule *r = item;
     if (eid_pattern_parse(r->to, &r->to_pattern) != 0)
         return wrong(key, "to", why, cap, pattern);
     if (eid_pattern_parse(r->from, &r->from_pattern) != 0)
         return wrong(key, "from", why, cap, pattern);
     if (r->size_max != 0 && r->size_max < r->size_min)
         return wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
-    if (r->red != 0 && r->colour != LTP_UDP_RED)
+    if (r->red != 0 && r->colour != LTP_LINK_RED)
         return wrong(key, "red", why, cap, "counts only with colour: red; leave it away");
     return 0;
 }
 
-const struct cla_list ltp_udp_lists[] = {
+const struct cla_list ltp_link_lists[] = {
     {.key = "colours",
      .options = options,
-     .item_size = sizeof(struct ltp_udp_rule),
-     .max = LTP_UDP_RULES_MAX,
-     .items = offsetof(struct ltp_udp_config, colours),
-     .count = offsetof(struct ltp_udp_config, colours_len),
+     .item_size = sizeof(struct ltp_link_rule),
+     .max = LTP_LINK_RULES_MAX,
+     .items = offsetof(struct ltp_link_config, colours),
+     .count = offsetof(struct ltp_link_config, colours_len),
      .check = check},
     {.key = NULL},
 };
@@ -75,14 +75,14 @@ const struct cla_list ltp_udp_lists[] = {
 static bool has_flag(const struct bundle *b, int flag)
 {
     static const uint64_t bits[] = {
-        [LTP_UDP_FLAG_ADMIN] = BUNDLE_IS_ADMIN,
-        [LTP_UDP_FLAG_FRAGMENT] = BUNDLE_IS_FRAGMENT,
-        [LTP_UDP_FLAG_NO_FRAGMENT] = BUNDLE_NO_FRAGMENT,
-        [LTP_UDP_FLAG_ACK] = BUNDLE_APP_ACK,
-        [LTP_UDP_FLAG_REPORT] = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
-                                BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION,
+        [LTP_LINK_FLAG_ADMIN] = BUNDLE_IS_ADMIN,
+        [LTP_LINK_FLAG_FRAGMENT] = BUNDLE_IS_FRAGMENT,
+        [LTP_LINK_FLAG_NO_FRAGMENT] = BUNDLE_NO_FRAGMENT,
+        [LTP_LINK_FLAG_ACK] = BUNDLE_APP_ACK,
+        [LTP_LINK_FLAG_REPORT] = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
+                                 BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION,
     };
-    return flag == LTP_UDP_FLAG_ANY || (b->flags & bits[flag]) != 0;
+    return flag == LTP_LINK_FLAG_ANY || (b->flags & bits[flag]) != 0;
 }
 
 static bool has_block(const struct bundle *b, uint64_t type)
@@ -95,7 +95,7 @@ static bool has_block(const struct bundle *b, uint64_t type)
     return has;
 }
 
-static bool fits(const struct ltp_udp_rule *r, const struct bundle *b, size_t size)
+static bool fits(const struct ltp_link_rule *r, const struct bundle *b, size_t size)
 {
     bool service = r->service == 0 ||
                    (b->destination.scheme == EID_IPN && b->destination.service == r->service);
@@ -105,18 +105,18 @@ static bool fits(const struct ltp_udp_rule *r, const struct bundle *b, size_t si
            eid_pattern_match(&r->from_pattern, &b->id.source);
 }
 
-struct ltp_udp_choice ltp_udp_choose(const struct ltp_udp_config *k, struct slice bundle)
+struct ltp_link_choice ltp_link_choose(const struct ltp_link_config *k, struct slice bundle)
 {
-    struct ltp_udp_choice own = {.colour = k->colour};
+    struct ltp_link_choice own = {.colour = k->colour};
     struct bundle b;
     if (k->colours_len == 0 ||
         bundle_decode(bundle.data, bundle.len, BUNDLE_LENIENT, &b, NULL) != 0)
         return own;
     for (size_t i = 0; i < k->colours_len; i++) {
-        const struct ltp_udp_rule *r = &k->colours[i];
+        const struct ltp_link_rule *r = &k->colours[i];
         if (fits(r, &b, bundle.len))
-            return (struct ltp_udp_choice){.colour = r->colour,
-                                           .red = r->red < bundle.len ? r->red : 0};
+            return (struct ltp_link_choice){.colour = r->colour,
+                                            .red = r->red < bundle.len ? r->red : 0};
     }
     return own;
 }

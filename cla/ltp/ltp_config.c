@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table says what a key is; the functions say what follows from the keys together. What can go
- * wrong is told by ltp_udp_check: a value that makes no sense beside another. */
-#include "cla/ltp/ltp_udp.h"
+ * wrong is told by ltp_link_check: a value that makes no sense beside another. */
+#include "cla/ltp/ltp_config.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,25 +9,18 @@
 #include <string.h>
 
 #include "cla/ltp/auth.h"
-#include "os/udp_io.h"
 
-#define AT(field) offsetof(struct ltp_udp_config, field)
+#define AT(field) offsetof(struct ltp_link_config, field)
 #define HOUR (3600 * TICK_S)
 
 /* clang-format off */
-const struct conf_option ltp_udp_options[] = {
-    {"local", OPTION_ADDRESS, AT(local), NULL, 0, 0, NULL,
-     "address and port of this node's socket; links with the same one share socket and engine"},
-    {"remote", OPTION_ADDRESS, AT(remote), NULL, 0, 0, NULL,
-     "address and port that segments are sent to"},
+const struct conf_option ltp_link_options[] = {
+    UDP_KEYS_ADDRESSES(AT(udp), 0),
     {"engine", OPTION_COUNT, AT(engine), "0", 0, 0, NULL,
      "LTP engine number of this node; 0: its ipn node number"},
     {"peer_engine", OPTION_COUNT, AT(peer_engine), "0", 0, 0, NULL,
      "LTP engine number of the peer; 0: its ipn node number"},
-    {"rate", OPTION_RATE, AT(rate), "unlimited", 0, UINT64_C(1000000000000), NULL,
-     "nominal rate of the link, in bits on the air"},
-    {"overhead", OPTION_SIZE, AT(overhead), "42", 0, 65535, NULL,
-     "bytes on the air beside each segment: UDP, IPv4 and Ethernet headers by default"},
+    PACE_KEYS_RATE(AT(pace)),
     {"segment", OPTION_SIZE, AT(segment), "1024B", 64, 65000, NULL,
      "length of a whole LTP segment, header included"},
     {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, "auto",
@@ -118,19 +111,11 @@ const struct conf_option ltp_udp_options[] = {
     {"idle_timeout", OPTION_DURATION, AT(idle_timeout), "0", 0, 10000 * HOUR, NULL,
      "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries + 2), "
      "whichever is longer, green 10 x RTO"},
-    {"burst", OPTION_DURATION, AT(burst), "100us", 0, TICK_S, NULL,
-     "most air time that leaves at once; 0: one segment"},
-    {"slack", OPTION_DURATION, AT(slack), "2ms", 0, TICK_S, NULL,
-     "most air time that is made good when the machine was late"},
+    PACE_KEYS_BURST(AT(pace)),
     {"gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
      "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
      "waits"},
-    {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
-     "socket buffers to ask for; 0: as the rate needs"},
-    {"dscp", OPTION_COUNT, AT(dscp), "0", 0, 63, NULL,
-     "class of service of the datagrams (RFC 2474), such as 46: expedited forwarding"},
-    {"batch", OPTION_BOOL, AT(batch), "yes", 0, 0, NULL,
-     "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"},
+    UDP_KEYS_SOCKET(AT(udp)),
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
      "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
      "and what comes without"},
@@ -161,8 +146,8 @@ wrong(const char **key, const char *which, char *why, size_t cap, const char *fo
     return HELIO_EINVAL;
 }
 
-int ltp_udp_auth(const struct ltp_udp_config *k, struct ltp_auth **out, const char **key, char *why,
-                 size_t why_cap)
+int ltp_link_auth(const struct ltp_link_config *k, struct ltp_auth **out, const char **key,
+                  char *why, size_t why_cap)
 {
     static const enum ltp_auth_suite suites[] = {LTP_HMAC_SHA1_80, LTP_RSA_SHA256, LTP_AUTH_NULL};
     struct auth_config c = {.suite = suites[k->auth_suite],
@@ -170,15 +155,15 @@ int ltp_udp_auth(const struct ltp_udp_config *k, struct ltp_auth **out, const ch
                             .peer_key_file = k->auth_peer_key_file,
                             .key_id = k->auth_key_id};
     *out = NULL;
-    return k->auth == LTP_UDP_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
+    return k->auth == LTP_LINK_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
 }
 
-static int cookie_of(const struct ltp_udp_config *k, uint8_t out[LTP_COOKIE_MAX])
+static int cookie_of(const struct ltp_link_config *k, uint8_t out[LTP_COOKIE_MAX])
 {
     return k->cookie == NULL ? 0 : auth_hex(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
 }
 
-static int check_guard(const struct ltp_udp_config *k, const char **key, char *why, size_t why_cap)
+static int check_guard(const struct ltp_link_config *k, const char **key, char *why, size_t why_cap)
 {
     uint8_t cookie[LTP_COOKIE_MAX];
     struct ltp_auth *a;
@@ -186,7 +171,7 @@ static int check_guard(const struct ltp_udp_config *k, const char **key, char *w
         return wrong(key, "cookie", why, why_cap,
                      "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
                      LTP_COOKIE_MAX);
-    int r = ltp_udp_auth(k, &a, key, why, why_cap);
+    int r = ltp_link_auth(k, &a, key, why, why_cap);
     if (r == 0 && a != NULL && k->segment < LTP_SEGMENT_AUTH_MIN + (uint64_t)a->value_len)
         r = wrong(key, "segment", why, why_cap,
                   "is too short for authentication; write at least %uB",
@@ -200,7 +185,7 @@ static int check_guard(const struct ltp_udp_config *k, const char **key, char *w
 }
 
 /* The first of the keys that count only with recovery: own, if any is given; NULL. */
-static const char *own_key(const struct ltp_udp_config *k)
+static const char *own_key(const struct ltp_link_config *k)
 {
     const struct {
         const char *name;
@@ -224,9 +209,9 @@ static const char *own_key(const struct ltp_udp_config *k)
     return NULL;
 }
 
-static int check_recovery(const struct ltp_udp_config *k, const char **key, char *why, size_t cap)
+static int check_recovery(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
 {
-    const char *own = k->recovery != LTP_UDP_OWN ? own_key(k) : NULL;
+    const char *own = k->recovery != LTP_LINK_OWN ? own_key(k) : NULL;
     if (own != NULL)
         return wrong(key, own, why, cap,
                      "counts only with recovery: own, which takes every switch from its key");
@@ -235,7 +220,7 @@ static int check_recovery(const struct ltp_udp_config *k, const char **key, char
     return 0;
 }
 
-static int check_unknown(const struct ltp_udp_config *k, const char **key, char *why, size_t cap)
+static int check_unknown(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
 {
     if (k->accept_unknown == 0 && (k->unknown_sessions != 0 || k->unknown_bytes != 0))
         return wrong(key, k->unknown_sessions != 0 ? "unknown_sessions" : "unknown_bytes", why, cap,
@@ -251,26 +236,16 @@ static int check_unknown(const struct ltp_udp_config *k, const char **key, char 
     return 0;
 }
 
-int ltp_udp_check(const void *config, const char **key, char *why, size_t why_cap)
+int ltp_link_check(const void *config, const char **key, char *why, size_t why_cap)
 {
-    const struct ltp_udp_config *k = config;
-    struct udp_peer local, remote;
-    if (udp_peer_init(&local, &k->local) != 0)
-        return wrong(key, "local", why, why_cap,
-                     "is not given; write a numeric address such as 127.0.0.1:1113");
-    if (udp_peer_init(&remote, &k->remote) != 0 || k->remote.port == 0)
-        return wrong(key, "remote", why, why_cap,
-                     "is not given; write a numeric address and a port above 0");
-    if (local.address.ss_family != remote.address.ss_family)
-        return wrong(key, "remote", why, why_cap,
-                     "local is IPv%d and remote IPv%d; both must be of one kind",
-                     local.address.ss_family == AF_INET ? 4 : 6,
-                     remote.address.ss_family == AF_INET ? 4 : 6);
+    const struct ltp_link_config *k = config;
+    if (udp_keys_check(&k->udp, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
     if (k->rto == 0 && k->owlt == 0)
         return wrong(key, "rto", why, why_cap,
                      "neither rto nor owlt is given; write the retransmission timer (rto: 30ms) or "
                      "the one-way light time (owlt: 5ms)");
-    if (ltp_udp_rto(k) < 100 * TICK_US)
+    if (ltp_link_rto(k) < 100 * TICK_US)
         return wrong(key, k->rto != 0 ? "rto" : "margin", why, why_cap,
                      "the retransmission timer is below 100us; write at least 100us");
     if (k->rto != 0 && k->rto <= tick_add(k->owlt, k->owlt))
@@ -298,25 +273,25 @@ int ltp_udp_check(const void *config, const char **key, char *why, size_t why_ca
     return check_guard(k, key, why, why_cap);
 }
 
-uint32_t ltp_udp_window(const struct ltp_udp_config *k, uint32_t sessions)
+uint32_t ltp_link_window(const struct ltp_link_config *k, uint32_t sessions)
 {
-    uint64_t all = k->aggregate == 0 ? sessions : (uint64_t)sessions * LTP_UDP_CAPSULES;
+    uint64_t all = k->aggregate == 0 ? sessions : (uint64_t)sessions * LTP_LINK_CAPSULES;
     return (uint32_t)(all < 65536 ? all : 65536);
 }
 
-uint64_t ltp_udp_engine(const struct eid *node)
+uint64_t ltp_link_engine(const struct eid *node)
 {
     if (node->scheme != EID_IPN || node->allocator > UINT32_MAX || node->node > UINT32_MAX)
         return 0;
     return node->allocator << 32 | node->node;
 }
 
-tick ltp_udp_rto(const struct ltp_udp_config *k)
+tick ltp_link_rto(const struct ltp_link_config *k)
 {
     return k->rto != 0 ? k->rto : tick_add(tick_add(k->owlt, k->owlt), k->margin);
 }
 
-static struct ltp_recovery own_recovery(const struct ltp_udp_config *k)
+static struct ltp_recovery own_recovery(const struct ltp_link_config *k)
 {
     return (struct ltp_recovery){.rto_auto = k->rto_auto,
                                  .rto_min = k->rto_min,
@@ -332,66 +307,59 @@ static struct ltp_recovery own_recovery(const struct ltp_udp_config *k)
                                  .oldest_first = k->oldest_first};
 }
 
-struct ltp_recovery ltp_udp_recovery(const struct ltp_udp_config *k)
+struct ltp_recovery ltp_link_recovery(const struct ltp_link_config *k)
 {
-    struct ltp_recovery r = k->recovery == LTP_UDP_OWN       ? own_recovery(k)
-                            : k->recovery == LTP_UDP_DEFAULT ? ltp_recovery_default
-                                                             : ltp_recovery_plain;
+    struct ltp_recovery r = k->recovery == LTP_LINK_OWN       ? own_recovery(k)
+                            : k->recovery == LTP_LINK_DEFAULT ? ltp_recovery_default
+                                                              : ltp_recovery_plain;
     r.sessions_auto = k->sessions == 0;
     r.sessions_bytes = k->sessions_bytes;
     r.sessions_age = k->sessions_age;
     return r;
 }
 
-/* A buffer bridges the time in which the other process or ours does not run: that is 50 ms on a
- * busy machine, whatever the distance of the peer. Without a rate the limit of what can be under
- * way is sessions x block; a megabyte stands for a block. */
-uint64_t ltp_udp_buffer(const struct ltp_udp_config *k)
+/* Without a rate the limit of what can be under way is sessions x block; a megabyte stands for a
+ * block. */
+uint64_t ltp_link_buffer(const struct ltp_link_config *k)
 {
-    const uint64_t least = 4 << 20, most = 64 << 20;
-    if (k->socket_buffer != 0)
-        return k->socket_buffer;
-    tick stall = ltp_udp_rto(k);
-    stall = stall < 50 * TICK_MS ? 50 * TICK_MS : stall > 500 * TICK_MS ? 500 * TICK_MS : stall;
-    uint64_t sessions = k->sessions == 0 ? LTP_UDP_SESSIONS_MAX : k->sessions;
-    uint64_t want = k->rate != 0 ? k->rate / 8 / 1000 * (stall / TICK_MS) : sessions << 20;
-    return want < least ? least : want > most ? most : want;
+    uint64_t sessions = k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions;
+    return udp_keys_buffer(&k->udp, &k->pace, ltp_link_rto(k), sessions << 20);
 }
 
 /* A sender that is gone for good must not leave its sessions open for ever; one that is only slow
  * has given up by itself before. */
-static tick red_patience(const struct ltp_udp_config *k)
+static tick red_patience(const struct ltp_link_config *k)
 {
-    tick rto = ltp_udp_rto(k);
+    tick rto = ltp_link_rto(k);
     tick all = rto > TICK_NEVER / (k->retries + 2) ? TICK_NEVER : rto * (k->retries + 2);
     return k->idle_timeout != 0 ? k->idle_timeout : all < 60 * TICK_S ? 60 * TICK_S : all;
 }
 
-struct ltp_span ltp_udp_span(const struct ltp_udp_config *k, uint64_t peer, uint64_t bundle_max,
-                             bool confirm)
+struct ltp_span ltp_link_span(const struct ltp_link_config *k, uint64_t peer, uint64_t bundle_max,
+                              bool confirm)
 {
     struct ltp_span s = {
         .peer = peer,
         .segment_max = (uint32_t)k->segment,
-        .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_UDP_SESSIONS_MAX : k->sessions),
+        .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions),
         .import_sessions = (uint32_t)k->import_sessions,
         .block_max = k->block_max != 0 ? k->block_max : bundle_max,
         .ranges_max = (uint32_t)k->ranges,
         .claims_max = (uint32_t)k->claims,
-        .rto = ltp_udp_rto(k),
+        .rto = ltp_link_rto(k),
         .retries_max = (uint32_t)k->retries,
         .cycles_max = (uint32_t)k->cycles,
-        .recovery = ltp_udp_recovery(k),
+        .recovery = ltp_link_recovery(k),
         .profile = (enum ltp_profile)k->peer_profile,
         .report_delay = k->report_delay,
         .report_defer = k->report_defer,
         .idle_timeout = red_patience(k),
-        .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_udp_rto(k),
+        .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_link_rto(k),
         .confirm_import = confirm,
         .orange_wait = k->orange_wait,
         .orange_answer = k->orange_answer,
         .orange_deaf = !k->answer_orange,
-        .auth_mode = k->auth == LTP_UDP_AUTH_REQUIRE ? LTP_AUTH_REQUIRE : LTP_AUTH_ACCEPT,
+        .auth_mode = k->auth == LTP_LINK_AUTH_REQUIRE ? LTP_AUTH_REQUIRE : LTP_AUTH_ACCEPT,
     };
     int cookie = cookie_of(k, s.cookie);
     s.cookie_len = (uint8_t)(cookie < 0 ? 0 : cookie);

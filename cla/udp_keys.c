@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes wrong is the user's: an address that is missing, or two of different kinds. */
+#include "cla/udp_keys.h"
+
+#include <stdio.h>
+
+#include "os/udp_io.h"
+
+#define BUFFER_LEAST (UINT64_C(4) << 20)
+#define BUFFER_MOST (UINT64_C(64) << 20)
+
+static int ip_version(const struct udp_peer *p)
+{
+    return p->address.ss_family == AF_INET ? 4 : 6;
+}
+
+int udp_keys_check(const struct udp_keys *k, const char **key, char *why, size_t why_cap)
+{
+    struct udp_peer local, remote;
+    const char *wrong = NULL;
+    if (udp_peer_init(&local, &k->local) != 0) {
+        wrong = "local";
+        snprintf(why, why_cap, "is not given; write a numeric address such as 127.0.0.1:1113");
+    } else if (udp_peer_init(&remote, &k->remote) != 0 || k->remote.port == 0) {
+        wrong = "remote";
+        snprintf(why, why_cap, "is not given; write a numeric address and a port above 0");
+    } else if (ip_version(&local) != ip_version(&remote)) {
+        wrong = "remote";
+        snprintf(why, why_cap, "local is IPv%d and remote IPv%d; both must be of one kind",
+                 ip_version(&local), ip_version(&remote));
+    }
+    if (wrong == NULL)
+        return 0;
+    *key = wrong;
+    return HELIO_EINVAL;
+}
+
+/* A buffer bridges the time in which the other process or ours does not run: that is 50 ms on a
+ * busy machine, whatever the distance of the peer. */
+uint64_t udp_keys_buffer(const struct udp_keys *k, const struct pace_keys *pace, tick stall,
+                         uint64_t unpaced)
+{
+    if (k->socket_buffer != 0)
+        return k->socket_buffer;
+    stall = stall < 50 * TICK_MS ? 50 * TICK_MS : stall > 500 * TICK_MS ? 500 * TICK_MS : stall;
+    uint64_t want = pace->rate != 0 ? pace->rate / 8 / 1000 * (stall / TICK_MS) : unpaced;
+    return want < BUFFER_LEAST ? BUFFER_LEAST : want > BUFFER_MOST ? BUFFER_MOST : want;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of a UDP socket and of pacing, for adapters that send datagrams: each puts
+ * these structs into its own, and these rows into its own table. */
+#ifndef CLA_UDP_KEYS_H
+#define CLA_UDP_KEYS_H
+
+#include "conf/conf_value.h"
+#include "os/address.h"
+
+/* Explained by the rows' help texts. */
+struct udp_keys {
+    struct cla_address local, remote;
+    uint64_t socket_buffer, dscp;
+    bool batch;
+};
+
+struct pace_keys {
+    uint64_t rate, overhead; /* bit/s, 0: unlimited; bytes */
+    tick burst, slack;
+};
+
+#define UDP_KEYS_AT(at, field) ((at) + offsetof(struct udp_keys, field))
+#define PACE_KEYS_AT(at, field) ((at) + offsetof(struct pace_keys, field))
+
+/* clang-format off */
+/* Rows of a table of struct conf_option; `at`: offset of the struct in the adapter's; `port`: what
+ * an address without a port has, 0: it must have one. */
+#define UDP_KEYS_ADDRESSES(at, port)                                                               \
+    {"local", OPTION_ADDRESS, UDP_KEYS_AT(at, local), NULL, port, 0, NULL,                         \
+     "address and port of this node's socket; links with the same one share it"},                  \
+    {"remote", OPTION_ADDRESS, UDP_KEYS_AT(at, remote), NULL, port, 0, NULL,                       \
+     "address and port that datagrams are sent to"}
+#define UDP_KEYS_SOCKET(at)                                                                        \
+    {"socket_buffer", OPTION_SIZE, UDP_KEYS_AT(at, socket_buffer), "0", 0, 1 << 30, NULL,          \
+     "socket buffers to ask for; 0: as the rate needs"},                                           \
+    {"dscp", OPTION_COUNT, UDP_KEYS_AT(at, dscp), "0", 0, 63, NULL,                                \
+     "class of service of the datagrams (RFC 2474), such as 46: expedited forwarding"},            \
+    {"batch", OPTION_BOOL, UDP_KEYS_AT(at, batch), "yes", 0, 0, NULL,                              \
+     "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"}
+#define PACE_KEYS_RATE(at)                                                                         \
+    {"rate", OPTION_RATE, PACE_KEYS_AT(at, rate), "unlimited", 0, UINT64_C(1000000000000), NULL,   \
+     "nominal rate of the link, in bits on the air"},                                              \
+    {"overhead", OPTION_SIZE, PACE_KEYS_AT(at, overhead), "42", 0, 65535, NULL,                    \
+     "bytes on the air beside each datagram: UDP, IPv4 and Ethernet headers by default"}
+#define PACE_KEYS_BURST(at)                                                                        \
+    {"burst", OPTION_DURATION, PACE_KEYS_AT(at, burst), "100us", 0, TICK_S, NULL,                  \
+     "most air time that leaves at once; 0: one datagram"},                                        \
+    {"slack", OPTION_DURATION, PACE_KEYS_AT(at, slack), "2ms", 0, TICK_S, NULL,                    \
+     "most air time that is made good when the machine was late"}
+/* clang-format on */
+
+/* As cla_ops.check: both addresses are given, and of one kind. 0 or HELIO_EINVAL. */
+int udp_keys_check(const struct udp_keys *k, const char **key, char *why, size_t why_cap);
+
+/* What to ask of the kernel's socket buffers, bytes of datagrams, when so long can pass without
+ * this process, or the peer's, being there to empty them; without a rate, `unpaced` bytes. */
+uint64_t udp_keys_buffer(const struct udp_keys *k, const struct pace_keys *pace, tick stall,
+                         uint64_t unpaced);
+
+#endif
