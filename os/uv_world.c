@@ -114,6 +114,7 @@ static const struct world_ops ops = {
     .port_open = uv_port_open,
     .port_watch = uv_port_watch,
     .port_close = uv_port_close,
+    .streams = &uv_stream_ops,
 };
 
 struct uv_loop_s *uv_world_loop(struct world *w)

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/slice.h"
 #include "base/tick.h"
+#include "os/stream.h"
 
 struct cla_address;
 struct udp_io;
@@ -71,35 +72,6 @@ struct port {
     void *context;
 };
 
-/* ---- byte streams ---- */
-
-/* One connection, and a place where connections are accepted: each world puts these first. */
-struct stream {
-    struct world *world;
-};
-struct stream_listener {
-    struct world *world;
-};
-
-/* Where a stream begins: a UNIX socket by its path, or TCP by a numeric address when path is NULL.
- */
-struct stream_place {
-    const char *path;
-    const struct cla_address *address;
-};
-
-/* What a stream tells its user, who gives all four. */
-struct stream_user {
-    /* stream_connect only: 0, or -errno; then `ended` does not follow, stream_close is still due */
-    void (*connected)(void *context, int error);
-    /* Where the next bytes are to be read to, *len >= 1 of them at most, until `fed`. NULL: memory
-     * is out, and the stream ends with -ENOMEM. */
-    uint8_t *(*space)(void *context, size_t *len);
-    void (*fed)(void *context, size_t len); /* so many bytes lie there now, >= 1 */
-    /* Nothing more comes: 0 the peer has ended it, or -errno. stream_close is still due. */
-    void (*ended)(void *context, int error);
-};
-
 /* ---- the table ---- */
 
 struct world_ops {
@@ -110,18 +82,7 @@ struct world_ops {
                      bool segments);
     void (*port_watch)(struct port *p, bool read, bool write);
     void (*port_close)(struct port *p, void (*closed)(void *context), void *context);
-    int (*stream_listen)(struct world *w, struct stream_listener **out,
-                         const struct stream_place *at,
-                         void (*accepted)(void *context, struct stream *s), void *context);
-    void (*stream_unlisten)(struct stream_listener *l);
-    int (*stream_connect)(struct world *w, struct stream **out, const struct stream_place *to,
-                          const struct stream_user *user, void *context);
-    void (*stream_use)(struct stream *s, const struct stream_user *user, void *context);
-    void (*stream_read)(struct stream *s, bool on);
-    int (*stream_write)(struct stream *s, const struct slice *parts, size_t parts_len,
-                        void (*done)(void *context, int error), void *context);
-    void (*stream_buffers)(struct stream *s, uint64_t bytes);
-    void (*stream_close)(struct stream *s, void (*closed)(void *context), void *context);
+    const struct stream_ops *streams; /* os/stream.h */
 };
 
 /* Each world puts this first. */
@@ -184,64 +145,30 @@ static inline void port_close(struct port *p, void (*closed)(void *context), voi
     p->world->ops->port_close(p, closed, context);
 }
 
-/*
- * A listener gives each connection to `accepted`, which either takes it with stream_use or ends it
- * with stream_close. A stream reads only while stream_read is on (back-pressure); off at first.
- * One write at a time: its slices are borrowed until `done`, which comes once, later than the call:
- * 0 when all of it was given to the kernel (or the peer's buffer, in virtual time), or -errno, with
- * -ECANCELED when the stream was closed meanwhile. stream_close: nothing follows but that `done`,
- * then `closed` (NULL: nobody wants to know).
- */
-
-/* 0 or -errno (-EADDRINUSE, …). A file that is in the way of a path is the caller's affair. */
+/* Accepts streams at a place. 0 or -errno (-EADDRINUSE, …). A file that is in the way of a path is
+ * the caller's affair. */
 static inline int stream_listen(struct world *w, struct stream_listener **out,
                                 const struct stream_place *at,
                                 void (*accepted)(void *context, struct stream *s), void *context)
 {
-    return w->ops->stream_listen(w, out, at, accepted, context);
+    int r = w->ops->streams->listen(w, out, at);
+    if (r == 0) {
+        (*out)->accepted = accepted;
+        (*out)->context = context;
+    }
+    return r;
 }
 
-/* Ends the listener at once; its streams live on. */
-static inline void stream_unlisten(struct stream_listener *l)
-{
-    l->world->ops->stream_unlisten(l);
-}
-
-/* Begins to connect; user->connected tells the outcome. 0 or -errno: then there is no stream. */
+/* Begins to connect. 0 or -errno: then there is no stream. What is found out later is told by
+ * user->ended. */
 static inline int stream_connect(struct world *w, struct stream **out,
                                  const struct stream_place *to, const struct stream_user *user,
                                  void *context)
 {
-    return w->ops->stream_connect(w, out, to, user, context);
-}
-
-/* Who is told from now on; `user` must outlive the stream. */
-static inline void stream_use(struct stream *s, const struct stream_user *user, void *context)
-{
-    s->world->ops->stream_use(s, user, context);
-}
-
-static inline void stream_read(struct stream *s, bool on)
-{
-    s->world->ops->stream_read(s, on);
-}
-
-/* parts_len <= 128. 0; or -errno, then nothing was written and `done` does not follow. */
-static inline int stream_write(struct stream *s, const struct slice *parts, size_t parts_len,
-                               void (*done)(void *context, int error), void *context)
-{
-    return s->world->ops->stream_write(s, parts, parts_len, done, context);
-}
-
-/* Asks for kernel buffers of so many bytes, either way; less is no error. */
-static inline void stream_buffers(struct stream *s, uint64_t bytes)
-{
-    s->world->ops->stream_buffers(s, bytes);
-}
-
-static inline void stream_close(struct stream *s, void (*closed)(void *context), void *context)
-{
-    s->world->ops->stream_close(s, closed, context);
+    int r = w->ops->streams->connect(w, out, to);
+    if (r == 0)
+        stream_use(*out, user, context);
+    return r;
 }
 
 /* ---- for worlds ---- */

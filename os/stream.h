@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A byte stream between two programs: a UNIX socket or TCP in the kernel's world (uv_stream.c), two
+ * pipes in memory in the virtual one. Nothing here blocks: a write takes what there is room for,
+ * and what comes is read straight to where its user wants it.
+ *
+ * The user is told what happens from the world's loop, never from within a call into the stream,
+ * and ends it with stream_close in any case; nothing follows that call.
+ */
+#ifndef OS_STREAM_H
+#define OS_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/slice.h"
+
+struct world;
+struct cla_address;
+
+#define STREAM_PARTS_MAX 128 /* of one write */
+
+/* Where a stream begins: a UNIX socket by its path, or, when path is NULL, TCP by a numeric
+ * address. */
+struct stream_place {
+    const char *path;
+    const struct cla_address *address;
+};
+
+/* What a stream tells its user, who gives all four. Each call may close the stream. */
+struct stream_user {
+    /* Where the next bytes are to be put, *len >= 1 of them at most; `fed` follows at once, or
+     * nothing came. NULL: memory is out, and the stream ends. */
+    uint8_t *(*space)(void *context, size_t *len);
+    void (*fed)(void *context, size_t len); /* so many bytes lie there now, >= 1 */
+    /* A write took less than it was given; now there is room again. The first time on a stream of
+     * stream_connect: it is connected. */
+    void (*writable)(void *context);
+    /* Nothing more comes or goes: 0 the peer has ended it, or -errno (of a connection that did not
+     * come about, too). Comes once. */
+    void (*ended)(void *context, int error);
+};
+
+struct stream {
+    const struct stream_ops *ops;
+    const struct stream_user *user;
+    void *context;
+};
+
+struct stream_listener {
+    const struct stream_ops *ops;
+    /* Each new connection: the callee takes it with stream_use, or closes it. */
+    void (*accepted)(void *context, struct stream *s);
+    void *context;
+};
+
+/* Of a world. */
+struct stream_ops {
+    int (*listen)(struct world *w, struct stream_listener **out, const struct stream_place *at);
+    void (*unlisten)(struct stream_listener *l);
+    int (*connect)(struct world *w, struct stream **out, const struct stream_place *to);
+    void (*read)(struct stream *s, bool on);
+    size_t (*write)(struct stream *s, const struct slice *parts, size_t parts_len);
+    void (*buffers)(struct stream *s, uint32_t bytes);
+    void (*close)(struct stream *s);
+};
+
+/* Who is told from now on; `user` outlives the stream. */
+static inline void stream_use(struct stream *s, const struct stream_user *user, void *context)
+{
+    s->user = user;
+    s->context = context;
+}
+
+/* Bytes are read only while this is on (back-pressure); it is off at first. That the peer has ended
+ * the stream is told only then, or when a write is waiting for room. */
+static inline void stream_read(struct stream *s, bool on)
+{
+    s->ops->read(s, on);
+}
+
+/* Writes the parts one behind the other, STREAM_PARTS_MAX of them at most. Returns how many bytes
+ * were taken, which nobody needs any more; `writable` follows when these are not all. */
+static inline size_t stream_write(struct stream *s, const struct slice *parts, size_t parts_len)
+{
+    return s->ops->write(s, parts, parts_len);
+}
+
+/* Asks for room for so many bytes under way, as far as the system allows. */
+static inline void stream_buffers(struct stream *s, uint32_t bytes)
+{
+    s->ops->buffers(s, bytes);
+}
+
+static inline void stream_close(struct stream *s)
+{
+    s->ops->close(s);
+}
+
+/* Ends the listener at once; its streams live on. */
+static inline void stream_unlisten(struct stream_listener *l)
+{
+    l->ops->unlisten(l);
+}
+
+#endif

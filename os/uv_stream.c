@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams of the kernel's world. A socket is asked for what it has when libuv says that it is
+ * ready, and given what it takes when its user writes; what it does not take stays with the user,
+ * and libuv is asked when there is room.
+ *
+ * What can go wrong: a path that is too long or an address that is none (-EINVAL), what the system
+ * says of sockets (-errno); descriptors run out: then a connection that comes is ended at once, for
+ * which one is kept in reserve.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "os/udp_io.h"
+#include "os/uv_world_private.h"
+
+#define BACKLOG 128
+#define READS_MAX 32 /* in a row from one stream, before others have their turn */
+
+struct uv_stream {
+    struct stream base;
+    uv_poll_t poll;
+    int fd;
+    int events; /* that poll waits for */
+    bool reading;
+    bool full; /* a write waits for room, or for the connection */
+    bool connecting;
+    bool closed;
+    bool over; /* `ended` is due, or was told */
+    bool told; /* it was */
+    int error; /* of it, as its argument */
+};
+
+struct uv_listener {
+    struct stream_listener base;
+    uv_poll_t poll;
+    uv_loop_t *loop;
+    int fd, spare;            /* spare: open, to be given up when there are no others */
+    struct sockaddr_un local; /* family 0: none */
+};
+
+struct place {
+    struct sockaddr_storage address;
+    socklen_t len;
+};
+
+static int resolve_place(const struct stream_place *p, struct place *out)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)(void *)&out->address;
+    struct udp_peer peer;
+    *out = (struct place){.len = sizeof *un};
+    if (p->path == NULL) {
+        if (udp_peer_init(&peer, p->address) != 0)
+            return -EINVAL;
+        out->address = peer.address;
+        out->len = peer.address_len;
+        return 0;
+    }
+    un->sun_family = AF_UNIX;
+    if (strlen(p->path) >= sizeof un->sun_path)
+        return -ENAMETOOLONG;
+    memcpy(un->sun_path, p->path, strlen(p->path) + 1);
+    return 0;
+}
+
+static int open_socket(const struct place *p)
+{
+    int one = 1;
+    int fd = socket(p->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && p->address.ss_family != AF_UNIX)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return fd < 0 ? -errno : fd;
+}
+
+/* ---- one stream ---- */
+
+static struct uv_stream *uv_stream_of(struct stream *s)
+{
+    return container_of(s, struct uv_stream, base);
+}
+
+static void on_poll(uv_poll_t *h, int status, int events);
+
+static void watch_stream(struct uv_stream *s)
+{
+    bool readable = s->reading && !s->connecting && !s->over;
+    bool writable = s->full || s->connecting || (s->over && !s->told);
+    int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
+    if (events == s->events || s->closed)
+        return;
+    s->events = events;
+    int r = events == 0 ? uv_poll_stop(&s->poll) : uv_poll_start(&s->poll, events, on_poll);
+    assert(r == 0);
+    (void)r;
+}
+
+/* The end is told from the loop. */
+static void end_stream(struct uv_stream *s, int error)
+{
+    if (s->over)
+        return;
+    s->over = true;
+    s->error = error;
+    watch_stream(s);
+}
+
+/* False: nothing more is to be read now. */
+static bool read_piece(struct uv_stream *s)
+{
+    size_t len = 0;
+    uint8_t *at = s->base.user->space(s->base.context, &len);
+    if (at == NULL) {
+        end_stream(s, -ENOMEM);
+        return false;
+    }
+    ssize_t n = read(s->fd, at, len);
+    if (n > 0) {
+        s->base.user->fed(s->base.context, (size_t)n);
+        return (size_t)n == len && !s->closed && s->reading && !s->over;
+    }
+    if (n == 0)
+        end_stream(s, 0);
+    else if (errno != EAGAIN && errno != EINTR)
+        end_stream(s, -errno);
+    return false;
+}
+
+static int take_socket_error(int fd)
+{
+    int error = 0;
+    socklen_t len = sizeof error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
+}
+
+static void free_stream(uv_handle_t *h)
+{
+    free(h->data);
+}
+
+static void tell_end(struct uv_stream *s)
+{
+    s->told = true;
+    s->base.user->ended(s->base.context, s->error);
+}
+
+/* From the loop: what is ready is done, then the end is told, if it has come. */
+static void on_poll(uv_poll_t *h, int status, int events)
+{
+    struct uv_stream *s = h->data;
+    if (status < 0) { /* libuv has stopped the handle: an error is pending, which reading gives */
+        s->events = 0;
+        events = UV_READABLE | UV_WRITABLE;
+    }
+    if (s->connecting) {
+        int error = take_socket_error(s->fd);
+        s->connecting = false;
+        if (error != 0)
+            end_stream(s, error);
+    }
+    for (int i = 0; (events & UV_READABLE) != 0 && s->reading && !s->over && i < READS_MAX; i++)
+        if (!read_piece(s) || s->closed)
+            break;
+    if (!s->closed && !s->over && status < 0) {
+        int error = take_socket_error(s->fd);
+        if (error != 0)
+            end_stream(s, error);
+    }
+    if (!s->closed && !s->over && (events & UV_WRITABLE) != 0 && s->full) {
+        s->full = false;
+        s->base.user->writable(s->base.context);
+    }
+    if (!s->closed && s->over && !s->told)
+        tell_end(s);
+    if (!s->closed)
+        watch_stream(s);
+}
+
+static struct stream *stream_new(uv_loop_t *loop, int fd, bool connecting)
+{
+    struct uv_stream *s = calloc(1, sizeof *s);
+    if (s == NULL || uv_poll_init(loop, &s->poll, fd) < 0) {
+        free(s);
+        close(fd);
+        return NULL;
+    }
+    s->base.ops = &uv_stream_ops;
+    s->poll.data = s;
+    s->fd = fd;
+    s->connecting = connecting;
+    watch_stream(s);
+    return &s->base;
+}
+
+static int connect_stream(struct world *w, struct stream **out, const struct stream_place *to)
+{
+    struct place p;
+    int r = resolve_place(to, &p);
+    int fd = r < 0 ? r : open_socket(&p);
+    if (fd < 0)
+        return fd;
+    r = connect(fd, (const struct sockaddr *)&p.address, p.len) == 0 ? 0 : -errno;
+    if (r != 0 && r != -EINPROGRESS) {
+        close(fd);
+        return r;
+    }
+    *out = stream_new(uv_world_loop(w), fd, r != 0);
+    return *out == NULL ? -ENOMEM : 0;
+}
+
+static void read_stream(struct stream *base, bool on)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    assert(!s->closed);
+    s->reading = on;
+    watch_stream(s);
+}
+
+static size_t write_some(struct uv_stream *s, const struct slice *parts, size_t n)
+{
+    struct iovec iov[STREAM_PARTS_MAX];
+    for (size_t i = 0; i < n; i++) {
+        union { /* sendmsg does not write to it */
+            const uint8_t *in;
+            void *out;
+        } at = {.in = parts[i].data};
+        iov[i] = (struct iovec){.iov_base = at.out, .iov_len = parts[i].len};
+    }
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
+    ssize_t got = sendmsg(s->fd, &m, MSG_NOSIGNAL);
+    /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection */
+    if (got < 0 && errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
+        end_stream(s, -errno);
+    return got < 0 ? 0 : (size_t)got;
+}
+
+static size_t write_stream(struct stream *base, const struct slice *parts, size_t n)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    size_t want = 0, got = 0;
+    assert(!s->closed && n <= STREAM_PARTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        want += parts[i].len;
+    if (want == 0)
+        return 0;
+    if (!s->connecting && !s->over && !s->full)
+        got = write_some(s, parts, n);
+    assert(got <= want);
+    s->full = got < want;
+    watch_stream(s);
+    return got;
+}
+
+static void grow_buffers(struct stream *base, uint32_t bytes)
+{
+    const struct uv_stream *s = uv_stream_of(base);
+    int size = bytes > INT32_MAX ? INT32_MAX : (int)bytes;
+    if (setsockopt(s->fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) != 0)
+        (void)setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    if (setsockopt(s->fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) != 0)
+        (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
+static void close_stream(struct stream *base)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    assert(!s->closed);
+    s->closed = true;
+    uv_close((uv_handle_t *)&s->poll, free_stream);
+    close(s->fd);
+}
+
+/* ---- listeners ---- */
+
+static struct uv_listener *uv_listener_of(struct stream_listener *l)
+{
+    return container_of(l, struct uv_listener, base);
+}
+
+/* Out of descriptors: who waits is told so, by the end of the connection. */
+static void turn_away(struct uv_listener *l)
+{
+    if (l->spare < 0)
+        return;
+    close(l->spare);
+    int fd = accept(l->fd, NULL, NULL);
+    if (fd >= 0)
+        close(fd);
+    l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void on_connection(uv_poll_t *h, int status, int events)
+{
+    struct uv_listener *l = h->data;
+    (void)events;
+    int fd = status < 0 ? -1 : accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        if (status == 0 && (errno == EMFILE || errno == ENFILE))
+            turn_away(l);
+        return;
+    }
+    int one = 1;
+    if (l->local.sun_family != AF_UNIX)
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    struct stream *s = stream_new(l->loop, fd, false);
+    if (s != NULL)
+        l->base.accepted(l->base.context, s);
+}
+
+static void free_listener(uv_handle_t *h)
+{
+    free(h->data);
+}
+
+static int bind_socket(const struct place *p)
+{
+    int one = 1;
+    int fd = open_socket(p);
+    if (fd < 0)
+        return fd;
+    if (p->address.ss_family != AF_UNIX)
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, (const struct sockaddr *)&p->address, p->len) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int error = -errno;
+    close(fd);
+    return error;
+}
+
+static int listen_at(struct world *w, struct stream_listener **out, const struct stream_place *at)
+{
+    struct place p;
+    int r = resolve_place(at, &p);
+    int fd = r < 0 ? r : bind_socket(&p);
+    if (fd < 0)
+        return fd;
+    struct uv_listener *l = calloc(1, sizeof *l);
+    if (l == NULL || uv_poll_init(uv_world_loop(w), &l->poll, fd) < 0) {
+        free(l);
+        close(fd);
+        return -ENOMEM;
+    }
+    l->base.ops = &uv_stream_ops;
+    l->poll.data = l;
+    l->loop = uv_world_loop(w);
+    l->fd = fd;
+    l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (at->path != NULL)
+        memcpy(&l->local, &p.address, sizeof l->local);
+    uv_poll_start(&l->poll, UV_READABLE, on_connection);
+    *out = &l->base;
+    return 0;
+}
+
+static void unlisten(struct stream_listener *base)
+{
+    struct uv_listener *l = uv_listener_of(base);
+    if (l->local.sun_family == AF_UNIX)
+        (void)unlink(l->local.sun_path);
+    uv_close((uv_handle_t *)&l->poll, free_listener);
+    close(l->fd);
+    if (l->spare >= 0)
+        close(l->spare);
+}
+
+const struct stream_ops uv_stream_ops = {
+    .listen = listen_at,
+    .unlisten = unlisten,
+    .connect = connect_stream,
+    .read = read_stream,
+    .write = write_stream,
+    .buffers = grow_buffers,
+    .close = close_stream,
+};

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams of the kernel's world: all bytes in order over UNIX and TCP, back-pressure, ends, places
+ * where nobody is, and no descriptors left. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "os/udp_io.h"
+#include "os/uv_world.h"
+
+#define PIECE 10000
+
+/* One end: it may have something to write, and counts what comes. */
+struct end {
+    struct rig *rig;
+    struct stream *stream; /* NULL: closed */
+    size_t to_write, written, wanted, come;
+    size_t stop_at; /* reading stops when so much has come */
+    bool wrong, ended, stopped;
+    int error;
+    unsigned writable;
+    uint8_t room[PIECE];
+};
+
+struct rig {
+    struct world *world;
+    struct stream_listener *listener;
+    struct alarm alarm;
+    struct end client, server;
+    unsigned accepted;
+    char path[64];
+};
+
+static uint8_t byte_at(size_t i)
+{
+    return (uint8_t)(i * 7 + i / 251);
+}
+
+static void end_close(struct end *e)
+{
+    if (e->stream != NULL)
+        stream_close(e->stream);
+    e->stream = NULL;
+}
+
+/* All is over: what is open is closed, and the loop runs out. */
+static void finish(void *context)
+{
+    struct rig *r = context;
+    end_close(&r->client);
+    end_close(&r->server);
+    if (r->listener != NULL)
+        stream_unlisten(r->listener);
+    r->listener = NULL;
+    alarm_fini(&r->alarm);
+    uv_world_end(r->world);
+}
+
+static void write_more(struct end *e)
+{
+    uint8_t bytes[2 * PIECE];
+    while (e->written < e->to_write) {
+        size_t want = e->to_write - e->written;
+        want = want < sizeof bytes ? want : sizeof bytes;
+        for (size_t i = 0; i < want; i++)
+            bytes[i] = byte_at(e->written + i);
+        struct slice parts[3] = {slice_of(bytes, want / 3), slice_of(bytes + want / 3, 0),
+                                 slice_of(bytes + want / 3, want - want / 3)};
+        size_t got = stream_write(e->stream, parts, 3);
+        ck_assert_uint_le(got, want);
+        e->written += got;
+        if (got < want)
+            return;
+    }
+}
+
+static uint8_t *space(void *context, size_t *len)
+{
+    struct end *e = context;
+    *len = sizeof e->room;
+    return e->room;
+}
+
+static void fed(void *context, size_t len)
+{
+    struct end *e = context;
+    ck_assert(!e->stopped && len >= 1 && len <= sizeof e->room);
+    for (size_t i = 0; i < len; i++)
+        e->wrong = e->wrong || e->room[i] != byte_at(e->come + i);
+    e->come += len;
+    if (e->stop_at > 0 && e->come >= e->stop_at) {
+        e->stop_at = 0;
+        e->stopped = true;
+        stream_read(e->stream, false);
+        alarm_set(&e->rig->alarm, world_now(e->rig->world) + 50 * TICK_MS);
+    } else if (e->wanted > 0 && e->come >= e->wanted) {
+        finish(e->rig);
+    }
+}
+
+static void writable(void *context)
+{
+    struct end *e = context;
+    e->writable++;
+    write_more(e);
+}
+
+static void ended(void *context, int error)
+{
+    struct end *e = context;
+    ck_assert(!e->ended);
+    e->ended = true;
+    e->error = error;
+    finish(e->rig);
+}
+
+static const struct stream_user user = {space, fed, writable, ended};
+
+static void accepted(void *context, struct stream *s)
+{
+    struct rig *r = context;
+    r->accepted++;
+    if (r->server.stream != NULL) {
+        stream_close(s);
+        return;
+    }
+    r->server.stream = s;
+    stream_use(s, &user, &r->server);
+    stream_read(s, true);
+    write_more(&r->server);
+}
+
+/* The slow reader has waited: now it reads on. What the other could write meanwhile is limited. */
+static void read_on(void *context)
+{
+    struct rig *r = context;
+    struct end *slow = &r->server;
+    ck_assert_uint_lt(r->client.written, r->client.to_write);
+    ck_assert_uint_ge(r->client.written, slow->come);
+    slow->stopped = false;
+    stream_read(slow->stream, true);
+}
+
+static struct rig *rig_new(void)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    ck_assert_int_eq(uv_world_open(&r->world), 0);
+    r->client.rig = r->server.rig = r;
+    alarm_init(&r->alarm, r->world, ALARM_APP, finish, r);
+    snprintf(r->path, sizeof r->path, "/tmp/os-stream-%d", (int)getpid());
+    return r;
+}
+
+static void rig_free(struct rig *r)
+{
+    ck_assert_int_eq(uv_world_free(r->world), 0); /* no handle is left */
+    ck_assert(!r->client.wrong && !r->server.wrong);
+    free(r);
+}
+
+static void open_both(struct rig *r, const struct stream_place *at)
+{
+    ck_assert_int_eq(stream_listen(r->world, &r->listener, at, accepted, r), 0);
+    ck_assert_int_eq(stream_connect(r->world, &r->client.stream, at, &user, &r->client), 0);
+    stream_read(r->client.stream, true);
+    write_more(&r->client);
+}
+
+START_TEST(all_comes_in_order)
+{
+    struct rig *r = rig_new();
+    struct stat st;
+    r->client.to_write = r->server.wanted = 5000000;
+    open_both(r, &(struct stream_place){.path = r->path});
+    uv_world_run(r->world);
+    ck_assert_uint_eq(r->server.come, 5000000);
+    ck_assert_uint_gt(r->client.writable, 0);
+    ck_assert(stat(r->path, &st) != 0 && errno == ENOENT); /* the file goes with the listener */
+    rig_free(r);
+}
+END_TEST
+
+/* A port that is free now; nobody else takes it at once. */
+static struct cla_address free_port(void)
+{
+    struct cla_address a = {.host = "127.0.0.1"};
+    struct udp_io *io;
+    ck_assert_int_eq(udp_open(&io, &a, false), 0);
+    a.port = udp_port(io);
+    udp_close(io);
+    return a;
+}
+
+START_TEST(tcp_both_ways)
+{
+    struct rig *r = rig_new();
+    struct cla_address address = free_port();
+    r->client.to_write = 3000000;
+    r->server.to_write = r->client.wanted = 4000000;
+    open_both(r, &(struct stream_place){.address = &address});
+    ck_assert_uint_eq(r->client.written, 0); /* not connected yet */
+    uv_world_run(r->world);
+    ck_assert_uint_eq(r->client.come, 4000000);
+    ck_assert_uint_gt(r->client.written, 0);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(who_does_not_read_is_not_flooded)
+{
+    struct rig *r = rig_new();
+    r->client.to_write = r->server.wanted = 20000000;
+    r->server.stop_at = 1000;
+    r->alarm.fire = read_on;
+    open_both(r, &(struct stream_place){.path = r->path});
+    uv_world_run(r->world);
+    ck_assert_uint_eq(r->server.come, 20000000);
+    rig_free(r);
+}
+END_TEST
+
+static void close_client(void *context)
+{
+    struct rig *r = context;
+    end_close(&r->client);
+}
+
+/* What was written before comes before the end. */
+START_TEST(the_end_comes_last)
+{
+    struct rig *r = rig_new();
+    r->client.to_write = 70000;
+    r->alarm.fire = close_client;
+    open_both(r, &(struct stream_place){.path = r->path});
+    alarm_set(&r->alarm, world_now(r->world) + 20 * TICK_MS);
+    uv_world_run(r->world);
+    ck_assert(r->server.ended && r->server.error == 0);
+    ck_assert_uint_eq(r->server.come, r->client.written);
+    rig_free(r);
+}
+END_TEST
+
+/* A write to somebody who has gone is no error of the call: the end is told from the loop. */
+START_TEST(a_write_to_nobody)
+{
+    struct rig *r = rig_new();
+    open_both(r, &(struct stream_place){.path = r->path});
+    stream_read(r->client.stream, false);
+    stream_unlisten(r->listener); /* with the connection not accepted yet */
+    r->listener = NULL;
+    r->client.to_write = 100;
+    write_more(&r->client);
+    ck_assert(!r->client.ended);
+    uv_world_run(r->world);
+    ck_assert(r->client.ended);
+    ck_assert_int_lt(r->client.error, 0);
+    rig_free(r);
+}
+END_TEST
+
+START_TEST(nobody_there)
+{
+    struct rig *r = rig_new();
+    struct stream_listener *other;
+    struct stream_place at = {.path = r->path};
+    struct cla_address address = free_port();
+    ck_assert_int_eq(stream_connect(r->world, &r->client.stream, &at, &user, &r->client), -ENOENT);
+    ck_assert_ptr_null(r->client.stream);
+    ck_assert_int_eq(stream_listen(r->world, &r->listener, &at, accepted, r), 0);
+    ck_assert_int_eq(stream_listen(r->world, &other, &at, accepted, r), -EADDRINUSE);
+    char longer[200] = {0};
+    memset(longer, 'x', sizeof longer - 1);
+    at.path = longer;
+    ck_assert_int_eq(stream_listen(r->world, &other, &at, accepted, r), -ENAMETOOLONG);
+    at = (struct stream_place){.address = &address};
+    ck_assert_int_eq(stream_connect(r->world, &r->client.stream, &at, &user, &r->client), 0);
+    uv_world_run(r->world);
+    ck_assert(r->client.ended);
+    ck_assert_int_eq(r->client.error, -ECONNREFUSED);
+    rig_free(r);
+}
+END_TEST
+
+/* Without descriptors a connection is ended, instead of being offered for ever. */
+START_TEST(out_of_descriptors)
+{
+    struct rig *r = rig_new();
+    struct rlimit before, few;
+    open_both(r, &(struct stream_place){.path = r->path});
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int highest = dup(0);
+    close(highest);
+    few = (struct rlimit){(rlim_t)highest, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    uv_world_run(r->world);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_uint_eq(r->accepted, 0);
+    ck_assert(r->client.ended && r->client.error == 0);
+    rig_free(r);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("kernel");
+    tcase_add_test(t, all_comes_in_order);
+    tcase_add_test(t, tcp_both_ways);
+    tcase_add_test(t, who_does_not_read_is_not_flooded);
+    tcase_add_test(t, the_end_comes_last);
+    tcase_add_test(t, a_write_to_nobody);
+    tcase_add_test(t, nobody_there);
+    tcase_add_test(t, out_of_descriptors);
+    Suite *s = suite_create("os_stream");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
