@@ -105,6 +105,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     }
     heap_init(&a->timers);
     routes_init(&a->routes);
+    a->router = routes_router(&a->routes);
     list_init(&a->to_store);
     list_init(&a->answers);
     list_init(&a->recalls);
@@ -180,7 +181,9 @@ void agent_begin(struct agent *a, struct agent_now now)
     a->now = now;
     if (!a->life_begun)
         agent_restore_clock(a, now.dtn_ms, now);
-    if (a->place)
+    if (a->anew)
+        agent_place_anew(a);
+    else if (a->place)
         agent_place_all(a);
 }
 
@@ -334,12 +337,16 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
 void agent_expire(struct agent *a, struct agent_now now)
 {
     agent_begin(a, now);
+    const struct router_ops *ops = a->router.ops;
+    if (ops->deadline != NULL && ops->deadline(a->router.state) <= now.now &&
+        ops->expire(a->router.state, now.now))
+        agent_place_anew(a);
     while (heap_due(&a->timers) <= now.now && a->timers.len > 0) {
         struct record *r = container_of(heap_first(&a->timers), struct record, timer);
         if (end_due(a, r))
             continue;
         if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
-            lane_proceed(a, r);
+            agent_proceed(a, r);
         } else if (r->state == STATE_PAUSED) {
             lane_return(a, r);
         } else {
@@ -352,7 +359,11 @@ void agent_expire(struct agent *a, struct agent_now now)
 
 tick agent_deadline(const struct agent *a)
 {
-    return a->place ? 0 : heap_due(&a->timers);
+    const struct router_ops *ops = a->router.ops;
+    if (a->place || a->anew)
+        return 0;
+    tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
+    return tick_min(due, heap_due(&a->timers));
 }
 
 const struct agent_counters *agent_counters(const struct agent *a)

@@ -17,6 +17,7 @@
 
 #include "bp/admin.h"
 #include "bp/bundle.h"
+#include "bp/router.h"
 
 struct agent;
 
@@ -66,15 +67,27 @@ struct agent_now {
     uint64_t dtn_ms;
 };
 
-/* Links and routes. link: an index that the binder chose, 0..63. window: how many bundles may be on
- * the link at once (sessions). A route to link sends bundles whose destination matches; the highest
- * rank among the links that are up wins, then the first added; when none is up, among all. */
+/* Links. link: an index that the binder chose, 0..63. window: how many bundles may be on the link
+ * at once (sessions). */
 int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
 /* The window of a link is another one now, >= 1. A smaller one recalls nothing: nothing further is
  * sent until there is room in it. */
 void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now);
+/* Static routes (bp/routes.h): the agent's own router, which it asks unless it is given another
+ * one. HELIO_ENOENT: there is no such link, no such route. What waits is placed anew with the next
+ * push (until then agent_deadline is 0). */
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
+int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
+/* Another router from now on (NULL: the static routes); what waits is placed anew likewise. It is
+ * the binder's, and outlives the agent or its being replaced; a booking that it had noted is taken
+ * back when it is replaced, but not when the agent is freed. */
+void agent_router(struct agent *a, const struct router *router);
+/* The static routes as a router, for another one to ask when it knows no way. */
+struct router agent_routes(struct agent *a);
+/* The router's answers may be others now (its routes were changed from outside): what waits is
+ * placed anew likewise. */
+void agent_reroute(struct agent *a);
 
 /* Endpoints of this node. `reg` is the binder's number for the registration. Bundles for a
  * registered endpoint that wait are delivered at once; those for an endpoint of this node without

@@ -80,7 +80,6 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     a->next_key++;
     fragment_entered(a, r, as);
     r->state = STATE_NEW;
-    r->avoid = NO_LINK;
     r->rewrite = h->rewrite;
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
@@ -116,18 +115,18 @@ static void stamp(const struct agent *a, struct bundle_id *id)
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
                                    struct record **out)
 {
-    int link;
-    if (agent_target(a, &b->destination, NO_LINK, &link) < 0)
-        return REFUSE_NO_ROUTE;
-    if (!endpoint_takes(a, &b->destination, b->flags))
-        return REFUSE_ENDPOINT;
     stamp(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
     b->age_ms = 0;
     const size_t off = payload->off, len = payload->len;
     b->payload = buf_slice(payload);
     struct agent_head h;
+    int link;
     head_of(a, b, false, &h);
+    if (agent_way(a, &h, NO_LINK, &link) < 0)
+        return REFUSE_NO_ROUTE;
+    if (!endpoint_takes(a, &b->destination, b->flags))
+        return REFUSE_ENDPOINT;
     if (bundle_encode(b, payload) < 0)
         return REFUSE_INVALID;
     struct record *r;
@@ -221,7 +220,8 @@ static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
     return remove ? REFUSE_BLOCK : REFUSE_NONE;
 }
 
-static enum agent_refusal judge(struct agent *a, const struct bundle *b, const struct agent_head *h)
+static enum agent_refusal judge(struct agent *a, const struct bundle *b, const struct agent_head *h,
+                                int from)
 {
     if (expired(a, h))
         return REFUSE_EXPIRED;
@@ -229,7 +229,7 @@ static enum agent_refusal judge(struct agent *a, const struct bundle *b, const s
     if (refusal != REFUSE_NONE)
         return refusal;
     int link;
-    if (agent_target(a, &b->destination, NO_LINK, &link) < 0)
+    if (agent_way(a, h, from, &link) < 0)
         return REFUSE_NO_ROUTE;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
@@ -313,6 +313,11 @@ static void note_return(struct agent *a, struct record *r)
         r->pause = tick_min(tick_add(r->pause, r->pause), a->config.retry_max);
 }
 
+static int known_link(const struct agent *a, uint32_t link)
+{
+    return link < LINKS_MAX && a->links[link].used ? (int)link : NO_LINK;
+}
+
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
 static enum agent_refusal take(struct agent *a, uint32_t link, struct buf *whole, struct bundle *b,
                                enum agent_refusal *answer, struct record **out)
@@ -332,9 +337,9 @@ static enum agent_refusal take(struct agent *a, uint32_t link, struct buf *whole
     }
     struct agent_head h;
     head_of(a, b, true, &h);
-    h.peer = link < LINKS_MAX && a->links[link].used ? quota_peer_id(&a->links[link].peer)
-                                                     : QUOTA_UNKNOWN;
-    enum agent_refusal refusal = judge(a, b, &h);
+    int from = known_link(a, link);
+    h.peer = from != NO_LINK ? quota_peer_id(&a->links[from].peer) : QUOTA_UNKNOWN;
+    enum agent_refusal refusal = judge(a, b, &h, from);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
@@ -364,7 +369,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         r->token = token;
         r->has_token = true;
         r->in_link = link;
-        r->avoid = (int)link;
+        r->came_from = r->avoid = known_link(a, link);
         note_return(a, r);
         return REFUSE_NONE;
     }

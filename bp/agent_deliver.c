@@ -81,7 +81,7 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
     e->lane.open = true;
     e->lane.owed = 0;
     hash_add(&a->registrations, &e->by_reg, reg_hash(a, reg));
-    lane_resume(a, &e->lane);
+    agent_resume(a, &e->lane);
     lane_wake(a, &e->lane);
     return 0;
 }

@@ -24,17 +24,8 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     l->used = true;
     l->peer = *peer;
     lane_init(&l->lane, window);
+    a->place = ask_changed(a, link) || a->place;
     return 0;
-}
-
-int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
-{
-    if (link >= LINKS_MAX || !a->links[link].used)
-        return HELIO_ENOENT;
-    int rc = routes_add(&a->routes, pattern, link);
-    if (rc == 0 && !list_empty(&a->unplaced))
-        a->place = true;
-    return rc;
 }
 
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
@@ -49,7 +40,7 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
         agent_link_changed(a, link);
     if (!up)
         return;
-    lane_resume(a, l);
+    agent_resume(a, l);
     lane_wake(a, l);
 }
 
@@ -128,6 +119,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
         return;
+    ask_ended(a, r, ok ? ROUTER_SENT : ROUTER_FAILED);
     if (ok) {
         agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
         record_end(a, r, END_FORWARDED);
@@ -140,7 +132,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (a->links[r->link].lane.open)
         lane_retry(a, r);
     else
-        lane_proceed(a, r);
+        agent_proceed(a, r);
 }
 
 void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now)
@@ -149,11 +141,12 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
         return;
+    ask_ended(a, r, ROUTER_FAILED);
     a->counters.lost++;
     if (agent_overdue(a, r))
         return;
     if (++r->losses <= resend) {
-        lane_return(a, r);
+        agent_go_on(a, r);
         return;
     }
     agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);

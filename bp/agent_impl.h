@@ -10,16 +10,18 @@
 #include "bp/agent.h"
 #include "bp/agent_head.h"
 #include "bp/returns.h"
+#include "bp/router.h"
 #include "bp/routes.h"
 #include "bp/seen.h"
 
 #define LINKS_MAX 64
-#define QUOTA_OWN 0      /* account of this node's applications */
-#define QUOTA_UNKNOWN 1  /* of peers whose names the store does not know */
-#define PREFETCH 4       /* bundles in memory beyond the window, so that a link never waits */
-#define LOAD_TRIES 8     /* a bundle that cannot be read this often is given up */
-#define NO_LINK (-2)     /* record.avoid */
+#define QUOTA_OWN 0     /* account of this node's applications */
+#define QUOTA_UNKNOWN 1 /* of peers whose names the store does not know */
+#define PREFETCH 4      /* bundles in memory beyond the window, so that a link never waits */
+#define LOAD_TRIES 8    /* a bundle that cannot be read this often is given up */
+#define NO_LINK ROUTER_NO_LINK
 #define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
+#define ASIDE (-3)       /* where a bundle goes that has no way now */
 
 /*
  * A queue in front of a link or an endpoint. Bundles move from `back` (any length, bytes perhaps
@@ -30,6 +32,7 @@ struct lane {
     struct list node; /* in agent.ready, when it may have work */
     struct list front, back, busy, paused;
     uint64_t front_len, busy_len, window;
+    uint64_t bundles, bytes; /* in all four */
     uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
     bool open;     /* link up, or endpoint registered */
 };
@@ -88,9 +91,11 @@ struct record {
     tick arrived;        /* when it came, or was placed after a restart */
     uint64_t rest_ms;    /* residence before that */
     tick expires;
-    tick pause; /* the last one; 0 = none yet */
-    int link;   /* or TO_ENDPOINT */
-    int avoid;  /* the link it came from, or that failed last: the last choice; or NO_LINK */
+    tick pause;       /* the last one; 0 = none yet */
+    int link;         /* or TO_ENDPOINT */
+    int came_from;    /* the link that brought it; NO_LINK: not known, or none */
+    int avoid;        /* the link it came from, or that failed last: the last choice; or NO_LINK */
+    uint64_t booking; /* the router's name for its use of the link; 0: none */
     struct lane *lane;
     struct holder holder;      /* not of a whole */
     struct assembly *assembly; /* of a fragment for this node, and of its whole */
@@ -149,11 +154,13 @@ struct agent {
     struct heap timers;     /* has room for every record */
     struct list to_store, answers, recalls, removals, unplaced, ready;
     bool place;             /* unplaced bundles may have a way now */
+    bool anew;              /* so may those in queues of links have another one */
     struct record *polled;  /* freed at the next poll: the last action shows its bytes */
     struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
     struct link links[LINKS_MAX];
-    struct routes routes;
+    struct router router;
+    struct routes routes; /* the router, until there is another one */
     struct seen seen;
     struct returns returns;
     struct hash peers, sources; /* accounts */
@@ -225,10 +232,7 @@ void lane_add(struct agent *a, struct lane *l, struct record *r);
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
 void lane_pause(struct agent *a, struct record *r, tick until);
-void lane_proceed(struct agent *a,
-                  struct record *r); /* goes on: to the head of its lane, or another way */
 void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
-void lane_resume(struct agent *a, struct lane *l);  /* all pauses end */
 int lane_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
 bool lane_memory_full(const struct agent *a, uint64_t more);
 int lane_poll(struct agent *a, struct lane *l, struct agent_action *out);
@@ -238,17 +242,38 @@ void lane_check(const struct lane *l);
 uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
 uint64_t record_until_ms(const struct agent *a, const struct record *r); /* its end, in that time */
 bool agent_is_here(const struct agent *a, const struct eid *e);
-/* The link of the best route among those that are up, else of the best; `avoid` only when no other
- * is up. */
-int agent_target(const struct agent *a, const struct eid *destination, int avoid, int *link);
-void agent_place_again(struct agent *a, struct record *r); /* from the lane of its link */
 /* The link is up or down now: bundles that wait for links may have another way. */
 void agent_link_changed(struct agent *a, uint32_t link);
 void agent_place(struct agent *a, struct record *r);
 void agent_set_aside(struct agent *a, struct record *r, tick until);
-void agent_place_all(struct agent *a);
+void agent_place_all(struct agent *a);  /* what is unplaced */
+void agent_place_anew(struct agent *a); /* and what waits in queues of links */
+/* After a pause or a loss: to the head of its lane, or another way. */
+void agent_proceed(struct agent *a, struct record *r);
+/* The same, but the link that it waits for keeps it, where no router counts volumes. */
+void agent_go_on(struct agent *a, struct record *r);
+void agent_resume(struct agent *a, struct lane *l); /* all pauses end */
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
+
+/* agent_ask.c: what the router is asked and told */
+/* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or ASIDE (there is one later).
+ * HELIO_ENOENT: none. `b` may have no id. */
+int agent_way(const struct agent *a, const struct agent_head *h, int came_from, int *link);
+struct ask_answer {
+    int link;         /* TO_ENDPOINT, a link, or ASIDE */
+    tick until;       /* ASIDE: when to ask again */
+    uint64_t booking; /* of a link; 0: none */
+};
+/* Where it goes from here. Changes nothing. */
+struct ask_answer ask_router(const struct agent *a, const struct record *r,
+                             const struct agent_head *h);
+/* The link was added, removed, or is up or down now. True: what waits apart may have a way. */
+bool ask_changed(struct agent *a, uint32_t link);
+/* It is in the queue of its link by an answer with this booking; an earlier one is over. */
+void ask_placed(struct agent *a, struct record *r, uint64_t booking);
+/* Its booking, if it has one, ends so. */
+void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
 
 /* agent_fragment.c: bundles for this node that come in fragments (RFC 9171 §5.9) */
 /* Room for one more fragment in the assembly of its bundle, which is made when it is the first;

@@ -69,7 +69,10 @@ static bool exempt(const struct lane *l, const struct record *r)
 
 void lane_add(struct agent *a, struct lane *l, struct record *r)
 {
+    assert(r->lane == NULL);
     r->lane = l;
+    l->bundles++;
+    l->bytes += r->bytes;
     bool stays = r->link != TO_ENDPOINT || exempt(l, r) || !lane_memory_full(a, 0);
     if (r->buf != NULL && stays && list_empty(&l->back) && front_has_room(l)) {
         to_front(l, r, false);
@@ -98,8 +101,12 @@ static void take_out(struct record *r)
 void lane_leave(struct agent *a, struct record *r)
 {
     struct lane *l = r->lane;
+    assert(l->bundles > 0 && l->bytes >= r->bytes);
     take_out(r);
+    l->bundles--;
+    l->bytes -= r->bytes;
     r->lane = NULL;
+    ask_ended(a, r, ROUTER_TAKEN_BACK);
     if (r->link == TO_ENDPOINT)
         endpoint_tidy(a, l);
     else
@@ -129,23 +136,6 @@ void lane_retry(struct agent *a, struct record *r)
     const struct agent_config *c = &a->config;
     r->pause = r->pause == 0 ? c->retry_min : tick_min(tick_add(r->pause, r->pause), c->retry_max);
     lane_pause(a, r, tick_add(a->now.now, r->pause));
-}
-
-void lane_proceed(struct agent *a, struct record *r)
-{
-    struct agent_head h;
-    int link;
-    record_head(r, &h);
-    if (agent_target(a, &h.destination, r->avoid, &link) == 0 && link != r->link)
-        agent_place_again(a, r);
-    else
-        lane_return(a, r);
-}
-
-void lane_resume(struct agent *a, struct lane *l)
-{
-    while (!list_empty(&l->paused))
-        lane_return(a, container_of(l->paused.prev, struct record, node));
 }
 
 int lane_load(struct agent *a, struct record *r, struct agent_action *out)
@@ -219,24 +209,26 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
 #undef NDEBUG
 #include <assert.h>
 
+/* Counts a list whose records are all in this state. */
+static void check_list(const struct list *l, enum record_state state, uint64_t *bundles,
+                       uint64_t *bytes)
+{
+    list_for_each (it, l) {
+        const struct record *r = container_of(it, struct record, node);
+        assert(r->state == state);
+        ++*bundles;
+        *bytes += r->bytes;
+    }
+}
+
 void lane_check(const struct lane *l)
 {
-    uint64_t front = 0, busy = 0;
-    list_for_each (it, &l->front) {
-        assert(container_of(it, struct record, node)->state == STATE_FRONT);
-        front++;
-    }
-    list_for_each (it, &l->busy) {
-        assert(container_of(it, struct record, node)->state == STATE_BUSY);
-        busy++;
-    }
-    list_for_each (it, &l->back) {
-        assert(container_of(it, struct record, node)->state == STATE_BACK);
-    }
-    list_for_each (it, &l->paused) {
-        assert(container_of(it, struct record, node)->state == STATE_PAUSED);
-    }
-    assert(front == l->front_len && busy == l->busy_len);
-    (void)front;
-    (void)busy;
+    uint64_t bundles = 0, bytes = 0;
+    check_list(&l->front, STATE_FRONT, &bundles, &bytes);
+    assert(bundles == l->front_len);
+    check_list(&l->busy, STATE_BUSY, &bundles, &bytes);
+    assert(bundles == l->front_len + l->busy_len);
+    check_list(&l->back, STATE_BACK, &bundles, &bytes);
+    check_list(&l->paused, STATE_PAUSED, &bundles, &bytes);
+    assert(bundles == l->bundles && bytes == l->bytes);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a bundle goes: to an endpoint of this node, or to the link of the best route (RFC 9171
- * §5.4): the best one that is up. What waits for a
- * link that is down goes on when another one that leads there comes up; the link that a bundle came
- * from, or that failed it last, is the last choice among those. One that comes again although it
+ * Where a bundle goes: to an endpoint of this node, or where the router says (RFC 9171 §5.4): to
+ * the queue of a link, or apart until a time. What waits in a queue goes on another way when a link
+ * goes up or down, or when the router or its routes change. One that comes again although it
  * was forwarded pauses, each time twice as long, so that what goes in a circle is not lost and does
  * not fill the links. Bundles without a way (restored before the routes were told, or their route
- * is gone from the configuration) wait apart until a route comes or they expire.
+ * is gone) wait apart until a route comes or they expire.
  */
 #include <assert.h>
 
@@ -17,84 +16,99 @@ bool agent_is_here(const struct agent *a, const struct eid *e)
     return eid_same_node(e, &a->config.node);
 }
 
-int agent_target(const struct agent *a, const struct eid *destination, int avoid, int *link)
-{
-    if (agent_is_here(a, destination)) {
-        *link = TO_ENDPOINT;
-        return 0;
-    }
-    size_t at = 0;
-    int first = NO_LINK, up = NO_LINK, found;
-    while ((found = routes_next(&a->routes, destination, &at)) >= 0) {
-        bool open = a->links[found].lane.open;
-        if (open && found != avoid) {
-            *link = found;
-            return 0;
-        }
-        up = open && up == NO_LINK ? found : up;
-        first = first == NO_LINK ? found : first;
-    }
-    if (first == NO_LINK)
-        return HELIO_ENOENT;
-    *link = up != NO_LINK ? up : first;
-    return 0;
-}
-
 void agent_set_aside(struct agent *a, struct record *r, tick until)
 {
+    assert(r->lane == NULL && r->booking == 0);
     r->state = STATE_UNPLACED;
     list_add_tail(&a->unplaced, &r->node);
     record_set_timer(a, r, tick_min(r->expires, until));
+    if (r->stored && lane_memory_full(a, 0))
+        record_release(a, r);
+}
+
+/* NULL: no memory. */
+static struct lane *lane_of(struct agent *a, const struct record *r, const struct agent_head *h)
+{
+    if (r->link != TO_ENDPOINT)
+        return &a->links[r->link].lane;
+    struct endpoint *e = endpoint_get(a, &h->destination);
+    return e == NULL ? NULL : &e->lane;
+}
+
+static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
+                     const struct ask_answer *answer)
+{
+    r->link = answer->link;
+    if (r->link == ASIDE) {
+        agent_set_aside(a, r, answer->until);
+        return;
+    }
+    if (r->link == TO_ENDPOINT && fragment_place(a, r, h))
+        return;
+    struct lane *l = lane_of(a, r, h);
+    if (l == NULL) {
+        agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+        return;
+    }
+    record_set_timer(a, r, r->expires);
+    lane_add(a, l, r);
+    ask_placed(a, r, answer->booking);
+    if (r->again && r->link != TO_ENDPOINT)
+        lane_pause(a, r, tick_add(a->now.now, r->pause));
+    r->again = false;
 }
 
 void agent_place(struct agent *a, struct record *r)
 {
     struct agent_head h;
     record_head(r, &h);
-    if (agent_target(a, &h.destination, r->avoid, &r->link) < 0) {
-        agent_set_aside(a, r, TICK_NEVER);
-        return;
-    }
-    if (r->link == TO_ENDPOINT && fragment_place(a, r, &h))
-        return;
-    struct lane *l;
-    if (r->link == TO_ENDPOINT) {
-        struct endpoint *e = endpoint_get(a, &h.destination);
-        if (e == NULL) {
-            agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
-            return;
-        }
-        l = &e->lane;
-    } else {
-        l = &a->links[r->link].lane;
-    }
-    record_set_timer(a, r, r->expires);
-    lane_add(a, l, r);
-    if (r->again && r->link != TO_ENDPOINT)
-        lane_pause(a, r, tick_add(a->now.now, r->pause));
-    r->again = false;
+    const struct ask_answer answer = ask_router(a, r, &h);
+    place_by(a, r, &h, &answer);
 }
 
-void agent_place_again(struct agent *a, struct record *r)
+/* True: its link is another one now, or it waits apart. Else at most its booking changed. */
+static bool place_again(struct agent *a, struct record *r)
 {
     assert(r->state >= STATE_FRONT && r->state < STATE_GONE && r->link != TO_ENDPOINT);
+    struct agent_head h;
+    record_head(r, &h);
+    const struct ask_answer answer = ask_router(a, r, &h);
+    if (answer.link == r->link) {
+        ask_placed(a, r, answer.booking);
+        return false;
+    }
     record_load_done(a, r); /* what is being loaded comes for nobody */
     lane_leave(a, r);
     r->state = STATE_UNPLACED;
-    agent_place(a, r);
+    place_by(a, r, &h, &answer);
+    return true;
+}
+
+void agent_proceed(struct agent *a, struct record *r)
+{
+    if (!place_again(a, r))
+        lane_return(a, r);
+}
+
+void agent_go_on(struct agent *a, struct record *r)
+{
+    if (r->link != TO_ENDPOINT && a->router.ops->note != NULL && r->booking == 0)
+        agent_proceed(a, r);
+    else
+        lane_return(a, r);
+}
+
+void agent_resume(struct agent *a, struct lane *l)
+{
+    while (!list_empty(&l->paused))
+        agent_go_on(a, container_of(l->paused.prev, struct record, node));
 }
 
 /* Those of one list that have a better way now. */
 static void place_list_again(struct agent *a, struct list *l)
 {
-    list_for_each_safe (it, l) {
-        struct record *r = container_of(it, struct record, node);
-        struct agent_head h;
-        int link;
-        record_head(r, &h);
-        if (agent_target(a, &h.destination, r->avoid, &link) == 0 && link != r->link)
-            agent_place_again(a, r);
-    }
+    list_for_each_safe (it, l)
+        place_again(a, container_of(it, struct record, node));
 }
 
 static void place_lane_again(struct agent *a, struct lane *l)
@@ -108,16 +122,30 @@ static void place_lane_again(struct agent *a, struct lane *l)
 
 void agent_link_changed(struct agent *a, uint32_t link)
 {
+    const struct router_ops *ops = a->router.ops;
     struct lane *own = &a->links[link].lane;
+    if (ask_changed(a, link))
+        agent_place_all(a);
     for (uint32_t i = 0; i < LINKS_MAX; i++) {
         struct lane *l = &a->links[i].lane;
-        if (i == link || !a->links[i].used || !routes_meet(&a->routes, link, i))
+        if (i == link || !a->links[i].used ||
+            (ops->meet != NULL && !ops->meet(a->router.state, link, i)))
             continue;
         if (own->open)
             place_lane_again(a, l); /* to this one, when it is their best */
         else if (l->open)
             place_lane_again(a, own);
     }
+}
+
+void agent_place_anew(struct agent *a)
+{
+    a->anew = false;
+    for (uint32_t i = 0; i < LINKS_MAX; i++) {
+        if (a->links[i].used)
+            place_lane_again(a, &a->links[i].lane);
+    }
+    agent_place_all(a);
 }
 
 uint64_t agent_life_ms(const struct agent *a, struct agent_now now)

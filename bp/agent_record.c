@@ -113,6 +113,7 @@ static struct record *make(struct agent *a, const struct agent_head *h, uint64_t
     r->head_len = len;
     r->id_off = id_off;
     r->mark_len = len - id_off;
+    r->came_from = r->avoid = NO_LINK;
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);

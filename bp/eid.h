@@ -83,6 +83,7 @@ int eid_pattern_parse(const char *text, struct eid_pattern *out); /* 0 or HELIO_
 /* May both match one EID? May say yes when they do not, never no when they do. */
 bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q);
 bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);
+bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q);
 /* More specific patterns have higher numbers. */
 int eid_pattern_rank(const struct eid_pattern *p);
 

@@ -89,6 +89,12 @@ bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
     return eid_same_node(&p->eid, &q->eid);
 }
 
+bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q)
+{
+    return p->any == q->any && p->any_node == q->any_node && p->any_service == q->any_service &&
+           eid_equal(&p->eid, &q->eid);
+}
+
 int eid_pattern_rank(const struct eid_pattern *p)
 {
     if (p->any)

@@ -5,6 +5,7 @@
  */
 #include "bp/routes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,18 +44,56 @@ int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t lin
     return 0;
 }
 
-int routes_next(const struct routes *t, const struct eid *destination, size_t *at)
+static void remove_at(struct routes *t, size_t i)
 {
-    while (*at < t->len) {
-        const struct route *r = &t->at[(*at)++];
-        if (eid_pattern_match(&r->pattern, destination))
-            return (int)r->link;
+    assert(i < t->len);
+    t->len--;
+    memmove(t->at + i, t->at + i + 1, (t->len - i) * sizeof *t->at);
+}
+
+int routes_remove(struct routes *t, const struct eid_pattern *pattern, uint32_t link)
+{
+    for (size_t i = 0; i < t->len; i++) {
+        if (t->at[i].link == link && eid_pattern_equal(&t->at[i].pattern, pattern)) {
+            remove_at(t, i);
+            return 0;
+        }
     }
     return HELIO_ENOENT;
 }
 
-bool routes_meet(const struct routes *t, uint32_t link, uint32_t other)
+void routes_remove_link(struct routes *t, uint32_t link)
 {
+    for (size_t i = t->len; i-- > 0;) {
+        if (t->at[i].link == link)
+            remove_at(t, i);
+    }
+}
+
+static struct router_answer ask_routes(void *router, const struct router_query *q)
+{
+    const struct routes *t = router;
+    int first = ROUTER_NO_LINK, up = ROUTER_NO_LINK;
+    for (size_t i = 0; i < t->len; i++) {
+        const struct route *r = &t->at[i];
+        if (!eid_pattern_match(&r->pattern, q->destination))
+            continue;
+        int link = (int)r->link;
+        bool open = q->links->at(q->links->context, r->link).up;
+        if (open && link != q->avoid)
+            return (struct router_answer){.verdict = ROUTER_LINK, .link = r->link};
+        up = open && up == ROUTER_NO_LINK ? link : up;
+        first = first == ROUTER_NO_LINK ? link : first;
+    }
+    if (first == ROUTER_NO_LINK)
+        return (struct router_answer){.verdict = ROUTER_NONE};
+    return (struct router_answer){.verdict = ROUTER_LINK,
+                                  .link = (uint32_t)(up != ROUTER_NO_LINK ? up : first)};
+}
+
+static bool routes_meet(const void *router, uint32_t link, uint32_t other)
+{
+    const struct routes *t = router;
     for (size_t i = 0; i < t->len; i++) {
         for (size_t k = 0; t->at[i].link == link && k < t->len; k++) {
             if (t->at[k].link == other && eid_pattern_meet(&t->at[i].pattern, &t->at[k].pattern))
@@ -62,4 +101,10 @@ bool routes_meet(const struct routes *t, uint32_t link, uint32_t other)
         }
     }
     return false;
+}
+
+struct router routes_router(struct routes *t)
+{
+    static const struct router_ops ops = {.ask = ask_routes, .meet = routes_meet};
+    return (struct router){.ops = &ops, .state = t};
 }

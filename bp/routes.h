@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Static routes: patterns of destinations, each with the link that leads there. */
+/*
+ * Static routes: patterns of destinations, each with the link that leads there. The most specific
+ * one whose link is up is the way, among equal ones the first added; the link to avoid is the last
+ * choice among those; when none is up, the most specific one.
+ */
 #ifndef BP_ROUTES_H
 #define BP_ROUTES_H
 
-#include "bp/eid.h"
+#include "bp/router.h"
 
 #define ROUTES_MAX 4096
 
@@ -22,9 +26,11 @@ void routes_init(struct routes *t);
 void routes_fini(struct routes *t);
 /* 0, HELIO_ENOMEM, HELIO_EAGAIN (ROUTES_MAX). */
 int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t link);
-/* The links that lead there, the best first: begin with *at = 0. HELIO_ENOENT: no more. */
-int routes_next(const struct routes *t, const struct eid *destination, size_t *at);
-/* May one destination have routes over both links? May say yes when none has, never no. */
-bool routes_meet(const struct routes *t, uint32_t link, uint32_t other);
+/* The first added of those that are equal. 0 or HELIO_ENOENT. */
+int routes_remove(struct routes *t, const struct eid_pattern *pattern, uint32_t link);
+/* All routes over this link. */
+void routes_remove_link(struct routes *t, uint32_t link);
+/* As a router, which holds as long as the table does. */
+struct router routes_router(struct routes *t);
 
 #endif

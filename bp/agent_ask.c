@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the router is asked and told, and the routes of the agent's own one. Endpoints of this node
+ * need no router. Asking changes nothing; a booking is noted when the bundle is in its queue, and
+ * ends with what becomes of it: sent, failed, or taken back when it leaves the queue unsent. What
+ * can go wrong: memory for a new route.
+ */
+#include <assert.h>
+
+#include "bp/agent_impl.h"
+
+static struct router_link describe_link(const void *context, uint32_t link)
+{
+    const struct agent *a = context;
+    if (link >= LINKS_MAX || !a->links[link].used)
+        return (struct router_link){0};
+    const struct lane *l = &a->links[link].lane;
+    return (struct router_link){
+        .used = true, .up = l->open, .bundles = l->bundles, .bytes = l->bytes};
+}
+
+static struct router_answer ask(const struct agent *a, struct router_query *q)
+{
+    const struct router_links links = {.context = a, .at = describe_link};
+    q->now = a->now.now;
+    q->links = &links;
+    struct router_answer answer = a->router.ops->ask(a->router.state, q);
+    assert(answer.verdict != ROUTER_LINK || describe_link(a, answer.link).used);
+    assert(answer.verdict != ROUTER_WAIT || answer.until > q->now);
+    assert(answer.booking == 0 || a->router.ops->note != NULL);
+    return answer;
+}
+
+int agent_way(const struct agent *a, const struct agent_head *h, int came_from, int *link)
+{
+    *link = TO_ENDPOINT;
+    if (agent_is_here(a, &h->destination))
+        return 0;
+    struct router_query q = {
+        .destination = &h->destination,
+        .bytes = h->payload_len,
+        .expires = agent_expiry(a, h->expires_ms),
+        .came_from = came_from,
+        .avoid = came_from,
+    };
+    struct router_answer answer = ask(a, &q);
+    *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
+    return answer.verdict == ROUTER_NONE ? HELIO_ENOENT : 0;
+}
+
+struct ask_answer ask_router(const struct agent *a, const struct record *r,
+                             const struct agent_head *h)
+{
+    if (agent_is_here(a, &h->destination))
+        return (struct ask_answer){.link = TO_ENDPOINT};
+    struct router_query q = {
+        .destination = &h->destination,
+        .bytes = r->bytes,
+        .expires = r->expires,
+        .came_from = r->came_from,
+        .avoid = r->avoid,
+        .booking = r->booking,
+    };
+    struct router_answer answer = ask(a, &q);
+    if (answer.verdict == ROUTER_LINK)
+        return (struct ask_answer){.link = (int)answer.link, .booking = answer.booking};
+    return (struct ask_answer){.link = ASIDE,
+                               .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};
+}
+
+bool ask_changed(struct agent *a, uint32_t link)
+{
+    const struct router_ops *ops = a->router.ops;
+    const struct router_link state = describe_link(a, link);
+    return ops->changed != NULL && ops->changed(a->router.state, link, &state, a->now.now);
+}
+
+static void tell_router(struct agent *a, const struct record *r, enum router_note_kind kind)
+{
+    const struct router_note n = {.kind = kind,
+                                  .now = a->now.now,
+                                  .booking = r->booking,
+                                  .key = r->key,
+                                  .link = (uint32_t)r->link,
+                                  .bytes = r->bytes};
+    assert(r->booking != 0 && r->link >= 0);
+    a->router.ops->note(a->router.state, &n);
+}
+
+void ask_placed(struct agent *a, struct record *r, uint64_t booking)
+{
+    if (booking == r->booking)
+        return;
+    ask_ended(a, r, ROUTER_TAKEN_BACK);
+    r->booking = booking;
+    if (booking != 0)
+        tell_router(a, r, ROUTER_PLACED);
+}
+
+void ask_ended(struct agent *a, struct record *r, enum router_note_kind how)
+{
+    if (r->booking != 0)
+        tell_router(a, r, how);
+    r->booking = 0;
+}
+
+struct router agent_routes(struct agent *a)
+{
+    return routes_router(&a->routes);
+}
+
+void agent_router(struct agent *a, const struct router *router)
+{
+    struct hash_node *n = hash_walk(&a->by_key, NULL);
+    for (; n != NULL; n = hash_walk(&a->by_key, n))
+        ask_ended(a, container_of(n, struct record, by_key), ROUTER_TAKEN_BACK);
+    a->router = router == NULL ? agent_routes(a) : *router;
+    assert(a->router.ops->ask != NULL);
+    assert((a->router.ops->deadline == NULL) || a->router.ops->expire != NULL);
+    agent_reroute(a);
+}
+
+void agent_reroute(struct agent *a)
+{
+    a->anew = a->counters.bundles > 0;
+}
+
+int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
+{
+    if (link >= LINKS_MAX || !a->links[link].used)
+        return HELIO_ENOENT;
+    int rc = routes_add(&a->routes, pattern, link);
+    if (rc == 0)
+        agent_reroute(a);
+    return rc;
+}
+
+int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
+{
+    int rc = routes_remove(&a->routes, pattern, link);
+    if (rc == 0)
+        agent_reroute(a);
+    return rc;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a bundle goes on: what the bundle agent asks, and what a router answers. The agent knows
+ * bundles, queues and which links are up; a router knows ways. Static routes (bp/routes.h) are one
+ * router, a contact plan can be another. A router is pure: it is told the time, and calls nobody.
+ *
+ * The agent asks whenever it places a bundle: when one comes, after a failure or a pause, when its
+ * `until` is over, and for all that waits (in queues, too) when the router says that its answers
+ * may be others now. An answer binds nothing until the agent notes it (ROUTER_PLACED).
+ */
+#ifndef BP_ROUTER_H
+#define BP_ROUTER_H
+
+#include "base/tick.h"
+#include "bp/eid.h"
+
+#define ROUTER_NO_LINK (-2) /* instead of the index of a link */
+
+/* A link as the agent has it at the moment. */
+struct router_link {
+    bool used, up;           /* exists; its adapter says that bundles go over it */
+    uint64_t bundles, bytes; /* backlog: in its queue and on their way over it */
+};
+
+/* The agent's links by their index; one beyond the last has used = false. */
+struct router_links {
+    const void *context;
+    struct router_link (*at)(const void *context, uint32_t link);
+};
+
+/* Pointers hold during the call. */
+struct router_query {
+    tick now;
+    const struct eid *destination; /* of another node */
+    uint64_t bytes;                /* of the encoded bundle as it is here, or of the payload when it
+                                      is not encoded yet */
+    tick expires;                  /* when its lifetime ends here; TICK_NEVER: not in our time */
+    int came_from;                 /* the link that brought it; ROUTER_NO_LINK: started here, or
+                                      not known any more (a restart) */
+    int avoid;        /* the link that it came from, or that failed it last: better another one */
+    uint64_t booking; /* of an answer that was noted and still holds for it: its volume is its own;
+                         0: none */
+    const struct router_links *links;
+};
+
+enum router_verdict {
+    ROUTER_LINK, /* to the queue of `link` (which may be down: it waits there) */
+    ROUTER_WAIT, /* apart, to be asked again at `until`, or when answers change */
+    ROUTER_NONE, /* no way: a new bundle is refused, one that is here waits for a change */
+};
+
+struct router_answer {
+    enum router_verdict verdict;
+    uint32_t link;    /* ROUTER_LINK */
+    tick until;       /* ROUTER_WAIT: later than now; TICK_NEVER: no time is known */
+    uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
+};
+
+enum router_note_kind {
+    ROUTER_PLACED,     /* the bundle is in the link's queue */
+    ROUTER_TAKEN_BACK, /* it left the queue unsent: another way, its end, or another booking */
+    ROUTER_SENT,       /* the link has brought it to the neighbour */
+    ROUTER_FAILED,     /* the link could not; the agent asks anew before it tries again */
+};
+
+/* What became of an answer with a booking: PLACED, then exactly one of the others. */
+struct router_note {
+    enum router_note_kind kind;
+    tick now;
+    uint64_t booking;
+    uint64_t key; /* of the bundle at this node */
+    uint32_t link;
+    uint64_t bytes;
+};
+
+struct router_ops {
+    struct router_answer (*ask)(void *router, const struct router_query *q);
+    /* May one bundle have ways over both links? May say yes when none has, never no. When a link
+     * goes up or down the agent asks anew for what waits for the others that it meets. NULL: yes.
+     */
+    bool (*meet)(const void *router, uint32_t link, uint32_t other);
+    /* NULL: bookings are all 0 and nobody wants to know. */
+    void (*note)(void *router, const struct router_note *n);
+    /* A link was added or removed, or is up or down now, after the agent's own change. True: what
+     * waits apart is to be asked for anew. NULL: never. */
+    bool (*changed)(void *router, uint32_t link, const struct router_link *state, tick now);
+    /* When expire is to be called; NULL: never. */
+    tick (*deadline)(const void *router);
+    /* True: answers may be others now, the agent asks anew for all that waits. Not NULL when
+     * deadline is not. */
+    bool (*expire)(void *router, tick now);
+};
+
+struct router {
+    const struct router_ops *ops;
+    void *state;
+};
+
+#endif
