@@ -132,10 +132,13 @@ static void print_row(const struct options *o, const char *to, const char *ch, u
     fflush(stdout);
 }
 
-/* Chance differs once the segments do: three deviations more than plain has are chance. */
-static bool excuses(uint64_t plain, uint64_t learning)
+/* Chance differs once the segments do. A block that is cancelled is sent again and can be cancelled
+ * again: its number of cancels is geometric, with the variance m (1 + m) of the mean m. Three
+ * deviations of the difference are chance. */
+static bool is_chance(uint64_t plain, uint64_t learning, uint64_t blocks)
 {
-    return (double)learning <= (double)plain + 3 * sqrt((double)plain);
+    double p = (double)plain, l = (double)learning, n = (double)blocks;
+    return l <= p + 3 * sqrt(p * (1 + p / n) + l * (1 + l / n));
 }
 
 static bool check_cell(const struct receiver *to, const struct channel *ch, const struct size *size,
@@ -149,8 +152,8 @@ static bool check_cell(const struct receiver *to, const struct channel *ch, cons
     bool possible = plain.done == plain.blocks;
     bool arrived = learning.done == learning.blocks && learning.delivered == learning.blocks;
     bool good = !plain.wrong && !learning.wrong && (arrived || !possible) &&
-                excuses(plain.cancelled, learning.cancelled) &&
-                excuses(plain.cancelled_local + 1, learning.cancelled_local);
+                is_chance(plain.cancelled, learning.cancelled, plain.blocks) &&
+                is_chance(plain.cancelled_local + 1, learning.cancelled_local, plain.blocks);
     if (!good)
         fprintf(stderr, "FAILED: %s, %s, %llu bytes\n", to->name, ch->name,
                 (unsigned long long)size->bytes);
