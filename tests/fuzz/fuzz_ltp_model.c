@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 struct frame {
     bool to_sender;
     uint16_t len;
-    uint8_t bytes[FRAME_MAX];
+    uint8_t bytes[]; /* exactly these, so that a read beyond them is seen */
 };
 
 struct duel {
@@ -31,7 +31,7 @@ struct duel {
     struct model *receiver;
     tick now;
     struct ltp_session_id last;
-    struct frame frames[FRAMES];
+    struct frame *frames[FRAMES];
     size_t flying, blocks;
     bool arrived[BLOCKS], done[BLOCKS];
     bool forgot;
@@ -89,9 +89,23 @@ static void note_block(struct duel *d, struct buf *b)
     buf_drop(b);
 }
 
+static void add_frame(struct duel *d, bool to_sender, struct slice head, struct slice data)
+{
+    struct frame *f = malloc(sizeof *f + head.len + data.len);
+    if (f == NULL)
+        return; /* it is lost */
+    f->to_sender = to_sender;
+    f->len = (uint16_t)(head.len + data.len);
+    memcpy(f->bytes, head.data, head.len);
+    if (data.len > 0)
+        memcpy(f->bytes + head.len, data.data, data.len);
+    d->frames[d->flying++] = f;
+}
+
 static void drain_all(struct duel *d)
 {
-    uint8_t head[LTP_HEAD_MAX];
+    uint8_t head[LTP_HEAD_MAX], wire[FRAME_MAX];
+    size_t len;
     struct ltp_out out = {.head = head, .head_cap = sizeof head};
     struct ltp_notice n;
     struct buf *b;
@@ -101,23 +115,10 @@ static void drain_all(struct duel *d)
             d->done[n.tag] = true;
         buf_drop(n.data);
     }
-    while (d->flying < FRAMES && ltp_output(d->sender, 2, d->now, &out) != 0) {
-        struct frame *f = &d->frames[d->flying++];
-        assert(out.head_len + out.data.len <= FRAME_MAX);
-        f->to_sender = false;
-        f->len = (uint16_t)(out.head_len + out.data.len);
-        memcpy(f->bytes, out.head, out.head_len);
-        if (out.data.len > 0)
-            memcpy(f->bytes + out.head_len, out.data.data, out.data.len);
-    }
-    while (d->flying < FRAMES) {
-        struct frame *f = &d->frames[d->flying];
-        f->to_sender = true;
-        f->len = (uint16_t)model_output(d->receiver, f->bytes, FRAME_MAX, d->now);
-        if (f->len == 0)
-            break;
-        d->flying++;
-    }
+    while (d->flying < FRAMES && ltp_output(d->sender, 2, d->now, &out) != 0)
+        add_frame(d, false, slice_of(head, out.head_len), out.data);
+    while (d->flying < FRAMES && (len = model_output(d->receiver, wire, sizeof wire, d->now)) > 0)
+        add_frame(d, true, slice_of(wire, len), slice_of(NULL, 0));
     while ((b = model_block(d->receiver, &id)) != NULL)
         note_block(d, b);
     ltp_check(d->sender);
@@ -125,38 +126,43 @@ static void drain_all(struct duel *d)
 
 static void deliver_frame(struct duel *d, const struct frame *f)
 {
-    uint8_t *exact = malloc(f->len == 0 ? 1 : f->len); /* so that a read beyond it is seen */
-    if (exact == NULL)
-        return;
-    memcpy(exact, f->bytes, f->len);
     if (f->to_sender)
-        (void)ltp_input(d->sender, exact, f->len, d->now);
+        (void)ltp_input(d->sender, f->bytes, f->len, d->now);
     else
-        model_input(d->receiver, exact, f->len, d->now);
-    free(exact);
+        model_input(d->receiver, f->bytes, f->len, d->now);
 }
 
-static struct frame take_frame(struct duel *d, size_t at)
+static struct frame *take_frame(struct duel *d, size_t at)
 {
-    struct frame f = d->frames[at];
+    struct frame *f = d->frames[at];
     d->flying--;
-    memmove(d->frames + at, d->frames + at + 1, (d->flying - at) * sizeof f);
+    memmove(d->frames + at, d->frames + at + 1, (d->flying - at) * sizeof(struct frame *));
     return f;
 }
 
-/* What happens to a frame on its way. Cut short it can be mistaken for no other one. */
+/* Cut short a frame can be mistaken for no other one. */
+static struct frame *cut_frame(struct frame *f, uint8_t arg)
+{
+    struct frame *shorter = realloc(f, sizeof *f + f->len - arg % f->len);
+    if (shorter == NULL)
+        return f;
+    shorter->len = (uint16_t)(shorter->len - arg % shorter->len);
+    return shorter;
+}
+
+/* What happens to a frame on its way. */
 static void treat_frame(struct duel *d, uint8_t op, uint8_t arg)
 {
     if (d->flying == 0)
         return;
-    struct frame f = take_frame(d, op % 5 == 3 ? arg % d->flying : 0);
-    if (op % 5 == 2)
-        return;
-    if (op % 5 == 4 && f.to_sender)
-        f.len = (uint16_t)(f.len - arg % f.len);
-    deliver_frame(d, &f);
+    struct frame *f = take_frame(d, op % 5 == 3 ? arg % d->flying : 0);
+    if (op % 5 == 4 && f->to_sender)
+        f = cut_frame(f, arg);
+    if (op % 5 != 2)
+        deliver_frame(d, f);
     if (op % 5 == 1)
-        deliver_frame(d, &f);
+        deliver_frame(d, f);
+    free(f);
 }
 
 static void send_block(struct duel *d, uint8_t arg)
@@ -209,8 +215,9 @@ static void come_to_rest(struct duel *d)
     for (int i = 0; i < 50000; i++) {
         tick due = tick_min(ltp_deadline(d->sender), model_deadline(d->receiver));
         if (d->flying > 0) {
-            struct frame f = take_frame(d, 0);
-            deliver_frame(d, &f);
+            struct frame *f = take_frame(d, 0);
+            deliver_frame(d, f);
+            free(f);
         } else if (due != TICK_NEVER) {
             pass_time(d, due > d->now ? due - d->now : 0);
         } else {
@@ -239,6 +246,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             act(d, data[at], data[at + 1]);
         come_to_rest(d);
     }
+    while (d->flying > 0)
+        free(take_frame(d, 0));
     ltp_free(d->sender);
     model_free(d->receiver);
     free(d);
