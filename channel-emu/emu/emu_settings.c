@@ -88,7 +88,7 @@ static const struct argp_option table[] = {
      "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
      "A frame released later than this after it was due is late (default: the batch and 50us; "
-     "auto: 60us)",
+     "auto: 95us)",
      5},
     {"priority", PRIORITY, "realtime|normal", 0,
      "Real-time scheduling where it is permitted (default), or not", 5},
@@ -322,6 +322,6 @@ void emu_settings_fini(struct emu_settings *s)
 
 tick emu_settings_tolerance(const struct emu_settings *s)
 {
-    tick batch = s->batch == EMU_BATCH_AUTO ? EMU_BATCH_MIN : s->batch;
+    tick batch = s->batch == EMU_BATCH_AUTO ? EMU_BATCH_MAX : s->batch;
     return s->scenario.tolerance > 0 ? s->scenario.tolerance : batch + 50 * TICK_US;
 }
