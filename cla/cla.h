@@ -139,7 +139,7 @@ struct cla_ops {
     bool (*reaches)(const struct cla *c, const struct eid *destination);
     /* The i-th address that a link with this configuration sends to, for a check that somebody has
      * it. False: there are no more. NULL: it sends to no address. */
-    bool (*remote)(const void *config, size_t i, struct cla_address *out);
+    bool (*remote)(const void *config, size_t i, struct address *out);
     /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
      * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */
     int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);

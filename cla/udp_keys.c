@@ -4,30 +4,29 @@
 
 #include <stdio.h>
 
-#include "os/udp_io.h"
+#include "base/err.h"
 
 #define BUFFER_LEAST (UINT64_C(4) << 20)
 #define BUFFER_MOST (UINT64_C(64) << 20)
 
-static int ip_version(const struct udp_peer *p)
+static int ip_version(const struct address *a)
 {
-    return p->address.ss_family == AF_INET ? 4 : 6;
+    return a->sa.sa_family == AF_INET ? 4 : 6;
 }
 
 int udp_keys_check(const struct udp_keys *k, const char **key, char *why, size_t why_cap)
 {
-    struct udp_peer local, remote;
     const char *wrong = NULL;
-    if (udp_peer_init(&local, &k->local) != 0) {
+    if (!address_given(&k->local)) {
         wrong = "local";
         snprintf(why, why_cap, "is not given; write a numeric address such as 127.0.0.1:1113");
-    } else if (udp_peer_init(&remote, &k->remote) != 0 || k->remote.port == 0) {
+    } else if (!address_given(&k->remote) || address_port(&k->remote) == 0) {
         wrong = "remote";
         snprintf(why, why_cap, "is not given; write a numeric address and a port above 0");
-    } else if (ip_version(&local) != ip_version(&remote)) {
+    } else if (ip_version(&k->local) != ip_version(&k->remote)) {
         wrong = "remote";
         snprintf(why, why_cap, "local is IPv%d and remote IPv%d; both must be of one kind",
-                 ip_version(&local), ip_version(&remote));
+                 ip_version(&k->local), ip_version(&k->remote));
     }
     if (wrong == NULL)
         return 0;

@@ -9,7 +9,7 @@
 
 /* Explained by the rows' help texts. */
 struct udp_keys {
-    struct cla_address local, remote;
+    struct address local, remote;
     uint64_t socket_buffer, dscp;
     bool batch;
 };

@@ -19,7 +19,7 @@ enum option_type {
     OPTION_TEXT,     /* [char *] owned by the configuration */
     OPTION_CHOICE,   /* [int] index into choices, separated by "|" */
     OPTION_EID,      /* [struct eid]; read by the program's own setter */
-    OPTION_ADDRESS,  /* [struct cla_address] HOST:PORT or [V6]:PORT, numeric; likewise. The port may
+    OPTION_ADDRESS,  /* [struct address] HOST:PORT or [V6]:PORT, numeric; likewise. The port may
                         be left away when min has one */
     OPTION_SHARE,    /* [double] a probability, 0 to 1 */
 };

@@ -1,16 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of datagram sockets as people write them. */
+/* Addresses of sockets, IPv4 and IPv6, as the kernel has them and as people write them:
+ * `127.0.0.1:4556`, `[::1]:4556`. */
 #ifndef OS_ADDRESS_H
 #define OS_ADDRESS_H
 
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/slice.h"
 
-struct cla_address {
-    char host[64]; /* numeric, without brackets; "" = not given */
-    uint16_t port;
+#define ADDRESS_TEXT_MAX 64u
+
+/* All 0: not given. */
+struct address {
+    union {
+        struct sockaddr sa; /* sa_family tells which of them: AF_INET, AF_INET6, or AF_UNSPEC */
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    };
 };
-int cla_address_parse(const char *text, struct cla_address *out); /* 0 or HELIO_EFORMAT */
+
+/* What would be right, for messages: "a numeric address and a port, such as …". */
+extern const char address_hint[];
+
+/* Numeric only: a name would need a resolver, whose answer can change or never come. 0, or
+ * HELIO_EFORMAT and *a is unchanged. */
+int address_parse(const char *text, struct address *a);
+
+/* A numeric host without brackets, and a port; returns as address_parse does. */
+int address_of(const char *host, uint16_t port, struct address *a);
+
+/* As address_parse, and names (`localhost:4556`), for which the system's resolver is asked and
+ * waited for. HELIO_EFORMAT has a text of what is wrong in error[error_max]. */
+int address_resolve(const char *text, struct address *a, char *error, size_t error_max);
+
+/* From and to the bytes of a sockaddr; those of address_bytes lie in *a. HELIO_EFORMAT: they are no
+ * IPv4 or IPv6 address; *a is not given then. */
+int address_from(struct slice sockaddr, struct address *a);
+struct slice address_bytes(const struct address *a);
+socklen_t address_len(const struct address *a); /* of the sockaddr */
+
+/* What a socket is bound to. 0 or -errno. */
+int address_bound(int fd, struct address *a);
+
+bool address_given(const struct address *a);
+uint16_t address_port(const struct address *a);
+void address_set_port(struct address *a, uint16_t port);
+
+/* Writes at most ADDRESS_TEXT_MAX bytes; returns text. */
+const char *address_write(const struct address *a, char *text);
+
+/* The same address and port; an IPv4 address mapped into IPv6 is the IPv4 address. */
+bool address_equal(const struct address *a, const struct address *b);
+
+/* Can a socket bound to `local` send to `to`? Loopback reaches loopback only. */
+bool address_reaches(const struct address *local, const struct address *to);
+
+/* The unspecified address of the family of a, port 0. */
+struct address address_any(const struct address *a);
 
 #endif

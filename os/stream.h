@@ -17,7 +17,7 @@
 #include "base/slice.h"
 
 struct world;
-struct cla_address;
+struct address;
 
 #define STREAM_PARTS_MAX 128 /* of one write */
 
@@ -25,7 +25,7 @@ struct cla_address;
  * address. */
 struct stream_place {
     const char *path;
-    const struct cla_address *address;
+    const struct address *address;
 };
 
 /* What a stream tells its user, who gives all four. Each call may close the stream. */

@@ -3,9 +3,7 @@
  * address is not ours or in use, or the kernel's limit is below the buffers that are wanted. The
  * kernel counts bookkeeping within the buffers and so doubles what is asked for (socket(7)); sizes
  * here are as asked. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,29 +11,24 @@
 
 #include "os/udp_io_private.h"
 
-static int bind_socket(struct udp_io *io, const struct cla_address *local)
+static int bind_socket(struct udp_io *io, const struct address *local)
 {
-    struct udp_peer self;
-    if (udp_peer_init(&self, local) != 0)
-        return -EINVAL;
-    int family = self.address.ss_family;
+    struct address self;
+    int family = local->sa.sa_family;
     io->fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (io->fd < 0)
         return -errno;
     int on = 1;
     if (family == AF_INET6)
         (void)setsockopt(io->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(io->fd, (struct sockaddr *)&self.address, self.address_len) != 0)
+    if (bind(io->fd, &local->sa, address_len(local)) != 0)
         return -errno;
-    socklen_t len = sizeof self.address;
-    if (getsockname(io->fd, (struct sockaddr *)&self.address, &len) != 0)
-        return -errno;
-    /* sin_port and sin6_port lie at the same place */
-    io->port = ntohs(((struct sockaddr_in *)(void *)&self.address)->sin_port);
-    return 0;
+    int r = address_bound(io->fd, &self);
+    io->port = address_port(&self);
+    return r;
 }
 
-int udp_open(struct udp_io **out, const struct cla_address *local, bool segments)
+int udp_open(struct udp_io **out, const struct address *local, bool segments)
 {
     struct udp_io *io = calloc(1, sizeof *io);
     if (io == NULL)

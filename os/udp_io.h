@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include "base/slice.h"
 #include "os/address.h"
@@ -24,8 +23,7 @@
 struct udp_io;
 
 struct udp_peer {
-    struct sockaddr_storage address;
-    socklen_t address_len;
+    struct address address;
     bool plain;   /* its route refuses UDP_SEGMENT */
     uint8_t dscp; /* of what is sent to it (RFC 2474), 0..63 */
 };
@@ -40,11 +38,8 @@ struct udp_counters {
     uint64_t rx_socket_drops; /* datagrams that found the receive buffer full */
 };
 
-/* A numeric address as the kernel wants it. 0 or -EINVAL. */
-int udp_peer_init(struct udp_peer *p, const struct cla_address *address);
-
 /* A bound, non-blocking socket. segments false: never use UDP_SEGMENT. 0 or -errno. */
-int udp_open(struct udp_io **out, const struct cla_address *local, bool segments);
+int udp_open(struct udp_io **out, const struct address *local, bool segments);
 void udp_close(struct udp_io *io); /* NULL is allowed */
 int udp_fd(const struct udp_io *io);
 
@@ -80,10 +75,8 @@ void udp_forget(struct udp_io *io, const struct udp_peer *peer);
 bool udp_fill(struct udp_io *io, uint32_t bytes_max);
 bool udp_next(struct udp_io *io, struct slice *out);
 
-/* The address that the latest datagram of udp_next came from, as a sockaddr of its family; holds
- * until the next udp_fill. udp_peer_from makes a peer of it: 0 or -EINVAL. */
-struct slice udp_from(const struct udp_io *io);
-int udp_peer_from(struct udp_peer *p, struct slice address);
+/* The address that the latest datagram of udp_next came from; holds until the next udp_fill. */
+const struct address *udp_from(const struct udp_io *io);
 
 const struct udp_counters *udp_counters(const struct udp_io *io);
 

@@ -3,8 +3,6 @@
 #ifndef OS_UDP_IO_PRIVATE_H
 #define OS_UDP_IO_PRIVATE_H
 
-#include <netinet/in.h>
-
 #include "os/udp_io.h"
 
 #define UDP_RUN_MAX 64                 /* datagrams per run: UDP_MAX_SEGMENTS of old kernels */
@@ -46,7 +44,7 @@ struct udp_rx {
     uint8_t *mem;          /* UDP_RX_MAX * UDP_RX_BUFFER bytes */
     struct mmsghdr msg[UDP_RX_MAX];
     struct iovec iov[UDP_RX_MAX];
-    struct sockaddr_in6 from[UDP_RX_MAX]; /* or the shorter sockaddr_in */
+    struct address from[UDP_RX_MAX];
     _Alignas(8) uint8_t control[UDP_RX_MAX][UDP_RX_CONTROL];
 };
 

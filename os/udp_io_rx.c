@@ -97,9 +97,7 @@ bool udp_next(struct udp_io *io, struct slice *out)
     return true;
 }
 
-struct slice udp_from(const struct udp_io *io)
+const struct address *udp_from(const struct udp_io *io)
 {
-    const struct msghdr *h = &io->rx.msg[io->rx.current].msg_hdr;
-    size_t most = sizeof io->rx.from[0];
-    return slice_of(h->msg_name, h->msg_namelen < most ? h->msg_namelen : most);
+    return &io->rx.from[io->rx.current];
 }

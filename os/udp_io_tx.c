@@ -111,7 +111,7 @@ static void head_of(struct msghdr *h, struct udp_run *r, unsigned iov, unsigned 
 {
     memset(h, 0, sizeof *h);
     h->msg_name = &r->to->address;
-    h->msg_namelen = r->to->address_len;
+    h->msg_namelen = address_len(&r->to->address);
     h->msg_iov = &r->iov[iov];
     h->msg_iovlen = iovs;
 }
@@ -133,7 +133,7 @@ static void add_control(struct msghdr *h, uint8_t *control, int level, int type,
 static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, uint8_t *control)
 {
     int traffic_class = r->to->dscp << 2; /* the two bits below are those of ECN */
-    bool v6 = r->to->address.ss_family == AF_INET6;
+    bool v6 = r->to->address.sa.sa_family == AF_INET6;
     if (cut > 0)
         add_control(h, control, SOL_UDP, UDP_SEGMENT, &cut, sizeof cut);
     if (traffic_class != 0)

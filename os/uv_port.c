@@ -38,7 +38,7 @@ static void on_socket(uv_poll_t *handle, int status, int events)
     p->port.ready(p->port.context, events & UV_READABLE, events & UV_WRITABLE);
 }
 
-int uv_port_open(struct world *w, struct port **out, const struct cla_address *local, bool segments)
+int uv_port_open(struct world *w, struct port **out, const struct address *local, bool segments)
 {
     struct uv_port *p = calloc(1, sizeof *p);
     if (p == NULL)

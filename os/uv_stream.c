@@ -56,13 +56,10 @@ struct place {
 static int resolve_place(const struct stream_place *p, struct place *out)
 {
     struct sockaddr_un *un = (struct sockaddr_un *)(void *)&out->address;
-    struct udp_peer peer;
     *out = (struct place){.len = sizeof *un};
     if (p->path == NULL) {
-        if (udp_peer_init(&peer, p->address) != 0)
-            return -EINVAL;
-        out->address = peer.address;
-        out->len = peer.address_len;
+        out->len = address_len(p->address);
+        memcpy(&out->address, p->address, out->len);
         return 0;
     }
     un->sun_family = AF_UNIX;

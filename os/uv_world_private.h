@@ -6,8 +6,7 @@
 #include "os/uv_world.h"
 
 /* uv_port.c */
-int uv_port_open(struct world *w, struct port **out, const struct cla_address *local,
-                 bool segments);
+int uv_port_open(struct world *w, struct port **out, const struct address *local, bool segments);
 void uv_port_watch(struct port *p, bool read, bool write);
 void uv_port_close(struct port *p, void (*closed)(void *context), void *context);
 

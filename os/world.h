@@ -19,7 +19,7 @@
 #include "base/tick.h"
 #include "os/stream.h"
 
-struct cla_address;
+struct address;
 struct udp_io;
 struct world;
 
@@ -78,7 +78,7 @@ struct world_ops {
     tick (*now)(const struct world *w);
     uint64_t (*wall)(const struct world *w);
     uint64_t (*random)(struct world *w);
-    int (*port_open)(struct world *w, struct port **out, const struct cla_address *local,
+    int (*port_open)(struct world *w, struct port **out, const struct address *local,
                      bool segments);
     void (*port_watch)(struct port *p, bool read, bool write);
     void (*port_close)(struct port *p, void (*closed)(void *context), void *context);
@@ -120,7 +120,7 @@ void world_detach(struct round_end *e);
 
 /* Binds a port. segments: the kernel may cut long sends up (os/udp_io.h). 0 or -errno. `ready` is
  * called after port_watch. */
-static inline int port_open(struct world *w, struct port **out, const struct cla_address *local,
+static inline int port_open(struct world *w, struct port **out, const struct address *local,
                             bool segments,
                             void (*ready)(void *context, bool readable, bool writable),
                             void *context)

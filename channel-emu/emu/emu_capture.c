@@ -73,47 +73,38 @@ static uint16_t fold(uint64_t s)
     return (uint16_t)~s;
 }
 
-static uint16_t port(const struct emu_addr *a)
-{
-    if (a->sa.ss_family == AF_INET6)
-        return ntohs(((const struct sockaddr_in6 *)(const void *)&a->sa)->sin6_port);
-    return ntohs(((const struct sockaddr_in *)(const void *)&a->sa)->sin_port);
-}
-
-static void put_ip4(uint8_t *ip, const struct emu_addr *from, const struct emu_addr *to,
+static void put_ip4(uint8_t *ip, const struct address *from, const struct address *to,
                     size_t payload)
 {
-    const struct sockaddr_in *a = (const void *)&from->sa, *b = (const void *)&to->sa;
     memset(ip, 0, IPV4);
     ip[0] = 0x45;
     put16(ip + 2, IPV4 + UDP + payload);
     ip[8] = 64;
     ip[9] = IPPROTO_UDP;
-    memcpy(ip + 12, &a->sin_addr, 4);
-    memcpy(ip + 16, &b->sin_addr, 4);
+    memcpy(ip + 12, &from->v4.sin_addr, 4);
+    memcpy(ip + 16, &to->v4.sin_addr, 4);
     put16(ip + 10, fold(sum(0, ip, IPV4)));
 }
 
-static void put_ip6(uint8_t *ip, const struct emu_addr *from, const struct emu_addr *to,
+static void put_ip6(uint8_t *ip, const struct address *from, const struct address *to,
                     size_t payload)
 {
-    const struct sockaddr_in6 *a = (const void *)&from->sa, *b = (const void *)&to->sa;
     memset(ip, 0, IPV6);
     ip[0] = 0x60;
     put16(ip + 4, UDP + payload);
     ip[6] = IPPROTO_UDP;
     ip[7] = 64;
-    memcpy(ip + 8, &a->sin6_addr, 16);
-    memcpy(ip + 24, &b->sin6_addr, 16);
+    memcpy(ip + 8, &from->v6.sin6_addr, 16);
+    memcpy(ip + 24, &to->v6.sin6_addr, 16);
 }
 
 /* The pseudo header of IPv4 and IPv6 sums to the addresses, the protocol and the length. */
 static void put_udp(uint8_t *udp, const uint8_t *addresses, size_t addresses_len,
-                    const struct emu_addr *from, const struct emu_addr *to, const uint8_t *data,
+                    const struct address *from, const struct address *to, const uint8_t *data,
                     size_t len)
 {
-    put16(udp, port(from));
-    put16(udp + 2, port(to));
+    put16(udp, address_port(from));
+    put16(udp + 2, address_port(to));
     put16(udp + 4, UDP + len);
     put16(udp + 6, 0);
     memcpy(udp + UDP, data, len);
@@ -122,12 +113,12 @@ static void put_udp(uint8_t *udp, const uint8_t *addresses, size_t addresses_len
     put16(udp + 6, check == 0 ? UINT16_MAX : check);
 }
 
-void emu_capture_udp(struct page_writer *w, tick wall, const struct emu_addr *from,
-                     const struct emu_addr *to, const uint8_t *data, size_t len)
+void emu_capture_udp(struct page_writer *w, tick wall, const struct address *from,
+                     const struct address *to, const uint8_t *data, size_t len)
 {
-    bool six = from->sa.ss_family == AF_INET6;
+    bool six = from->sa.sa_family == AF_INET6;
     size_t ip_len = six ? IPV6 : IPV4, whole = ETHERNET + ip_len + UDP + len;
-    assert(len <= (six ? 65527 : 65507) && from->sa.ss_family == to->sa.ss_family);
+    assert(len <= (six ? 65527 : 65507) && from->sa.sa_family == to->sa.sa_family);
     uint8_t *p = page_writer_room(w, RECORD + whole);
     if (p == NULL)
         return;

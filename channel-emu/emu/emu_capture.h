@@ -7,7 +7,7 @@
 #define CHANNEL_EMU_EMU_CAPTURE_H
 
 #include "base/tick.h"
-#include "channel-emu/emu/emu_addr.h"
+#include "os/address.h"
 #include "os/page_writer.h"
 
 /* A writer whose file begins with the pcap header. 0 or -errno. */
@@ -20,7 +20,7 @@ void emu_capture_frame(struct page_writer *w, tick wall, const uint8_t *data, si
 
 /* A UDP datagram of at most 65507 (IPv6: 65527) bytes of payload as the Ethernet frame that it
  * could have been: IPv4 or IPv6 as `from` is; addresses of Ethernet are 0; checksums are right. */
-void emu_capture_udp(struct page_writer *w, tick wall, const struct emu_addr *from,
-                     const struct emu_addr *to, const uint8_t *data, size_t len);
+void emu_capture_udp(struct page_writer *w, tick wall, const struct address *from,
+                     const struct address *to, const uint8_t *data, size_t len);
 
 #endif

@@ -5,12 +5,12 @@
 
 #include <stddef.h>
 
-struct emu_flow *emu_flow_find(struct emu_flows *f, const struct emu_addr *peer)
+struct emu_flow *emu_flow_find(struct emu_flows *f, const struct address *peer)
 {
-    if (f->latest != NULL && emu_addr_equal(&f->latest->peer, peer))
+    if (f->latest != NULL && address_equal(&f->latest->peer, peer))
         return f->latest;
     for (unsigned i = 0; i < f->top; i++) {
-        if (f->at[i].used && emu_addr_equal(&f->at[i].peer, peer))
+        if (f->at[i].used && address_equal(&f->at[i].peer, peer))
             return &f->at[i];
     }
     return NULL;
@@ -47,7 +47,7 @@ struct emu_flow *emu_flow_place(struct emu_flows *f, bool *evicted)
     return oldest;
 }
 
-void emu_flow_open(struct emu_flows *f, struct emu_flow *place, const struct emu_addr *peer, int fd,
+void emu_flow_open(struct emu_flows *f, struct emu_flow *place, const struct address *peer, int fd,
                    tick now)
 {
     unsigned index = (unsigned)(place - f->at);

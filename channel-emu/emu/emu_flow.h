@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 #include "base/tick.h"
-#include "channel-emu/emu/emu_addr.h"
+#include "os/address.h"
 
 #define EMU_FLOWS_MAX 256u
 
 struct emu_flow {
     uint64_t id; /* never 0, never used twice; id % EMU_FLOWS_MAX is its place */
-    struct emu_addr peer;
+    struct address peer;
     int fd; /* its own socket, or the listening one */
     tick last_active;
     bool used;
@@ -30,7 +30,7 @@ struct emu_flows {
 };
 
 /* The flow of a peer; NULL when it has none. */
-struct emu_flow *emu_flow_find(struct emu_flows *f, const struct emu_addr *peer);
+struct emu_flow *emu_flow_find(struct emu_flows *f, const struct address *peer);
 /* The flow of a number; NULL when it is gone. */
 struct emu_flow *emu_flow_of(struct emu_flows *f, uint64_t id);
 /* The flow whose frames leave by this socket (of several, the one heard last); or NULL. */
@@ -40,7 +40,7 @@ struct emu_flow *emu_flow_by_socket(struct emu_flows *f, int fd);
  * caller closes first (then *evicted is true). */
 struct emu_flow *emu_flow_place(struct emu_flows *f, bool *evicted);
 /* Makes the place a flow. */
-void emu_flow_open(struct emu_flows *f, struct emu_flow *place, const struct emu_addr *peer, int fd,
+void emu_flow_open(struct emu_flows *f, struct emu_flow *place, const struct address *peer, int fd,
                    tick now);
 
 #endif

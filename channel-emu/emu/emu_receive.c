@@ -38,15 +38,15 @@ static uint64_t set_buffers(int fd, uint64_t bytes)
     return (uint64_t)got / 2;
 }
 
-int emu_socket_open(const struct emu_addr *local, uint64_t buffer_bytes, uint64_t *granted)
+int emu_socket_open(const struct address *local, uint64_t buffer_bytes, uint64_t *granted)
 {
-    int fd = socket(local->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = socket(local->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return HELIO_EIO;
     *granted = set_buffers(fd, buffer_bytes);
     option(fd, SOL_UDP, UDP_GRO, 1);
     if (option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) < 0 ||
-        bind(fd, (const struct sockaddr *)&local->sa, local->len) < 0) {
+        bind(fd, &local->sa, address_len(local)) < 0) {
         int saved = errno;
         close(fd);
         errno = saved;
@@ -68,7 +68,7 @@ struct emu_receiver {
     struct emu_clock clock;
     struct mmsghdr heads[EMU_RECEIVE_MAX];
     struct iovec parts[EMU_RECEIVE_MAX];
-    struct emu_addr from[EMU_RECEIVE_MAX];
+    struct address from[EMU_RECEIVE_MAX];
     _Alignas(struct cmsghdr) char control[EMU_RECEIVE_MAX][128];
     uint8_t bytes[EMU_RECEIVE_MAX][BUFFER_BYTES];
 };
@@ -111,8 +111,8 @@ int emu_receive(struct emu_receiver *r, int fd, tick now, struct emu_datagram *o
     emu_clock_refresh(&r->clock, now);
     for (int i = 0; i < EMU_RECEIVE_MAX; i++) {
         r->parts[i] = (struct iovec){.iov_base = r->bytes[i], .iov_len = BUFFER_BYTES};
-        r->heads[i].msg_hdr = (struct msghdr){.msg_name = &r->from[i].sa,
-                                              .msg_namelen = sizeof r->from[i].sa,
+        r->heads[i].msg_hdr = (struct msghdr){.msg_name = &r->from[i],
+                                              .msg_namelen = sizeof r->from[i],
                                               .msg_iov = &r->parts[i],
                                               .msg_iovlen = 1,
                                               .msg_control = r->control[i],
@@ -125,7 +125,6 @@ int emu_receive(struct emu_receiver *r, int fd, tick now, struct emu_datagram *o
         return transient ? 0 : HELIO_EIO;
     }
     for (int i = 0; i < n; i++) {
-        r->from[i].len = r->heads[i].msg_hdr.msg_namelen;
         out[i] = (struct emu_datagram){
             .data = r->bytes[i], .len = r->heads[i].msg_len, .from = &r->from[i]};
         read_control(r, &r->heads[i].msg_hdr, now, &out[i]);

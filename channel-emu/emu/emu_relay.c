@@ -29,7 +29,7 @@
 
 #define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
 
-static const struct emu_addr *address_of(struct emu_relay *r, uint64_t tag)
+static const struct address *peer_of(struct emu_relay *r, uint64_t tag)
 {
     struct emu_flow *flow = emu_flow_of(&r->flows, tag);
     return tag == 0 ? &r->options->return_to : flow == NULL ? NULL : &flow->peer;
@@ -37,13 +37,13 @@ static const struct emu_addr *address_of(struct emu_relay *r, uint64_t tag)
 
 /* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
  * not known when the far end speaks another version of IP. */
-static void capture(struct emu_relay *r, struct page_writer *w, const struct emu_addr *peer,
+static void capture(struct emu_relay *r, struct page_writer *w, const struct address *peer,
                     bool outgoing, const uint8_t *data, size_t len, tick at)
 {
     if (w == NULL)
         return;
-    const struct emu_addr *own = peer->sa.ss_family == r->listen.sa.ss_family ? &r->listen : peer;
-    const struct emu_addr *from = outgoing ? own : peer, *to = outgoing ? peer : own;
+    const struct address *own = peer->sa.sa_family == r->listen.sa.sa_family ? &r->listen : peer;
+    const struct address *from = outgoing ? own : peer, *to = outgoing ? peer : own;
     emu_capture_udp(w, at + r->link.epoch, from, to, data, len);
 }
 
@@ -73,7 +73,7 @@ static void close_flow(struct emu_relay *r, struct emu_flow *flow)
         r->flows.latest = NULL;
 }
 
-static struct emu_flow *new_flow(struct emu_relay *r, const struct emu_addr *peer, tick now)
+static struct emu_flow *new_flow(struct emu_relay *r, const struct address *peer, tick now)
 {
     bool evicted;
     int fd = r->listen_fd;
@@ -82,7 +82,7 @@ static struct emu_flow *new_flow(struct emu_relay *r, const struct emu_addr *pee
         close_flow(r, place);
     if (!r->share_listen || emu_flow_by_socket(&r->flows, fd) != NULL) {
         uint64_t granted;
-        struct emu_addr any = emu_addr_any(&r->options->to);
+        struct address any = address_any(&r->options->to);
         fd = emu_socket_open(&any, r->options->settings.buffer_bytes, &granted);
         if (fd < 0)
             return NULL;
@@ -129,8 +129,8 @@ static int take_forward(struct emu_relay *r, const struct emu_datagram *d)
 static bool from_far_end(const struct emu_relay *r, const struct emu_datagram *d)
 {
     const struct emu_relay_options *o = r->options;
-    return emu_addr_equal(d->from, &o->to) ||
-           (o->has_return_from && emu_addr_equal(d->from, &o->return_from));
+    return address_equal(d->from, &o->to) ||
+           (o->has_return_from && address_equal(d->from, &o->return_from));
 }
 
 /* The number of receives that brought something, or an error. */
@@ -152,16 +152,16 @@ static int read_socket(struct emu_relay *r, int fd)
     return rounds;
 }
 
-static const struct emu_addr *target(struct emu_relay *r, int dir, const struct chan_out *out)
+static const struct address *target(struct emu_relay *r, int dir, const struct chan_out *out)
 {
-    return dir == EMU_RETURN ? address_of(r, out->tag) : &r->options->to;
+    return dir == EMU_RETURN ? peer_of(r, out->tag) : &r->options->to;
 }
 
 /* False: its peer is gone. */
 static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 {
     struct emu_flow *flow = emu_flow_of(&r->flows, out->tag);
-    const struct emu_addr *to = target(r, dir, out);
+    const struct address *to = target(r, dir, out);
     int fd = dir == EMU_RETURN || flow == NULL ? r->listen_fd : flow->fd;
     if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
         r->link.way[dir].gone++;
@@ -354,26 +354,25 @@ static struct slice all_of(const uint8_t *frame, size_t len)
 
 static int open_listening(struct emu_relay *r, FILE *say)
 {
-    char text[EMU_ADDR_TEXT_MAX];
+    char text[ADDRESS_TEXT_MAX];
     uint64_t granted = 0;
     const struct emu_settings *s = &r->options->settings;
     r->listen_fd = emu_socket_open(&r->options->listen, s->buffer_bytes, &granted);
     if (r->listen_fd < 0) {
         fprintf(say, "helio-emu: cannot listen at %s: %s\n",
-                emu_addr_write(&r->options->listen, text), strerror(errno));
+                address_write(&r->options->listen, text), strerror(errno));
         return HELIO_EIO;
     }
     say_buffer(s, granted, say);
-    r->listen.len = sizeof r->listen.sa;
-    getsockname(r->listen_fd, (struct sockaddr *)&r->listen.sa, &r->listen.len);
-    r->share_listen = emu_addr_reaches(&r->listen, &r->options->to);
+    (void)address_bound(r->listen_fd, &r->listen);
+    r->share_listen = address_reaches(&r->listen, &r->options->to);
     return 0;
 }
 
 /* Signals are blocked before the threads of the outputs begin, which inherit that. */
 int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options, FILE *say)
 {
-    char text[EMU_ADDR_TEXT_MAX], to[EMU_ADDR_TEXT_MAX];
+    char text[ADDRESS_TEXT_MAX], to[ADDRESS_TEXT_MAX];
     memset(r, 0, sizeof *r);
     r->options = options;
     r->listen_fd = -1;
@@ -392,8 +391,8 @@ int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options,
         return rc;
     emu_link_hurry(&r->link);
     r->link.started = emu_now();
-    fprintf(say, "helio-emu: relay %s to %s, ready\n", emu_addr_write(&r->listen, text),
-            emu_addr_write(&options->to, to));
+    fprintf(say, "helio-emu: relay %s to %s, ready\n", address_write(&r->listen, text),
+            address_write(&options->to, to));
     fflush(say);
     return 0;
 }

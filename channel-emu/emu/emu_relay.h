@@ -14,7 +14,7 @@
 
 struct emu_relay {
     const struct emu_relay_options *options; /* borrowed */
-    struct emu_addr listen;                  /* as bound */
+    struct address listen;                   /* as bound */
     struct emu_link link;
     int listen_fd, signal_fd;
     bool share_listen; /* the first flow's frames may leave by the listening socket */

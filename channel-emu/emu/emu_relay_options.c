@@ -31,19 +31,19 @@ static const char doc[] =
     "Ctrl-C ends it and prints the counters; SIGUSR1 prints them on the way.";
 
 static void address(struct argp_state *state, const char *option, const char *arg,
-                    struct emu_addr *out)
+                    struct address *out)
 {
     char error[256];
-    if (emu_addr_parse(out, arg, error, sizeof error) < 0)
+    if (address_resolve(arg, out, error, sizeof error) < 0)
         argp_error(state, "%s '%s': %s", option, arg, error);
 }
 
 static void check_all(struct argp_state *state, const struct emu_relay_options *o)
 {
-    if (o->listen.len == 0 || o->to.len == 0)
+    if (!address_given(&o->listen) || !address_given(&o->to))
         argp_error(state, "%s is missing; right is ADDRESS:PORT, such as 127.0.0.1:4556",
-                   o->listen.len == 0 ? "--listen" : "--to");
-    if (emu_addr_equal(&o->listen, &o->to))
+                   !address_given(&o->listen) ? "--listen" : "--to");
+    if (address_equal(&o->listen, &o->to))
         argp_error(state, "--to is the address of --listen; frames would go round for ever");
 }
 

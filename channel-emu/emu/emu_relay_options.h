@@ -3,12 +3,12 @@
 #ifndef CHANNEL_EMU_EMU_RELAY_OPTIONS_H
 #define CHANNEL_EMU_EMU_RELAY_OPTIONS_H
 
-#include "channel-emu/emu/emu_addr.h"
 #include "channel-emu/emu/emu_settings.h"
+#include "os/address.h"
 
 struct emu_relay_options {
     struct emu_settings settings;
-    struct emu_addr listen, to, return_from, return_to;
+    struct address listen, to, return_from, return_to;
     bool has_return_from, has_return_to;
 };
 

@@ -39,22 +39,22 @@ void emu_sender_free(struct emu_sender *s)
     free(s);
 }
 
-static void open_message(struct emu_sender *s, const struct emu_addr *to, size_t len)
+static void open_message(struct emu_sender *s, const struct address *to, size_t len)
 {
-    s->heads[s->messages++].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)&to->sa,
-                                                      .msg_namelen = to->len,
+    s->heads[s->messages++].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)to,
+                                                      .msg_namelen = address_len(to),
                                                       .msg_iov = &s->iov[s->parts]};
     s->segment = len;
     s->bytes = 0;
     s->closed = len == 0;
 }
 
-static bool fits(const struct emu_sender *s, const struct emu_addr *to, size_t len)
+static bool fits(const struct emu_sender *s, const struct address *to, size_t len)
 {
     if (s->messages == s->done || s->closed || len > s->segment || len == 0)
         return false;
     const struct msghdr *m = &s->heads[s->messages - 1].msg_hdr;
-    return m->msg_name == (const void *)&to->sa && m->msg_iovlen < SEGMENTS_MAX &&
+    return m->msg_name == (const void *)to && m->msg_iovlen < SEGMENTS_MAX &&
            s->bytes + len <= MESSAGE_BYTES;
 }
 
@@ -105,7 +105,7 @@ static void send_queued(struct emu_sender *s)
     }
 }
 
-void emu_send(struct emu_sender *s, int fd, const struct emu_addr *to, const uint8_t *data,
+void emu_send(struct emu_sender *s, int fd, const struct address *to, const uint8_t *data,
               size_t len)
 {
     assert(s->parts < EMU_SEND_BATCH);

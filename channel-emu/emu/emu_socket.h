@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #include "base/tick.h"
-#include "channel-emu/emu/emu_addr.h"
 #include "channel-emu/emu/emu_clock.h"
+#include "os/address.h"
 
 /* A bound socket with a receive buffer of buffer_bytes, or as much as the kernel grants (*granted).
  * The socket, or HELIO_EIO with errno set. */
-int emu_socket_open(const struct emu_addr *local, uint64_t buffer_bytes, uint64_t *granted);
+int emu_socket_open(const struct address *local, uint64_t buffer_bytes, uint64_t *granted);
 
 /* Datagrams that the kernel dropped since the socket was opened, mostly for lack of buffer. */
 uint64_t emu_socket_drops(int fd);
@@ -25,7 +25,7 @@ uint64_t emu_socket_drops(int fd);
 struct emu_datagram {
     const uint8_t *data;
     size_t len, segment; /* segment >= 1 unless len is 0 */
-    const struct emu_addr *from;
+    const struct address *from;
     tick arrival;
 };
 
@@ -48,7 +48,7 @@ void emu_sender_free(struct emu_sender *s);
 #define EMU_SEND_BATCH 64u
 
 /* Queues a datagram; the bytes and the address must hold until emu_sender_flush. */
-void emu_send(struct emu_sender *s, int fd, const struct emu_addr *to, const uint8_t *data,
+void emu_send(struct emu_sender *s, int fd, const struct address *to, const uint8_t *data,
               size_t len);
 /* Sends what is queued. Of each datagram, in the order of emu_send: 0, or the errno with which the
  * kernel refused it; holds until the next emu_send. */

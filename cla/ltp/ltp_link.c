@@ -66,12 +66,8 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     list_init(&l->node);
     list_init(&l->waiting);
     uint64_t own;
-    int r = udp_peer_init(&l->to, &k->udp.remote) == 0 ? 0 : HELIO_EINVAL;
-    l->to.dscp = (uint8_t)k->udp.dscp;
-    if (r != 0)
-        snprintf(why, why_cap, "remote: not a numeric address");
-    if (r == 0)
-        r = engine_numbers(l, &own, why, why_cap);
+    l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
+    int r = engine_numbers(l, &own, why, why_cap);
     if (r == 0)
         r = hub_join(l, own, why, why_cap);
     if (r != 0) {
@@ -93,7 +89,7 @@ static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bu
                                : CLA_REASON_TOO_LONG;
 }
 
-static bool ltp_remote(const void *config, size_t i, struct cla_address *out)
+static bool ltp_remote(const void *config, size_t i, struct address *out)
 {
     const struct ltp_link_config *k = config;
     *out = k->udp.remote;

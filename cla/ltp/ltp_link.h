@@ -21,7 +21,7 @@ struct hub_os;
 struct hub {
     struct hub *next; /* in *anchor */
     struct hub **anchor;
-    struct cla_address local;
+    struct address local;
     uint64_t engine_number;
     struct ltp *engine;
     struct udp_io *io;

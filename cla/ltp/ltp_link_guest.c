@@ -33,10 +33,12 @@ int guest_init(struct hub *h, struct link *host, tick now)
 struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
 {
     struct udp_peer *to = &h->guest_to[g->place];
-    if (to->address_len == g->source_len && memcmp(&to->address, g->source, g->source_len) == 0)
+    struct slice source = slice_of(g->source, g->source_len);
+    if (slice_equal(address_bytes(&to->address), source))
         return to;
     udp_forget(h->io, to);
-    int r = udp_peer_from(to, slice_of(g->source, g->source_len));
+    *to = (struct udp_peer){.plain = false};
+    int r = address_from(source, &to->address);
     (void)r; /* it is what the kernel gave: else sending to it is refused, and counted */
     to->dscp = (uint8_t)h->host->config->udp.dscp;
     return to;
@@ -44,16 +46,11 @@ struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
 
 static json_t *guest_json(const struct ltp_guest *g, tick now)
 {
-    struct udp_peer from;
-    char host[64] = "?", port[8] = "?";
-    if (udp_peer_from(&from, slice_of(g->source, g->source_len)) == 0)
-        (void)getnameinfo((const struct sockaddr *)&from.address, from.address_len, host,
-                          sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
-    char text[80];
-    bool six = from.address.ss_family == AF_INET6;
-    snprintf(text, sizeof text, six ? "[%s]:%s" : "%s:%s", host, port);
-    return json_pack("{s:o s:s s:I s:I}", "engine", json_number(g->peer), "address", text,
-                     "sessions", (json_int_t)g->sessions, "silent_ns",
+    struct address from;
+    char text[ADDRESS_TEXT_MAX];
+    (void)address_from(slice_of(g->source, g->source_len), &from);
+    return json_pack("{s:o s:s s:I s:I}", "engine", json_number(g->peer), "address",
+                     address_write(&from, text), "sessions", (json_int_t)g->sessions, "silent_ns",
                      (json_int_t)(now > g->quiet_since ? now - g->quiet_since : 0));
 }
 

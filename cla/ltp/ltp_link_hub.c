@@ -119,7 +119,8 @@ bool hub_input(struct hub *h)
         return false;
     read_clock(h);
     while (udp_next(h->io, &datagram))
-        (void)ltp_input_from(h->engine, datagram.data, datagram.len, udp_from(h->io), h->now);
+        (void)ltp_input_from(h->engine, datagram.data, datagram.len, address_bytes(udp_from(h->io)),
+                             h->now);
     return true;
 }
 
@@ -280,11 +281,11 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
 
 static struct hub *hub_find(const struct link *l)
 {
-    const struct cla_address *local = &l->config->udp.local;
-    if (l->env.shared == NULL || local->port == 0)
+    const struct address *local = &l->config->udp.local;
+    if (l->env.shared == NULL || address_port(local) == 0)
         return NULL;
     for (struct hub *h = *l->env.shared; h != NULL; h = h->next)
-        if (h->local.port == local->port && strcmp(h->local.host, local->host) == 0)
+        if (address_equal(&h->local, local))
             return h;
     return NULL;
 }
@@ -322,19 +323,20 @@ static int join_span(struct hub *h, const struct link *l, char *why, size_t why_
 /* Is there a place for it among the hub's other links? */
 static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *why, size_t why_cap)
 {
+    char local[ADDRESS_TEXT_MAX];
+    address_write(&h->local, local);
     if (h->engine_number != engine) {
-        snprintf(why, why_cap, "engine: another link of %s port %u has LTP engine number %llu",
-                 h->local.host, h->local.port, (unsigned long long)h->engine_number);
+        snprintf(why, why_cap, "engine: another link of %s has LTP engine number %llu", local,
+                 (unsigned long long)h->engine_number);
         return HELIO_EINVAL;
     }
     if (hub_link(h, l->peer) != NULL) {
-        snprintf(why, why_cap, "peer_engine: another link of %s port %u goes to LTP engine %llu",
-                 h->local.host, h->local.port, (unsigned long long)l->peer);
+        snprintf(why, why_cap, "peer_engine: another link of %s goes to LTP engine %llu", local,
+                 (unsigned long long)l->peer);
         return HELIO_EEXIST;
     }
     if (l->config->accept_unknown != 0) {
-        snprintf(why, why_cap, "accept_unknown: write it with the first link of %s port %u",
-                 h->local.host, h->local.port);
+        snprintf(why, why_cap, "accept_unknown: write it with the first link of %s", local);
         return HELIO_EINVAL;
     }
     return 0;
@@ -354,7 +356,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     if (r == 0)
         r = ltp_link(h->engine, l->peer, l->up, now);
     if (r == 0)
-        r = ltp_source(h->engine, l->peer, slice_of(&l->to.address, l->to.address_len));
+        r = ltp_source(h->engine, l->peer, address_bytes(&l->to.address));
     if (r != 0) {
         if (fresh)
             hub_end(h);

@@ -189,9 +189,10 @@ int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
                           .gather = l->config->gather,
                           .gathering = TICK_NEVER};
     h->os = os;
+    char text[ADDRESS_TEXT_MAX];
     int r = udp_open(&h->io, &h->local, l->config->udp.batch);
     if (r != 0) {
-        snprintf(why, why_cap, "local: cannot bind %s port %u: %s", h->local.host, h->local.port,
+        snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&h->local, text),
                  strerror(-r));
         return HELIO_EIO;
     }

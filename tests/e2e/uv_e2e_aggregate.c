@@ -17,8 +17,8 @@ static struct world *one_way(uint64_t size_max, const char *const *pairs)
     struct world *w = world_new("127.0.0.1", NULL);
     w->framed = true;
     w->size_max = size_max;
-    end_configure(&w->a, "127.0.0.1", w->a.config.udp.local.port, w->a.config.udp.remote.port,
-                  pairs);
+    end_configure(&w->a, "127.0.0.1", address_port(&w->a.config.udp.local),
+                  address_port(&w->a.config.udp.remote), pairs);
     return w;
 }
 
@@ -217,12 +217,12 @@ struct old_peer {
 static void old_peer_open(struct old_peer *o, const struct world *w)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons(w->b.config.udp.local.port),
+                             .sin_port = htons(address_port(&w->b.config.udp.local)),
                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct ltp_config config = {.engine = 2, .seed = 9};
     struct ltp_span span = {.peer = 1, .rto = 50 * TICK_MS};
     *o = (struct old_peer){.fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0),
-                           .to = w->a.config.udp.local.port};
+                           .to = address_port(&w->a.config.udp.local)};
     ck_assert_int_eq(bind(o->fd, (struct sockaddr *)&at, sizeof at), 0);
     ck_assert_int_eq(ltp_new(&o->engine, &config), 0);
     ck_assert_int_eq(ltp_span_set(o->engine, &span, 0), 0);

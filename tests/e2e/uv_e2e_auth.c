@@ -15,8 +15,10 @@
 static struct world *two(const char *const *a, const char *const *b)
 {
     struct world *w = world_new("127.0.0.1", NULL);
-    end_configure(&w->a, "127.0.0.1", w->a.config.udp.local.port, w->a.config.udp.remote.port, a);
-    end_configure(&w->b, "127.0.0.1", w->b.config.udp.local.port, w->b.config.udp.remote.port, b);
+    end_configure(&w->a, "127.0.0.1", address_port(&w->a.config.udp.local),
+                  address_port(&w->a.config.udp.remote), a);
+    end_configure(&w->b, "127.0.0.1", address_port(&w->b.config.udp.local),
+                  address_port(&w->b.config.udp.remote), b);
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
     return w;

@@ -12,7 +12,7 @@
 static struct world *world_unknown(const char *host, const char *const *of_b)
 {
     struct world *w = world_new(host, NULL);
-    uint16_t b = w->b.config.udp.local.port;
+    uint16_t b = address_port(&w->b.config.udp.local);
     w->confirm = true;
     end_configure(&w->b, host, b, rig_port(host[0] == '['), of_b);
     end_open(w, &w->a, 1, 2);
@@ -83,7 +83,7 @@ START_TEST(each_its_address)
 {
     struct world *w =
         world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "2", NULL});
-    uint16_t port = w->b.config.udp.local.port;
+    uint16_t port = address_port(&w->b.config.udp.local);
     int fd[3];
     for (int i = 0; i < 3; i++)
         fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
@@ -109,7 +109,7 @@ END_TEST
 START_TEST(only_with_the_first_link)
 {
     struct world *w = world_new("127.0.0.1", NULL);
-    uint16_t b = w->b.config.udp.local.port;
+    uint16_t b = address_port(&w->b.config.udp.local);
     struct end c = {.world = w};
     end_open(w, &w->b, 2, 9);
     end_configure(&c, "127.0.0.1", b, rig_port(false),
@@ -159,7 +159,7 @@ static void flood_closed(void *context)
 /* Of the same local address as b. */
 static void flood_open(struct flood *f, struct world *w, struct end *e, uint16_t to)
 {
-    end_configure(e, "127.0.0.1", w->b.config.udp.local.port, to,
+    end_configure(e, "127.0.0.1", address_port(&w->b.config.udp.local), to,
                   (const char *const[]){"colour", "green", NULL});
     struct cla_env env = end_env(w, e, 2, 8);
     env.events = (struct cla_events){.context = f, .done = flood_sent};

@@ -22,11 +22,11 @@ static struct stall stall_new(const char *const *pairs)
     struct stall s = {.w = world_new("127.0.0.1", pairs), .fd = socket(AF_INET, SOCK_DGRAM, 0)};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct timeval never = {.tv_sec = 10};
-    at.sin_port = htons(s.w->b.config.udp.local.port);
+    at.sin_port = htons(address_port(&s.w->b.config.udp.local));
     ck_assert_int_eq(bind(s.fd, (struct sockaddr *)&at, sizeof at), 0);
     ck_assert_int_eq(setsockopt(s.fd, SOL_SOCKET, SO_RCVTIMEO, &never, sizeof never), 0);
     s.to = at;
-    s.to.sin_port = htons(s.w->a.config.udp.local.port);
+    s.to.sin_port = htons(address_port(&s.w->a.config.udp.local));
     end_open(s.w, &s.w->a, 1, 2);
     return s;
 }

@@ -380,7 +380,7 @@ START_TEST(answers_before_timers)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct ltp_segment checkpoint = {0};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    at.sin_port = htons(w->a.config.udp.remote.port);
+    at.sin_port = htons(address_port(&w->a.config.udp.remote));
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
     end_open(w, &w->a, 1, 2);
     w->a.total = 1;
@@ -389,7 +389,7 @@ START_TEST(answers_before_timers)
     ck_assert(segment_is_checkpoint(&checkpoint));
     uint64_t before = rig_timers(w->a.link, "checkpoint");
     usleep(120000); /* rto: 50 ms */
-    report_all(fd, w->a.config.udp.local.port, &checkpoint);
+    report_all(fd, address_port(&w->a.config.udp.local), &checkpoint);
     RUN_UNTIL(w, w->a.sent_ok == 1, 5000);
     ck_assert_uint_eq(w->a.sent_ok, 1);
     ck_assert_uint_eq(rig_timers(w->a.link, "checkpoint"), before);

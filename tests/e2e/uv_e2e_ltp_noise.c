@@ -91,7 +91,7 @@ START_TEST(noise_does_not_disturb)
     tick end = uv_hrtime() + 60 * TICK_S;
     while ((x.sent < 120000 || w->a.sent_ok < 200 || w->b.sent_ok < 200) && uv_hrtime() < end) {
         for (int i = 0; i < 64; i++)
-            attack_one(&x, (i % 2 ? w->a : w->b).config.udp.local.port);
+            attack_one(&x, address_port(&(i % 2 ? &w->a : &w->b)->config.udp.local));
         uv_run(&w->loop, UV_RUN_NOWAIT);
     }
     /* LTP does not authenticate: a mutation that is whole again arrives as a bundle of its own. */

@@ -11,7 +11,7 @@ struct settings {
     uint64_t rate, size;
     char *text;
     int choice;
-    struct cla_address address;
+    struct address address;
     void *items;
     size_t items_len;
 };

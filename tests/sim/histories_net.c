@@ -3,7 +3,6 @@
  * What hubs have of the outside: an alarm, and a socket that is never full. A datagram is lost,
  * comes twice or late as the dice fall; those for a node that is not there are lost, too.
  */
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ struct udp_io {
     struct hub *hub;
     size_t owner;
     struct udp_counters n;
-    struct udp_peer from;
+    struct address from;
     struct slice arrived; /* data NULL: taken already */
     tick due;             /* the hub's alarm */
     uint8_t frame[FRAME_MAX];
@@ -45,8 +44,9 @@ int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
     struct udp_io *io = calloc(1, sizeof *io);
     (void)why;
     (void)why_cap;
-    if (os == NULL || io == NULL || udp_peer_init(&io->from, &l->config->udp.remote) != 0)
+    if (os == NULL || io == NULL)
         abort();
+    io->from = l->config->udp.remote;
     io->history = n->history;
     io->hub = h;
     io->owner = n->index;
@@ -199,9 +199,9 @@ bool udp_next(struct udp_io *io, struct slice *out)
     return out->data != NULL;
 }
 
-struct slice udp_from(const struct udp_io *io)
+const struct address *udp_from(const struct udp_io *io)
 {
-    return slice_of((const uint8_t *)&io->from.address, io->from.address_len);
+    return &io->from;
 }
 
 const struct udp_counters *udp_counters(const struct udp_io *io)

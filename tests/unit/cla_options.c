@@ -10,11 +10,18 @@
 #include "cla/ltp/ltp_config.h"
 #include "cla/ltp/ltp_rule.h"
 
+static struct address at(const char *host, uint16_t port)
+{
+    struct address a;
+    ck_assert_int_eq(address_of(host, port, &a), 0);
+    return a;
+}
+
 static struct ltp_link_config sound(void)
 {
     return (struct ltp_link_config){
-        .udp.local = {.host = "127.0.0.1", .port = 1113},
-        .udp.remote = {.host = "127.0.0.2", .port = 1113},
+        .udp.local = at("127.0.0.1", 1113),
+        .udp.remote = at("127.0.0.2", 1113),
         .segment = 1024,
         .sessions = 16,
         .rto = 30 * TICK_MS,
@@ -39,13 +46,13 @@ START_TEST(relations)
 {
     struct ltp_link_config k = sound();
     expect(&k, NULL, NULL);
-    k.udp.local.host[0] = '\0';
+    k.udp.local = (struct address){.sa = {.sa_family = AF_UNSPEC}};
     expect(&k, "local", "127.0.0.1:1113");
     k = sound();
-    k.udp.remote.port = 0;
+    address_set_port(&k.udp.remote, 0);
     expect(&k, "remote", "port above 0");
     k = sound();
-    strcpy(k.udp.remote.host, "::1");
+    k.udp.remote = at("::1", 1113);
     expect(&k, "remote", "local is IPv4 and remote IPv6");
     k = sound();
     k.rto = 0;

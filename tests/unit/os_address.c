@@ -1,33 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses as written in a configuration. */
+/* Addresses as people write them, and as the kernel has them. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/err.h"
 #include "os/address.h"
 
-static void good(const char *text, const char *host, uint16_t port)
+static struct address at(const char *text)
 {
-    struct cla_address a;
-    ck_assert_msg(cla_address_parse(text, &a) == 0, "%s", text);
-    ck_assert_str_eq(a.host, host);
-    ck_assert_uint_eq(a.port, port);
+    struct address a;
+    ck_assert_msg(address_parse(text, &a) == 0, "%s", text);
+    return a;
+}
+
+static void good(const char *text, const char *shortest, int family, uint16_t port)
+{
+    char again[ADDRESS_TEXT_MAX];
+    struct address a = at(text);
+    ck_assert(address_given(&a));
+    ck_assert_int_eq(a.sa.sa_family, family);
+    ck_assert_uint_eq(address_port(&a), port);
+    ck_assert_str_eq(address_write(&a, again), shortest);
 }
 
 static void bad(const char *text)
 {
-    struct cla_address a = {.host = "kept", .port = 7};
-    ck_assert_msg(cla_address_parse(text, &a) == HELIO_EFORMAT, "%s", text);
-    ck_assert_str_eq(a.host, "kept");
-    ck_assert_uint_eq(a.port, 7);
+    struct address a = at("127.0.0.9:7"), before = a;
+    ck_assert_msg(address_parse(text, &a) == HELIO_EFORMAT, "%s", text);
+    ck_assert(address_equal(&a, &before));
 }
 
 START_TEST(accepted)
 {
-    good("127.0.0.1:1113", "127.0.0.1", 1113);
-    good("0.0.0.0:0", "0.0.0.0", 0);
-    good("[::1]:65535", "::1", 65535);
-    good("[fd00:0:0:1:2:3:4:5]:4556", "fd00:0:0:1:2:3:4:5", 4556);
+    good("127.0.0.1:1113", "127.0.0.1:1113", AF_INET, 1113);
+    good("0.0.0.0:0", "0.0.0.0:0", AF_INET, 0);
+    good("[::1]:65535", "[::1]:65535", AF_INET6, 65535);
+    good("[fd00:0:0:1:2:3:4:5]:4556", "[fd00::1:2:3:4:5]:4556", AF_INET6, 4556);
 }
 END_TEST
 
@@ -62,12 +72,95 @@ START_TEST(refused)
 }
 END_TEST
 
+/* A host and a port apart: what an option with a usual port needs. */
+START_TEST(parts)
+{
+    struct address a, b = at("[::1]:4556");
+    ck_assert_int_eq(address_of("::1", 4556, &a), 0);
+    ck_assert(address_equal(&a, &b));
+    address_set_port(&a, 5);
+    ck_assert_uint_eq(address_port(&a), 5);
+    ck_assert(!address_equal(&a, &b));
+    ck_assert_int_eq(address_of("[::1]", 5, &a), HELIO_EFORMAT);
+    ck_assert_int_eq(address_of("nowhere", 5, &a), HELIO_EFORMAT);
+    ck_assert_int_eq(address_of("", 5, &a), HELIO_EFORMAT);
+}
+END_TEST
+
+START_TEST(names)
+{
+    char why[256];
+    struct address a, b = at("127.0.0.1:9");
+    ck_assert_int_eq(address_resolve("127.0.0.1:9", &a, why, sizeof why), 0);
+    ck_assert(address_equal(&a, &b));
+    ck_assert_int_eq(address_resolve("localhost:9", &a, why, sizeof why), 0);
+    ck_assert_uint_eq(address_port(&a), 9);
+    ck_assert_int_eq(address_resolve("localhost", &a, why, sizeof why), HELIO_EFORMAT);
+    ck_assert_ptr_ne(strstr(why, "right is ADDRESS:PORT"), NULL);
+    ck_assert_int_eq(address_resolve("no such name:9", &a, why, sizeof why), HELIO_EFORMAT);
+    ck_assert_ptr_ne(strstr(why, "no such name"), NULL);
+}
+END_TEST
+
+START_TEST(as_the_kernel_has_them)
+{
+    static const char *const texts[] = {"127.0.0.1:1113", "[fd00::5]:4556"};
+    for (size_t i = 0; i < 2; i++) {
+        struct address a = at(texts[i]), b;
+        ck_assert_int_eq(address_from(address_bytes(&a), &b), 0);
+        ck_assert(address_equal(&a, &b));
+        struct slice cut = address_bytes(&a);
+        cut.len--;
+        ck_assert_int_eq(address_from(cut, &b), HELIO_EFORMAT);
+        ck_assert(!address_given(&b));
+    }
+    uint8_t longer[sizeof(struct address) + 1] = {0};
+    struct address b;
+    ck_assert_int_eq(address_from(slice_of(longer, sizeof longer), &b), HELIO_EFORMAT);
+    ck_assert_int_eq(address_from(slice_of(longer, 16), &b), HELIO_EFORMAT); /* no family */
+    ck_assert_int_eq(address_from(slice_of("short", 5), &b), HELIO_EFORMAT);
+    ck_assert_uint_eq(address_len(&b), 0);
+}
+END_TEST
+
+START_TEST(bound)
+{
+    struct address a = at("127.0.0.1:0"), b;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    ck_assert_int_eq(bind(fd, &a.sa, address_len(&a)), 0);
+    ck_assert_int_eq(address_bound(fd, &b), 0);
+    ck_assert_uint_ne(address_port(&b), 0);
+    close(fd);
+    ck_assert_int_lt(address_bound(fd, &b), 0);
+    ck_assert(!address_given(&b));
+}
+END_TEST
+
+START_TEST(mapped_and_reach)
+{
+    struct address four = at("127.0.0.1:5"), six = at("[::ffff:127.0.0.1]:5");
+    struct address none = {.sa = {.sa_family = AF_UNSPEC}}, zero = at("0.0.0.0:0");
+    struct address any = address_any(&four), away = at("192.0.2.1:5");
+    ck_assert(address_equal(&four, &six));
+    ck_assert(!address_equal(&none, &zero));
+    ck_assert(address_equal(&any, &zero));
+    ck_assert(address_reaches(&four, &four) && !address_reaches(&four, &away));
+    ck_assert(address_reaches(&any, &away) && !address_reaches(&six, &away));
+    ck_assert(address_reaches(&away, &away) && !address_reaches(&away, &four));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("addresses");
     TCase *t = tcase_create("addresses");
     tcase_add_test(t, accepted);
     tcase_add_test(t, refused);
+    tcase_add_test(t, parts);
+    tcase_add_test(t, names);
+    tcase_add_test(t, as_the_kernel_has_them);
+    tcase_add_test(t, bound);
+    tcase_add_test(t, mapped_and_reach);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -187,12 +187,13 @@ START_TEST(all_comes_in_order)
 END_TEST
 
 /* A port that is free now; nobody else takes it at once. */
-static struct cla_address free_port(void)
+static struct address free_port(void)
 {
-    struct cla_address a = {.host = "127.0.0.1"};
+    struct address a;
     struct udp_io *io;
+    ck_assert_int_eq(address_of("127.0.0.1", 0, &a), 0);
     ck_assert_int_eq(udp_open(&io, &a, false), 0);
-    a.port = udp_port(io);
+    address_set_port(&a, udp_port(io));
     udp_close(io);
     return a;
 }
@@ -200,7 +201,7 @@ static struct cla_address free_port(void)
 START_TEST(tcp_both_ways)
 {
     struct rig *r = rig_new();
-    struct cla_address address = free_port();
+    struct address address = free_port();
     r->client.to_write = 3000000;
     r->server.to_write = r->client.wanted = 4000000;
     open_both(r, &(struct stream_place){.address = &address});
@@ -269,7 +270,7 @@ START_TEST(nobody_there)
     struct rig *r = rig_new();
     struct stream_listener *other;
     struct stream_place at = {.path = r->path};
-    struct cla_address address = free_port();
+    struct address address = free_port();
     ck_assert_int_eq(stream_connect(r->world, &r->client.stream, &at, &user, &r->client), -ENOENT);
     ck_assert_ptr_null(r->client.stream);
     ck_assert_int_eq(stream_listen(r->world, &r->listener, &at, accepted, r), 0);

@@ -36,6 +36,13 @@ int __wrap_sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
     return __real_sendmmsg(fd, m, what == PART ? 1 : n, flags);
 }
 
+static struct address at(const char *host, uint16_t port)
+{
+    struct address a;
+    ck_assert_int_eq(address_of(host, port, &a), 0);
+    return a;
+}
+
 struct pair {
     struct udp_io *from, *to;
     struct udp_peer peer;
@@ -54,15 +61,15 @@ static void played(const int *plays, unsigned n)
 
 static void pair_init(struct pair *p, bool segments)
 {
-    struct cla_address any = {.host = "127.0.0.1", .port = 0};
+    struct address any = at("127.0.0.1", 0);
     played(NULL, 0);
     ck_assert_int_eq(udp_open(&p->from, &any, segments), 0);
     ck_assert_int_eq(udp_open(&p->to, &any, segments), 0);
     uint64_t rx, tx;
     (void)udp_buffers(p->to, 4 << 20, 4 << 20, &rx, &tx);
-    any.port = udp_port(p->to);
-    ck_assert_uint_ne(any.port, 0);
-    ck_assert_int_eq(udp_peer_init(&p->peer, &any), 0);
+    address_set_port(&any, udp_port(p->to));
+    ck_assert_uint_ne(address_port(&any), 0);
+    p->peer = (struct udp_peer){.address = any};
 }
 
 static void pair_fini(struct pair *p)
@@ -163,7 +170,6 @@ END_TEST
 START_TEST(sources)
 {
     struct pair p, other;
-    struct udp_peer from;
     struct slice s;
     unsigned seen[2] = {0, 0};
     pair_init(&p, true);
@@ -176,14 +182,11 @@ START_TEST(sources)
     }
     while (seen[0] + seen[1] < 300 && arrives(&p, &s)) {
         int which = s.data[0] == byte_of(1, 0);
-        ck_assert_int_eq(udp_peer_from(&from, udp_from(p.to)), 0);
-        const struct sockaddr_in *a = (const void *)&from.address;
-        ck_assert_uint_eq(ntohs(a->sin_port), udp_port(which ? other.from : p.from));
-        ck_assert_uint_eq(from.address_len, sizeof *a);
+        struct address from = at("127.0.0.1", udp_port(which ? other.from : p.from));
+        ck_assert(slice_equal(address_bytes(udp_from(p.to)), address_bytes(&from)));
         seen[which]++;
     }
     ck_assert(seen[0] == 150 && seen[1] == 150);
-    ck_assert_int_eq(udp_peer_from(&from, slice_of("short", 5)), -EINVAL);
     pair_fini(&p);
     pair_fini(&other);
 }
@@ -198,7 +201,7 @@ START_TEST(longest_and_empty)
     ck_assert(udp_flush(p.from));
     expect(&p, 0, 65507);
     struct mmsghdr empty = {
-        .msg_hdr = {.msg_name = &p.peer.address, .msg_namelen = p.peer.address_len}};
+        .msg_hdr = {.msg_name = &p.peer.address, .msg_namelen = address_len(&p.peer.address)}};
     ck_assert_int_eq(__real_sendmmsg(udp_fd(p.from), &empty, 1, 0), 1);
     expect(&p, 0, 0);
     pair_fini(&p);
@@ -383,16 +386,12 @@ static void classes(bool v6, bool segments)
 {
     struct pair p;
     static uint8_t data[6][1024];
-    struct cla_address any = {.port = 0};
-    strcpy(any.host, v6 ? "::1" : "127.0.0.1");
+    struct address any = at(v6 ? "::1" : "127.0.0.1", 0);
     played(NULL, 0);
     ck_assert_int_eq(udp_open(&p.from, &any, segments), 0);
     ck_assert_int_eq(udp_open(&p.to, &any, segments), 0);
-    any.port = udp_port(p.to);
-    struct udp_peer usual, urgent;
-    ck_assert_int_eq(udp_peer_init(&usual, &any), 0);
-    urgent = usual;
-    urgent.dscp = 46;
+    address_set_port(&any, udp_port(p.to));
+    struct udp_peer usual = {.address = any}, urgent = {.address = any, .dscp = 46};
     int on = 1, off = 0;
     ck_assert_int_eq(setsockopt(udp_fd(p.to), v6 ? IPPROTO_IPV6 : IPPROTO_IP,
                                 v6 ? IPV6_RECVTCLASS : IP_RECVTOS, &on, sizeof on),
@@ -418,16 +417,12 @@ START_TEST(class_of_service)
 }
 END_TEST
 
-START_TEST(addresses_of_peers)
+START_TEST(addresses_that_are_not_ours)
 {
-    struct udp_peer p;
-    ck_assert_int_eq(udp_peer_init(&p, &(struct cla_address){.host = "::1", .port = 5}), 0);
-    ck_assert_int_eq(p.address.ss_family, AF_INET6);
-    ck_assert_int_eq(udp_peer_init(&p, &(struct cla_address){.host = "nowhere", .port = 5}),
-                     -EINVAL);
     struct udp_io *io;
-    ck_assert_int_eq(udp_open(&io, &(struct cla_address){.host = "192.0.2.1", .port = 5}, true),
-                     -EADDRNOTAVAIL);
+    struct address elsewhere = at("192.0.2.1", 5), none = {.sa = {.sa_family = AF_UNSPEC}};
+    ck_assert_int_eq(udp_open(&io, &elsewhere, true), -EADDRNOTAVAIL);
+    ck_assert_int_eq(udp_open(&io, &none, true), -EAFNOSUPPORT);
     udp_close(NULL);
 }
 END_TEST
@@ -447,7 +442,7 @@ int main(void)
     tcase_add_test(t, refusals_are_counted);
     tcase_add_test(t, forgotten_peer);
     tcase_add_test(t, overflow_is_seen);
-    tcase_add_test(t, addresses_of_peers);
+    tcase_add_test(t, addresses_that_are_not_ours);
     tcase_add_test(t, class_of_service);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -175,15 +175,16 @@ static bool on_round(void *context)
 START_TEST(the_kernel_keeps_time_and_carries_datagrams)
 {
     struct ends e = {0};
-    struct cla_address any = {"127.0.0.1", 0};
+    struct address any;
+    ck_assert_int_eq(address_of("127.0.0.1", 0, &any), 0);
     ck_assert_int_eq(uv_world_open(&e.w), 0);
     ck_assert(!e.w->wakeups_free);
     ck_assert(world_wall(e.w) > UINT64_C(1600000000) * TICK_S);
     ck_assert(world_random(e.w) != world_random(e.w));
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(port_open(e.w, &e.port[i], &any, true, on_ready, &e), 0);
-    any.port = udp_port(e.port[1]->io);
-    ck_assert_int_eq(udp_peer_init(&e.peer, &any), 0);
+    address_set_port(&any, udp_port(e.port[1]->io));
+    e.peer = (struct udp_peer){.address = any};
     struct port *taken = NULL;
     ck_assert_int_lt(port_open(e.w, &taken, &any, true, on_ready, &e), 0);
     port_watch(e.port[1], true, false);

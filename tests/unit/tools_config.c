@@ -12,7 +12,7 @@ struct settings {
     bool fast;
     char *label;
     int colour;
-    struct cla_address listen;
+    struct address listen;
 };
 
 static const struct conf_option settings_options[] = {
@@ -127,8 +127,8 @@ START_TEST(a_good_file)
     ck_assert_uint_eq(s->segment, 1400);
     ck_assert(s->fast);
     ck_assert_int_eq(s->colour, 1);
-    ck_assert_str_eq(s->listen.host, "127.0.0.1");
-    ck_assert_uint_eq(s->listen.port, 1113);
+    char listen[ADDRESS_TEXT_MAX];
+    ck_assert_str_eq(address_write(&s->listen, listen), "127.0.0.1:1113");
     ck_assert_uint_eq(c.routes_len, 1);
     ck_assert_uint_eq(c.routes[0].link, 0);
     config_fini(&c);

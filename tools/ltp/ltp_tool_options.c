@@ -117,12 +117,12 @@ static tick read_time(struct argp_state *state, const char *option, const char *
     return t;
 }
 
-static const char *read_address(struct argp_state *state, const char *option, const char *arg)
+static struct address read_address(struct argp_state *state, const char *option, const char *arg)
 {
-    if (!ltp_tool_address_valid(arg))
-        want(state, option, arg,
-             "a numeric address and a port, as in 127.0.0.1:1113 or [::1]:1113");
-    return arg;
+    struct address a = {.sa = {.sa_family = AF_UNSPEC}};
+    if (address_parse(arg, &a) != 0)
+        want(state, option, arg, address_hint);
+    return a;
 }
 
 static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct argp_state *state)
@@ -202,13 +202,13 @@ static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struc
 
 static void check(const struct ltp_tool_options *o, struct argp_state *state)
 {
-    if (o->local == NULL)
+    if (!address_given(&o->local))
         argp_error(state, "--local ADDR:PORT is missing: our own socket");
     if (o->engine == 0 || o->peer_engine == 0)
         argp_error(state, "--engine N and --peer-engine N are both wanted");
     if (o->receive && o->output == NULL)
         argp_error(state, "--output DIR is missing: where the files go");
-    if (!o->receive && o->remote == NULL)
+    if (!o->receive && !address_given(&o->remote))
         argp_error(state, "--remote ADDR:PORT is missing: where segments go");
     if (!o->receive && o->count == 0)
         argp_error(state, "FILE is missing: what is to be sent");

@@ -8,14 +8,15 @@
 
 #include "base/tick.h"
 #include "ltp/ltp.h"
+#include "os/address.h"
 
 #define LTP_TOOL_ALL UINT64_MAX /* --red all */
 
 struct ltp_tool_options {
     bool receive, json;
-    bool recovery;              /* ltp_recovery_default instead of plain */
-    enum ltp_profile profile;   /* which of its switches the peer bears */
-    const char *local, *remote; /* remote NULL: answers go where datagrams come from */
+    bool recovery;                /* ltp_recovery_default instead of plain */
+    enum ltp_profile profile;     /* which of its switches the peer bears */
+    struct address local, remote; /* remote not given: answers go where datagrams come from */
     uint64_t engine, peer_engine, service;
     uint64_t rate_bps, overhead, segment, retries;
     tick rto, timeout; /* timeout 0: none */
@@ -35,8 +36,5 @@ struct ltp_tool_options {
 /* Reads `send …` or `receive …` (argv[1]). Exits with 2 and a message when the line is wrong, with
  * 0 after --help. */
 void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv);
-
-/* A numeric address and a port? (ltp_tool_port.c) */
-bool ltp_tool_address_valid(const char *text);
 
 #endif

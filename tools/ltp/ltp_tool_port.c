@@ -34,13 +34,6 @@ static tick clock_now(clockid_t clock)
     return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
 }
 
-bool ltp_tool_address_valid(const char *text)
-{
-    struct cla_address address;
-    struct udp_peer probe;
-    return cla_address_parse(text, &address) == 0 && udp_peer_init(&probe, &address) == 0;
-}
-
 static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_t exports)
 {
     struct ltp_config config = {
@@ -76,12 +69,12 @@ static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_
 
 static int open_socket(struct port *p, const struct ltp_tool_options *o)
 {
-    struct cla_address local;
+    char text[ADDRESS_TEXT_MAX];
     uint64_t rx, tx;
-    (void)cla_address_parse(o->local, &local); /* the options' parser has tried it */
-    int r = udp_open(&p->io, &local, true);
+    int r = udp_open(&p->io, &o->local, true);
     if (r != 0) {
-        fprintf(stderr, "helio-ltp: --local: cannot bind %s: %s\n", o->local, strerror(-r));
+        fprintf(stderr, "helio-ltp: --local: cannot bind %s: %s\n", address_write(&o->local, text),
+                strerror(-r));
         return -1;
     }
     if (!udp_buffers(p->io, SOCKET_BYTES, SEND_BYTES, &rx, &tx) && rx < 4 * 1024 * 1024)
@@ -111,13 +104,9 @@ int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports
     p->segment = (uint32_t)o->segment;
     p->overhead = (uint32_t)o->overhead;
     p->rto = o->rto;
-    p->known = o->remote != NULL;
+    p->known = address_given(&o->remote);
     p->follow = !p->known;
-    if (p->known) { /* the options' parser has tried it */
-        struct cla_address remote;
-        (void)cla_address_parse(o->remote, &remote);
-        (void)udp_peer_init(&p->to, &remote);
-    }
+    p->to.address = o->remote;
     bucket_init(&p->bucket, o->rate_bps, BURST, SLACK, p->now);
     p->signals = open_signals();
     int r = p->signals < 0 ? -1 : 0;
@@ -178,14 +167,15 @@ static bool is_peers(enum verdict v)
 
 /* Answers go to where the peer's segments come from; to another place than before only when none
  * came from there for a while. */
-static void follow(struct port *p, struct slice from)
+static void follow(struct port *p, const struct address *from)
 {
-    bool same = p->known && from.len == p->to.address_len &&
-                memcmp(from.data, &p->to.address, from.len) == 0;
+    bool same = p->known && address_equal(from, &p->to.address);
     if (!same && p->known && p->now - p->heard < FOLLOW_RTOS * p->rto)
         return;
-    if (!same && (udp_pending(p->io) || udp_peer_from(&p->to, from) != 0))
+    if (!same && udp_pending(p->io))
         return;
+    if (!same)
+        p->to = (struct udp_peer){.address = *from};
     p->heard = p->now;
     if (!p->known)
         (void)ltp_link(p->engine, p->peer, true, p->now); /* the span exists */

@@ -283,6 +283,7 @@ static bool folder(const char *path)
 int ltp_tool_receive(const struct ltp_tool_options *o)
 {
     struct receiver r = {.options = o};
+    char local[ADDRESS_TEXT_MAX];
     list_init(&r.blocks);
     if (!folder(o->output)) {
         fprintf(stderr, "helio-ltp: --output %s: %s\n", o->output, strerror(errno));
@@ -291,7 +292,8 @@ int ltp_tool_receive(const struct ltp_tool_options *o)
     if (port_open(&r.port, o, 1) != 0)
         return 1;
     r.done = json_array();
-    fprintf(stderr, "helio-ltp: receiving at %s (port %u), ready\n", o->local, udp_port(r.port.io));
+    fprintf(stderr, "helio-ltp: receiving at %s (port %u), ready\n",
+            address_write(&o->local, local), udp_port(r.port.io));
     run(&r);
     while (!list_empty(&r.blocks))
         finish(&r, container_of(list_first(&r.blocks), struct block, node), "unfinished");

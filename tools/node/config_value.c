@@ -19,26 +19,23 @@ static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
 }
 
 /* HOST or [V6] alone, with the port that the key has by itself. */
-static int add_port(struct cla_address *field, const char *text, uint64_t port)
+static int add_port(struct address *field, const char *text, uint64_t port)
 {
     char whole[96];
     int n = snprintf(whole, sizeof whole, "%s:%u", text, (unsigned)port);
-    return port == 0 || n >= (int)sizeof whole ? HELIO_EFORMAT : cla_address_parse(whole, field);
+    return port == 0 || n >= (int)sizeof whole ? HELIO_EFORMAT : address_parse(whole, field);
 }
 
-static int set_address(struct cla_address *field, const char *text, uint64_t port, char *why,
+static int set_address(struct address *field, const char *text, uint64_t port, char *why,
                        size_t cap)
 {
     if (*text == '\0') {
-        *field = (struct cla_address){.port = 0};
+        *field = (struct address){.sa = {.sa_family = AF_UNSPEC}};
         return 0;
     }
-    if (cla_address_parse(text, field) == 0 || add_port(field, text, port) == 0)
+    if (address_parse(text, field) == 0 || add_port(field, text, port) == 0)
         return 0;
-    snprintf(why, cap,
-             "\"%s\" is not an address; write a numeric address and a port, such as 127.0.0.1:1113 "
-             "or [::1]:1113",
-             text);
+    snprintf(why, cap, "\"%s\" is not an address; write %s", text, address_hint);
     return HELIO_EFORMAT;
 }
 

@@ -62,7 +62,7 @@ struct stack_channel {
     struct emu_relay_options options;
     bool relay;
     size_t ends[2]; /* without a relay: the nodes, forward is from the first to the second */
-    struct emu_addr flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
+    struct address flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
     size_t flows_len;
     struct stack_way way[2];
     struct page_writer *drops;
@@ -131,13 +131,13 @@ tick stack_net_due(const struct stack *s);
 /* Does the first thing that is due now, at one socket. */
 void stack_net_step(struct stack *s);
 /* Is there a socket, or a relay's listening address? */
-bool stack_net_reaches(const struct stack *s, const struct cla_address *remote);
+bool stack_net_reaches(const struct stack *s, const struct address *remote);
 /* The socket with this address; NULL: nobody. */
-struct udp_io *stack_socket(const struct stack *s, const struct emu_addr *to);
+struct udp_io *stack_socket(const struct stack *s, const struct address *to);
 /* By its number. */
 struct udp_io *stack_socket_at(const struct stack *s, uint64_t number);
-void stack_receive(struct udp_io *io, const struct emu_addr *from, const uint8_t *data, size_t len);
-const struct emu_addr *stack_address(const struct udp_io *io);
+void stack_receive(struct udp_io *io, const struct address *from, const uint8_t *data, size_t len);
+const struct address *stack_address(const struct udp_io *io);
 size_t stack_socket_host(const struct udp_io *io); /* index of its node */
 uint64_t stack_socket_number(const struct udp_io *io);
 
@@ -147,7 +147,7 @@ int stack_channel_check(const struct stack_channel *c);
 void stack_channel_free(struct stack_channel *c);
 /* 1: the datagram is on the channel; 0: it is none of this channel's. */
 int stack_channel_input(struct stack_channel *c, size_t from_node, uint64_t from_socket,
-                        const struct emu_addr *from, const struct emu_addr *to, const uint8_t *data,
+                        const struct address *from, const struct address *to, const uint8_t *data,
                         size_t len);
 tick stack_channel_due(const struct stack_channel *c);
 void stack_channel_step(struct stack_channel *c);

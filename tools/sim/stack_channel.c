@@ -71,7 +71,7 @@ int stack_channel_check(const struct stack_channel *c)
         return wrong(c, "--to: no node has this local address");
     for (size_t i = 0; c->stack->channels[i] != c; i++)
         if (c->stack->channels[i]->relay &&
-            emu_addr_equal(&c->stack->channels[i]->options.listen, &o->listen))
+            address_equal(&c->stack->channels[i]->options.listen, &o->listen))
             return wrong(c, "--listen: another --relay has this address");
     return 0;
 }
@@ -137,10 +137,10 @@ static void enter(struct stack_channel *c, int direction, uint64_t tag, const ui
 }
 
 /* The number of the flow, from 1; 0: there are too many. */
-static uint64_t flow_of(struct stack_channel *c, const struct emu_addr *from)
+static uint64_t flow_of(struct stack_channel *c, const struct address *from)
 {
     for (size_t i = 0; i < c->flows_len; i++)
-        if (emu_addr_equal(&c->flows[i], from))
+        if (address_equal(&c->flows[i], from))
             return i + 1;
     if (c->flows_len == STACK_FLOWS_MAX)
         return 0;
@@ -148,14 +148,14 @@ static uint64_t flow_of(struct stack_channel *c, const struct emu_addr *from)
     return c->flows_len;
 }
 
-static int relay_input(struct stack_channel *c, const struct emu_addr *from,
-                       const struct emu_addr *to, const uint8_t *data, size_t len)
+static int relay_input(struct stack_channel *c, const struct address *from,
+                       const struct address *to, const uint8_t *data, size_t len)
 {
     const struct emu_relay_options *o = &c->options;
-    if (!emu_addr_equal(&o->listen, to))
+    if (!address_equal(&o->listen, to))
         return 0;
-    bool back = emu_addr_equal(from, &o->to) ||
-                (o->has_return_from && emu_addr_equal(from, &o->return_from));
+    bool back =
+        address_equal(from, &o->to) || (o->has_return_from && address_equal(from, &o->return_from));
     uint64_t flow = back ? c->flows_len > 0 : flow_of(c, from);
     if (flow == 0 && !(back && o->has_return_to))
         c->way[back].no_peer++;
@@ -165,7 +165,7 @@ static int relay_input(struct stack_channel *c, const struct emu_addr *from,
 }
 
 int stack_channel_input(struct stack_channel *c, size_t from_node, uint64_t from_socket,
-                        const struct emu_addr *from, const struct emu_addr *to, const uint8_t *data,
+                        const struct address *from, const struct address *to, const uint8_t *data,
                         size_t len)
 {
     if (c->relay)
@@ -193,7 +193,7 @@ tick stack_channel_due(const struct stack_channel *c)
 static void relay_output(struct stack_channel *c, int direction, const struct chan_out *out)
 {
     const struct emu_relay_options *o = &c->options;
-    const struct emu_addr *to = &o->to;
+    const struct address *to = &o->to;
     if (direction == SCENARIO_RETURN)
         to = o->has_return_to ? &o->return_to : &c->flows[out->tag - 1];
     struct udp_io *there = stack_socket(c->stack, to);

@@ -144,14 +144,15 @@ int stack_host_open(struct stack_host *h)
 }
 
 static bool check_remote(const struct stack_host *h, const struct config_link *l,
-                         const struct cla_address *to)
+                         const struct address *to)
 {
+    char text[ADDRESS_TEXT_MAX];
     if (stack_net_reaches(h->stack, to))
         return true;
     fprintf(stderr,
-            "%s:%" PRIu32 ": link %s: remote: nobody has %s port %u; write the local address "
+            "%s:%" PRIu32 ": link %s: remote: nobody has %s; write the local address "
             "of another --node, or the --listen of a --relay\n",
-            h->file, l->line, l->name, to->host, to->port);
+            h->file, l->line, l->name, address_write(to, text));
     return false;
 }
 
@@ -160,7 +161,7 @@ int stack_host_check(const struct stack_host *h)
     int rc = 0;
     for (size_t i = 0; i < h->config.links_len; i++) {
         const struct config_link *l = &h->config.links[i];
-        struct cla_address to;
+        struct address to;
         for (size_t k = 0; l->ops->remote != NULL && l->ops->remote(l->settings, k, &to); k++)
             rc = check_remote(h, l, &to) ? rc : HELIO_EFORMAT;
     }

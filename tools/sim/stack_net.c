@@ -4,8 +4,6 @@
  * lies between its nodes; without one it arrives a microsecond later. A socket is never full. What
  * can go wrong: nobody has the address, which is counted; memory, then the datagram is lost.
  */
-#include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +19,9 @@ struct udp_io {
     struct hub *hub;
     uint64_t number;
     size_t host; /* index of its node */
-    struct emu_addr self;
+    struct address self;
     struct udp_counters n;
-    struct emu_addr from;
+    struct address from;
     struct slice arrived; /* data NULL: nothing, or taken already */
     tick due;             /* the hub's alarm */
     uint8_t frame[FRAME_MAX];
@@ -37,21 +35,14 @@ struct packet {
     struct list node;
     tick due;
     uint64_t to;
-    struct emu_addr from;
+    struct address from;
     size_t len;
     uint8_t data[];
 };
 
 /* ---- the alarm of a hub ---- */
 
-static struct emu_addr address_of(const struct udp_peer *p)
-{
-    struct emu_addr a = {.len = p->address_len};
-    memcpy(&a.sa, &p->address, p->address_len);
-    return a;
-}
-
-static struct udp_io *socket_new(struct stack *s, struct hub *h, const struct emu_addr *self)
+static struct udp_io *socket_new(struct stack *s, struct hub *h, const struct address *self)
 {
     struct udp_io *io = calloc(1, sizeof *io);
     if (io == NULL)
@@ -69,21 +60,16 @@ static struct udp_io *socket_new(struct stack *s, struct hub *h, const struct em
 int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
 {
     struct stack *s = l->env.world;
-    struct udp_peer peer;
+    char text[ADDRESS_TEXT_MAX];
     struct hub_os *os = calloc(1, sizeof *os);
     if (os == NULL)
         return HELIO_ENOMEM;
-    if (udp_peer_init(&peer, &h->local) != 0) {
-        free(os);
-        return HELIO_EINVAL;
-    }
-    struct emu_addr self = address_of(&peer);
-    if (stack_socket(s, &self) != NULL) {
-        snprintf(why, why_cap, "local: another node has %s port %u", h->local.host, h->local.port);
+    if (stack_socket(s, &h->local) != NULL) {
+        snprintf(why, why_cap, "local: another node has %s", address_write(&h->local, text));
         free(os);
         return HELIO_EEXIST;
     }
-    h->io = socket_new(s, h, &self);
+    h->io = socket_new(s, h, &h->local);
     os->io = h->io;
     h->os = os;
     return h->io != NULL ? 0 : HELIO_ENOMEM;
@@ -130,7 +116,7 @@ void udp_close(struct udp_io *io)
 
 uint16_t udp_port(const struct udp_io *io)
 {
-    return ntohs(((const struct sockaddr_in *)(const void *)&io->self.sa)->sin_port);
+    return address_port(&io->self);
 }
 
 bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, uint64_t *got_tx)
@@ -166,7 +152,7 @@ static void fly(struct udp_io *from, const struct udp_io *to, size_t len)
     list_add_tail(&from->stack->flying, &p->node);
 }
 
-static void send_frame(struct udp_io *io, const struct emu_addr *to, size_t len)
+static void send_frame(struct udp_io *io, const struct address *to, size_t len)
 {
     struct stack *s = io->stack;
     for (size_t i = 0; i < s->channels_len; i++)
@@ -184,12 +170,11 @@ static void send_frame(struct udp_io *io, const struct emu_addr *to, size_t len)
 
 void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct slice data)
 {
-    struct emu_addr address = address_of(to);
     if (data.len > 0)
         memcpy(io->frame + head_len, data.data, data.len);
     io->n.tx_datagrams++;
     io->n.tx_bytes += head_len + data.len;
-    send_frame(io, &address, head_len + data.len);
+    send_frame(io, &to->address, head_len + data.len);
 }
 
 bool udp_flush(struct udp_io *io)
@@ -223,9 +208,9 @@ bool udp_next(struct udp_io *io, struct slice *out)
     return out->data != NULL;
 }
 
-struct slice udp_from(const struct udp_io *io)
+const struct address *udp_from(const struct udp_io *io)
 {
-    return slice_of((const uint8_t *)&io->from.sa, io->from.len);
+    return &io->from;
 }
 
 const struct udp_counters *udp_counters(const struct udp_io *io)
@@ -235,11 +220,11 @@ const struct udp_counters *udp_counters(const struct udp_io *io)
 
 /* ---- the net ---- */
 
-struct udp_io *stack_socket(const struct stack *s, const struct emu_addr *to)
+struct udp_io *stack_socket(const struct stack *s, const struct address *to)
 {
     list_for_each (it, &s->sockets) {
         struct udp_io *io = container_of(it, struct udp_io, node);
-        if (emu_addr_equal(&io->self, to))
+        if (address_equal(&io->self, to))
             return io;
     }
     return NULL;
@@ -255,7 +240,7 @@ struct udp_io *stack_socket_at(const struct stack *s, uint64_t number)
     return NULL;
 }
 
-const struct emu_addr *stack_address(const struct udp_io *io)
+const struct address *stack_address(const struct udp_io *io)
 {
     return &io->self;
 }
@@ -270,19 +255,15 @@ uint64_t stack_socket_number(const struct udp_io *io)
     return io->number;
 }
 
-bool stack_net_reaches(const struct stack *s, const struct cla_address *remote)
+bool stack_net_reaches(const struct stack *s, const struct address *remote)
 {
-    struct udp_peer peer;
-    if (udp_peer_init(&peer, remote) != 0)
-        return false;
-    struct emu_addr to = address_of(&peer);
     for (size_t i = 0; i < s->channels_len; i++)
-        if (s->channels[i]->relay && emu_addr_equal(&s->channels[i]->options.listen, &to))
+        if (s->channels[i]->relay && address_equal(&s->channels[i]->options.listen, remote))
             return true;
-    return stack_socket(s, &to) != NULL;
+    return stack_socket(s, remote) != NULL;
 }
 
-void stack_receive(struct udp_io *io, const struct emu_addr *from, const uint8_t *data, size_t len)
+void stack_receive(struct udp_io *io, const struct address *from, const uint8_t *data, size_t len)
 {
     io->n.rx_datagrams++;
     io->n.rx_bytes += len;
