@@ -34,6 +34,7 @@ may os base os
 may conf base conf
 may ltp base ltp
 may bp base bp
+may route base route
 may cla os base ltp bp cla conf
 may cla/ltp os base ltp bp cla conf
 for f in channel-emu/chan/*.[ch]; do

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last route for each destination, class and order of size. An answer from here arrives when
+ * that of a search would, never later. Why that can be known without one: whatever starts later, is
+ * larger, or finds more booked or waiting does not arrive earlier. So a search once gives two
+ * bounds for all such queries, `floor` for every route and `rest` for every route but the one
+ * found; the kept route is computed anew for the query (a few hops), and it is the best as long as
+ * it stays at its floor or before the rest. What might make another route earlier drops the entries
+ * that it could reach (cache_ease); what makes routes worse need not touch them.
+ *
+ * `rest` costs a search for each hop, so it is found only where the floor alone did not do, and
+ * where it was of use. What can go wrong: memory; then nothing is kept.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "route/plan_impl.h"
+
+/* How often a bound that helped nobody is tried again. */
+#define REST_EVERY 16
+
+static unsigned size_of(uint64_t volume)
+{
+    return volume == 0 ? 0 : 63U - (unsigned)__builtin_clzll(volume);
+}
+
+static uint64_t hash_key(const struct plan *p, const struct search *s)
+{
+    uint64_t kind = (uint64_t)s->cargo.class << 8 | size_of(s->cargo.volume);
+    return hash_mix(hash_mix(p->by_key.seed, s->from->number, kind), s->to->number, kind);
+}
+
+static struct entry *find_entry(const struct plan *p, const struct search *s, uint64_t key)
+{
+    struct hash_node *n = hash_find(&p->by_key, key);
+    for (; n != NULL; n = hash_next(n)) {
+        struct entry *e = container_of(n, struct entry, by_key);
+        if (e->from == s->from && e->to == s->to && e->class == s->cargo.class &&
+            e->size == size_of(s->cargo.volume))
+            return e;
+    }
+    return NULL;
+}
+
+static void drop_entry(struct plan *p, struct entry *e)
+{
+    hash_sub(&p->by_key, &e->by_key);
+    list_sub(&e->used);
+    free(e);
+}
+
+void cache_clear(struct plan *p)
+{
+    list_for_each_safe (it, &p->used)
+        drop_entry(p, container_of(it, struct entry, used));
+}
+
+void cache_ease(struct plan *p, tick earliest)
+{
+    list_for_each_safe (it, &p->used) {
+        struct entry *e = container_of(it, struct entry, used);
+        if (e->rest > earliest)
+            drop_entry(p, e);
+    }
+}
+
+void cache_forget_contact(struct plan *p, const struct contact *c)
+{
+    list_for_each_safe (it, &p->used) {
+        struct entry *e = container_of(it, struct entry, used);
+        bool has = false;
+        for (size_t i = 0; i < e->hops; i++)
+            has |= e->via[i] == c;
+        if (has)
+            drop_entry(p, e);
+    }
+}
+
+/* Is the entry's route the best for this query? */
+static bool try_entry(const struct entry *e, const struct search *s, struct crossing *via)
+{
+    if (s->start.arrival < e->now || s->cargo.volume < e->volume)
+        return false;
+    if (query_excludes(s->query, e->via[0]->pair->to->number))
+        return false;
+    if (!search_follow(s, e->via, e->hops, via))
+        return false;
+    tick arrival = via[e->hops - 1].last_arrives;
+    return arrival <= e->floor || arrival < e->rest;
+}
+
+/* The first arrival of `volume` bytes when nothing waits and none is excluded, by contacts that are
+ * not banned. */
+static tick quiet_arrival(const struct search *like, uint64_t volume, uint64_t ban)
+{
+    struct search s = *like;
+    struct plan_query quiet = *like->query;
+    quiet.backlog_len = quiet.excluded_len = 0;
+    s.query = &quiet;
+    s.cargo.volume = volume;
+    s.cargo.ban = ban;
+    return search_run(&s) ? s.to->label.arrival : TICK_NEVER;
+}
+
+static tick rest_arrival(const struct search *s, const struct entry *e)
+{
+    tick rest = TICK_NEVER;
+    for (size_t i = 0; i < e->hops; i++) {
+        /* Any other route does without one of its contacts. */
+        e->via[i]->banned = ++s->plan->bans;
+        rest = tick_min(rest, quiet_arrival(s, e->volume, s->plan->bans));
+    }
+    return rest;
+}
+
+/* Keeps a route of `hops` hops; `old` is the entry that did not do, or NULL. */
+static void keep_route(const struct search *s, uint64_t key, struct entry *old,
+                       const struct crossing *via, size_t hops)
+{
+    struct plan *p = s->plan;
+    struct entry *e = malloc(sizeof *e + hops * sizeof e->via[0]);
+    if (e == NULL)
+        return;
+    *e = (struct entry){.from = s->from,
+                        .to = s->to,
+                        .class = s->cargo.class,
+                        .size = size_of(s->cargo.volume),
+                        .now = s->start.arrival,
+                        .volume = s->cargo.volume,
+                        .tries = old == NULL ? 0 : old->tries + 1,
+                        .hops = hops};
+    for (size_t i = 0; i < hops; i++)
+        e->via[i] = via[i].contact;
+    if (old != NULL && old->volume < e->volume)
+        e->volume = old->volume;
+    bool quiet = s->query->backlog_len == 0 && s->query->excluded_len == 0;
+    e->floor = quiet && e->volume == s->cargo.volume ? via[hops - 1].last_arrives
+                                                     : quiet_arrival(s, e->volume, 0);
+    e->rest = e->floor;
+    if (old != NULL && (old->hits > 0 || old->tries % REST_EVERY == 0))
+        e->rest = rest_arrival(s, e);
+    assert(e->floor <= e->rest);
+    if (old != NULL)
+        drop_entry(p, old);
+    else if (p->by_key.len >= p->config.cache_max)
+        drop_entry(p, container_of(p->used.prev, struct entry, used));
+    hash_add(&p->by_key, &e->by_key, key);
+    list_add_head(&p->used, &e->used);
+}
+
+static void use_entry(struct plan *p, struct entry *e)
+{
+    e->hits++;
+    p->hits++;
+    list_sub(&e->used);
+    list_add_head(&p->used, &e->used);
+}
+
+enum plan_reason plan_route_find(struct plan *p, const struct plan_query *q, struct plan_route *out)
+{
+    struct search s;
+    struct crossing via[PLAN_HOPS_MAX];
+    if (!search_begin(&s, p, q))
+        return PLAN_NO_ROUTE;
+    if (s.from == s.to || p->config.cache_max == 0)
+        return plan_route_search(p, q, out);
+    uint64_t key = hash_key(p, &s);
+    struct entry *e = find_entry(p, &s, key);
+    size_t hops;
+    if (e != NULL && try_entry(e, &s, via)) {
+        use_entry(p, e);
+        hops = e->hops;
+    } else {
+        p->misses++;
+        if (!search_run(&s))
+            return search_reason(p, q);
+        hops = search_path(&s, via);
+        keep_route(&s, key, e, via, hops);
+    }
+    if (via[hops - 1].last_arrives >= q->expiry)
+        return search_reason(p, q);
+    route_write(out, via, hops, &s.cargo, q->now);
+    return PLAN_FOUND;
+}

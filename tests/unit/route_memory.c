@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation fails once: what did not get in is not there, the rest is whole, and routes are
+ * found all the same, since a search allocates nothing and the cache may do without. */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "tests/unit/route_help.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+/* Check itself allocates: nothing is asserted between arm and disarm. */
+static bool armed;
+static long fail_at; /* so many succeed, then one fails; below 0: none fails */
+static uint64_t failed;
+
+static void arm(long at)
+{
+    fail_at = at;
+    armed = true;
+}
+
+static bool refused(void)
+{
+    if (!armed)
+        return false;
+    if (fail_at < 0 || fail_at-- > 0)
+        return false;
+    failed++;
+    return true;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return refused() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return refused() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return refused() ? NULL : __real_realloc(p, n);
+}
+
+static int build(struct plan **p, uint64_t *id)
+{
+    struct plan_config config = bare_config();
+    int rc = plan_new(p, &config);
+    for (uint64_t i = 0; rc == 0 && i < 40; i++) {
+        struct plan_contact c = contact_s(i % 9, (i + 1) % 9, i, i + 1, 8);
+        struct plan_range r = {c.from, c.to, c.start, c.end, i};
+        rc = plan_add(*p, &c, id);
+        rc = rc < 0 ? rc : plan_add_range(*p, &r);
+    }
+    return rc;
+}
+
+START_TEST(a_plan_stays_whole)
+{
+    static struct plan_route ways[5], cold;
+    for (long at = 0;; at++) {
+        struct plan *p = NULL;
+        uint64_t before = failed, id = 0;
+        struct plan_query q = query_at(0, 3, 10, 0);
+        arm(at);
+        int rc = build(&p, &id);
+        enum plan_reason found = PLAN_NO_ROUTE;
+        int several = 0;
+        if (rc == 0) {
+            found = plan_route_find(p, &q, &ways[0]);
+            several = plan_route_several(p, &q, ways, 5);
+        }
+        armed = false;
+        if (p != NULL)
+            plan_check(p);
+        if (rc == 0) {
+            ck_assert_int_eq(found, PLAN_FOUND);
+            ck_assert_int_eq(plan_route_search(p, &q, &cold), PLAN_FOUND);
+            ck_assert_uint_eq(cold.arrival, 3 * TICK_S - TICK_S + 10 * TICK_US + 2);
+            ck_assert(several == 5 || (several == HELIO_ENOMEM && failed > before));
+        } else {
+            ck_assert_int_eq(rc, HELIO_ENOMEM);
+        }
+        plan_free(p);
+        if (failed == before)
+            break;
+    }
+    ck_assert_uint_gt(failed, 100);
+}
+END_TEST
+
+START_TEST(a_search_allocates_nothing)
+{
+    static struct plan_route r;
+    struct plan *p = NULL;
+    uint64_t id, before = failed;
+    ck_assert_int_eq(build(&p, &id), 0);
+    struct plan_query q = query_at(0, 3, 10, 0);
+    arm(0);
+    enum plan_reason found = plan_route_search(p, &q, &r);
+    armed = false;
+    ck_assert_int_eq(found, PLAN_FOUND);
+    ck_assert_uint_eq(failed, before);
+    plan_free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("route_memory");
+    TCase *tc = tcase_create("memory");
+    tcase_add_test(tc, a_plan_stays_whole);
+    tcase_add_test(tc, a_search_allocates_nothing);
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int wrong = srunner_ntests_failed(r);
+    srunner_free(r);
+    return wrong == 0 ? 0 : 1;
+}
