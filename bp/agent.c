@@ -161,6 +161,7 @@ void agent_free(struct agent *a)
     }
     while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
         assembly_free(a, container_of(n, struct assembly, by_id));
+    links_fini(a);
     quota_fini(a);
     free(a->polled);
     free(a->notices);

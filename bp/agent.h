@@ -67,9 +67,13 @@ struct agent_now {
     uint64_t dtn_ms;
 };
 
-/* Links. link: an index that the binder chose, 0..63. window: how many bundles may be on the link
- * at once (sessions). */
+/* Links. link: an index that the binder chose, below 2^20, better a small one. window: how many
+ * bundles may be on the link at once (sessions), >= 1. HELIO_EEXIST: the index is in use. */
 int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window);
+/* The link is no more, and its index free. What waits for it or was given to it is placed anew, its
+ * static routes go, and no answer follows to what it brought; the binder tells no outcome of what
+ * it was given any more. 0 or HELIO_ENOENT. */
+int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
 /* The window of a link is another one now, >= 1. A smaller one recalls nothing: nothing further is
  * sent until there is room in it. */

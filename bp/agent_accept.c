@@ -315,7 +315,7 @@ static void note_return(struct agent *a, struct record *r)
 
 static int known_link(const struct agent *a, uint32_t link)
 {
-    return link < LINKS_MAX && a->links[link].used ? (int)link : NO_LINK;
+    return link_at(a, link) != NULL ? (int)link : NO_LINK;
 }
 
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
@@ -338,7 +338,7 @@ static enum agent_refusal take(struct agent *a, uint32_t link, struct buf *whole
     struct agent_head h;
     head_of(a, b, true, &h);
     int from = known_link(a, link);
-    h.peer = from != NO_LINK ? quota_peer_id(&a->links[from].peer) : QUOTA_UNKNOWN;
+    h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
     enum agent_refusal refusal = judge(a, b, &h, from);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;

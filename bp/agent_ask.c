@@ -12,9 +12,9 @@
 static struct router_link describe_link(const void *context, uint32_t link)
 {
     const struct agent *a = context;
-    if (link >= LINKS_MAX || !a->links[link].used)
+    if (link_at(a, link) == NULL)
         return (struct router_link){0};
-    const struct lane *l = &a->links[link].lane;
+    const struct lane *l = &link_at(a, link)->lane;
     return (struct router_link){
         .used = true, .up = l->open, .bundles = l->bundles, .bytes = l->bytes};
 }
@@ -127,7 +127,7 @@ void agent_reroute(struct agent *a)
 
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
 {
-    if (link >= LINKS_MAX || !a->links[link].used)
+    if (link_at(a, link) == NULL)
         return HELIO_ENOENT;
     int rc = routes_add(&a->routes, pattern, link);
     if (rc == 0)

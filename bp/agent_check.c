@@ -54,9 +54,9 @@ static void check_record(const struct agent *a, const struct record *r, struct s
 
 static void check_lanes(const struct agent *a)
 {
-    for (size_t i = 0; i < LINKS_MAX; i++) {
-        if (a->links[i].used)
-            lane_check(&a->links[i].lane);
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL)
+            lane_check(&a->links[i]->lane);
     }
     struct hash_node *n = hash_walk(&a->endpoints, NULL);
     for (; n != NULL; n = hash_walk(&a->endpoints, n)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links (RFC 9171 §5.4). A bundle that started here is sent as it was encoded. A bundle of a peer
- * is written anew when its turn comes: this node as previous node (§4.4.1), one hop more (§4.4.3),
- * the time it stayed here added to its age (§4.4.2), unknown blocks left out that ask for it
- * (§4.2.4). What was received stays untouched in the store, so that writing it twice gives the
+ * Forwarding (RFC 9171 §5.4). A bundle that started here is sent as it was encoded. A bundle of a
+ * peer is written anew when its turn comes: this node as previous node (§4.4.1), one hop more
+ * (§4.4.3), the time it stayed here added to its age (§4.4.2), unknown blocks left out that ask for
+ * it (§4.2.4). What was received stays untouched in the store, so that writing it twice gives the
  * same. When memory for that is out the bundle pauses; when a link fails it is tried again, with
  * pauses that double. A bundle that an unreliable link has lost goes again at once, but only so
  * often.
@@ -11,47 +11,6 @@
 #include <assert.h>
 
 #include "bp/agent_impl.h"
-
-int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window)
-{
-    if (link >= LINKS_MAX || window == 0)
-        return HELIO_EINVAL;
-    struct link *l = &a->links[link];
-    if (l->used)
-        return HELIO_EEXIST;
-    if (quota_add_peer(a, quota_peer_id(peer)) < 0)
-        return HELIO_ENOMEM;
-    l->used = true;
-    l->peer = *peer;
-    lane_init(&l->lane, window);
-    a->place = ask_changed(a, link) || a->place;
-    return 0;
-}
-
-void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
-{
-    agent_begin(a, now);
-    if (link >= LINKS_MAX || !a->links[link].used)
-        return;
-    struct lane *l = &a->links[link].lane;
-    bool changed = l->open != up;
-    l->open = up;
-    if (changed)
-        agent_link_changed(a, link);
-    if (!up)
-        return;
-    agent_resume(a, l);
-    lane_wake(a, l);
-}
-
-void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)
-{
-    agent_begin(a, now);
-    if (link >= LINKS_MAX || !a->links[link].used || window == 0)
-        return;
-    a->links[link].lane.window = window;
-    lane_wake(a, &a->links[link].lane);
-}
 
 static void drop_unknown_blocks(struct bundle *b)
 {
@@ -129,7 +88,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (agent_overdue(a, r))
         return;
     r->avoid = r->link;
-    if (a->links[r->link].lane.open)
+    if (link_at(a, r->link)->lane.open)
         lane_retry(a, r);
     else
         agent_proceed(a, r);

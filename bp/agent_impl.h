@@ -14,11 +14,11 @@
 #include "bp/routes.h"
 #include "bp/seen.h"
 
-#define LINKS_MAX 64
-#define QUOTA_OWN 0     /* account of this node's applications */
-#define QUOTA_UNKNOWN 1 /* of peers whose names the store does not know */
-#define PREFETCH 4      /* bundles in memory beyond the window, so that a link never waits */
-#define LOAD_TRIES 8    /* a bundle that cannot be read this often is given up */
+#define LINKS_MAX (1u << 20) /* indices: a table of 8 bytes each */
+#define QUOTA_OWN 0          /* account of this node's applications */
+#define QUOTA_UNKNOWN 1      /* of peers whose names the store does not know */
+#define PREFETCH 4           /* bundles in memory beyond the window, so that a link never waits */
+#define LOAD_TRIES 8         /* a bundle that cannot be read this often is given up */
 #define NO_LINK ROUTER_NO_LINK
 #define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
 #define ASIDE (-3)       /* where a bundle goes that has no way now */
@@ -38,7 +38,6 @@ struct lane {
 };
 
 struct link {
-    bool used;
     struct eid peer;
     struct lane lane;
 };
@@ -158,7 +157,8 @@ struct agent {
     struct record *polled;  /* freed at the next poll: the last action shows its bytes */
     struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
-    struct link links[LINKS_MAX];
+    struct link **links; /* by index; NULL: there is none */
+    uint32_t links_cap;
     struct router router;
     struct routes routes; /* the router, until there is another one */
     struct seen seen;
@@ -204,11 +204,19 @@ struct slice record_mark(const struct record *r);
 void record_head(const struct record *r, struct agent_head *out);
 void record_set_timer(struct agent *a, struct record *r, tick due);
 
+/* agent_link.c */
+static inline struct link *link_at(const struct agent *a, int64_t link) /* NULL: there is none */
+{
+    return link >= 0 && link < a->links_cap ? a->links[link] : NULL;
+}
+void links_fini(struct agent *a);
+
 /* agent_quota.c */
 int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */
 void quota_fini(struct agent *a);
-uint64_t quota_peer_id(const struct eid *peer);   /* the same in every life of the node */
-int quota_add_peer(struct agent *a, uint64_t id); /* it has a share from now on */
+uint64_t quota_peer_id(const struct eid *peer);    /* the same in every life of the node */
+int quota_add_peer(struct agent *a, uint64_t id);  /* it has a share from now on */
+void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_peer */
 /* Whose it would be; to be closed. 0 or HELIO_ENOMEM. */
 int quota_open(struct agent *a, const struct agent_head *h, struct holder *out);
 struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
@@ -245,6 +253,7 @@ bool agent_is_here(const struct agent *a, const struct eid *e);
 /* The link is up or down now: bundles that wait for links may have another way. */
 void agent_link_changed(struct agent *a, uint32_t link);
 void agent_place(struct agent *a, struct record *r);
+void agent_leave_link(struct agent *a, struct record *r); /* its link ends: placed elsewhere */
 void agent_set_aside(struct agent *a, struct record *r, tick until);
 void agent_place_all(struct agent *a);  /* what is unplaced */
 void agent_place_anew(struct agent *a); /* and what waits in queues of links */
@@ -334,5 +343,6 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
 uint64_t agent_sequence_end(const struct record *r);
 int notice_reserve(struct agent *a); /* 0 or HELIO_ENOMEM */
 void notice_add(struct agent *a, const struct notice *n);
+void notice_forget(struct agent *a, uint32_t link); /* nobody waits for them */
 
 #endif

@@ -30,7 +30,7 @@ void agent_set_aside(struct agent *a, struct record *r, tick until)
 static struct lane *lane_of(struct agent *a, const struct record *r, const struct agent_head *h)
 {
     if (r->link != TO_ENDPOINT)
-        return &a->links[r->link].lane;
+        return &link_at(a, r->link)->lane;
     struct endpoint *e = endpoint_get(a, &h->destination);
     return e == NULL ? NULL : &e->lane;
 }
@@ -84,6 +84,15 @@ static bool place_again(struct agent *a, struct record *r)
     return true;
 }
 
+void agent_leave_link(struct agent *a, struct record *r)
+{
+    assert(r->lane != NULL && r->link != TO_ENDPOINT);
+    record_load_done(a, r);
+    lane_leave(a, r);
+    r->state = STATE_UNPLACED;
+    agent_place(a, r);
+}
+
 void agent_proceed(struct agent *a, struct record *r)
 {
     if (!place_again(a, r))
@@ -123,14 +132,14 @@ static void place_lane_again(struct agent *a, struct lane *l)
 void agent_link_changed(struct agent *a, uint32_t link)
 {
     const struct router_ops *ops = a->router.ops;
-    struct lane *own = &a->links[link].lane;
+    struct lane *own = &link_at(a, link)->lane;
     if (ask_changed(a, link))
         agent_place_all(a);
-    for (uint32_t i = 0; i < LINKS_MAX; i++) {
-        struct lane *l = &a->links[i].lane;
-        if (i == link || !a->links[i].used ||
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (i == link || a->links[i] == NULL ||
             (ops->meet != NULL && !ops->meet(a->router.state, link, i)))
             continue;
+        struct lane *l = &a->links[i]->lane;
         if (own->open)
             place_lane_again(a, l); /* to this one, when it is their best */
         else if (l->open)
@@ -141,9 +150,9 @@ void agent_link_changed(struct agent *a, uint32_t link)
 void agent_place_anew(struct agent *a)
 {
     a->anew = false;
-    for (uint32_t i = 0; i < LINKS_MAX; i++) {
-        if (a->links[i].used)
-            place_lane_again(a, &a->links[i].lane);
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL)
+            place_lane_again(a, &a->links[i]->lane);
     }
     agent_place_all(a);
 }

@@ -35,6 +35,17 @@ void notice_add(struct agent *a, const struct notice *n)
     a->notices[(a->notices_at + a->notices_len++) & (a->notices_cap - 1)] = *n;
 }
 
+void notice_forget(struct agent *a, uint32_t link)
+{
+    size_t kept = 0, mask = a->notices_cap - 1;
+    for (size_t i = 0; i < a->notices_len; i++) {
+        struct notice *n = &a->notices[(a->notices_at + i) & mask];
+        if (n->link != link)
+            a->notices[(a->notices_at + kept++) & mask] = *n;
+    }
+    a->notices_len = kept;
+}
+
 static int poll_notice(struct agent *a, struct agent_action *out)
 {
     if (a->notices_len == 0)

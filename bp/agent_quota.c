@@ -79,7 +79,7 @@ static uint64_t above(const struct agent *a, const struct account *x, size_t kin
     return used > share ? used - share : 0;
 }
 
-/* Shares and what is used beyond them, after a peer was added. */
+/* Shares and what is used beyond them, after a peer was added or removed. */
 static void share_out(struct agent *a)
 {
     const struct agent_config *c = &a->config;
@@ -137,6 +137,18 @@ int quota_add_peer(struct agent *a, uint64_t id)
     a->parties += x->links++ == 0;
     share_out(a);
     return 0;
+}
+
+void quota_sub_peer(struct agent *a, uint64_t id)
+{
+    struct account *x = find(&a->peers, id);
+    assert(x != NULL && x->links > 0 && a->parties > 1);
+    a->parties -= --x->links == 0;
+    share_out(a);
+    if (!empty(x))
+        return;
+    hash_sub(&a->peers, &x->by_id);
+    free(x);
 }
 
 int quota_open(struct agent *a, const struct agent_head *h, struct holder *out)
@@ -212,9 +224,8 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
 
 void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)
 {
-    bool known = link < LINKS_MAX && a->links[link].used;
-    const struct account *x =
-        find(&a->peers, known ? quota_peer_id(&a->links[link].peer) : QUOTA_OWN);
+    const struct link *l = link_at(a, link);
+    const struct account *x = find(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
     *out = (struct agent_share){
         .bundles = x->used[QUOTA_BUNDLES],
         .bytes = x->used[QUOTA_BYTES],

@@ -35,7 +35,7 @@ START_TEST(configuration)
     c = config_of("ipn:2.0");
     relay_init(&n, &c);
     ck_assert_int_eq(agent_link_add(n.a, 0, &c.node, 1), HELIO_EEXIST);
-    ck_assert_int_eq(agent_link_add(n.a, 64, &c.node, 1), HELIO_EINVAL);
+    ck_assert_int_eq(agent_link_add(n.a, 1u << 20, &c.node, 1), HELIO_EINVAL);
     ck_assert_int_eq(agent_link_add(n.a, 5, &c.node, 0), HELIO_EINVAL);
     struct eid far = eid_of("ipn:3.1"), none = eid_none();
     ck_assert_int_eq(agent_register(n.a, 1, &far, 1, n.now), HELIO_EINVAL);

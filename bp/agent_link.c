@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Links come and go while bundles wait. One that goes takes nothing with it: what waits for it, or
+ * was given to it without an answer, is placed anew in the order in which it would have gone, and
+ * nobody waits for an answer to what it brought. So its index is free for another link at once.
+ * What can go wrong is memory for a new one.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+#define LINKS_FIRST 8
+
+static int make_room(struct agent *a, uint32_t link)
+{
+    uint32_t cap = a->links_cap == 0 ? LINKS_FIRST : a->links_cap;
+    if (link < a->links_cap)
+        return 0;
+    while (cap <= link)
+        cap *= 2;
+    struct link **grown = realloc(a->links, cap * sizeof *grown);
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    for (uint32_t i = a->links_cap; i < cap; i++)
+        grown[i] = NULL;
+    a->links = grown;
+    a->links_cap = cap;
+    return 0;
+}
+
+int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window)
+{
+    if (link >= LINKS_MAX || window == 0)
+        return HELIO_EINVAL;
+    if (link_at(a, link) != NULL)
+        return HELIO_EEXIST;
+    struct link *l = calloc(1, sizeof *l);
+    if (l == NULL || make_room(a, link) < 0 || quota_add_peer(a, quota_peer_id(peer)) < 0) {
+        free(l);
+        return HELIO_ENOMEM;
+    }
+    l->peer = *peer;
+    lane_init(&l->lane, window);
+    a->links[link] = l;
+    a->place = ask_changed(a, link) || a->place;
+    return 0;
+}
+
+/* Of all bundles and answers: the link that they remember is none now. */
+static void forget_link(struct agent *a, uint32_t link)
+{
+    struct hash_node *n = hash_walk(&a->by_key, NULL);
+    for (; n != NULL; n = hash_walk(&a->by_key, n)) {
+        struct record *r = container_of(n, struct record, by_key);
+        if (r->came_from == (int)link)
+            r->came_from = NO_LINK;
+        if (r->avoid == (int)link)
+            r->avoid = NO_LINK;
+        if (r->from_link && r->has_token && r->in_link == link && r->state == STATE_NEW)
+            r->has_token = false;
+    }
+    list_for_each_safe (it, &a->answers) {
+        struct record *r = container_of(it, struct record, answer);
+        if (!r->from_link || r->in_link != link)
+            continue;
+        list_sub(&r->answer);
+        if (r->state == STATE_GONE && !r->stored)
+            free(r);
+    }
+    notice_forget(a, link);
+}
+
+static void place_elsewhere(struct agent *a, struct list *l)
+{
+    while (!list_empty(l)) {
+        struct record *r = container_of(list_first(l), struct record, node);
+        if (r->state == STATE_BUSY)
+            ask_ended(a, r, ROUTER_FAILED);
+        if (!agent_overdue(a, r))
+            agent_leave_link(a, r);
+    }
+}
+
+int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct link *l = link_at(a, link);
+    if (l == NULL)
+        return HELIO_ENOENT;
+    l->lane.open = false;
+    a->links[link] = NULL;
+    routes_remove_link(&a->routes, link);
+    a->place = ask_changed(a, link) || a->place;
+    quota_sub_peer(a, quota_peer_id(&l->peer));
+    forget_link(a, link);
+    place_elsewhere(a, &l->lane.busy);
+    place_elsewhere(a, &l->lane.front);
+    place_elsewhere(a, &l->lane.back);
+    place_elsewhere(a, &l->lane.paused);
+    assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
+    list_sub(&l->lane.node);
+    free(l);
+    return 0;
+}
+
+void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
+{
+    agent_begin(a, now);
+    if (link_at(a, link) == NULL)
+        return;
+    struct lane *l = &link_at(a, link)->lane;
+    bool changed = l->open != up;
+    l->open = up;
+    if (changed)
+        agent_link_changed(a, link);
+    if (!up)
+        return;
+    agent_resume(a, l);
+    lane_wake(a, l);
+}
+
+void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)
+{
+    agent_begin(a, now);
+    if (link_at(a, link) == NULL || window == 0)
+        return;
+    struct lane *l = &link_at(a, link)->lane;
+    l->window = window;
+    lane_wake(a, l);
+}
+
+void links_fini(struct agent *a)
+{
+    for (uint32_t i = 0; i < a->links_cap; i++)
+        free(a->links[i]);
+    free(a->links);
+}
