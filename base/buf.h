@@ -10,12 +10,16 @@
 
 #include "base/slice.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct buf {
     uint32_t refs;
-    size_t cap;    /* bytes in mem */
-    size_t off;    /* first byte of data; off + len <= cap */
-    size_t len;    /* bytes of data */
-    uint8_t mem[]; /* the bytes themselves */
+    size_t cap;                  /* bytes in mem */
+    size_t off;                  /* first byte of data; off + len <= cap */
+    size_t len;                  /* bytes of data */
+    __extension__ uint8_t mem[]; /* the bytes themselves */
 };
 
 /* A buffer with one reference, `head` bytes of head room and room for `room` bytes after it; len is
@@ -55,5 +59,9 @@ static inline struct slice buf_slice(const struct buf *b)
  * the room is less than n. The bytes are not initialised. */
 uint8_t *buf_prepend(struct buf *b, size_t n);
 uint8_t *buf_append(struct buf *b, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

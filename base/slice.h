@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct slice {
     const uint8_t *data;
     size_t len;
@@ -14,12 +18,17 @@ struct slice {
 
 static inline struct slice slice_of(const void *data, size_t len)
 {
-    return (struct slice){.data = data, .len = len};
+    struct slice s = {(const uint8_t *)data, len}; /* C++ reads this, too */
+    return s;
 }
 
 static inline int slice_equal(struct slice a, struct slice b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 
 #include "base/slice.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* RFC 5327 §2.1.3 … §2.1.5 */
 enum ltp_auth_suite { LTP_HMAC_SHA1_80 = 0, LTP_RSA_SHA256 = 1, LTP_AUTH_NULL = 255 };
 
@@ -36,5 +40,9 @@ enum ltp_auth_mode {
     LTP_AUTH_ACCEPT, /* those that are authenticated must be so rightly */
     LTP_AUTH_REQUIRE /* and all must be */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

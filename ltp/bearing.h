@@ -8,7 +8,7 @@
 #include "ltp/segment.h"
 
 struct checkpoint;
-struct export;
+struct export_session;
 struct peer;
 struct rtt;
 
@@ -18,11 +18,11 @@ struct rtt;
 struct bearing {
     struct ltp_recovery use; /* those of the span's switches that are in use */
     enum ltp_learnt learnt;
-    bool early;              /* early checkpoints are borne */
-    tick ask_next;           /* no session asks before */
-    struct export *early_by; /* the session that tries early checkpoints at present */
-    uint32_t credits;        /* sessions that found one report for two arrivals of a checkpoint */
-    uint32_t early_good;     /* sessions with early checkpoints that were not cancelled */
+    bool early;                      /* early checkpoints are borne */
+    tick ask_next;                   /* no session asks before */
+    struct export_session *early_by; /* the session that tries early checkpoints at present */
+    uint32_t credits;    /* sessions that found one report for two arrivals of a checkpoint */
+    uint32_t early_good; /* sessions with early checkpoints that were not cancelled */
     /* Since the last judgement: checkpoints answered, and those of them that had copies; copies of
      * these; reports that came again. */
     uint32_t answered, copied, copies, repeats;
@@ -47,20 +47,21 @@ struct answer {
 void ltp_bearing_apply(struct peer *p);
 bool ltp_bearing_adapts(const struct peer *p, const struct rtt *r); /* is this timer measured? */
 /* May this session have early checkpoints? */
-bool ltp_bearing_early(struct peer *p, struct export *e);
+bool ltp_bearing_early(struct peer *p, struct export_session *e);
 /* What an open session, or one that is over, tells: a new report (born: the first of a life of the
  * receiver), which may be against us; one that came again (serial of its checkpoint; e NULL: it is
  * over); a checkpoint that was answered; the end; the peer's cancellation, before that. */
-void ltp_bearing_report(struct ltp *l, struct export *e, const struct ltp_segment *s, bool born,
+void ltp_bearing_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
+                        bool born, tick now);
+void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
                         tick now);
-void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export *e, uint64_t cp_serial,
-                        tick now);
-void ltp_bearing_answered(struct export *e, const struct checkpoint *c, tick now);
-void ltp_bearing_closed(struct export *e, enum event_outcome outcome);
-void ltp_bearing_cancelled(struct ltp *l, struct export *e, enum ltp_reason reason, tick now);
+void ltp_bearing_answered(struct export_session *e, const struct checkpoint *c, tick now);
+void ltp_bearing_closed(struct export_session *e, enum event_outcome outcome);
+void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
+                           tick now);
 /* Should the job that answers s ask? ask: its last byte has left, so its checkpoint c becomes the
  * one that was answered; asked: nothing new came of it, c is what it was to be. */
-bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s, tick now);
+bool ltp_bearing_may_ask(struct export_session *e, const struct ltp_segment *s, tick now);
 void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now);
 void ltp_bearing_asked(struct checkpoint *c);
 

@@ -85,14 +85,14 @@ void ltp_guest_heard(struct peer *p, tick now);
 void ltp_guest_wake(struct ltp *l, struct peer *p);
 
 /* session.c */
-struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export);
+struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool is_export);
 int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices);
 void ltp_session_forget(struct ltp *l, struct session *s);
 bool ltp_service_known(const struct ltp *l, uint64_t client_service);
 
 /* closed.c: find and evict by age and number. */
-struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool export);
-struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool export);
+struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool is_export);
+struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool is_export);
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now);
 /* Its cancel was never acknowledged: it is kept, whatever its age, among the others of its kind. */
 void ltp_closed_unheard(struct ltp *l, struct closed *c);
@@ -116,9 +116,9 @@ enum verdict ltp_cancel_input(struct ltp *l, const struct ltp_segment *s, tick n
 /* export.c */
 enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick now,
                                struct peer **peer);
-void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcome,
+void ltp_export_close(struct ltp *l, struct export_session *e, enum event_outcome outcome,
                       enum ltp_reason reason, tick now, bool lent);
-void ltp_export_free(struct ltp *l, struct export *e);
+void ltp_export_free(struct ltp *l, struct export_session *e);
 void ltp_export_expire(struct ltp *l, struct timer *t, tick now);
 void ltp_export_settle(struct ltp *l);
 
@@ -147,30 +147,31 @@ bool ltp_output_waits(const struct peer *p);
 /* checkpoint.c: sent gives it its serial and starts its timer; stop ends the checkpoint that a
  * report answers; copy: its timer ran out for a copy, which is queued, or the timer goes on. false:
  * it was not for one. */
-struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t rpt_serial);
+struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export_session *e, uint64_t rpt_serial);
 void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c);
-uint64_t ltp_checkpoint_next_serial(const struct export *e);
+uint64_t ltp_checkpoint_next_serial(const struct export_session *e);
 void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now);
-void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial, tick now);
+void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t serial, tick now);
 bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c);
-bool ltp_checkpoint_early_due(const struct export *e, tick now);
+bool ltp_checkpoint_early_due(const struct export_session *e, tick now);
 
 /* life.c: the life that a report comes from (NULL: one that is new), whether that has said it
  * before, and whether it is the one that is there now. note: the report was acted on; 0,
  * HELIO_EAGAIN (too many) or HELIO_ENOMEM. add takes a new one over, in the place of the oldest;
  * lead makes it the one that is there. whole: one of them has claimed all. */
-struct life *ltp_life_of(struct export *e, const struct ltp_segment *s);
+struct life *ltp_life_of(struct export_session *e, const struct ltp_segment *s);
 bool ltp_life_heard(const struct life *f, uint64_t rpt_serial);
-bool ltp_life_leads(const struct export *e, const struct life *f, const struct ltp_segment *s);
-int ltp_life_note(struct life *f, const struct export *e, const struct ltp_segment *s);
-void ltp_life_add(struct export *e, const struct life *fresh, bool leads);
-void ltp_life_lead(struct export *e, const struct life *f);
+bool ltp_life_leads(const struct export_session *e, const struct life *f,
+                    const struct ltp_segment *s);
+int ltp_life_note(struct life *f, const struct export_session *e, const struct ltp_segment *s);
+void ltp_life_add(struct export_session *e, const struct life *fresh, bool leads);
+void ltp_life_lead(struct export_session *e, const struct life *f);
 void ltp_life_fini(struct life *f);
-bool ltp_life_whole(const struct export *e);
-size_t ltp_life_memory(const struct export *e);
-void ltp_life_check(const struct export *e, uint64_t sent);
+bool ltp_life_whole(const struct export_session *e);
+size_t ltp_life_memory(const struct export_session *e);
+void ltp_life_check(const struct export_session *e, uint64_t sent);
 
 /* resend.c: new makes the job for the gaps in the scope of report s, by what life f of the receiver
  * has claimed, and of the job that waits, if one does; *out is NULL when there are none; 0 or
@@ -182,10 +183,10 @@ struct resend_for {
     const struct ltp_segment *report;
     bool anew;
 };
-int ltp_resend_new(struct ltp *l, struct export *e, const struct resend_for *f,
+int ltp_resend_new(struct ltp *l, struct export_session *e, const struct resend_for *f,
                    struct resend **out);
-void ltp_resend_drop_all(struct ltp *l, struct export *e);
-void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now);
+void ltp_resend_drop_all(struct ltp *l, struct export_session *e);
+void ltp_resend_begin(struct ltp *l, struct export_session *e, struct resend *r, tick now);
 void ltp_resend_expire(struct resend *r);
 struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r);
 void ltp_resend_free(struct ltp *l, struct resend *r);
@@ -253,10 +254,10 @@ void ltp_green_flush(struct ltp *l, struct import *im);
 struct slice ltp_orange_extension(enum event_orange kind);
 enum event_orange ltp_orange_of(const struct ltp_segment *s);
 /* As sender: all was sent; the receiver's answer came (a verdict); or none did. */
-void ltp_orange_sent(struct ltp *l, struct export *e, tick now);
-enum verdict ltp_orange_answered(struct ltp *l, struct export *e, enum event_orange answer,
+void ltp_orange_sent(struct ltp *l, struct export_session *e, tick now);
+enum verdict ltp_orange_answered(struct ltp *l, struct export_session *e, enum event_orange answer,
                                  enum ltp_reason reason, tick now);
-void ltp_orange_silent(struct ltp *l, struct export *e, tick now);
+void ltp_orange_silent(struct ltp *l, struct export_session *e, tick now);
 /* As receiver: notes that a segment asks; answer to a session that ends so, ORANGE_NONE: none;
  * nothing came for too long. */
 void ltp_orange_note(struct import *im, const struct ltp_segment *s);

@@ -14,7 +14,7 @@
 /* The peer will not hear of it now: when it asks again. */
 void ltp_cancel_unsaid(struct ltp *l, struct closed *session, enum event_orange orange)
 {
-    if (!session->export && orange == ORANGE_NONE)
+    if (!session->is_export && orange == ORANGE_NONE)
         ltp_closed_unheard(l, session);
 }
 
@@ -29,7 +29,7 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
         return;
     }
     c->session = session;
-    c->type = session->export ? LTP_CS : LTP_CR;
+    c->type = session->is_export ? LTP_CS : LTP_CR;
     c->reason = (uint8_t)reason;
     c->cause = CAUSE_FIRST;
     c->orange = (uint8_t)orange;
@@ -92,33 +92,33 @@ void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id i
 static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s, tick now,
                                       struct peer **peer)
 {
-    bool export = s->type == LTP_CR;
-    struct session *open = ltp_session_find(l, s->id, export);
-    struct closed *over = open != NULL ? NULL : ltp_closed_find(l, s->id, export);
+    bool is_export = s->type == LTP_CR;
+    struct session *open = ltp_session_find(l, s->id, is_export);
+    struct closed *over = open != NULL ? NULL : ltp_closed_find(l, s->id, is_export);
     if (open != NULL || over != NULL)
         *peer = open != NULL ? open->peer : over->peer;
     else
-        *peer = export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
+        *peer = is_export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
     if (*peer == NULL)
         return VERDICT_UNKNOWN_PEER;
-    uint8_t type = export ? LTP_CAR : LTP_CAS;
+    uint8_t type = is_export ? LTP_CAR : LTP_CAS;
     ltp_peer_ack(l, *peer, (struct ack){.type = type, .id = s->id, .cause = CAUSE_FIRST});
     if (over != NULL)
         return VERDICT_CLOSED_SESSION;
     if (open == NULL) {
         /* data that the cancel overtook must not open the session */
-        struct closed *c = export ? NULL : ltp_closed_new(*peer, s->id, false);
+        struct closed *c = is_export ? NULL : ltp_closed_new(*peer, s->id, false);
         if (c != NULL)
             ltp_closed_add(l, c, now);
         return VERDICT_UNKNOWN_SESSION;
     }
     enum ltp_reason reason = (enum ltp_reason)s->reason;
-    if (!export) {
+    if (!is_export) {
         ltp_import_close(l, container_of(open, struct import, s), OUTCOME_CANCELLED_REMOTE, reason,
                          now);
         return VERDICT_OK;
     }
-    struct export *e = container_of(open, struct export, s);
+    struct export_session *e = container_of(open, struct export_session, s);
     enum event_orange answer = e->orange ? ltp_orange_of(s) : ORANGE_NONE;
     if (answer != ORANGE_NONE)
         return ltp_orange_answered(l, e, answer, reason, now);
@@ -160,9 +160,9 @@ int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, 
         s = ltp_session_find(l, id, false);
     if (s == NULL)
         return HELIO_ENOENT;
-    if (s->export)
-        ltp_export_close(l, container_of(s, struct export, s), OUTCOME_CANCELLED_LOCAL, reason, now,
-                         false);
+    if (s->is_export)
+        ltp_export_close(l, container_of(s, struct export_session, s), OUTCOME_CANCELLED_LOCAL,
+                         reason, now, false);
     else
         ltp_import_close(l, container_of(s, struct import, s), OUTCOME_CANCELLED_LOCAL, reason,
                          now);

@@ -6,7 +6,7 @@
 
 #include "ltp/engine.h"
 
-static void check_export(const struct export *e, uint64_t *noted)
+static void check_export(const struct export_session *e, uint64_t *noted)
 {
     assert(e->noted == ltp_life_memory(e));
     *noted += e->noted;
@@ -19,7 +19,7 @@ static void check_export(const struct export *e, uint64_t *noted)
     list_for_each (it, &e->checkpoints) {
         const struct checkpoint *c = container_of(it, struct checkpoint, in_export);
         *noted += c->noted;
-        assert(c->export == e && (c->sent > 0 || !list_empty(&c->queue)) &&
+        assert(c->session == e && (c->sent > 0 || !list_empty(&c->queue)) &&
                c->serial >= e->cp_first && c->serial <= e->cp_last);
         assert(c->offset + c->length <= e->red_len && c->length > 0);
         assert(c->tries > 0 && c->tries <= c->sent + 1 && c->early == (c == e->early));
@@ -29,7 +29,7 @@ static void check_export(const struct export *e, uint64_t *noted)
     list_for_each (it, &e->resends) {
         const struct resend *r = container_of(it, struct resend, in_export);
         *noted += r->noted;
-        assert(r->export == e && r->checkpoint != NULL && r->gap < r->gaps.len);
+        assert(r->session == e && r->checkpoint != NULL && r->gap < r->gaps.len);
         /* it waits for its turn, or for further reports */
         assert(list_empty(&r->queue) != list_empty(&r->timer.in_peer));
         assert(r->at >= r->gaps.at[r->gap].lo && r->at < r->gaps.at[r->gap].hi);
@@ -114,15 +114,15 @@ static void check_sessions(const struct ltp *l)
     for (struct hash_node *n = hash_walk(&l->sessions, NULL); n != NULL;
          n = hash_walk(&l->sessions, n)) {
         const struct session *s = container_of(n, struct session, node);
-        assert(s->memory != NULL && ltp_session_find(l, s->id, s->export) == s);
-        assert(ltp_closed_find(l, s->id, s->export) == NULL);
+        assert(s->memory != NULL && ltp_session_find(l, s->id, s->is_export) == s);
+        assert(ltp_closed_find(l, s->id, s->is_export) == NULL);
         promised += s->promised;
-        if (s->export)
-            check_export(container_of(s, struct export, s), &noted);
+        if (s->is_export)
+            check_export(container_of(s, struct export_session, s), &noted);
         else
             check_import(l, container_of(s, struct import, s), &held);
-        exports += s->export ? 1 : 0;
-        imports += s->export ? 0 : 1;
+        exports += s->is_export ? 1 : 0;
+        imports += s->is_export ? 0 : 1;
     }
     for (size_t i = 0; i < l->notice_len; i++) {
         const struct buf *b = l->notices[(l->notice_head + i) & (l->notice_cap - 1)].data;

@@ -11,7 +11,7 @@
 
 #include "ltp/engine.h"
 
-struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t rpt_serial)
+struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export_session *e, uint64_t rpt_serial)
 {
     struct checkpoint *c = calloc(1, sizeof *c);
     if (c == NULL)
@@ -22,7 +22,7 @@ struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export *e, uint64_t 
     }
     list_init(&c->in_export);
     list_init(&c->queue);
-    c->export = e;
+    c->session = e;
     c->rpt_serial = rpt_serial;
     return c;
 }
@@ -45,7 +45,7 @@ void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c)
     free(c);
 }
 
-uint64_t ltp_checkpoint_next_serial(const struct export *e)
+uint64_t ltp_checkpoint_next_serial(const struct export_session *e)
 {
     return e->cp_last + 1;
 }
@@ -61,12 +61,12 @@ static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
         c->copies_left = 0;
     ltp_timer_start(l, &c->timer, now, copy ? k->copy_spacing : rto);
     if (!c->asks) /* it was answered before */
-        ltp_probe_sent(&c->export->probe, c->serial, c->tries, now);
+        ltp_probe_sent(&c->session->probe, c->serial, c->tries, now);
 }
 
 void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
 {
-    struct export *e = c->export;
+    struct export_session *e = c->session;
     /* the report on this one covers what the earlier one asked about */
     if (c->rpt_serial == 0 && e->early != NULL)
         ltp_checkpoint_idle(l, e->early);
@@ -119,7 +119,7 @@ bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now)
     return true;
 }
 
-void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial, tick now)
+void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t serial, tick now)
 {
     list_for_each (it, &e->checkpoints) {
         struct checkpoint *c = container_of(it, struct checkpoint, in_export);
@@ -134,7 +134,7 @@ void ltp_checkpoint_stop(struct ltp *l, struct export *e, uint64_t serial, tick 
     }
 }
 
-bool ltp_checkpoint_early_due(const struct export *e, tick now)
+bool ltp_checkpoint_early_due(const struct export_session *e, tick now)
 {
     const struct ltp_recovery *k = &e->s.peer->bearing.use;
     if (e->early == NULL || e->early_segments + 1 < e->early_apart)

@@ -13,27 +13,28 @@
 
 #include "ltp/engine.h"
 
-static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool export)
+static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
-    return hash_mix(l->closed.seed + (export ? 1 : 0), id.originator, id.number);
+    return hash_mix(l->closed.seed + (is_export ? 1 : 0), id.originator, id.number);
 }
 
-struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool export)
+struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool is_export)
 {
     struct closed *c = malloc(sizeof *c);
     if (c == NULL)
         return NULL;
-    *c = (struct closed){.id = id, .export = export, .peer = peer};
+    *c = (struct closed){.id = id, .is_export = is_export, .peer = peer};
     list_init(&c->fifo);
     return c;
 }
 
-struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool export)
+struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
-    for (struct hash_node *n = hash_find(&l->closed, key(l, id, export)); n != NULL;
+    for (struct hash_node *n = hash_find(&l->closed, key(l, id, is_export)); n != NULL;
          n = hash_next(n)) {
         struct closed *c = container_of(n, struct closed, node);
-        if (c->id.originator == id.originator && c->id.number == id.number && c->export == export)
+        if (c->id.originator == id.originator && c->id.number == id.number &&
+            c->is_export == is_export)
             return c;
     }
     return NULL;
@@ -58,7 +59,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
     struct list *all = guest ? &l->guests.closed : &l->closed_fifo;
     c->since = now;
     ltp_guest_heard(c->peer, now);
-    hash_add(&l->closed, &c->node, key(l, c->id, c->export));
+    hash_add(&l->closed, &c->node, key(l, c->id, c->is_export));
     l->guests.closed_len += guest;
     list_add_tail(all, &c->fifo);
     for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {
@@ -73,7 +74,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
 
 void ltp_closed_unheard(struct ltp *l, struct closed *c)
 {
-    assert(c->cancel == NULL && !c->unheard && !c->export);
+    assert(c->cancel == NULL && !c->unheard && !c->is_export);
     if (c->peer->guest != NULL)
         return;
     list_sub(&c->fifo);
@@ -101,7 +102,7 @@ static void cancel_again(struct ltp *l, struct closed *c, tick now)
 
 bool ltp_closed_input(struct ltp *l, struct closed *c, const struct ltp_segment *s, tick now)
 {
-    assert(!c->export);
+    assert(!c->is_export);
     bool known =
         s->rpt_serial != 0 && s->rpt_serial >= c->told.low && s->rpt_serial <= c->told.high;
     bool other = segment_is_checkpoint(s) && !known && serials_far(&c->asked, s->cp_serial);

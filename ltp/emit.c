@@ -188,7 +188,7 @@ static struct event of_session(enum event_kind kind, const struct session *s, ti
 
 void ltp_emit_open(struct ltp *l, const struct session *s, uint64_t length, tick now)
 {
-    if (s->export)
+    if (s->is_export)
         l->counters.opened_export++;
     else
         l->counters.opened_import++;
@@ -204,7 +204,7 @@ void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
 {
     l->counters.closed[outcome]++;
     if (outcome == OUTCOME_DONE)
-        ++*(s->export ? &s->peer->n.output_complete_count : &s->peer->n.input_complete_count);
+        ++*(s->is_export ? &s->peer->n.output_complete_count : &s->peer->n.input_complete_count);
     if (l->config.sink == NULL)
         return;
     struct event e = of_session(EVENT_CLOSE, s, now);

@@ -54,8 +54,8 @@ static void free_sessions(struct ltp *l)
         while (l->sessions.slots[i] != NULL) {
             struct session *s = container_of(l->sessions.slots[i], struct session, node);
             ltp_session_forget(l, s);
-            if (s->export)
-                ltp_export_free(l, container_of(s, struct export, s));
+            if (s->is_export)
+                ltp_export_free(l, container_of(s, struct export_session, s));
             else
                 ltp_import_free(l, container_of(s, struct import, s));
         }

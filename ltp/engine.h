@@ -116,7 +116,7 @@ struct peer {
     struct list reports;     /* struct report */
     struct list checkpoints; /* struct checkpoint, again */
     struct list resends;     /* struct resend */
-    struct list fresh;       /* struct export */
+    struct list fresh;       /* struct export_session */
     uint32_t exports, imports;
     uint64_t hint[2];                /* size of the last block received, green and red */
     uint64_t guessed;                /* of all its parts */
@@ -158,7 +158,7 @@ struct guests {
 struct session {
     struct hash_node node;
     struct ltp_session_id id;
-    bool export;
+    bool is_export;
     uint8_t promised; /* notices that it may still put without memory running out */
     struct peer *peer;
     uint64_t client_service;
@@ -191,7 +191,7 @@ struct closed {
     struct list
         fifo; /* of ltp->closed_fifo or that of guests, oldest first; alone until it closes */
     struct ltp_session_id id;
-    bool export;
+    bool is_export;
     struct peer *peer;
     tick since;
     struct cancel *cancel; /* not yet acknowledged */
@@ -216,7 +216,7 @@ struct cancel {
 struct checkpoint {
     struct list in_export;
     struct list queue; /* of peer->checkpoints, while it waits to be sent again */
-    struct export *export;
+    struct export_session *session;
     struct timer timer;
     uint8_t type;
     uint64_t serial, rpt_serial;
@@ -237,7 +237,7 @@ struct checkpoint {
 struct resend {
     struct list in_export;
     struct list queue; /* of peer->resends */
-    struct export *export;
+    struct export_session *session;
     struct timer timer; /* before it is queued: resend_wait */
     tick due;
     uint64_t lower, rpt_serial; /* of the report; of several, the one that begins lowest */
@@ -266,8 +266,7 @@ struct life {
     uint32_t noted; /* reports in all */
 };
 
-struct export
-{
+struct export_session {
     struct session s;
     struct list fresh; /* of peer->fresh, until all was sent once; then of ltp->spent, if closed */
     struct buf *data;

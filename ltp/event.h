@@ -10,6 +10,10 @@
 
 #include "base/tick.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum event_kind {
     EVENT_RX,    /* a segment came in; `verdict` says what became of it */
     EVENT_TX,    /* a segment was handed to the link */
@@ -126,5 +130,9 @@ const char *event_type_name(int type);
  * length. */
 extern const char event_csv_header[];
 uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char out[EVENT_CSV_MAX]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,7 +13,7 @@
 #include "ltp/engine.h"
 #include "ltp/sdnv.h"
 
-static void make_prefix(struct export *e)
+static void make_prefix(struct export_session *e)
 {
     uint8_t *p = e->prefix;
     *p++ = 0;
@@ -43,9 +43,10 @@ static struct ltp_session_id next_id(struct ltp *l)
     return id;
 }
 
-static struct export *export_new(struct ltp *l, struct peer *peer, const struct ltp_block *b)
+static struct export_session *export_new(struct ltp *l, struct peer *peer,
+                                         const struct ltp_block *b)
 {
-    struct export *e = calloc(1, sizeof *e);
+    struct export_session *e = calloc(1, sizeof *e);
     if (e == NULL)
         return NULL;
     if (ltp_timer_init(l, &e->stall, peer, USE_STALL) < 0) {
@@ -56,7 +57,7 @@ static struct export *export_new(struct ltp *l, struct peer *peer, const struct 
     list_init(&e->checkpoints);
     list_init(&e->resends);
     e->s.peer = peer;
-    e->s.export = true;
+    e->s.is_export = true;
     e->s.id = next_id(l);
     e->s.client_service = b->client_service;
     e->red_len = b->red_len;
@@ -70,7 +71,7 @@ static struct export *export_new(struct ltp *l, struct peer *peer, const struct 
     return e;
 }
 
-static int make_checkpoints(struct ltp *l, struct export *e)
+static int make_checkpoints(struct ltp *l, struct export_session *e)
 {
     e->eorp = ltp_checkpoint_new(l, e, 0);
     if (e->eorp == NULL)
@@ -96,7 +97,7 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
         return HELIO_EINVAL;
     if (ltp_limit_reached(peer))
         return HELIO_EAGAIN;
-    struct export *e = export_new(l, peer, b);
+    struct export_session *e = export_new(l, peer, b);
     if (e == NULL)
         return HELIO_ENOMEM;
     if (b->red_len > 0 && make_checkpoints(l, e) < 0)
@@ -115,7 +116,7 @@ drop:
     return HELIO_ENOMEM;
 }
 
-static void drop_red(struct ltp *l, struct export *e)
+static void drop_red(struct ltp *l, struct export_session *e)
 {
     ltp_checkpoint_free(l, e->eorp);
     e->eorp = NULL;
@@ -128,7 +129,7 @@ static void drop_red(struct ltp *l, struct export *e)
     ltp_timer_stop(l, &e->stall);
 }
 
-void ltp_export_free(struct ltp *l, struct export *e)
+void ltp_export_free(struct ltp *l, struct export_session *e)
 {
     ltp_bearing_closed(e, OUTCOME_CANCELLED_LOCAL);
     drop_red(l, e);
@@ -141,7 +142,7 @@ void ltp_export_free(struct ltp *l, struct export *e)
     free(e);
 }
 
-void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcome,
+void ltp_export_close(struct ltp *l, struct export_session *e, enum event_outcome outcome,
                       enum ltp_reason reason, tick now, bool lent)
 {
     enum ltp_notice_kind kind = outcome == OUTCOME_DONE   ? LTP_EXPORT_DONE
@@ -175,7 +176,7 @@ void ltp_export_close(struct ltp *l, struct export *e, enum event_outcome outcom
 void ltp_export_settle(struct ltp *l)
 {
     list_for_each_safe (it, &l->spent)
-        ltp_export_free(l, container_of(it, struct export, fresh));
+        ltp_export_free(l, container_of(it, struct export_session, fresh));
 }
 
 static enum verdict add_claims(struct life *f, const struct ltp_segment *s, size_t ranges_max)
@@ -193,7 +194,7 @@ static enum verdict add_claims(struct life *f, const struct ltp_segment *s, size
 /* A report is missing that only the receiver sends again, by a timer of its own that we do not
  * know: it may be much longer than ours (an engine like this one backs off to 32 times its first),
  * and the block delivered. */
-static void watch_stall(struct ltp *l, struct export *e, tick now)
+static void watch_stall(struct ltp *l, struct export_session *e, tick now)
 {
     const struct peer *p = e->s.peer;
     tick rto = ltp_rto(p, &p->checkpoint_rtt, 1), times = 4 * ((tick)p->span.retries_max + 1);
@@ -221,7 +222,7 @@ static bool room_for_claims(const struct ltp *l, const struct life *f, const str
     return noted_room(l, growth * sizeof(struct range));
 }
 
-static void note_claims(struct ltp *l, struct export *e)
+static void note_claims(struct ltp *l, struct export_session *e)
 {
     size_t now = ltp_life_memory(e);
     l->noted += now - e->noted;
@@ -230,7 +231,7 @@ static void note_claims(struct ltp *l, struct export *e)
 
 /* Does this report begin a retransmission cycle? Those to one checkpoint are one. False: it is one
  * too many. */
-static bool count_cycle(struct export *e, const struct ltp_segment *s)
+static bool count_cycle(struct export_session *e, const struct ltp_segment *s)
 {
     struct peer *p = e->s.peer;
     if (s->cp_serial != 0 && s->cp_serial == e->cycle_serial)
@@ -248,7 +249,7 @@ static bool count_cycle(struct export *e, const struct ltp_segment *s)
 
 /* §6.13: a receiver that asks for more than all retries of the whole red part would bring, or for
  * more in one go than there is memory to note. */
-static enum verdict examine_job(struct ltp *l, struct export *e, const struct resend_for *f,
+static enum verdict examine_job(struct ltp *l, struct export_session *e, const struct resend_for *f,
                                 struct resend *job)
 {
     const struct ltp_segment *s = f->report;
@@ -268,7 +269,7 @@ static enum verdict examine_job(struct ltp *l, struct export *e, const struct re
 
 /* What a report means for one life of the receiver: its claims, and the job for its gaps, if it is
  * the life that is there now. On failure there is no job. */
-static enum verdict learn_report(struct ltp *l, struct export *e, struct resend_for *f,
+static enum verdict learn_report(struct ltp *l, struct export_session *e, struct resend_for *f,
                                  struct life *life, bool leads, struct resend **job)
 {
     *job = NULL;
@@ -294,7 +295,7 @@ static enum verdict learn_report(struct ltp *l, struct export *e, struct resend_
 }
 
 /* The report was noted; what follows cannot fail. */
-static void follow_report(struct ltp *l, struct export *e, const struct resend_for *f,
+static void follow_report(struct ltp *l, struct export_session *e, const struct resend_for *f,
                           struct resend *job, tick now)
 {
     if (f->anew)
@@ -306,8 +307,8 @@ static void follow_report(struct ltp *l, struct export *e, const struct resend_f
     ltp_resend_begin(l, e, job, now);
 }
 
-static enum verdict act_on_report(struct ltp *l, struct export *e, const struct ltp_segment *s,
-                                  tick now)
+static enum verdict act_on_report(struct ltp *l, struct export_session *e,
+                                  const struct ltp_segment *s, tick now)
 {
     uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
     bool our_cp = s->cp_serial == 0 || (s->cp_serial >= e->cp_first && s->cp_serial <= e->cp_last);
@@ -365,7 +366,7 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
     enum verdict v;
     if (open != NULL) {
         *peer = open->peer;
-        v = act_on_report(l, container_of(open, struct export, s), s, now);
+        v = act_on_report(l, container_of(open, struct export_session, s), s, now);
     } else {
         const struct closed *c = ltp_closed_find(l, s->id, true);
         *peer = c != NULL ? c->peer : ltp_peer_only(l);
@@ -389,7 +390,7 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
 /* §6.7 */
 static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
 {
-    struct export *e = c->export;
+    struct export_session *e = c->session;
     const struct ltp_span *span = &e->s.peer->span;
     if (ltp_checkpoint_copy(l, c, now))
         return;
@@ -414,7 +415,7 @@ void ltp_export_expire(struct ltp *l, struct timer *t, tick now)
         expire_checkpoint(l, container_of(t, struct checkpoint, timer), now);
         return;
     }
-    struct export *e = container_of(t, struct export, stall);
+    struct export_session *e = container_of(t, struct export_session, stall);
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_IDLE, 0, 1, now);
     if (e->orange)
         ltp_orange_silent(l, e, now);

@@ -91,14 +91,14 @@ static struct peer *owner(struct ltp *l, const struct ltp_segment *s)
     if (last != NULL && segment_is_data(s) && last->s.id.number == s->id.number &&
         last->s.id.originator == s->id.originator)
         return last->s.peer;
-    bool export = s->type == LTP_RS || s->type == LTP_CAS || s->type == LTP_CR;
-    struct session *open = ltp_session_find(l, s->id, export);
+    bool is_export = s->type == LTP_RS || s->type == LTP_CAS || s->type == LTP_CR;
+    struct session *open = ltp_session_find(l, s->id, is_export);
     if (open != NULL)
         return open->peer;
-    struct closed *over = ltp_closed_find(l, s->id, export);
+    struct closed *over = ltp_closed_find(l, s->id, is_export);
     if (over != NULL)
         return over->peer;
-    return export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
+    return is_export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
 }
 
 static bool has_cookie(const struct peer *p, const struct ltp_segment *s)

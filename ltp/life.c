@@ -19,20 +19,20 @@ static uint64_t first_serial(const struct life *f)
 }
 
 /* Reports answer checkpoints, so few checkpoints have few reports; some are lost. */
-static uint64_t apart_at_most(const struct export *e)
+static uint64_t apart_at_most(const struct export_session *e)
 {
     uint64_t asked = 4 * (e->cp_last + 1 - e->cp_first);
     return LIFE_NEAR + (asked < LIFE_NEAR_MORE ? asked : LIFE_NEAR_MORE);
 }
 
 /* How many reports can an answer have on so many bytes, when claims do not fit one? */
-static uint64_t parts_of(const struct export *e, uint64_t bytes)
+static uint64_t parts_of(const struct export_session *e, uint64_t bytes)
 {
     return 2 * bytes / e->s.peer->span.segment_max;
 }
 
 /* The reports between that one and this, all of them lost, or still to come. */
-static uint64_t parts_between(const struct export *e, const struct life *f,
+static uint64_t parts_between(const struct export_session *e, const struct life *f,
                               const struct heard_when *w, const struct ltp_segment *s)
 {
     bool later = s->rpt_serial > w->serial;
@@ -48,7 +48,7 @@ static uint32_t kept_of(const struct life *f)
     return f->noted < LIFE_WHEN ? f->noted : LIFE_WHEN;
 }
 
-static bool serial_is_near(const struct export *e, const struct life *f,
+static bool serial_is_near(const struct export_session *e, const struct life *f,
                            const struct ltp_segment *s)
 {
     uint64_t apart = apart_at_most(e), low = first_serial(f), serial = s->rpt_serial;
@@ -92,7 +92,8 @@ static bool order_holds(const struct life *f, const struct ltp_segment *s)
     return true;
 }
 
-static bool report_fits(const struct export *e, const struct life *f, const struct ltp_segment *s)
+static bool report_fits(const struct export_session *e, const struct life *f,
+                        const struct ltp_segment *s)
 {
     if (!serial_is_near(e, f, s))
         return false;
@@ -103,7 +104,7 @@ static bool report_fits(const struct export *e, const struct life *f, const stru
     return order_holds(f, s);
 }
 
-struct life *ltp_life_of(struct export *e, const struct ltp_segment *s)
+struct life *ltp_life_of(struct export_session *e, const struct ltp_segment *s)
 {
     for (uint32_t i = 0; i < e->lives; i++) {
         if (report_fits(e, &e->life[i], s))
@@ -118,13 +119,14 @@ bool ltp_life_heard(const struct life *f, uint64_t rpt_serial)
 }
 
 /* The life that answers the latest checkpoints is the one that is there now. */
-bool ltp_life_leads(const struct export *e, const struct life *f, const struct ltp_segment *s)
+bool ltp_life_leads(const struct export_session *e, const struct life *f,
+                    const struct ltp_segment *s)
 {
     return e->lives == 0 || f == &e->life[0] || s->cp_serial == 0 ||
            s->cp_serial >= e->life[0].latest_cp;
 }
 
-int ltp_life_note(struct life *f, const struct export *e, const struct ltp_segment *s)
+int ltp_life_note(struct life *f, const struct export_session *e, const struct ltp_segment *s)
 {
     int rc = ranges_add(&f->heard, s->rpt_serial, s->rpt_serial + 1, REPORTS_MAX);
     if (rc < 0)
@@ -148,14 +150,14 @@ void ltp_life_fini(struct life *f)
     ranges_fini(&f->heard);
 }
 
-static void move_to_front(struct export *e, uint32_t from)
+static void move_to_front(struct export_session *e, uint32_t from)
 {
     struct life moved = e->life[from];
     memmove(&e->life[1], &e->life[0], from * sizeof e->life[0]);
     e->life[0] = moved;
 }
 
-void ltp_life_add(struct export *e, const struct life *fresh, bool leads)
+void ltp_life_add(struct export_session *e, const struct life *fresh, bool leads)
 {
     assert(fresh->heard.len > 0);
     if (e->lives == LIVES_MAX)
@@ -165,13 +167,13 @@ void ltp_life_add(struct export *e, const struct life *fresh, bool leads)
         move_to_front(e, e->lives - 1);
 }
 
-void ltp_life_lead(struct export *e, const struct life *f)
+void ltp_life_lead(struct export_session *e, const struct life *f)
 {
     assert(f >= e->life && f < e->life + e->lives);
     move_to_front(e, (uint32_t)(f - e->life));
 }
 
-bool ltp_life_whole(const struct export *e)
+bool ltp_life_whole(const struct export_session *e)
 {
     for (uint32_t i = 0; i < e->lives; i++) {
         if (ranges_has(&e->life[i].claimed, 0, e->red_len))
@@ -180,7 +182,7 @@ bool ltp_life_whole(const struct export *e)
     return e->red_len == 0;
 }
 
-size_t ltp_life_memory(const struct export *e)
+size_t ltp_life_memory(const struct export_session *e)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < e->lives; i++)
@@ -192,7 +194,7 @@ size_t ltp_life_memory(const struct export *e)
 #undef NDEBUG
 #include <assert.h>
 
-void ltp_life_check(const struct export *e, uint64_t sent)
+void ltp_life_check(const struct export_session *e, uint64_t sent)
 {
     assert(e->lives <= LIVES_MAX);
     for (uint32_t i = 0; i < e->lives; i++) {

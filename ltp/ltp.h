@@ -24,6 +24,10 @@
 #include "ltp/auth.h"
 #include "ltp/event.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct ltp;
 
 #define LTP_SOURCE_MAX 28 /* bytes of an address that a datagram came from */
@@ -461,7 +465,7 @@ int ltp_span_counters(const struct ltp *l, uint64_t peer, struct ltp_span_counte
 struct ltp_session_info {
     struct ltp_session_id id;
     uint64_t peer, client_service;
-    bool export;
+    bool is_export;
     uint64_t length;  /* of the block; EVENT_NONE while unknown */
     uint64_t red_len; /* EVENT_NONE while unknown */
     uint64_t done;    /* bytes claimed by the receiver (export) or received (import) */
@@ -479,5 +483,9 @@ bool ltp_idle(const struct ltp *l);
 
 /* Asserts every invariant of the engine. For tests: it walks everything. */
 void ltp_check(const struct ltp *l);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -45,12 +45,12 @@ enum event_orange ltp_orange_of(const struct ltp_segment *s)
     return ORANGE_NONE;
 }
 
-void ltp_orange_sent(struct ltp *l, struct export *e, tick now)
+void ltp_orange_sent(struct ltp *l, struct export_session *e, tick now)
 {
     ltp_timer_start(l, &e->stall, now, e->s.peer->span.orange_answer);
 }
 
-enum verdict ltp_orange_answered(struct ltp *l, struct export *e, enum event_orange answer,
+enum verdict ltp_orange_answered(struct ltp *l, struct export_session *e, enum event_orange answer,
                                  enum ltp_reason reason, tick now)
 {
     bool delivered = answer == ORANGE_DELIVERED;
@@ -62,7 +62,7 @@ enum verdict ltp_orange_answered(struct ltp *l, struct export *e, enum event_ora
     return VERDICT_OK;
 }
 
-void ltp_orange_silent(struct ltp *l, struct export *e, tick now)
+void ltp_orange_silent(struct ltp *l, struct export_session *e, tick now)
 {
     l->counters.orange_silent++;
     ltp_export_close(l, e, OUTCOME_LOST, LTP_RLEXC, now, false);

@@ -25,7 +25,7 @@ static uint64_t fit(uint64_t room)
 }
 
 /* The next piece of [at, end); the last one carries the checkpoint c, if there is one. */
-static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
+static struct piece cut(const struct export_session *e, uint64_t at, uint64_t end,
                         const struct checkpoint *c)
 {
     uint64_t left = end - at;
@@ -56,7 +56,7 @@ static struct piece cut(const struct export *e, uint64_t at, uint64_t end,
     return p;
 }
 
-static uint8_t red_type(const struct export *e, const struct piece *p)
+static uint8_t red_type(const struct export_session *e, const struct piece *p)
 {
     if (p->cp_serial == 0)
         return LTP_RED;
@@ -65,7 +65,7 @@ static uint8_t red_type(const struct export *e, const struct piece *p)
     return e->red_len == e->length ? LTP_RED_CP_EOB : LTP_RED_CP_EORP;
 }
 
-static void write_piece(struct ltp *l, const struct export *e, const struct piece *p,
+static void write_piece(struct ltp *l, const struct export_session *e, const struct piece *p,
                         const struct emit *cause, struct ltp_out *out, tick now)
 {
     memcpy(out->head, e->prefix, PREFIX_MAX);
@@ -105,7 +105,7 @@ static void checkpoint_sent(struct ltp *l, struct checkpoint *c, const struct pi
 }
 
 /* §6.1: a checkpoint where none is needed, in a segment that is full. */
-static void make_early(const struct export *e, struct piece *p)
+static void make_early(const struct export_session *e, struct piece *p)
 {
     p->cp_serial = ltp_checkpoint_next_serial(e);
     const struct peer *to = e->s.peer;
@@ -114,7 +114,7 @@ static void make_early(const struct export *e, struct piece *p)
     p->length = p->length > most ? most : p->length;
 }
 
-static void output_fresh(struct ltp *l, struct export *e, struct ltp_out *out, tick now)
+static void output_fresh(struct ltp *l, struct export_session *e, struct ltp_out *out, tick now)
 {
     bool red = e->next < e->red_len;
     struct piece p = cut(e, e->next, red ? e->red_len : e->length, red ? e->eorp : NULL);
@@ -145,7 +145,7 @@ static void output_fresh(struct ltp *l, struct export *e, struct ltp_out *out, t
 
 static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, tick now)
 {
-    struct export *e = r->export;
+    struct export_session *e = r->session;
     bool last_gap = r->gap + 1 == r->gaps.len;
     struct piece p =
         cut(e, r->at, r->gaps.at[r->gap].hi, last_gap && !r->asks ? r->checkpoint : NULL);
@@ -172,7 +172,7 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
  * missing at the receiver the report will say so. */
 static void shorten(struct checkpoint *c)
 {
-    const struct export *e = c->export;
+    const struct export_session *e = c->session;
     const struct peer *to = e->s.peer;
     uint64_t end = c->offset + c->length;
     uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(end);
@@ -195,7 +195,7 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
                       .rpt_serial = c->rpt_serial};
     list_sub(&c->queue);
     ltp_checkpoint_sent_again(l, c, now);
-    write_piece(l, c->export, &p, &(struct emit){.cause = (int)c->cause, .attempt = c->sent}, out,
+    write_piece(l, c->session, &p, &(struct emit){.cause = (int)c->cause, .attempt = c->sent}, out,
                 now);
 }
 
@@ -289,7 +289,7 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
     else if (!list_empty(&p->resends))
         output_resend(l, container_of(p->resends.next, struct resend, queue), out, now);
     else if (!list_empty(&p->fresh))
-        output_fresh(l, container_of(p->fresh.next, struct export, fresh), out, now);
+        output_fresh(l, container_of(p->fresh.next, struct export_session, fresh), out, now);
     else
         return 0;
     if (p->span.recovery.sessions_auto && !ltp_output_waits(p))

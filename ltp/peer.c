@@ -128,7 +128,7 @@ static int refit(struct ltp *l, const struct peer *p, const struct ltp_span *to)
     for (struct hash_node *n = hash_walk(&l->sessions, NULL); n != NULL && rc == 0;
          n = hash_walk(&l->sessions, n)) {
         struct session *s = container_of(n, struct session, node);
-        if (s->peer == p && !s->export)
+        if (s->peer == p && !s->is_export)
             rc = ltp_reports_fit(l, container_of(s, struct import, s), to->segment_max);
     }
     return rc;

@@ -120,7 +120,7 @@ static void credit(struct peer *p)
 
 /* One full report on all of the red part, the first answer to its checkpoint: then a second one
  * to the same checkpoint can only be what we ask about. */
-bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s, tick now)
+bool ltp_bearing_may_ask(struct export_session *e, const struct ltp_segment *s, tick now)
 {
     struct peer *p = e->s.peer;
     struct bearing *b = &p->bearing;
@@ -135,7 +135,7 @@ bool ltp_bearing_may_ask(struct export *e, const struct ltp_segment *s, tick now
 
 void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now)
 {
-    struct export *e = c->export;
+    struct export_session *e = c->session;
     const struct signature *old = &e->answered;
     c->asks = true;
     c->next = *next;
@@ -154,7 +154,7 @@ void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick no
 
 void ltp_bearing_asked(struct checkpoint *c)
 {
-    struct export *e = c->export;
+    struct export_session *e = c->session;
     c->asks = false;
     c->type = c->next.type;
     c->serial = ++e->cp_last;
@@ -169,7 +169,7 @@ void ltp_bearing_asked(struct checkpoint *c)
     list_add_tail(&e->s.peer->checkpoints, &c->queue);
 }
 
-static struct checkpoint *find(const struct export *e, uint64_t serial)
+static struct checkpoint *find(const struct export_session *e, uint64_t serial)
 {
     list_for_each (it, &e->checkpoints) {
         struct checkpoint *c = container_of(it, struct checkpoint, in_export);
@@ -187,7 +187,7 @@ static bool contradicts(const struct answer *old, const struct answer *new)
 }
 
 /* The checkpoint behind the asking one is answered. */
-static void conclude(struct export *e)
+static void conclude(struct export_session *e)
 {
     struct peer *p = e->s.peer;
     const struct checkpoint *c = find(e, e->asked_by);
@@ -198,8 +198,8 @@ static void conclude(struct export *e)
 }
 
 /* A life is one run of serials in which nothing was forgotten: see life.c. */
-void ltp_bearing_report(struct ltp *l, struct export *e, const struct ltp_segment *s, bool born,
-                        tick now)
+void ltp_bearing_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
+                        bool born, tick now)
 {
     struct answer a = {.cp_serial = s->cp_serial,
                        .rpt_serial = s->rpt_serial,
@@ -239,7 +239,7 @@ static void judge(struct peer *p, tick now)
     become(p, dear ? LTP_LEARNT_REPEATS : LTP_LEARNT_BEARS);
 }
 
-void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export *e, uint64_t cp_serial,
+void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
                         tick now)
 {
     p->bearing.repeats++;
@@ -249,7 +249,7 @@ void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export *e, uint64_
         ltp_timer_start(l, &c->timer, now, 0);
 }
 
-void ltp_bearing_answered(struct export *e, const struct checkpoint *c, tick now)
+void ltp_bearing_answered(struct export_session *e, const struct checkpoint *c, tick now)
 {
     struct bearing *b = &e->s.peer->bearing;
     if (!c->early)
@@ -264,7 +264,7 @@ void ltp_bearing_answered(struct export *e, const struct checkpoint *c, tick now
     judge(e->s.peer, now);
 }
 
-bool ltp_bearing_early(struct peer *p, struct export *e)
+bool ltp_bearing_early(struct peer *p, struct export_session *e)
 {
     struct bearing *b = &p->bearing;
     const struct ltp_recovery *k = &b->use;
@@ -278,7 +278,7 @@ bool ltp_bearing_early(struct peer *p, struct export *e)
     return true;
 }
 
-void ltp_bearing_closed(struct export *e, enum event_outcome outcome)
+void ltp_bearing_closed(struct export_session *e, enum event_outcome outcome)
 {
     struct bearing *b = &e->s.peer->bearing;
     if (b->early_by != e)
@@ -291,7 +291,8 @@ void ltp_bearing_closed(struct export *e, enum event_outcome outcome)
 
 /* A receiver that gave up because nothing of us came has tried for long; one that counts reports
  * cancels soon after one of our checkpoints. */
-void ltp_bearing_cancelled(struct ltp *l, struct export *e, enum ltp_reason reason, tick now)
+void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
+                           tick now)
 {
     const struct ltp_span *span = &e->s.peer->span;
     tick tries = span->retries_max / 2 < 8 ? span->retries_max / 2 : 8;

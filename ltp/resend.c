@@ -30,7 +30,7 @@ static int add_unclaimed(const struct life *f, uint64_t lo, uint64_t hi, struct 
 }
 
 /* Will a checkpoint that is no answer bring a report on the end of the red part? */
-static bool end_is_asked(const struct export *e)
+static bool end_is_asked(const struct export_session *e)
 {
     if (e->eorp != NULL)
         return true;
@@ -44,15 +44,16 @@ static bool end_is_asked(const struct export *e)
 
 /* Of a receiver that has begun anew: all that it does not claim, but for what it will be asked
  * about anyway. */
-static int find_gaps_anew(const struct export *e, const struct resend_for *f, struct ranges *gaps)
+static int find_gaps_anew(const struct export_session *e, const struct resend_for *f,
+                          struct ranges *gaps)
 {
     uint64_t sent = e->next < e->red_len ? e->next : e->red_len;
     return add_unclaimed(f->life, 0, end_is_asked(e) ? f->report->upper : sent, gaps);
 }
 
 /* §6.13: the gaps in the scope of a report, and what remains of the job that it joins. */
-static int find_gaps(const struct export *e, const struct resend_for *f, const struct resend *old,
-                     struct ranges *gaps)
+static int find_gaps(const struct export_session *e, const struct resend_for *f,
+                     const struct resend *old, struct ranges *gaps)
 {
     const struct ltp_segment *s = f->report;
     int rc = add_unclaimed(f->life, s->lower, s->upper, gaps);
@@ -74,7 +75,7 @@ static int find_gaps(const struct export *e, const struct resend_for *f, const s
 }
 
 /* The job that waits for further reports; there is at most one. */
-static struct resend *find_waiting(const struct export *e)
+static struct resend *find_waiting(const struct export_session *e)
 {
     list_for_each (it, &e->resends) {
         struct resend *r = container_of(it, struct resend, in_export);
@@ -94,21 +95,22 @@ static void join(struct resend *r, const struct ltp_segment *s, const struct res
     r->due = old != NULL ? old->due : TICK_NEVER;
 }
 
-static struct resend *make(struct ltp *l, struct export *e)
+static struct resend *make(struct ltp *l, struct export_session *e)
 {
     struct resend *r = calloc(1, sizeof *r);
     if (r == NULL)
         return NULL;
     list_init(&r->in_export);
     list_init(&r->queue);
-    r->export = e;
+    r->session = e;
     if (ltp_timer_init(l, &r->timer, e->s.peer, USE_RESEND) == 0)
         return r;
     free(r);
     return NULL;
 }
 
-int ltp_resend_new(struct ltp *l, struct export *e, const struct resend_for *f, struct resend **out)
+int ltp_resend_new(struct ltp *l, struct export_session *e, const struct resend_for *f,
+                   struct resend **out)
 {
     *out = NULL;
     struct resend *r = make(l, e);
@@ -134,10 +136,11 @@ drop:
 /* In order of the sessions' ages: the oldest has waited longest. */
 static void queue(struct resend *r)
 {
-    struct list *before = &r->export->s.peer->resends;
+    struct list *before = &r->session->s.peer->resends;
     list_for_each (it, before) {
-        const struct export *other = container_of(it, struct resend, queue)->export;
-        if (r->export->s.peer->bearing.use.oldest_first && other->s.opened > r->export->s.opened) {
+        const struct export_session *other = container_of(it, struct resend, queue)->session;
+        if (r->session->s.peer->bearing.use.oldest_first &&
+            other->s.opened > r->session->s.opened) {
             before = it;
             break;
         }
@@ -145,7 +148,7 @@ static void queue(struct resend *r)
     list_add_tail(before, &r->queue);
 }
 
-void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick now)
+void ltp_resend_begin(struct ltp *l, struct export_session *e, struct resend *r, tick now)
 {
     const struct ltp_recovery *k = &e->s.peer->bearing.use;
     ltp_resend_free(l, find_waiting(e));
@@ -162,7 +165,7 @@ void ltp_resend_begin(struct ltp *l, struct export *e, struct resend *r, tick no
 
 /* What was to be sent again for reports that the receiver has forgotten, and the checkpoints that
  * name these. */
-void ltp_resend_drop_all(struct ltp *l, struct export *e)
+void ltp_resend_drop_all(struct ltp *l, struct export_session *e)
 {
     list_for_each_safe (it, &e->resends)
         ltp_resend_free(l, container_of(it, struct resend, in_export));
@@ -182,7 +185,7 @@ struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r)
 {
     struct checkpoint *c = r->checkpoint;
     r->checkpoint = NULL;
-    if (r->export->s.peer->bearing.use.merge_claims) {
+    if (r->session->s.peer->bearing.use.merge_claims) {
         c->resent = r->gaps;
         ranges_init(&r->gaps);
     }

@@ -12,6 +12,10 @@
 #include "base/slice.h"
 #include "ltp/sdnv.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define LTP_SERVICE_BUNDLES 1 /* one bundle per block */
 #define LTP_SERVICE_SDA 2     /* capsules */
 
@@ -36,5 +40,9 @@ static inline size_t sda_size(uint64_t client_service, size_t unit)
 {
     return sdnv_len(client_service) + unit;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 
 #include "ltp/event.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define SDNV_MAX 10 /* bytes of the longest one */
 
 /* Bytes that v takes, 1..10. */
@@ -33,5 +37,9 @@ static inline uint8_t *sdnv_put(uint8_t *p, uint64_t v)
 /* Reads one at *p, before end. VERDICT_OK with *p after it and its value, or VERDICT_TRUNCATED or
  * VERDICT_BAD_SDNV with *p and *v unchanged. */
 enum verdict sdnv_get(const uint8_t **p, const uint8_t *end, uint64_t *v);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

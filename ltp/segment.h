@@ -10,6 +10,10 @@
 #include "base/slice.h"
 #include "ltp/ltp.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* RFC 5326 §3.1.1: segment types. 5, 6, 10 and 11 are undefined. */
 enum ltp_type {
     LTP_RED = 0,
@@ -91,5 +95,9 @@ bool segment_claim(const struct ltp_segment *s, struct slice *at, struct range *
  * them in out. Returns its length; 0 when that is more than cap. */
 size_t segment_write_report(struct ltp_segment *s, const struct range *claims, uint8_t *out,
                             size_t cap);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,17 +8,18 @@
 
 #include "ltp/engine.h"
 
-static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool export)
+static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
-    return hash_mix(l->sessions.seed + (export ? 1 : 0), id.originator, id.number);
+    return hash_mix(l->sessions.seed + (is_export ? 1 : 0), id.originator, id.number);
 }
 
-struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool export)
+struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
-    for (struct hash_node *n = hash_find(&l->sessions, key(l, id, export)); n != NULL;
+    for (struct hash_node *n = hash_find(&l->sessions, key(l, id, is_export)); n != NULL;
          n = hash_next(n)) {
         struct session *s = container_of(n, struct session, node);
-        if (s->id.originator == id.originator && s->id.number == id.number && s->export == export)
+        if (s->id.originator == id.originator && s->id.number == id.number &&
+            s->is_export == is_export)
             return s;
     }
     return NULL;
@@ -26,7 +27,7 @@ struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, 
 
 int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
 {
-    s->memory = ltp_closed_new(s->peer, s->id, s->export);
+    s->memory = ltp_closed_new(s->peer, s->id, s->is_export);
     if (s->memory == NULL)
         return HELIO_ENOMEM;
     int rc = ltp_notice_promise(l, s, notices);
@@ -35,8 +36,8 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
         s->memory = NULL;
         return rc;
     }
-    hash_add(&l->sessions, &s->node, key(l, s->id, s->export));
-    if (s->export) {
+    hash_add(&l->sessions, &s->node, key(l, s->id, s->is_export));
+    if (s->is_export) {
         l->exports++;
         s->peer->exports++;
     } else {
@@ -54,7 +55,7 @@ void ltp_session_forget(struct ltp *l, struct session *s)
     ltp_notice_release(l, s);
     free(s->memory); /* unless it was made a record, which clears it */
     s->memory = NULL;
-    if (s->export) {
+    if (s->is_export) {
         l->exports--;
         s->peer->exports--;
     } else {
@@ -79,10 +80,10 @@ static struct ltp_session_info info_of(const struct session *s)
     struct ltp_session_info info = {.id = s->id,
                                     .peer = s->peer->span.peer,
                                     .client_service = s->client_service,
-                                    .export = s->export,
+                                    .is_export = s->is_export,
                                     .opened = s->opened};
-    if (s->export) {
-        const struct export *e = container_of(s, struct export, s);
+    if (s->is_export) {
+        const struct export_session *e = container_of(s, struct export_session, s);
         info.length = e->length;
         info.red_len = e->red_len;
         info.done = e->lives == 0 ? 0 : ranges_bytes(&e->life[0].claimed);

@@ -147,7 +147,7 @@ static json_t *session_json(const struct ltp_session_info *s, tick now)
     json_t *o = json_object();
     put(o, "originator", s->id.originator);
     put(o, "number", s->id.number);
-    json_object_set_new(o, "direction", json_string(s->export ? "export" : "import"));
+    json_object_set_new(o, "direction", json_string(s->is_export ? "export" : "import"));
     put(o, "client_service", s->client_service);
     if (s->length != EVENT_NONE)
         put(o, "length", s->length);

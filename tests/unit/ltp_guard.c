@@ -73,7 +73,7 @@ static struct state state_of(const struct ltp *l, uint64_t peer)
     for (size_t i = 0; i < s.count && i < 4; i++) {
         const struct ltp_session_info *x = &info[i];
         const uint64_t all[9] = {x->id.originator,  x->id.number, x->peer,
-                                 x->client_service, x->export,    x->length,
+                                 x->client_service, x->is_export, x->length,
                                  x->red_len,        x->done,      x->held + x->opened};
         memcpy(s.sessions[i], all, sizeof all);
     }
