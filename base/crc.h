@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Both can be fed in parts: pass 0 first, then the value so far. The result is the final check
  * value. */
 uint16_t crc16_x25(uint16_t crc, const void *data, size_t len);
@@ -17,5 +21,9 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t len);
 
 /* The check value of A followed by B, from crc32c(A), crc32c(B) and the length of B. */
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

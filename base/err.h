@@ -6,6 +6,10 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define HELIO_ERRORS(X)                                                                            \
     X(NOMEM, -1, "out of memory")                                                                  \
     X(INVAL, -2, "invalid argument")                                                               \
@@ -22,5 +26,9 @@ enum helio_error { HELIO_OK = 0, HELIO_ERRORS(HELIO_ERR_ENUM) };
 
 /* A static English text for an error code. Never NULL. */
 const char *helio_strerror(int error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

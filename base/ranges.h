@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct range {
     uint64_t lo, hi; /* lo < hi; hi itself is not inside */
 };
@@ -54,5 +58,9 @@ uint64_t ranges_bytes_in(const struct ranges *s, uint64_t lo, uint64_t hi);
 
 /* Asserts the invariants. */
 void ranges_check(const struct ranges *s);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct rng {
     uint64_t s[4];
 };
@@ -23,5 +27,9 @@ double rng_unit(struct rng *r);
 
 /* True with probability p. */
 bool rng_chance(struct rng *r, double p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef uint64_t tick;
 
 #define TICK_NEVER UINT64_MAX
@@ -25,5 +29,9 @@ static inline tick tick_add(tick a, tick b)
 {
     return b > TICK_NEVER - a ? TICK_NEVER : a + b;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

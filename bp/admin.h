@@ -5,6 +5,10 @@
 
 #include "bp/bundle.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum status_item {
     STATUS_RECEIVED,
     STATUS_FORWARDED,
@@ -43,5 +47,9 @@ struct status_report {
 int status_report_encode(const struct status_report *r, uint8_t *out, size_t cap);
 /* 0, HELIO_EFORMAT, or HELIO_ENOENT for an administrative record of another type. */
 int status_report_decode(const uint8_t *data, size_t len, struct status_report *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

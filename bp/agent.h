@@ -19,6 +19,10 @@
 #include "bp/bundle.h"
 #include "bp/router.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct agent;
 
 /* 0 takes the default in brackets. */
@@ -311,5 +315,9 @@ struct agent_bundle_info {
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
 
 void agent_check(const struct agent *a); /* asserts the invariants */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "base/tick.h"
 #include "bp/eid.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* RFC 9171 §4.2.3: bundle processing control flags */
 enum bundle_flag {
     BUNDLE_IS_FRAGMENT = 0x01,
@@ -148,5 +152,9 @@ struct buf *bundle_encode_copy(const struct bundle *b);
  * always previous node, hop count and age. b may be a fragment itself. NULL: not legal (empty,
  * beyond the payload, BUNDLE_NO_FRAGMENT), or no memory. */
 struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t len);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define EID_SSP_MAX 255  /* longest scheme-specific part of a dtn EID, bytes */
 #define EID_TEXT_MAX 264 /* longest text with its terminating 0 */
 
@@ -86,5 +90,9 @@ bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q);
 /* More specific patterns have higher numbers. */
 int eid_pattern_rank(const struct eid_pattern *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

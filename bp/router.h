@@ -14,6 +14,10 @@
 #include "base/tick.h"
 #include "bp/eid.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ROUTER_NO_LINK (-2) /* instead of the index of a link */
 
 /* A link as the agent has it at the moment. */
@@ -95,5 +99,9 @@ struct router {
     const struct router_ops *ops;
     void *state;
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define STORE_HEAD_MAX 1024 /* bytes of a head */
 #define STORE_MARK_MAX 400  /* bytes of a mark's id */
 #define STORE_NOTE_MAX 64   /* bytes of a note */
@@ -96,5 +100,9 @@ struct store {
 };
 
 extern const struct store_ops store_memory, store_lmdb;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -19,7 +19,7 @@ endif()
 function(helio_library name)
     cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
     add_library(${name} STATIC ${A_SOURCES})
-    target_link_libraries(${name} PUBLIC helio_flags ${A_LIBS})
+    target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:helio_flags> ${A_LIBS})
 endfunction()
 
 # What a user runs, without the tests: cmake --build … --target programs

@@ -22,7 +22,7 @@ foreach(line ${lines})
                                ${CMAKE_MATCH_2} ${CMAKE_MATCH_3} ${PROJECT_VERSION} ${out}
                                ${PROJECT_SOURCE_DIR}/docs
                        DEPENDS ${source} ${list} ${PROJECT_SOURCE_DIR}/cmake/man_page.py VERBATIM)
-    install(FILES ${out} DESTINATION share/man/man${CMAKE_MATCH_3})
+    install(FILES ${out} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${CMAKE_MATCH_3})
     list(APPEND man_files ${out})
 endforeach()
 add_custom_target(man ALL DEPENDS ${man_files})

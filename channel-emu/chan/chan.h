@@ -15,6 +15,10 @@
 
 #include "base/tick.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Good and bad time in runs. Runs alternate as they like; adjacent runs of one state are allowed.
  */
 struct trace_run {
@@ -197,5 +201,9 @@ struct chan_fate {
 int chan_fate(struct chan *c, struct chan_fate *out);
 
 const struct chan_counters *chan_counters(const struct chan *c);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TRACE_GENERATOR_MAX 32u
 #define TRACE_PARAMETERS_MAX 512u
 
@@ -17,5 +21,9 @@ struct trace_about {
     bool seeded;
     uint64_t seed;
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,6 +13,10 @@
 #include "base/rng.h"
 #include "base/tick.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum fade_kind { FADE_STEADY, FADE_LOGNORMAL, FADE_GAMMA_GAMMA };
 
 #define FADE_POINTS_MAX 64u
@@ -81,5 +85,9 @@ void fade_normal_init(struct fade_normal *n, double coherence_steps);
 double fade_normal_next(struct fade_normal *n, double white);
 void fade_table_gamma(struct fade_table *t, double shape);
 double fade_table_at(const struct fade_table *t, double z);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -15,6 +15,10 @@
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_receiver.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum gen_model { GEN_NONE, GEN_RENEWAL, GEN_GILBERT, GEN_INDEPENDENT, GEN_OPTICAL };
 
 struct gen_spec {
@@ -62,5 +66,9 @@ int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_
 
 /* What a file says of a trace that gen_trace has made. */
 void gen_about(struct trace_about *about, const struct gen_spec *s, uint64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

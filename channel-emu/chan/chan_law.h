@@ -7,6 +7,10 @@
 
 #include "base/rng.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum law_kind { LAW_GAMMA, LAW_WEIBULL, LAW_LOGNORMAL, LAW_EXPONENTIAL, LAW_FIXED };
 
 /* `size` is the mean; of a Weibull distribution the scale. `shape` is the shape of a gamma or
@@ -46,5 +50,9 @@ int law_mix_parse(const char *text, struct law_mix *out);
 
 /* A decimal number without sign: at most 15 digits, at most 22 of them behind the point. */
 int law_number(const char *text, size_t len, double *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "channel-emu/chan/chan.h"
 #include "channel-emu/chan/chan_about.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TRACE_PACK_MAGIC "helio-trace "
 #define TRACE_PACK_ERROR_MAX 160u
 
@@ -23,5 +27,9 @@ int trace_pack(const struct trace *t, const struct trace_about *about, uint8_t *
  * then the trace may hold a part of the runs. `about` may be NULL. */
 int trace_unpack(struct trace *t, struct trace_about *about, struct slice file, bool step_fixed,
                  char *error);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define POWERS_MAX (UINT32_C(1) << 28)
 #define POWERS_LINE_MAX 4096u
 
@@ -47,5 +51,9 @@ int powers_text_line(struct powers_text *t, const char *line, size_t len);
 
 /* No more lines. 0, or HELIO_EFORMAT when there was no sample. */
 int powers_text_end(struct powers_text *t);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 
 #include "channel-emu/chan/chan.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define RECEIVER_DEPTH_MAX UINT64_C(10000000)
 
 struct receiver_config {
@@ -42,5 +46,9 @@ int receiver_input(struct receiver *r, double power);
  * on at the first. 0, HELIO_ENOMEM, HELIO_EINVAL (as receiver_init; n is 0). */
 int receiver_trace(struct trace *t, const struct receiver_config *c, double threshold,
                    const double *power, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,10 @@
 
 #include "channel-emu/chan/chan.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Of the good, or of the bad runs. */
 struct trace_side {
     uint64_t runs;
@@ -15,5 +19,9 @@ struct trace_side {
 
 /* A side without runs is all zeros. 0 or HELIO_ENOMEM. */
 int trace_stats(const struct trace *t, struct trace_side *good, struct trace_side *bad);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,6 +16,10 @@
 #include "channel-emu/chan/chan.h"
 #include "channel-emu/chan/chan_about.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TRACE_STEP_DEFAULT (100 * TICK_US)
 #define TRACE_STEP_MAX (3600 * TICK_S)
 #define TRACE_TEXT_LINE_MAX 1024u
@@ -39,5 +43,9 @@ int trace_text_line(struct trace_text *p, const char *line, size_t len);
 
 /* No more lines. 0, or HELIO_EFORMAT when there was no run. */
 int trace_text_end(struct trace_text *p);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a program of somebody else needs of the engines: libraries, headers, pkg-config files, a CMake package.
+include(CMakePackageConfigHelpers)
+
+# helio_install_library(NAME HEADERS … REQUIRES … LIBS …): the target helio_NAME as libhelio-NAME, its headers below
+# include/heliograph/NAME, helio-NAME.pc with what it REQUIRES (pkg-config names) and the plain LIBS. FOLDER: where
+# the headers are, if not here.
+function(helio_install_library name)
+    cmake_parse_arguments(A "" "FOLDER" "HEADERS;REQUIRES;LIBS" ${ARGN})
+    set_target_properties(helio_${name} PROPERTIES OUTPUT_NAME helio-${name} EXPORT_NAME ${name}
+                                                   POSITION_INDEPENDENT_CODE ON)
+    # An archive of nothing but link-time code serves only the compiler that made it.
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+        target_compile_options(helio_${name} PRIVATE -ffat-lto-objects)
+    endif()
+    target_include_directories(helio_${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    install(TARGETS helio_${name} EXPORT heliograph ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+    # Installed headers name each other as their users do: <heliograph/ltp/ltp.h>.
+    set(installed)
+    foreach(header ${A_HEADERS})
+        set(out ${CMAKE_BINARY_DIR}/include/heliograph/${name}/${header})
+        add_custom_command(OUTPUT ${out}
+                           COMMAND ${CMAKE_COMMAND} -DFROM=${CMAKE_CURRENT_SOURCE_DIR}/${A_FOLDER}/${header} -DTO=${out}
+                                   -P ${PROJECT_SOURCE_DIR}/cmake/header.cmake
+                           DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${A_FOLDER}/${header} ${PROJECT_SOURCE_DIR}/cmake/header.cmake VERBATIM)
+        list(APPEND installed ${out})
+    endforeach()
+    add_custom_target(headers_${name} ALL DEPENDS ${installed})
+    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${name})
+
+    list(JOIN A_REQUIRES " " requires)
+    list(JOIN A_LIBS " " libs)
+    helio_path_from_prefix(libdir "${CMAKE_INSTALL_LIBDIR}")
+    helio_path_from_prefix(includedir "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(prefix "${CMAKE_INSTALL_PREFIX}")
+    if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}") # then the files may be moved
+        file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+        string(REGEX REPLACE "/$" "" up "${up}")
+        set(prefix "\${pcfiledir}/${up}")
+    endif()
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${CMAKE_BINARY_DIR}/helio-${name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/helio-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+function(helio_path_from_prefix out dir)
+    if(NOT IS_ABSOLUTE "${dir}")
+        set(dir "\${prefix}/${dir}")
+    endif()
+    set(${out} "${dir}" PARENT_SCOPE)
+endfunction()
+
+function(helio_install_package)
+    set(dir ${CMAKE_INSTALL_LIBDIR}/cmake/Heliograph)
+    write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeliographConfigVersion.cmake
+                                     COMPATIBILITY SameMinorVersion)
+    install(FILES ${PROJECT_SOURCE_DIR}/cmake/HeliographConfig.cmake ${CMAKE_BINARY_DIR}/HeliographConfigVersion.cmake
+            DESTINATION ${dir})
+    install(EXPORT heliograph FILE HeliographTargets.cmake NAMESPACE Heliograph:: DESTINATION ${dir})
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endfunction()
