@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log's line is written digit by digit: at 60,000 segments a second printf would cost several
- * percent of a core. Nothing can fail: every field has a longest form, and EVENT_CSV_MAX holds them
- * all. */
+/* Nothing can fail: every field has a longest form, and EVENT_CSV_MAX holds them all. */
 #include "ltp/event.h"
 
+#include "base/csv.h"
 #include <assert.h>
-#include <string.h>
 
 const char event_csv_header[] =
     "t_ns,dir,node,peer,originator,session,type,name,colour,client_service,offset,length,cp_serial,"
@@ -58,37 +56,9 @@ const char *verdict_name(enum verdict v)
     return names[v];
 }
 
-static char *put_number(char *p, uint64_t v)
-{
-    char digits[20];
-    int n = 0;
-    do {
-        digits[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0);
-    while (n > 0)
-        *p++ = digits[--n];
-    return p;
-}
-
-/* A number or nothing, and the comma before it. */
-static char *put_known(char *p, uint64_t v, bool known)
-{
-    *p++ = ',';
-    return known ? put_number(p, v) : p;
-}
-
 static char *put_field(char *p, uint64_t v)
 {
-    return put_known(p, v, v != EVENT_NONE);
-}
-
-static char *put_text(char *p, const char *text)
-{
-    size_t n = strlen(text);
-    *p++ = ',';
-    memcpy(p, text, n);
-    return p + n;
+    return csv_known(p, v, v != EVENT_NONE);
 }
 
 static const char *direction(const struct event *e)
@@ -137,15 +107,15 @@ static const char *colour(const struct event *e)
 
 uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char out[EVENT_CSV_MAX])
 {
-    char *p = put_number(out, e->now + epoch);
-    p = put_text(p, direction(e));
-    p = put_known(p, node, true);
-    p = put_known(p, e->peer, e->has_peer || e->peer != EVENT_NONE);
-    p = put_known(p, e->originator, e->has_id || e->originator != EVENT_NONE);
-    p = put_known(p, e->session, e->has_id || e->session != EVENT_NONE);
+    char *p = csv_number(out, e->now + epoch);
+    p = csv_word(p, direction(e));
+    p = csv_known(p, node, true);
+    p = csv_known(p, e->peer, e->has_peer || e->peer != EVENT_NONE);
+    p = csv_known(p, e->originator, e->has_id || e->originator != EVENT_NONE);
+    p = csv_known(p, e->session, e->has_id || e->session != EVENT_NONE);
     p = put_field(p, e->type < 0 ? EVENT_NONE : (uint64_t)e->type);
-    p = put_text(p, name(e));
-    p = put_text(p, colour(e));
+    p = csv_word(p, name(e));
+    p = csv_word(p, colour(e));
     p = put_field(p, e->client_service);
     p = put_field(p, e->offset);
     p = put_field(p, e->length);
@@ -157,7 +127,7 @@ uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char ou
     p = put_field(p, e->claimed_bytes);
     p = put_field(p, e->cancel_reason);
     p = put_field(p, e->attempt);
-    p = put_text(p, cause(e));
+    p = csv_word(p, cause(e));
     p = put_field(p, e->udp_len);
     *p++ = '\n';
     assert(p - out <= EVENT_CSV_MAX);

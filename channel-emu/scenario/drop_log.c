@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/csv.h"
+
 const char drop_log_header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
                                "name,offset,data_length,cp_serial,rpt_serial\n";
 
@@ -26,31 +28,10 @@ int drop_log_open(struct page_writer **out, const char *path, bool wait)
     return 0;
 }
 
-static char *put_text(char *p, const char *text)
-{
-    size_t len = strlen(text);
-    memcpy(p, text, len);
-    return p + len;
-}
-
-static char *put_number(char *p, uint64_t v)
-{
-    char digits[20];
-    int n = 0;
-    do {
-        digits[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0);
-    while (n > 0)
-        *p++ = digits[--n];
-    return p;
-}
-
 /* A comma, and a number or nothing. */
 static char *put_field(char *p, uint64_t v)
 {
-    *p++ = ',';
-    return v == EVENT_NONE ? p : put_number(p, v);
+    return csv_known(p, v, v != EVENT_NONE);
 }
 
 static char *put_ltp(char *p, const struct ltp_fields *f)
@@ -58,8 +39,7 @@ static char *put_ltp(char *p, const struct ltp_fields *f)
     p = put_field(p, f->originator);
     p = put_field(p, f->session);
     p = put_field(p, (uint64_t)f->type);
-    *p++ = ',';
-    p = put_text(p, event_type_name(f->type));
+    p = csv_word(p, event_type_name(f->type));
     p = put_field(p, f->offset);
     p = put_field(p, f->data_length);
     p = put_field(p, f->cp_serial);
@@ -68,14 +48,13 @@ static char *put_ltp(char *p, const struct ltp_fields *f)
 
 size_t drop_log_line(const struct drop_row *row, char out[DROP_LOG_LINE_MAX])
 {
-    char *p = put_number(out, row->time);
-    p = put_text(p, row->direction == 0 ? ",forward" : ",return");
+    char *p = csv_number(out, row->time);
+    p = csv_word(p, row->direction == 0 ? "forward" : "return");
     p = put_field(p, row->frame);
-    *p++ = ',';
-    p = put_text(p, row->reason);
+    p = csv_word(p, row->reason);
     p = put_field(p, row->length);
     p = put_field(p, row->late_ns);
-    p = row->ltp != NULL ? put_ltp(p, row->ltp) : put_text(p, ",,,,,,,,");
+    p = row->ltp != NULL ? put_ltp(p, row->ltp) : csv_word(p, ",,,,,,,");
     *p++ = '\n';
     assert(p - out <= (ptrdiff_t)DROP_LOG_LINE_MAX);
     return (size_t)(p - out);
