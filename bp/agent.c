@@ -18,6 +18,14 @@ const char *agent_refusal_text(enum agent_refusal r)
     return (unsigned)r < REFUSE_COUNT ? texts[r] : "unknown";
 }
 
+const char *agent_refusal_word(enum agent_refusal r)
+{
+#define REFUSAL_WORD(name, text) [REFUSE_##name] = #name,
+    static const char *const words[REFUSE_COUNT] = {AGENT_REFUSALS(REFUSAL_WORD)};
+#undef REFUSAL_WORD
+    return (unsigned)r < REFUSE_COUNT ? words[r] : "unknown";
+}
+
 const char *agent_end_text(enum agent_end e)
 {
 #define END_TEXT(name, text) [END_##name] = text,
@@ -221,17 +229,14 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (r->has_token)
         list_add_tail(&a->answers, &r->answer);
     if (!ok) {
-        a->counters.refused[REFUSE_STORE]++;
+        emit_not_stored(a, r);
         record_end(a, r, END_NOT_STORED);
         return;
     }
     r->stored = true;
     uint64_t noted = agent_sequence_end(r);
     a->sequence_noted = noted > a->sequence_noted ? noted : a->sequence_noted;
-    if (r->from_link)
-        a->counters.received++;
-    else
-        a->counters.accepted_local++;
+    emit_record(a, BUNDLE_STORED, r);
     agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
     if (agent_overdue(a, r))
         return;
@@ -281,7 +286,7 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
         lane_wake(a, queued->lane);
         return;
     }
-    a->counters.load_failures++;
+    emit_record(a, BUNDLE_UNREAD, r);
     if (bundle != NULL || ++r->load_failures == LOAD_TRIES)
         give_up(a, queued);
     else

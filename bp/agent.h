@@ -17,6 +17,7 @@
 
 #include "bp/admin.h"
 #include "bp/bundle.h"
+#include "bp/event.h"
 #include "bp/router.h"
 
 #ifdef __cplusplus
@@ -57,6 +58,8 @@ struct agent_config {
                                  [false: the peer shall keep it] */
     bool status_reports;      /* send reports that bundles ask for [false: RFC 9171 §5 discourages
                                  floods] */
+    bundle_event_sink *sink;  /* bundle log; NULL: none. Event times are agent_now.now */
+    void *sink_context;
     tick retry_min,
         retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
 };
@@ -130,6 +133,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
 enum agent_refusal { AGENT_REFUSALS(AGENT_REFUSAL_ENUM) REFUSE_COUNT };
 #undef AGENT_REFUSAL_ENUM
 const char *agent_refusal_text(enum agent_refusal r); /* static */
+const char *agent_refusal_word(enum agent_refusal r); /* "NO_ROUTE"; static */
 
 /*
  * A bundle from an application. A destination or report-to ipn:!.N (RFC 9758 §3.4.2) is endpoint N
@@ -187,12 +191,18 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
                   struct agent_now now); /* takes the reference; NULL: failed, counted, tried
                                             again later; given up after 8 failures. Other bytes
                                             than were stored (or none): given up at once */
-void agent_sent(struct agent *a, uint64_t key, bool ok,
-                struct agent_now now); /* !ok: kept, and tried again */
+/* The link is done with it, or (!ok) it is kept and tried again. */
+void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now);
+/* As agent_sent(!ok), with the reason for the log: static text, or NULL. */
+void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
+/* Not an outcome: the link's session that the bundle goes by, for the log. */
+void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t session,
+                   struct agent_now now);
 /* Instead of agent_sent: an unreliable link says that the bundle is lost. It is sent again, at
  * once, up to `resend` times in its life at this node (a restart begins anew); then it is given up:
  * deleted, with a report to who asked for it. */
-void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now);
+void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reason,
+                struct agent_now now);
 void agent_delivered(struct agent *a, uint64_t key, bool ok,
                      struct agent_now now); /* !ok: kept for the next registration */
 /* The key of a bundle that is here, no fragment. 0 or HELIO_ENOENT. */

@@ -141,7 +141,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     r->payload_len = len;
     record_fit(a, r); /* the room was for the blocks around a payload */
     a->sequence = b->id.sequence + 1;
-    a->counters.offered++; /* also by this agent itself; what is refused, its caller counts */
+    emit_record(a, BUNDLE_ACCEPTED, r); /* what is refused, its caller says */
     *out = r;
     return REFUSE_NONE;
 }
@@ -177,8 +177,7 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     agent_begin(a, now);
     struct eid destination = q->destination, report_to = q->report_to;
     if (!request_legal(a, q) || !resolve(a, &destination) || !resolve(a, &report_to)) {
-        a->counters.offered++;
-        a->counters.refused[REFUSE_INVALID]++;
+        emit_refused(a, NULL, 0, BUNDLE_FROM_APPLICATION, NO_LINK, REFUSE_INVALID);
         return REFUSE_INVALID;
     }
     struct bundle b;
@@ -195,8 +194,7 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     struct record *r;
     enum agent_refusal refusal = agent_originate(a, &b, q->payload, &r);
     if (refusal != REFUSE_NONE) {
-        a->counters.offered++;
-        a->counters.refused[refusal]++;
+        emit_refused(a, &b, 0, BUNDLE_FROM_APPLICATION, NO_LINK, refusal);
         return refusal;
     }
     r->token = q->token;
@@ -353,10 +351,10 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
                                  struct agent_now now)
 {
     agent_begin(a, now);
-    a->counters.offered++;
+    const int from = known_link(a, link);
     if (notice_reserve(a) < 0) {
+        emit_refused(a, NULL, bundle->len, BUNDLE_FROM_LINK, from, REFUSE_NO_MEMORY);
         buf_drop(bundle);
-        a->counters.refused[REFUSE_NO_MEMORY]++;
         return REFUSE_NO_MEMORY;
     }
     struct bundle b = {0};
@@ -369,17 +367,16 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         r->token = token;
         r->has_token = true;
         r->in_link = link;
-        r->came_from = r->avoid = known_link(a, link);
+        r->came_from = r->avoid = from;
         note_return(a, r);
+        emit_record(a, BUNDLE_ACCEPTED, r);
         return REFUSE_NONE;
     }
     if (refusal != REFUSE_NO_MEMORY)
         notice_add(a,
                    &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
+    bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
+    emit_refused(a, read ? &b : NULL, bundle->len, BUNDLE_FROM_LINK, from, refusal);
     buf_drop(bundle);
-    if (refusal == REFUSE_NONE)
-        a->counters.consumed++;
-    else
-        a->counters.refused[refusal]++;
     return refusal;
 }

@@ -95,8 +95,11 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
     hash_sub(&a->registrations, &e->by_reg);
     e->lane.open = false;
     list_sub(&e->lane.node);
-    while (!list_empty(&e->lane.busy))
-        lane_return(a, container_of(e->lane.busy.prev, struct record, node));
+    while (!list_empty(&e->lane.busy)) {
+        struct record *r = container_of(e->lane.busy.prev, struct record, node);
+        emit_declined(a, r, reg, "application is gone");
+        lane_return(a, r);
+    }
     endpoint_tidy(a, &e->lane);
 }
 
@@ -152,6 +155,7 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
         .age_ms = record_age_ms(a, r, h.age_ms),
         .lifetime_ms = h.lifetime_ms,
     };
+    emit_application(a, BUNDLE_HANDED, r, out->reg);
     if (h.id.time_ms != 0)
         out->age_ms = a->now.dtn_ms > h.id.time_ms ? a->now.dtn_ms - h.id.time_ms : 0;
     return 1;
@@ -163,11 +167,13 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
         return;
+    const uint64_t reg = container_of(r->lane, struct endpoint, lane)->reg;
     if (ok) {
-        a->counters.delivered++;
+        emit_application(a, BUNDLE_DELIVERED, r, reg);
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
         record_end(a, r, END_DELIVERED);
     } else if (!agent_overdue(a, r)) {
+        emit_declined(a, r, reg, "refused by the application");
         /* It waits for the next registration; this one would refuse it again. */
         lane_pause(a, r, TICK_NEVER);
     }

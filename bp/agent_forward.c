@@ -60,31 +60,50 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
 {
     struct buf *b = r->rewrite ? rewrite(a, r) : buf_keep(r->buf);
     if (b == NULL) {
-        a->counters.send_failures++;
+        emit_reason(a, BUNDLE_FAILED, r, "no memory");
         lane_retry(a, r);
         return 0;
     }
     /* The store has it; under pressure the memory goes to bundles whose turn is to come. */
     if (a->counters.memory_bytes > a->config.memory_bytes)
         record_release(a, r);
+    emit_record(a, BUNDLE_SENT, r);
     *out = (struct agent_action){
         .kind = AGENT_SEND, .key = r->key, .link = (uint32_t)r->link, .bundle = b};
     return 1;
 }
 
+/* NULL: it is not on a link (any more). */
+static struct record *find_sent(struct agent *a, uint64_t key)
+{
+    struct record *r = record_find(a, key);
+    return r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT ? NULL : r;
+}
+
 void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
 {
-    agent_begin(a, now);
-    struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
-        return;
-    ask_ended(a, r, ok ? ROUTER_SENT : ROUTER_FAILED);
-    if (ok) {
-        agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
-        record_end(a, r, END_FORWARDED);
+    if (!ok) {
+        agent_failed(a, key, NULL, now);
         return;
     }
-    a->counters.send_failures++;
+    agent_begin(a, now);
+    struct record *r = find_sent(a, key);
+    if (r == NULL)
+        return;
+    emit_record(a, BUNDLE_ACKNOWLEDGED, r);
+    ask_ended(a, r, ROUTER_SENT);
+    agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
+    record_end(a, r, END_FORWARDED);
+}
+
+void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = find_sent(a, key);
+    if (r == NULL)
+        return;
+    emit_reason(a, BUNDLE_FAILED, r, reason);
+    ask_ended(a, r, ROUTER_FAILED);
     if (agent_overdue(a, r))
         return;
     r->avoid = r->link;
@@ -94,14 +113,15 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         agent_proceed(a, r);
 }
 
-void agent_lost(struct agent *a, uint64_t key, uint64_t resend, struct agent_now now)
+void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reason,
+                struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
+    struct record *r = find_sent(a, key);
+    if (r == NULL)
         return;
+    emit_reason(a, BUNDLE_LOST, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
-    a->counters.lost++;
     if (agent_overdue(a, r))
         return;
     if (++r->losses <= resend) {

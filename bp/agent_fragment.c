@@ -291,6 +291,7 @@ static int make_whole(struct agent *a, struct assembly *as, const struct record 
         return rc;
     as->whole->arrived = last->arrived;
     as->whole->rest_ms = last->rest_ms;
+    emit_record(a, BUNDLE_ASSEMBLED, as->whole);
     return 0;
 }
 

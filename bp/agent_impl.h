@@ -105,6 +105,7 @@ struct record {
     bool marked;     /* its end here is one for good: it is known when it comes again */
     bool recalled;   /* given to a link, which was or will be asked to end it */
     bool taken_back; /* from an application */
+    bool aside;      /* it waits apart, and that was said */
     bool whole;      /* what fragments make together; the store does not know it */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
@@ -182,6 +183,22 @@ struct agent {
 void agent_begin(struct agent *a, struct agent_now now); /* every push starts with it */
 /* Ends a bundle that an operator deleted or whose lifetime is over; true when it was one. */
 bool agent_overdue(struct agent *a, struct record *r);
+
+/* agent_event.c: says what happened to a bundle, and counts it; before the change where the record
+ * ends. Links and lanes are those of the moment. */
+void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r);
+/* reason: static text, or NULL */
+void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+                 const char *reason);
+void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+                      uint64_t reg);
+void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason);
+void emit_end(struct agent *a, const struct record *r, enum agent_end why);
+void emit_not_stored(struct agent *a, const struct record *r);
+/* What never got a record; b NULL: it could not be read. REFUSE_NONE: consumed. */
+void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
+                  int link, enum agent_refusal refusal);
+void emit_reported(struct agent *a, const struct agent_head *h, const char *item);
 
 /* agent_record.c */
 struct record *record_find(const struct agent *a, uint64_t key);

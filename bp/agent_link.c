@@ -75,8 +75,10 @@ static void place_elsewhere(struct agent *a, struct list *l)
 {
     while (!list_empty(l)) {
         struct record *r = container_of(list_first(l), struct record, node);
-        if (r->state == STATE_BUSY)
+        if (r->state == STATE_BUSY) {
+            emit_reason(a, BUNDLE_FAILED, r, "the link is removed");
             ask_ended(a, r, ROUTER_FAILED);
+        }
         if (!agent_overdue(a, r))
             agent_leave_link(a, r);
     }

@@ -22,6 +22,9 @@ void agent_set_aside(struct agent *a, struct record *r, tick until)
     r->state = STATE_UNPLACED;
     list_add_tail(&a->unplaced, &r->node);
     record_set_timer(a, r, tick_min(r->expires, until));
+    if (!r->aside) /* once, however often it is asked for */
+        emit_record(a, BUNDLE_WAITING, r);
+    r->aside = true;
     if (r->stored && lane_memory_full(a, 0))
         record_release(a, r);
 }
@@ -52,6 +55,8 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     }
     record_set_timer(a, r, r->expires);
     lane_add(a, l, r);
+    r->aside = false;
+    emit_record(a, BUNDLE_QUEUED, r);
     ask_placed(a, r, answer->booking);
     if (r->again && r->link != TO_ENDPOINT)
         lane_pause(a, r, tick_add(a->now.now, r->pause));

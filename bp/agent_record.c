@@ -226,6 +226,8 @@ static void remember(struct agent *a, struct record *r)
 void record_end(struct agent *a, struct record *r, enum agent_end why)
 {
     assert(r->state != STATE_GONE);
+    if (r->stored)
+        emit_end(a, r, why);
     leave_queue(a, r);
     r->state = STATE_GONE;
     record_load_done(a, r);
@@ -246,7 +248,6 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
     a->counters.record_bytes -= own_cost(r);
-    a->counters.ended[why] += r->stored;
     r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
     if (r->marked)
         remember(a, r);

@@ -31,6 +31,10 @@ void agent_report_now(struct agent *a, const struct agent_head *h, enum status_i
 {
     if (!a->config.status_reports || !reportable(h))
         return;
+    static const char *const item_words[STATUS_ITEMS] = {[STATUS_RECEIVED] = "received",
+                                                         [STATUS_FORWARDED] = "forwarded",
+                                                         [STATUS_DELIVERED] = "delivered",
+                                                         [STATUS_DELETED] = "deleted"};
     struct status_report s = {.reason = (uint64_t)reason, .subject = h->id};
     s.subject_bytes = h->id.fragment ? h->payload_len : 0;
     s.asserted[item] = true;
@@ -52,7 +56,7 @@ void agent_report_now(struct agent *a, const struct agent_head *h, enum status_i
     struct record *r;
     if (len > 0 && buf_append(payload, (size_t)len) != NULL &&
         agent_originate(a, &b, payload, &r) == REFUSE_NONE)
-        a->counters.reports_sent++;
+        emit_reported(a, h, item_words[item]);
     else
         buf_drop(payload);
 }
@@ -96,7 +100,7 @@ void agent_administer(struct agent *a, struct record *r)
     record_head(r, &h);
     if (h.flags & BUNDLE_IS_ADMIN) {
         read_record(a, slice_of(buf_data(r->buf) + r->payload_off, r->payload_len));
-        a->counters.delivered++;
+        emit_application(a, BUNDLE_DELIVERED, r, 0);
         record_end(a, r, END_DELIVERED);
     } else {
         agent_report_head(a, &h, STATUS_DELETED, REASON_DESTINATION_UNAVAILABLE);

@@ -29,7 +29,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     fragment_entered(a, r, as);
     r->stored = true;
     r->restored = true;
-    a->counters.restored++;
+    emit_record(a, BUNDLE_RESTORED, r);
     r->rewrite = h.rewrite;
     r->state = STATE_UNPLACED;
     r->link = TO_ENDPOINT;
@@ -47,6 +47,7 @@ no_memory:
 
 void agent_restore_clock(struct agent *a, uint64_t life_ms, struct agent_now now)
 {
+    a->now = now; /* what is restored from here on has this time in the log */
     a->life_base_ms = life_ms - now.now / TICK_MS;
     a->life_begun = true;
 }

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "bp_agent_piece.h"
+#include "bp_log_books.h"
 
 #define HISTORIES 200
 #define STEPS 300
@@ -17,6 +18,7 @@ struct books {
     struct binder n;
     struct agent_config c;
     struct rng r;
+    struct log_books log;
     uint64_t offered, confirmed, refused, stored, removed, delivered, sent, restored;
     uint64_t open[64]; /* keys given away, whose outcome is due */
     size_t open_len;
@@ -164,7 +166,7 @@ static void answer_one(struct books *b)
     bool ok = below(b, 3) > 0;
     uint64_t sent = c->ended[END_FORWARDED];
     if (below(b, 6) == 0)
-        agent_lost(b->n.a, key, 1, b->n.now);
+        agent_lost(b->n.a, key, 1, "lost", b->n.now);
     else
         agent_sent(b->n.a, key, ok, b->n.now);
     agent_delivered(b->n.a, key, ok, b->n.now); /* one of them is the right one */
@@ -189,6 +191,7 @@ static void add_ways(struct books *b)
 
 static void restart(struct books *b)
 {
+    b->log = (struct log_books){0};
     binder_restart(&b->n, &b->c);
     b->restored = agent_counters(b->n.a)->bundles;
     b->offered = b->confirmed = b->refused = b->stored = b->removed = b->delivered = b->sent = 0;
@@ -251,11 +254,14 @@ START_TEST(every_unit_balances_at_every_step)
     b.c.reserve_percent = (uint64_t)(_i % 3) * 30;
     b.c.source_percent = 80;
     b.c.lifetime_max_ms = 15000;
+    b.c.sink = log_take;
+    b.c.sink_context = &b.log;
     binder_init(&b.n, &b.c);
     add_ways(&b);
     for (int i = 0; i < STEPS; i++) {
         step(&b);
         work(&b);
+        log_compare(&b.log, agent_counters(b.n.a));
     }
     binder_fini(&b.n);
 }

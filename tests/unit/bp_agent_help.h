@@ -298,18 +298,23 @@ static inline enum agent_refusal link_receive(struct binder *n, uint32_t link,
     return agent_receive(n->a, link, whole, token, n->now);
 }
 
-/* Node ipn:2.0 with a link 0 to ipn:1 and a link 1 to ipn:3; both down. */
-static inline void relay_init(struct binder *n, const struct agent_config *c)
+/* A link 0 to ipn:1 and a link 1 to ipn:3; both down. */
+static inline void relay_ways(struct binder *n)
 {
     struct eid_pattern p;
     struct eid one = eid_of("ipn:1.0"), three = eid_of("ipn:3.0");
-    binder_init(n, c);
     ck_assert_int_eq(agent_link_add(n->a, 0, &one, 2), 0);
     ck_assert_int_eq(agent_link_add(n->a, 1, &three, 2), 0);
     ck_assert_int_eq(eid_pattern_parse("ipn:1.*", &p), 0);
     ck_assert_int_eq(agent_route_add(n->a, &p, 0), 0);
     ck_assert_int_eq(eid_pattern_parse("ipn:3.*", &p), 0);
     ck_assert_int_eq(agent_route_add(n->a, &p, 1), 0);
+}
+
+static inline void relay_init(struct binder *n, const struct agent_config *c)
+{
+    binder_init(n, c);
+    relay_ways(n);
 }
 
 static inline int run_suite(Suite *s)

@@ -294,16 +294,16 @@ START_TEST(lost_bundles_go_again_so_and_so_often)
         ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
     skip(&n);
     for (int i = 0; i < 2; i++) {
-        agent_lost(n.a, 1, 2, n.now);
+        agent_lost(n.a, 1, 2, "lost", n.now);
         expect(&n, "send 1 on 1\n");
     }
-    agent_lost(n.a, 2, 0, n.now); /* not once */
+    agent_lost(n.a, 2, 0, "lost", n.now); /* not once */
     expect(&n, "remove 2\nsend 3 on 1\n");
-    agent_lost(n.a, 1, 2, n.now);
+    agent_lost(n.a, 1, 2, "lost", n.now);
     expect(&n, "remove 1\n");
-    agent_lost(n.a, 1, 2, n.now); /* gone */
+    agent_lost(n.a, 1, 2, "lost", n.now); /* gone */
     agent_link(n.a, 1, false, n.now);
-    agent_lost(n.a, 3, 2, n.now);
+    agent_lost(n.a, 3, 2, "lost", n.now);
     expect(&n, "");
     agent_link(n.a, 1, true, n.now);
     expect(&n, "send 3 on 1\n");
@@ -432,7 +432,7 @@ START_TEST(outcomes_overtake_the_recall)
     agent_sent(n.a, 1, true, n.now);
     agent_sent(n.a, 2, false, n.now);
     expect(&n, "recall 3 from link 1\nremove 1\nremove 2\n");
-    agent_lost(n.a, 3, 5, n.now);
+    agent_lost(n.a, 3, 5, "lost", n.now);
     expect(&n, "remove 3\n");
     ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 2);
     binder_fini(&n);

@@ -171,7 +171,7 @@ START_TEST(drawn_from_seeds)
         } else if (what == 5) {
             agent_sent(n.a, key, rng_below(&rng, 2) == 0, n.now);
         } else if (what == 6) {
-            agent_lost(n.a, key, UINT64_MAX, n.now);
+            agent_lost(n.a, key, UINT64_MAX, "lost", n.now);
         } else {
             pass(&n, rng_below(&rng, 5) * TICK_S);
         }

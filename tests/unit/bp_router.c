@@ -318,7 +318,7 @@ START_TEST(bookings_follow_their_bundles)
     expect(&n, "failed: booking 1, bundle 1, 1 bytes, link 1\n");
     pass(&n, TICK_S); /* the volume is used: another try is another booking */
     expect(&n, "placed: booking 2, bundle 1, 1 bytes, link 1\nsend 1 on 1\n");
-    agent_lost(n.a, 1, 5, n.now);
+    agent_lost(n.a, 1, 5, "lost", n.now);
     expect(&n, "failed: booking 2, bundle 1, 1 bytes, link 1\n"
                "placed: booking 3, bundle 1, 1 bytes, link 1\nsend 1 on 1\n");
     agent_sent(n.a, 1, true, n.now);

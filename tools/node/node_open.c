@@ -60,9 +60,11 @@ void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
         l->failures[reason]++;
     }
     if (outcome == CLA_LOST)
-        agent_lost(a, key, l->cla->limits.resend, node_now(l->node));
+        agent_lost(a, key, l->cla->limits.resend, cla_reason_text(reason), node_now(l->node));
+    else if (good)
+        agent_sent(a, key, true, node_now(l->node));
     else
-        agent_sent(a, key, good, node_now(l->node));
+        agent_failed(a, key, cla_reason_text(reason), node_now(l->node));
     node_wake(l->node);
 }
 
