@@ -45,6 +45,13 @@ enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 #define BUNDLE_TAIL_MAX 16                 /* and behind it: payload CRC, "break" */
 #define DTN_EPOCH_UNIX UINT64_C(946684800) /* 2000-01-01T00:00:00Z in Unix seconds (§4.2.6) */
 
+/* DTN time, ms, of a wall clock's ns since 1970; 0 (not known) before the epoch. */
+static inline uint64_t dtn_ms_of(uint64_t wall_ns)
+{
+    uint64_t unix_ms = wall_ns / TICK_MS;
+    return unix_ms > DTN_EPOCH_UNIX * 1000 ? unix_ms - DTN_EPOCH_UNIX * 1000 : 0;
+}
+
 /* What names a bundle (§4.2.7): unique over all nodes. */
 struct bundle_id {
     struct eid source;

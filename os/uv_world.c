@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "os/clock.h"
 #include "os/uv_world_private.h"
 
 struct uv_world {
@@ -43,10 +43,8 @@ static tick read_monotonic(const struct world *w)
 
 static uint64_t read_wall(const struct world *w)
 {
-    struct timespec t;
     (void)w;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * TICK_S + (uint64_t)t.tv_nsec;
+    return clock_wall();
 }
 
 static uint64_t draw_random(struct world *w)
@@ -86,8 +84,7 @@ static void arm_timer(struct uv_world *u)
         uv_idle_start(&u->idle, on_idle);
     if (due == 0 || due >= u->armed)
         return;
-    struct itimerspec at = {
-        .it_value = {.tv_sec = (time_t)(due / TICK_S), .tv_nsec = (long)(due % TICK_S)}};
+    struct itimerspec at = {.it_value = clock_spec(due)};
     int r = timerfd_settime(u->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
     assert(r == 0);
     (void)r;

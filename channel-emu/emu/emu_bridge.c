@@ -16,13 +16,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "channel-emu/emu/emu_capture.h"
-#include "channel-emu/emu/emu_clock.h"
 #include "channel-emu/emu/emu_ether.h"
+#include "os/clock.h"
+#include "os/signals.h"
 
 #define FRAMES_MAX 512 /* read from one interface before frames are let out again */
 #define LOOK (100 * TICK_MS)
@@ -70,7 +70,7 @@ static void flush(struct emu_bridge *b, int dir, const struct chan_out *batch, u
     bool sent[EMU_PORT_BATCH];
     emu_port_flush(b->port[!dir], sent);
     int error = errno;
-    tick now = emu_now();
+    tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         if (sent[i]) {
             emu_link_sent(&b->link, dir, &batch[i], now);
@@ -111,10 +111,10 @@ static void count_before(struct emu_bridge *b)
 
 static void take_signal(struct emu_bridge *b, FILE *say)
 {
-    struct signalfd_siginfo info;
-    if (read(b->signal_fd, &info, sizeof info) != sizeof info)
+    int number = signals_take(b->signal_fd);
+    if (number == 0)
         return;
-    if (info.ssi_signo != SIGUSR1) {
+    if (number != SIGUSR1) {
         b->stop = true;
         return;
     }
@@ -128,11 +128,8 @@ static int wait_until(struct emu_bridge *b, tick until, bool ports, FILE *say)
     struct pollfd fds[3] = {{.fd = b->signal_fd, .events = POLLIN},
                             {.fd = emu_port_fd(b->port[0]), .events = POLLIN},
                             {.fd = emu_port_fd(b->port[1]), .events = POLLIN}};
-    tick now = emu_now();
-    tick rest = until > now ? until - now : 0;
-    struct timespec t = {.tv_sec = (time_t)(rest / TICK_S), .tv_nsec = (long)(rest % TICK_S)};
-    int rc = ppoll(fds, ports ? 3 : 1, &t, NULL);
-    if (rc < 0 && errno != EINTR)
+    int rc = clock_poll(fds, ports ? 3 : 1, until);
+    if (rc < 0)
         return HELIO_EIO;
     if (rc > 0 && fds[0].revents != 0)
         take_signal(b, say);
@@ -165,17 +162,17 @@ static int look(struct emu_bridge *b, tick now, FILE *say)
 static int serve(struct emu_bridge *b, tick end, FILE *say)
 {
     struct emu_link *l = &b->link;
-    tick begin = emu_now();
+    tick begin = clock_now();
     let_out(b, EMU_FORWARD, begin);
-    let_out(b, EMU_RETURN, emu_now());
+    let_out(b, EMU_RETURN, clock_now());
     if (l->read_due == TICK_NEVER || begin >= l->read_due) {
-        int forward = take(b, EMU_FORWARD, emu_now(), say);
-        int back = forward < 0 ? forward : take(b, EMU_RETURN, emu_now(), say);
+        int forward = take(b, EMU_FORWARD, clock_now(), say);
+        int back = forward < 0 ? forward : take(b, EMU_RETURN, clock_now(), say);
         if (back < 0)
             return back;
         emu_link_was_read(l, begin, forward + back > 0);
     }
-    tick now = emu_now();
+    tick now = clock_now();
     emu_link_flush(l, now);
     emu_link_turn(l, now);
     int rc = look(b, now, say);
@@ -194,9 +191,9 @@ int emu_bridge_run(struct emu_bridge *b, FILE *say)
     tick end = o->duration == 0 ? TICK_NEVER : tick_add(b->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : b->link.started + o->stats;
     int rc = 0;
-    while (rc == 0 && !b->stop && emu_now() < end) {
+    while (rc == 0 && !b->stop && clock_now() < end) {
         rc = serve(b, tick_min(end, stats), say);
-        if (emu_now() >= stats) {
+        if (clock_now() >= stats) {
             count_before(b);
             emu_report_line(&b->link, say);
             stats += o->stats;
@@ -223,7 +220,7 @@ int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *optio
             return rc;
     }
     emu_link_hurry(&b->link);
-    b->link.started = emu_now();
+    b->link.started = clock_now();
     fprintf(say, "helio-emu: bridge %s to %s, ready\n", options->port_name[0],
             options->port_name[1]);
     fflush(say);

@@ -13,25 +13,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "channel-emu/emu/emu_capture.h"
-#include "channel-emu/emu/emu_clock.h"
 #include "channel-emu/scenario/drop_log.h"
+#include "os/clock.h"
+#include "os/signals.h"
 
 #define FLUSH_NS (500 * TICK_MS)
-
-static uint64_t measure_epoch(void)
-{
-    struct timespec wall;
-    tick before = emu_now();
-    clock_gettime(CLOCK_REALTIME, &wall);
-    tick after = emu_now();
-    return (uint64_t)wall.tv_sec * TICK_S + (uint64_t)wall.tv_nsec -
-           (before + (after - before) / 2);
-}
 
 static int open_output(struct page_writer **w, const char *path, bool log, FILE *say)
 {
@@ -46,7 +35,7 @@ static int open_output(struct page_writer **w, const char *path, bool log, FILE 
 
 int emu_link_check(const struct emu_settings *settings, FILE *say)
 {
-    uint64_t epoch = measure_epoch();
+    uint64_t epoch = clock_offset();
     for (int i = 0; i < 2; i++) {
         const struct scenario_way *w = &settings->scenario.way[i];
         if (w->start != START_AT || w->start_time >= epoch)
@@ -79,8 +68,8 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
     const struct scenario *s = &settings->scenario;
     *l = (struct emu_link){.settings = settings,
                            .payload = payload,
-                           .epoch = measure_epoch(),
-                           .started = emu_now(),
+                           .epoch = clock_offset(),
+                           .started = clock_now(),
                            .delay_min = delay_min(s),
                            .read_due = TICK_NEVER,
                            .tolerance = emu_settings_tolerance(settings)};
@@ -286,18 +275,9 @@ void emu_link_finish(struct emu_link *l)
 
 int emu_link_signals(void)
 {
-    struct sigaction hangup;
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup */
-        sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGUSR1);
-    sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGUSR1, 0}, NULL);
 }
 
 static void set_priority(bool realtime)
@@ -306,21 +286,15 @@ static void set_priority(bool realtime)
     (void)sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, realtime ? &least : &none);
 }
 
-static tick cpu_time(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
-}
-
 void emu_link_hurry(struct emu_link *l)
 {
     const struct emu_settings *s = l->settings;
     prctl(PR_SET_TIMERSLACK, 1000UL);
     if (s->realtime)
         set_priority(true);
-    emu_pace_init(&l->pace, s->batch, s->realtime && sched_getscheduler(0) == SCHED_RR, emu_now());
-    l->pace.cpu = cpu_time();
+    emu_pace_init(&l->pace, s->batch, s->realtime && sched_getscheduler(0) == SCHED_RR,
+                  clock_now());
+    l->pace.cpu = clock_cpu_thread();
 }
 
 void emu_link_turn(struct emu_link *l, tick now)
@@ -329,7 +303,7 @@ void emu_link_turn(struct emu_link *l, tick now)
     bool before = p->realtime;
     if (!emu_pace_over(p, now))
         return;
-    emu_pace_judge(p, now, cpu_time());
+    emu_pace_judge(p, now, clock_cpu_thread());
     if (p->realtime != before)
         set_priority(p->realtime);
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel-emu/emu/emu_clock.h"
 #include "channel-emu/emu/emu_port_io.h"
+#include "os/clock.h"
 
 #define SNAP_EXTRA 64 /* Ethernet, VLAN tags */
 
@@ -68,7 +68,7 @@ static int capture_fd(const void *io)
     return pcap_get_selectable_fd(((const struct capture *)io)->pcap);
 }
 
-static int capture_receive(void *io, struct emu_clock *clock, tick now, struct emu_frame *out)
+static int capture_receive(void *io, struct clock_stamps *clock, tick now, struct emu_frame *out)
 {
     struct capture *c = io;
     struct pcap_pkthdr *h;
@@ -78,7 +78,7 @@ static int capture_receive(void *io, struct emu_clock *clock, tick now, struct e
     struct timespec stamp = {.tv_sec = h->ts.tv_sec, .tv_nsec = h->ts.tv_usec};
     *out = (struct emu_frame){.data = data,
                               .len = h->len,
-                              .arrival = emu_clock_arrival(clock, &stamp, now),
+                              .arrival = clock_stamps_arrival(clock, &stamp, now),
                               .too_long = h->caplen < h->len};
     return 1;
 }

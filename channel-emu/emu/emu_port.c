@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "channel-emu/emu/emu_clock.h"
 #include "channel-emu/emu/emu_ether.h"
 #include "channel-emu/emu/emu_offload.h"
 #include "channel-emu/emu/emu_port_io.h"
+#include "os/clock.h"
 
 struct emu_port {
     char name[IFNAMSIZ];
@@ -30,7 +30,7 @@ struct emu_port {
     uint64_t missed_before, dropped_before;
     unsigned queued;
     struct emu_offload offload;
-    struct emu_clock clock;
+    struct clock_stamps clock;
     const struct emu_port_io *io;
     void *state;
 };
@@ -96,7 +96,7 @@ int emu_port_open(struct emu_port **out, const char *name, enum emu_io io, uint6
         return HELIO_ENOMEM;
     p->io = io == EMU_IO_PCAP ? &emu_pcap_io : &emu_ring_io;
     p->query_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    emu_clock_init(&p->clock);
+    clock_stamps_init(&p->clock);
     int rc = look_up(p, name, say);
     if (rc == 0)
         p->state = p->io->open(name, p->ifindex, p->mtu, buffer_bytes, say);
@@ -138,7 +138,7 @@ int emu_port_fd(const struct emu_port *p)
 
 int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out)
 {
-    emu_clock_refresh(&p->clock, now);
+    clock_stamps_refresh(&p->clock, now);
     int rc = p->io->receive(p->state, &p->clock, now, out);
     if (rc == 1 && emu_ether_too_long(out->len, p->mtu))
         out->too_long = true;

@@ -5,14 +5,14 @@
 
 #include "channel-emu/emu/emu_port.h"
 
-struct emu_clock;
+struct clock_stamps;
 
 struct emu_port_io {
     /* The state, or NULL with a message on `say`. */
     void *(*open)(const char *name, int ifindex, size_t mtu, uint64_t buffer_bytes, FILE *say);
     void (*close)(void *io);
     int (*fd)(const void *io);
-    int (*receive)(void *io, struct emu_clock *clock, tick now, struct emu_frame *out);
+    int (*receive)(void *io, struct clock_stamps *clock, tick now, struct emu_frame *out);
     void (*send)(void *io, const uint8_t *data, size_t len);
     void (*forget)(void *io); /* what is queued */
     void (*flush)(void *io, bool *sent);

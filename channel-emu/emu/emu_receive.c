@@ -65,7 +65,7 @@ uint64_t emu_socket_drops(int fd)
 }
 
 struct emu_receiver {
-    struct emu_clock clock;
+    struct clock_stamps clock;
     struct mmsghdr heads[EMU_RECEIVE_MAX];
     struct iovec parts[EMU_RECEIVE_MAX];
     struct address from[EMU_RECEIVE_MAX];
@@ -79,7 +79,7 @@ struct emu_receiver *emu_receiver_new(void)
     if (r == NULL)
         return NULL;
     memset(r, 0, offsetof(struct emu_receiver, bytes));
-    emu_clock_init(&r->clock);
+    clock_stamps_init(&r->clock);
     return r;
 }
 
@@ -97,7 +97,7 @@ static void read_control(struct emu_receiver *r, struct msghdr *head, tick now,
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
             struct timespec stamp;
             memcpy(&stamp, CMSG_DATA(c), sizeof stamp);
-            d->arrival = emu_clock_arrival(&r->clock, &stamp, now);
+            d->arrival = clock_stamps_arrival(&r->clock, &stamp, now);
         } else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
             int segment;
             memcpy(&segment, CMSG_DATA(c), sizeof segment);
@@ -108,7 +108,7 @@ static void read_control(struct emu_receiver *r, struct msghdr *head, tick now,
 
 int emu_receive(struct emu_receiver *r, int fd, tick now, struct emu_datagram *out)
 {
-    emu_clock_refresh(&r->clock, now);
+    clock_stamps_refresh(&r->clock, now);
     for (int i = 0; i < EMU_RECEIVE_MAX; i++) {
         r->parts[i] = (struct iovec){.iov_base = r->bytes[i], .iov_len = BUFFER_BYTES};
         r->heads[i].msg_hdr = (struct msghdr){.msg_name = &r->from[i],

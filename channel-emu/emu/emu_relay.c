@@ -21,11 +21,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "channel-emu/emu/emu_capture.h"
+#include "os/clock.h"
+#include "os/signals.h"
 
 #define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
 
@@ -139,7 +140,7 @@ static int read_socket(struct emu_relay *r, int fd)
     struct emu_datagram in[EMU_RECEIVE_MAX];
     int rounds = 0;
     for (int n = EMU_RECEIVE_MAX; n == EMU_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
-        n = emu_receive(r->receiver, fd, emu_now(), in);
+        n = emu_receive(r->receiver, fd, clock_now(), in);
         if (n < 0)
             return n;
         for (int i = 0; i < n; i++) {
@@ -178,7 +179,7 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
     const int *errors = emu_sender_flush(r->sender);
-    tick now = emu_now();
+    tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         const struct chan_out *out = &batch[i];
         if (errors[i] == 0) {
@@ -193,7 +194,7 @@ static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, un
 static void let_out(struct emu_relay *r, int dir)
 {
     struct chan_out batch[BATCH];
-    tick now = emu_now();
+    tick now = clock_now();
     unsigned n = 0;
     while (emu_link_output(&r->link, dir, now, &batch[n]) == 1) {
         r->link.released = now;
@@ -222,10 +223,10 @@ static void count_before(struct emu_relay *r)
 
 static void take_signal(struct emu_relay *r, FILE *say)
 {
-    struct signalfd_siginfo info;
-    if (read(r->signal_fd, &info, sizeof info) != sizeof info)
+    int number = signals_take(r->signal_fd);
+    if (number == 0)
         return;
-    if (info.ssi_signo == SIGUSR1) {
+    if (number == SIGUSR1) {
         count_before(r);
         emu_report_text(&r->link, say);
     } else {
@@ -246,13 +247,8 @@ static int wait_until(struct emu_relay *r, tick until, bool sockets, struct poll
                 fds[n++] = (struct pollfd){.fd = r->flows.at[i].fd, .events = POLLIN};
         }
     }
-    tick now = emu_now();
-    tick rest = until > now ? until - now : 0;
-    struct timespec t = {.tv_sec = (time_t)(rest / TICK_S), .tv_nsec = (long)(rest % TICK_S)};
-    int rc = ppoll(fds, n, until == TICK_NEVER ? NULL : &t, NULL);
-    if (rc < 0 && errno != EINTR)
-        return HELIO_EIO;
-    return rc <= 0 ? 0 : (int)n;
+    int rc = clock_poll(fds, n, until);
+    return rc < 0 ? HELIO_EIO : rc == 0 ? 0 : (int)n;
 }
 
 /* Of the sockets that have something, or of all when nobody looked. Whether something came. */
@@ -292,7 +288,7 @@ static int serve(struct emu_relay *r, tick until, FILE *say)
         take_signal(r, say);
     let_out(r, EMU_FORWARD);
     let_out(r, EMU_RETURN);
-    tick now = emu_now();
+    tick now = clock_now();
     if (n >= 0 && (look ? n > 1 : now >= l->read_due)) {
         n = look ? read_sockets(r, fds, n) : read_all(r);
         emu_link_was_read(l, now, n > 0);
@@ -318,13 +314,13 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     const struct emu_settings *o = &r->options->settings;
     tick last = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
-    while (!r->stop && emu_now() < last) {
+    while (!r->stop && clock_now() < last) {
         tick until = tick_min(tick_min(emu_link_release(&r->link), emu_link_flush_due(&r->link)),
                               tick_min(tick_min(last, stats), r->link.read_due));
         int rc = serve(r, until, say);
         if (rc < 0)
             return end(r, rc, say);
-        if (emu_now() >= stats) {
+        if (clock_now() >= stats) {
             count_before(r);
             emu_report_line(&r->link, say);
             stats += o->stats;
@@ -390,7 +386,7 @@ int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options,
     if (rc < 0)
         return rc;
     emu_link_hurry(&r->link);
-    r->link.started = emu_now();
+    r->link.started = clock_now();
     fprintf(say, "helio-emu: relay %s to %s, ready\n", address_write(&r->listen, text),
             address_write(&options->to, to));
     fflush(say);

@@ -9,11 +9,10 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "channel-emu/emu/emu_clock.h"
 #include "channel-emu/emu/emu_link.h"
+#include "os/clock.h"
 
 #define LATE_SHARE 0.01         /* of the frames, or one, may be later than the tolerance */
 #define LATE_MAX (10 * TICK_MS) /* none later than this */
@@ -71,7 +70,7 @@ static struct summary summarise(const struct emu_link *l, int dir)
     s.dropped[SEND] = w->send_failed;
     s.in = s.chan.in + w->before + w->too_long + w->no_peer;
     s.out = s.chan.out - w->gone - w->send_failed;
-    s.good_share = good_share(l, dir, l->started, emu_now());
+    s.good_share = good_share(l, dir, l->started, clock_now());
     s.good_share_active = good_share(l, dir, w->first, w->last);
     s.active_s = (double)(w->last - w->first) / 1e9;
     return s;
@@ -249,14 +248,6 @@ static json_t *json_output(const struct page_writer *w, const char *path)
                      (json_int_t)page_writer_lost(w));
 }
 
-/* Of all threads. */
-static double cpu_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Of the run: with real-time priority, which is given back when it would take too much. */
 static double realtime_share(const struct emu_link *l)
 {
@@ -278,10 +269,11 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
     json_t *o = json_pack(
         "{s:s, s:b, s:o, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "command", command,
         "faithful", d.len == 0, "not_faithful", reasons, "duration_s",
-        (double)(emu_now() - l->started) / 1e9, "started_ns", (json_int_t)started, "cpu_s", cpu_s(),
-        "realtime_share", realtime_share(l), "forward", json_way(l, EMU_FORWARD), "return",
-        json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log), "pcap_before",
-        json_output(l->before, s->pcap_before), "pcap_after", json_output(l->after, s->pcap_after));
+        (double)(clock_now() - l->started) / 1e9, "started_ns", (json_int_t)started, "cpu_s",
+        (double)clock_cpu_process() / 1e9, "realtime_share", realtime_share(l), "forward",
+        json_way(l, EMU_FORWARD), "return", json_way(l, EMU_RETURN), "drop_log",
+        json_output(l->drops, s->drop_log), "pcap_before", json_output(l->before, s->pcap_before),
+        "pcap_after", json_output(l->after, s->pcap_after));
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', to);
     json_decref(o);
@@ -296,7 +288,7 @@ void emu_report_line(const struct emu_link *l, FILE *to)
     fprintf(to,
             "%.1f s: forward %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " erased by the trace; "
             "return %" PRIu64 " in, %" PRIu64 " out; %" PRIu64 " dropped otherwise\n",
-            (double)(emu_now() - l->started) / 1e9, f.in, f.out, f.dropped[CHAN_TRACE], b.in, b.out,
-            lost);
+            (double)(clock_now() - l->started) / 1e9, f.in, f.out, f.dropped[CHAN_TRACE], b.in,
+            b.out, lost);
     fflush(to);
 }

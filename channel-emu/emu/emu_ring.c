@@ -23,9 +23,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel-emu/emu/emu_clock.h"
 #include "channel-emu/emu/emu_ether.h"
 #include "channel-emu/emu/emu_port_io.h"
+#include "os/clock.h"
 
 #define BLOCK_BYTES (UINT64_C(1) << 19)
 #define BLOCKS_MIN 4u
@@ -168,7 +168,7 @@ static void restore(struct tpacket2_hdr *h, uint32_t status, struct emu_frame *o
     out->data = data;
 }
 
-static int ring_receive(void *io, struct emu_clock *clock, tick now, struct emu_frame *out)
+static int ring_receive(void *io, struct clock_stamps *clock, tick now, struct emu_frame *out)
 {
     struct ring *r = io;
     if (r->lent != NULL) {
@@ -181,7 +181,7 @@ static int ring_receive(void *io, struct emu_clock *clock, tick now, struct emu_
         return 0;
     struct timespec stamp = {.tv_sec = h->tp_sec, .tv_nsec = h->tp_nsec};
     restore(h, status, out);
-    out->arrival = emu_clock_arrival(clock, &stamp, now);
+    out->arrival = clock_stamps_arrival(clock, &stamp, now);
     r->lent = h;
     r->next = r->next + 1 == r->slots ? 0 : r->next + 1;
     return 1;

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/tick.h"
-#include "channel-emu/emu/emu_clock.h"
 #include "os/address.h"
+#include "os/clock.h"
 
 /* A bound socket with a receive buffer of buffer_bytes, or as much as the kernel grants (*granted).
  * The socket, or HELIO_EIO with errno set. */

@@ -6,6 +6,7 @@
  * refusal, and the node going away at any time, which every call after that tells as HELIO_EIO.
  */
 #include "tools/aap2/aap2_client.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SOCKET_BUFFER (4 << 20)
@@ -40,9 +40,7 @@ struct aap2_client {
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)(clock_now() / TICK_MS);
 }
 
 static int connect_to(const char *path, char why[AAP2_WHY_MAX])

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/units.h"
+#include "os/clock.h"
 #include "tools/bundle/helio_bundle.h"
 
 enum { BLOCK_BYTES_MAX = 65536 };
@@ -268,12 +269,8 @@ static error_t parse_make(int key, char *arg, struct argp_state *state)
 static void finish(struct make_options *o)
 {
     struct bundle *b = &o->bundle;
-    struct timespec now;
-    if (!o->timed) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        b->id.time_ms =
-            ((uint64_t)now.tv_sec - DTN_EPOCH_UNIX) * 1000 + (uint64_t)now.tv_nsec / 1000000;
-    }
+    if (!o->timed)
+        b->id.time_ms = dtn_ms_of(clock_wall());
     if (b->id.time_ms == 0)
         b->has_age = true;
     if (eid_is_none(&b->id.source))

@@ -6,15 +6,13 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "conf/json_number.h"
+#include "os/clock.h"
+#include "os/signals.h"
 #include "tools/ltp/ltp_tool.h"
 
 /* Per turn, so that both directions have theirs. */
@@ -25,20 +23,11 @@
 #define SLACK (2 * TICK_MS)
 #define FOLLOW_RTOS 3 /* a sender repeats each rto what is not answered */
 
-static tick clock_now(clockid_t clock)
-{
-    struct timespec t;
-    int r = clock_gettime(clock, &t);
-    assert(r == 0);
-    (void)r;
-    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
-}
-
 static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_t exports)
 {
     struct ltp_config config = {
         .engine = o->engine,
-        .seed = clock_now(CLOCK_REALTIME) ^ (uint64_t)getpid(),
+        .seed = clock_wall() ^ (uint64_t)getpid(),
         .held_bytes = 2 * o->block_max,
         .sink = p->log == NULL ? NULL : seglog_sink,
         .sink_context = p->log,
@@ -85,21 +74,10 @@ static int open_socket(struct port *p, const struct ltp_tool_options *o)
     return 0;
 }
 
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
-        return -1;
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports)
 {
     memset(p, 0, sizeof *p);
-    p->now = clock_now(CLOCK_MONOTONIC);
+    p->now = clock_now();
     p->peer = o->peer_engine;
     p->segment = (uint32_t)o->segment;
     p->overhead = (uint32_t)o->overhead;
@@ -108,10 +86,10 @@ int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports
     p->follow = !p->known;
     p->to.address = o->remote;
     bucket_init(&p->bucket, o->rate_bps, BURST, SLACK, p->now);
-    p->signals = open_signals();
+    p->signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, NULL);
     int r = p->signals < 0 ? -1 : 0;
     if (r == 0 && o->log != NULL) {
-        r = seglog_open(&p->log, o->log, o->engine, clock_now(CLOCK_REALTIME) - p->now);
+        r = seglog_open(&p->log, o->log, o->engine, clock_offset());
         if (r != 0)
             fprintf(stderr, "helio-ltp: --log %s: %s\n", o->log, strerror(-r));
     }
@@ -194,15 +172,14 @@ static void input(struct port *p)
     }
 }
 
-static struct timespec wait_time(const struct port *p, tick until)
+static tick wake_time(const struct port *p, tick until)
 {
     tick wake = tick_min(until, ltp_deadline(p->engine));
     if (p->known && !udp_pending(p->io) && ltp_has_output(p->engine, p->peer))
         wake = tick_min(wake, bucket_wake(&p->bucket, p->now));
     if (p->log != NULL)
         wake = tick_min(wake, p->now + TICK_S);
-    tick left = p->behind || wake <= p->now ? 0 : tick_min(wake - p->now, 3600 * TICK_S);
-    return (struct timespec){.tv_sec = (time_t)(left / TICK_S), .tv_nsec = (long)(left % TICK_S)};
+    return p->behind ? p->now : wake;
 }
 
 void port_wait(struct port *p, tick until)
@@ -210,9 +187,8 @@ void port_wait(struct port *p, tick until)
     struct pollfd fds[] = {
         {.fd = udp_fd(p->io), .events = (short)(POLLIN | (udp_pending(p->io) ? POLLOUT : 0))},
         {.fd = p->signals, .events = POLLIN}};
-    struct timespec timeout = wait_time(p, until);
-    int r = ppoll(fds, 2, &timeout, NULL);
-    p->now = clock_now(CLOCK_MONOTONIC);
+    int r = clock_poll(fds, 2, wake_time(p, until));
+    p->now = clock_now();
     if (r > 0) {
         if (udp_pending(p->io))
             (void)udp_flush(p->io);

@@ -5,12 +5,12 @@
  * errors but those of its logs.
  */
 #include "tools/sim/stack.h"
+#include "os/clock.h"
+#include "os/signals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOK_STEPS 4096 /* between two looks at the signals and the real clock */
@@ -25,29 +25,16 @@ void stack_init(struct stack *s, uint64_t seed)
     list_init(&s->apps);
 }
 
-/* SIGINT and SIGTERM as a descriptor, until close_signals: then they end the process again. Before
+/* SIGINT and SIGTERM as a descriptor, until signals_close: then they end the process again. Before
  * logs have threads, which would take them. */
 static void open_signals(struct stack *s)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, &s->mask_before);
-    s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    s->signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, &s->mask_before);
 }
 
 static bool signalled(const struct stack *s)
 {
-    struct signalfd_siginfo info;
-    return s->signals >= 0 && read(s->signals, &info, sizeof info) == sizeof info;
-}
-
-static void close_signals(const struct stack *s)
-{
-    if (s->signals >= 0)
-        close(s->signals);
-    sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
+    return s->signals >= 0 && signals_take(s->signals) != 0;
 }
 
 int stack_open(struct stack *s)
@@ -191,13 +178,6 @@ static bool all_done(const struct stack *s)
     return any;
 }
 
-static tick real_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
-}
-
 /* When the clients will have sent everything, as far as it is known; else the limit. */
 static tick expected_end(const struct stack *s)
 {
@@ -226,7 +206,7 @@ static void show(const struct stack *s, tick real)
 
 void stack_run(struct stack *s, bool progress)
 {
-    tick begin = real_now(), shown = begin;
+    tick begin = clock_now(), shown = begin;
     while (pump_one(s))
         continue;
     while (!all_done(s) && !s->interrupted) {
@@ -241,7 +221,7 @@ void stack_run(struct stack *s, bool progress)
         if (s->steps % LOOK_STEPS != 0)
             continue;
         s->interrupted = signalled(s);
-        tick now = progress ? real_now() : 0;
+        tick now = progress ? clock_now() : 0;
         if (now >= shown + PROGRESS_NS) {
             show(s, now - begin);
             shown = now;
@@ -251,5 +231,5 @@ void stack_run(struct stack *s, bool progress)
         fputs("\r\033[K", stderr);
     list_for_each (l, &s->apps)
         stack_app_end(container_of(l, struct stack_app, node));
-    close_signals(s);
+    signals_close(s->signals, &s->mask_before);
 }

@@ -2,12 +2,12 @@
 /* check and list: what is there, as text or as JSON. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/tick.h"
 #include "bp/life_clock.h"
 #include "bp/store_record.h"
 #include "conf/json_number.h"
+#include "os/clock.h"
 #include "tools/node/machine_boot.h"
 #include "tools/store/helio_store.h"
 
@@ -61,13 +61,9 @@ uint64_t life_now(const char *directory)
 {
     struct store_about about;
     struct life_clock before, now = {0};
-    struct timespec mono, real;
     int64_t step_ms;
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-    clock_gettime(CLOCK_REALTIME, &real);
-    uint64_t unix_ms = (uint64_t)real.tv_sec * 1000 + (uint64_t)real.tv_nsec / 1000000;
-    now.mono_ms = (uint64_t)mono.tv_sec * 1000 + (uint64_t)mono.tv_nsec / 1000000;
-    now.dtn_ms = unix_ms > DTN_EPOCH_UNIX * 1000 ? unix_ms - DTN_EPOCH_UNIX * 1000 : 0;
+    now.mono_ms = clock_now() / TICK_MS;
+    now.dtn_ms = dtn_ms_of(clock_wall());
     machine_boot(now.boot);
     bool known = about_store(directory, &about, true) == 0 &&
                  life_clock_read(about.clock, about.clock_len, &before) == 0;
