@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The protocol side of applications, between sockets (uv_apps.c) and the agent: what a message
+ * The protocol side of applications, between streams (apps.c) and the agent: what a message
  * means, which answers are due, in which order.
  */
 #ifndef TOOLS_APP_H
@@ -88,7 +88,7 @@ struct apps {
     struct app *turn; /* while memory is full: whose payload goes on; NULL: nobody's is under way */
     tick refusal_told;        /* the last line about a refused request */
     uint64_t refusals_untold; /* since then */
-    struct uv_pipe_s *server;
+    struct stream_listener *server;
 };
 
 void app_init(struct app *c, struct apps *apps);

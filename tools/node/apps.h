@@ -8,8 +8,7 @@
 
 #include "tools/node/node.h"
 
-/* Opens the socket; a stale file in its place is removed, a living server is an error. 0, or an
- * error with the reason in why. */
+/* Applications may connect at this path of n->world. 0, or an error with the reason in why. */
 int apps_open(struct apps **out, struct node *n, const char *path, char *why, size_t why_cap);
 
 /* Actions of the agent. apps_deliver answers with agent_delivered, now or later. */
@@ -42,6 +41,9 @@ const struct apps_counters *apps_counters(const struct apps *apps);
 /* No new connections and requests; then the end of all connections, after their writes. */
 void apps_stop(struct apps *apps);
 void apps_close(struct apps *apps);
-void apps_free(struct apps *apps); /* when the loop has run out */
+void apps_free(struct apps *apps); /* when the agent has no actions for them any more */
+
+/* Their own invariants, asserted. NULL is allowed. */
+void apps_check(const struct apps *apps);
 
 #endif

@@ -17,8 +17,10 @@
 
 #include "bp/store_record.h"
 #include "cla/seglog.h"
+#include "os/uv_world.h"
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
+#include "tools/node/local_socket.h"
 #include "tools/node/node.h"
 #include "tools/node/priority.h"
 #include "tools/node/storage.h"
@@ -31,7 +33,6 @@
 enum { SIGNALS = 3 };
 
 struct node_handles {
-    uv_loop_t loop;
     uv_timer_t deadline, second, log_flush;
     uv_signal_t signals[SIGNALS];
     uv_prepare_t prepare;
@@ -243,6 +244,7 @@ static void finish(struct node *n)
         close_handle(own[i], NULL);
     for (size_t i = 0; i < SIGNALS; i++)
         close_handle((uv_handle_t *)&h->signals[i], NULL);
+    uv_world_end(n->world);
 }
 
 static void on_link_closed(void *context)
@@ -294,14 +296,14 @@ static void begin_handles(struct node *n)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     struct node_handles *h = n->handles;
-    uv_timer_init(&h->loop, &h->deadline);
-    uv_timer_init(&h->loop, &h->second);
-    uv_timer_init(&h->loop, &h->log_flush);
-    uv_prepare_init(&h->loop, &h->prepare);
-    uv_check_init(&h->loop, &h->check);
+    uv_timer_init(n->loop, &h->deadline);
+    uv_timer_init(n->loop, &h->second);
+    uv_timer_init(n->loop, &h->log_flush);
+    uv_prepare_init(n->loop, &h->prepare);
+    uv_check_init(n->loop, &h->check);
     h->deadline.data = h->second.data = h->log_flush.data = h->prepare.data = h->check.data = n;
     for (size_t i = 0; i < SIGNALS; i++) {
-        uv_signal_init(&h->loop, &h->signals[i]);
+        uv_signal_init(n->loop, &h->signals[i]);
         h->signals[i].data = n;
         uv_signal_start(&h->signals[i], on_signal, numbers[i]);
     }
@@ -334,7 +336,9 @@ static int open_sockets(struct node *n)
 {
     const struct config *c = n->config;
     char why[512] = "";
-    int err = apps_open(&n->apps, n, c->socket, why, sizeof why);
+    int err = local_socket_claim(c->socket, why, sizeof why);
+    if (err == 0)
+        err = apps_open(&n->apps, n, c->socket, why, sizeof why);
     if (err == 0)
         err = control_open(&n->control, n, c->control, why, sizeof why);
     if (err < 0)
@@ -375,9 +379,8 @@ static int begin(struct node *n)
 
 static void end(struct node *n)
 {
-    uv_run(n->loop, UV_RUN_DEFAULT);
-    int err = uv_loop_close(n->loop);
-    if (err < 0)
+    uv_world_run(n->world);
+    if (uv_world_free(n->world) < 0)
         say(&n->say, LEVEL_WARNING, "a handle was left open at the end");
     apps_free(n->apps);
     control_free(n->control);
@@ -402,14 +405,16 @@ int node_run(const struct config *config)
 {
     struct node *n = calloc(1, sizeof *n);
     struct node_handles *h = calloc(1, sizeof *h);
-    if (n == NULL || h == NULL || uv_loop_init(&h->loop) < 0) {
+    struct world *w;
+    if (n == NULL || h == NULL || uv_world_open(&w) < 0) {
         free(n);
         free(h);
         return 1;
     }
     n->config = config;
     n->handles = h;
-    n->loop = &h->loop;
+    n->world = w;
+    n->loop = uv_world_loop(w);
     n->started = node_now(n).now;
     say_init(&n->say, (enum config_level)config->log.level);
     hurry(n);
@@ -418,9 +423,11 @@ int node_run(const struct config *config)
         char text[EID_TEXT_MAX];
         eid_text(&config->node, text);
         say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, config->socket);
-        uv_run(n->loop, UV_RUN_DEFAULT);
+        uv_world_run(n->world);
     } else if (h->begun) {
         stop(n);
+    } else {
+        uv_world_end(n->world);
     }
     end(n);
     if (err == 0)

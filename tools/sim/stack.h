@@ -3,7 +3,7 @@
  * The whole stack in virtual time: nodes with their configuration, traffic generators, and channels
  * between them, under one clock. Agents, links and generators are those of heliod and helio-perf;
  * what is theirs there by libuv and sockets is here a few functions: stack_net.c stands for
- * udp_io*.c and uv_ltp_os.c, stack_host.c for uv_node.c, stack_app.c for aap2_client.c, uv_apps.c
+ * udp_io*.c and uv_ltp_os.c, stack_host.c for uv_node.c, stack_app.c for aap2_client.c, apps.c
  * and perf_os.c.
  *
  * The clock goes to the earliest of: what the operator does, a datagram's arrival, a hub's alarm,
