@@ -7,14 +7,15 @@
 #
 # What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories
 # and losses), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks
-# (tests/bench/run.sh), every type of build (tests/builds.sh), the tests in real time many times and beside competitors (tests/realtime_again.sh).
+# (tests/bench/run.sh), every type of build (tests/builds.sh), the tests in real time many times and beside
+# competitors (tests/realtime_again.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}
 case $mode in
 all | quick) ;;
 *)
-    sed -n '3,10s/^# \{0,1\}//p' "$0"
+    sed -n '3,11s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
@@ -23,10 +24,10 @@ trap 'trap - INT TERM; kill 0' INT TERM
 
 step() { printf '\n== %s (%d s)\n' "$1" $(($(date +%s) - started)); }
 
-build() { # PRESET
+build() { # PRESET [TARGET]
     step "build: $1"
     cmake --preset "$1" >build/"$1".log 2>&1 || { cat build/"$1".log; exit 1; }
-    cmake --build --preset "$1" >>build/"$1".log 2>&1 || { tail -50 build/"$1".log; exit 1; }
+    cmake --build --preset "$1" --target "${2:-all}" >>build/"$1".log 2>&1 || { tail -50 build/"$1".log; exit 1; }
     ! grep -n 'warning:' build/"$1".log
 }
 
@@ -62,6 +63,11 @@ build asan
 check asan -LE 'release|realtime' -j2
 check asan -L 'realtime' --repeat until-pass:2
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
+step "threads: storage and logs with ThreadSanitizer"
+rm -f build/tsan-race.*
+build tsan threaded_tests
+TSAN_OPTIONS=log_path=$PWD/build/tsan-race check tsan -L threads
+if cat build/tsan-race.* 2>/dev/null; then exit 1; fi
 build fuzz
 step "fuzz: each target for 5 s from its corpus"
 tests/fuzz/run.sh build/fuzz 5
