@@ -98,6 +98,10 @@ static uint64_t buffer_ask(int fd, uint64_t want, int option, int force)
 
 bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, uint64_t *got_tx)
 {
+    *got_rx = rx;
+    *got_tx = tx;
+    if (io->carrier.send != NULL)
+        return true;
     *got_rx = buffer_ask(io->fd, rx, SO_RCVBUF, SO_RCVBUFFORCE);
     *got_tx = buffer_ask(io->fd, tx, SO_SNDBUF, SO_SNDBUFFORCE);
     return *got_rx >= rx && *got_tx >= tx;

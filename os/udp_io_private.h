@@ -37,6 +37,7 @@ struct udp_tx {
 
 struct udp_rx {
     unsigned filled, next; /* messages */
+    bool arrived;          /* carried: the first message waits for udp_fill */
     unsigned current;      /* that of the latest datagram */
     size_t at, size;       /* within the current message: next datagram, its size */
     uint64_t mean;         /* bytes per message lately */
@@ -51,11 +52,16 @@ struct udp_rx {
 struct udp_io {
     int fd;
     uint16_t port;
+    struct udp_carrier carrier; /* send NULL: it is the kernel */
     struct udp_counters n;
     struct udp_tx tx;
     struct udp_rx rx;
 };
 
 void udp_rx_init(struct udp_io *io);
+
+/* udp_carried.c: all of the batch leaves; what has arrived is there, false: nothing. */
+void udp_carry(struct udp_io *io);
+bool udp_take(struct udp_io *io);
 
 #endif

@@ -34,6 +34,8 @@ static unsigned messages_for(const struct udp_rx *rx, uint32_t bytes_max)
 bool udp_fill(struct udp_io *io, uint32_t bytes_max)
 {
     struct udp_rx *rx = &io->rx;
+    if (io->carrier.send != NULL)
+        return udp_take(io);
     unsigned want = messages_for(rx, bytes_max);
     for (unsigned i = 0; i < want; i++) {
         rx->msg[i].msg_hdr.msg_controllen = UDP_RX_CONTROL;

@@ -239,6 +239,10 @@ static enum outcome send_runs(struct udp_io *io)
 bool udp_flush(struct udp_io *io)
 {
     struct udp_tx *tx = &io->tx;
+    if (io->carrier.send != NULL) {
+        udp_carry(io);
+        tx->first = tx->runs;
+    }
     while (tx->first < tx->runs) {
         struct udp_run *r = &tx->run[tx->first];
         enum outcome o = goes_plain(tx, r) ? send_plain(io, r) : send_runs(io);
