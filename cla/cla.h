@@ -14,7 +14,7 @@
 #include "ltp/event.h"
 #include "os/address.h"
 
-struct uv_loop_s;
+struct world;
 struct cla;
 
 /* What became of a bundle that ops->send took. */
@@ -84,8 +84,7 @@ struct cla_events {
 };
 
 struct cla_env {
-    struct uv_loop_s *loop;
-    void *world; /* in virtual time, instead of the loop: the simulator's own */
+    struct world *world; /* clock, alarms, ports, streams: os/world.h */
     struct eid node;
     struct eid peer;     /* the node at the other end, as far as configured; dtn:none: not known */
     bool earlier_life;   /* the node was here before and has forgotten what peers began to send */

@@ -36,7 +36,8 @@ static void send_run(struct udp_io *io, const struct udp_run *r)
         v += r->iovs_of[i];
         io->n.tx_datagrams++;
         io->n.tx_bytes += head.len + data.len;
-        io->carrier.send(io->carrier.context, r->to, head, data);
+        if (!io->carrier.send(io->carrier.context, &r->to->address, head, data))
+            io->n.tx_refused++;
     }
 }
 
@@ -46,17 +47,13 @@ void udp_carry(struct udp_io *io)
         send_run(io, &io->tx.run[i]);
 }
 
-void udp_arrive(struct udp_io *io, const struct udp_peer *from, struct slice data)
+void udp_arrive(struct udp_io *io, const struct address *from, struct slice data)
 {
     struct udp_rx *rx = &io->rx;
-    assert(from->address_len <= sizeof rx->from[0]);
-    memcpy(&rx->from[0], &from->address, from->address_len);
+    rx->from[0] = *from;
     rx->iov[0] = (struct iovec){.iov_base = (void *)(uintptr_t)data.data, .iov_len = data.len};
     rx->msg[0] = (struct mmsghdr){.msg_len = (unsigned)data.len,
-                                  .msg_hdr = {.msg_name = &rx->from[0],
-                                              .msg_namelen = from->address_len,
-                                              .msg_iov = &rx->iov[0],
-                                              .msg_iovlen = 1}};
+                                  .msg_hdr = {.msg_iov = &rx->iov[0], .msg_iovlen = 1}};
     rx->arrived = true;
 }
 

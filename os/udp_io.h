@@ -42,17 +42,17 @@ struct udp_counters {
 int udp_open(struct udp_io **out, const struct address *local, bool segments);
 void udp_close(struct udp_io *io); /* NULL is allowed */
 
-/* In the kernel's place: takes one datagram, in two parts that hold until it returns. It is called
- * from within udp_flush, which never finds it full. */
+/* In the kernel's place: takes one datagram, in two parts that hold until it returns; false: nobody
+ * is there. It is called from within udp_flush, which never finds it full. */
 struct udp_carrier {
-    void (*send)(void *context, const struct udp_peer *to, struct slice head, struct slice data);
+    bool (*send)(void *context, const struct address *to, struct slice head, struct slice data);
     void *context;
 };
 
 /* Batches without a socket (udp_fd is -1). 0 or -ENOMEM. */
 int udp_open_carried(struct udp_io **out, const struct udp_carrier *carrier, uint16_t port);
 /* A datagram for them, for the next udp_fill. It must hold until udp_fill finds nothing more. */
-void udp_arrive(struct udp_io *io, const struct udp_peer *from, struct slice data);
+void udp_arrive(struct udp_io *io, const struct address *from, struct slice data);
 
 int udp_fd(const struct udp_io *io);
 

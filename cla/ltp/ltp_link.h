@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the adapter "ltp-udp", for its ltp_link*.c files and for what wakes it up: libuv
- * (uv_ltp_os.c) or a simulator. */
+/* The inside of the adapter "ltp-udp", for its ltp_link*.c files. */
 #ifndef CLA_LTP_LINK_H
 #define CLA_LTP_LINK_H
 
@@ -11,11 +10,19 @@
 #include "cla/ltp/ltp_rule.h"
 #include "ltp/sda.h"
 #include "os/udp_io.h"
+#include "os/world.h"
 
 #define CAPSULES_RX_MAX 65536 /* bundles of one received block */
 
 struct link;
-struct hub_os;
+
+/* While little comes, and comes often, it may gather for a while before it is read. */
+struct hub_gather {
+    tick wait;   /* for so long; 0: never */
+    tick until;  /* the port is read then and not watched before; TICK_NEVER: it is watched */
+    tick came;   /* when something was read last */
+    bool little; /* in this turn datagrams came, but not many, and soon after others */
+};
 
 /* A local address: one socket, one LTP engine, the links that go through them. */
 struct hub {
@@ -24,8 +31,11 @@ struct hub {
     struct address local;
     uint64_t engine_number;
     struct ltp *engine;
-    struct udp_io *io;
-    struct hub_os *os;       /* clock and alarm; NULL: not open yet */
+    struct world *world;
+    struct port *port; /* NULL: not open yet */
+    struct udp_io *io; /* of the port */
+    struct alarm alarm;
+    struct hub_gather gather;
     struct list links;       /* of struct link.node, the next to be served first */
     struct list leaving;     /* links whose `closed` is due */
     struct list outgoing;    /* of struct outgoing.node */
@@ -119,15 +129,12 @@ struct incoming {
     struct group *group; /* NULL: it is a block by itself */
 };
 
-/* What wakes a hub up: uv_ltp_os.c, or a simulator in its place. open: the socket (h->io), and
- * h->os, which hub_os_close ends also after an error: 0 or an error with its text. close is
- * followed by hub_free, not before it returns to its caller's caller or later. */
-int hub_os_open(struct hub *h, const struct link *l, char *why, size_t why_cap);
-void hub_os_close(struct hub_os *os);
-tick hub_os_clock(const struct hub_os *os);
-void hub_os_arm(struct hub_os *os, tick wake);       /* a turn at this time, or earlier */
-void hub_os_again(struct hub_os *os);                /* a turn soon, after other events */
-void hub_os_watch(struct hub_os *os, bool writable); /* a turn when the socket can be read, or */
+/* ltp_link_wake.c: what wakes a hub up. open: its port and alarm; 0 or an error with its text.
+ * close: hub_free follows, later than the call. */
+int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap);
+void hub_wake_close(struct hub *h);
+void hub_arm(struct hub *h, tick wake); /* a turn at this time, or earlier */
+void hub_watch(struct hub *h);          /* a turn when the port has something for us */
 
 /* A turn: begin, what happened (hub_input: datagrams may be there), end. */
 void hub_turn_begin(struct hub *h);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hub's life and its turns. It begins with the first link of a local address and ends with the
- * last. What wakes it up (uv_ltp_os.c, or a simulator) begins a turn, in which the clock is read
+ * last. What wakes it up (ltp_link_wake.c) begins a turn, in which the clock is read
  * once, pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning:
  * the address cannot be bound, or another link of it has another engine number or the same peer.
  */
@@ -62,7 +62,7 @@ struct link *hub_owner(struct hub *h, uint64_t peer)
 tick hub_now(struct hub *h)
 {
     if (!h->busy) {
-        tick t = hub_os_clock(h->os);
+        tick t = world_now(h->world);
         h->now = t > h->now ? t : h->now;
     }
     return h->now;
@@ -105,7 +105,7 @@ void hub_turn_begin(struct hub *h)
  * came before it did. */
 static void read_clock(struct hub *h)
 {
-    tick now = hub_os_clock(h->os);
+    tick now = world_now(h->world);
     tick gone = now > h->now ? now - h->now : 0;
     h->now += gone;
     if (gone > LATE)
@@ -130,20 +130,20 @@ void hub_turn_end(struct hub *h)
     h->busy = false;
     if (h->ending)
         return;
-    hub_os_watch(h->os, udp_pending(h->io));
+    hub_watch(h);
     tell_left(h);
 }
 
 void hub_kick(struct hub *h)
 {
-    if (!h->busy && !h->ending)
-        hub_os_again(h->os);
+    if (!h->busy)
+        hub_again(h);
 }
 
 void hub_again(struct hub *h)
 {
     if (!h->ending)
-        hub_os_again(h->os);
+        alarm_set(&h->alarm, 0);
 }
 
 void hub_free(struct hub *h)
@@ -164,7 +164,6 @@ void hub_free(struct hub *h)
         auth_close(a->auth);
         free(a);
     }
-    udp_close(h->io);
     free(h->guest_to);
     free(h);
 }
@@ -178,10 +177,10 @@ static void hub_end(struct hub *h)
             break;
         }
     }
-    if (h->os == NULL)
+    if (h->port == NULL)
         hub_free(h);
     else
-        hub_os_close(h->os);
+        hub_wake_close(h);
 }
 
 static struct hub *hub_new(const struct link *l, uint64_t engine)
@@ -261,7 +260,7 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
     struct hub *h = hub_new(l, engine);
     if (h == NULL)
         return HELIO_ENOMEM;
-    int r = hub_os_open(h, l, why, why_cap);
+    int r = hub_wake_open(h, l, why, why_cap);
     if (r == 0)
         r = hub_engine(h, l, why, why_cap);
     if (r == 0)

@@ -3,8 +3,8 @@
  * The end of every handler: notices go to the node, segments to the socket while the links' buckets
  * have credit, and one timer is set for whatever comes first. It goes round while output makes new
  * notices (a green block is done when it is sent). What can go wrong: the socket is full, then the
- * batch waits for it and no segment is asked for; there is more than a turn's work, then the idle
- * handler goes on after the loop has looked at the other descriptors.
+ * batch waits for it and no segment is asked for; there is more than a turn's work, then the
+ * alarm goes on soon, after the world has looked at everything else.
  */
 #include "cla/ltp/ltp_link.h"
 
@@ -201,7 +201,7 @@ static void set_alarm(struct hub *h, bool spent)
     if (spent && !udp_pending(h->io))
         hub_again(h);
     else
-        hub_os_arm(h->os, h->due);
+        hub_arm(h, h->due);
 }
 
 void hub_pump(struct hub *h)

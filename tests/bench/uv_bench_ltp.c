@@ -20,6 +20,7 @@
 #include "tests/e2e/uv_rig.h"
 
 #include "ltp/segment.h"
+#include "os/uv_world.h"
 
 #define BLOCKS_MAX 4096
 #define FLOOD_BATCH 50
@@ -34,7 +35,8 @@ struct bench {
     uint64_t crowd; /* engines of the flood */
     uint64_t block;
     const char *sessions, *segment, *rate, *batch, *accept;
-    uv_loop_t loop;
+    struct world *world;
+    uv_loop_t *loop; /* of it */
     struct cla *link;
     struct buf *blocks[BLOCKS_MAX];
     uint32_t window, open;
@@ -76,7 +78,7 @@ static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome
     if (!b->stopping)
         send_block(b, (uint32_t)key);
     else if (b->open == 0)
-        uv_stop(&b->loop);
+        uv_stop(b->loop);
 }
 
 static void on_received(void *context, struct cla *c, struct buf *block, uint64_t token)
@@ -105,7 +107,7 @@ static void on_say(void *context, struct cla *c, int level, const char *text)
 static struct cla_env env_of(struct bench *b, uint64_t own, uint64_t peer)
 {
     return (struct cla_env){
-        .loop = &b->loop,
+        .world = b->world,
         .node = {.scheme = EID_IPN, .node = own},
         .peer = {.scheme = EID_IPN, .node = peer},
         .bundle_max = 1 << 30,
@@ -125,7 +127,9 @@ static void open_link(struct bench *b, uint64_t own, uint16_t local, uint16_t re
                            "segment", b->segment, "rate",           b->rate,
                            "batch",   b->batch,   "accept_unknown", own == 2 ? b->accept : "0",
                            NULL};
-    uv_loop_init(&b->loop);
+    if (uv_world_open(&b->world) < 0)
+        abort();
+    b->loop = uv_world_loop(b->world);
     rig_config(&k, pairs);
     struct cla_env env = env_of(b, own, 3 - own);
     b->link = rig_open(&k, &env);
@@ -154,9 +158,9 @@ static void receiver(struct bench *b, uint16_t local, uint16_t remote, int order
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     open_link(b, 2, local, remote);
-    uv_poll_init(&b->loop, &b->poll, order);
+    uv_poll_init(b->loop, &b->poll, order);
     uv_poll_start(&b->poll, UV_READABLE, on_order);
-    uv_run(&b->loop, UV_RUN_DEFAULT);
+    uv_run(b->loop, UV_RUN_DEFAULT);
     finish(b);
     ssize_t n = write(answer, &b->side, sizeof b->side);
     _exit(n == sizeof b->side ? 0 : 1);
@@ -211,11 +215,11 @@ static double sender(struct bench *b, uint16_t local, uint16_t remote)
         send_block(b, i);
     }
     uv_timer_t timer;
-    uv_timer_init(&b->loop, &timer);
+    uv_timer_init(b->loop, &timer);
     timer.data = b;
     uv_timer_start(&timer, on_time, (uint64_t)(b->seconds * 1000), 0);
     uint64_t start = uv_hrtime();
-    uv_run(&b->loop, UV_RUN_DEFAULT);
+    uv_run(b->loop, UV_RUN_DEFAULT);
     double elapsed = (double)(uv_hrtime() - start) * 1e-9;
     finish(b);
     return elapsed;

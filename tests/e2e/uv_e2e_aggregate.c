@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "uv_world.h"
+#include "uv_scene.h"
 
 /* Only the sender aggregates; the receiver takes what comes. */
-static struct world *one_way(uint64_t size_max, const char *const *pairs)
+static struct scene *one_way(uint64_t size_max, const char *const *pairs)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
+    struct scene *w = scene_new("127.0.0.1", NULL);
     w->framed = true;
     w->size_max = size_max;
     end_configure(&w->a, "127.0.0.1", address_port(&w->a.config.udp.local),
@@ -22,7 +22,7 @@ static struct world *one_way(uint64_t size_max, const char *const *pairs)
     return w;
 }
 
-static void open_both(struct world *w)
+static void open_both(struct scene *w)
 {
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
@@ -30,7 +30,7 @@ static void open_both(struct world *w)
 
 static void small_ones(bool confirm, const char *colour)
 {
-    struct world *w =
+    struct scene *w =
         one_way(200, (const char *const[]){"aggregate", "16kB", "colour", colour, NULL});
     w->confirm = confirm;
     open_both(w);
@@ -46,7 +46,7 @@ static void small_ones(bool confirm, const char *colour)
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_sent"), 1000);
     ck_assert_uint_eq(rig_status(w->b.link, "bundles_received"), 1000);
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_waiting"), 0);
-    world_free(w);
+    scene_free(w);
 }
 
 START_TEST(red)
@@ -69,7 +69,7 @@ END_TEST
 
 START_TEST(long_ones_among_them)
 {
-    struct world *w = one_way(60000, (const char *const[]){"aggregate", "64kB", NULL});
+    struct scene *w = one_way(60000, (const char *const[]){"aggregate", "64kB", NULL});
     w->confirm = true;
     open_both(w);
     w->a.total = w->b.total = 200;
@@ -83,26 +83,26 @@ START_TEST(long_ones_among_them)
     end_expect_all(&w->b, &w->a);
     ck_assert_uint_gt(rig_status(w->a.link, "aggregates_sent"), 0);
     ck_assert_uint_eq(rig_status(w->b.link, "aggregates_sent"), 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(a_single_one_is_no_aggregate)
 {
-    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    struct scene *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
     open_both(w);
     w->a.total = 1;
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_ok == 1, 20000);
     end_expect_all(&w->a, &w->b);
     ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(what_has_no_end_goes_alone)
 {
-    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    struct scene *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
     w->framed = false;
     open_both(w);
     w->a.total = 50;
@@ -110,14 +110,14 @@ START_TEST(what_has_no_end_goes_alone)
     RUN_UNTIL(w, w->a.sent_ok == 50, 20000);
     end_expect_all(&w->a, &w->b);
     ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* The first one waits for company its time; the second ends the wait by filling the block. */
 START_TEST(waits_its_time)
 {
-    struct world *w =
+    struct scene *w =
         one_way(200, (const char *const[]){"aggregate", "16kB", "aggregate_time", "300ms", NULL});
     open_both(w);
     w->a.total = 3;
@@ -128,13 +128,13 @@ START_TEST(waits_its_time)
     ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
     RUN_UNTIL(w, w->a.sent_ok == 3, 20000);
     end_expect_all(&w->a, &w->b);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(a_full_block_does_not_wait)
 {
-    struct world *w =
+    struct scene *w =
         one_way(200, (const char *const[]){"aggregate", "2kB", "aggregate_time", "1h", NULL});
     open_both(w);
     w->a.total = 200;
@@ -144,14 +144,14 @@ START_TEST(a_full_block_does_not_wait)
     RUN_UNTIL(w, w->b.received == 200, 100);
     ck_assert_uint_lt(w->b.received, 200); /* the last block is not full */
     ck_assert_uint_gt(rig_status(w->a.link, "bundles_waiting"), 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* Three bundles of one block, whose confirmations the test holds back. */
-static struct world *three_held(void)
+static struct scene *three_held(void)
 {
-    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    struct scene *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
     w->confirm = w->hold = true;
     open_both(w);
     w->a.total = 3;
@@ -162,14 +162,14 @@ static struct world *three_held(void)
     return w;
 }
 
-static void answer(struct world *w, uint32_t number, bool ok)
+static void answer(struct scene *w, uint32_t number, bool ok)
 {
     w->b.link->ops->confirm(w->b.link, w->b.tokens[number], ok);
 }
 
 START_TEST(all_are_awaited)
 {
-    struct world *w = three_held();
+    struct scene *w = three_held();
     answer(w, 2, true);
     answer(w, 0, true);
     RUN_UNTIL(w, w->a.sent_ok > 0, 100);
@@ -177,13 +177,13 @@ START_TEST(all_are_awaited)
     answer(w, 1, true);
     RUN_UNTIL(w, w->a.sent_ok == 3, 20000);
     end_expect_all(&w->a, &w->b);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(one_is_refused)
 {
-    struct world *w = three_held();
+    struct scene *w = three_held();
     answer(w, 0, true);
     answer(w, 1, false);
     answer(w, 1, true); /* too late */
@@ -202,7 +202,7 @@ START_TEST(one_is_refused)
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_ok == 6, 20000);
     ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 2);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ struct old_peer {
     uint32_t blocks;
 };
 
-static void old_peer_open(struct old_peer *o, const struct world *w)
+static void old_peer_open(struct old_peer *o, const struct scene *w)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons(address_port(&w->b.config.udp.local)),
@@ -251,7 +251,7 @@ static bool old_peer_turn(struct old_peer *o, uint32_t blocks)
 
 START_TEST(peer_without_the_service)
 {
-    struct world *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
+    struct scene *w = one_way(200, (const char *const[]){"aggregate", "16kB", NULL});
     struct old_peer o;
     old_peer_open(&o, w);
     end_open(w, &w->a, 1, 2);
@@ -268,17 +268,17 @@ START_TEST(peer_without_the_service)
     ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
     close(o.fd);
     ltp_free(o.engine);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(closed_while_held)
 {
-    struct world *w = three_held();
+    struct scene *w = three_held();
     answer(w, 0, true);
     w->a.total = 60;
     end_send(&w->a);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 

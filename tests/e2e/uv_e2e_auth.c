@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "uv_world.h"
+#include "uv_scene.h"
 
 /* A pair whose ends have their own keys; the pairs go to one end each. */
-static struct world *two(const char *const *a, const char *const *b)
+static struct scene *two(const char *const *a, const char *const *b)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
+    struct scene *w = scene_new("127.0.0.1", NULL);
     end_configure(&w->a, "127.0.0.1", address_port(&w->a.config.udp.local),
                   address_port(&w->a.config.udp.remote), a);
     end_configure(&w->b, "127.0.0.1", address_port(&w->b.config.udp.local),
@@ -36,7 +36,7 @@ static const char *key_file(char path[64], int number, const char *hex)
 
 static void exchange(const char *const *a, const char *const *b)
 {
-    struct world *w = two(a, b);
+    struct scene *w = two(a, b);
     w->a.total = w->b.total = 100;
     w->size_max = 20000;
     end_send(&w->a);
@@ -49,7 +49,7 @@ static void exchange(const char *const *a, const char *const *b)
     end_expect_all(&w->b, &w->a);
     ck_assert_uint_eq(rig_verdict(w->b.link, "auth_bad"), 0);
     ck_assert_uint_eq(rig_verdict(w->b.link, "auth_missing"), 0);
-    world_free(w);
+    scene_free(w);
 }
 
 START_TEST(hmac)
@@ -80,7 +80,7 @@ END_TEST
 /* b takes nothing of a. */
 static void nothing_crosses(const char *const *a, const char *const *b, const char *verdict)
 {
-    struct world *w = two(a, b);
+    struct scene *w = two(a, b);
     w->a.total = 3;
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_failed == 3, 20000);
@@ -89,7 +89,7 @@ static void nothing_crosses(const char *const *a, const char *const *b, const ch
     ck_assert_uint_gt(rig_verdict(w->b.link, verdict), 3);
     ck_assert_uint_eq(rig_status(w->b.link, "sessions_opened_import"), 0);
     ck_assert_uint_eq(rig_status(w->b.link, "datagrams_tx"), 0);
-    world_free(w);
+    scene_free(w);
 }
 
 START_TEST(without_key)

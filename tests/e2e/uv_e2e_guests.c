@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "ltp/segment.h"
-#include "uv_world.h"
+#include "uv_scene.h"
 
 /* b's link goes to node 9; a is node 1, and unknown to it. */
-static struct world *world_unknown(const char *host, const char *const *of_b)
+static struct scene *world_unknown(const char *host, const char *const *of_b)
 {
-    struct world *w = world_new(host, NULL);
+    struct scene *w = scene_new(host, NULL);
     uint16_t b = address_port(&w->b.config.udp.local);
     w->confirm = true;
     end_configure(&w->b, host, b, rig_port(host[0] == '['), of_b);
@@ -22,7 +22,7 @@ static struct world *world_unknown(const char *host, const char *const *of_b)
 
 static void transfer(const char *host)
 {
-    struct world *w = world_unknown(host, (const char *const[]){"accept_unknown", "4", NULL});
+    struct scene *w = world_unknown(host, (const char *const[]){"accept_unknown", "4", NULL});
     w->a.total = 200;
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_ok + w->a.sent_failed == 200, 30000);
@@ -31,7 +31,7 @@ static void transfer(const char *host)
     ck_assert_uint_eq(rig_status(w->b.link, "unknown_accepted"), 1);
     ck_assert_uint_eq(rig_status(w->b.link, "bundles_received"), 200);
     ck_assert_uint_eq(rig_verdict(w->b.link, "unknown_peer"), 0);
-    world_free(w);
+    scene_free(w);
 }
 
 START_TEST(accepted)
@@ -48,13 +48,13 @@ END_TEST
 
 START_TEST(refused_by_default)
 {
-    struct world *w = world_unknown("127.0.0.1", NULL);
+    struct scene *w = world_unknown("127.0.0.1", NULL);
     w->a.total = 1;
     end_send(&w->a);
     RUN_UNTIL(w, rig_verdict(w->b.link, "unknown_peer") > 0, 10000);
     ck_assert_uint_gt(rig_verdict(w->b.link, "unknown_peer"), 0);
     ck_assert_uint_eq(w->b.received, 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
@@ -81,7 +81,7 @@ static bool hears(int fd)
 /* Reports go to each at its own address; who comes later with the same engine number is refused. */
 START_TEST(each_its_address)
 {
-    struct world *w =
+    struct scene *w =
         world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "2", NULL});
     uint16_t port = address_port(&w->b.config.udp.local);
     int fd[3];
@@ -101,14 +101,14 @@ START_TEST(each_its_address)
     ck_assert(!hears(fd[2]));
     for (int i = 0; i < 3; i++)
         close(fd[i]);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* The keys of those that share a socket are the first link's. */
 START_TEST(only_with_the_first_link)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
+    struct scene *w = scene_new("127.0.0.1", NULL);
     uint16_t b = address_port(&w->b.config.udp.local);
     struct end c = {.world = w};
     end_open(w, &w->b, 2, 9);
@@ -122,7 +122,7 @@ START_TEST(only_with_the_first_link)
                      HELIO_EINVAL);
     ck_assert_ptr_nonnull(strstr(why, "accept_unknown: write it with the first link"));
     rig_config_free(&c.config);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
@@ -157,7 +157,7 @@ static void flood_closed(void *context)
 }
 
 /* Of the same local address as b. */
-static void flood_open(struct flood *f, struct world *w, struct end *e, uint16_t to)
+static void flood_open(struct flood *f, struct scene *w, struct end *e, uint16_t to)
 {
     end_configure(e, "127.0.0.1", address_port(&w->b.config.udp.local), to,
                   (const char *const[]){"colour", "green", NULL});
@@ -173,7 +173,7 @@ static void flood_open(struct flood *f, struct world *w, struct end *e, uint16_t
 /* A link that could send for ever leaves the guests their reports. */
 START_TEST(beside_a_busy_link)
 {
-    struct world *w =
+    struct scene *w =
         world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "4", NULL});
     struct end busy = {.world = w};
     struct flood flood = {.key = 1};
@@ -194,7 +194,7 @@ START_TEST(beside_a_busy_link)
     rig_config_free(&busy.config);
     buf_drop(flood.bundle);
     close(sink);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 

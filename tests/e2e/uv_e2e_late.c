@@ -8,18 +8,18 @@
 #include <unistd.h>
 
 #include "ltp/segment.h"
-#include "uv_world.h"
+#include "uv_scene.h"
 
 /* Node 1's link; what it sends comes to `fd`, by which the answers go. */
 struct stall {
-    struct world *w;
+    struct scene *w;
     int fd;
     struct sockaddr_in to;
 };
 
 static struct stall stall_new(const char *const *pairs)
 {
-    struct stall s = {.w = world_new("127.0.0.1", pairs), .fd = socket(AF_INET, SOCK_DGRAM, 0)};
+    struct stall s = {.w = scene_new("127.0.0.1", pairs), .fd = socket(AF_INET, SOCK_DGRAM, 0)};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct timeval never = {.tv_sec = 10};
     at.sin_port = htons(address_port(&s.w->b.config.udp.local));
@@ -34,7 +34,7 @@ static struct stall stall_new(const char *const *pairs)
 static void stall_free(struct stall *s)
 {
     close(s->fd);
-    world_free(s->w);
+    scene_free(s->w);
 }
 
 /* The next checkpoint that is there: its segment without data, with the length of the block. */
@@ -135,7 +135,7 @@ START_TEST(a_flood_does_not_stop_timers)
         for (int i = 0; i < 2000; i++)
             (void)sendto(s.fd, junk, sizeof junk, MSG_DONTWAIT, (const struct sockaddr *)&s.to,
                          sizeof s.to);
-        uv_run(&s.w->loop, UV_RUN_NOWAIT);
+        uv_run(s.w->loop, UV_RUN_NOWAIT);
         repeated = next_checkpoint(&s, &again, false);
     }
     ck_assert(repeated);
@@ -180,13 +180,13 @@ START_TEST(data_gather_in_the_socket)
         RUN_UNTIL(s.w, rig_status(s.w->a.link, "segments_rx") == 1, 5000);
         uint64_t first = uv_hrtime(); /* it came alone: the next one is read at once, too */
         send_data(&s, n, LTP_RED, 10);
-        uv_run(&s.w->loop, UV_RUN_NOWAIT);
-        uv_run(&s.w->loop, UV_RUN_NOWAIT);
+        uv_run(s.w->loop, UV_RUN_NOWAIT);
+        uv_run(s.w->loop, UV_RUN_NOWAIT);
         ck_assert_uint_eq(rig_status(s.w->a.link, "segments_rx"), 2);
         uint64_t read = uv_hrtime();
         send_data(&s, n, LTP_RED, 20);
-        uv_run(&s.w->loop, UV_RUN_NOWAIT);
-        uv_run(&s.w->loop, UV_RUN_NOWAIT);
+        uv_run(s.w->loop, UV_RUN_NOWAIT);
+        uv_run(s.w->loop, UV_RUN_NOWAIT);
         uint64_t came = rig_status(s.w->a.link, "segments_rx"), now = uv_hrtime();
         waited = now < read + 5 * TICK_MS && now < first + 30 * TICK_MS && came == 2;
         RUN_UNTIL(s.w, rig_status(s.w->a.link, "segments_rx") == 3, 5000);

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "ltp/segment.h"
-#include "uv_world.h"
+#include "uv_scene.h"
 
 /* 200 bundles each way at once. */
 static void exchange(const char *host, bool confirm, const char *const *pairs)
 {
-    struct world *w = world_new(host, pairs);
+    struct scene *w = scene_new(host, pairs);
     w->confirm = confirm;
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
@@ -35,7 +35,7 @@ static void exchange(const char *host, bool confirm, const char *const *pairs)
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_sent"), 200);
     ck_assert_uint_eq(rig_status(w->b.link, "bundles_received"), 200);
     ck_assert_uint_eq(rig_status(w->b.link, "socket_drops"), 0);
-    world_free(w);
+    scene_free(w);
 }
 
 START_TEST(red)
@@ -82,13 +82,13 @@ END_TEST
 
 START_TEST(window_is_full)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){"sessions", "4", NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){"sessions", "4", NULL});
     end_open(w, &w->a, 1, 2);
     w->a.total = 10;
     ck_assert_uint_eq(w->a.link->limits.window, 4);
     end_send(&w->a);
     ck_assert_uint_eq(w->a.next, 4);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
@@ -96,8 +96,8 @@ END_TEST
  * sender hears of. */
 START_TEST(sessions_by_themselves)
 {
-    struct world *w =
-        world_new("127.0.0.1", (const char *const[]){"sessions", "auto", "rate", "100Mbit/s",
+    struct scene *w =
+        scene_new("127.0.0.1", (const char *const[]){"sessions", "auto", "rate", "100Mbit/s",
                                                      "report_delay", "30ms", "rto", "500ms", NULL});
     w->size_max = 50000; /* 2 ms of the link each, on average */
     end_open(w, &w->a, 1, 2);
@@ -111,13 +111,13 @@ START_TEST(sessions_by_themselves)
     ck_assert_uint_ge(w->a.link->limits.window, 8);
     ck_assert_uint_ge(w->a.windows, 6);
     ck_assert_uint_eq(rig_status(w->a.link, "window"), w->a.link->limits.window);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(peer_comes_late)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){"sessions", "8", NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){"sessions", "8", NULL});
     end_open(w, &w->a, 1, 2);
     w->a.total = 20;
     end_send(&w->a);
@@ -126,14 +126,14 @@ START_TEST(peer_comes_late)
     end_open(w, &w->b, 2, 1);
     RUN_UNTIL(w, w->a.sent_ok == 20, 20000);
     end_expect_all(&w->a, &w->b);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(peer_never_comes)
 {
-    struct world *w =
-        world_new("127.0.0.1", (const char *const[]){"retries", "2", "rto", "10ms", NULL});
+    struct scene *w =
+        scene_new("127.0.0.1", (const char *const[]){"retries", "2", "rto", "10ms", NULL});
     end_open(w, &w->a, 1, 2);
     w->a.total = 3;
     end_send(&w->a);
@@ -142,13 +142,13 @@ START_TEST(peer_never_comes)
     ck_assert_uint_eq(w->a.outcomes[CLA_FAILED], 3);
     ck_assert_uint_eq(w->a.reasons[CLA_REASON_NO_ANSWER], 3);
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_failed"), 3);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(link_down_and_up)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){"state", "down", NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){"state", "down", NULL});
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
     w->b.link->ops->set_link(w->b.link, true);
@@ -161,7 +161,7 @@ START_TEST(link_down_and_up)
     RUN_UNTIL(w, w->a.sent_ok == 5, 20000);
     ck_assert(w->a.up);
     end_expect_all(&w->a, &w->b);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
@@ -176,7 +176,7 @@ static uint64_t cpu_ns(void)
 START_TEST(link_down_with_data)
 {
     const char *const slow[] = {"rate", "10Mbit/s", NULL};
-    struct world *w = world_new("127.0.0.1", _i == 0 ? slow : NULL);
+    struct scene *w = scene_new("127.0.0.1", _i == 0 ? slow : NULL);
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
     w->a.total = 5;
@@ -192,13 +192,13 @@ START_TEST(link_down_with_data)
     w->a.link->ops->set_link(w->a.link, true);
     RUN_UNTIL(w, w->a.sent_ok == 5, 20000);
     end_expect_all(&w->a, &w->b);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(acceptance_is_awaited)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
+    struct scene *w = scene_new("127.0.0.1", NULL);
     w->confirm = w->hold = true;
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
@@ -211,13 +211,13 @@ START_TEST(acceptance_is_awaited)
     w->b.link->ops->confirm(w->b.link, w->b.tokens[0], true);
     RUN_UNTIL(w, w->a.sent_ok == 1, 20000);
     end_expect_all(&w->a, &w->b);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(refusal_is_told)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
+    struct scene *w = scene_new("127.0.0.1", NULL);
     w->confirm = true;
     w->b.refuse = true;
     end_open(w, &w->a, 1, 2);
@@ -229,11 +229,11 @@ START_TEST(refusal_is_told)
     ck_assert_uint_eq(w->a.outcomes[CLA_REFUSED], 7);
     ck_assert_uint_eq(w->a.reasons[CLA_REASON_PEER_REFUSED], 7);
     ck_assert_uint_eq(rig_status(w->b.link, "bundles_refused"), 7);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
-static int open_text(struct world *w, struct end *e, uint64_t own, uint64_t peer, char why[256])
+static int open_text(struct scene *w, struct end *e, uint64_t own, uint64_t peer, char why[256])
 {
     struct cla *c;
     struct cla_env env = end_env(w, e, own, peer);
@@ -242,7 +242,7 @@ static int open_text(struct world *w, struct end *e, uint64_t own, uint64_t peer
 
 START_TEST(what_open_refuses)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
+    struct scene *w = scene_new("127.0.0.1", NULL);
     char why[256];
     end_open(w, &w->a, 1, 2);
     struct end other = {.config = w->a.config};
@@ -258,15 +258,15 @@ START_TEST(what_open_refuses)
     ck_assert_ptr_nonnull(strstr(why, "engine number 1"));
     ck_assert_int_eq(open_text(w, &other, 1, 2, why), HELIO_EEXIST);
     ck_assert_ptr_nonnull(strstr(why, "peer_engine"));
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* Node 1 has one address and two peers; closing one link leaves the other. */
 START_TEST(links_share_an_address)
 {
-    struct world *w = world_new("127.0.0.1", NULL);
-    struct world *v = world_new("127.0.0.1", NULL); /* node 3 and node 1's link to it, same loop */
+    struct scene *w = scene_new("127.0.0.1", NULL);
+    struct scene *v = scene_new("127.0.0.1", NULL); /* node 3 and node 1's link to it, same loop */
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
     v->a.config.udp.local = v->b.config.udp.remote = w->a.config.udp.local;
@@ -292,10 +292,11 @@ START_TEST(links_share_an_address)
     ck_assert(v->a.closed);
     end_expect_all(&w->a, &w->b);
     v->b.link->ops->close(v->b.link, end_closed, &v->b);
-    world_free(w);
+    scene_free(w);
     uv_close((uv_handle_t *)&v->timer, NULL);
-    uv_run(&v->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&v->loop);
+    uv_world_end(v->world);
+    uv_world_run(v->world);
+    ck_assert_int_eq(uv_world_free(v->world), 0);
     ck_assert(v->b.closed);
     rig_config_free(&v->a.config);
     rig_config_free(&v->b.config);
@@ -309,8 +310,8 @@ START_TEST(rate_is_kept)
 {
     double best = 0;
     for (int try = 0; try < 4 && best < 0.98; try++) {
-        struct world *w =
-            world_new("127.0.0.1", (const char *const[]){"rate", "100Mbit/s", "sessions", "64",
+        struct scene *w =
+            scene_new("127.0.0.1", (const char *const[]){"rate", "100Mbit/s", "sessions", "64",
                                                          "slack", "20ms", NULL});
         end_open(w, &w->a, 1, 2);
         end_open(w, &w->b, 2, 1);
@@ -323,7 +324,7 @@ START_TEST(rate_is_kept)
         double bps = (double)(air1 - air0) * 8e9 / (double)(t1 - t0);
         ck_assert_msg(bps <= 102e6, "%.0f bit/s", bps);
         best = bps / 100e6 > best ? bps / 100e6 : best;
-        world_free(w);
+        scene_free(w);
     }
     ck_assert_msg(best >= 0.98, "%.3f of the rate", best);
 }
@@ -332,18 +333,18 @@ END_TEST
 /* Nothing to do costs nothing: no timer or descriptor turns the loop for ever. */
 START_TEST(rest_is_rest)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){"rate", "50Mbit/s", NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){"rate", "50Mbit/s", NULL});
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
     w->a.total = 20;
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_ok == 20, 20000);
-    uv_timer_start(&w->timer, world_tick, 500, 500);
+    uv_timer_start(&w->timer, scene_tick, 500, 500);
     int turns = 0;
     for (uint64_t end = uv_hrtime() + 400 * TICK_MS; uv_hrtime() < end; turns++)
-        uv_run(&w->loop, UV_RUN_ONCE);
+        uv_run(w->loop, UV_RUN_ONCE);
     ck_assert_int_lt(turns, 50);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
@@ -376,7 +377,7 @@ static void report_all(int fd, uint16_t port, const struct ltp_segment *checkpoi
 /* The process stands still for longer than the timer; the answer came in the meantime. */
 START_TEST(answers_before_timers)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){"recovery", "plain", NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){"recovery", "plain", NULL});
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct ltp_segment checkpoint = {0};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -394,7 +395,7 @@ START_TEST(answers_before_timers)
     ck_assert_uint_eq(w->a.sent_ok, 1);
     ck_assert_uint_eq(rig_timers(w->a.link, "checkpoint"), before);
     close(fd);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 

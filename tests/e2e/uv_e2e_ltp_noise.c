@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "uv_world.h"
+#include "uv_scene.h"
 
 /* A link whose peer is a plain socket: what it sends is what mutations begin with. */
 #define TEMPLATES 64
@@ -19,7 +19,7 @@ struct attack {
     uint64_t sent;
 };
 
-static void attack_init(struct attack *x, struct world *w)
+static void attack_init(struct attack *x, struct scene *w)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct end source = {.world = w};
@@ -78,8 +78,8 @@ static uint64_t judged(struct cla *c)
 START_TEST(noise_does_not_disturb)
 {
     static struct attack x;
-    struct world *w =
-        world_new("127.0.0.1", (const char *const[]){"idle_timeout", "100ms", "retries", "1000",
+    struct scene *w =
+        scene_new("127.0.0.1", (const char *const[]){"idle_timeout", "100ms", "retries", "1000",
                                                      "rto", "20ms", "import_sessions_all", "100000",
                                                      "import_sessions", "100000", NULL});
     attack_init(&x, w);
@@ -92,7 +92,7 @@ START_TEST(noise_does_not_disturb)
     while ((x.sent < 120000 || w->a.sent_ok < 200 || w->b.sent_ok < 200) && uv_hrtime() < end) {
         for (int i = 0; i < 64; i++)
             attack_one(&x, address_port(&(i % 2 ? &w->a : &w->b)->config.udp.local));
-        uv_run(&w->loop, UV_RUN_NOWAIT);
+        uv_run(w->loop, UV_RUN_NOWAIT);
     }
     /* LTP does not authenticate: a mutation that is whole again arrives as a bundle of its own. */
     ck_assert_uint_ge(x.sent, 120000);
@@ -109,7 +109,7 @@ START_TEST(noise_does_not_disturb)
     }
     ck_assert_uint_gt(counted, x.sent / 4);
     close(x.fd);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 

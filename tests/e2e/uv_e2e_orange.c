@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "uv_world.h"
+#include "uv_scene.h"
 
 #define PATIENT "colour", "orange", "rto", "3s", "orange_wait", "5s"
 
-static struct world *both(const char *const *pairs, bool confirm)
+static struct scene *both(const char *const *pairs, bool confirm)
 {
-    struct world *w = world_new("127.0.0.1", pairs);
+    struct scene *w = scene_new("127.0.0.1", pairs);
     w->confirm = confirm;
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
@@ -20,7 +20,7 @@ static struct world *both(const char *const *pairs, bool confirm)
 
 START_TEST(delivered)
 {
-    struct world *w = both((const char *const[]){PATIENT, NULL}, _i == 1);
+    struct scene *w = both((const char *const[]){PATIENT, NULL}, _i == 1);
     w->a.total = w->b.total = 100;
     end_send(&w->a);
     end_send(&w->b);
@@ -29,13 +29,13 @@ START_TEST(delivered)
     end_expect_all(&w->b, &w->a);
     ck_assert_uint_eq(rig_status(w->a.link, "orange_delivered"), 100);
     ck_assert_uint_eq(rig_status(w->a.link, "bundles_lost"), 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 START_TEST(several_in_a_block)
 {
-    struct world *w = both(
+    struct scene *w = both(
         (const char *const[]){PATIENT, "aggregate", "64kB", "aggregate_time", "20ms", NULL}, true);
     w->framed = true;
     w->size_max = 1000;
@@ -44,15 +44,15 @@ START_TEST(several_in_a_block)
     RUN_UNTIL(w, w->a.sent_ok == 200, 30000);
     end_expect_all(&w->a, &w->b);
     ck_assert_uint_gt(rig_status(w->a.link, "aggregates_sent"), 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* The node that sent them hears of each, and the operator that nobody answers at all. */
 START_TEST(nobody_there)
 {
-    struct world *w =
-        world_new("127.0.0.1", (const char *const[]){"colour", "orange", "rto", "10ms", NULL});
+    struct scene *w =
+        scene_new("127.0.0.1", (const char *const[]){"colour", "orange", "rto", "10ms", NULL});
     end_open(w, &w->a, 1, 2);
     w->a.total = 10;
     end_send(&w->a);
@@ -64,14 +64,14 @@ START_TEST(nobody_there)
     ck_assert_uint_eq(rig_status(w->a.link, "orange_silent"), 10);
     ck_assert_uint_eq(w->a.said, 1);
     ck_assert_ptr_nonnull(strstr(w->a.said_text, "colour: green"));
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* A peer that does not answer has got them all the same. */
 START_TEST(no_answers)
 {
-    struct world *w =
+    struct scene *w =
         both((const char *const[]){"colour", "orange", "rto", "100ms", "answer_orange", "no", NULL},
              true);
     w->a.total = 3;
@@ -79,14 +79,14 @@ START_TEST(no_answers)
     RUN_UNTIL(w, w->a.lost == 3 && w->b.received == 3, 20000);
     ck_assert_uint_eq(w->a.lost, 3);
     ck_assert_uint_eq(w->b.received, 3);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* The receiving node refuses: that is a failure, not a loss. */
 START_TEST(refused)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){PATIENT, NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){PATIENT, NULL});
     w->confirm = w->b.refuse = true;
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
@@ -96,14 +96,14 @@ START_TEST(refused)
     ck_assert_uint_eq(w->a.sent_failed, 3);
     ck_assert_uint_eq(w->a.outcomes[CLA_REFUSED], 3);
     ck_assert_uint_eq(w->a.lost + w->a.sent_ok, 0);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 
 /* Told only what the node has made its own. */
 START_TEST(acceptance_is_awaited)
 {
-    struct world *w = world_new("127.0.0.1", (const char *const[]){PATIENT, NULL});
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){PATIENT, NULL});
     w->confirm = w->hold = true;
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
@@ -115,7 +115,7 @@ START_TEST(acceptance_is_awaited)
     w->b.link->ops->confirm(w->b.link, w->b.tokens[0], true);
     RUN_UNTIL(w, w->a.sent_ok == 1, 20000);
     ck_assert_uint_eq(w->a.sent_ok, 1);
-    world_free(w);
+    scene_free(w);
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "cla/ltp/ltp_config.h"
 #include "tools/node/node.h"
+#include "tools/sim/virtual.h"
 
 #define HISTORY_BUNDLES 48
 #define HISTORY_EVENTS 48
@@ -134,12 +135,12 @@ struct history {
     const struct history_case *c;
     struct history_totals *t;
     struct rng rng;
-    tick now;
+    struct virtual_world world;
     size_t event, bundle; /* the next ones */
     bool dark, show;
     struct history_node nodes[2];
     struct history_entry entry[HISTORY_BUNDLES];
-    struct list sockets, flying;
+    struct list flying;
     const char *wrong;
 };
 
@@ -168,6 +169,7 @@ void history_store_kill(struct history_node *n, bool done); /* what ran: was it 
 void history_disk_fini(struct history_disk *d);
 
 /* histories_net.c */
+void history_net_init(struct history *h);
 tick history_net_due(const struct history *h);
 void history_net_step(struct history *h);
 void history_net_fini(struct history *h);

@@ -26,8 +26,8 @@ static struct history_node *owner_of(const struct node *n)
 struct agent_now node_now(const struct node *n)
 {
     const struct history *h = owner_of(n)->history;
-    return (struct agent_now){.now = h->now,
-                              .dtn_ms = h->c->clockless ? 0 : START_MS + h->now / TICK_MS};
+    return (struct agent_now){.now = h->world.now,
+                              .dtn_ms = h->c->clockless ? 0 : START_MS + h->world.now / TICK_MS};
 }
 
 uint64_t node_seed(struct node *n)
@@ -73,7 +73,7 @@ void apps_deliver(struct apps *apps, const struct agent_action *a)
         abort();
     note_delivery(apps->owner, a);
     x->key = a->key;
-    x->due = apps->owner->history->now + apps->owner->history->c->app_time;
+    x->due = apps->owner->history->world.now + apps->owner->history->c->app_time;
     list_add_tail(&apps->answers, &x->node);
 }
 
@@ -170,8 +170,9 @@ static void configure_node(struct history_node *n)
                        "node: ipn:%zu.0\nsocket: /a\nstore: %s\n"
                        "bundles: {memory: 64kB, retry_min: 100ms, retry_max: 5s}\n"
                        "links:\n  - {name: link, adapter: ltp-udp, peer: ipn:%zu.0, rto: 1s, "
-                       "local: 10.0.0.1:1113, remote: 10.0.0.2:1113}\n",
-                       n->index + 1, keeps[c->durability[n->index]], 2 - n->index);
+                       "local: 10.0.0.%zu:1113, remote: 10.0.0.%zu:1113}\n",
+                       n->index + 1, keeps[c->durability[n->index]], 2 - n->index, n->index + 1,
+                       2 - n->index);
     conf_errors_init(&errors, "history");
     if (config_parse(&n->config, text, (size_t)len, cla_at, &errors) != 0) {
         fprintf(stderr, "%s\n", errors.text[0]);
@@ -202,9 +203,11 @@ void history_node_start(struct history_node *n)
 {
     bool none = n->config.store.durability == STORE_NONE;
     struct eid endpoint = eid_ipn(0, n->index + 1, 7);
-    n->node =
-        (struct node){.config = &n->config, .world = n, .earlier_life = n->lives++ > 0 && !none};
+    n->node = (struct node){.config = &n->config,
+                            .world = &n->history->world.world,
+                            .earlier_life = n->lives++ > 0 && !none};
     n->node.say.level = LEVEL_ERROR;
+    n->history->world.owner = n->index;
     n->node.anchors = calloc(16, sizeof *n->node.anchors);
     if (n->node.anchors == NULL || node_open_agent(&n->node, none) != 0)
         abort();
@@ -274,7 +277,7 @@ void history_node_end(struct history_node *n, bool killed)
     if (!killed)
         agent_link(n->node.agent, 0, false, node_now(&n->node));
     l->cla->ops->close(l->cla, on_closed, l);
-    l->cla = NULL;
+    virtual_settle(&n->history->world);
     if (!killed) {
         node_pump(&n->node);
         history_store_finish(n);

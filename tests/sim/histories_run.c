@@ -27,7 +27,7 @@ void history_say(const struct history *h, const char *format, ...)
     va_list args;
     if (!h->show)
         return;
-    printf("%12.3f ms  ", (double)h->now / 1e6);
+    printf("%12.3f ms  ", (double)h->world.now / 1e6);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
@@ -84,7 +84,7 @@ static void restore_order(struct history *h)
     }
 }
 
-enum sort { NEXT_EVENT, NEXT_BUNDLE, NEXT_NET, NEXT_STORE, NEXT_AGENT, NEXT_APP };
+enum sort { NEXT_EVENT, NEXT_BUNDLE, NEXT_NET, NEXT_ALARM, NEXT_STORE, NEXT_AGENT, NEXT_APP };
 
 struct next {
     tick due;
@@ -107,6 +107,7 @@ static struct next find_next(struct history *h)
     if (h->bundle < c->bundles)
         consider(&best, c->bundle[h->bundle].at, NEXT_BUNDLE, NULL);
     consider(&best, history_net_due(h), NEXT_NET, NULL);
+    consider(&best, virtual_due(&h->world), NEXT_ALARM, NULL);
     for (size_t i = 0; i < 2; i++) {
         struct history_node *n = &h->nodes[i];
         if (!n->alive)
@@ -120,7 +121,7 @@ static struct next find_next(struct history *h)
 
 static void do_next(struct history *h, const struct next *next)
 {
-    h->now = next->due > h->now ? next->due : h->now;
+    virtual_advance(&h->world, next->due);
     h->t->steps++;
     switch (next->what) {
     case NEXT_EVENT:
@@ -133,6 +134,9 @@ static void do_next(struct history *h, const struct next *next)
         break;
     case NEXT_NET:
         history_net_step(h);
+        break;
+    case NEXT_ALARM:
+        virtual_fire(&h->world);
         break;
     case NEXT_STORE:
         history_store_step(next->node);
@@ -211,8 +215,8 @@ const char *history_run(const struct history_case *c, struct history_totals *t, 
     h->t = t;
     h->show = show;
     rng_init(&h->rng, c->seed ^ 0x9e3779b97f4a7c15);
-    list_init(&h->sockets);
-    list_init(&h->flying);
+    virtual_init(&h->world, 0, &h->rng);
+    history_net_init(h);
     for (size_t i = 0; i < 2; i++)
         history_node_init(h, i);
     for (size_t i = 0; i < 2; i++)
@@ -224,6 +228,7 @@ const char *history_run(const struct history_case *c, struct history_totals *t, 
     for (size_t i = 0; i < 2; i++)
         history_node_fini(&h->nodes[i]);
     history_net_fini(h);
+    virtual_fini(&h->world);
     free(h);
     return wrong;
 }

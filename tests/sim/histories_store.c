@@ -135,7 +135,7 @@ void storage_submit(struct storage *s)
         list_sub(l);
         list_add_tail(&s->running, l);
     }
-    s->due = s->owner->history->now + s->owner->history->c->store_time[s->owner->index];
+    s->due = s->owner->history->world.now + s->owner->history->c->store_time[s->owner->index];
 }
 
 /* ---- the medium ---- */

@@ -35,9 +35,9 @@ struct node {
     const struct config *config;
     struct say say;
     struct agent *agent;
-    uint64_t seed;          /* of hashes of what peers name */
-    struct uv_loop_s *loop; /* NULL in virtual time */
-    void *world;            /* struct world of the kernel; the simulator's own, in virtual time */
+    uint64_t seed; /* of hashes of what peers name */
+    struct world *world;
+    struct uv_loop_s *loop;       /* of the kernel's world; NULL in virtual time */
     struct node_handles *handles; /* timers and signals, of uv_node.c */
     struct node_link links[CONFIG_LINKS_MAX];
     size_t links_len;

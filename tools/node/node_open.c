@@ -115,7 +115,6 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
     struct node_link *l = &n->links[i];
     *l = (struct node_link){.node = n, .config = c, .index = (uint32_t)i};
     struct cla_env env = {
-        .loop = n->loop,
         .world = n->world,
         .node = n->config->node,
         .peer = c->peer,

@@ -405,16 +405,14 @@ int node_run(const struct config *config)
 {
     struct node *n = calloc(1, sizeof *n);
     struct node_handles *h = calloc(1, sizeof *h);
-    struct world *w;
-    if (n == NULL || h == NULL || uv_world_open(&w) < 0) {
+    if (n == NULL || h == NULL || uv_world_open(&n->world) < 0) {
         free(n);
         free(h);
         return 1;
     }
     n->config = config;
     n->handles = h;
-    n->world = w;
-    n->loop = uv_world_loop(w);
+    n->loop = uv_world_loop(n->world);
     n->started = node_now(n).now;
     say_init(&n->say, (enum config_level)config->log.level);
     hurry(n);

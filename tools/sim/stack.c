@@ -20,8 +20,8 @@ void stack_init(struct stack *s, uint64_t seed)
 {
     *s = (struct stack){.until = TICK_NEVER};
     rng_init(&s->rng, seed);
-    list_init(&s->sockets);
-    list_init(&s->flying);
+    virtual_init(&s->world, STACK_START * TICK_S, &s->rng);
+    stack_net_init(s);
     list_init(&s->apps);
 }
 
@@ -86,13 +86,11 @@ void stack_fini(struct stack *s)
         stack_host_free(s->hosts[i]);
     for (size_t i = 0; i < s->channels_len; i++)
         stack_channel_free(s->channels[i]);
-    for (struct list *l; (l = list_first(&s->flying)) != NULL;) {
-        list_sub(l);
-        free(l);
-    }
+    stack_net_fini(s);
+    virtual_fini(&s->world);
 }
 
-enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_AGENT, NEXT_APP };
+enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_ALARM, NEXT_AGENT, NEXT_APP };
 
 struct next {
     enum sort what;
@@ -113,6 +111,7 @@ static struct next find_next(struct stack *s)
     for (size_t i = 0; i < s->channels_len; i++)
         consider(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
     consider(&best, NEXT_NET, stack_net_due(s), s);
+    consider(&best, NEXT_ALARM, virtual_due(&s->world), s);
     for (size_t i = 0; i < s->hosts_len; i++)
         consider(&best, NEXT_AGENT, s->hosts[i]->due, s->hosts[i]);
     list_for_each (l, &s->apps) {
@@ -130,7 +129,7 @@ static void expire(struct stack_host *h)
 
 static void do_next(struct stack *s, const struct next *next)
 {
-    s->now = next->due > s->now ? next->due : s->now;
+    virtual_advance(&s->world, next->due);
     s->steps++;
     switch (next->what) {
     case NEXT_SCRIPT:
@@ -141,6 +140,9 @@ static void do_next(struct stack *s, const struct next *next)
         break;
     case NEXT_NET:
         stack_net_step(s);
+        break;
+    case NEXT_ALARM:
+        virtual_fire(&s->world);
         break;
     case NEXT_AGENT:
         expire(next->at);
@@ -193,7 +195,7 @@ static tick expected_end(const struct stack *s)
 static void show(const struct stack *s, tick real)
 {
     tick end = expected_end(s);
-    double now = (double)s->now / 1e9, took = (double)real / 1e9;
+    double now = (double)s->world.now / 1e9, took = (double)real / 1e9;
     if (end != TICK_NEVER && end > 0)
         fprintf(stderr, "\r%5.1f %% ",
                 100 * now / ((double)end / 1e9 > now ? (double)end / 1e9 : now));
@@ -212,7 +214,8 @@ void stack_run(struct stack *s, bool progress)
     while (!all_done(s) && !s->interrupted) {
         struct next next = find_next(s);
         if (next.due >= s->until) {
-            s->now = s->until == TICK_NEVER ? s->now : s->until;
+            if (s->until != TICK_NEVER)
+                virtual_advance(&s->world, s->until);
             break;
         }
         do_next(s, &next);

@@ -2,9 +2,8 @@
 /*
  * The whole stack in virtual time: nodes with their configuration, traffic generators, and channels
  * between them, under one clock. Agents, links and generators are those of heliod and helio-perf;
- * what is theirs there by libuv and sockets is here a few functions: stack_net.c stands for
- * udp_io*.c and uv_ltp_os.c, stack_host.c for uv_node.c, stack_app.c for aap2_client.c, apps.c
- * and perf_os.c.
+ * their world is virtual.c, and stack_net.c carries its datagrams; stack_host.c stands for
+ * uv_node.c, stack_app.c for aap2_client.c, apps.c and perf_os.c.
  *
  * The clock goes to the earliest of: what the operator does, a datagram's arrival, a hub's alarm,
  * an agent's deadline, an application's turn. At one time they come in this order, and then by
@@ -19,10 +18,10 @@
 #include "base/rng.h"
 #include "channel-emu/emu/emu_relay_options.h"
 #include "os/page_writer.h"
-#include "os/udp_io.h"
 #include "tools/node/apps.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_server.h"
+#include "tools/sim/virtual.h"
 
 #define STACK_NODES_MAX 32
 #define STACK_CHANNELS_MAX 64
@@ -104,7 +103,8 @@ struct stack_switch {
 };
 
 struct stack {
-    tick now, until; /* until: the end in any case */
+    struct virtual_world world;
+    tick until; /* the end in any case */
     uint64_t steps;
     struct rng rng;
     struct stack_host *hosts[STACK_NODES_MAX];
@@ -113,11 +113,10 @@ struct stack {
     size_t channels_len;
     struct stack_switch script[STACK_SCRIPT_MAX]; /* by time */
     size_t script_len, script_next;
-    struct list sockets; /* struct udp_io */
-    struct list flying;  /* datagrams on no channel, in the order of their arrival */
+    struct list flying; /* datagrams on no channel, in the order of their arrival */
+    uint8_t frame[UDP_DATAGRAM_MAX];
     struct list apps;
-    size_t opening; /* the node whose sockets are being opened */
-    uint64_t next_socket, next_client;
+    uint64_t next_client;
     uint64_t unreachable; /* datagrams to an address that nobody has */
     const char *log_dir;  /* NULL: no logs */
     bool gzip;
@@ -126,29 +125,23 @@ struct stack {
     sigset_t mask_before;
 };
 
-/* stack_net.c */
+/* stack_net.c: datagrams that are on no channel arrive at `due`, one at each step. */
+void stack_net_init(struct stack *s);
+void stack_net_fini(struct stack *s);
 tick stack_net_due(const struct stack *s);
-/* Does the first thing that is due now, at one socket. */
 void stack_net_step(struct stack *s);
-/* Is there a socket, or a relay's listening address? */
+/* Is there a port, or a relay's listening address? */
 bool stack_net_reaches(const struct stack *s, const struct address *remote);
-/* The socket with this address; NULL: nobody. */
-struct udp_io *stack_socket(const struct stack *s, const struct address *to);
-/* By its number. */
-struct udp_io *stack_socket_at(const struct stack *s, uint64_t number);
-void stack_receive(struct udp_io *io, const struct address *from, const uint8_t *data, size_t len);
-const struct address *stack_address(const struct udp_io *io);
-size_t stack_socket_host(const struct udp_io *io); /* index of its node */
-uint64_t stack_socket_number(const struct udp_io *io);
+/* The port with this address; NULL: nobody. */
+struct virtual_port *stack_port(const struct stack *s, const struct address *to);
 
 /* stack_channel.c. open: 0, or an error that was said; check, with all nodes open: the same. */
 int stack_channel_open(struct stack_channel *c, size_t number);
 int stack_channel_check(const struct stack_channel *c);
 void stack_channel_free(struct stack_channel *c);
 /* 1: the datagram is on the channel; 0: it is none of this channel's. */
-int stack_channel_input(struct stack_channel *c, size_t from_node, uint64_t from_socket,
-                        const struct address *from, const struct address *to, const uint8_t *data,
-                        size_t len);
+int stack_channel_input(struct stack_channel *c, const struct virtual_port *from,
+                        const struct address *to, const uint8_t *data, size_t len);
 tick stack_channel_due(const struct stack_channel *c);
 void stack_channel_step(struct stack_channel *c);
 

@@ -65,7 +65,7 @@ void stack_apps_free(struct apps *a)
 
 static void wake(struct aap2_client *c)
 {
-    c->app->due = tick_min(c->app->due, c->app->stack->now + STACK_APP_DELAY);
+    c->app->due = tick_min(c->app->due, c->app->stack->world.now + STACK_APP_DELAY);
 }
 
 /* ---- the node's side ---- */
@@ -207,7 +207,7 @@ int perf_link_open(struct perf_link *l)
 tick perf_realtime(const struct perf_link *l)
 {
     const struct stack_app *app = l->world;
-    return STACK_START * TICK_S + app->stack->now;
+    return STACK_START * TICK_S + app->stack->world.now;
 }
 
 static void drop_all(struct list *deliveries)

@@ -65,9 +65,9 @@ int stack_channel_check(const struct stack_channel *c)
     const struct emu_relay_options *o = &c->options;
     if (!c->relay)
         return 0;
-    if (stack_socket(c->stack, &o->listen) != NULL)
+    if (stack_port(c->stack, &o->listen) != NULL)
         return wrong(c, "--listen: a node has this address");
-    if (stack_socket(c->stack, &o->to) == NULL)
+    if (stack_port(c->stack, &o->to) == NULL)
         return wrong(c, "--to: no node has this local address");
     for (size_t i = 0; c->stack->channels[i] != c; i++)
         if (c->stack->channels[i]->relay &&
@@ -123,7 +123,7 @@ static void enter(struct stack_channel *c, int direction, uint64_t tag, const ui
 {
     struct stack_way *w = &c->way[direction];
     struct ltp_fields ltp;
-    tick now = c->stack->now;
+    tick now = c->stack->world.now;
     if (w->chan == NULL && begin_way(c, direction, now) < 0) {
         w->gone++;
         return;
@@ -164,20 +164,19 @@ static int relay_input(struct stack_channel *c, const struct address *from,
     return 1;
 }
 
-int stack_channel_input(struct stack_channel *c, size_t from_node, uint64_t from_socket,
-                        const struct address *from, const struct address *to, const uint8_t *data,
-                        size_t len)
+int stack_channel_input(struct stack_channel *c, const struct virtual_port *from,
+                        const struct address *to, const uint8_t *data, size_t len)
 {
     if (c->relay)
-        return relay_input(c, from, to, data, len);
-    if (from_node != c->ends[0] && from_node != c->ends[1])
+        return relay_input(c, &from->self, to, data, len);
+    if (from->owner != c->ends[0] && from->owner != c->ends[1])
         return 0;
-    const struct udp_io *there = stack_socket(c->stack, to);
-    bool back = from_node == c->ends[1];
-    if (there == NULL || stack_socket_host(there) != c->ends[back ? 0 : 1])
+    const struct virtual_port *there = stack_port(c->stack, to);
+    bool back = from->owner == c->ends[1];
+    if (there == NULL || there->owner != c->ends[back ? 0 : 1])
         return 0;
-    enter(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD,
-          from_socket << 32 | stack_socket_number(there), data, len);
+    enter(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, from->number << 32 | there->number, data,
+          len);
     return 1;
 }
 
@@ -196,21 +195,22 @@ static void relay_output(struct stack_channel *c, int direction, const struct ch
     const struct address *to = &o->to;
     if (direction == SCENARIO_RETURN)
         to = o->has_return_to ? &o->return_to : &c->flows[out->tag - 1];
-    struct udp_io *there = stack_socket(c->stack, to);
+    struct virtual_port *there = stack_port(c->stack, to);
     if (there == NULL)
         c->way[direction].gone++;
     else
-        stack_receive(there, &o->listen, out->data, out->len);
+        virtual_arrive(there, &o->listen, slice_of(out->data, out->len));
 }
 
 static void wire_output(struct stack_channel *c, int direction, const struct chan_out *out)
 {
-    struct udp_io *there = stack_socket_at(c->stack, out->tag & UINT32_MAX);
-    const struct udp_io *from = stack_socket_at(c->stack, out->tag >> 32);
+    const struct virtual_world *w = &c->stack->world;
+    struct virtual_port *there = virtual_port_at(w, out->tag & UINT32_MAX);
+    const struct virtual_port *from = virtual_port_at(w, out->tag >> 32);
     if (there == NULL || from == NULL)
         c->way[direction].gone++;
     else
-        stack_receive(there, stack_address(from), out->data, out->len);
+        virtual_arrive(there, &from->self, slice_of(out->data, out->len));
 }
 
 void stack_channel_step(struct stack_channel *c)
@@ -218,9 +218,9 @@ void stack_channel_step(struct stack_channel *c)
     struct chan_out out;
     for (int i = 0; i < 2; i++) {
         struct chan *chan = c->way[i].chan;
-        if (chan == NULL || chan_deadline(chan) > c->stack->now)
+        if (chan == NULL || chan_deadline(chan) > c->stack->world.now)
             continue;
-        int got = chan_output(chan, c->stack->now, &out);
+        int got = chan_output(chan, c->stack->world.now, &out);
         log_fates(c, i);
         if (got != 0 && c->relay)
             relay_output(c, i, &out);

@@ -18,7 +18,7 @@ static struct stack_host *host_of(const struct node *n)
 
 struct agent_now node_now(const struct node *n)
 {
-    tick now = host_of(n)->stack->now;
+    tick now = host_of(n)->stack->world.now;
     return (struct agent_now){.now = now,
                               .dtn_ms = (STACK_START - DTN_EPOCH_UNIX) * 1000 + now / TICK_MS};
 }
@@ -118,7 +118,7 @@ int stack_host_open(struct stack_host *h)
 {
     struct node *n = &h->node;
     n->config = &h->config;
-    n->world = h->stack;
+    n->world = &h->stack->world.world;
     say_init(&n->say, (enum config_level)h->config.log.level);
     if (n->say.level > LEVEL_WARNING)
         n->say.level = LEVEL_WARNING;
@@ -132,7 +132,7 @@ int stack_host_open(struct stack_host *h)
         n->apps = h->apps;
         n->sink = h->log != NULL ? log_event : NULL;
         n->sink_context = h;
-        h->stack->opening = h->index;
+        h->stack->world.owner = h->index;
         rc = node_open_links(n);
     }
     if (rc < 0)
@@ -179,6 +179,7 @@ void stack_host_free(struct stack_host *h)
     for (size_t i = 0; i < n->links_len; i++)
         if (n->links[i].cla != NULL)
             n->links[i].cla->ops->close(n->links[i].cla, on_closed, NULL);
+    virtual_settle(&h->stack->world);
     stack_apps_free(h->apps);
     agent_free(n->agent);
     free(n->anchors);

@@ -24,7 +24,7 @@ static int open_client(struct stack_app *a, const uint64_t seed[2])
     if (rc < 0)
         fprintf(stderr, "helio-sim: --client: %s\n", c->link.why);
     else
-        perf_client_begin(c, false, a->stack->now);
+        perf_client_begin(c, false, a->stack->world.now);
     return rc;
 }
 
@@ -56,7 +56,7 @@ int stack_app_open(struct stack_app *a)
 {
     uint64_t seed[2] = {rng_u64(&a->stack->rng), rng_u64(&a->stack->rng)};
     a->open = true;
-    a->due = a->stack->now;
+    a->due = a->stack->world.now;
     return a->kind == STACK_CLIENT   ? open_client(a, seed)
            : a->kind == STACK_SERVER ? open_server(a, seed)
                                      : open_ping(a, seed);
@@ -66,7 +66,7 @@ int stack_app_open(struct stack_app *a)
 static void send_ping(struct stack_app *a)
 {
     struct stack_ping *p = &a->ping;
-    uint64_t head[PING_BYTES / 8] = {a->stack->now, p->sent};
+    uint64_t head[PING_BYTES / 8] = {a->stack->world.now, p->sent};
     struct aap2_adu adu = {.destination = p->destination,
                            .lifetime_ms = p->lifetime / TICK_MS,
                            .head = slice_of((const uint8_t *)head, sizeof head)};
@@ -85,7 +85,7 @@ static void read_pings(struct stack_app *a)
         if (in.payload->len == PING_BYTES) {
             memcpy(&sent, buf_data(in.payload), sizeof sent);
             p->received++;
-            hist_add(&p->rtt, a->stack->now - sent);
+            hist_add(&p->rtt, a->stack->world.now - sent);
         }
         aap2_arrival_fini(&in);
         (void)aap2_client_answer(p->link.rx, true);
@@ -96,7 +96,7 @@ static void read_pings(struct stack_app *a)
 static tick ping_turn(struct stack_app *a)
 {
     struct stack_ping *p = &a->ping;
-    tick now = a->stack->now;
+    tick now = a->stack->world.now;
     read_pings(a);
     if (p->sent < p->count && now >= p->sent * p->interval)
         send_ping(a);
@@ -107,7 +107,7 @@ static tick ping_turn(struct stack_app *a)
 
 void stack_app_turn(struct stack_app *a)
 {
-    tick now = a->stack->now;
+    tick now = a->stack->world.now;
     a->due = TICK_NEVER;
     tick next = TICK_NEVER;
     if (a->kind == STACK_SERVER) {

@@ -126,10 +126,11 @@ static json_t *stack_json(const struct stack *s)
                                 "return", way_json(s->channels[i], SCENARIO_RETURN)));
     for (size_t i = 0; i < s->hosts_len; i++)
         json_array_append_new(nodes, host_json(s->hosts[i]));
-    return json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o}", "virtual_s", (double)s->now / 1e9,
-                     "interrupted", s->interrupted, "unreachable", (json_int_t)s->unreachable,
-                     "clients", apps_json(s, STACK_CLIENT), "servers", apps_json(s, STACK_SERVER),
-                     "pings", apps_json(s, STACK_PING), "channels", channels, "nodes", nodes);
+    return json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o}", "virtual_s",
+                     (double)s->world.now / 1e9, "interrupted", s->interrupted, "unreachable",
+                     (json_int_t)s->unreachable, "clients", apps_json(s, STACK_CLIENT), "servers",
+                     apps_json(s, STACK_SERVER), "pings", apps_json(s, STACK_PING), "channels",
+                     channels, "nodes", nodes);
 }
 
 /* ---- for people ---- */
@@ -172,7 +173,7 @@ static bool print_text(const struct stack *s)
         print_way(s->channels[i], SCENARIO_RETURN, i + 1);
     }
     printf("%s %.6f s of virtual time\n", s->interrupted ? "stopped after" : "ended after",
-           (double)s->now / 1e9);
+           (double)s->world.now / 1e9);
     return good && fflush(stdout) == 0;
 }
 

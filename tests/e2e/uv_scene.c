@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each bundle bears its number, length and check value, so that the receiver needs no list. */
-#include "uv_world.h"
+#include "uv_scene.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -138,11 +138,11 @@ void end_closed(void *context)
     ((struct end *)context)->closed = true;
 }
 
-struct cla_env end_env(struct world *w, struct end *e, uint64_t own, uint64_t peer)
+struct cla_env end_env(struct scene *w, struct end *e, uint64_t own, uint64_t peer)
 {
     e->world = w;
     return (struct cla_env){
-        .loop = &w->loop,
+        .world = w->world,
         .node = {.scheme = EID_IPN, .node = own},
         .peer = {.scheme = EID_IPN, .node = peer},
         .confirm = w->confirm,
@@ -172,43 +172,45 @@ void end_configure(struct end *e, const char *host, uint16_t local, uint16_t rem
     rig_config(&e->config, all);
 }
 
-void end_open(struct world *w, struct end *e, uint64_t own, uint64_t peer)
+void end_open(struct scene *w, struct end *e, uint64_t own, uint64_t peer)
 {
     struct cla_env env = end_env(w, e, own, peer);
     e->link = rig_open(&e->config, &env);
 }
 
-struct world *world_new(const char *host, const char *const *pairs)
+struct scene *scene_new(const char *host, const char *const *pairs)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct scene *w = calloc(1, sizeof *w);
     bool six = host[0] == '[';
     uint16_t p1 = rig_port(six), p2 = rig_port(six);
-    uv_loop_init(&w->loop);
-    uv_timer_init(&w->loop, &w->timer);
+    ck_assert_int_eq(uv_world_open(&w->world), 0);
+    w->loop = uv_world_loop(w->world);
+    uv_timer_init(w->loop, &w->timer);
     w->size_max = 100000;
     end_configure(&w->a, host, p1, p2, pairs);
     end_configure(&w->b, host, p2, p1, pairs);
     return w;
 }
 
-void world_tick(uv_timer_t *t)
+void scene_tick(uv_timer_t *t)
 {
     (void)t;
 }
 
-void world_free(struct world *w)
+void scene_free(struct scene *w)
 {
     struct end *ends[] = {&w->a, &w->b};
     for (int i = 0; i < 2; i++)
         if (ends[i]->link != NULL)
             ends[i]->link->ops->close(ends[i]->link, end_closed, ends[i]);
     uv_close((uv_handle_t *)&w->timer, NULL);
-    uv_run(&w->loop, UV_RUN_DEFAULT);
+    uv_world_end(w->world);
+    uv_world_run(w->world);
     for (int i = 0; i < 2; i++) {
         ck_assert(ends[i]->link == NULL || ends[i]->closed);
         rig_config_free(&ends[i]->config);
     }
-    ck_assert_int_eq(uv_loop_close(&w->loop), 0);
+    ck_assert_int_eq(uv_world_free(w->world), 0);
     free(w);
 }
 

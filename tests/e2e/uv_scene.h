@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two links and a loop, for tests over real sockets: bundles that can be told apart and checked. */
-#ifndef TESTS_E2E_UV_WORLD_H
-#define TESTS_E2E_UV_WORLD_H
+#ifndef TESTS_E2E_UV_SCENE_H
+#define TESTS_E2E_UV_SCENE_H
 
+#include "os/uv_world.h"
 #include "uv_rig.h"
 
 #define BUNDLES_MAX 1024
@@ -19,12 +20,13 @@ struct end {
     uint32_t windows;     /* how often it changed */
     uint64_t tokens[BUNDLES_MAX];
     char said_text[512];
-    struct world *world;
+    struct scene *world;
     void *shared;
 };
 
-struct world {
-    uv_loop_t loop;
+struct scene {
+    struct world *world;
+    uv_loop_t *loop; /* of it */
     uv_timer_t timer;
     struct end a, b;
     bool confirm, hold; /* hold: the answer is given by the test */
@@ -33,14 +35,14 @@ struct world {
 };
 
 /* Loopback, two free ports; the pairs go to both ends. Nothing is open yet. */
-struct world *world_new(const char *host, const char *const *pairs);
-void world_free(struct world *w); /* closes both links and expects that nothing is left */
+struct scene *scene_new(const char *host, const char *const *pairs);
+void scene_free(struct scene *w); /* closes both links and expects that nothing is left */
 
 /* The configuration of one end: rto 50ms and the pairs (NULL: none). */
 void end_configure(struct end *e, const char *host, uint16_t local, uint16_t remote,
                    const char *const *pairs);
-struct cla_env end_env(struct world *w, struct end *e, uint64_t own, uint64_t peer);
-void end_open(struct world *w, struct end *e, uint64_t own, uint64_t peer);
+struct cla_env end_env(struct scene *w, struct end *e, uint64_t own, uint64_t peer);
+void end_open(struct scene *w, struct end *e, uint64_t own, uint64_t peer);
 
 /* Sends bundles next … total - 1 as far as the window allows; `sent` goes on with it. */
 void end_send(struct end *e);
@@ -49,15 +51,15 @@ void end_send(struct end *e);
 void end_expect_all(const struct end *from, const struct end *to);
 
 void end_closed(void *context); /* of a struct end */
-void world_tick(uv_timer_t *t);
+void scene_tick(uv_timer_t *t);
 
 /* Turns the loop until the condition holds or the time is over. */
 #define RUN_UNTIL(w, condition, ms)                                                                \
     do {                                                                                           \
         uint64_t end_ = uv_hrtime() + (uint64_t)(ms)*TICK_MS;                                      \
-        uv_timer_start(&(w)->timer, world_tick, 5, 5);                                             \
+        uv_timer_start(&(w)->timer, scene_tick, 5, 5);                                             \
         while (!(condition) && uv_hrtime() < end_)                                                 \
-            uv_run(&(w)->loop, UV_RUN_ONCE);                                                       \
+            uv_run((w)->loop, UV_RUN_ONCE);                                                        \
         uv_timer_stop(&(w)->timer);                                                                \
     } while (0)
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nothing happens by itself here: the owner advances the clock, lets alarms go off and datagrams
+ * arrive, and settles what was closed. What can go wrong: two ports want one address; memory.
+ */
+#include "tools/sim/virtual.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+static struct virtual_world *virtual_of(const struct world *w)
+{
+    return container_of((struct world *)(uintptr_t)w, struct virtual_world, world);
+}
+
+static tick read_now(const struct world *w)
+{
+    return virtual_of(w)->now;
+}
+
+static uint64_t read_wall(const struct world *w)
+{
+    const struct virtual_world *v = virtual_of(w);
+    return v->wall == 0 ? 0 : v->wall + v->now;
+}
+
+static uint64_t draw_random(struct world *w)
+{
+    return rng_u64(virtual_of(w)->rng);
+}
+
+/* ---- ports ---- */
+
+static struct virtual_port *port_in(struct port *p)
+{
+    return container_of(p, struct virtual_port, port);
+}
+
+static bool carry_datagram(void *context, const struct address *to, struct slice head,
+                           struct slice data)
+{
+    struct virtual_port *p = context;
+    return p->world->carry(p->world->context, p, to, head, data);
+}
+
+static bool has_port(const struct virtual_world *v, const struct address *address)
+{
+    list_for_each (it, &v->ports) {
+        if (address_equal(&container_of(it, struct virtual_port, node)->self, address))
+            return true;
+    }
+    return false;
+}
+
+static int open_port(struct world *w, struct port **out, const struct address *local, bool segments)
+{
+    struct virtual_world *v = virtual_of(w);
+    struct virtual_port *p = calloc(1, sizeof *p);
+    (void)segments; /* each datagram goes by itself */
+    if (p == NULL)
+        return -ENOMEM;
+    struct udp_carrier carrier = {carry_datagram, p};
+    p->self = *local;
+    int r = has_port(v, local) ? -EADDRINUSE : 0;
+    if (r == 0)
+        r = udp_open_carried(&p->port.io, &carrier, address_port(local));
+    if (r != 0) {
+        free(p);
+        return r;
+    }
+    p->port.world = w;
+    p->world = v;
+    p->number = ++v->next_port;
+    p->owner = v->owner;
+    list_add_tail(&v->ports, &p->node);
+    *out = &p->port;
+    return 0;
+}
+
+static void watch_port(struct port *p, bool read, bool write)
+{
+    (void)write; /* nothing is ever kept */
+    port_in(p)->watched = read;
+}
+
+static void close_port(struct port *port, void (*closed)(void *context), void *context)
+{
+    struct virtual_port *p = port_in(port);
+    p->closed = closed;
+    p->closed_context = context;
+    list_sub(&p->node);
+    list_add_tail(&p->world->closing, &p->node);
+}
+
+static const struct world_ops ops = {
+    .now = read_now,
+    .wall = read_wall,
+    .random = draw_random,
+    .port_open = open_port,
+    .port_watch = watch_port,
+    .port_close = close_port,
+};
+
+/* ---- for the owner ---- */
+
+void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng)
+{
+    *v = (struct virtual_world){.wall = wall, .rng = rng};
+    world_init(&v->world, &ops, true);
+    list_init(&v->ports);
+    list_init(&v->closing);
+}
+
+void virtual_settle(struct virtual_world *v)
+{
+    for (struct list *l; (l = list_first(&v->closing)) != NULL;) {
+        struct virtual_port *p = container_of(l, struct virtual_port, node);
+        list_sub(l);
+        udp_close(p->port.io);
+        if (p->closed != NULL)
+            p->closed(p->closed_context);
+        free(p);
+    }
+}
+
+void virtual_fini(struct virtual_world *v)
+{
+    virtual_settle(v);
+    assert(list_empty(&v->ports) && list_empty(&v->world.alarms));
+}
+
+tick virtual_due(struct virtual_world *v)
+{
+    tick due = world_due(&v->world);
+    return due > v->now ? due : v->now;
+}
+
+void virtual_fire(struct virtual_world *v)
+{
+    (void)world_fire(&v->world, v->now, 1);
+}
+
+void virtual_advance(struct virtual_world *v, tick due)
+{
+    assert(due != TICK_NEVER);
+    v->now = due > v->now ? due : v->now;
+}
+
+/* What its user does not read is lost: `data` is the caller's. */
+void virtual_arrive(struct virtual_port *p, const struct address *from, struct slice data)
+{
+    if (!p->watched) {
+        p->world->unread++;
+        return;
+    }
+    udp_arrive(p->port.io, from, data);
+    p->port.ready(p->port.context, true, false);
+    while (udp_fill(p->port.io, 1))
+        continue;
+}
+
+struct virtual_port *virtual_port_at(const struct virtual_world *v, uint64_t number)
+{
+    list_for_each (it, &v->ports) {
+        struct virtual_port *p = container_of(it, struct virtual_port, node);
+        if (p->number == number)
+            return p;
+    }
+    return NULL;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The virtual world (os/world.h): its clock stands still while something happens and then goes to
+ * what is next. Who owns it decides what that is, in this order at one time: what was planned,
+ * datagrams that arrive, alarms by rank and making. Datagrams are carried by whoever owns it: a
+ * simulator's channels, a test's dice. Wake-ups cost nothing.
+ */
+#ifndef TOOLS_SIM_VIRTUAL_H
+#define TOOLS_SIM_VIRTUAL_H
+
+#include "base/rng.h"
+#include "os/udp_io.h"
+#include "os/world.h"
+
+/* A port with its address; they lie in the order in which they were opened. */
+struct virtual_port {
+    struct port port;
+    struct list node; /* of virtual_world.ports, or .closing */
+    struct virtual_world *world;
+    struct address self;
+    uint64_t number; /* from 1, never used again */
+    size_t owner;    /* virtual_world.owner at that time */
+    bool watched;
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+struct virtual_world {
+    struct world world;
+    tick now;
+    uint64_t wall; /* ns since 1970 UTC at time zero; 0: there is no clock */
+    struct rng *rng;
+    struct list ports, closing;
+    uint64_t next_port;
+    uint64_t unread; /* datagrams that found their port not watched: it has no buffer */
+    size_t owner;    /* of ports that are opened now: the owner's number for a node */
+    /* A datagram leaves; what becomes of it is the owner's affair. False: nobody is there. */
+    bool (*carry)(void *context, struct virtual_port *from, const struct address *to,
+                  struct slice head, struct slice data);
+    void *context;
+};
+
+/* Time zero; `rng` is borrowed. */
+void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng);
+void virtual_fini(struct virtual_world *v); /* all ports are closed */
+
+/* When the next alarm goes off; TICK_NEVER: none will. */
+tick virtual_due(struct virtual_world *v);
+/* It goes off; the clock has come to virtual_due. */
+void virtual_fire(struct virtual_world *v);
+
+/* The clock is `due`, if that is later. */
+void virtual_advance(struct virtual_world *v, tick due);
+
+/* A datagram arrives. */
+void virtual_arrive(struct virtual_port *p, const struct address *from, struct slice data);
+
+/* By its number; NULL: there is none. */
+struct virtual_port *virtual_port_at(const struct virtual_world *v, uint64_t number);
+
+/* What was closed since the last call has closed now. */
+void virtual_settle(struct virtual_world *v);
+
+#endif
