@@ -20,14 +20,15 @@
 #include "os/stream.h"
 
 struct address;
+struct pipes;
 struct udp_io;
 struct world;
 
 /* ---- alarms ---- */
 
-/* At one time alarms go off in this order, in virtual time: links, nodes, applications; then in
- * that of alarm_init. */
-enum alarm_rank { ALARM_LINK, ALARM_NODE, ALARM_APP };
+/* At one time alarms go off in this order, in virtual time: links, nodes, streams in memory,
+ * applications; then in that of alarm_init. */
+enum alarm_rank { ALARM_LINK, ALARM_NODE, ALARM_STREAM, ALARM_APP };
 
 /* Lies in its user's memory; for the world to read and write. */
 struct alarm {
@@ -88,11 +89,12 @@ struct world_ops {
 /* Each world puts this first. */
 struct world {
     const struct world_ops *ops;
-    struct list alarms; /* by rank, then by alarm_init */
-    struct list ends;   /* struct round_end.node */
-    struct list *walk;  /* the alarm after the one that goes off */
-    tick earliest;      /* no alarm is due before it */
-    bool wakeups_free;  /* a wake-up costs nothing: there is no use in gathering work for one */
+    struct list alarms;  /* by rank, then by alarm_init */
+    struct list ends;    /* struct round_end.node */
+    struct list *walk;   /* the alarm after the one that goes off */
+    tick earliest;       /* no alarm is due before it */
+    struct pipes *pipes; /* of a world whose streams are in memory (tools/sim/pipes.h) */
+    bool wakeups_free;   /* a wake-up costs nothing: there is no use in gathering work for one */
 };
 
 /* Monotonic, of an origin that the world chose; never goes back. */

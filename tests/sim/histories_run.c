@@ -215,7 +215,7 @@ const char *history_run(const struct history_case *c, struct history_totals *t, 
     h->t = t;
     h->show = show;
     rng_init(&h->rng, c->seed ^ 0x9e3779b97f4a7c15);
-    virtual_init(&h->world, 0, &h->rng);
+    virtual_init(&h->world, 0, &h->rng, 0);
     history_net_init(h);
     for (size_t i = 0; i < 2; i++)
         history_node_init(h, i);

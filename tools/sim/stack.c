@@ -20,7 +20,7 @@ void stack_init(struct stack *s, uint64_t seed)
 {
     *s = (struct stack){.until = TICK_NEVER};
     rng_init(&s->rng, seed);
-    virtual_init(&s->world, STACK_START * TICK_S, &s->rng);
+    virtual_init(&s->world, STACK_START * TICK_S, &s->rng, STACK_APP_DELAY);
     stack_net_init(s);
     list_init(&s->apps);
 }

@@ -100,14 +100,16 @@ static const struct world_ops ops = {
     .port_open = open_port,
     .port_watch = watch_port,
     .port_close = close_port,
+    .streams = &pipe_ops,
 };
 
 /* ---- for the owner ---- */
 
-void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng)
+void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng, tick stream_delay)
 {
     *v = (struct virtual_world){.wall = wall, .rng = rng};
     world_init(&v->world, &ops, true);
+    pipes_init(&v->pipes, &v->world, stream_delay);
     list_init(&v->ports);
     list_init(&v->closing);
 }
@@ -127,6 +129,7 @@ void virtual_settle(struct virtual_world *v)
 void virtual_fini(struct virtual_world *v)
 {
     virtual_settle(v);
+    pipes_fini(&v->pipes);
     assert(list_empty(&v->ports) && list_empty(&v->world.alarms));
 }
 

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "os/udp_io.h"
 #include "os/world.h"
+#include "tools/sim/pipes.h"
 
 /* A port with its address; they lie in the order in which they were opened. */
 struct virtual_port {
@@ -30,6 +31,7 @@ struct virtual_world {
     tick now;
     uint64_t wall; /* ns since 1970 UTC at time zero; 0: there is no clock */
     struct rng *rng;
+    struct pipes pipes; /* byte streams */
     struct list ports, closing;
     uint64_t next_port;
     uint64_t unread; /* datagrams that found their port not watched: it has no buffer */
@@ -40,9 +42,9 @@ struct virtual_world {
     void *context;
 };
 
-/* Time zero; `rng` is borrowed. */
-void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng);
-void virtual_fini(struct virtual_world *v); /* all ports are closed */
+/* Time zero; `rng` is borrowed; what a node says takes `stream_delay` to its application. */
+void virtual_init(struct virtual_world *v, uint64_t wall, struct rng *rng, tick stream_delay);
+void virtual_fini(struct virtual_world *v); /* all ports and streams are closed */
 
 /* When the next alarm goes off; TICK_NEVER: none will. */
 tick virtual_due(struct virtual_world *v);

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A write becomes a piece on its way to the other end, with the time at which it is there; while
+ * that end reads, its user gets the piece. What can go wrong: nobody listens at the place, or
+ * somebody does already; memory, then a write takes nothing and its stream ends.
+ */
+#include "tools/sim/pipes.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct event {
+    tick due; /* TICK_NEVER: none */
+    uint64_t number;
+};
+
+struct piece {
+    struct list node;
+    struct event there;
+    size_t off, len; /* [off, len) is not read yet */
+    uint8_t bytes[];
+};
+
+struct pipe_listener {
+    struct stream_listener base;
+    struct list node; /* of pipes->listeners */
+    struct pipes *pipes;
+    char path[];
+};
+
+struct pipe_end {
+    struct stream base;
+    struct list node; /* of pipes->ends */
+    struct pipes *pipes;
+    struct pipe_end *other;         /* NULL: it has closed */
+    struct pipe_listener *listener; /* that has not accepted it yet */
+    bool served;                    /* it was accepted by a listener */
+    struct list pieces;             /* that come here */
+    size_t held, most;              /* their bytes; at most */
+    bool reading;
+    bool full; /* a write of this end waits for room at the other */
+    bool told, closed;
+    int error; /* of `end` */
+    struct event accept, room, end;
+};
+
+static const struct event never = {TICK_NEVER, 0};
+
+static struct pipe_end *end_of(struct stream *s)
+{
+    return container_of(s, struct pipe_end, base);
+}
+
+/* ---- what is due ---- */
+
+static struct event make_event(struct pipes *p, tick delay)
+{
+    return (struct event){tick_add(world_now(p->world), delay), ++p->made};
+}
+
+static tick delay_to(const struct pipe_end *e)
+{
+    return e->served ? 0 : e->pipes->delay;
+}
+
+static bool comes_before(struct event a, struct event b)
+{
+    return a.due < b.due || (a.due == b.due && a.number < b.number);
+}
+
+static struct piece *first_piece(const struct pipe_end *e)
+{
+    struct list *l = list_first(&e->pieces);
+    return l == NULL ? NULL : container_of(l, struct piece, node);
+}
+
+/* The first thing that this end waits for. */
+static struct event next_event(const struct pipe_end *e)
+{
+    const struct piece *piece = first_piece(e);
+    if (e->closed || e->told)
+        return never;
+    if (e->accept.due != TICK_NEVER)
+        return e->accept;
+    if (e->error < 0)
+        return e->end;
+    struct event next = e->room;
+    if (e->reading && piece != NULL && comes_before(piece->there, next))
+        next = piece->there;
+    bool ends = e->full || (e->reading && piece == NULL);
+    return ends && comes_before(e->end, next) ? e->end : next;
+}
+
+static struct pipe_end *first_end(const struct pipes *p, struct event *when)
+{
+    struct pipe_end *first = NULL;
+    *when = never;
+    list_for_each (l, &p->ends) {
+        struct pipe_end *e = container_of(l, struct pipe_end, node);
+        struct event next = next_event(e);
+        if (next.due == TICK_NEVER || !comes_before(next, *when))
+            continue;
+        *when = next;
+        first = e;
+    }
+    return first;
+}
+
+/* Something is due that was not. */
+static void wake_up(struct pipes *p, struct event e)
+{
+    if (p->busy == NULL && e.due < alarm_due(&p->alarm))
+        alarm_set(&p->alarm, e.due);
+}
+
+static void look_again(struct pipes *p)
+{
+    struct event when;
+    (void)first_end(p, &when);
+    alarm_set(&p->alarm, when.due);
+}
+
+/* ---- one thing ---- */
+
+static void drop_pieces(struct pipe_end *e)
+{
+    for (struct list *l; (l = list_first(&e->pieces)) != NULL;) {
+        list_sub(l);
+        free(container_of(l, struct piece, node));
+    }
+    e->held = 0;
+}
+
+static void fail_end(struct pipe_end *e, int error)
+{
+    e->error = error;
+    e->end = make_event(e->pipes, 0);
+}
+
+/* Half of it is free: who waited for room goes on. */
+static void tell_room(struct pipe_end *e)
+{
+    struct pipe_end *writer = e->other;
+    if (writer == NULL || !writer->full || e->held > e->most / 2)
+        return;
+    writer->full = false;
+    writer->room = make_event(e->pipes, 0);
+}
+
+static void hand_over(struct pipe_end *e, struct piece *piece)
+{
+    while (piece->off < piece->len && e->reading && !e->closed) {
+        size_t room = 0, left = piece->len - piece->off;
+        uint8_t *at = e->base.user->space(e->base.context, &room);
+        if (at == NULL) {
+            fail_end(e, -ENOMEM);
+            break;
+        }
+        room = room < left ? room : left;
+        memcpy(at, piece->bytes + piece->off, room);
+        piece->off += room;
+        e->held -= room;
+        e->base.user->fed(e->base.context, room);
+    }
+    if (e->closed)
+        return; /* the pieces are gone with it */
+    if (piece->off == piece->len) {
+        list_sub(&piece->node);
+        free(piece);
+    }
+    tell_room(e);
+}
+
+static void do_event(struct pipe_end *e, struct event what)
+{
+    struct piece *piece = first_piece(e);
+    if (what.number == e->accept.number) {
+        struct stream_listener *l = &e->listener->base;
+        e->accept = never;
+        e->listener = NULL;
+        l->accepted(l->context, &e->base);
+    } else if (what.number == e->room.number) {
+        e->room = never;
+        e->base.user->writable(e->base.context);
+    } else if (what.number == e->end.number) {
+        e->told = true;
+        e->base.user->ended(e->base.context, e->full && e->error == 0 ? -EPIPE : e->error);
+    } else {
+        assert(piece != NULL && piece->there.number == what.number);
+        hand_over(e, piece);
+    }
+}
+
+static void free_end(struct pipe_end *e)
+{
+    list_sub(&e->node);
+    drop_pieces(e);
+    free(e);
+}
+
+bool pipes_step(struct pipes *p)
+{
+    struct event when;
+    struct pipe_end *e = first_end(p, &when);
+    assert(p->busy == NULL); /* not from within an event */
+    if (e == NULL || when.due > world_now(p->world)) {
+        alarm_set(&p->alarm, when.due);
+        return false;
+    }
+    p->busy = e;
+    do_event(e, when);
+    p->busy = NULL;
+    if (e->closed)
+        free_end(e);
+    look_again(p);
+    return true;
+}
+
+static void on_alarm(void *context)
+{
+    (void)pipes_step(context);
+}
+
+/* ---- the table ---- */
+
+static struct pipe_listener *find_listener(const struct pipes *p, const char *path)
+{
+    list_for_each (l, &p->listeners) {
+        struct pipe_listener *at = container_of(l, struct pipe_listener, node);
+        if (path != NULL && strcmp(at->path, path) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static int listen_at(struct world *w, struct stream_listener **out, const struct stream_place *at)
+{
+    size_t len = at->path == NULL ? 0 : strlen(at->path);
+    if (len == 0)
+        return -EINVAL;
+    if (find_listener(w->pipes, at->path) != NULL)
+        return -EADDRINUSE;
+    struct pipe_listener *l = calloc(1, sizeof *l + len + 1);
+    if (l == NULL)
+        return -ENOMEM;
+    l->base.ops = &pipe_ops;
+    l->pipes = w->pipes;
+    memcpy(l->path, at->path, len + 1);
+    list_add_tail(&w->pipes->listeners, &l->node);
+    *out = &l->base;
+    return 0;
+}
+
+static struct pipe_end *end_new(struct pipes *p, bool served)
+{
+    struct pipe_end *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    e->base.ops = &pipe_ops;
+    e->pipes = p;
+    e->served = served;
+    e->most = PIPE_BYTES;
+    e->accept = e->room = e->end = never;
+    list_init(&e->pieces);
+    list_add_tail(&p->ends, &e->node);
+    return e;
+}
+
+static int connect_to(struct world *w, struct stream **out, const struct stream_place *to)
+{
+    struct pipes *p = w->pipes;
+    struct pipe_listener *l = find_listener(p, to->path);
+    if (l == NULL)
+        return -ECONNREFUSED;
+    struct pipe_end *client = end_new(p, false), *server = end_new(p, true);
+    if (client == NULL || server == NULL) {
+        if (client != NULL)
+            free_end(client);
+        if (server != NULL)
+            free_end(server);
+        return -ENOMEM;
+    }
+    client->other = server;
+    server->other = client;
+    server->listener = l;
+    server->accept = make_event(p, 0);
+    wake_up(p, server->accept);
+    *out = &client->base;
+    return 0;
+}
+
+static void read_end(struct stream *s, bool on)
+{
+    struct pipe_end *e = end_of(s);
+    e->reading = on;
+    wake_up(e->pipes, next_event(e));
+}
+
+static void close_end(struct stream *s)
+{
+    struct pipe_end *e = end_of(s), *other = e->other;
+    struct pipes *p = e->pipes;
+    assert(!e->closed);
+    e->closed = true;
+    drop_pieces(e);
+    if (other != NULL) {
+        other->other = NULL;
+        if (other->error == 0)
+            other->end = make_event(p, delay_to(other));
+        other->room = never;
+        wake_up(p, next_event(other));
+    }
+    if (p->busy != e)
+        free_end(e);
+}
+
+static void unlisten(struct stream_listener *base)
+{
+    struct pipe_listener *l = container_of(base, struct pipe_listener, base);
+    list_for_each_safe (it, &l->pipes->ends) {
+        struct pipe_end *e = container_of(it, struct pipe_end, node);
+        if (e->listener == l) /* nobody will accept it */
+            close_end(&e->base);
+    }
+    list_sub(&l->node);
+    free(l);
+}
+
+/* ---- writing ---- */
+
+static struct piece *piece_new(const struct slice *parts, size_t n, size_t len)
+{
+    struct piece *piece = malloc(sizeof *piece + len);
+    size_t at = 0;
+    if (piece == NULL)
+        return NULL;
+    for (size_t i = 0; i < n && at < len; i++) {
+        size_t part = parts[i].len < len - at ? parts[i].len : len - at;
+        if (part > 0)
+            memcpy(piece->bytes + at, parts[i].data, part);
+        at += part;
+    }
+    assert(at == len);
+    piece->off = 0;
+    piece->len = len;
+    return piece;
+}
+
+static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
+{
+    struct pipe_end *e = end_of(s), *to = e->other;
+    size_t want = 0;
+    assert(!e->closed && n <= STREAM_PARTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        want += parts[i].len;
+    size_t room = to == NULL || e->full || to->held >= to->most ? 0 : to->most - to->held;
+    size_t len = want < room ? want : room;
+    struct piece *piece = len > 0 ? piece_new(parts, n, len) : NULL;
+    if (len > 0 && piece == NULL) {
+        fail_end(e, -ENOMEM);
+        len = 0;
+    }
+    if (piece != NULL) {
+        piece->there = make_event(e->pipes, delay_to(to));
+        to->held += len;
+        list_add_tail(&to->pieces, &piece->node);
+        wake_up(e->pipes, next_event(to));
+    }
+    e->full = e->full || len < want;
+    wake_up(e->pipes, next_event(e));
+    return len;
+}
+
+static void grow_end(struct stream *s, uint32_t bytes)
+{
+    struct pipe_end *e = end_of(s);
+    e->most = bytes > e->most ? bytes : e->most;
+    if (e->other != NULL)
+        e->other->most = bytes > e->other->most ? bytes : e->other->most;
+}
+
+const struct stream_ops pipe_ops = {
+    .listen = listen_at,
+    .unlisten = unlisten,
+    .connect = connect_to,
+    .read = read_end,
+    .write = write_end,
+    .buffers = grow_end,
+    .close = close_end,
+};
+
+/* ---- the whole ---- */
+
+void pipes_init(struct pipes *p, struct world *w, tick delay)
+{
+    *p = (struct pipes){.world = w, .delay = delay};
+    list_init(&p->listeners);
+    list_init(&p->ends);
+    alarm_init(&p->alarm, w, ALARM_STREAM, on_alarm, p);
+    w->pipes = p;
+}
+
+void pipes_fini(struct pipes *p)
+{
+    assert(list_empty(&p->ends) && list_empty(&p->listeners));
+    alarm_fini(&p->alarm);
+    p->world->pipes = NULL;
+}
+
+/* This asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void pipes_check(const struct pipes *p)
+{
+    list_for_each (l, &p->ends) {
+        const struct pipe_end *e = container_of(l, struct pipe_end, node);
+        size_t held = 0;
+        tick due = 0;
+        list_for_each (it, &e->pieces) {
+            const struct piece *piece = container_of(it, struct piece, node);
+            assert(piece->off < piece->len && piece->there.due >= due);
+            held += piece->len - piece->off;
+            due = piece->there.due;
+        }
+        assert(held == e->held && held <= e->most);
+        assert(e->other == NULL || e->other->other == e);
+        assert(e->closed || alarm_due(&p->alarm) <= next_event(e).due);
+    }
+}
