@@ -69,6 +69,10 @@ struct cla_events {
     /* What became of a bundle of ops->send, once for each. */
     void (*done)(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
                  enum cla_reason reason);
+    /* The bundle goes by this session of the link's own log; may come from within ops->send, once
+     * for each try, or never. NULL: nobody wants to know. */
+    void (*carried)(void *context, struct cla *c, uint64_t key, uint64_t originator,
+                    uint64_t session);
     /* Up or down; the first one comes soon after open. Down is the end of a link that came in by
      * `peer`: the node closes it. NULL: nobody wants to know. */
     void (*link)(void *context, struct cla *c, bool up);

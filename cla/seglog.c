@@ -32,6 +32,7 @@ struct page {
 
 struct seglog {
     uint64_t node, epoch;
+    const char *header;
     char *path;
     int fd;
     struct page *current; /* NULL after memory ran out or the queue was full */
@@ -148,18 +149,45 @@ static int file_open(const char *path, bool *empty)
     return fd;
 }
 
-static int header_put(struct seglog *s)
+char *seglog_room(struct seglog *s, size_t max)
 {
+    assert(max <= SEGLOG_LINES_MAX);
+    if (s->current != NULL && s->current->len > PAGE_BYTES - max)
+        page_put(s);
     struct page *g = page_get(s);
     if (g == NULL)
+        atomic_fetch_add(&s->lost, 1);
+    return g == NULL ? NULL : g->bytes + g->len;
+}
+
+void seglog_put(struct seglog *s, size_t len)
+{
+    s->current->len += len;
+    assert(s->current->len <= PAGE_BYTES);
+}
+
+static int header_put(struct seglog *s)
+{
+    size_t len = strlen(s->header);
+    char *room = seglog_room(s, len);
+    if (room == NULL)
         return -ENOMEM;
-    size_t len = strlen(event_csv_header);
-    memcpy(g->bytes + g->len, event_csv_header, len);
-    g->len += len;
+    memcpy(room, s->header, len);
+    seglog_put(s, len);
     return 0;
 }
 
 int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t epoch)
+{
+    int r = seglog_open_lines(out, path, event_csv_header);
+    if (r != 0)
+        return r;
+    (*out)->node = node;
+    (*out)->epoch = epoch;
+    return 0;
+}
+
+int seglog_open_lines(struct seglog **out, const char *path, const char *header)
 {
     struct seglog *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -169,8 +197,7 @@ int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t e
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->filled, NULL);
     pthread_cond_init(&s->drained, NULL);
-    s->node = node;
-    s->epoch = epoch;
+    s->header = header;
     s->tail = &s->head;
     s->fd = -1;
     s->path = strdup(path);
@@ -202,15 +229,9 @@ fail:
 void seglog_sink(void *context, const struct event *e)
 {
     struct seglog *s = context;
-    struct page *g = page_get(s);
-    if (g == NULL) {
-        atomic_fetch_add(&s->lost, 1);
-        return;
-    }
-    g->len += event_csv(e, s->node, s->epoch, g->bytes + g->len);
-    assert(g->len <= PAGE_BYTES);
-    if (g->len > PAGE_BYTES - EVENT_CSV_MAX)
-        page_put(s);
+    char *room = seglog_room(s, EVENT_CSV_MAX);
+    if (room != NULL)
+        seglog_put(s, event_csv(e, s->node, s->epoch, room));
 }
 
 void seglog_flush(struct seglog *s)
@@ -250,8 +271,8 @@ int seglog_reopen(struct seglog *s)
     g->last = true;
     page_put(s);
     s->fd = fd;
-    if (empty && header_put(s) != 0)
-        atomic_fetch_add(&s->lost, 1);
+    if (empty)
+        (void)header_put(s); /* a lost one is counted */
     return 0;
 }
 

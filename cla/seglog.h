@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The segment log: one CSV line per event (columns in event_csv_header), buffered, one file. */
+/*
+ * The segment log: one CSV line per event (columns in event_csv_header), buffered, one file. And
+ * the same for lines of other logs, which their owners write themselves.
+ */
 #ifndef CLA_SEGLOG_H
 #define CLA_SEGLOG_H
+
+#include <stddef.h>
 
 #include "ltp/event.h"
 
@@ -10,6 +15,15 @@ struct seglog;
 /* Opens (appends to) the file; writes the header line when it is empty. epoch is added to event
  * times: CLOCK_REALTIME minus the engines' clock, ns. Returns 0 or -errno. */
 int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t epoch);
+
+/* A log of other lines, below `header` (with its line end; kept by reference); seglog_room and
+ * seglog_put instead of seglog_sink. Returns 0 or -errno. */
+int seglog_open_lines(struct seglog **out, const char *path, const char *header);
+/* Room for a whole line of at most `max` <= SEGLOG_LINES_MAX bytes, to be put with its real length;
+ * NULL: it is lost, and counted. */
+#define SEGLOG_LINES_MAX 65536
+char *seglog_room(struct seglog *s, size_t max);
+void seglog_put(struct seglog *s, size_t len);
 
 /* An event_sink; context is the struct seglog. Never blocks longer than a write to the page cache;
  * lines that a full disk refuses are counted as lost. */

@@ -26,6 +26,13 @@ static struct outgoing *outgoing_new(struct link *l, size_t count)
     return x;
 }
 
+static void tell_carried(const struct link *l, const struct outgoing *x)
+{
+    const struct cla_events *e = &l->env.events;
+    for (size_t i = 0; e->carried != NULL && i < x->count; i++)
+        e->carried(e->context, (struct cla *)&l->cla, x->keys[i], x->id.originator, x->id.number);
+}
+
 /* The block is the engine's, and x with it; or neither is. */
 static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data,
                       struct ltp_link_choice choice)
@@ -46,6 +53,7 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
     x->colour = choice.colour;
     list_add_tail(&l->hub->outgoing, &x->node);
     l->n.by_colour[choice.colour] += x->count;
+    tell_carried(l, x);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node daemon and its control program, over their sockets. usage: node_test.py BIN OUT [TEST...]"""
 
+import csv
 import os
 import random
 import resource
@@ -76,23 +77,32 @@ class NodeTest(NodeCase):
         self.assertEqual(rows, [], "the reference has a row of no key")
 
     def test_signals(self):
-        configs, nodes = self.pair(log=True)
+        configs, nodes = self.pair(log=("segments", "bundles"))
         rx = self.client(2, "ipn:2.7", subscribe=True)
         tx = self.client(1, "ipn:1.5")
-        log = self.lab.path("node1.segments.csv")
-        os.rename(log, log + ".old")
+        logs = [self.lab.path(f"node1.{what}.csv") for what in ("segments", "bundles")]
+        for log in logs:
+            os.rename(log, log + ".old")
         nodes[1].send_signal(signal.SIGHUP)
-        wait_for(lambda: os.path.exists(log))
+        wait_for(lambda: all(os.path.exists(log) for log in logs))
         self.assertEqual(tx.request("ipn:2.7", b"x" * 5000)[0], aap2.SUCCESS)
         rx.delivery()
         for n in nodes:
             self.lab.stop(f"node{n}", nodes[n])
             self.assertFalse(os.path.exists(self.lab.socket(n)))
             self.assertFalse(os.path.exists(self.lab.socket(n) + ".ctl"))
-        with open(log) as f:
-            lines = f.readlines()
-        self.assertTrue(lines[0].startswith("t_ns,"))
-        self.assertGreater(len(lines), 5)
+        for log in logs:
+            with open(log) as f:
+                lines = f.readlines()
+            self.assertTrue(lines[0].startswith("t_ns,"))
+            self.assertGreater(len(lines), 5)
+        rows = list(csv.DictReader(lines))  # of the bundle log
+        self.assertEqual([row["event"] for row in rows][:5], ["accepted", "stored", "queued", "sent", "carried"])
+        self.assertEqual({row["destination"] for row in rows if row["from"] == "application"}, {"ipn:2.7"})
+        self.assertEqual({row["link"] for row in rows if row["event"] == "carried"}, {"to-2"})
+        with open(logs[0]) as f:  # the session in which it went is in the other log
+            sessions = {(row["originator"], row["session"]) for row in csv.DictReader(f) if row["dir"] == "open"}
+        self.assertTrue({(row["originator"], row["session"]) for row in rows if row["event"] == "carried"} <= sessions)
 
     def test_second_daemon(self):
         store = f"{{path: {self.lab.path('store')}, durability: sync}}"

@@ -82,7 +82,7 @@ class OperatorTest(unittest.TestCase):
         self.node_to_nowhere(log=False)
         done = self.ctl("flush")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("writes no segment log", done.stderr)
+        self.assertIn("writes no log", done.stderr)
 
     def test_helioctl_mistakes(self):
         self.node_to_nowhere(log=False)

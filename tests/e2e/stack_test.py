@@ -87,7 +87,8 @@ def repeats():
         Path(name).mkdir()
         (Path(name) / "out.json").write_text(run(*world, "--log-dir", name, *more).stdout)
     names = sorted(os.listdir("r1"))
-    assert names == ["channel1.drops.csv", "node1.segments.csv", "node2.segments.csv", "out.json"], names
+    assert names == ["channel1.drops.csv", "node1.bundles.csv", "node1.segments.csv", "node2.bundles.csv",
+                     "node2.segments.csv", "out.json"], names
     assert filecmp.cmpfiles("r1", "r2", names, shallow=False) == (names, [], [])
     assert filecmp.cmpfiles("r1", "r3", names, shallow=False)[1] == names
 

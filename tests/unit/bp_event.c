@@ -267,6 +267,32 @@ START_TEST(the_longest_line_fits)
 }
 END_TEST
 
+static void expect_word(const char *page, const char *word)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "`%s`", word);
+    ck_assert_msg(strstr(page, quoted) != NULL, "%s has no %s", BUNDLE_LOG_PAGE, quoted);
+}
+
+START_TEST(page_has_every_word)
+{
+    static char page[1 << 16];
+    char columns[1024], *at = columns;
+    FILE *f = fopen(BUNDLE_LOG_PAGE, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_gt(fread(page, 1, sizeof page - 1, f), 0);
+    fclose(f);
+    snprintf(columns, sizeof columns, "%.*s", (int)strlen(bundle_event_csv_header) - 1,
+             bundle_event_csv_header);
+    for (char *word; (word = strsep(&at, ",")) != NULL;)
+        expect_word(page, word);
+    for (int kind = 0; kind < BUNDLE_EVENT_COUNT; kind++)
+        expect_word(page, bundle_event_word((enum bundle_event_kind)kind));
+    for (int end = 0; end < END_NOT_STORED; end++) /* what was never stored has no `ended` */
+        expect_word(page, agent_end_text((enum agent_end)end));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("bundle event");
@@ -278,6 +304,7 @@ int main(void)
     tcase_add_test(t, fragments_make_a_bundle);
     tcase_add_test(t, a_line_has_its_columns);
     tcase_add_test(t, the_longest_line_fits);
+    tcase_add_test(t, page_has_every_word);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -281,6 +281,7 @@ static void note_lines(struct config *c, const struct conf_tree *root)
     c->lines.control = line_in(root, NULL, "control");
     c->lines.store = line_in(root, "store", "path");
     c->lines.segments = line_in(root, "log", "segments");
+    c->lines.bundles = line_in(root, "log", "bundles");
 }
 
 static void check_all(struct config *c, const struct conf_tree *root, struct conf_errors *errors)

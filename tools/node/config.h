@@ -59,15 +59,15 @@ struct config {
         tick retry_min, retry_max;
     } bundles;
     struct {
-        char *segments; /* "" = none */
-        int level;      /* enum config_level */
+        char *segments, *bundles; /* "" = none */
+        int level;                /* enum config_level */
     } log;
     struct config_link *links;
     size_t links_len;
     struct config_route *routes;
     size_t routes_len;
     struct {
-        uint32_t socket, control, store, segments;
+        uint32_t socket, control, store, segments, bundles;
     } lines; /* of these keys; 0: not given */
 };
 

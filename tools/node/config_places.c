@@ -49,6 +49,7 @@ int config_places(const struct config *c, struct conf_errors *errors)
     check_place("socket", c->lines.socket, c->socket, errors);
     check_place("control", c->lines.control, c->control, errors);
     check_place("log.segments", c->lines.segments, c->log.segments, errors);
+    check_place("log.bundles", c->lines.bundles, c->log.bundles, errors);
     if (c->store.durability != STORE_NONE)
         check_place("store.path", c->lines.store, c->store.path, errors);
     return errors->total == before ? 0 : HELIO_ENOENT;

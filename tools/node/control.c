@@ -12,6 +12,7 @@
 #include "cla/seglog.h"
 #include "conf/json_number.h"
 #include "tools/node/apps.h"
+#include "tools/node/node_log.h"
 #include "tools/node/storage.h"
 
 #define BUNDLES_SHOWN 1000
@@ -273,6 +274,8 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     set_int(node, "store_failures", n->store_failures);
     if (n->segments != NULL)
         set_int(node, "segment_lines_lost", seglog_lost(n->segments));
+    if (n->bundle_log != NULL)
+        set_int(node, "bundle_lines_lost", seglog_lost(n->bundle_log));
     json_object_set_new(out, "agent", agent);
     json_object_set_new(out, "applications", apps);
     json_object_set_new(out, "node", node);
@@ -365,10 +368,10 @@ static void do_delete(struct node *n, const json_t *in, json_t *out)
 static void do_flush(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
-    if (n->segments == NULL)
-        fail(out, "this node writes no segment log");
-    else if (seglog_sync(n->segments, FLUSH_MS) < 0)
-        fail(out, "the segment log's medium is slow; not all is written yet");
+    if (!node_log_any(n))
+        fail(out, "this node writes no log of segments or bundles");
+    else if (node_log_sync(n, FLUSH_MS) < 0)
+        fail(out, "the log's medium is slow; not all is written yet");
 }
 
 static const struct command {

@@ -46,8 +46,11 @@ struct node {
     struct storage *storage; /* NULL with durability none */
     struct apps *apps;
     struct control *control;
-    struct seglog *segments; /* NULL: no segment log */
-    event_sink *sink;        /* of the links' engines; NULL: none */
+    struct seglog *segments, *bundle_log; /* NULL: not written */
+    uint64_t log_epoch;                   /* of both */
+    bundle_event_sink *bundle_sink;       /* of the agent; NULL: none */
+    void *bundle_sink_context;
+    event_sink *sink; /* of the links' engines; NULL: none */
     void *sink_context;
     bool has_echo;
     struct eid echo;

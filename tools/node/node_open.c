@@ -32,6 +32,8 @@ int node_open_agent(struct node *n, bool memory_only)
         .status_reports = c->bundles.status_reports,
         .retry_min = c->bundles.retry_min,
         .retry_max = c->bundles.retry_max,
+        .sink = n->bundle_sink,
+        .sink_context = n->bundle_sink_context,
     };
     n->seed = a.seed;
     return agent_new(&n->agent, &a);
@@ -66,6 +68,15 @@ void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
     else
         agent_failed(a, key, cla_reason_text(reason), node_now(l->node));
     node_wake(l->node);
+}
+
+static void on_carried(void *context, struct cla *c, uint64_t key, uint64_t originator,
+                       uint64_t session)
+{
+    struct node_link *l = context;
+    (void)c;
+    if (l->node->bundle_sink != NULL)
+        agent_carried(l->node->agent, key, originator, session, node_now(l->node));
 }
 
 static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
@@ -126,6 +137,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .sink_context = n->sink_context,
         .events = {.context = l,
                    .received = on_received,
+                   .carried = on_carried,
                    .done = on_done,
                    .link = on_link,
                    .limits = on_limits,

@@ -16,12 +16,12 @@
 #include <uv.h>
 
 #include "bp/store_record.h"
-#include "cla/seglog.h"
 #include "os/uv_world.h"
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
 #include "tools/node/local_socket.h"
 #include "tools/node/node.h"
+#include "tools/node/node_log.h"
 #include "tools/node/priority.h"
 #include "tools/node/storage.h"
 
@@ -92,7 +92,7 @@ static void on_check(uv_check_t *h)
 static void on_log_flush(uv_timer_t *t)
 {
     struct node *n = t->data;
-    seglog_flush(n->segments);
+    node_log_flush(n);
 }
 
 uint64_t node_seed(struct node *n)
@@ -278,12 +278,7 @@ static void on_signal(uv_signal_t *s, int number)
 {
     struct node *n = s->data;
     if (number == SIGHUP) {
-        int err = n->segments != NULL ? seglog_reopen(n->segments) : 0;
-        if (err < 0)
-            say(&n->say, LEVEL_ERROR, "log: %s: %s; the old file stays in use",
-                n->config->log.segments, uv_strerror(err));
-        else
-            say(&n->say, LEVEL_INFO, "logs were reopened");
+        node_log_reopen(n);
         return;
     }
     say(&n->say, LEVEL_INFO, "stopping");
@@ -308,28 +303,11 @@ static void begin_handles(struct node *n)
         uv_signal_start(&h->signals[i], on_signal, numbers[i]);
     }
     uv_timer_start(&h->second, on_second, 1000, 1000);
+    if (node_log_any(n))
+        uv_timer_start(&h->log_flush, on_log_flush, LOG_FLUSH_MS, LOG_FLUSH_MS);
     uv_prepare_start(&h->prepare, on_prepare);
     uv_check_start(&h->check, on_check);
     h->begun = true;
-}
-
-static int open_segments(struct node *n)
-{
-    const char *path = n->config->log.segments;
-    struct timespec m, r;
-    if (*path == '\0')
-        return 0;
-    clock_gettime(CLOCK_MONOTONIC, &m);
-    clock_gettime(CLOCK_REALTIME, &r);
-    uint64_t epoch = (uint64_t)(r.tv_sec - m.tv_sec) * TICK_S + (uint64_t)(r.tv_nsec - m.tv_nsec);
-    int err = seglog_open(&n->segments, path, n->config->node.node, epoch);
-    if (err < 0)
-        say(&n->say, LEVEL_ERROR, "log: %s: %s", path, uv_strerror(err));
-    n->sink = err < 0 ? NULL : seglog_sink;
-    n->sink_context = n->segments;
-    if (err == 0)
-        uv_timer_start(&n->handles->log_flush, on_log_flush, LOG_FLUSH_MS, LOG_FLUSH_MS);
-    return err;
 }
 
 static int open_sockets(struct node *n)
@@ -353,14 +331,15 @@ static int begin(struct node *n)
     while (cla_at(adapters) != NULL)
         adapters++;
     n->anchors = calloc(adapters + 1, sizeof *n->anchors);
+    int err = node_log_open(n);
+    if (err < 0)
+        return err;
     if (n->anchors == NULL || node_open_agent(n, c->store.durability == STORE_NONE) < 0) {
         say(&n->say, LEVEL_ERROR, "out of memory");
         return HELIO_ENOMEM;
     }
     begin_handles(n);
-    int err = open_segments(n);
-    if (err == 0)
-        err = open_store(n);
+    err = open_store(n);
     if (err == 0) {
         restore_sequence(n);
         node_clock_note(n);
@@ -386,7 +365,7 @@ static void end(struct node *n)
     control_free(n->control);
     storage_close(n->storage);
     agent_free(n->agent);
-    seglog_close(n->segments);
+    node_log_close(n);
     free(n->anchors);
 }
 

@@ -69,8 +69,10 @@ static int finish(struct page_writer **w, const char *what, size_t number)
 int stack_finish_logs(struct stack *s)
 {
     int rc = 0;
-    for (size_t i = 0; i < s->hosts_len; i++)
+    for (size_t i = 0; i < s->hosts_len; i++) {
         rc |= finish(&s->hosts[i]->log, "the segment log of node", i + 1);
+        rc |= finish(&s->hosts[i]->bundle_log, "the bundle log of node", i + 1);
+    }
     for (size_t i = 0; i < s->channels_len; i++)
         rc |= finish(&s->channels[i]->drops, "the drop log of channel", i + 1);
     return rc < 0 ? HELIO_EIO : 0;

@@ -42,7 +42,7 @@ struct stack_host {
     size_t index;
     tick due; /* of its agent */
     struct apps *apps;
-    struct page_writer *log; /* of segments; NULL: none */
+    struct page_writer *log, *bundle_log; /* of segments, of bundles; NULL: none */
 };
 
 /* One direction of a channel, which begins with its first frame. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/node/node_log.h"
 #include "tools/sim/stack.h"
 
 static struct stack_host *host_of(const struct node *n)
@@ -92,26 +93,45 @@ static void log_event(void *context, const struct event *e)
         page_writer_put(h->log, event_csv(e, h->config.node.node, 0, room));
 }
 
-static int open_log(struct stack_host *h)
+static void log_bundle(void *context, const struct bundle_event *e)
+{
+    struct stack_host *h = context;
+    char *room = page_writer_room(h->bundle_log, BUNDLE_EVENT_CSV_MAX);
+    if (room != NULL)
+        page_writer_put(h->bundle_log, node_bundle_line(&h->node, e, 0, room));
+}
+
+static int open_log(const struct stack_host *h, const char *what, const char *header,
+                    struct page_writer **out)
 {
     const struct stack *s = h->stack;
     const struct eid *node = &h->config.node;
     char path[4096];
-    if (s->log_dir == NULL)
-        return 0;
     uint64_t number = node->scheme == EID_IPN ? node->node : h->index + 1;
-    snprintf(path, sizeof path, "%s/node%" PRIu64 ".segments.csv%s", s->log_dir, number,
+    snprintf(path, sizeof path, "%s/node%" PRIu64 ".%s.csv%s", s->log_dir, number, what,
              s->gzip ? ".gz" : "");
-    int rc = page_writer_open(&h->log, path, true);
+    int rc = page_writer_open(out, path, true);
     if (rc < 0) {
         fprintf(stderr, "helio-sim: %s: %s\n", path, strerror(-rc));
         return HELIO_EIO;
     }
-    size_t len = strlen(event_csv_header);
-    void *room = page_writer_room(h->log, len);
-    memcpy(room, event_csv_header, len);
-    page_writer_put(h->log, len);
+    size_t len = strlen(header);
+    void *room = page_writer_room(*out, len);
+    memcpy(room, header, len);
+    page_writer_put(*out, len);
     return 0;
+}
+
+static int open_logs(struct stack_host *h)
+{
+    if (h->stack->log_dir == NULL)
+        return 0;
+    int rc = open_log(h, "segments", event_csv_header, &h->log);
+    if (rc == 0)
+        rc = open_log(h, "bundles", bundle_event_csv_header, &h->bundle_log);
+    h->node.bundle_sink = rc == 0 ? log_bundle : NULL;
+    h->node.bundle_sink_context = h;
+    return rc;
 }
 
 int stack_host_open(struct stack_host *h)
@@ -123,7 +143,7 @@ int stack_host_open(struct stack_host *h)
     if (n->say.level > LEVEL_WARNING)
         n->say.level = LEVEL_WARNING;
     n->anchors = calloc(16, sizeof *n->anchors);
-    int rc = n->anchors == NULL ? HELIO_ENOMEM : open_log(h);
+    int rc = n->anchors == NULL ? HELIO_ENOMEM : open_logs(h);
     if (rc == 0)
         rc = node_open_agent(n, true);
     if (rc == 0)
@@ -184,6 +204,7 @@ void stack_host_free(struct stack_host *h)
     agent_free(n->agent);
     free(n->anchors);
     page_writer_free(h->log);
+    page_writer_free(h->bundle_log);
     config_fini(&h->config);
     free(h);
 }

@@ -124,8 +124,10 @@ class Lab:
     def write_node(self, number, links, store="{durability: none}", log=True, extra=""):
         text = f"# node {number}; docs/heliod.md explains every key\nnode: ipn:{number}.0\n"
         text += f"socket: {self.socket(number)}\nstore: {store}\n"
-        if log:
-            text += f"log: {{segments: {self.path(f'node{number}.segments.csv')}}}\n"
+        logs = {True: ("segments",), False: ()}.get(log, log)  # or their names
+        if logs:
+            files = ", ".join(f"{what}: {self.path(f'node{number}.{what}.csv')}" for what in logs)
+            text += f"log: {{{files}}}\n"
         text += extra
         text += "links:\n"
         for link in links:

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Both logs are files with a writer thread of their own (cla/seglog.h), so that a slow disk stalls
+ * nothing. What can go wrong: a file cannot be opened, which is said, and at the start ends the
+ * node; lines that the disk does not take are counted (helioctl counters).
+ */
+#include "tools/node/node_log.h"
+
+#include <string.h>
+
+#include "cla/seglog.h"
+#include "os/clock.h"
+
+uint32_t node_bundle_line(const struct node *n, const struct bundle_event *e, uint64_t epoch,
+                          char out[BUNDLE_EVENT_CSV_MAX])
+{
+    char name[EID_TEXT_MAX];
+    const char *link = NULL;
+    eid_text(&n->config->node, name);
+    if (e->link >= 0 && (size_t)e->link < n->links_len)
+        link = n->links[e->link].config->name;
+    return bundle_event_csv(e, name, link, epoch, out);
+}
+
+static void take_event(void *context, const struct bundle_event *e)
+{
+    struct node *n = context;
+    char *room = seglog_room(n->bundle_log, BUNDLE_EVENT_CSV_MAX);
+    if (room != NULL)
+        seglog_put(n->bundle_log, node_bundle_line(n, e, n->log_epoch, room));
+}
+
+static int say_failed(struct node *n, const char *path, int err)
+{
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "log: %s: %s", path, strerror(-err));
+    return err;
+}
+
+int node_log_open(struct node *n)
+{
+    const char *segments = n->config->log.segments, *bundles = n->config->log.bundles;
+    int err = 0;
+    n->log_epoch = clock_offset();
+    if (*segments != '\0') {
+        err = seglog_open(&n->segments, segments, n->config->node.node, n->log_epoch);
+        n->sink = err < 0 ? NULL : seglog_sink;
+        n->sink_context = n->segments;
+        if (say_failed(n, segments, err) < 0)
+            return err;
+    }
+    if (*bundles == '\0')
+        return 0;
+    err = seglog_open_lines(&n->bundle_log, bundles, bundle_event_csv_header);
+    n->bundle_sink = err < 0 ? NULL : take_event;
+    n->bundle_sink_context = n;
+    return say_failed(n, bundles, err);
+}
+
+bool node_log_any(const struct node *n)
+{
+    return n->segments != NULL || n->bundle_log != NULL;
+}
+
+void node_log_flush(struct node *n)
+{
+    if (n->segments != NULL)
+        seglog_flush(n->segments);
+    if (n->bundle_log != NULL)
+        seglog_flush(n->bundle_log);
+}
+
+static bool reopen(struct node *n, struct seglog *log, const char *path)
+{
+    int err = log != NULL ? seglog_reopen(log) : 0;
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "log: %s: %s; the old file stays in use", path, strerror(-err));
+    return err == 0;
+}
+
+void node_log_reopen(struct node *n)
+{
+    bool segments = reopen(n, n->segments, n->config->log.segments);
+    bool bundles = reopen(n, n->bundle_log, n->config->log.bundles);
+    if (segments && bundles)
+        say(&n->say, LEVEL_INFO, "logs were reopened");
+}
+
+int node_log_sync(struct node *n, unsigned timeout_ms)
+{
+    int segments = n->segments != NULL ? seglog_sync(n->segments, timeout_ms) : 0;
+    int bundles = n->bundle_log != NULL ? seglog_sync(n->bundle_log, timeout_ms) : 0;
+    return segments < 0 ? segments : bundles;
+}
+
+void node_log_close(struct node *n)
+{
+    seglog_close(n->segments);
+    seglog_close(n->bundle_log);
+    n->segments = n->bundle_log = NULL;
+}
