@@ -42,7 +42,7 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t len)
 }
 
 /* a * b modulo the polynomial, bit-reflected: bit 31 is x^0. */
-static uint32_t multiply(uint32_t a, uint32_t b)
+static uint32_t multiply_mod(uint32_t a, uint32_t b)
 {
     uint32_t product = 0;
     for (uint32_t bit = UINT32_C(1) << 31; bit != 0; bit >>= 1) {
@@ -60,15 +60,15 @@ static uint32_t power(uint64_t bytes)
     uint32_t square = UINT32_C(1) << 23; /* x^8 */
     for (; bytes != 0; bytes >>= 1) {
         if (bytes & 1)
-            result = multiply(result, square);
-        square = multiply(square, square);
+            result = multiply_mod(result, square);
+        square = multiply_mod(square, square);
     }
     return result;
 }
 
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 {
-    return multiply(power(len_b), crc_a) ^ crc_b;
+    return multiply_mod(power(len_b), crc_a) ^ crc_b;
 }
 
 #if PORT_X86_CRC32C
@@ -79,7 +79,7 @@ enum { STREAM = 4096 };
 #define SHIFT_1 UINT32_C(0x35d73a62)
 #define SHIFT_2 UINT32_C(0x28461564)
 
-static uint64_t load(const uint8_t *p)
+static uint64_t load_word(const uint8_t *p)
 {
     uint64_t word;
     memcpy(&word, p, sizeof word);
@@ -92,16 +92,16 @@ __attribute__((target("sse4.2"))) static uint32_t hardware_update(uint32_t crc, 
     while (len >= 3 * STREAM) {
         uint64_t a = crc, b = 0, c = 0;
         for (size_t i = 0; i < STREAM; i += 8) {
-            a = _mm_crc32_u64(a, load(p + i));
-            b = _mm_crc32_u64(b, load(p + STREAM + i));
-            c = _mm_crc32_u64(c, load(p + 2 * STREAM + i));
+            a = _mm_crc32_u64(a, load_word(p + i));
+            b = _mm_crc32_u64(b, load_word(p + STREAM + i));
+            c = _mm_crc32_u64(c, load_word(p + 2 * STREAM + i));
         }
-        crc = multiply(SHIFT_2, (uint32_t)a) ^ multiply(SHIFT_1, (uint32_t)b) ^ (uint32_t)c;
+        crc = multiply_mod(SHIFT_2, (uint32_t)a) ^ multiply_mod(SHIFT_1, (uint32_t)b) ^ (uint32_t)c;
         p += 3 * STREAM;
         len -= 3 * STREAM;
     }
     for (; len >= 8; p += 8, len -= 8)
-        crc = (uint32_t)_mm_crc32_u64(crc, load(p));
+        crc = (uint32_t)_mm_crc32_u64(crc, load_word(p));
     for (; len > 0; p++, len--)
         crc = _mm_crc32_u8(crc, *p);
     return crc;

@@ -24,7 +24,7 @@ void hash_fini(struct hash *h)
     *h = (struct hash){0};
 }
 
-static void grow(struct hash *h)
+static void grow_table(struct hash *h)
 {
     size_t mask = h->mask * 2 + 1;
     struct hash_node **slots = calloc(mask + 1, sizeof(struct hash_node *));
@@ -45,7 +45,7 @@ static void grow(struct hash *h)
 void hash_add(struct hash *h, struct hash_node *n, uint64_t hash)
 {
     if (h->len > h->mask)
-        grow(h);
+        grow_table(h);
     n->hash = hash;
     n->next = h->slots[hash & h->mask];
     h->slots[hash & h->mask] = n;

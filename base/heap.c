@@ -19,12 +19,12 @@ void heap_fini(struct heap *h)
     *h = (struct heap){0};
 }
 
-static bool before(const struct heap_node *a, const struct heap_node *b)
+static bool is_before(const struct heap_node *a, const struct heap_node *b)
 {
     return a->due != b->due ? a->due < b->due : a->order < b->order;
 }
 
-static void put(struct heap *h, size_t pos, struct heap_node *n)
+static void put_node(struct heap *h, size_t pos, struct heap_node *n)
 {
     h->nodes[pos] = n;
     n->pos = pos;
@@ -35,12 +35,12 @@ static void sift_up(struct heap *h, struct heap_node *n)
     size_t pos = n->pos;
     while (pos > 0) {
         size_t up = (pos - 1) / 2;
-        if (!before(n, h->nodes[up]))
+        if (!is_before(n, h->nodes[up]))
             break;
-        put(h, pos, h->nodes[up]);
+        put_node(h, pos, h->nodes[up]);
         pos = up;
     }
-    put(h, pos, n);
+    put_node(h, pos, n);
 }
 
 static void sift_down(struct heap *h, struct heap_node *n)
@@ -50,14 +50,14 @@ static void sift_down(struct heap *h, struct heap_node *n)
         size_t kid = 2 * pos + 1;
         if (kid >= h->len)
             break;
-        if (kid + 1 < h->len && before(h->nodes[kid + 1], h->nodes[kid]))
+        if (kid + 1 < h->len && is_before(h->nodes[kid + 1], h->nodes[kid]))
             kid++;
-        if (!before(h->nodes[kid], n))
+        if (!is_before(h->nodes[kid], n))
             break;
-        put(h, pos, h->nodes[kid]);
+        put_node(h, pos, h->nodes[kid]);
         pos = kid;
     }
-    put(h, pos, n);
+    put_node(h, pos, n);
 }
 
 int heap_reserve(struct heap *h, size_t nodes)
@@ -101,7 +101,7 @@ void heap_sub(struct heap *h, struct heap_node *n)
     n->pos = HEAP_OUT;
     if (last == n)
         return;
-    put(h, pos, last);
+    put_node(h, pos, last);
     sift_up(h, last);
     sift_down(h, last);
 }

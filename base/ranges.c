@@ -55,7 +55,7 @@ size_t ranges_find(const struct ranges *s, uint64_t at)
 
 /* Makes the `drop` ranges from index i into `insert` places, whose values the caller then writes.
  */
-static int shift(struct ranges *s, size_t i, size_t drop, size_t insert, size_t max)
+static int shift_ranges(struct ranges *s, size_t i, size_t drop, size_t insert, size_t max)
 {
     size_t len = s->len - drop + insert;
     if (insert > drop && len > max)
@@ -84,7 +84,7 @@ int ranges_add(struct ranges *s, uint64_t lo, uint64_t hi, size_t max)
         all.lo = s->at[i].lo < lo ? s->at[i].lo : lo;
         all.hi = s->at[j - 1].hi > hi ? s->at[j - 1].hi : hi;
     }
-    int rc = shift(s, i, j - i, 1, max);
+    int rc = shift_ranges(s, i, j - i, 1, max);
     if (rc < 0)
         return rc;
     s->at[i] = all;
@@ -103,7 +103,7 @@ int ranges_sub(struct ranges *s, uint64_t lo, uint64_t hi, size_t max)
         return 0;
     struct range left = {s->at[i].lo, lo}, right = {hi, s->at[j - 1].hi};
     size_t insert = (size_t)(left.lo < left.hi) + (size_t)(right.lo < right.hi);
-    int rc = shift(s, i, j - i, insert, max);
+    int rc = shift_ranges(s, i, j - i, insert, max);
     if (rc < 0)
         return rc;
     if (left.lo < left.hi)

@@ -13,7 +13,7 @@ void rng_init(struct rng *r, uint64_t seed)
     }
 }
 
-static uint64_t rotl(uint64_t x, int k)
+static uint64_t rotate_left(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));
 }
@@ -21,14 +21,14 @@ static uint64_t rotl(uint64_t x, int k)
 uint64_t rng_u64(struct rng *r)
 {
     uint64_t *s = r->s;
-    uint64_t out = rotl(s[1] * 5, 7) * 9;
+    uint64_t out = rotate_left(s[1] * 5, 7) * 9;
     uint64_t t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];
     s[0] ^= s[3];
     s[2] ^= t;
-    s[3] = rotl(s[3], 45);
+    s[3] = rotate_left(s[3], 45);
     return out;
 }
 

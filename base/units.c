@@ -44,7 +44,7 @@ static const char *read_number(const char *p, uint64_t *mantissa, uint64_t *divi
     }
 }
 
-static int parse(const char *text, const struct unit *units, uint64_t *out)
+static int parse_quantity(const char *text, const struct unit *units, uint64_t *out)
 {
     uint64_t mantissa, divisor;
     const char *unit = read_number(text, &mantissa, &divisor);
@@ -76,7 +76,7 @@ int units_duration(const char *text, tick *out)
                                         {"h", 3600 * TICK_S},
                                         {"d", 86400 * TICK_S},
                                         {NULL, 0}};
-    return parse(text, units, out);
+    return parse_quantity(text, units, out);
 }
 
 int units_rate(const char *text, uint64_t *out_bps)
@@ -98,7 +98,7 @@ int units_rate(const char *text, uint64_t *out_bps)
         *out_bps = 0;
         return 0;
     }
-    return parse(text, units, out_bps);
+    return parse_quantity(text, units, out_bps);
 }
 
 int units_size(const char *text, uint64_t *out_bytes)
@@ -114,7 +114,7 @@ int units_size(const char *text, uint64_t *out_bytes)
                                         {"GiB", UINT64_C(1) << 30},
                                         {"TiB", UINT64_C(1) << 40},
                                         {NULL, 0}};
-    return parse(text, units, out_bytes);
+    return parse_quantity(text, units, out_bytes);
 }
 
 int units_count(const char *text, uint64_t max, uint64_t *out)

@@ -14,8 +14,8 @@
 
 enum { AT_PRIMARY = 1 };
 
-static void rule(struct check *c, bool broken, enum check_weight weight, const char *section,
-                 const char *text)
+static void hold_rule(struct check *c, bool broken, enum check_weight weight, const char *section,
+                      const char *text)
 {
     if (broken)
         check_note(c, weight, section, text, AT_PRIMARY);
@@ -24,16 +24,16 @@ static void rule(struct check *c, bool broken, enum check_weight weight, const c
 static void flag_rules(const struct bundle *b, struct check *c)
 {
     bool none = eid_is_none(&b->id.source);
-    rule(c, (b->flags & ~(uint64_t)KNOWN_FLAGS) != 0, CHECK_NOTE, "RFC 9171 §4.2.3",
-         "reserved bundle processing flags are set");
-    rule(c, (b->flags & BUNDLE_IS_ADMIN) && (b->flags & REPORTS), CHECK_RULE, "RFC 9171 §4.2.3",
-         "an administrative record requests no status reports");
-    rule(c, none && (b->flags & REPORTS), CHECK_RULE, "RFC 9171 §4.2.3",
-         "a bundle without source requests no status reports");
-    rule(c, none && !(b->flags & BUNDLE_NO_FRAGMENT), CHECK_RULE, "RFC 9171 §4.2.3",
-         "a bundle without source must not be fragmented");
-    rule(c, b->id.fragment && (b->flags & BUNDLE_NO_FRAGMENT), CHECK_NOTE, "RFC 9171 §4.2.3",
-         "a fragment of a bundle that must not be fragmented");
+    hold_rule(c, (b->flags & ~(uint64_t)KNOWN_FLAGS) != 0, CHECK_NOTE, "RFC 9171 §4.2.3",
+              "reserved bundle processing flags are set");
+    hold_rule(c, (b->flags & BUNDLE_IS_ADMIN) && (b->flags & REPORTS), CHECK_RULE,
+              "RFC 9171 §4.2.3", "an administrative record requests no status reports");
+    hold_rule(c, none && (b->flags & REPORTS), CHECK_RULE, "RFC 9171 §4.2.3",
+              "a bundle without source requests no status reports");
+    hold_rule(c, none && !(b->flags & BUNDLE_NO_FRAGMENT), CHECK_RULE, "RFC 9171 §4.2.3",
+              "a bundle without source must not be fragmented");
+    hold_rule(c, b->id.fragment && (b->flags & BUNDLE_NO_FRAGMENT), CHECK_NOTE, "RFC 9171 §4.2.3",
+              "a fragment of a bundle that must not be fragmented");
 }
 
 static bool reports_unknown(const struct bundle *b)
@@ -61,10 +61,10 @@ static void fragment_rules(const struct bundle *b, struct check *c)
     /* A ciphertext may be longer than its plain text by the authentication tag. */
     if (!b->id.fragment || bundle_targeted(b, BLOCK_BCB, 1))
         return;
-    rule(c,
-         b->id.offset > b->id.total || b->payload.len > b->id.total - b->id.offset ||
-             b->id.total == 0,
-         CHECK_REFUSE, "RFC 9171 §5.8", "the fragment's end is beyond the total length");
+    hold_rule(c,
+              b->id.offset > b->id.total || b->payload.len > b->id.total - b->id.offset ||
+                  b->id.total == 0,
+              CHECK_REFUSE, "RFC 9171 §5.8", "the fragment's end is beyond the total length");
 }
 
 /* An encrypted integrity block may name the primary block; nobody here can tell. */
@@ -83,17 +83,18 @@ void bundle_rules(const struct bundle *b, struct check *c)
 {
     flag_rules(b, c);
     fragment_rules(b, c);
-    rule(c, !primary_protected(b), CHECK_RULE, "RFC 9171 §4.3.1",
-         "the primary block has neither a CRC nor an integrity block");
-    rule(c, ((b->flags & BUNDLE_IS_ADMIN) || eid_is_none(&b->id.source)) && reports_unknown(b),
-         CHECK_RULE, "RFC 9171 §4.2.4",
-         "no block of an administrative record or of a bundle without source requests reports");
-    rule(c, b->id.time_ms == 0 && !has_age(b), CHECK_RULE, "RFC 9171 §4.4.2",
-         "a bundle whose creation time is 0 has a bundle age block");
-    rule(c, b->has_hops && (b->hop_limit < 1 || b->hop_limit > 255), CHECK_RULE, "RFC 9171 §4.4.3",
-         "a hop limit is 1 to 255");
-    rule(c, eid_is_local(&b->id.source) || eid_is_local(&b->destination), CHECK_REFUSE,
-         "RFC 9758 §5.4", "ipn:! is neither source nor destination of a bundle on a link");
-    rule(c, eid_is_local(&b->report_to), CHECK_RULE, "RFC 9758 §5.4",
-         "ipn:! does not get reports about a bundle on a link");
+    hold_rule(c, !primary_protected(b), CHECK_RULE, "RFC 9171 §4.3.1",
+              "the primary block has neither a CRC nor an integrity block");
+    hold_rule(
+        c, ((b->flags & BUNDLE_IS_ADMIN) || eid_is_none(&b->id.source)) && reports_unknown(b),
+        CHECK_RULE, "RFC 9171 §4.2.4",
+        "no block of an administrative record or of a bundle without source requests reports");
+    hold_rule(c, b->id.time_ms == 0 && !has_age(b), CHECK_RULE, "RFC 9171 §4.4.2",
+              "a bundle whose creation time is 0 has a bundle age block");
+    hold_rule(c, b->has_hops && (b->hop_limit < 1 || b->hop_limit > 255), CHECK_RULE,
+              "RFC 9171 §4.4.3", "a hop limit is 1 to 255");
+    hold_rule(c, eid_is_local(&b->id.source) || eid_is_local(&b->destination), CHECK_REFUSE,
+              "RFC 9758 §5.4", "ipn:! is neither source nor destination of a bundle on a link");
+    hold_rule(c, eid_is_local(&b->report_to), CHECK_RULE, "RFC 9758 §5.4",
+              "ipn:! does not get reports about a bundle on a link");
 }

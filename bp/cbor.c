@@ -185,7 +185,7 @@ static size_t head_size(uint8_t first)
 }
 
 /* The next item, which must be of this kind. */
-static struct found take(struct item_reader *r, enum item_kind kind, const char *expected)
+static struct found take_head(struct item_reader *r, enum item_kind kind, const char *expected)
 {
     const struct found none = {.kind = ITEM_NONE};
     struct found f = none;
@@ -214,47 +214,47 @@ static struct found take(struct item_reader *r, enum item_kind kind, const char 
 
 uint64_t item_uint(struct item_reader *r)
 {
-    return take(r, ITEM_UINT, "an unsigned integer is expected").value;
+    return take_head(r, ITEM_UINT, "an unsigned integer is expected").value;
 }
 
 uint64_t item_array(struct item_reader *r)
 {
-    return take(r, ITEM_ARRAY, "an array of definite length is expected").value;
+    return take_head(r, ITEM_ARRAY, "an array of definite length is expected").value;
 }
 
 void item_array_open(struct item_reader *r)
 {
-    take(r, ITEM_ARRAY_OPEN, "an array of indefinite length is expected");
+    take_head(r, ITEM_ARRAY_OPEN, "an array of indefinite length is expected");
 }
 
 struct slice item_bytes(struct item_reader *r)
 {
-    return take(r, ITEM_BYTES, "a byte string of definite length is expected").string;
+    return take_head(r, ITEM_BYTES, "a byte string of definite length is expected").string;
 }
 
 struct slice item_text(struct item_reader *r)
 {
-    return take(r, ITEM_TEXT, "a text string of definite length is expected").string;
+    return take_head(r, ITEM_TEXT, "a text string of definite length is expected").string;
 }
 
 uint64_t item_tag(struct item_reader *r)
 {
-    return take(r, ITEM_TAG, "a tag is expected").value;
+    return take_head(r, ITEM_TAG, "a tag is expected").value;
 }
 
 bool item_bool(struct item_reader *r)
 {
-    return take(r, ITEM_BOOL, "true or false is expected").value != 0;
+    return take_head(r, ITEM_BOOL, "true or false is expected").value != 0;
 }
 
 void item_break(struct item_reader *r)
 {
-    take(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
+    take_head(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
 }
 
 static void skip_one(struct item_reader *r, enum item_kind kind)
 {
-    take(r, kind, "no bundle has such an item");
+    take_head(r, kind, "no bundle has such an item");
 }
 
 void item_skip(struct item_reader *r, unsigned levels)
@@ -283,50 +283,50 @@ void item_skip(struct item_reader *r, unsigned levels)
     }
 }
 
-static void wrote(struct writer *w, size_t n)
+static void note_written(struct writer *w, size_t n)
 {
     if (n == 0)
         w->bad = true;
     w->p += n;
 }
 
-static size_t room(const struct writer *w)
+static size_t room_left(const struct writer *w)
 {
     return w->bad ? 0 : (size_t)(w->end - w->p);
 }
 
 void item_put_uint(struct writer *w, uint64_t value)
 {
-    wrote(w, cbor_encode_uint(value, w->p, room(w)));
+    note_written(w, cbor_encode_uint(value, w->p, room_left(w)));
 }
 
 void item_put_array(struct writer *w, size_t count)
 {
-    wrote(w, cbor_encode_array_start(count, w->p, room(w)));
+    note_written(w, cbor_encode_array_start(count, w->p, room_left(w)));
 }
 
 void item_put_array_open(struct writer *w)
 {
-    wrote(w, cbor_encode_indef_array_start(w->p, room(w)));
+    note_written(w, cbor_encode_indef_array_start(w->p, room_left(w)));
 }
 
 void item_put_bytes_head(struct writer *w, size_t len)
 {
-    wrote(w, cbor_encode_bytestring_start(len, w->p, room(w)));
+    note_written(w, cbor_encode_bytestring_start(len, w->p, room_left(w)));
 }
 
 void item_put_text(struct writer *w, struct slice s)
 {
-    wrote(w, cbor_encode_string_start(s.len, w->p, room(w)));
+    note_written(w, cbor_encode_string_start(s.len, w->p, room_left(w)));
     writer_bytes(w, s.data, s.len);
 }
 
 void item_put_bool(struct writer *w, bool value)
 {
-    wrote(w, cbor_encode_bool(value, w->p, room(w)));
+    note_written(w, cbor_encode_bool(value, w->p, room_left(w)));
 }
 
 void item_put_break(struct writer *w)
 {
-    wrote(w, cbor_encode_break(w->p, room(w)));
+    note_written(w, cbor_encode_break(w->p, room_left(w)));
 }

@@ -78,7 +78,7 @@ struct eid eid_read(struct item_reader *r, struct check *c)
     return e;
 }
 
-static uint64_t packed(const struct eid *e)
+static uint64_t packed_node(const struct eid *e)
 {
     return e->allocator << 32 | e->node;
 }
@@ -91,7 +91,8 @@ size_t eid_size(const struct eid *e)
         size_t len = strlen(e->ssp);
         return 2 + (eid_is_none(e) ? 1 : item_size(len) + len);
     }
-    size_t node = e->three ? item_size(e->allocator) + item_size(e->node) : item_size(packed(e));
+    size_t node =
+        e->three ? item_size(e->allocator) + item_size(e->node) : item_size(packed_node(e));
     return 3 + node + item_size(e->service);
 }
 
@@ -112,7 +113,7 @@ void eid_write(struct writer *w, const struct eid *e)
         item_put_uint(w, e->service);
     } else {
         item_put_array(w, 2);
-        item_put_uint(w, packed(e));
+        item_put_uint(w, packed_node(e));
         item_put_uint(w, e->service);
     }
 }

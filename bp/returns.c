@@ -19,7 +19,7 @@ int returns_init(struct returns *r, uint64_t seed, uint64_t max)
     return hash_init(&r->ids, seed);
 }
 
-static void forget(struct returns *r, struct forwarded *f)
+static void forget_bundle(struct returns *r, struct forwarded *f)
 {
     hash_sub(&r->ids, &f->by_id);
     list_sub(&f->order);
@@ -29,7 +29,7 @@ static void forget(struct returns *r, struct forwarded *f)
 void returns_fini(struct returns *r)
 {
     while (!list_empty(&r->order))
-        forget(r, container_of(list_first(&r->order), struct forwarded, order));
+        forget_bundle(r, container_of(list_first(&r->order), struct forwarded, order));
     hash_fini(&r->ids);
 }
 
@@ -44,7 +44,7 @@ void returns_forwarded(struct returns *r, uint64_t hash)
         if (f == NULL)
             return;
         if (r->ids.len == r->max)
-            forget(r, container_of(list_first(&r->order), struct forwarded, order));
+            forget_bundle(r, container_of(list_first(&r->order), struct forwarded, order));
         hash_add(&r->ids, &f->by_id, hash);
     } else {
         list_sub(&f->order);

@@ -28,7 +28,7 @@ int seen_init(struct seen *s, uint64_t seed, uint64_t max)
     return hash_init(&s->ids, seed);
 }
 
-static void forget(struct seen *s, struct seen_id *e)
+static void forget_id(struct seen *s, struct seen_id *e)
 {
     hash_sub(&s->ids, &e->by_id);
     list_sub(&e->order);
@@ -39,12 +39,12 @@ static void forget(struct seen *s, struct seen_id *e)
 void seen_fini(struct seen *s)
 {
     while (!list_empty(&s->order))
-        forget(s, container_of(list_first(&s->order), struct seen_id, order));
+        forget_id(s, container_of(list_first(&s->order), struct seen_id, order));
     heap_fini(&s->ends);
     hash_fini(&s->ids);
 }
 
-static struct seen_id *find(const struct seen *s, struct slice id, uint64_t hash)
+static struct seen_id *find_id(const struct seen *s, struct slice id, uint64_t hash)
 {
     for (struct hash_node *n = hash_find(&s->ids, hash); n != NULL; n = hash_next(n)) {
         struct seen_id *e = container_of(n, struct seen_id, by_id);
@@ -56,7 +56,7 @@ static struct seen_id *find(const struct seen *s, struct slice id, uint64_t hash
 
 bool seen_has(const struct seen *s, struct slice id)
 {
-    return find(s, id, hash_bytes(s->seed, id.data, id.len)) != NULL;
+    return find_id(s, id, hash_bytes(s->seed, id.data, id.len)) != NULL;
 }
 
 int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms)
@@ -64,7 +64,7 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
     if (s->max == 0)
         return 0;
     uint64_t hash = hash_bytes(s->seed, id.data, id.len);
-    struct seen_id *e = find(s, id, hash);
+    struct seen_id *e = find_id(s, id, hash);
     if (e != NULL) {
         list_sub(&e->order);
         list_add_tail(&s->order, &e->order);
@@ -73,9 +73,9 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
     if (heap_reserve(&s->ends, s->ids.len + 1) < 0 || (e = malloc(sizeof *e + id.len)) == NULL)
         return HELIO_ENOMEM;
     while (s->ends.len > 0 && heap_due(&s->ends) <= now_ms)
-        forget(s, container_of(heap_first(&s->ends), struct seen_id, end));
+        forget_id(s, container_of(heap_first(&s->ends), struct seen_id, end));
     while (s->ids.len >= s->max)
-        forget(s, container_of(list_first(&s->order), struct seen_id, order));
+        forget_id(s, container_of(list_first(&s->order), struct seen_id, order));
     heap_node_init(&e->end);
     int rc = heap_set(&s->ends, &e->end, until_ms);
     assert(rc == 0); /* there is room */

@@ -50,7 +50,7 @@ int lmdb_error(int rc)
     }
 }
 
-static int fail(struct lmdb *l, int rc)
+static int fail_store(struct lmdb *l, int rc)
 {
     int error = lmdb_error(rc);
     if (error != HELIO_ENOENT && error != 0)
@@ -149,7 +149,7 @@ static uint64_t free_bytes(struct lmdb *l)
 }
 
 /* Is there room for the transaction's puts and `more`, with RESERVE left? 0 or HELIO_ESPACE. */
-static int reserve(struct lmdb *l, uint64_t more)
+static int reserve_space(struct lmdb *l, uint64_t more)
 {
     MDB_envinfo info;
     mdb_filehandle_t fd;
@@ -208,7 +208,7 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
     if (bundle.len > l->limit || l->bytes > l->limit - bundle.len)
         return HELIO_ESPACE;
     uint64_t pages = bundle.len + PAGES_PER_PUT * l->page_bytes;
-    if (reserve(l, pages) < 0)
+    if (reserve_space(l, pages) < 0)
         return HELIO_ESPACE;
     struct store_head h = {bundle.len, crc32c(0, bundle.data, bundle.len), head};
     int rc = write_head(l, key, &h, MDB_NOOVERWRITE);
@@ -224,7 +224,7 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
         l->putting += pages;
         l->last_key = key > l->last_key ? key : l->last_key;
     }
-    return fail(l, rc);
+    return fail_store(l, rc);
 }
 
 static int lmdb_update(struct store *s, uint64_t key, struct slice head)
@@ -237,7 +237,7 @@ static int lmdb_update(struct store *s, uint64_t key, struct slice head)
     if (rc == HELIO_EFORMAT)
         return rc;
     h.head = head;
-    return fail(l, rc != 0 ? rc : write_head(l, key, &h, 0));
+    return fail_store(l, rc != 0 ? rc : write_head(l, key, &h, 0));
 }
 
 static int lmdb_remove(struct store *s, uint64_t key)
@@ -249,13 +249,13 @@ static int lmdb_remove(struct store *s, uint64_t key)
         return HELIO_EINVAL;
     int rc = mdb_del(l->txn, l->heads, &k, NULL);
     if (rc != 0)
-        return fail(l, rc);
+        return fail_store(l, rc);
     rc = mdb_get(l->txn, l->bundles, &k, &old);
     uint64_t bytes = rc == 0 ? old.mv_size : 0;
     if (rc == 0)
         rc = mdb_del(l->txn, l->bundles, &k, NULL);
     l->bytes -= bytes;
-    return fail(l, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc);
+    return fail_store(l, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc);
 }
 
 static int lmdb_set_aside(struct store *s, uint64_t key)
@@ -275,11 +275,11 @@ static int lmdb_set_aside(struct store *s, uint64_t key)
         if (mdb_get(l->txn, l->bundles, &k, &bundle) == 0)
             l->bytes -= bundle.mv_size;
     }
-    return fail(l, rc);
+    return fail_store(l, rc);
 }
 
 /* A transaction to read in: the open one, or a new one that reading_end closes. */
-static int reading(struct lmdb *l, MDB_txn **txn)
+static int begin_reading(struct lmdb *l, MDB_txn **txn)
 {
     *txn = l->txn;
     return l->txn != NULL ? 0 : mdb_txn_begin(l->env, NULL, MDB_RDONLY, txn);
@@ -316,7 +316,7 @@ static int lmdb_get(struct store *s, uint64_t key, size_t head_room, struct buf 
 {
     struct lmdb *l = lmdb_of(s);
     MDB_txn *txn;
-    int rc = reading(l, &txn);
+    int rc = begin_reading(l, &txn);
     if (rc != 0)
         return lmdb_error(rc);
     struct buf *b = NULL;
@@ -331,12 +331,12 @@ static int lmdb_get(struct store *s, uint64_t key, size_t head_room, struct buf 
 }
 
 /* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
-static int walk(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
-                void *ctx)
+static int walk_table(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
+                      void *ctx)
 {
     MDB_txn *txn;
     MDB_cursor *c;
-    int rc = reading(l, &txn);
+    int rc = begin_reading(l, &txn);
     if (rc != 0)
         return lmdb_error(rc);
     rc = mdb_cursor_open(txn, table, &c);
@@ -376,7 +376,7 @@ static int lmdb_each(struct store *s,
 {
     struct lmdb *l = lmdb_of(s);
     struct each e = {.fn = fn, .ctx = ctx};
-    return walk(l, l->heads, each_row, &e);
+    return walk_table(l, l->heads, each_row, &e);
 }
 
 static int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms)
@@ -393,7 +393,7 @@ static int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms)
         rc = mdb_del(l->txn, l->ends, &e, NULL);
     }
     if (rc != 0 && rc != MDB_NOTFOUND)
-        return fail(l, rc);
+        return fail_store(l, rc);
     v = val_of(row, store_mark_write(id, until_ms, row));
     rc = mdb_put(l->txn, l->marks, &k, &v, 0);
     if (rc == 0) {
@@ -402,7 +402,7 @@ static int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms)
         v = val_of(end_row, sizeof end_row);
         rc = mdb_put(l->txn, l->ends, &e, &v, 0);
     }
-    return fail(l, rc);
+    return fail_store(l, rc);
 }
 
 struct marks {
@@ -425,7 +425,7 @@ static int lmdb_marks(struct store *s, int (*fn)(void *ctx, struct slice id, uin
 {
     struct lmdb *l = lmdb_of(s);
     struct marks m = {.fn = fn, .ctx = ctx};
-    return walk(l, l->ends, mark_row, &m);
+    return walk_table(l, l->ends, mark_row, &m);
 }
 
 /* `more` is set when the batch was too short for all. */
@@ -477,7 +477,7 @@ static int lmdb_note(struct store *s, const char *name, struct slice value)
     if (l->txn == NULL || value.len > STORE_NOTE_MAX || strlen(name) >= NOTE_NAME_MAX)
         return HELIO_EINVAL;
     MDB_val k = val_of(name, strlen(name)), v = val_of(row, store_note_write(name, value, row));
-    return fail(l, mdb_put(l->txn, l->notes, &k, &v, 0));
+    return fail_store(l, mdb_put(l->txn, l->notes, &k, &v, 0));
 }
 
 static int lmdb_recall(struct store *s, const char *name, uint8_t out[STORE_NOTE_MAX], size_t *len)
@@ -486,7 +486,7 @@ static int lmdb_recall(struct store *s, const char *name, uint8_t out[STORE_NOTE
     MDB_txn *txn;
     MDB_val k = val_of(name, strlen(name)), v;
     struct slice value;
-    int rc = reading(l, &txn);
+    int rc = begin_reading(l, &txn);
     if (rc != 0)
         return lmdb_error(rc);
     rc = lmdb_error(mdb_get(txn, l->notes, &k, &v));

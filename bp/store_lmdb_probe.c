@@ -20,7 +20,7 @@ enum {
 }; /* exit codes; LMDB's errors are told by their distance */
 
 /* Reads a byte of every page of the value, though nobody wants it. */
-static void touch(const MDB_val *v)
+static void touch_bytes(const MDB_val *v)
 {
     const volatile uint8_t *p = v->mv_data;
     for (size_t i = 0; i < v->mv_size; i += 512)
@@ -37,9 +37,9 @@ static int read_table(MDB_txn *txn, MDB_dbi table, bool values)
     if (rc != 0)
         return rc;
     while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
-        touch(&k);
+        touch_bytes(&k);
         if (values)
-            touch(&v);
+            touch_bytes(&v);
     }
     mdb_cursor_close(c);
     return rc == MDB_NOTFOUND ? 0 : rc;

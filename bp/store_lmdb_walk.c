@@ -59,7 +59,7 @@ static int open_one(MDB_txn *txn, const char *name, MDB_dbi *table, bool *has)
 }
 
 /* Compares a head and its bundle. */
-static void judge(struct walk *w, struct store_row *r, bool old)
+static void judge_row(struct walk *w, struct store_row *r, bool old)
 {
     struct store_head h = {0};
     uint8_t name[8];
@@ -97,7 +97,7 @@ static bool has_row(const struct walk *w, unsigned table, const char *prefix, co
     return mdb_get(w->txn, w->table[table], &k, &v) == 0;
 }
 
-static int visit(struct walk *w, unsigned table, const MDB_val *k, const MDB_val *v)
+static int visit_row(struct walk *w, unsigned table, const MDB_val *k, const MDB_val *v)
 {
     struct store_row r = {.row = slice_of_val(v)};
     const uint8_t *name = k->mv_data;
@@ -114,7 +114,7 @@ static int visit(struct walk *w, unsigned table, const MDB_val *k, const MDB_val
         r.state = STORE_ROW_HEAD_MISSING;
     } else {
         r.aside = table == WALK_ASIDE;
-        judge(w, &r, table == WALK_OLD);
+        judge_row(w, &r, table == WALK_OLD);
     }
     return w->fn(w->ctx, &r);
 }
@@ -138,7 +138,7 @@ static int walk_table(struct walk *w, unsigned table)
         op = MDB_SET_RANGE;
     }
     for (; stop == 0 && (rc = mdb_cursor_get(c, &k, &v, op)) == 0; op = MDB_NEXT)
-        stop = visit(w, table, &k, &v);
+        stop = visit_row(w, table, &k, &v);
     mdb_cursor_close(c);
     return stop != 0 ? stop : rc == MDB_NOTFOUND ? 0 : rc;
 }
@@ -269,7 +269,7 @@ int store_lmdb_about(const char *path, struct store_about *out, char *why, size_
 
 /* ---- repair ---- */
 
-static int del(MDB_txn *txn, MDB_dbi table, const void *key, size_t len)
+static int delete_key(MDB_txn *txn, MDB_dbi table, const void *key, size_t len)
 {
     MDB_val k = val_of(key, len);
     int rc = mdb_del(txn, table, &k, NULL);
@@ -283,11 +283,11 @@ int store_lmdb_erase(struct store *s, uint64_t key)
     if (l->txn == NULL)
         return HELIO_EINVAL;
     store_number_write(key, name + 1);
-    int rc = del(l->txn, l->heads, name + 1, 8);
+    int rc = delete_key(l->txn, l->heads, name + 1, 8);
     if (rc == 0)
-        rc = del(l->txn, l->bundles, name + 1, 8);
+        rc = delete_key(l->txn, l->bundles, name + 1, 8);
     if (rc == 0)
-        rc = del(l->txn, l->aside, name, 9);
+        rc = delete_key(l->txn, l->aside, name, 9);
     return lmdb_error(rc);
 }
 

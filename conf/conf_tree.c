@@ -73,7 +73,7 @@ static char *scalar_text(struct builder *b, const yaml_node_t *n)
     return text;
 }
 
-static struct conf_tree *build(struct builder *b, int index, int depth);
+static struct conf_tree *build_node(struct builder *b, int index, int depth);
 
 static bool build_map(struct builder *b, const yaml_node_t *n, struct conf_tree *t, int depth)
 {
@@ -85,7 +85,7 @@ static bool build_map(struct builder *b, const yaml_node_t *n, struct conf_tree 
                        "a key must be a plain word");
             return false;
         }
-        struct conf_tree *child = build(b, p->value, depth);
+        struct conf_tree *child = build_node(b, p->value, depth);
         if (child == NULL)
             return false;
         *at = child;
@@ -103,7 +103,7 @@ static bool build_list(struct builder *b, const yaml_node_t *n, struct conf_tree
 {
     struct conf_tree **at = &t->first;
     for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top; i++) {
-        struct conf_tree *child = build(b, *i, depth);
+        struct conf_tree *child = build_node(b, *i, depth);
         if (child == NULL)
             return false;
         *at = child;
@@ -112,7 +112,7 @@ static bool build_list(struct builder *b, const yaml_node_t *n, struct conf_tree
     return true;
 }
 
-static struct conf_tree *build(struct builder *b, int index, int depth)
+static struct conf_tree *build_node(struct builder *b, int index, int depth)
 {
     yaml_node_t *n = yaml_document_get_node(b->document, index);
     if (n == NULL)
@@ -162,7 +162,7 @@ static struct conf_tree *build_document(yaml_document_t *document, const char *e
     if (b.seen == NULL)
         conf_error(errors, 1, "out of memory");
     else
-        t = build(&b, 1, 0);
+        t = build_node(&b, 1, 0);
     free(b.seen);
     return t;
 }

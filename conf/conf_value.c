@@ -22,7 +22,7 @@ struct scale {
 };
 
 /* In the unit that gives the smallest whole number. */
-static void show(uint64_t v, const struct scale *scales, char out[32])
+static void show_scaled(uint64_t v, const struct scale *scales, char out[32])
 {
     const struct scale *best = scales;
     for (;; scales++) {
@@ -54,12 +54,12 @@ char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_C
                                          {"kB", 1000},
                                          {"B", 1}};
     static const struct scale counts[] = {{"", 1}};
-    show(v,
-         type == OPTION_DURATION ? durations
-         : type == OPTION_RATE   ? rates
-         : type == OPTION_SIZE   ? sizes
-                                 : counts,
-         out);
+    show_scaled(v,
+                type == OPTION_DURATION ? durations
+                : type == OPTION_RATE   ? rates
+                : type == OPTION_SIZE   ? sizes
+                                        : counts,
+                out);
     return out;
 }
 
@@ -101,13 +101,13 @@ static int set_number(const struct conf_option *o, uint64_t *field, const char *
     }
     if (err < 0) {
         char joined[WORD_MAX + 1];
-        const char * or = o->choices != NULL ? ", or " : "",
-                     *word = o->choices != NULL ? o->choices : "";
+        const char *last_or = o->choices != NULL ? ", or " : "",
+                   *word = o->choices != NULL ? o->choices : "";
         if (o->type != OPTION_COUNT && without_spaces(text, joined))
             snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
                      joined);
         else
-            snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text, hint, or, word);
+            snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text, hint, last_or, word);
         return HELIO_EFORMAT;
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {
@@ -244,7 +244,7 @@ const struct conf_option *conf_option_find(const struct conf_option *options, co
 }
 
 /* The number of insertions, deletions and replacements that lead from a to b. */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), row[WORD_MAX + 1];
     if (la > WORD_MAX || lb > WORD_MAX)
@@ -272,7 +272,7 @@ const char *conf_closest(const char *word, const char *const *words, size_t n)
     const char *found = NULL;
     size_t best = strlen(word) / 3 + 2;
     for (size_t i = 0; i < n; i++) {
-        size_t d = distance(word, words[i]);
+        size_t d = edit_distance(word, words[i]);
         if (d < best) {
             best = d;
             found = words[i];

@@ -128,7 +128,7 @@ static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s
 }
 
 /* §6.18 */
-static enum verdict acknowledged(struct ltp *l, const struct ltp_segment *s, struct peer **peer)
+static enum verdict take_cancel_ack(struct ltp *l, const struct ltp_segment *s, struct peer **peer)
 {
     struct closed *c = ltp_closed_find(l, s->id, s->type == LTP_CAS);
     if (c == NULL)
@@ -149,7 +149,7 @@ enum verdict ltp_cancel_input(struct ltp *l, const struct ltp_segment *s, tick n
         return VERDICT_UNKNOWN_SESSION;
     if (s->type == LTP_CS || s->type == LTP_CR)
         return cancelled_by_peer(l, s, now, peer);
-    return acknowledged(l, s, peer);
+    return take_cancel_ack(l, s, peer);
 }
 
 int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now)

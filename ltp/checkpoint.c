@@ -89,7 +89,7 @@ void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now)
 
 /* Small copies are for air that nobody needs. When other data waits copies get a hundredth of what
  * is sent, and likewise when they are not small; beyond that the timer has to do. */
-static bool affordable(struct peer *p, uint64_t length)
+static bool can_afford_copy(struct peer *p, uint64_t length)
 {
     if (length <= COPY_SMALL && !ltp_output_waits(p))
         return true;
@@ -106,7 +106,7 @@ bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now)
     if (c->copies_left == 0)
         return false;
     const struct ltp_recovery *k = &p->bearing.use;
-    if (k->copies > 0 && affordable(p, c->length)) {
+    if (k->copies > 0 && can_afford_copy(p, c->length)) {
         c->copies_left--;
         c->copied++;
         c->cause = CAUSE_PROACTIVE;

@@ -13,7 +13,7 @@
 
 #include "ltp/engine.h"
 
-static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool is_export)
+static uint64_t closed_key(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
     return hash_mix(l->closed.seed + (is_export ? 1 : 0), id.originator, id.number);
 }
@@ -30,7 +30,7 @@ struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool 
 
 struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
-    for (struct hash_node *n = hash_find(&l->closed, key(l, id, is_export)); n != NULL;
+    for (struct hash_node *n = hash_find(&l->closed, closed_key(l, id, is_export)); n != NULL;
          n = hash_next(n)) {
         struct closed *c = container_of(n, struct closed, node);
         if (c->id.originator == id.originator && c->id.number == id.number &&
@@ -59,7 +59,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
     struct list *all = guest ? &l->guests.closed : &l->closed_fifo;
     c->since = now;
     ltp_guest_heard(c->peer, now);
-    hash_add(&l->closed, &c->node, key(l, c->id, c->is_export));
+    hash_add(&l->closed, &c->node, closed_key(l, c->id, c->is_export));
     l->guests.closed_len += guest;
     list_add_tail(all, &c->fifo);
     for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {

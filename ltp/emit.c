@@ -5,7 +5,7 @@
  */
 #include "ltp/engine.h"
 
-static void tell(struct ltp *l, const struct event *e)
+static void tell_sink(struct ltp *l, const struct event *e)
 {
     l->config.sink(l->config.sink_context, e);
 }
@@ -23,7 +23,7 @@ static void describe_report(const struct ltp_segment *s, struct event *e)
         e->claimed_bytes += claim.hi - claim.lo;
 }
 
-static void describe(const struct ltp_segment *s, struct event *e)
+static void describe_segment(const struct ltp_segment *s, struct event *e)
 {
     e->originator = s->id.originator;
     e->session = s->id.number;
@@ -113,14 +113,14 @@ static void count_data(struct ltp_span_counters *n, const struct ltp_segment *s,
 
 static void count_received(struct ltp_span_counters *n, const struct ltp_segment *s, enum verdict v)
 {
-    bool new = v == VERDICT_OK;
+    bool is_new = v == VERDICT_OK;
     if (segment_is_data(s))
         count_data(n, s, v);
-    n->input_ckpt_recv_count += segment_is_checkpoint(s) && (new || v == VERDICT_DUPLICATE);
-    if (s->type == LTP_RS && new)
+    n->input_ckpt_recv_count += segment_is_checkpoint(s) && (is_new || v == VERDICT_DUPLICATE);
+    if (s->type == LTP_RS && is_new)
         ++*(claims_all(s) ? &n->output_pos_ack_recv_count : &n->output_neg_ack_recv_count);
-    n->input_cancel_recv_count += s->type == LTP_CS && new;
-    n->output_cancel_recv_count += s->type == LTP_CR && new &&ltp_orange_of(s) == ORANGE_NONE;
+    n->input_cancel_recv_count += s->type == LTP_CS && is_new;
+    n->output_cancel_recv_count += s->type == LTP_CR && is_new && ltp_orange_of(s) == ORANGE_NONE;
 }
 
 int ltp_span_counters(const struct ltp *l, uint64_t peer, struct ltp_span_counters *out)
@@ -159,8 +159,8 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
     e.verdict = em->kind == EVENT_RX ? em->cause : 0;
     e.attempt = em->attempt;
     e.udp_len = em->len;
-    describe(s, &e);
-    tell(l, &e);
+    describe_segment(s, &e);
+    tell_sink(l, &e);
 }
 
 void ltp_emit_bad(struct ltp *l, enum verdict verdict, size_t len, tick now)
@@ -172,7 +172,7 @@ void ltp_emit_bad(struct ltp *l, enum verdict verdict, size_t len, tick now)
     struct event e = event_make(EVENT_RX, now);
     e.cause = e.verdict = (int)verdict;
     e.udp_len = len;
-    tell(l, &e);
+    tell_sink(l, &e);
 }
 
 static struct event of_session(enum event_kind kind, const struct session *s, tick now)
@@ -196,7 +196,7 @@ void ltp_emit_open(struct ltp *l, const struct session *s, uint64_t length, tick
         return;
     struct event e = of_session(EVENT_OPEN, s, now);
     e.length = length;
-    tell(l, &e);
+    tell_sink(l, &e);
 }
 
 void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
@@ -212,7 +212,7 @@ void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
     e.cause = (int)outcome;
     if (outcome != OUTCOME_DONE)
         e.cancel_reason = (uint64_t)reason;
-    tell(l, &e);
+    tell_sink(l, &e);
 }
 
 void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_id id,
@@ -232,7 +232,7 @@ void ltp_emit_timer(struct ltp *l, const struct peer *peer, struct ltp_session_i
         e.cp_serial = serial;
     if (timer == TIMER_REPORT)
         e.rpt_serial = serial;
-    tell(l, &e);
+    tell_sink(l, &e);
 }
 
 void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link way, bool up, tick now)
@@ -243,5 +243,5 @@ void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link way, 
     e.peer = peer->span.peer;
     e.has_peer = true;
     e.cause = (int)way + (up ? 1 : 0);
-    tell(l, &e);
+    tell_sink(l, &e);
 }

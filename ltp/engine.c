@@ -109,8 +109,8 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
     return ltp_input_from(l, data, len, slice_of(NULL, 0), now);
 }
 
-static enum verdict dispatch(struct ltp *l, const struct ltp_segment *s, struct slice source,
-                             tick now, struct peer **peer)
+static enum verdict dispatch_segment(struct ltp *l, const struct ltp_segment *s,
+                                     struct slice source, tick now, struct peer **peer)
 {
     if (PORT_LIKELY(segment_is_data(s)))
         return ltp_import_data(l, s, source, now, peer);
@@ -137,7 +137,7 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
         v = ltp_guard_check(l, &s, slice_of(data, len), source, &peer);
     if (PORT_LIKELY(v == VERDICT_OK)) {
         l->source = source;
-        v = dispatch(l, &s, source, now, &peer);
+        v = dispatch_segment(l, &s, source, now, &peer);
         l->source = slice_of(NULL, 0);
         if (peer != NULL)
             ltp_guest_heard(peer, now);

@@ -61,13 +61,13 @@ static char *put_field(char *p, uint64_t v)
     return csv_known(p, v, v != EVENT_NONE);
 }
 
-static const char *direction(const struct event *e)
+static const char *direction_word(const struct event *e)
 {
     static const char *const names[] = {"rx", "tx", "open", "close", "timer", "link"};
     return names[e->kind];
 }
 
-static const char *cause(const struct event *e)
+static const char *cause_word(const struct event *e)
 {
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
@@ -89,14 +89,14 @@ static const char *cause(const struct event *e)
     }
 }
 
-static const char *name(const struct event *e)
+static const char *event_name(const struct event *e)
 {
     if (e->orange == ORANGE_DELIVERED || e->orange == ORANGE_LOST)
         return e->orange == ORANGE_LOST ? "orange_lost" : "orange_delivered";
     return e->type < 0 ? "" : event_type_name(e->type);
 }
 
-static const char *colour(const struct event *e)
+static const char *colour_word(const struct event *e)
 {
     if (e->orange != ORANGE_NONE)
         return "orange";
@@ -108,14 +108,14 @@ static const char *colour(const struct event *e)
 uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char out[EVENT_CSV_MAX])
 {
     char *p = csv_number(out, e->now + epoch);
-    p = csv_word(p, direction(e));
+    p = csv_word(p, direction_word(e));
     p = csv_known(p, node, true);
     p = csv_known(p, e->peer, e->has_peer || e->peer != EVENT_NONE);
     p = csv_known(p, e->originator, e->has_id || e->originator != EVENT_NONE);
     p = csv_known(p, e->session, e->has_id || e->session != EVENT_NONE);
     p = put_field(p, e->type < 0 ? EVENT_NONE : (uint64_t)e->type);
-    p = csv_word(p, name(e));
-    p = csv_word(p, colour(e));
+    p = csv_word(p, event_name(e));
+    p = csv_word(p, colour_word(e));
     p = put_field(p, e->client_service);
     p = put_field(p, e->offset);
     p = put_field(p, e->length);
@@ -127,7 +127,7 @@ uint32_t event_csv(const struct event *e, uint64_t node, uint64_t epoch, char ou
     p = put_field(p, e->claimed_bytes);
     p = put_field(p, e->cancel_reason);
     p = put_field(p, e->attempt);
-    p = csv_word(p, cause(e));
+    p = csv_word(p, cause_word(e));
     p = put_field(p, e->udp_len);
     *p++ = '\n';
     assert(p - out <= EVENT_CSV_MAX);

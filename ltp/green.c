@@ -7,7 +7,8 @@
  */
 #include "ltp/engine.h"
 
-static struct ltp_notice *give(struct ltp *l, struct import *im, struct buf *data, uint64_t offset)
+static struct ltp_notice *give_piece(struct ltp *l, struct import *im, struct buf *data,
+                                     uint64_t offset)
 {
     struct ltp_notice *n = ltp_notice_put(l, &im->s, LTP_GREEN);
     n->data = data;
@@ -32,7 +33,7 @@ void ltp_green_progress(struct ltp *l, struct import *im)
         return;
     }
     im->s.peer->hint[0] = im->length - from;
-    give(l, im, ltp_part_take(l, im, false, from, im->length - from), from);
+    give_piece(l, im, ltp_part_take(l, im, false, from, im->length - from), from);
     im->green_done = true;
 }
 
@@ -90,7 +91,8 @@ void ltp_green_flush(struct ltp *l, struct import *im)
             l->counters.pieces_dropped++;
             drop_copy(l, copy);
         } else {
-            give(l, im, i == longest ? ltp_part_take(l, im, false, r.lo, r.hi - r.lo) : copy, r.lo);
+            give_piece(l, im, i == longest ? ltp_part_take(l, im, false, r.lo, r.hi - r.lo) : copy,
+                       r.lo);
         }
     }
     ltp_part_drop(l, im, false);

@@ -13,7 +13,7 @@
 
 enum { TAG_AUTH = 0x00, TAG_COOKIE = 0x01 };
 
-static uint8_t *put(uint8_t *p, uint8_t tag, struct slice first, struct slice second)
+static uint8_t *put_extension(uint8_t *p, uint8_t tag, struct slice first, struct slice second)
 {
     *p++ = tag;
     p = sdnv_put(p, first.len + second.len);
@@ -50,12 +50,12 @@ void ltp_guard_set(struct peer *p)
     p->tail_len = 0;
     if (a != NULL) {
         uint8_t suite = (uint8_t)a->suite;
-        at = put(at, TAG_AUTH, slice_of(&suite, 1), slice_of(a->key_id, a->key_id_len));
+        at = put_extension(at, TAG_AUTH, slice_of(&suite, 1), slice_of(a->key_id, a->key_id_len));
         p->ext_count++;
         p->tail_len = 1 + sdnv_len(a->value_len) + a->value_len;
     }
     if (p->span.cookie_len > 0) {
-        at = put(at, TAG_COOKIE, slice_of(p->span.cookie, p->span.cookie_len), none);
+        at = put_extension(at, TAG_COOKIE, slice_of(p->span.cookie, p->span.cookie_len), none);
         p->ext_count++;
     }
     p->ext_len = (uint8_t)(at - p->ext);
@@ -85,7 +85,7 @@ void ltp_guard_seal(const struct peer *p, struct ltp_out *out)
 }
 
 /* Whose segment it is: of the session's peer; without a session, of the engine that it says. */
-static struct peer *owner(struct ltp *l, const struct ltp_segment *s)
+static struct peer *find_owner(struct ltp *l, const struct ltp_segment *s)
 {
     const struct import *last = l->last_import;
     if (last != NULL && segment_is_data(s) && last->s.id.number == s->id.number &&
@@ -113,8 +113,8 @@ static bool has_cookie(const struct peer *p, const struct ltp_segment *s)
 }
 
 /* §2.1: the value must be the segment's last extension, so that it covers all the others. */
-static enum verdict authentic(const struct peer *p, const struct ltp_segment *s,
-                              struct slice segment)
+static enum verdict check_value(const struct peer *p, const struct ltp_segment *s,
+                                struct slice segment)
 {
     const struct ltp_auth *a = p->span.auth;
     struct slice at = s->headers, tail = s->trailers;
@@ -143,7 +143,7 @@ static enum verdict authentic(const struct peer *p, const struct ltp_segment *s,
 enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
                              struct slice source, struct peer **peer)
 {
-    struct peer *p = owner(l, s);
+    struct peer *p = find_owner(l, s);
     bool stranger = p == NULL && segment_is_data(s) && ltp_guest_may(l, s->id.originator);
     if (p != NULL && p->guest != NULL &&
         !slice_equal(source, slice_of(p->guest->source, p->guest->source_len))) {
@@ -156,5 +156,5 @@ enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct 
     p = stranger ? &l->guests.model.peer : p;
     if (p->span.cookie_len > 0 && !has_cookie(p, s))
         return VERDICT_BAD_COOKIE;
-    return p->span.auth == NULL ? VERDICT_OK : authentic(p, s, segment);
+    return p->span.auth == NULL ? VERDICT_OK : check_value(p, s, segment);
 }

@@ -71,7 +71,7 @@ bool ltp_guest_leave(struct ltp *l, struct guest *g)
 }
 
 /* A free place, or HELIO_EAGAIN. */
-static int place(struct ltp *l, tick now)
+static int find_place(struct ltp *l, tick now)
 {
     tick free_at = tick_add(now, l->config.closed_time);
     if (now < l->guests.full_until)
@@ -96,7 +96,7 @@ enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source
                              struct peer **out)
 {
     assert(ltp_guest_may(l, engine) && ltp_peer_peek(l, engine) == NULL);
-    int i = place(l, now);
+    int i = find_place(l, now);
     if (i < 0)
         return VERDICT_LIMIT_PEERS;
     struct guest *g = calloc(1, sizeof *g);

@@ -120,7 +120,7 @@ static enum verdict examine_red(const struct import *im, const struct ltp_segmen
     return VERDICT_OK;
 }
 
-static enum verdict examine(const struct import *im, const struct ltp_segment *s)
+static enum verdict examine_data(const struct import *im, const struct ltp_segment *s)
 {
     uint64_t end = s->offset + s->data.len;
     uint64_t high = im->got.len == 0 ? 0 : im->got.at[im->got.len - 1].hi;
@@ -160,7 +160,7 @@ static enum verdict reserve_range(struct ltp *l, struct import *im, uint64_t lo,
 }
 
 /* VERDICT_OK, DUPLICATE, or why the bytes cannot be kept. */
-static enum verdict store(struct ltp *l, struct import *im, const struct ltp_segment *s)
+static enum verdict store_data(struct ltp *l, struct import *im, const struct ltp_segment *s)
 {
     uint64_t lo = s->offset, hi = lo + s->data.len;
     struct range *last = im->got.len == 0 ? NULL : &im->got.at[im->got.len - 1];
@@ -184,7 +184,7 @@ static enum verdict store(struct ltp *l, struct import *im, const struct ltp_seg
     return VERDICT_OK;
 }
 
-static void learn(struct import *im, const struct ltp_segment *s)
+static void learn_length(struct import *im, const struct ltp_segment *s)
 {
     uint64_t end = s->offset + s->data.len;
     if (segment_is_red(s) && end > im->red_high)
@@ -220,7 +220,7 @@ static bool green_awaited(const struct import *im)
     return has_green && !im->green_done;
 }
 
-static tick patience(const struct import *im)
+static tick idle_limit(const struct import *im)
 {
     const struct ltp_span *span = &im->s.peer->span;
     if (ltp_orange(im) && !im->green_done)
@@ -232,11 +232,11 @@ static tick patience(const struct import *im)
     return span->rto > TICK_NEVER / 10 ? TICK_NEVER : 10 * span->rto;
 }
 
-static void watch(struct ltp *l, struct import *im, tick now)
+static void watch_idle(struct ltp *l, struct import *im, tick now)
 {
     bool needed = green_awaited(im) || ltp_orange(im) || im->s.peer->span.idle_timeout != 0;
     if (needed && list_empty(&im->idle.in_peer))
-        ltp_timer_start(l, &im->idle, now, patience(im));
+        ltp_timer_start(l, &im->idle, now, idle_limit(im));
 }
 
 /* There is none, or the sender knows that it is here. */
@@ -253,7 +253,7 @@ void ltp_import_settle(struct ltp *l, struct import *im, tick now)
     if (red_over(im) && green_over)
         ltp_import_close(l, im, OUTCOME_DONE, LTP_USR_CNCLD, now);
     else
-        watch(l, im, now);
+        watch_idle(l, im, now);
 }
 
 /* A peer that was restarted may give a session's number to another block. */
@@ -265,18 +265,19 @@ static enum verdict examine_reuse(const struct import *im, const struct ltp_segm
     return far ? VERDICT_INCONSISTENT : VERDICT_OK;
 }
 
-static enum verdict keep(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
+static enum verdict keep_data(struct ltp *l, struct import *im, const struct ltp_segment *s,
+                              tick now)
 {
     enum verdict v = examine_reuse(im, s);
     bool other = v != VERDICT_OK;
     if (v == VERDICT_OK)
-        v = examine(im, s);
+        v = examine_data(im, s);
     if (v == VERDICT_OK && !segment_is_red(s) && im->green_done)
         v = VERDICT_DUPLICATE;
     else if (v == VERDICT_OK && s->offset + s->data.len > im->s.peer->span.block_max)
         v = VERDICT_LIMIT_BYTES;
     else if (v == VERDICT_OK) {
-        v = store(l, im, s);
+        v = store_data(l, im, s);
         other = v == VERDICT_INCONSISTENT;
     }
     /* two blocks must not be mixed; both come again, in sessions of their own */
@@ -291,15 +292,16 @@ static enum verdict keep(struct ltp *l, struct import *im, const struct ltp_segm
     return v;
 }
 
-static enum verdict absorb(struct ltp *l, struct import *im, const struct ltp_segment *s, tick now)
+static enum verdict absorb_data(struct ltp *l, struct import *im, const struct ltp_segment *s,
+                                tick now)
 {
-    enum verdict v = keep(l, im, s, now);
+    enum verdict v = keep_data(l, im, s, now);
     /* data for which there is no range left counts as lost, but its checkpoint is answered: what
      * the sender then fills in joins ranges */
     if (v != VERDICT_OK && v != VERDICT_DUPLICATE && v != VERDICT_LIMIT_RANGES)
         return v;
     im->arrival = ltp_uptime(im->s.peer, now);
-    learn(im, s);
+    learn_length(im, s);
     if (segment_is_checkpoint(s))
         serials_note(&im->asked_by, s->cp_serial);
     if (PORT_UNLIKELY(s->header_count > 0))
@@ -340,7 +342,7 @@ enum verdict ltp_import_data(struct ltp *l, const struct ltp_segment *s, struct 
         l->last_import = im;
     }
     *peer = im->s.peer;
-    return absorb(l, im, s, now);
+    return absorb_data(l, im, s, now);
 }
 
 void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outcome,
@@ -394,7 +396,7 @@ void ltp_import_free(struct ltp *l, struct import *im)
 /* The timer is not moved at each arrival, so it may find that it has come too early. */
 void ltp_import_idle(struct ltp *l, struct import *im, tick now)
 {
-    tick due = tick_add(im->arrival, patience(im)), up = ltp_uptime(im->s.peer, now);
+    tick due = tick_add(im->arrival, idle_limit(im)), up = ltp_uptime(im->s.peer, now);
     if (due > up) {
         ltp_timer_start(l, &im->idle, now, due - up);
         return;

@@ -8,7 +8,7 @@
 
 #include "ltp/engine.h"
 
-static int reserve(struct ltp *l, size_t slots)
+static int reserve_notices(struct ltp *l, size_t slots)
 {
     if (slots <= l->notice_cap)
         return 0;
@@ -29,7 +29,7 @@ static int reserve(struct ltp *l, size_t slots)
 
 int ltp_notice_promise(struct ltp *l, struct session *s, uint8_t n)
 {
-    int rc = reserve(l, l->notice_len + l->promised + n);
+    int rc = reserve_notices(l, l->notice_len + l->promised + n);
     if (rc < 0)
         return rc;
     l->promised += n;

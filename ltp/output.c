@@ -18,20 +18,20 @@ struct piece {
 };
 
 /* The longest data part in `room` bytes that also hold its length. */
-static uint64_t fit(uint64_t room)
+static uint64_t fit_sdnv(uint64_t room)
 {
     uint64_t n = room <= 128 ? 1 : room <= 16385 ? 2 : 3;
     return room - n < UINT64_C(1) << (7 * n) ? room - n : (UINT64_C(1) << (7 * n)) - 1;
 }
 
 /* The next piece of [at, end); the last one carries the checkpoint c, if there is one. */
-static struct piece cut(const struct export_session *e, uint64_t at, uint64_t end,
-                        const struct checkpoint *c)
+static struct piece cut_piece(const struct export_session *e, uint64_t at, uint64_t end,
+                              const struct checkpoint *c)
 {
     uint64_t left = end - at;
     const struct peer *to = e->s.peer;
     uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(at);
-    uint64_t full = fit(room);
+    uint64_t full = fit_sdnv(room);
     struct piece p = {.offset = at, .length = full, .last = false};
     uint64_t closing = c != NULL ? e->s.peer->bearing.use.closing_bytes : 0;
     bool whole = left == e->red_len && left <= full; /* a second segment would cost too much */
@@ -46,7 +46,7 @@ static struct piece cut(const struct export_session *e, uint64_t at, uint64_t en
     if (c == NULL)
         return p;
     uint64_t serial = ltp_checkpoint_next_serial(e);
-    if (left > fit(room - sdnv_len(serial) - sdnv_len(c->rpt_serial))) {
+    if (left > fit_sdnv(room - sdnv_len(serial) - sdnv_len(c->rpt_serial))) {
         p.length = left - 1;
         p.last = false;
         return p;
@@ -110,14 +110,14 @@ static void make_early(const struct export_session *e, struct piece *p)
     p->cp_serial = ltp_checkpoint_next_serial(e);
     const struct peer *to = e->s.peer;
     uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(p->offset);
-    uint64_t most = fit(room - sdnv_len(p->cp_serial) - sdnv_len(0));
+    uint64_t most = fit_sdnv(room - sdnv_len(p->cp_serial) - sdnv_len(0));
     p->length = p->length > most ? most : p->length;
 }
 
 static void output_fresh(struct ltp *l, struct export_session *e, struct ltp_out *out, tick now)
 {
     bool red = e->next < e->red_len;
-    struct piece p = cut(e, e->next, red ? e->red_len : e->length, red ? e->eorp : NULL);
+    struct piece p = cut_piece(e, e->next, red ? e->red_len : e->length, red ? e->eorp : NULL);
     if (e->next == 0)
         e->early_since = now;
     bool early = red && !p.last && ltp_checkpoint_early_due(e, now);
@@ -148,7 +148,7 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
     struct export_session *e = r->session;
     bool last_gap = r->gap + 1 == r->gaps.len;
     struct piece p =
-        cut(e, r->at, r->gaps.at[r->gap].hi, last_gap && !r->asks ? r->checkpoint : NULL);
+        cut_piece(e, r->at, r->gaps.at[r->gap].hi, last_gap && !r->asks ? r->checkpoint : NULL);
     p.type = red_type(e, &p);
     struct emit cause = {.cause = CAUSE_REPORT, .attempt = p.cp_serial != 0 ? 1 : EVENT_NONE};
     write_piece(l, e, &p, &cause, out, now);
@@ -170,13 +170,13 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
 
 /* What was sent when segments could be longer: its end is the checkpoint, and if the beginning is
  * missing at the receiver the report will say so. */
-static void shorten(struct checkpoint *c)
+static void shorten_checkpoint(struct checkpoint *c)
 {
     const struct export_session *e = c->session;
     const struct peer *to = e->s.peer;
     uint64_t end = c->offset + c->length;
     uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(end);
-    uint64_t most = fit(room - sdnv_len(c->serial) - sdnv_len(c->rpt_serial));
+    uint64_t most = fit_sdnv(room - sdnv_len(c->serial) - sdnv_len(c->rpt_serial));
     if (PORT_LIKELY(c->length <= most))
         return;
     c->length = most;
@@ -187,7 +187,7 @@ static void shorten(struct checkpoint *c)
 
 static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_out *out, tick now)
 {
-    shorten(c);
+    shorten_checkpoint(c);
     struct piece p = {.offset = c->offset,
                       .length = c->length,
                       .type = c->type,

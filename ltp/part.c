@@ -53,13 +53,13 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 }
 
 /* How far the buffer may reach. */
-static uint64_t reach(const struct part *p, uint64_t received)
+static uint64_t reach_of(const struct part *p, uint64_t received)
 {
     return 2 * (p->received + received) + WINDOW;
 }
 
 /* The guess at a block that has just begun. */
-static uint64_t guess(const struct ltp *l, const struct import *im, bool red, uint64_t room)
+static uint64_t guess_length(const struct ltp *l, const struct import *im, bool red, uint64_t room)
 {
     const struct peer *peer = im->s.peer;
     uint64_t cap = peer->hint[red], most = l->config.held_bytes / GUESS_SHARE;
@@ -77,7 +77,7 @@ static void end_guess(struct import *im, struct part *p)
 }
 
 /* A buffer of `cap` bytes. */
-static enum verdict resize(struct ltp *l, struct import *im, struct part *p, uint64_t cap)
+static enum verdict resize_part(struct ltp *l, struct import *im, struct part *p, uint64_t cap)
 {
     uint64_t have = cap_of(p);
     struct buf *b = p->buf == NULL ? buf_new(0, (size_t)cap) : buf_resize(p->buf, (size_t)cap);
@@ -89,17 +89,17 @@ static enum verdict resize(struct ltp *l, struct import *im, struct part *p, uin
 }
 
 /* Makes the buffer reach `need`, and more by the way as far as that is wise. */
-static enum verdict grow(struct ltp *l, struct import *im, bool red, uint64_t need, bool last)
+static enum verdict grow_part(struct ltp *l, struct import *im, bool red, uint64_t need, bool last)
 {
     struct part *p = part_of(im, red);
     uint64_t have = cap_of(p), room = ltp_held_room(l, im->s.peer);
     if (need - have > room)
         return VERDICT_LIMIT_BYTES;
-    uint64_t cap = have == 0 ? guess(l, im, red, room) : least_of(2 * have, reach(p, 0));
+    uint64_t cap = have == 0 ? guess_length(l, im, red, room) : least_of(2 * have, reach_of(p, 0));
     cap = least_of(cap, im->s.peer->span.block_max);
     cap = least_of(cap, need + (room + have - need) / 8);
     cap = last || cap < need ? need : cap;
-    enum verdict v = resize(l, im, p, cap);
+    enum verdict v = resize_part(l, im, p, cap);
     if (v == VERDICT_OK)
         end_guess(im, p);
     if (v == VERDICT_OK && have == 0) {
@@ -139,7 +139,7 @@ bool ltp_part_gather(struct ltp *l, struct import *im, bool red)
     for (int i = 0; i < PASSES_MAX && !list_empty(&p->pieces); i++) {
         uint64_t room = ltp_held_room(l, im->s.peer);
         uint64_t cap = least_of(p->high, cap_of(p) + room);
-        if (cap <= cap_of(p) || resize(l, im, p, cap) != VERDICT_OK)
+        if (cap <= cap_of(p) || resize_part(l, im, p, cap) != VERDICT_OK)
             return false;
         take_pieces(l, im, p);
     }
@@ -174,11 +174,11 @@ enum verdict ltp_part_put(struct ltp *l, struct import *im, const struct ltp_seg
     uint64_t at = s->offset - p->base, end = at + s->data.len;
     uint64_t room = ltp_held_room(l, im->s.peer);
     enum verdict v = VERDICT_OK;
-    bool near = end <= cap_of(p) || end <= reach(p, s->data.len);
+    bool near = end <= cap_of(p) || end <= reach_of(p, s->data.len);
     if (!near && p->buf == NULL && list_empty(&p->pieces))
-        near = end <= guess(l, im, red, room);
+        near = end <= guess_length(l, im, red, room);
     if (near && end > cap_of(p)) {
-        v = grow(l, im, red, end, last);
+        v = grow_part(l, im, red, end, last);
         take_pieces(l, im, p);
         /* gathering will make room, when it is possible step by step */
         near = v != VERDICT_LIMIT_BYTES || list_empty(&p->pieces);
@@ -193,7 +193,7 @@ enum verdict ltp_part_put(struct ltp *l, struct import *im, const struct ltp_seg
         return v;
     p->received += s->data.len;
     /* when memory is short this waits: at the latest until the part is whole */
-    if (!list_empty(&p->pieces) && p->high <= reach(p, 0) &&
+    if (!list_empty(&p->pieces) && p->high <= reach_of(p, 0) &&
         p->high - cap_of(p) <= ltp_held_room(l, im->s.peer))
         (void)ltp_part_gather(l, im, red);
     return VERDICT_OK;

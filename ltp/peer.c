@@ -85,7 +85,7 @@ static struct ltp_span with_defaults(struct ltp_span s)
     return s;
 }
 
-static bool valid(const struct ltp_span *s)
+static bool valid_span(const struct ltp_span *s)
 {
     return s->peer != 0 && s->segment_max >= 64 && s->segment_max <= 65000 &&
            s->export_sessions <= 65536 && s->rto >= 100 * TICK_US &&
@@ -110,7 +110,7 @@ void ltp_peer_init(struct peer *p)
 int ltp_peer_span(struct peer *p, const struct ltp_span *span)
 {
     struct ltp_span full = with_defaults(*span);
-    if (!valid(&full))
+    if (!valid_span(&full))
         return HELIO_EINVAL;
     p->span = full;
     ltp_bearing_apply(p);
@@ -120,7 +120,7 @@ int ltp_peer_span(struct peer *p, const struct ltp_span *span)
 
 /* Sessions that are open go on with another span. What they have queued for longer segments must
  * fit those that there will be; checkpoints are shortened when they leave. */
-static int refit(struct ltp *l, const struct peer *p, const struct ltp_span *to)
+static int refit_segments(struct ltp *l, const struct peer *p, const struct ltp_span *to)
 {
     int rc = 0;
     if (p->imports == 0 || to->segment_max >= p->span.segment_max)
@@ -139,7 +139,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     (void)now; /* what waits is refitted, and nothing else happens */
     ltp_export_settle(l);
     struct ltp_span full = with_defaults(*span);
-    if (!valid(&full))
+    if (!valid_span(&full))
         return HELIO_EINVAL;
     struct peer *p = ltp_peer_find(l, full.peer);
     if (p != NULL && p->guest != NULL) {
@@ -160,7 +160,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     }
     if (p->exports + p->imports > 0 && !ltp_guard_same(&p->span, &full))
         return HELIO_EINVAL;
-    int rc = refit(l, p, &full);
+    int rc = refit_segments(l, p, &full);
     if (rc < 0)
         return rc;
     l->guarded -= p->ext_count > 0;

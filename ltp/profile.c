@@ -38,7 +38,7 @@ static struct ltp_recovery hidden_of(const struct ltp_recovery *all)
     return k;
 }
 
-static bool shows(const struct ltp_recovery *k)
+static bool shows_switches(const struct ltp_recovery *k)
 {
     return k->rto_auto || k->closing_bytes > 0 || k->copies > 0 || k->resend_wait > 0 ||
            k->checkpoint_segments > 0 || k->checkpoint_time > 0;
@@ -87,12 +87,12 @@ bool ltp_bearing_adapts(const struct peer *p, const struct rtt *r)
     return r == &p->report_rtt ? p->span.recovery.rto_auto : p->bearing.use.rto_auto;
 }
 
-static bool learns(const struct peer *p)
+static bool is_learning(const struct peer *p)
 {
     return p->span.profile == LTP_PROFILE_AUTO && p->bearing.learnt != LTP_LEARNT_PLAIN;
 }
 
-static void become(struct peer *p, enum ltp_learnt learnt)
+static void become_learnt(struct peer *p, enum ltp_learnt learnt)
 {
     struct bearing *b = &p->bearing;
     b->learnt = learnt;
@@ -101,21 +101,21 @@ static void become(struct peer *p, enum ltp_learnt learnt)
     ltp_bearing_apply(p);
 }
 
-static void narrow(struct ltp *l, struct peer *p)
+static void narrow_peer(struct ltp *l, struct peer *p)
 {
     p->bearing.against++;
-    if (!learns(p))
+    if (!is_learning(p))
         return;
     l->counters.peers_narrowed++;
     p->bearing.early = false;
-    become(p, LTP_LEARNT_PLAIN);
+    become_learnt(p, LTP_LEARNT_PLAIN);
 }
 
-static void credit(struct peer *p)
+static void credit_report(struct peer *p)
 {
     struct bearing *b = &p->bearing;
     if (b->learnt == LTP_LEARNT_NOTHING && ++b->credits >= PROBES_MIN)
-        become(p, LTP_LEARNT_TRIAL);
+        become_learnt(p, LTP_LEARNT_TRIAL);
 }
 
 /* One full report on all of the red part, the first answer to its checkpoint: then a second one
@@ -124,9 +124,9 @@ bool ltp_bearing_may_ask(struct export_session *e, const struct ltp_segment *s, 
 {
     struct peer *p = e->s.peer;
     struct bearing *b = &p->bearing;
-    if (!learns(p) || b->learnt != LTP_LEARNT_NOTHING || now < b->ask_next ||
-        !shows(&p->span.recovery) || e->answered.serial != s->cp_serial || s->cp_serial == 0 ||
-        s->lower != 0 || s->upper != e->red_len || !list_empty(&e->resends))
+    if (!is_learning(p) || b->learnt != LTP_LEARNT_NOTHING || now < b->ask_next ||
+        !shows_switches(&p->span.recovery) || e->answered.serial != s->cp_serial ||
+        s->cp_serial == 0 || s->lower != 0 || s->upper != e->red_len || !list_empty(&e->resends))
         return false;
     b->ask_next = tick_add(now, p->span.rto);
     b->probes++;
@@ -169,7 +169,7 @@ void ltp_bearing_asked(struct checkpoint *c)
     list_add_tail(&e->s.peer->checkpoints, &c->queue);
 }
 
-static struct checkpoint *find(const struct export_session *e, uint64_t serial)
+static struct checkpoint *find_checkpoint(const struct export_session *e, uint64_t serial)
 {
     list_for_each (it, &e->checkpoints) {
         struct checkpoint *c = container_of(it, struct checkpoint, in_export);
@@ -180,21 +180,22 @@ static struct checkpoint *find(const struct export_session *e, uint64_t serial)
 }
 
 /* Two answers of one life to one checkpoint; the parts of a split one do not overlap. */
-static bool contradicts(const struct answer *old, const struct answer *new)
+static bool contradicts_answer(const struct answer *old, const struct answer *later)
 {
-    return old->cp_serial != 0 && old->cp_serial == new->cp_serial &&
-           old->rpt_serial != new->rpt_serial && old->lower < new->upper &&new->lower < old->upper;
+    return old->cp_serial != 0 && old->cp_serial == later->cp_serial &&
+           old->rpt_serial != later->rpt_serial && old->lower < later->upper &&
+           later->lower < old->upper;
 }
 
 /* The checkpoint behind the asking one is answered. */
-static void conclude(struct export_session *e)
+static void conclude_trial(struct export_session *e)
 {
     struct peer *p = e->s.peer;
-    const struct checkpoint *c = find(e, e->asked_by);
+    const struct checkpoint *c = find_checkpoint(e, e->asked_by);
     bool at_once = c != NULL && c->tries == 1 && p->up && p->hears && e->progress >= p->up_since;
     e->asked_by = 0;
     if (at_once)
-        credit(p);
+        credit_report(p);
 }
 
 /* A life is one run of serials in which nothing was forgotten: see life.c. */
@@ -209,25 +210,25 @@ void ltp_bearing_report(struct ltp *l, struct export_session *e, const struct lt
     if (born)
         memset(e->answers, 0, sizeof e->answers);
     for (size_t i = 0; i < ANSWERS_KEPT; i++)
-        against |= contradicts(&e->answers[i], &a);
+        against |= contradicts_answer(&e->answers[i], &a);
     e->answers[e->answer_next++ % ANSWERS_KEPT] = a;
     if (against)
-        narrow(l, e->s.peer);
-    const struct checkpoint *c = find(e, s->cp_serial);
+        narrow_peer(l, e->s.peer);
+    const struct checkpoint *c = find_checkpoint(e, s->cp_serial);
     if (c != NULL && c->asks)
         e->asked_by = 0;
     else if (s->cp_serial != 0 && s->cp_serial == e->asked_by)
-        conclude(e);
+        conclude_trial(e);
     e->progress = now;
 }
 
 /* Judges what the copies cost when what they have caused has come. */
-static void judge(struct peer *p, tick now)
+static void judge_peer(struct peer *p, tick now)
 {
     struct bearing *b = &p->bearing;
     bool trial = b->learnt == LTP_LEARNT_TRIAL;
     uint32_t enough = trial ? TRIAL_WINDOW : LATER_WINDOW;
-    if (!learns(p) || b->learnt == LTP_LEARNT_NOTHING)
+    if (!is_learning(p) || b->learnt == LTP_LEARNT_NOTHING)
         return;
     bool full = b->copied >= enough || (b->copied == 0 && b->answered >= QUIET_WINDOW);
     if (b->judge_at == 0 && full)
@@ -236,15 +237,15 @@ static void judge(struct peer *p, tick now)
         return;
     uint64_t fair = b->learnt == LTP_LEARNT_BEARS ? 2 * (uint64_t)b->copied : b->copies / 4;
     bool dear = b->copied > 0 && b->repeats > fair;
-    become(p, dear ? LTP_LEARNT_REPEATS : LTP_LEARNT_BEARS);
+    become_learnt(p, dear ? LTP_LEARNT_REPEATS : LTP_LEARNT_BEARS);
 }
 
 void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
                         tick now)
 {
     p->bearing.repeats++;
-    judge(p, now);
-    struct checkpoint *c = e == NULL || cp_serial == 0 ? NULL : find(e, cp_serial);
+    judge_peer(p, now);
+    struct checkpoint *c = e == NULL || cp_serial == 0 ? NULL : find_checkpoint(e, cp_serial);
     if (c != NULL && c->asks && list_empty(&c->queue)) /* the copy was sent, and this came of it */
         ltp_timer_start(l, &c->timer, now, 0);
 }
@@ -261,7 +262,7 @@ void ltp_bearing_answered(struct export_session *e, const struct checkpoint *c, 
     b->answered++;
     b->copied += c->copied > 0;
     b->copies += c->copied;
-    judge(e->s.peer, now);
+    judge_peer(e->s.peer, now);
 }
 
 bool ltp_bearing_early(struct peer *p, struct export_session *e)
@@ -285,7 +286,7 @@ void ltp_bearing_closed(struct export_session *e, enum event_outcome outcome)
         return;
     b->early_by = NULL;
     if (outcome == OUTCOME_DONE && e->early_sent && ++b->early_good >= EARLY_MIN &&
-        learns(e->s.peer))
+        is_learning(e->s.peer))
         b->early = true;
 }
 
@@ -298,7 +299,7 @@ void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_rea
     tick tries = span->retries_max / 2 < 8 ? span->retries_max / 2 : 8;
     tick longest = span->rto > TICK_NEVER / 8 ? TICK_NEVER : span->rto * (tries < 2 ? 2 : tries);
     if (reason == LTP_RLEXC && now - e->progress < longest)
-        narrow(l, e->s.peer);
+        narrow_peer(l, e->s.peer);
 }
 
 bool ltp_peer_bearing(const struct ltp *l, uint64_t engine, struct ltp_bearing *out)

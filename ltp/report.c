@@ -29,14 +29,14 @@ void ltp_report_sent(struct ltp *l, struct report *r, tick now)
     ltp_timer_start(l, &r->timer, now, copy ? p->span.recovery.copy_spacing : rto);
 }
 
-static void measure(const struct report *r, tick now)
+static void measure_report(const struct report *r, tick now)
 {
     struct peer *p = r->timer.peer;
     if (p->up && p->hears && r->first_sent >= p->up_since)
         ltp_rtt_answered(p, &p->report_rtt, now - r->first_sent, now - r->last_sent, r->fired > 0);
 }
 
-static void queue(struct ltp *l, struct report *r, enum event_reason cause)
+static void queue_report(struct ltp *l, struct report *r, enum event_reason cause)
 {
     ltp_timer_stop(l, &r->timer);
     r->timer.use = USE_REPORT;
@@ -139,7 +139,7 @@ static size_t most_memory(const struct import *im)
     return held_by(claims) + history * sizeof *im->history;
 }
 
-static int note(struct ltp *l, struct import *im, const struct report *r)
+static int note_report(struct ltp *l, struct import *im, const struct report *r)
 {
     if (im->reported >= REPORTS_MAX)
         return HELIO_EAGAIN;
@@ -157,7 +157,7 @@ static int note(struct ltp *l, struct import *im, const struct report *r)
 }
 
 /* All reports on a scope, or none: a part of them would stop the checkpoint's timer. */
-static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct range scope)
+static int make_report(struct ltp *l, struct import *im, uint64_t cp_serial, struct range scope)
 {
     size_t before = im->reported;
     struct list made;
@@ -169,7 +169,7 @@ static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct ran
             goto undo;
         }
         struct report *r = report_new(l, im, im->rpt_first + im->reported, cp_serial, scope);
-        rc = r == NULL ? HELIO_ENOMEM : note(l, im, r);
+        rc = r == NULL ? HELIO_ENOMEM : note_report(l, im, r);
         if (r != NULL)
             list_add_tail(&made, &r->in_import);
         if (rc < 0)
@@ -180,7 +180,7 @@ static int make(struct ltp *l, struct import *im, uint64_t cp_serial, struct ran
         struct report *r = container_of(it, struct report, in_import);
         list_sub(it);
         list_add_tail(&im->reports, it);
-        queue(l, r, CAUSE_FIRST);
+        queue_report(l, r, CAUSE_FIRST);
     }
     return 0;
 undo:
@@ -211,7 +211,7 @@ static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial, t
         if (r->cp_serial != cp_serial || too_soon(r, now))
             continue;
         r->again++;
-        queue(l, r, CAUSE_ANSWER);
+        queue_report(l, r, CAUSE_ANSWER);
     }
 }
 
@@ -273,7 +273,7 @@ enum verdict ltp_report_answer(struct ltp *l, struct import *im, const struct as
     struct range scope = ltp_report_scope(im, q);
     if (scope.lo >= scope.hi)
         return VERDICT_DUPLICATE;
-    int rc = make(l, im, q->cp_serial, scope);
+    int rc = make_report(l, im, q->cp_serial, scope);
     if (rc == HELIO_EAGAIN)
         return VERDICT_LIMIT_REPORTS;
     if (rc < 0)
@@ -353,7 +353,7 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     enum verdict v = note_acked(l, im, r);
     if (v != VERDICT_OK)
         return v;
-    measure(r, now);
+    measure_report(r, now);
     ltp_report_free(l, r);
     ltp_import_settle(l, im, now);
     return VERDICT_OK;
@@ -364,7 +364,7 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
     struct import *im = r->import;
     if (r->copies_left > 0) {
         r->copies_left--;
-        queue(l, r, CAUSE_PROACTIVE);
+        queue_report(l, r, CAUSE_PROACTIVE);
         return;
     }
     ltp_emit_timer(l, im->s.peer, im->s.id, TIMER_REPORT, r->serial, r->sent, now);
@@ -373,7 +373,7 @@ void ltp_report_expire(struct ltp *l, struct report *r, tick now)
     else {
         r->again = 0;
         r->copies_left = im->s.peer->span.recovery.report_copies;
-        queue(l, r, CAUSE_TIMER);
+        queue_report(l, r, CAUSE_TIMER);
     }
 }
 
@@ -393,7 +393,7 @@ static size_t claims_within(const struct report *r, uint32_t segment_max)
 
 /* A serial stands for one text only, by which senders tell our lives apart: what was sent under one
  * and is to be said otherwise needs another. An acknowledgement of the former is then late. */
-static int renumber(struct ltp *l, struct report *r)
+static int renumber_report(struct ltp *l, struct report *r)
 {
     struct import *im = r->import;
     uint64_t serial = im->rpt_first + im->reported;
@@ -401,17 +401,17 @@ static int renumber(struct ltp *l, struct report *r)
         return 0;
     if (ltp_held_room(l, im->s.peer) < most_memory(im))
         return HELIO_ENOMEM;
-    int rc = note(l, im, r);
+    int rc = note_report(l, im, r);
     if (rc < 0)
         return rc;
     r->serial = serial;
     r->sent = 0;
-    queue(l, r, CAUSE_FIRST);
+    queue_report(l, r, CAUSE_FIRST);
     return 0;
 }
 
 /* The last claims become a report of their own. */
-static int divide(struct ltp *l, struct report *r, size_t first)
+static int divide_report(struct ltp *l, struct report *r, size_t first)
 {
     struct import *im = r->import;
     size_t n = r->count - first;
@@ -423,7 +423,7 @@ static int divide(struct ltp *l, struct report *r, size_t first)
     rest->lower = r->claims[first - 1].hi;
     rest->upper = r->upper;
     memcpy(rest->claims, &r->claims[first], n * sizeof rest->claims[0]);
-    int rc = note(l, im, rest);
+    int rc = note_report(l, im, rest);
     if (rc < 0) {
         ltp_report_free(l, rest);
         return rc;
@@ -431,7 +431,7 @@ static int divide(struct ltp *l, struct report *r, size_t first)
     r->count = first;
     r->upper = rest->lower;
     list_add_tail(&im->reports, &rest->in_import);
-    queue(l, rest, CAUSE_FIRST);
+    queue_report(l, rest, CAUSE_FIRST);
     return 0;
 }
 
@@ -442,10 +442,10 @@ int ltp_reports_fit(struct ltp *l, struct import *im, uint32_t segment_max)
         struct report *r = container_of(it, struct report, in_import);
         if (claims_within(r, segment_max) == r->count)
             continue;
-        int rc = renumber(l, r);
+        int rc = renumber_report(l, r);
         size_t n = claims_within(r, segment_max);
         if (rc == 0)
-            rc = divide(l, r, n);
+            rc = divide_report(l, r, n);
         if (rc < 0)
             return rc;
     }

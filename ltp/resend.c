@@ -87,7 +87,7 @@ static struct resend *find_waiting(const struct export_session *e)
 
 /* The receiver answers the job's checkpoint from the lower bound of the report that it names
  * (§6.11), so of two reports the one that begins lower is named. */
-static void join(struct resend *r, const struct ltp_segment *s, const struct resend *old)
+static void join_resend(struct resend *r, const struct ltp_segment *s, const struct resend *old)
 {
     bool lower = old != NULL && old->lower < s->lower;
     r->lower = lower ? old->lower : s->lower;
@@ -95,7 +95,7 @@ static void join(struct resend *r, const struct ltp_segment *s, const struct res
     r->due = old != NULL ? old->due : TICK_NEVER;
 }
 
-static struct resend *make(struct ltp *l, struct export_session *e)
+static struct resend *make_resend(struct ltp *l, struct export_session *e)
 {
     struct resend *r = calloc(1, sizeof *r);
     if (r == NULL)
@@ -113,11 +113,11 @@ int ltp_resend_new(struct ltp *l, struct export_session *e, const struct resend_
                    struct resend **out)
 {
     *out = NULL;
-    struct resend *r = make(l, e);
+    struct resend *r = make_resend(l, e);
     if (r == NULL)
         return HELIO_ENOMEM;
     const struct resend *old = f->anew ? NULL : find_waiting(e);
-    join(r, f->report, old);
+    join_resend(r, f->report, old);
     int rc = f->anew ? find_gaps_anew(e, f, &r->gaps) : find_gaps(e, f, old, &r->gaps);
     if (rc < 0 || r->gaps.len == 0)
         goto drop;
@@ -134,7 +134,7 @@ drop:
 }
 
 /* In order of the sessions' ages: the oldest has waited longest. */
-static void queue(struct resend *r)
+static void queue_resend(struct resend *r)
 {
     struct list *before = &r->session->s.peer->resends;
     list_for_each (it, before) {
@@ -160,7 +160,7 @@ void ltp_resend_begin(struct ltp *l, struct export_session *e, struct resend *r,
         ltp_timer_start(l, &r->timer, now, r->due - now);
         return;
     }
-    queue(r);
+    queue_resend(r);
 }
 
 /* What was to be sent again for reports that the receiver has forgotten, and the checkpoints that
@@ -178,7 +178,7 @@ void ltp_resend_drop_all(struct ltp *l, struct export_session *e)
 
 void ltp_resend_expire(struct resend *r)
 {
-    queue(r);
+    queue_resend(r);
 }
 
 struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r)

@@ -71,7 +71,7 @@ void ltp_rtt_needless(const struct peer *p, struct rtt *r)
         back_off(p, r, ltp_rto(p, r, 1));
 }
 
-static void measured(struct rtt *r, tick time)
+static void add_measurement(struct rtt *r, tick time)
 {
     time = time == 0 ? 1 : time;
     if (r->latest == 0) {
@@ -86,7 +86,7 @@ static void measured(struct rtt *r, tick time)
 }
 
 /* Copies come by themselves: an answer soon after one says nothing of the timer. */
-static bool needless(const struct peer *p, const struct rtt *r, tick since_last)
+static bool was_needless(const struct peer *p, const struct rtt *r, tick since_last)
 {
     const struct ltp_recovery *k = &p->span.recovery;
     uint32_t copies = r == &p->report_rtt ? k->report_copies : k->copies;
@@ -101,13 +101,13 @@ void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tic
     if (once && (r->least == 0 || since_first < r->least))
         r->least = since_first;
     if (once || (!repeated && plausible)) {
-        measured(r, since_first);
+        add_measurement(r, since_first);
         r->backed_off = 0;
     } else if (r->latest != 0) {
-        if (repeated && needless(p, r, since_last))
+        if (repeated && was_needless(p, r, since_last))
             back_off(p, r, ltp_rto(p, r, 1));
         if (since_last > r->smooth)
-            measured(r, since_last);
+            add_measurement(r, since_last);
     }
 }
 

@@ -8,14 +8,14 @@
 
 #include "ltp/engine.h"
 
-static uint64_t key(const struct ltp *l, struct ltp_session_id id, bool is_export)
+static uint64_t session_key(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
     return hash_mix(l->sessions.seed + (is_export ? 1 : 0), id.originator, id.number);
 }
 
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool is_export)
 {
-    for (struct hash_node *n = hash_find(&l->sessions, key(l, id, is_export)); n != NULL;
+    for (struct hash_node *n = hash_find(&l->sessions, session_key(l, id, is_export)); n != NULL;
          n = hash_next(n)) {
         struct session *s = container_of(n, struct session, node);
         if (s->id.originator == id.originator && s->id.number == id.number &&
@@ -36,7 +36,7 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
         s->memory = NULL;
         return rc;
     }
-    hash_add(&l->sessions, &s->node, key(l, s->id, s->is_export));
+    hash_add(&l->sessions, &s->node, session_key(l, s->id, s->is_export));
     if (s->is_export) {
         l->exports++;
         s->peer->exports++;

@@ -14,7 +14,7 @@ static uint64_t more_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t rest(uint64_t most, uint64_t used)
+static uint64_t rest_of(uint64_t most, uint64_t used)
 {
     return used < most ? most - used : 0;
 }
@@ -60,13 +60,13 @@ void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n
 uint64_t ltp_pool_room(const struct ltp *l, enum pool_kind kind, const struct peer *p)
 {
     const struct pool *pool = &l->pools[kind];
-    uint64_t all = rest(pool->max, pool->used), common = rest(pool->max, pool->reserved);
+    uint64_t all = rest_of(pool->max, pool->used), common = rest_of(pool->max, pool->reserved);
     if (p == NULL)
         return all < common ? all : common;
     const struct share *s = p->guest != NULL ? &l->guests.shares[kind] : &p->shares[kind];
-    uint64_t own = rest(s->promised, s->used) + common;
+    uint64_t own = rest_of(s->promised, s->used) + common;
     own = own < all ? own : all;
-    uint64_t left = p->guest != NULL ? rest(s->max, s->used) : own;
+    uint64_t left = p->guest != NULL ? rest_of(s->max, s->used) : own;
     return left < own ? left : own;
 }
 

@@ -111,7 +111,7 @@ int chan_new(struct chan **out, const struct chan_config *config)
 }
 
 /* The first frame has come: everything that counts from the origin begins. */
-static void begin(struct chan *c, tick now)
+static void begin_clock(struct chan *c, tick now)
 {
     struct chan_config *k = &c->config;
     c->begun = true;
@@ -144,7 +144,7 @@ void chan_free(struct chan *c)
     free(c);
 }
 
-static void check(const struct chan *c)
+static void check_counts(const struct chan *c)
 {
     const struct chan_counters *n = &c->counters;
     assert(n->in + n->duplicated == n->out + chan_lost(n) + n->queued);
@@ -161,19 +161,19 @@ static void release_held(struct chan *c)
     c->note_count = c->notes_told = 0;
 }
 
-static void note(struct chan *c, enum chan_reason reason)
+static void note_fate(struct chan *c, enum chan_reason reason)
 {
     assert(c->note_count < NOTES_MAX);
     c->notes[c->note_count++] = (uint8_t)reason;
 }
 
-static void lose(struct chan *c, enum chan_reason reason)
+static void lose_frame(struct chan *c, enum chan_reason reason)
 {
     c->counters.lost[reason]++;
-    note(c, reason);
+    note_fate(c, reason);
 }
 
-static struct chances draw(struct chan *c)
+static struct chances draw_chances(struct chan *c)
 {
     const struct chan_config *k = &c->config;
     struct chances d = {.random = k->loss > 0 && rng_chance(&c->loss, k->loss),
@@ -248,7 +248,7 @@ static tick take_line(struct chan *c, size_t len, tick start)
 }
 
 /* Why a frame with this time on the air is lost; CHAN_REASONS when it is not. */
-static enum chan_reason erased(struct chan *c, const struct chances *d, tick start, tick end)
+static enum chan_reason erased_by(struct chan *c, const struct chances *d, tick start, tick end)
 {
     const struct chan_config *k = &c->config;
     tick from = start, to = k->start_only ? start : end;
@@ -268,7 +268,7 @@ static enum chan_reason erased(struct chan *c, const struct chances *d, tick sta
 }
 
 /* When a frame leaves the far end of the line, but for its jitter. */
-static tick arrival(struct chan *c, tick air_end)
+static tick arrival_time(struct chan *c, tick air_end)
 {
     const struct chan_config *k = &c->config;
     if (k->point_count == 0)
@@ -279,7 +279,7 @@ static tick arrival(struct chan *c, tick air_end)
     return c->last_leaves;
 }
 
-static int enqueue(struct chan *c, struct chan_frame *f, tick due)
+static int enqueue_frame(struct chan *c, struct chan_frame *f, tick due)
 {
     if (c->reorders) {
         f->due = due;
@@ -291,12 +291,12 @@ static int enqueue(struct chan *c, struct chan_frame *f, tick due)
 }
 
 /* Keeps the frame, or its copy, until it is due. */
-static void keep(struct chan *c, const struct chances *d, int copy, tick due)
+static void keep_frame(struct chan *c, const struct chances *d, int copy, tick due)
 {
     const struct chan_fate *in = &c->last;
     struct chan_frame *f = chan_pool_take(&c->pool, in->len);
     if (f == NULL) {
-        lose(c, CHAN_MEMORY);
+        lose_frame(c, CHAN_MEMORY);
         return;
     }
     f->entered = in->entered;
@@ -308,54 +308,54 @@ static void keep(struct chan *c, const struct chances *d, int copy, tick due)
     f->copy = copy != 0;
     if (f->len > 0)
         memcpy(f->data, in->data, f->len);
-    if (enqueue(c, f, tick_add(due, d->jitter[copy])) < 0) {
+    if (enqueue_frame(c, f, tick_add(due, d->jitter[copy])) < 0) {
         chan_pool_give(&c->pool, f);
-        lose(c, CHAN_MEMORY);
+        lose_frame(c, CHAN_MEMORY);
         return;
     }
     f->corrupted = chan_flips_apply(&c->flips[copy], &d->flip[copy], f->number, f->data, f->len);
     if (f->corrupted) {
         c->counters.corrupted++;
-        note(c, CHAN_CORRUPT);
+        note_fate(c, CHAN_CORRUPT);
     }
     c->counters.queued++;
 }
 
-static void input(struct chan *c, bool by_rule)
+static void input_frame(struct chan *c, bool by_rule)
 {
     struct chan_fate *f = &c->last;
-    struct chances d = draw(c);
+    struct chances d = draw_chances(c);
     tick now = f->entered, start = line_opens(c, now);
     if (start != TICK_NEVER && queue_full(c, f->len, start, now)) {
-        lose(c, CHAN_QUEUE);
+        lose_frame(c, CHAN_QUEUE);
         return;
     }
     if (start == TICK_NEVER) { /* no contact any more */
-        lose(c, by_rule ? CHAN_RULE : CHAN_OUTAGE);
+        lose_frame(c, by_rule ? CHAN_RULE : CHAN_OUTAGE);
         return;
     }
     f->air_start = start;
     f->air_end = take_line(c, f->len, start);
-    enum chan_reason reason = erased(c, &d, f->air_start, f->air_end);
-    tick due = arrival(c, f->air_end);
+    enum chan_reason reason = erased_by(c, &d, f->air_start, f->air_end);
+    tick due = arrival_time(c, f->air_end);
     if (by_rule || reason != CHAN_REASONS) {
-        lose(c, by_rule ? CHAN_RULE : reason);
+        lose_frame(c, by_rule ? CHAN_RULE : reason);
         return;
     }
-    keep(c, &d, 0, due);
+    keep_frame(c, &d, 0, due);
     if (d.duplicate) {
         c->counters.duplicated++;
-        note(c, CHAN_DUPLICATE);
-        keep(c, &d, 1, due);
+        note_fate(c, CHAN_DUPLICATE);
+        keep_frame(c, &d, 1, due);
     }
 }
 
-static void enter(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
+static void enter_line(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
 {
     assert(len <= CHAN_FRAME_MAX && now >= c->last_input);
     release_held(c);
     if (!c->begun)
-        begin(c, now);
+        begin_clock(c, now);
     c->last_input = now;
     c->counters.in++;
     c->counters.in_bytes += len;
@@ -370,18 +370,18 @@ static void enter(struct chan *c, const uint8_t *data, size_t len, uint64_t tag,
 
 void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
 {
-    enter(c, data, len, tag, now);
-    input(c, false);
+    enter_line(c, data, len, tag, now);
+    input_frame(c, false);
 }
 
 void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
 {
-    enter(c, data, len, tag, now);
-    input(c, true);
+    enter_line(c, data, len, tag, now);
+    input_frame(c, true);
 }
 
 /* Does its time on the air meet [from, to)? An instant is on the air in its one nanosecond. */
-static bool meets(const struct chan_frame *f, tick from, tick to)
+static bool meets_time(const struct chan_frame *f, tick from, tick to)
 {
     return f->air_start < to && (f->air_end > from || f->air_start >= from);
 }
@@ -400,15 +400,15 @@ void chan_outage(struct chan *c, bool down, tick now)
     }
     list_for_each (it, &c->line) {
         struct chan_frame *f = container_of(it, struct chan_frame, link);
-        f->lost = f->lost || meets(f, c->down_since, now);
+        f->lost = f->lost || meets_time(f, c->down_since, now);
     }
     for (size_t i = 0; i < c->order.len; i++) {
         struct chan_frame *f = container_of(c->order.nodes[i], struct chan_frame, node);
-        f->lost = f->lost || meets(f, c->down_since, now);
+        f->lost = f->lost || meets_time(f, c->down_since, now);
     }
 }
 
-static struct chan_frame *first(const struct chan *c)
+static struct chan_frame *first_frame(const struct chan *c)
 {
     if (c->reorders) {
         struct heap_node *node = heap_first(&c->order);
@@ -420,22 +420,22 @@ static struct chan_frame *first(const struct chan *c)
 
 tick chan_deadline(const struct chan *c)
 {
-    const struct chan_frame *f = first(c);
+    const struct chan_frame *f = first_frame(c);
     return f == NULL ? TICK_NEVER : f->due;
 }
 
 int chan_output(struct chan *c, tick now, struct chan_out *out)
 {
     struct chan_counters *n = &c->counters;
-    check(c);
+    check_counts(c);
     for (;;) {
-        struct chan_frame *f = first(c);
+        struct chan_frame *f = first_frame(c);
         if (f == NULL || f->due > now)
             return 0;
         list_sub(&f->link);
         heap_sub(&c->order, &f->node);
         n->queued--;
-        if (f->lost || (c->down && meets(f, c->down_since, TICK_NEVER))) {
+        if (f->lost || (c->down && meets_time(f, c->down_since, TICK_NEVER))) {
             n->lost[CHAN_OUTAGE]++;
             list_add_tail(&c->gone, &f->link);
             continue;

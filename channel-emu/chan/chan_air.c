@@ -11,7 +11,7 @@
 #define EARTH_KM 6371.0
 
 /* The integral of C_n^2 h^power dh, in metres. */
-static double moment(double power)
+static double moment_of(double power)
 {
     static const struct {
         double factor, power, height;
@@ -26,7 +26,7 @@ static double moment(double power)
     return sum;
 }
 
-static double secant(double elevation)
+static double secant_of(double elevation)
 {
     return 1 / math_sin(elevation * (PI / 180));
 }
@@ -34,20 +34,21 @@ static double secant(double elevation)
 double air_rytov(double elevation, double wavelength_nm)
 {
     double k = 2 * PI / (wavelength_nm * 1e-9);
-    return 2.25 * math_pow(k, 7.0 / 6) * math_pow(secant(elevation), 11.0 / 6) * moment(5.0 / 6);
+    return 2.25 * math_pow(k, 7.0 / 6) * math_pow(secant_of(elevation), 11.0 / 6) *
+           moment_of(5.0 / 6);
 }
 
 double air_aperture(double elevation, double wavelength_nm, double aperture_m)
 {
     if (aperture_m <= 0)
         return 1;
-    double height = math_pow(moment(2) / moment(5.0 / 6), 6.0 / 7);
-    double ratio = aperture_m * aperture_m / (wavelength_nm * 1e-9 * height * secant(elevation));
+    double height = math_pow(moment_of(2) / moment_of(5.0 / 6), 6.0 / 7);
+    double ratio = aperture_m * aperture_m / (wavelength_nm * 1e-9 * height * secant_of(elevation));
     return 1 / (1 + 1.1 * math_pow(ratio, 7.0 / 6));
 }
 
 /* e^x - 1 without loss for small x. */
-static double grow(double x)
+static double grow_power(double x)
 {
     if (x > 0.01)
         return math_exp(x) - 1;
@@ -57,8 +58,9 @@ static double grow(double x)
 struct air_gamma air_gamma(double rytov)
 {
     double s = math_pow(rytov, 6.0 / 5);
-    return (struct air_gamma){.alpha = 1 / grow(0.49 * rytov / math_pow(1 + 1.11 * s, 7.0 / 6)),
-                              .beta = 1 / grow(0.51 * rytov / math_pow(1 + 0.69 * s, 5.0 / 6))};
+    return (struct air_gamma){
+        .alpha = 1 / grow_power(0.49 * rytov / math_pow(1 + 1.11 * s, 7.0 / 6)),
+        .beta = 1 / grow_power(0.51 * rytov / math_pow(1 + 0.69 * s, 5.0 / 6))};
 }
 
 double air_index(struct air_gamma g)

@@ -17,7 +17,7 @@ static tick dwell_until(struct chan_burst_state *b, tick from)
     return tick_add(from, ns < 1 ? 1 : (tick)(ns + 0.5));
 }
 
-static void begin(struct chan_burst_state *b, tick from)
+static void begin_burst(struct chan_burst_state *b, tick from)
 {
     b->is_bad = rng_chance(&b->dwell, b->bad / (b->good + b->bad));
     b->until = dwell_until(b, from);
@@ -29,13 +29,13 @@ void chan_burst_init(struct chan_burst_state *b, const struct chan_burst *means,
     b->good = (double)means->good;
     b->bad = (double)means->bad;
     rng_init(&b->dwell, seed);
-    begin(b, from);
+    begin_burst(b, from);
 }
 
 bool chan_burst_meets(struct chan_burst_state *b, tick from, tick to)
 {
     if (from > b->until && (double)(from - b->until) > CHAN_BURST_SKIP * (b->good + b->bad))
-        begin(b, from);
+        begin_burst(b, from);
     while (b->until <= from && b->until != TICK_NEVER) {
         b->is_bad = !b->is_bad;
         b->until = dwell_until(b, b->until);

@@ -16,34 +16,34 @@ bool chan_contact_valid(const struct chan_window *windows, size_t count)
     return true;
 }
 
-static tick begin(const struct chan_contact *c, size_t i)
+static tick window_begin(const struct chan_contact *c, size_t i)
 {
     return tick_add(c->origin, c->windows[i].from);
 }
 
-static tick end(const struct chan_contact *c, size_t i)
+static tick window_end(const struct chan_contact *c, size_t i)
 {
     return tick_add(c->origin, c->windows[i].to);
 }
 
-static void seek(const struct chan_contact *c, struct chan_contact_at *at, tick t)
+static void seek_window(const struct chan_contact *c, struct chan_contact_at *at, tick t)
 {
-    while (at->next < c->count && end(c, at->next) <= t) {
-        at->inside += end(c, at->next) - begin(c, at->next);
+    while (at->next < c->count && window_end(c, at->next) <= t) {
+        at->inside += window_end(c, at->next) - window_begin(c, at->next);
         at->next++;
     }
 }
 
 /* Is it on contact at t, where `at` is, and until when does that last? */
-static bool state(const struct chan_contact *c, const struct chan_contact_at *at, tick t,
-                  tick *until)
+static bool state_at(const struct chan_contact *c, const struct chan_contact_at *at, tick t,
+                     tick *until)
 {
     if (at->next == c->count) {
         *until = TICK_NEVER;
         return c->off || c->count == 0;
     }
-    bool inside = begin(c, at->next) <= t;
-    *until = inside ? end(c, at->next) : begin(c, at->next);
+    bool inside = window_begin(c, at->next) <= t;
+    *until = inside ? window_end(c, at->next) : window_begin(c, at->next);
     return inside != c->off;
 }
 
@@ -51,13 +51,13 @@ bool chan_contact_covers(const struct chan_contact *c, struct chan_contact_at *a
                          tick to)
 {
     tick until;
-    seek(c, at, from);
+    seek_window(c, at, from);
     struct chan_contact_at ahead = *at;
-    while (state(c, &ahead, from, &until)) {
+    while (state_at(c, &ahead, from, &until)) {
         if (to <= until)
             return true;
         from = until;
-        seek(c, &ahead, from);
+        seek_window(c, &ahead, from);
     }
     return false;
 }
@@ -65,11 +65,11 @@ bool chan_contact_covers(const struct chan_contact *c, struct chan_contact_at *a
 tick chan_contact_next(const struct chan_contact *c, struct chan_contact_at *at, tick t)
 {
     tick until;
-    seek(c, at, t);
+    seek_window(c, at, t);
     struct chan_contact_at ahead = *at;
-    while (!state(c, &ahead, t, &until) && t != TICK_NEVER) {
+    while (!state_at(c, &ahead, t, &until) && t != TICK_NEVER) {
         t = until;
-        seek(c, &ahead, t);
+        seek_window(c, &ahead, t);
     }
     return t;
 }
@@ -78,9 +78,9 @@ tick chan_contact_time(const struct chan_contact *c, struct chan_contact_at *at,
 {
     if (c->count == 0)
         return t;
-    seek(c, at, t);
+    seek_window(c, at, t);
     tick inside = at->inside;
-    if (at->next < c->count && t > begin(c, at->next))
-        inside += t - begin(c, at->next);
+    if (at->next < c->count && t > window_begin(c, at->next))
+        inside += t - window_begin(c, at->next);
     return c->off ? t - inside : inside;
 }

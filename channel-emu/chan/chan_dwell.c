@@ -71,7 +71,7 @@ struct place {
     uint64_t left; /* steps of it */
 };
 
-static void forward(const struct trace *t, struct place *p, uint64_t steps)
+static void skip_steps(const struct trace *t, struct place *p, uint64_t steps)
 {
     p->left -= steps;
     if (p->left > 0)
@@ -97,7 +97,7 @@ double trace_bad_share(const struct trace *t, uint64_t from, uint64_t to)
     for (uint64_t at = from; at < to;) {
         uint64_t n = p.left < to - at ? p.left : to - at;
         bad += t->runs[p.run].bad ? n : 0;
-        forward(t, &p, n);
+        skip_steps(t, &p, n);
         at += n;
     }
     return (double)bad / (double)(to - from);
@@ -114,8 +114,8 @@ double trace_autocorrelation(const struct trace *t, uint64_t lag)
         uint64_t n = a.left < b.left ? a.left : b.left;
         n = n < t->steps - at ? n : t->steps - at;
         both += t->runs[a.run].bad && t->runs[b.run].bad ? n : 0;
-        forward(t, &a, n);
-        forward(t, &b, n);
+        skip_steps(t, &a, n);
+        skip_steps(t, &b, n);
         at += n;
     }
     return ((double)both / (double)t->steps - share * share) / (share * (1 - share));

@@ -81,7 +81,7 @@ double fade_index(const struct fade_config *c, double elevation)
     return index < 0.0005 ? 0.0005 : index > AIR_INDEX_MAX ? AIR_INDEX_MAX : index;
 }
 
-static double highest(const struct fade_config *c)
+static double highest_corner(const struct fade_config *c)
 {
     double top = 0;
     for (size_t i = 0; i < c->points; i++)
@@ -90,13 +90,13 @@ static double highest(const struct fade_config *c)
 }
 
 /* What depends on the elevation, as it is now. */
-static void renew(struct fade *f)
+static void renew_fade(struct fade *f)
 {
     const struct fade_config *c = f->config;
     double elevation = c->points == 0 ? 90 : fade_elevation(c, f->now * f->step);
     double index = fade_index(c, elevation);
     if (c->points > 0)
-        f->path = 2 * math_log(air_range(highest(c), c->altitude_km) /
+        f->path = 2 * math_log(air_range(highest_corner(c), c->altitude_km) /
                                air_range(elevation, c->altitude_km));
     if (c->kind == FADE_LOGNORMAL)
         f->sigma = sqrt(math_log(1 + index));
@@ -141,7 +141,7 @@ static double next_log(struct fade *f)
 double fade_next(struct fade *f)
 {
     if (f->now >= f->renew)
-        renew(f);
+        renew_fade(f);
     f->now++;
     return math_exp(next_log(f));
 }
@@ -172,7 +172,7 @@ void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t 
         fade_normal_init(&f->normal[i], steps < 2 ? 2 : steps);
         longest = used && steps > longest ? steps : longest;
     }
-    renew(f);
+    renew_fade(f);
     uint64_t warm_up = (uint64_t)(16 * longest); /* the filters forget their start */
     for (uint64_t n = 0; n < warm_up; n++)
         next_log(f);

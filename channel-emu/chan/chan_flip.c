@@ -26,7 +26,7 @@ void chan_flips_init(struct chan_flips *f, const struct chan_config *config, uin
 }
 
 /* Untouched bits before the next error. */
-static double gap(const struct chan_flips *f, struct rng *r)
+static double draw_gap(const struct chan_flips *f, struct rng *r)
 {
     double bits = log(1 - rng_unit(r)) / f->log_keep;
     return bits < 0x1.0p62 ? (double)(uint64_t)bits : 0x1.0p62;
@@ -35,7 +35,7 @@ static double gap(const struct chan_flips *f, struct rng *r)
 struct chan_flip chan_flips_draw(struct chan_flips *f)
 {
     return (struct chan_flip){.one = f->corrupt > 0 && rng_chance(&f->one, f->corrupt),
-                              .first = f->log_keep < 0 ? gap(f, &f->errors) : HUGE_VAL};
+                              .first = f->log_keep < 0 ? draw_gap(f, &f->errors) : HUGE_VAL};
 }
 
 bool chan_flips_apply(const struct chan_flips *f, const struct chan_flip *flip, uint64_t number,
@@ -55,7 +55,7 @@ bool chan_flips_apply(const struct chan_flips *f, const struct chan_flip *flip, 
         uint64_t place = (uint64_t)at;
         if (place != one) /* a second flip would undo the first */
             data[place / 8] ^= (uint8_t)(1u << (place % 8));
-        at += 1 + gap(f, &r);
+        at += 1 + draw_gap(f, &r);
     }
     return true;
 }

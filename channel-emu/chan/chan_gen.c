@@ -14,7 +14,7 @@ static uint64_t draw_steps(const struct law_mix *mix, double step_ms, struct rng
     return steps < 1 ? 1 : (uint64_t)(steps + 0.5);
 }
 
-static int renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+static int gen_renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
 {
     double step_ms = (double)t->step / 1e6;
     int rc = 0;
@@ -27,7 +27,7 @@ static int renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, st
     return rc;
 }
 
-static int gilbert(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+static int gen_gilbert(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
 {
     double step_ms = (double)t->step / 1e6;
     double leave[2] = {step_ms / s->good_ms, step_ms / s->bad_ms};
@@ -41,7 +41,7 @@ static int gilbert(struct trace *t, const struct gen_spec *s, uint64_t steps, st
     return rc;
 }
 
-static int independent(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+static int gen_independent(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
 {
     int rc = 0;
     for (; steps > 0 && rc == 0; steps--)
@@ -49,7 +49,7 @@ static int independent(struct trace *t, const struct gen_spec *s, uint64_t steps
     return rc;
 }
 
-static int optical(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
+static int gen_optical(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
 {
     struct fade f;
     struct receiver r;
@@ -74,13 +74,13 @@ int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_
     rng_init(&r, seed);
     switch (s->model) {
     case GEN_RENEWAL:
-        return renewal(t, s, steps, &r);
+        return gen_renewal(t, s, steps, &r);
     case GEN_GILBERT:
-        return gilbert(t, s, steps, &r);
+        return gen_gilbert(t, s, steps, &r);
     case GEN_INDEPENDENT:
-        return independent(t, s, steps, &r);
+        return gen_independent(t, s, steps, &r);
     default:
-        return optical(t, s, steps, seed);
+        return gen_optical(t, s, steps, seed);
     }
 }
 

@@ -71,7 +71,7 @@ static double lognormal_sigma(const struct law *law)
     return sqrt(math_log(1 + ratio * ratio));
 }
 
-static double weibull(const struct law *law, struct rng *r)
+static double draw_weibull(const struct law *law, struct rng *r)
 {
     double e = -math_log(unit_above_zero(r));
     return e > 0 ? law->size * math_pow(e, 1 / law->shape) : 0;
@@ -83,7 +83,7 @@ double law_draw(const struct law *law, struct rng *r)
     case LAW_GAMMA:
         return law->size / law->shape * gamma_unit(law->shape, r);
     case LAW_WEIBULL:
-        return weibull(law, r);
+        return draw_weibull(law, r);
     case LAW_LOGNORMAL: {
         double sigma = lognormal_sigma(law);
         return law->size * math_exp(sigma * law_normal(r) - sigma * sigma / 2);
@@ -182,7 +182,8 @@ static const struct law_name {
              {"exponential:", LAW_EXPONENTIAL, ONE},
              {"fixed:", LAW_FIXED, ONE}};
 
-static bool parameters(const struct law_name *n, const char *text, size_t len, struct law *out)
+static bool parse_parameters(const struct law_name *n, const char *text, size_t len,
+                             struct law *out)
 {
     const char *comma = len == 0 ? NULL : memchr(text, ',', len);
     size_t first = comma == NULL ? len : (size_t)(comma - text);
@@ -202,7 +203,7 @@ static bool one_law(const char *text, size_t len, struct law *out)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t n = strlen(names[i].name);
         if (len > n && memcmp(text, names[i].name, n) == 0)
-            return parameters(&names[i], text + n, len - n, out);
+            return parse_parameters(&names[i], text + n, len - n, out);
     }
     return false;
 }

@@ -15,7 +15,7 @@
 #define HALF_LN_2PI 0.91893853320467274178
 #define SQRT_2PI 2.50662827463100050242
 
-static double scale(double x, int64_t exponent)
+static double scale_binary(double x, int64_t exponent)
 {
     uint64_t bits = (uint64_t)(exponent + 1023) << 52;
     double power;
@@ -51,7 +51,7 @@ double math_exp(double x)
     double r = x - (double)k * LN2_HIGH - (double)k * LN2_LOW, sum = 1;
     for (int n = 16; n >= 1; n--)
         sum = 1 + sum * r / n;
-    return scale(sum, k);
+    return scale_binary(sum, k);
 }
 
 double math_pow(double x, double y)

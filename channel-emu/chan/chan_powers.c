@@ -52,7 +52,7 @@ void powers_text_init(struct powers_text *t, struct powers *p, const char *colum
     *t = (struct powers_text){.powers = p, .column = column, .decibels = decibels};
 }
 
-static int fail(struct powers_text *t, const char *what)
+static int fail_at(struct powers_text *t, const char *what)
 {
     snprintf(t->error, sizeof t->error, "%s", what);
     return HELIO_EFORMAT;
@@ -63,7 +63,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static struct slice trim(struct slice s)
+static struct slice trim_space(struct slice s)
 {
     while (s.len > 0 && is_space(s.data[0]))
         s = slice_of(s.data + 1, s.len - 1);
@@ -81,16 +81,16 @@ static uint8_t separator_of(struct slice line)
 }
 
 /* Takes the next field off the line. False when the line is used up. */
-static bool field(struct slice *line, uint8_t separator, struct slice *out)
+static bool take_field(struct slice *line, uint8_t separator, struct slice *out)
 {
     if (line->data == NULL)
         return false;
-    *line = trim(*line);
+    *line = trim_space(*line);
     size_t n = 0;
     while (n < line->len &&
            (separator == ' ' ? !is_space(line->data[n]) : line->data[n] != separator))
         n++;
-    *out = trim(slice_of(line->data, n));
+    *out = trim_space(slice_of(line->data, n));
     *line = n < line->len ? slice_of(line->data + n + 1, line->len - n - 1) : slice_of(NULL, 0);
     return true;
 }
@@ -104,7 +104,7 @@ static double power_of_ten(int n)
 }
 
 /* The exponent behind an e; at most 3 digits. */
-static bool exponent(const uint8_t *p, size_t len, int *out)
+static bool parse_exponent(const uint8_t *p, size_t len, int *out)
 {
     bool minus = len > 0 && *p == '-';
     size_t i = len > 0 && (*p == '-' || *p == '+');
@@ -120,7 +120,7 @@ static bool exponent(const uint8_t *p, size_t len, int *out)
     return true;
 }
 
-static bool number(struct slice s, double *out)
+static bool parse_number(struct slice s, double *out)
 {
     uint64_t mantissa = 0;
     int scale = 0, digits = 0;
@@ -138,7 +138,7 @@ static bool number(struct slice s, double *out)
             mantissa = mantissa * 10 + (uint64_t)(s.data[i] - '0');
         scale += (fits ? 0 : 1) - (point ? 1 : 0);
     }
-    if (digits == 0 || (i < s.len && !exponent(s.data + i + 1, s.len - i - 1, &scale)))
+    if (digits == 0 || (i < s.len && !parse_exponent(s.data + i + 1, s.len - i - 1, &scale)))
         return false;
     double v = (double)mantissa;
     if (scale < -340)
@@ -151,16 +151,16 @@ static bool number(struct slice s, double *out)
     return true;
 }
 
-static bool same(struct slice s, const char *text)
+static bool same_word(struct slice s, const char *text)
 {
     return slice_equal(s, slice_of(text, strlen(text)));
 }
 
 /* A column given by its number, from 1. */
-static bool numbered(const char *column, size_t *place)
+static bool parse_place(const char *column, size_t *place)
 {
     double v;
-    if (!number(slice_of(column, strlen(column)), &v) || v < 1 || v > 10000 ||
+    if (!parse_number(slice_of(column, strlen(column)), &v) || v < 1 || v > 10000 ||
         v - (double)(size_t)v > 0)
         return false;
     *place = (size_t)v - 1;
@@ -168,7 +168,7 @@ static bool numbered(const char *column, size_t *place)
 }
 
 /* Chooses the column by the first line; 1 when it is a title. */
-static int begin(struct powers_text *t, struct slice line)
+static int begin_rows(struct powers_text *t, struct slice line)
 {
     struct slice f, rest = line;
     size_t n = 0, found = SIZE_MAX;
@@ -176,53 +176,54 @@ static int begin(struct powers_text *t, struct slice line)
     bool numbers = true;
     const char *want = t->column == NULL ? "power" : t->column;
     t->separator = separator_of(line);
-    for (; field(&rest, t->separator, &f); n++) {
-        numbers = numbers && number(f, &v);
-        if (same(f, want))
+    for (; take_field(&rest, t->separator, &f); n++) {
+        numbers = numbers && parse_number(f, &v);
+        if (same_word(f, want))
             found = n;
     }
     t->begun = true;
     if (found != SIZE_MAX && !numbers)
         t->place = found;
-    else if (t->column != NULL && !numbered(t->column, &t->place))
-        return fail(t, "no column has that title; right is one of its titles, or a number from 1");
+    else if (t->column != NULL && !parse_place(t->column, &t->place))
+        return fail_at(t,
+                       "no column has that title; right is one of its titles, or a number from 1");
     else if (t->column == NULL && n > 1)
-        return fail(t, "there are several columns; say which by --column NUMBER or TITLE");
+        return fail_at(t, "there are several columns; say which by --column NUMBER or TITLE");
     if (t->place >= n)
-        return fail(t, "the line has fewer columns than the number given");
+        return fail_at(t, "the line has fewer columns than the number given");
     return numbers ? 0 : 1;
 }
 
 int powers_text_line(struct powers_text *t, const char *text, size_t len)
 {
     double v;
-    struct slice f = slice_of(NULL, 0), line = trim(slice_of(text, len));
+    struct slice f = slice_of(NULL, 0), line = trim_space(slice_of(text, len));
     t->line++;
     if (len > POWERS_LINE_MAX)
-        return fail(t, "the line is longer than 4096 characters");
+        return fail_at(t, "the line is longer than 4096 characters");
     if (line.len == 0 || line.data[0] == '#')
         return 0;
     if (!t->begun) {
-        int rc = begin(t, line);
+        int rc = begin_rows(t, line);
         if (rc != 0)
             return rc < 0 ? rc : 0;
     }
     for (size_t n = 0; n <= t->place; n++) {
-        if (!field(&line, t->separator, &f))
-            return fail(t, "the line has too few columns");
+        if (!take_field(&line, t->separator, &f))
+            return fail_at(t, "the line has too few columns");
     }
-    if (!number(f, &v))
-        return fail(t, "the power is not a number such as 0.85 or 1.2e-3, with a point");
+    if (!parse_number(f, &v))
+        return fail_at(t, "the power is not a number such as 0.85 or 1.2e-3, with a point");
     int rc = powers_add(t->powers, v, t->decibels);
     if (rc == HELIO_EINVAL)
-        return fail(t, t->decibels
-                           ? "the power must be from -300 to 300 dB, in 2^28 lines at most"
-                           : "the power must be from 0 to 1e300 (--unit dB for decibels), in "
-                             "2^28 lines at most");
+        return fail_at(t, t->decibels
+                              ? "the power must be from -300 to 300 dB, in 2^28 lines at most"
+                              : "the power must be from 0 to 1e300 (--unit dB for decibels), in "
+                                "2^28 lines at most");
     return rc;
 }
 
 int powers_text_end(struct powers_text *t)
 {
-    return t->powers->len > 0 ? 0 : fail(t, "no power in the file");
+    return t->powers->len > 0 ? 0 : fail_at(t, "no power in the file");
 }

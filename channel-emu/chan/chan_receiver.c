@@ -31,7 +31,7 @@ void receiver_fini(struct receiver *r)
     r->ring = NULL;
 }
 
-static void put(struct receiver *r, double power)
+static void put_power(struct receiver *r, double power)
 {
     r->sum += power - r->ring[r->at];
     r->ring[r->at++] = power;
@@ -47,7 +47,7 @@ static void put(struct receiver *r, double power)
 int receiver_input(struct receiver *r, double power)
 {
     assert(power >= 0);
-    put(r, power);
+    put_power(r, power);
     if (r->have < r->depth)
         return -1;
     if (r->sum < r->threshold * (double)r->depth) {

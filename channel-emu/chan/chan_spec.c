@@ -64,7 +64,7 @@ void gen_spec_init(struct gen_spec *s)
 }
 
 /* A number with that unit behind it. */
-static bool quantity(const char *text, const char *unit, double min, double max, double *out)
+static bool parse_quantity(const char *text, const char *unit, double min, double max, double *out)
 {
     double v;
     size_t len = strlen(text), n = strlen(unit);
@@ -75,7 +75,7 @@ static bool quantity(const char *text, const char *unit, double min, double max,
     return true;
 }
 
-static bool duration(const char *text, tick *out)
+static bool parse_duration(const char *text, tick *out)
 {
     tick v;
     if (units_duration(text, &v) < 0 || v > 86400 * TICK_S)
@@ -86,7 +86,7 @@ static bool duration(const char *text, tick *out)
 
 /* Splits at commas into at most `max` copies. 0: too many, or too long. */
 #define PART_MAX 32u
-static size_t split(const char *text, char parts[][PART_MAX], size_t max)
+static size_t split_parts(const char *text, char parts[][PART_MAX], size_t max)
 {
     for (size_t n = 0; n < max;) {
         size_t len = strcspn(text, ",");
@@ -105,19 +105,19 @@ static bool set_gilbert(struct gen_spec *s, const char *text)
 {
     char parts[4][PART_MAX];
     tick good, bad;
-    size_t n = split(text, parts, 4);
+    size_t n = split_parts(text, parts, 4);
     s->good_loss = 0;
     s->bad_loss = 1;
-    if ((n != 2 && n != 4) || !duration(parts[0], &good) || !duration(parts[1], &bad) ||
+    if ((n != 2 && n != 4) || !parse_duration(parts[0], &good) || !parse_duration(parts[1], &bad) ||
         good == 0 || bad == 0)
         return false;
     s->good_ms = (double)good / 1e6;
     s->bad_ms = (double)bad / 1e6;
-    return n == 2 || (quantity(parts[2], "", 0, 1, &s->good_loss) &&
-                      quantity(parts[3], "", 0, 1, &s->bad_loss));
+    return n == 2 || (parse_quantity(parts[2], "", 0, 1, &s->good_loss) &&
+                      parse_quantity(parts[3], "", 0, 1, &s->bad_loss));
 }
 
-static bool point(const char *text, struct fade_point *out)
+static bool parse_point(const char *text, struct fade_point *out)
 {
     char time[PART_MAX];
     size_t len = strcspn(text, ":");
@@ -125,7 +125,8 @@ static bool point(const char *text, struct fade_point *out)
         return false;
     memcpy(time, text, len);
     time[len] = '\0';
-    return duration(time, &out->at) && quantity(text + len + 1, "", 5, 90, &out->elevation);
+    return parse_duration(time, &out->at) &&
+           parse_quantity(text + len + 1, "", 5, 90, &out->elevation);
 }
 
 static bool set_elevation(struct gen_spec *s, const char *text)
@@ -134,11 +135,11 @@ static bool set_elevation(struct gen_spec *s, const char *text)
     struct fade_config *f = &s->fade;
     f->points = 1;
     f->pass[0].at = 0;
-    if (quantity(text, "", 5, 90, &f->pass[0].elevation))
+    if (parse_quantity(text, "", 5, 90, &f->pass[0].elevation))
         return true;
-    f->points = split(text, parts, FADE_POINTS_MAX);
+    f->points = split_parts(text, parts, FADE_POINTS_MAX);
     for (size_t i = 0; i < f->points; i++) {
-        if (!point(parts[i], &f->pass[i]) || (i > 0 && f->pass[i].at <= f->pass[i - 1].at))
+        if (!parse_point(parts[i], &f->pass[i]) || (i > 0 && f->pass[i].at <= f->pass[i - 1].at))
             return false;
     }
     return f->points > 0;
@@ -164,62 +165,62 @@ static bool set_bad(struct gen_spec *s, const char *text)
 
 static bool set_independent(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "", 0, 1, &s->bad_loss);
+    return parse_quantity(text, "", 0, 1, &s->bad_loss);
 }
 
 static bool set_index(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "", 0.0005, AIR_INDEX_MAX, &s->fade.index);
+    return parse_quantity(text, "", 0.0005, AIR_INDEX_MAX, &s->fade.index);
 }
 
 static bool set_coherence(struct gen_spec *s, const char *text)
 {
-    return duration(text, &s->fade.coherence);
+    return parse_duration(text, &s->fade.coherence);
 }
 
 static bool set_wavelength(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "nm", 300, 20000, &s->fade.wavelength_nm);
+    return parse_quantity(text, "nm", 300, 20000, &s->fade.wavelength_nm);
 }
 
 static bool set_aperture(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "m", 0, 20, &s->fade.aperture_m);
+    return parse_quantity(text, "m", 0, 20, &s->fade.aperture_m);
 }
 
 static bool set_altitude(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "km", 100, 400000, &s->fade.altitude_km);
+    return parse_quantity(text, "km", 100, 400000, &s->fade.altitude_km);
 }
 
 static bool set_jitter(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "", 0, 5, &s->fade.jitter);
+    return parse_quantity(text, "", 0, 5, &s->fade.jitter);
 }
 
 static bool set_jitter_coherence(struct gen_spec *s, const char *text)
 {
-    return duration(text, &s->fade.jitter_coherence);
+    return parse_duration(text, &s->fade.jitter_coherence);
 }
 
 static bool set_margin(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "dB", 0, 60, &s->receiver.margin_db);
+    return parse_quantity(text, "dB", 0, 60, &s->receiver.margin_db);
 }
 
 static bool set_fec(struct gen_spec *s, const char *text)
 {
-    return quantity(text, "dB", 0, 30, &s->receiver.fec_db);
+    return parse_quantity(text, "dB", 0, 30, &s->receiver.fec_db);
 }
 
 static bool set_interleaver(struct gen_spec *s, const char *text)
 {
-    return duration(text, &s->receiver.interleaver);
+    return parse_duration(text, &s->receiver.interleaver);
 }
 
 static bool set_reacquire(struct gen_spec *s, const char *text)
 {
-    return duration(text, &s->receiver.reacquire);
+    return parse_duration(text, &s->receiver.reacquire);
 }
 
 static const struct option {
@@ -249,7 +250,7 @@ static const struct option {
     {"reacquire", GEN_OPTICAL, set_reacquire, "a duration such as 1ms"},
 };
 
-static int note(struct gen_spec *s, const char *name, const char *text, char *error)
+static int note_option(struct gen_spec *s, const char *name, const char *text, char *error)
 {
     size_t at = strlen(s->parameters), room = sizeof s->parameters - at;
     int n = snprintf(s->parameters + at, room, "%s--%s %s", at > 0 ? " " : "", name, text);
@@ -274,7 +275,7 @@ static int set_one(struct gen_spec *s, const struct option *o, const char *text,
     return HELIO_EFORMAT;
 }
 
-static const struct option *find(const char *name)
+static const struct option *find_option(const char *name)
 {
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (strcmp(options[i].name, name) == 0)
@@ -295,17 +296,17 @@ static int set_preset(struct gen_spec *s, const char *text, char *error)
     }
     int rc = 0;
     for (int i = 0; rc == 0 && i < GEN_PRESET_OPTIONS_MAX && p->options[i][0] != NULL; i++)
-        rc = set_one(s, find(p->options[i][0]), p->options[i][1], error);
+        rc = set_one(s, find_option(p->options[i][0]), p->options[i][1], error);
     return rc;
 }
 
 int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *error)
 {
-    const struct option *o = find(name);
+    const struct option *o = find_option(name);
     if (o == NULL && strcmp(name, "preset") != 0)
         return HELIO_ENOENT;
     int rc = o == NULL ? set_preset(s, text, error) : set_one(s, o, text, error);
-    return rc == 0 ? note(s, name, text, error) : rc;
+    return rc == 0 ? note_option(s, name, text, error) : rc;
 }
 
 static const char *optical_fault(const struct gen_spec *s, tick step)

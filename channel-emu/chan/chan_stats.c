@@ -14,7 +14,7 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double rank(const uint64_t *sorted, uint64_t n, uint64_t percent)
+static double value_at(const uint64_t *sorted, uint64_t n, uint64_t percent)
 {
     uint64_t place = (n * percent + 99) / 100;
     return (double)sorted[place - 1];
@@ -41,8 +41,8 @@ static void side_of(const struct trace *t, bool bad, uint64_t *lengths, struct t
     s->share = sum / (double)t->steps;
     s->mean_ms = mean * step_ms;
     s->sd_ms = sqrt(squares / (double)n) * step_ms;
-    s->median_ms = rank(lengths, n, 50) * step_ms;
-    s->p90_ms = rank(lengths, n, 90) * step_ms;
+    s->median_ms = value_at(lengths, n, 50) * step_ms;
+    s->p90_ms = value_at(lengths, n, 90) * step_ms;
     s->max_ms = (double)lengths[n - 1] * step_ms;
 }
 

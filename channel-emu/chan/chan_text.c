@@ -20,7 +20,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static struct slice trim(struct slice s)
+static struct slice trim_space(struct slice s)
 {
     while (s.len > 0 && is_space((char)s.data[0]))
         s = slice_of(s.data + 1, s.len - 1);
@@ -30,9 +30,9 @@ static struct slice trim(struct slice s)
 }
 
 /* Takes the next word off the line; empty when there is none. */
-static struct slice word(struct slice *line)
+static struct slice take_word(struct slice *line)
 {
-    *line = trim(*line);
+    *line = trim_space(*line);
     struct slice w = slice_of(line->data, 0);
     while (w.len < line->len && !is_space((char)line->data[w.len]))
         w.len++;
@@ -40,7 +40,7 @@ static struct slice word(struct slice *line)
     return w;
 }
 
-static bool number(struct slice w, uint64_t *out)
+static bool parse_number(struct slice w, uint64_t *out)
 {
     uint64_t v = 0;
     for (size_t i = 0; i < w.len; i++) {
@@ -53,13 +53,13 @@ static bool number(struct slice w, uint64_t *out)
     return w.len > 0;
 }
 
-static int fail(struct trace_text *p, const char *what)
+static int fail_at(struct trace_text *p, const char *what)
 {
     snprintf(p->error, sizeof p->error, "%s", what);
     return HELIO_EFORMAT;
 }
 
-static bool is(struct slice w, const char *text)
+static bool is_word(struct slice w, const char *text)
 {
     return slice_equal(w, slice_of(text, strlen(text)));
 }
@@ -67,10 +67,11 @@ static bool is(struct slice w, const char *text)
 static int step_ns(struct trace_text *p, struct slice value)
 {
     uint64_t step;
-    if (!number(value, &step) || step == 0 || step > TRACE_STEP_MAX)
-        return fail(p, "step_ns wants nanoseconds, 1 to 3600000000000, such as '# step_ns 100000'");
+    if (!parse_number(value, &step) || step == 0 || step > TRACE_STEP_MAX)
+        return fail_at(p,
+                       "step_ns wants nanoseconds, 1 to 3600000000000, such as '# step_ns 100000'");
     if (p->trace->len > 0)
-        return fail(p, "step_ns must stand before the first run");
+        return fail_at(p, "step_ns must stand before the first run");
     if (!p->step_fixed)
         p->trace->step = step;
     return 0;
@@ -90,82 +91,83 @@ static void copy_text(char *out, size_t room, struct slice s, bool one_word)
     out[s.len] = '\0';
 }
 
-static int comment(struct trace_text *p, struct slice rest)
+static int parse_comment(struct trace_text *p, struct slice rest)
 {
     struct trace_about *a = &p->about;
-    struct slice name = word(&rest);
-    rest = trim(rest);
-    if (is(name, "step_ns"))
+    struct slice name = take_word(&rest);
+    rest = trim_space(rest);
+    if (is_word(name, "step_ns"))
         return step_ns(p, rest);
-    if (is(name, "generator"))
+    if (is_word(name, "generator"))
         copy_text(a->generator, sizeof a->generator, rest, true);
-    else if (is(name, "parameters"))
+    else if (is_word(name, "parameters"))
         copy_text(a->parameters, sizeof a->parameters, rest, false);
-    else if (is(name, "seed"))
-        a->seeded = number(rest, &a->seed);
+    else if (is_word(name, "seed"))
+        a->seeded = parse_number(rest, &a->seed);
     return 0;
 }
 
-static int add(struct trace_text *p, bool bad, uint64_t steps)
+static int add_run(struct trace_text *p, bool bad, uint64_t steps)
 {
     int rc = trace_add(p->trace, bad, steps);
-    return rc == HELIO_EINVAL ? fail(p, "the trace becomes longer than 584 years") : rc;
+    return rc == HELIO_EINVAL ? fail_at(p, "the trace becomes longer than 584 years") : rc;
 }
 
-static int run(struct trace_text *p, struct slice line)
+static int parse_run(struct trace_text *p, struct slice line)
 {
-    struct slice state = word(&line), steps = word(&line);
-    struct slice rest = trim(line);
+    struct slice state = take_word(&line), steps = take_word(&line);
+    struct slice rest = trim_space(line);
     uint64_t bad, n;
     if (rest.len > 0 && rest.data[0] != '#')
-        return fail(p, "more than two values; right is 'STATE STEPS', such as '0 267'");
-    if (!number(state, &bad) || bad > 1)
-        return fail(p, "the state must be 0 (good) or 1 (bad), as in '0 267' or '1 13'");
-    if (!number(steps, &n) || n == 0)
-        return fail(p, "the number of steps must be a whole number from 1, as in '0 267'");
-    return add(p, bad == 1, n);
+        return fail_at(p, "more than two values; right is 'STATE STEPS', such as '0 267'");
+    if (!parse_number(state, &bad) || bad > 1)
+        return fail_at(p, "the state must be 0 (good) or 1 (bad), as in '0 267' or '1 13'");
+    if (!parse_number(steps, &n) || n == 0)
+        return fail_at(p, "the number of steps must be a whole number from 1, as in '0 267'");
+    return add_run(p, bad == 1, n);
 }
 
 static int single_step(struct trace_text *p, struct slice line)
 {
-    struct slice state = word(&line);
-    struct slice rest = trim(line);
-    if ((rest.len > 0 && rest.data[0] != '#') || (!is(state, "0") && !is(state, "1")))
-        return fail(p, "the line must be 0 (good) or 1 (bad), as the first one was");
-    return add(p, state.data[0] == '1', 1);
+    struct slice state = take_word(&line);
+    struct slice rest = trim_space(line);
+    if ((rest.len > 0 && rest.data[0] != '#') || (!is_word(state, "0") && !is_word(state, "1")))
+        return fail_at(p, "the line must be 0 (good) or 1 (bad), as the first one was");
+    return add_run(p, state.data[0] == '1', 1);
 }
 
-static int title(struct trace_text *p, struct slice line)
+static int parse_title(struct trace_text *p, struct slice line)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     char right[32];
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         snprintf(right, sizeof right, "state,duration_%s", units[i]);
-        if (is(line, right)) {
+        if (is_word(line, right)) {
             snprintf(p->unit, sizeof p->unit, "%s", units[i]);
             return 0;
         }
     }
-    return fail(p, "the title of a CSV must be state,duration_ms (or _ns, _us, _s)");
+    return fail_at(p, "the title of a CSV must be state,duration_ms (or _ns, _us, _s)");
 }
 
-static int row(struct trace_text *p, struct slice line)
+static int parse_row(struct trace_text *p, struct slice line)
 {
     char text[48];
     tick duration;
     const uint8_t *comma = memchr(line.data, ',', line.len);
     if (comma == NULL)
-        return fail(p, "the row has no comma; right is 'good,26.7' or 'bad,1.3'");
-    struct slice state = trim(slice_of(line.data, (size_t)(comma - line.data)));
-    struct slice value = trim(slice_of(comma + 1, line.len - (size_t)(comma - line.data) - 1));
-    bool bad = is(state, "bad") || is(state, "1");
-    if (!bad && !is(state, "good") && !is(state, "0"))
-        return fail(p, "the state must be good or bad (or 0, 1), as in 'good,26.7'");
+        return fail_at(p, "the row has no comma; right is 'good,26.7' or 'bad,1.3'");
+    struct slice state = trim_space(slice_of(line.data, (size_t)(comma - line.data)));
+    struct slice value =
+        trim_space(slice_of(comma + 1, line.len - (size_t)(comma - line.data) - 1));
+    bool bad = is_word(state, "bad") || is_word(state, "1");
+    if (!bad && !is_word(state, "good") && !is_word(state, "0"))
+        return fail_at(p, "the state must be good or bad (or 0, 1), as in 'good,26.7'");
     if (value.len > 30)
-        return fail(p, "the duration has more than 30 characters");
+        return fail_at(p, "the duration has more than 30 characters");
     snprintf(text, sizeof text, "%.*s%s", (int)value.len, (const char *)value.data, p->unit);
     if (units_duration(text, &duration) < 0 || duration == 0)
-        return fail(p, "the duration must be a number above 0 such as 26.7");
+        return fail_at(p, "the duration must be a number above 0 such as 26.7");
     if (duration % p->trace->step != 0) {
         snprintf(
             p->error, sizeof p->error,
@@ -174,7 +176,7 @@ static int row(struct trace_text *p, struct slice line)
             (unsigned long long)p->trace->step);
         return HELIO_EFORMAT;
     }
-    return add(p, bad, duration / p->trace->step);
+    return add_run(p, bad, duration / p->trace->step);
 }
 
 static enum trace_form form_of(struct slice line)
@@ -184,32 +186,32 @@ static enum trace_form form_of(struct slice line)
         line.len = (size_t)(hash - line.data);
     if (line.len > 0 && memchr(line.data, ',', line.len) != NULL)
         return TRACE_CSV;
-    struct slice first = word(&line);
-    bool alone = trim(line).len == 0;
-    return alone && (is(first, "0") || is(first, "1")) ? TRACE_STEPS : TRACE_RUNS;
+    struct slice first = take_word(&line);
+    bool alone = trim_space(line).len == 0;
+    return alone && (is_word(first, "0") || is_word(first, "1")) ? TRACE_STEPS : TRACE_RUNS;
 }
 
 int trace_text_line(struct trace_text *p, const char *line, size_t len)
 {
-    struct slice s = trim(slice_of(line, len));
+    struct slice s = trim_space(slice_of(line, len));
     p->line++;
     if (len > TRACE_TEXT_LINE_MAX)
-        return fail(p, "the line is longer than 1024 characters; right is 'STATE STEPS'");
+        return fail_at(p, "the line is longer than 1024 characters; right is 'STATE STEPS'");
     if (s.len == 0)
         return 0;
     if (s.data[0] == '#')
-        return comment(p, slice_of(s.data + 1, s.len - 1));
+        return parse_comment(p, slice_of(s.data + 1, s.len - 1));
     bool first = p->form == TRACE_UNKNOWN;
     if (first)
         p->form = form_of(s);
     if (p->form == TRACE_CSV)
-        return first ? title(p, s) : row(p, s);
-    return p->form == TRACE_STEPS ? single_step(p, s) : run(p, s);
+        return first ? parse_title(p, s) : parse_row(p, s);
+    return p->form == TRACE_STEPS ? single_step(p, s) : parse_run(p, s);
 }
 
 int trace_text_end(struct trace_text *p)
 {
     if (p->trace->len == 0)
-        return fail(p, "no run in the file; right is at least one line such as '0 267'");
+        return fail_at(p, "no run in the file; right is at least one line such as '0 267'");
     return 0;
 }

@@ -23,7 +23,7 @@ void trace_fini(struct trace *t)
     *t = (struct trace){.step = t->step};
 }
 
-static int grow(struct trace *t)
+static int grow_trace(struct trace *t)
 {
     size_t cap = t->cap == 0 ? 64 : t->cap * 2;
     struct trace_run *runs = realloc(t->runs, cap * sizeof *runs);
@@ -41,7 +41,7 @@ int trace_add(struct trace *t, bool bad, uint64_t steps)
     if (t->len > 0 && t->runs[t->len - 1].bad == bad) {
         t->runs[t->len - 1].steps += steps;
     } else {
-        if (t->len == t->cap && grow(t) < 0)
+        if (t->len == t->cap && grow_trace(t) < 0)
             return HELIO_ENOMEM;
         t->runs[t->len++] = (struct trace_run){.bad = bad, .steps = steps};
     }
@@ -49,15 +49,15 @@ int trace_add(struct trace *t, bool bad, uint64_t steps)
     return 0;
 }
 
-static tick period(const struct trace *t)
+static tick period_of(const struct trace *t)
 {
     return t->steps * t->step;
 }
 
 /* Where in the trace the instant lies; an instant before the origin is in an earlier loop. */
-static tick position(const struct trace_clock *c, tick at)
+static tick position_at(const struct trace_clock *c, tick at)
 {
-    tick loop = period(c->trace);
+    tick loop = period_of(c->trace);
     tick offset = c->offset % loop;
     if (at >= c->origin) {
         tick past = (at - c->origin) % loop;
@@ -67,10 +67,10 @@ static tick position(const struct trace_clock *c, tick at)
     return before <= offset ? offset - before : loop - (before - offset);
 }
 
-static void search(struct trace_clock *c, tick at)
+static void search_run(struct trace_clock *c, tick at)
 {
     const struct trace *t = c->trace;
-    tick pos = position(c, at), start = 0;
+    tick pos = position_at(c, at), start = 0;
     size_t run = 0;
     while (pos - start >= t->runs[run].steps * t->step)
         start += t->runs[run++].steps * t->step;
@@ -86,10 +86,10 @@ static void next_run(struct trace_clock *c)
     c->run_end = tick_add(c->run_end, c->trace->runs[c->run].steps * c->trace->step);
 }
 
-static void seek(struct trace_clock *c, tick at)
+static void seek_run(struct trace_clock *c, tick at)
 {
-    if (at < c->run_start || at - c->run_start >= period(c->trace)) {
-        search(c, at);
+    if (at < c->run_start || at - c->run_start >= period_of(c->trace)) {
+        search_run(c, at);
         return;
     }
     while (at >= c->run_end && c->run_end != TICK_NEVER)
@@ -100,7 +100,7 @@ void trace_clock_init(struct trace_clock *c, const struct trace *t, tick origin,
 {
     assert(t->len > 0);
     *c = (struct trace_clock){.trace = t, .origin = origin, .offset = offset};
-    search(c, origin);
+    search_run(c, origin);
 }
 
 static bool any_bad(const struct trace *t)
@@ -114,12 +114,12 @@ static bool any_bad(const struct trace *t)
 
 bool trace_clock_bad(struct trace_clock *c, tick from, tick to)
 {
-    seek(c, from);
+    seek_run(c, from);
     if (c->trace->runs[c->run].bad)
         return true;
     if (to <= c->run_end)
         return false;
-    if (to - from >= period(c->trace))
+    if (to - from >= period_of(c->trace))
         return any_bad(c->trace);
     struct trace_clock ahead = *c;
     while (ahead.run_end < to) {
@@ -133,10 +133,10 @@ bool trace_clock_bad(struct trace_clock *c, tick from, tick to)
 bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to)
 {
     tick before = offset > origin ? offset - origin : 0; /* of the trace, before tick 0 */
-    if (before >= period(t))
+    if (before >= period_of(t))
         return false;
     tick begin = origin > offset ? origin - offset : 0;
-    tick end = tick_add(begin, period(t) - before);
+    tick end = tick_add(begin, period_of(t) - before);
     if (*from == *to)
         return *from >= begin && *from < end;
     if (*to <= begin || *from >= end)
@@ -153,13 +153,13 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
     tick per_loop = 0;
     for (size_t i = 0; i < t->len; i++)
         per_loop += t->runs[i].bad ? t->runs[i].steps * t->step : 0;
-    tick loops = (to - from) / period(t);
+    tick loops = (to - from) / period_of(t);
     tick bad = loops * per_loop;
-    from += loops * period(t);
+    from += loops * period_of(t);
 
     struct trace_clock c;
     trace_clock_init(&c, t, origin, offset);
-    seek(&c, from);
+    seek_run(&c, from);
     for (; from < to; next_run(&c)) {
         tick end = tick_min(c.run_end, to);
         bad += t->runs[c.run].bad ? end - from : 0;

@@ -18,7 +18,7 @@ void emu_pace_init(struct emu_pace *p, tick batch, bool realtime, tick now)
                            .began = now};
 }
 
-static tick follow(const struct emu_pace *p, double share)
+static tick follow_load(const struct emu_pace *p, double share)
 {
     tick b = p->batch;
     if (share > EMU_SHARE_REALTIME)
@@ -40,7 +40,7 @@ void emu_pace_judge(struct emu_pace *p, tick now, tick cpu)
     p->given_back += p->permitted && !p->realtime;
     bool most = !p->automatic || p->batch == EMU_BATCH_MAX; /* longer batches do not help */
     if (p->automatic)
-        p->batch = follow(p, share);
+        p->batch = follow_load(p, share);
     p->realtime = p->permitted && (share <= EMU_SHARE_REALTIME || !most);
     p->began = now;
     p->cpu = cpu;

@@ -40,7 +40,7 @@ struct reading {
     const char *text;
 };
 
-static int fail(const struct reading *r, struct slice part, const char *right)
+static int fail_part(const struct reading *r, struct slice part, const char *right)
 {
     int shown = part.len < 40 ? (int)part.len : 40;
     snprintf(r->error, LTP_RULE_ERROR_MAX, "drop rule '%.60s': '%.*s' is wrong; right is %s",
@@ -48,14 +48,14 @@ static int fail(const struct reading *r, struct slice part, const char *right)
     return HELIO_EFORMAT;
 }
 
-static bool is(struct slice s, const char *word)
+static bool is_word(struct slice s, const char *word)
 {
     return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
 }
 
 /* Takes what stands before the mark off *rest. Without a mark that is all of it, and *rest becomes
  * NULL; what follows a last mark is empty, which no table holds. */
-static struct slice cut(struct slice *rest, char mark)
+static struct slice cut_part(struct slice *rest, char mark)
 {
     const uint8_t *at = rest->len > 0 ? memchr(rest->data, mark, rest->len) : NULL;
     struct slice all = *rest;
@@ -68,7 +68,7 @@ static struct slice cut(struct slice *rest, char mark)
     return slice_of(all.data, len);
 }
 
-static bool number(struct slice s, uint64_t *out)
+static bool parse_number(struct slice s, uint64_t *out)
 {
     uint64_t v = 0;
     for (size_t i = 0; i < s.len; i++) {
@@ -81,9 +81,9 @@ static bool number(struct slice s, uint64_t *out)
     return s.len > 0;
 }
 
-static bool ordinal(struct slice s, uint64_t *out)
+static bool parse_ordinal(struct slice s, uint64_t *out)
 {
-    return number(s, out) && *out > 0;
+    return parse_number(s, out) && *out > 0;
 }
 
 static int read_list(const struct reading *r, struct slice value)
@@ -93,9 +93,9 @@ static int read_list(const struct reading *r, struct slice value)
     rule->list_len = 0;
     do {
         if (rule->list_len == LTP_RULE_LIST_MAX)
-            return fail(r, value, "a list of at most 64 numbers");
-        if (!ordinal(cut(&rest, '+'), &rule->list[rule->list_len]))
-            return fail(r, value, "list=N+M: whole numbers from 1, as in list=1+3");
+            return fail_part(r, value, "a list of at most 64 numbers");
+        if (!parse_ordinal(cut_part(&rest, '+'), &rule->list[rule->list_len]))
+            return fail_part(r, value, "list=N+M: whole numbers from 1, as in list=1+3");
         rule->list_len++;
     } while (rest.data != NULL);
     return 0;
@@ -104,50 +104,50 @@ static int read_list(const struct reading *r, struct slice value)
 static int read_range(const struct reading *r, struct slice value)
 {
     struct slice rest = value;
-    struct slice from = cut(&rest, '-');
+    struct slice from = cut_part(&rest, '-');
     bool open = rest.data != NULL && rest.len == 0;
     r->rule->last = EVENT_NONE;
-    if (!ordinal(from, &r->rule->first) || (!open && !ordinal(rest, &r->rule->last)) ||
+    if (!parse_ordinal(from, &r->rule->first) || (!open && !parse_ordinal(rest, &r->rule->last)) ||
         r->rule->last < r->rule->first)
-        return fail(r, value, "range=N-M or range=N-, as in range=3-5");
+        return fail_part(r, value, "range=N-M or range=N-, as in range=3-5");
     return 0;
 }
 
 static int read_key(const struct reading *r, struct slice part)
 {
     struct slice value = part;
-    struct slice key = cut(&value, '=');
+    struct slice key = cut_part(&value, '=');
     struct ltp_rule *rule = r->rule;
-    if (is(key, "list"))
+    if (is_word(key, "list"))
         return read_list(r, value);
-    if (is(key, "range"))
+    if (is_word(key, "range"))
         return read_range(r, value);
-    if (is(key, "per")) {
-        rule->per_session = is(value, "session");
-        return rule->per_session || is(value, "all") ? 0 : fail(r, part, key_hint);
+    if (is_word(key, "per")) {
+        rule->per_session = is_word(value, "session");
+        return rule->per_session || is_word(value, "all") ? 0 : fail_part(r, part, key_hint);
     }
-    if (is(key, "first")) {
+    if (is_word(key, "first")) {
         rule->first = 1;
-        return ordinal(value, &rule->last) ? 0 : fail(r, part, number_hint);
+        return parse_ordinal(value, &rule->last) ? 0 : fail_part(r, part, number_hint);
     }
-    if (is(key, "every"))
-        return ordinal(value, &rule->every) ? 0 : fail(r, part, number_hint);
-    if (is(key, "originator"))
-        return number(value, &rule->originator) ? 0 : fail(r, part, "an engine number");
-    if (is(key, "session"))
-        return number(value, &rule->session) ? 0 : fail(r, part, "a session number");
-    return fail(r, part, key_hint);
+    if (is_word(key, "every"))
+        return parse_ordinal(value, &rule->every) ? 0 : fail_part(r, part, number_hint);
+    if (is_word(key, "originator"))
+        return parse_number(value, &rule->originator) ? 0 : fail_part(r, part, "an engine number");
+    if (is_word(key, "session"))
+        return parse_number(value, &rule->session) ? 0 : fail_part(r, part, "a session number");
+    return fail_part(r, part, key_hint);
 }
 
 static int read_kinds(const struct reading *r, struct slice all)
 {
     do {
-        struct slice word = cut(&all, '+');
+        struct slice word = cut_part(&all, '+');
         uint16_t types = 0;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            types = is(word, kinds[i].name) ? kinds[i].types : types;
+            types = is_word(word, kinds[i].name) ? kinds[i].types : types;
         if (types == 0)
-            return fail(r, word, kind_hint);
+            return fail_part(r, word, kind_hint);
         r->rule->types |= types;
     } while (all.data != NULL);
     return 0;
@@ -163,8 +163,8 @@ int ltp_rule_parse(struct ltp_rule *rule, const char *text, char error[LTP_RULE_
                               .last = EVENT_NONE,
                               .every = 1};
     error[0] = '\0';
-    int rc = read_kinds(&r, cut(&rest, ':'));
+    int rc = read_kinds(&r, cut_part(&rest, ':'));
     while (rc == 0 && rest.data != NULL)
-        rc = read_key(&r, cut(&rest, ','));
+        rc = read_key(&r, cut_part(&rest, ','));
     return rc;
 }

@@ -49,7 +49,7 @@ bool ltp_fields_read(struct ltp_fields *f, const uint8_t *data, size_t len)
     return true;
 }
 
-static bool valid(const struct ltp_rule *rule)
+static bool valid_rule(const struct ltp_rule *rule)
 {
     if (rule->types == 0 || rule->first == 0 || rule->every == 0 ||
         rule->list_len > LTP_RULE_LIST_MAX)
@@ -66,7 +66,7 @@ int ltp_rules_new(struct ltp_rules **out, const struct ltp_rule *rules, size_t c
     if (count > LTP_RULES_MAX)
         return HELIO_EINVAL;
     for (size_t i = 0; i < count; i++) {
-        if (!valid(&rules[i]))
+        if (!valid_rule(&rules[i]))
             return HELIO_EINVAL;
     }
     struct ltp_rules *r = calloc(1, sizeof *r);
@@ -96,14 +96,14 @@ void ltp_rules_free(struct ltp_rules *r)
     free(r);
 }
 
-static bool matches(const struct ltp_rule *rule, const struct ltp_fields *f)
+static bool rule_matches(const struct ltp_rule *rule, const struct ltp_fields *f)
 {
     return (rule->types >> f->type & 1) != 0 &&
            (rule->originator == EVENT_NONE || rule->originator == f->originator) &&
            (rule->session == EVENT_NONE || rule->session == f->session);
 }
 
-static bool chosen(const struct ltp_rule *rule, uint64_t number)
+static bool rule_chooses(const struct ltp_rule *rule, uint64_t number)
 {
     if (rule->list_len == 0)
         return number >= rule->first && number <= rule->last &&
@@ -115,7 +115,8 @@ static bool chosen(const struct ltp_rule *rule, uint64_t number)
     return false;
 }
 
-static struct counted *find(const struct ltp_rules *r, const struct ltp_fields *f, uint64_t hash)
+static struct counted *find_count(const struct ltp_rules *r, const struct ltp_fields *f,
+                                  uint64_t hash)
 {
     for (struct hash_node *n = hash_find(&r->sessions, hash); n != NULL; n = hash_next(n)) {
         struct counted *s = container_of(n, struct counted, node);
@@ -126,7 +127,7 @@ static struct counted *find(const struct ltp_rules *r, const struct ltp_fields *
 }
 
 /* An entry without counts: the longest silent session's, or a new one. */
-static struct counted *blank(struct ltp_rules *r)
+static struct counted *blank_count(struct ltp_rules *r)
 {
     size_t size = sizeof(struct counted) + r->count * sizeof(uint64_t);
     struct counted *s;
@@ -150,9 +151,9 @@ static struct counted *blank(struct ltp_rules *r)
 static struct counted *session_of(struct ltp_rules *r, const struct ltp_fields *f)
 {
     uint64_t hash = hash_mix(r->sessions.seed, f->originator, f->session);
-    struct counted *s = find(r, f, hash);
+    struct counted *s = find_count(r, f, hash);
     if (s == NULL) {
-        s = blank(r);
+        s = blank_count(r);
         if (s == NULL)
             return NULL;
         s->originator = f->originator;
@@ -171,7 +172,7 @@ bool ltp_rules_drop(struct ltp_rules *r, const struct ltp_fields *f)
     for (size_t i = 0; i < r->count; i++) {
         const struct ltp_rule *rule = &r->rules[i];
         struct ltp_rule_count *count = &r->counts[i];
-        if (!matches(rule, f))
+        if (!rule_matches(rule, f))
             continue;
         count->matched++;
         uint64_t number = count->matched;
@@ -182,7 +183,7 @@ bool ltp_rules_drop(struct ltp_rules *r, const struct ltp_fields *f)
                 continue;
             number = ++session->seen[i];
         }
-        if (chosen(rule, number)) {
+        if (rule_chooses(rule, number)) {
             count->dropped++;
             drop = true;
         }

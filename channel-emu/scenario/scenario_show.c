@@ -11,18 +11,18 @@
 
 #include "channel-emu/scenario/scenario.h"
 
-static json_t *number(enum option_type type, uint64_t v)
+static json_t *show_number(enum option_type type, uint64_t v)
 {
     char text[CONF_NUMBER_CAP];
     return json_string(conf_number_text(type, v, text));
 }
 
-static json_t *duration(tick t)
+static json_t *show_duration(tick t)
 {
-    return number(OPTION_DURATION, t);
+    return show_number(OPTION_DURATION, t);
 }
 
-static json_t *yes(bool b)
+static json_t *show_yes(bool b)
 {
     return json_string(b ? "yes" : "no");
 }
@@ -35,7 +35,7 @@ static json_t *start_of(const struct scenario_way *w)
     if (w->start == START_FIRST)
         return json_string("first");
     if (w->start == START_AFTER)
-        return duration(w->start_time);
+        return show_duration(w->start_time);
     gmtime_r(&t, &tm);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
     return json_string(text);
@@ -45,17 +45,18 @@ static json_t *queue_of(const struct scenario_way *w)
 {
     if (w->queue_bytes == 0 && w->queue_time == 0)
         return json_string("none");
-    return w->queue_time > 0 ? duration(w->queue_time) : number(OPTION_SIZE, w->queue_bytes);
+    return w->queue_time > 0 ? show_duration(w->queue_time)
+                             : show_number(OPTION_SIZE, w->queue_bytes);
 }
 
 static json_t *delay_of(const struct scenario_way *w)
 {
     if (w->point_count == 0)
-        return duration(w->delay);
+        return show_duration(w->delay);
     json_t *list = json_array();
     for (size_t i = 0; i < w->point_count; i++)
-        json_array_append_new(list, json_pack("{so so}", "at", duration(w->points[i].at), "delay",
-                                              duration(w->points[i].delay)));
+        json_array_append_new(list, json_pack("{so so}", "at", show_duration(w->points[i].at),
+                                              "delay", show_duration(w->points[i].delay)));
     return list;
 }
 
@@ -63,20 +64,20 @@ static json_t *windows_of(const struct scenario_way *w)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < w->window_count; i++)
-        json_array_append_new(list, json_pack("{so so}", "from", duration(w->windows[i].from), "to",
-                                              duration(w->windows[i].to)));
+        json_array_append_new(list, json_pack("{so so}", "from", show_duration(w->windows[i].from),
+                                              "to", show_duration(w->windows[i].to)));
     return list;
 }
 
 static json_t *erasures_of(const struct scenario_way *w)
 {
     json_t *o = json_pack("{s:{s:s, s:o, s:o}, s:s, s:f}", "trace", "file", w->trace.name, "offset",
-                          duration(w->trace.offset), "loop", yes(w->trace.loop), "frame",
+                          show_duration(w->trace.offset), "loop", show_yes(w->trace.loop), "frame",
                           w->frame == 1 ? "start" : "any", "iid", w->iid);
     if (w->burst.good > 0)
         json_object_set_new(o, "gilbert_elliott",
-                            json_pack("{s:o, s:o, s:f, s:f}", "good", duration(w->burst.good),
-                                      "bad", duration(w->burst.bad), "loss_good",
+                            json_pack("{s:o, s:o, s:f, s:f}", "good", show_duration(w->burst.good),
+                                      "bad", show_duration(w->burst.bad), "loss_good",
                                       w->burst.loss_good, "loss_bad", w->burst.loss_bad));
     return o;
 }
@@ -89,22 +90,23 @@ static json_t *way_of(const struct scenario_way *w)
     char rate[CONF_NUMBER_CAP] = "unlimited";
     if (w->rate_bps > 0)
         conf_number_text(OPTION_RATE, w->rate_bps, rate);
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:f, s:o}", "start", start_of(w),
-        "rate", rate, "queue", queue_of(w), "delay", delay_of(w), "jitter", duration(w->jitter),
-        "reorder", yes(w->reorder), w->windows_off ? "outages" : "contacts", windows_of(w),
-        "off_contact", w->off == 1 ? "hold" : "drop", "erasures", erasures_of(w), "duplicate",
-        w->duplicate, "corrupt", w->corrupt, "bit_errors", w->bit_errors, "rules", rules);
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:f, s:o}", "start",
+                     start_of(w), "rate", rate, "queue", queue_of(w), "delay", delay_of(w),
+                     "jitter", show_duration(w->jitter), "reorder", show_yes(w->reorder),
+                     w->windows_off ? "outages" : "contacts", windows_of(w), "off_contact",
+                     w->off == 1 ? "hold" : "drop", "erasures", erasures_of(w), "duplicate",
+                     w->duplicate, "corrupt", w->corrupt, "bit_errors", w->bit_errors, "rules",
+                     rules);
 }
 
 json_t *scenario_json(const struct scenario *s)
 {
     return json_pack("{s:I, s:o, s:s, s:o, s:s, s:s, s:s, s:o, s:o}", "seed", (json_int_t)s->seed,
-                     "overhead", number(OPTION_SIZE, s->overhead), "exempt",
-                     s->exempt == 1 ? "signalling" : "none", "tolerance", duration(s->tolerance),
-                     "drop_log", s->drop_log, "pcap_before", s->pcap_before, "pcap_after",
-                     s->pcap_after, "forward", way_of(&s->way[SCENARIO_FORWARD]), "return",
-                     way_of(&s->way[SCENARIO_RETURN]));
+                     "overhead", show_number(OPTION_SIZE, s->overhead), "exempt",
+                     s->exempt == 1 ? "signalling" : "none", "tolerance",
+                     show_duration(s->tolerance), "drop_log", s->drop_log, "pcap_before",
+                     s->pcap_before, "pcap_after", s->pcap_after, "forward",
+                     way_of(&s->way[SCENARIO_FORWARD]), "return", way_of(&s->way[SCENARIO_RETURN]));
 }
 
 /* Maps of two levels as blocks, what is below in JSON, which is YAML, too. */

@@ -25,7 +25,7 @@ static enum trace_form read_form(struct argp_state *state, const char *arg)
     return TRACE_UNKNOWN;
 }
 
-static error_t option(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
@@ -59,7 +59,7 @@ static const struct argp convert_argp = {
                                             {"step", 't', "DURATION", 0,
                                              "Duration of a step, whatever the file says", 0},
                                             {0}},
-    .parser = option,
+    .parser = parse_option,
     .args_doc = "IN OUT",
     .doc =
         "Writes a trace in another form. IN may have any form, plain or compressed with gzip; it "

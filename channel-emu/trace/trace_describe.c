@@ -38,7 +38,7 @@ void described_fini(struct described *d)
     trace_fini(&d->trace);
 }
 
-static double ms(const struct described *d, uint64_t steps)
+static double steps_ms(const struct described *d, uint64_t steps)
 {
     return (double)steps * (double)d->trace.step / 1e6;
 }
@@ -80,7 +80,7 @@ static void put_dwell(FILE *f, const struct described *d)
         const struct dwell *w = &d->dwell[bad];
         for (size_t i = 0; i < w->len; i++) {
             put_name(f, d->name);
-            fprintf(f, ",%s,%.6f,%.6f\n", bad == 1 ? "bad" : "good", ms(d, w->point[i].steps),
+            fprintf(f, ",%s,%.6f,%.6f\n", bad == 1 ? "bad" : "good", steps_ms(d, w->point[i].steps),
                     (double)w->point[i].upto / (double)w->runs);
         }
     }
@@ -92,7 +92,7 @@ static void put_autocorrelation(FILE *f, const struct described *d)
     uint64_t most = d->trace.steps / 10;
     for (uint64_t lag = 0; lag <= most; lag += 1 + lag / 20) {
         put_name(f, d->name);
-        fprintf(f, ",%.6f,%.6f\n", ms(d, lag), trace_autocorrelation(&d->trace, lag));
+        fprintf(f, ",%.6f,%.6f\n", steps_ms(d, lag), trace_autocorrelation(&d->trace, lag));
     }
 }
 
@@ -102,7 +102,7 @@ static void put_bad_share(FILE *f, const struct described *d)
     for (uint64_t i = 0; i < bins; i++) {
         uint64_t from = steps / bins * i, to = i + 1 == bins ? steps : steps / bins * (i + 1);
         put_name(f, d->name);
-        fprintf(f, ",%.9f,%.9f,%.6f\n", ms(d, from) / 1e3, ms(d, to) / 1e3,
+        fprintf(f, ",%.9f,%.9f,%.6f\n", steps_ms(d, from) / 1e3, steps_ms(d, to) / 1e3,
                 trace_bad_share(&d->trace, from, to));
     }
 }
@@ -152,7 +152,7 @@ int describe_csv(const struct described *d, size_t n, const char *folder, char *
     return rc;
 }
 
-static int draw(const char *folder, const char *path, char *error)
+static int draw_figures(const char *folder, const char *path, char *error)
 {
     char why[PYTHON_ERROR_MAX];
     int rc = python_run("--plot", "trace_plot", (const char *[]){folder, path}, 2, why);
@@ -171,7 +171,7 @@ int describe_plot(const struct described *d, size_t n, const char *path, char *e
     }
     int rc = describe_csv(d, n, folder, error);
     if (rc == 0)
-        rc = draw(folder, path, error);
+        rc = draw_figures(folder, path, error);
     for (size_t i = 0; i < TABLES; i++) {
         snprintf(file, sizeof file, "%s/%s", folder, tables[i].name);
         unlink(file);

@@ -18,7 +18,7 @@
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
 
-static int damaged(gzFile file, struct trace_text *p)
+static int is_damaged(gzFile file, struct trace_text *p)
 {
     int code;
     const char *why = gzerror(file, &code);
@@ -29,7 +29,7 @@ static int damaged(gzFile file, struct trace_text *p)
 }
 
 /* All of a file that begins with `start`. */
-static int slurp(gzFile file, const char *start, uint8_t **out, size_t *len)
+static int read_all(gzFile file, const char *start, uint8_t **out, size_t *len)
 {
     size_t cap = 1 << 16;
     uint8_t *data = malloc(cap);
@@ -57,10 +57,10 @@ static int read_compact(gzFile file, struct trace_text *p, const char *start)
 {
     size_t len;
     uint8_t *data;
-    int rc = slurp(file, start, &data, &len);
+    int rc = read_all(file, start, &data, &len);
     if (rc < 0)
         return rc;
-    rc = damaged(file, p);
+    rc = is_damaged(file, p);
     if (rc == 0)
         rc = trace_unpack(p->trace, &p->about, slice_of(data, len), p->step_fixed, p->error);
     free(data);
@@ -81,16 +81,16 @@ static int read_lines(gzFile file, struct trace_text *p)
         if (len > 0 && line[len - 1] == '\n')
             len--;
         else
-            rc = damaged(file, p);
+            rc = is_damaged(file, p);
         rc = rc < 0 ? rc : trace_text_line(p, line, len);
         if (rc < 0)
             return rc;
     }
-    rc = damaged(file, p);
+    rc = is_damaged(file, p);
     return rc < 0 ? rc : trace_text_end(p);
 }
 
-static int explain(const struct trace_text *p, const char *path, int rc, char *error)
+static int explain_error(const struct trace_text *p, const char *path, int rc, char *error)
 {
     if (rc == HELIO_ENOMEM)
         SAY(error, "%s: %s", path, helio_strerror(rc));
@@ -121,7 +121,7 @@ int trace_file_read_about(struct trace *t, struct trace_about *about, const char
         *about = p.about;
         return 0;
     }
-    explain(&p, path, rc, error);
+    explain_error(&p, path, rc, error);
     trace_fini(t);
     return rc;
 }
@@ -132,7 +132,7 @@ int trace_file_read(struct trace *t, const char *path, tick step, char *error)
     return trace_file_read_about(t, &about, path, step, error);
 }
 
-static bool ends(const char *path, const char *with)
+static bool ends_with(const char *path, const char *with)
 {
     size_t len = strlen(path), n = strlen(with);
     return len > n && strcmp(path + len - n, with) == 0;
@@ -140,9 +140,9 @@ static bool ends(const char *path, const char *with)
 
 enum trace_form trace_file_form(const char *path)
 {
-    if (ends(path, ".htr"))
+    if (ends_with(path, ".htr"))
         return TRACE_COMPACT;
-    return ends(path, ".csv") || ends(path, ".csv.gz") ? TRACE_CSV : TRACE_RUNS;
+    return ends_with(path, ".csv") || ends_with(path, ".csv.gz") ? TRACE_CSV : TRACE_RUNS;
 }
 
 static bool write_head(const struct trace *t, const struct trace_about *a, gzFile file)
@@ -228,7 +228,8 @@ int trace_file_write(const struct trace *t, const struct trace_about *about, enu
                      const char *path, char *error)
 {
     bool out = strcmp(path, "-") == 0;
-    gzFile file = out ? gzdopen(dup(1), "wbT") : gzopen(path, ends(path, ".gz") ? "wb9" : "wbT");
+    gzFile file =
+        out ? gzdopen(dup(1), "wbT") : gzopen(path, ends_with(path, ".gz") ? "wb9" : "wbT");
     if (file == NULL) {
         SAY(error, "%s: cannot be created: %s", path, strerror(errno));
         return HELIO_EIO;

@@ -77,7 +77,7 @@ static void read_duration(struct argp_state *state, const char *arg, tick *out)
         argp_error(state, "--duration '%s' is wrong; right is %s", arg, units_duration_hint);
 }
 
-static void finish(struct argp_state *state, struct options *o)
+static void finish_options(struct argp_state *state, struct options *o)
 {
     char error[GEN_ERROR_MAX];
     if (gen_spec_check(&o->spec, o->step, error) < 0)
@@ -129,7 +129,7 @@ static error_t gen_option(int key, char *arg, struct argp_state *state)
         argp_error(state, "'%s' is one argument too many; the file goes after -o", arg);
         return 0;
     case ARGP_KEY_END:
-        finish(state, o);
+        finish_options(state, o);
         return 0;
     default:
         if (key < MODEL || key >= DURATION)
@@ -172,7 +172,7 @@ static int write_power(const struct options *o, char *error)
     return ok ? 0 : HELIO_EIO;
 }
 
-static int generate(const struct options *o)
+static int generate_trace(const struct options *o)
 {
     char error[TRACE_FILE_ERROR_MAX];
     struct trace_about about;
@@ -196,5 +196,5 @@ int trace_command_gen(int argc, char **argv)
         .steps = GEN_STEPS_DEFAULT, .step = TRACE_STEP_DEFAULT, .seed = 1, .output = "-"};
     gen_spec_init(&o.spec);
     argp_parse(&gen_argp, argc, argv, 0, NULL, &o);
-    return generate(&o);
+    return generate_trace(&o);
 }

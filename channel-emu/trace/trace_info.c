@@ -18,7 +18,7 @@ struct options {
 
 enum { CSV = 1000, PLOT };
 
-static bool plottable(const char *path)
+static bool can_plot(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot != NULL &&
@@ -43,7 +43,7 @@ static error_t info_option(int key, char *arg, struct argp_state *state)
         return 0;
     case PLOT:
         o->plot = arg;
-        if (!plottable(arg))
+        if (!can_plot(arg))
             argp_error(state,
                        "--plot '%s' is wrong; right is a name that ends in .png, .svg or .pdf",
                        arg);
@@ -90,7 +90,7 @@ static void print_side_json(const char *name, const struct trace_side *s)
            name, s->runs, s->share, s->mean_ms, s->sd_ms, s->median_ms, s->p90_ms, s->max_ms);
 }
 
-static double seconds(const struct trace *t)
+static double trace_seconds(const struct trace *t)
 {
     return (double)t->steps * (double)t->step / 1e9;
 }
@@ -98,7 +98,7 @@ static double seconds(const struct trace *t)
 static void print_json(const struct described *d)
 {
     printf("{\"steps\": %" PRIu64 ", \"step_ns\": %" PRIu64 ", \"duration_s\": %.6f, ",
-           d->trace.steps, d->trace.step, seconds(&d->trace));
+           d->trace.steps, d->trace.step, trace_seconds(&d->trace));
     print_side_json("bad", &d->bad);
     printf(", ");
     print_side_json("good", &d->good);
@@ -114,7 +114,7 @@ static void print_side(const char *name, const struct trace_side *s)
 static void print_table(const struct described *d)
 {
     printf("%s: %" PRIu64 " steps of %g ms, %g s\n", d->name, d->trace.steps,
-           (double)d->trace.step / 1e6, seconds(&d->trace));
+           (double)d->trace.step / 1e6, trace_seconds(&d->trace));
     printf("%-5s %9s %8s %10s %10s %10s %10s %10s\n", "state", "share_%", "runs", "mean_ms",
            "sd_ms", "median_ms", "p90_ms", "max_ms");
     print_side("bad", &d->bad);
@@ -146,7 +146,8 @@ static void print_both(const struct described *d, bool json)
            critical[0]);
 }
 
-static int describe(const struct options *o, const struct described *d, size_t n, char *error)
+static int describe_traces(const struct options *o, const struct described *d, size_t n,
+                           char *error)
 {
     int rc = 0;
     if (o->csv != NULL)
@@ -186,7 +187,7 @@ int trace_command_info(int argc, char **argv)
         d[1].name = second;
     }
     if (rc == 0)
-        rc = describe(&o, d, n, error);
+        rc = describe_traces(&o, d, n, error);
     described_fini(&d[0]);
     described_fini(&d[1]);
     return rc < 0 ? trace_command_fail(rc, error) : 0;

@@ -45,7 +45,7 @@ int trace_command_fail(int rc, const char *error)
     return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 2 : 1;
 }
 
-static void usage(FILE *to)
+static void print_usage(FILE *to)
 {
     fprintf(to, "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
                 "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     argp_err_exit_status = 2;
     if (strcmp(name, "--help") == 0 || strcmp(name, "-?") == 0) {
-        usage(stdout);
+        print_usage(stdout);
         return 0;
     }
     if (strcmp(name, "--version") == 0) {
@@ -84,6 +84,6 @@ int main(int argc, char **argv)
     if (*name != '\0')
         fprintf(stderr, "helio-trace: '%s' is unknown; right is gen, from-power, convert or info\n",
                 name);
-    usage(stderr);
+    print_usage(stderr);
     return 2;
 }

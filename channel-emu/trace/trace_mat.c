@@ -60,7 +60,7 @@ static bool is_vector(const matvar_t *v)
 }
 
 /* Appends ` NAME (CLASS 1x1000)`, as far as there is room. */
-static void list(char *error, const matvar_t *v)
+static void list_variables(char *error, const matvar_t *v)
 {
     size_t n = strlen(error);
     snprintf(error + n, TRACE_FILE_ERROR_MAX - n, " %s (%s%s ", v->name, class_name(v->class_type),
@@ -126,7 +126,7 @@ static int add_all(struct powers *p, const matvar_t *v, bool decibels, const cha
 }
 
 /* The name that is to be read: NULL after an error. */
-static char *choose(mat_t *mat, const char *path, const char *variable, char *error)
+static char *choose_variable(mat_t *mat, const char *path, const char *variable, char *error)
 {
     size_t vectors = 0;
     char *name = NULL, all[TRACE_FILE_ERROR_MAX] = "";
@@ -140,7 +140,7 @@ static char *choose(mat_t *mat, const char *path, const char *variable, char *er
         there = there || (variable != NULL && wanted);
         if (wanted && is_vector(v) && vectors++ == 0)
             name = strdup(v->name);
-        list(all, v);
+        list_variables(all, v);
         Mat_VarFree(v);
     }
     if (vectors == 1)
@@ -166,7 +166,7 @@ int trace_mat_read(struct powers *p, const char *path, const char *variable, boo
         return HELIO_EFORMAT;
     }
     int rc = HELIO_EFORMAT;
-    char *name = choose(mat, path, variable, error);
+    char *name = choose_variable(mat, path, variable, error);
     matvar_t *v = NULL;
     if (name != NULL) {
         Mat_Rewind(mat);

@@ -33,7 +33,7 @@ struct input {
 };
 
 /* The next bytes that come out of the compressed element. */
-static bool inflated(struct input *s, void *out, size_t n)
+static bool take_inflated(struct input *s, void *out, size_t n)
 {
     s->z->next_out = out;
     s->z->avail_out = (uInt)n;
@@ -52,25 +52,25 @@ static bool inflated(struct input *s, void *out, size_t n)
     return true;
 }
 
-static bool take(struct input *s, void *out, size_t n)
+static bool take_bytes(struct input *s, void *out, size_t n)
 {
     if (n > s->room)
         return false;
     s->room -= n;
-    return s->z != NULL ? inflated(s, out, n) : fread(out, 1, n, s->file) == n;
+    return s->z != NULL ? take_inflated(s, out, n) : fread(out, 1, n, s->file) == n;
 }
 
-static bool skip(struct input *s, uint64_t n)
+static bool skip_bytes(struct input *s, uint64_t n)
 {
     unsigned char bytes[4096];
     for (; n > sizeof bytes; n -= sizeof bytes) {
-        if (!take(s, bytes, sizeof bytes))
+        if (!take_bytes(s, bytes, sizeof bytes))
             return false;
     }
-    return take(s, bytes, (size_t)n);
+    return take_bytes(s, bytes, (size_t)n);
 }
 
-static uint32_t number(const struct input *s, const unsigned char *at)
+static uint32_t read_number(const struct input *s, const unsigned char *at)
 {
     uint32_t v;
     memcpy(&v, at, sizeof v);
@@ -86,12 +86,12 @@ struct tag {
 static bool take_tag(struct input *s, struct tag *t)
 {
     unsigned char b[TAG];
-    if (!take(s, b, sizeof b))
+    if (!take_bytes(s, b, sizeof b))
         return false;
-    uint32_t first = number(s, b);
+    uint32_t first = read_number(s, b);
     t->small = first >> 16 != 0;
     t->type = t->small ? first & 0xffff : first;
-    t->bytes = t->small ? first >> 16 : number(s, b + 4);
+    t->bytes = t->small ? first >> 16 : read_number(s, b + 4);
     memcpy(t->data, b + 4, sizeof t->data);
     return !t->small || t->bytes <= sizeof t->data;
 }
@@ -108,11 +108,11 @@ static bool take_dimensions(struct input *s, uint64_t *count)
     struct tag t;
     unsigned char b[4 * RANK_MAX];
     if (!take_tag(s, &t) || t.type != MI_INT32 || t.small || t.bytes > sizeof b ||
-        !take(s, b, (size_t)rest_of(&t)))
+        !take_bytes(s, b, (size_t)rest_of(&t)))
         return false;
     *count = 1;
     for (uint32_t i = 0; i < t.bytes / 4; i++) {
-        *count *= number(s, b + (size_t)4 * i);
+        *count *= read_number(s, b + (size_t)4 * i);
         if (*count > UINT32_MAX)
             *count = (uint64_t)UINT32_MAX + 1;
     }
@@ -132,18 +132,18 @@ static bool check_matrix(struct input *s)
     unsigned char flags[8];
     uint64_t count;
     if (!take_tag(s, &t) || t.type != MI_UINT32 || t.small || t.bytes != sizeof flags ||
-        !take(s, flags, sizeof flags))
+        !take_bytes(s, flags, sizeof flags))
         return false;
-    uint32_t class = number(s, flags) & 0xff;
-    if (class >= CLASS_DOUBLE && class <= CLASS_UINT64) {
+    uint32_t kind = read_number(s, flags) & 0xff;
+    if (kind >= CLASS_DOUBLE && kind <= CLASS_UINT64) {
         if (!take_dimensions(s, &count) || !take_tag(s, &t) || t.type != MI_INT8 ||
-            !skip(s, rest_of(&t)))
+            !skip_bytes(s, rest_of(&t)))
             return false;
         if (count > 0 && (!take_tag(s, &t) || size_of(t.type) == 0 ||
                           count * size_of(t.type) != t.bytes || rest_of(&t) > s->room))
             return false;
     }
-    return skip(s, s->room);
+    return skip_bytes(s, s->room);
 }
 
 static bool check_packed(struct input *s, uint32_t bytes)
@@ -159,8 +159,8 @@ static bool check_packed(struct input *s, uint32_t bytes)
     bool ok = take_tag(s, &t) && t.type == MI_MATRIX && !t.small;
     s->room = t.bytes;
     ok = ok && check_matrix(s);
-    ok = ok && !inflated(s, &none, 1) && z.avail_out == 1 && z.total_out == TAG + (uLong)t.bytes &&
-         inflate(&z, Z_FINISH) == Z_STREAM_END;
+    ok = ok && !take_inflated(s, &none, 1) && z.avail_out == 1 &&
+         z.total_out == TAG + (uLong)t.bytes && inflate(&z, Z_FINISH) == Z_STREAM_END;
     s->z = NULL;
     inflateEnd(&z);
     return ok;

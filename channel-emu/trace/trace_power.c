@@ -51,7 +51,7 @@ static void set_unit(struct argp_state *state, struct options *o, const char *ar
         argp_error(state, "--unit '%s' is unknown; right is linear or dB", arg);
 }
 
-static void finish(struct argp_state *state, const struct options *o)
+static void finish_options(struct argp_state *state, const struct options *o)
 {
     if (o->input == NULL)
         argp_error(state, "the file is missing; right is 'helio-trace from-power FILE -o OUT'");
@@ -102,7 +102,7 @@ static error_t power_option(int key, char *arg, struct argp_state *state)
         o->input = arg;
         return 0;
     case ARGP_KEY_END:
-        finish(state, o);
+        finish_options(state, o);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -179,7 +179,7 @@ static int read_powers(struct powers *p, const struct options *o, char *error)
     return HELIO_EFORMAT;
 }
 
-static int convert(const struct options *o, struct powers *p, struct trace *t, char *error)
+static int convert_powers(const struct options *o, struct powers *p, struct trace *t, char *error)
 {
     struct trace_about about = {.generator = "power"};
     const struct receiver_config *c = &o->spec.receiver;
@@ -213,7 +213,7 @@ int trace_command_power(int argc, char **argv)
     trace_init(&t, o.step);
     int rc = read_powers(&p, &o, error);
     if (rc == 0)
-        rc = convert(&o, &p, &t, error);
+        rc = convert_powers(&o, &p, &t, error);
     trace_fini(&t);
     powers_fini(&p);
     return rc < 0 ? trace_command_fail(rc, error) : 0;

@@ -15,7 +15,7 @@ static double next_value(void)
     return scanf("%lf", &v) == 1 ? v : 0;
 }
 
-static void *fill(const char *class, size_t n, enum matio_classes *c, enum matio_types *type)
+static void *fill(const char *kind, size_t n, enum matio_classes *c, enum matio_types *type)
 {
     static const struct {
         const char *name;
@@ -29,7 +29,7 @@ static void *fill(const char *class, size_t n, enum matio_classes *c, enum matio
     *c = MAT_C_DOUBLE;
     *type = MAT_T_DOUBLE;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(class, kinds[i].name) == 0) {
+        if (strcmp(kind, kinds[i].name) == 0) {
             *c = kinds[i].c;
             *type = kinds[i].type;
         }
@@ -49,15 +49,15 @@ static void *fill(const char *class, size_t n, enum matio_classes *c, enum matio
 
 static int add(mat_t *mat, const char *text)
 {
-    char name[32], class[32], z[8] = "";
+    char name[32], kind[32], z[8] = "";
     size_t dims[2];
     enum matio_classes c;
     enum matio_types type;
-    if (sscanf(text, "%31[^:]:%31[^:]:%zux%zu:%7s", name, class, &dims[0], &dims[1], z) < 4)
+    if (sscanf(text, "%31[^:]:%31[^:]:%zux%zu:%7s", name, kind, &dims[0], &dims[1], z) < 4)
         return 2;
-    void *data = fill(class, dims[0] * dims[1], &c, &type);
+    void *data = fill(kind, dims[0] * dims[1], &c, &type);
     struct mat_complex_split_t both = {data, data};
-    int complex = strcmp(class, "complex") == 0;
+    int complex = strcmp(kind, "complex") == 0;
     matvar_t *v = Mat_VarCreate(name, c, type, 2, dims, complex ? (void *)&both : data,
                                 complex ? MAT_F_COMPLEX : 0);
     enum matio_compression how = z[0] == 'z' ? MAT_COMPRESSION_ZLIB : MAT_COMPRESSION_NONE;

@@ -309,7 +309,7 @@ END_TEST
 START_TEST(rate_is_kept)
 {
     double best = 0;
-    for (int try = 0; try < 4 && best < 0.98; try++) {
+    for (int attempt = 0; attempt < 4 && best < 0.98; attempt++) {
         struct scene *w =
             scene_new("127.0.0.1", (const char *const[]){"rate", "100Mbit/s", "sessions", "64",
                                                          "slack", "20ms", NULL});

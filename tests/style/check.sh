@@ -54,6 +54,10 @@ only 'yaml.h' '^conf/conf_tree\.c$'
 for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
+# a stack trace says where one is, and C++ can read what is C
+mapfile -t named < <(git ls-files base/'*.[ch]' conf/'*.[ch]' ltp/'*.[ch]' bp/'*.[ch]' channel-emu/{chan,trace,scenario}/'*.[ch]' \
+    tools/{analyze,bundle,store}/'*.[ch]' | grep -v '^bp/agent')
+python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # a reader who follows the documentation finds each file
 for f in $(grep -ohE '(base|os|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do

@@ -77,12 +77,12 @@ START_TEST(hmac_of_others)
 }
 END_TEST
 
-static void write_key(int i, EVP_PKEY *k, bool private)
+static void write_key(int i, EVP_PKEY *k, bool is_private)
 {
     write_file(i, "");
     FILE *f = fopen(path[i], "w");
-    ck_assert_int_eq(private ? PEM_write_PrivateKey(f, k, NULL, NULL, 0, NULL, NULL)
-                             : PEM_write_PUBKEY(f, k),
+    ck_assert_int_eq(is_private ? PEM_write_PrivateKey(f, k, NULL, NULL, 0, NULL, NULL)
+                                : PEM_write_PUBKEY(f, k),
                      1);
     fclose(f);
 }

@@ -76,7 +76,7 @@ static enum analyze_basis basis_of(const struct analyze_session *s, bool both, u
     return s->sender_log ? BASIS_RTO : BASIS_NONE;
 }
 
-static bool lossy(const struct analyze *a, const struct analyze_session *s, bool both)
+static bool is_lossy(const struct analyze *a, const struct analyze_session *s, bool both)
 {
     tick delay = s->path->delay;
     bool all_came_or_lost = delay == TICK_NEVER || s->last_sent == TICK_NEVER ||
@@ -86,7 +86,7 @@ static bool lossy(const struct analyze *a, const struct analyze_session *s, bool
     return s->drops_known ? s->dropped > 0 : s->gaps || s->rto_checkpoint > 0;
 }
 
-static void settle(const struct analyze *a, struct analyze_session *s)
+static void settle_session(const struct analyze *a, struct analyze_session *s)
 {
     bool both = both_ends(a, s);
     uint64_t missing = analyze_cp_missing(s, a->last_row);
@@ -96,10 +96,10 @@ static void settle(const struct analyze *a, struct analyze_session *s)
                                               : s->rto_checkpoint;
     s->cp_run = analyze_cp_run(s, a->last_row);
     s->cp_waits = analyze_cp_waits(s, a->last_row);
-    s->lossy = lossy(a, s, both);
+    s->lossy = is_lossy(a, s, both);
 }
 
-static tick between(tick from, tick to)
+static tick time_between(tick from, tick to)
 {
     return from != TICK_NEVER && to != TICK_NEVER && to >= from ? to - from : TICK_NEVER;
 }
@@ -107,21 +107,21 @@ static tick between(tick from, tick to)
 tick analyze_duration(const struct analyze_session *s)
 {
     if (s->sender_log)
-        return s->sender_closed ? between(s->first_tx, s->closed) : TICK_NEVER;
-    return s->receiver_closed ? between(s->receiver_opened, s->receiver_end) : TICK_NEVER;
+        return s->sender_closed ? time_between(s->first_tx, s->closed) : TICK_NEVER;
+    return s->receiver_closed ? time_between(s->receiver_opened, s->receiver_end) : TICK_NEVER;
 }
 
 tick analyze_radiation(const struct analyze_session *s)
 {
-    return between(s->first_tx, s->last_tx);
+    return time_between(s->first_tx, s->last_tx);
 }
 
 tick analyze_delivery(const struct analyze_session *s)
 {
-    return between(s->first_tx, s->delivered);
+    return time_between(s->first_tx, s->delivered);
 }
 
-static struct analyze_session *find(struct analyze *a, uint64_t originator, uint64_t number)
+static struct analyze_session *find_session(struct analyze *a, uint64_t originator, uint64_t number)
 {
     for (int i = 0; i < 2; i++) {
         struct analyze_session *s = a->recent[i];
@@ -140,7 +140,7 @@ static struct analyze_session *find(struct analyze *a, uint64_t originator, uint
     return NULL;
 }
 
-static struct analyze_session *begin(struct analyze *a, const struct seglog_row *r)
+static struct analyze_session *begin_session(struct analyze *a, const struct seglog_row *r)
 {
     const struct event *e = &r->event;
     struct analyze_session *s = calloc(1, sizeof *s);
@@ -169,9 +169,9 @@ static struct analyze_session *begin(struct analyze *a, const struct seglog_row 
 }
 
 /* Adds the session to its flow, gives it out and forgets it. */
-static int finish(struct analyze *a, struct analyze_session *s)
+static int finish_session(struct analyze *a, struct analyze_session *s)
 {
-    settle(a, s);
+    settle_session(a, s);
     int rc = analyze_flow_add(a, s);
     if (a->take != NULL)
         a->take(a->context, s);
@@ -253,7 +253,7 @@ static bool is_another(const struct analyze_session *s, const struct seglog_row 
 }
 
 /* Have all logs at hand said that it is over? */
-static bool finished(const struct analyze *a, const struct analyze_session *s)
+static bool is_finished(const struct analyze *a, const struct analyze_session *s)
 {
     bool sender = s->sender_closed || !has_node(a, s->originator);
     bool receiver = s->receiver_closed || !has_node(a, s->peer);
@@ -271,7 +271,7 @@ static bool waited_enough(const struct analyze *a, const struct analyze_session 
 
 /* Finishes what is over. An engine closes a session before it tells of the segment that made it do
  * so, and a segment that was on its way may come after both: hence not before some time. */
-static int sweep(struct analyze *a, tick now)
+static int sweep_sessions(struct analyze *a, tick now)
 {
     int rc = 0;
     struct list *first;
@@ -281,13 +281,13 @@ static int sweep(struct analyze *a, tick now)
         end = s->receiver_closed && s->receiver_end > end ? s->receiver_end : end;
         if (now >= end && now - end <= ANALYZE_LINGER)
             break;
-        rc = finish(a, s);
+        rc = finish_session(a, s);
     }
     first = list_first(&a->closing);
     if (rc == 0 && first != NULL) {
         struct analyze_session *s = container_of(first, struct analyze_session, order);
         if (waited_enough(a, s, now))
-            rc = finish(a, s);
+            rc = finish_session(a, s);
     }
     return rc;
 }
@@ -305,16 +305,16 @@ static void note_time(struct analyze *a, tick now)
 static int session_of(struct analyze *a, const struct seglog_row *r, struct analyze_session **out)
 {
     int rc = 0;
-    *out = find(a, r->event.originator, r->event.session);
+    *out = find_session(a, r->event.originator, r->event.session);
     if (*out != NULL && is_another(*out, r)) {
         bool over = (*out)->sender_closed || (*out)->receiver_closed;
         a->reopened += !over;
-        rc = finish(a, *out);
+        rc = finish_session(a, *out);
         *out = NULL;
     }
     if (rc != 0 || *out != NULL || r->event.kind != EVENT_OPEN)
         return rc;
-    *out = begin(a, r);
+    *out = begin_session(a, r);
     return *out != NULL ? 0 : HELIO_ENOMEM;
 }
 
@@ -325,7 +325,7 @@ int analyze_row(struct analyze *a, const struct seglog_row *r)
     a->rows++;
     note_time(a, e->now);
     analyze_node(a, r->node);
-    int rc = sweep(a, e->now);
+    int rc = sweep_sessions(a, e->now);
     if (rc != 0 || e->session == EVENT_NONE) {
         a->bad += e->kind == EVENT_RX;
         return rc;
@@ -336,7 +336,7 @@ int analyze_row(struct analyze *a, const struct seglog_row *r)
         return rc;
     }
     rc = at_end(a, s, r);
-    if (rc == 0 && e->kind == EVENT_CLOSE && finished(a, s)) {
+    if (rc == 0 && e->kind == EVENT_CLOSE && is_finished(a, s)) {
         list_sub(&s->order);
         list_add_tail(&a->over, &s->order);
     }
@@ -349,7 +349,7 @@ int analyze_drop(struct analyze *a, const struct drop_event *d)
     note_time(a, d->now);
     if (d->session == EVENT_NONE || d->originator == EVENT_NONE)
         return 0;
-    struct analyze_session *s = find(a, d->originator, d->session);
+    struct analyze_session *s = find_session(a, d->originator, d->session);
     if (s == NULL) {
         a->drop_strange += drop_is_loss(d);
         return 0;
@@ -365,7 +365,7 @@ int analyze_end(struct analyze *a)
     for (int i = 0; i < 2; i++)
         list_for_each_safe (it, lists[i]) {
             if (rc == 0)
-                rc = finish(a, container_of(it, struct analyze_session, order));
+                rc = finish_session(a, container_of(it, struct analyze_session, order));
         }
     /* those whose colour is known first: it is then known where the others belong */
     for (int blank = 0; blank < 2; blank++) {
@@ -374,7 +374,7 @@ int analyze_end(struct analyze *a)
             struct analyze_session *s = container_of(n, struct analyze_session, node);
             next = hash_walk(&a->sessions, n);
             if (blank == 1 || s->red || s->green)
-                rc = finish(a, s);
+                rc = finish_session(a, s);
         }
     }
     return rc;

@@ -151,7 +151,7 @@ uint64_t analyze_cp_missing(const struct analyze_session *s, tick end)
     return lost > way ? lost - way : 0;
 }
 
-static bool lost(const struct analyze_session *s, const struct analyze_sending *t, tick end)
+static bool is_lost(const struct analyze_session *s, const struct analyze_sending *t, tick end)
 {
     return s->basis == BASIS_DROPS ? t->dropped : !t->received && !under_way(s, t->at, end);
 }
@@ -166,7 +166,7 @@ static uint64_t rounds_lost(const struct analyze_session *s, const struct analyz
     for (uint32_t i = 0; i < c->len; i++) {
         const struct analyze_sending *t = &c->sending[i];
         n += !t->copy && all;
-        all = (!t->copy || all) && lost(s, t, end);
+        all = (!t->copy || all) && is_lost(s, t, end);
     }
     return n + (all && s->outcome != OUTCOME_DONE);
 }
@@ -181,11 +181,11 @@ uint64_t analyze_cp_waits(const struct analyze_session *s, tick end)
     return n;
 }
 
-static uint64_t longest(const struct analyze_session *s, const struct analyze_cp *c, tick end)
+static uint64_t longest_wait(const struct analyze_session *s, const struct analyze_cp *c, tick end)
 {
     uint64_t run = 0, most = 0;
     for (uint32_t i = 0; i < c->len; i++) {
-        run = lost(s, &c->sending[i], end) ? run + 1 : 0;
+        run = is_lost(s, &c->sending[i], end) ? run + 1 : 0;
         most = run > most ? run : most;
     }
     return most;
@@ -196,7 +196,7 @@ uint64_t analyze_cp_run(const struct analyze_session *s, tick end)
     uint64_t most = 0;
     for (uint32_t i = 0; i < s->cp_len; i++) {
         const struct analyze_cp *c = &s->cp[i];
-        uint64_t run = s->basis < BASIS_RECEIVER ? c->timeouts : longest(s, c, end);
+        uint64_t run = s->basis < BASIS_RECEIVER ? c->timeouts : longest_wait(s, c, end);
         most = run > most ? run : most;
     }
     return most;

@@ -13,7 +13,8 @@ static double away_from_median(const struct analyze_session *s, const struct ana
 }
 
 /* NAN: the session is not of this kind. */
-static double score(int kind, const struct analyze_session *s, const struct analyze_flow *of)
+static double score_session(int kind, const struct analyze_session *s,
+                            const struct analyze_flow *of)
 {
     bool done = s->outcome == OUTCOME_DONE && analyze_duration(s) != TICK_NEVER;
     switch (kind) {
@@ -36,7 +37,7 @@ void analyze_choose_add(struct analyze_choose *c, size_t flow, const struct anal
                         const struct analyze_flow *of)
 {
     for (int kind = 0; kind < CHOOSE_KINDS; kind++) {
-        double v = score(kind, s, of);
+        double v = score_session(kind, s, of);
         struct choose_place *best = c->flows[flow].best[kind];
         size_t at = c->flows[flow].len[kind];
         if (isnan(v) || (at == CHOOSE_KEEP && !(v > best[at - 1].score)))
@@ -50,7 +51,7 @@ void analyze_choose_add(struct analyze_choose *c, size_t flow, const struct anal
     }
 }
 
-static bool has(const struct analyze_name *names, size_t len, struct analyze_name n)
+static bool has_name(const struct analyze_name *names, size_t len, struct analyze_name n)
 {
     for (size_t i = 0; i < len; i++)
         if (names[i].originator == n.originator && names[i].number == n.number)
@@ -66,7 +67,7 @@ size_t analyze_choose_names(const struct analyze_choose *c, const size_t *flows,
         for (size_t i = 0; i < flows_len; i++)
             for (int kind = 0; kind < CHOOSE_KINDS && len < max; kind++) {
                 const struct choose_place *best = c->flows[flows[i]].best[kind];
-                if (place < c->flows[flows[i]].len[kind] && !has(out, len, best[place].name))
+                if (place < c->flows[flows[i]].len[kind] && !has_name(out, len, best[place].name))
                     out[len++] = best[place].name;
             }
     return len;

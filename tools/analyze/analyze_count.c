@@ -76,25 +76,25 @@ static int receiver_got(struct analyze *a, struct analyze_session *s, const stru
     if (e->type >= 8)
         return 0;
     uint64_t length = e->length != EVENT_NONE ? e->length : 0;
-    bool new = e->verdict == VERDICT_OK;
+    bool is_new = e->verdict == VERDICT_OK;
     s->red |= e->type < 4;
     s->green |= e->type >= 4;
     s->orange |= e->orange == ORANGE_ASKS;
     s->first_rx = s->first_rx == TICK_NEVER ? e->now : s->first_rx;
     s->segments_received++;
     s->duplicates += e->verdict == VERDICT_DUPLICATE || e->verdict == VERDICT_CLOSED_SESSION;
-    if (new && (e->type < 4 || e->orange == ORANGE_ASKS))
+    if (is_new && (e->type < 4 || e->orange == ORANGE_ASKS))
         s->delivered = e->now;
-    if ((e->type == 2 || e->type == 3) && new && e->offset != EVENT_NONE)
+    if ((e->type == 2 || e->type == 3) && is_new && e->offset != EVENT_NONE)
         s->red_bytes = e->offset + length;
     if (e->offset == 0 && s->first_tx != TICK_NEVER && e->now >= s->first_tx)
         s->path->delay = tick_min(s->path->delay, e->now - s->first_tx);
-    if (new && e->offset != EVENT_NONE) {
+    if (is_new && e->offset != EVENT_NONE) {
         s->out_of_order += e->offset < s->rx_high;
         s->rx_high = e->offset + length > s->rx_high ? e->offset + length : s->rx_high;
     }
     struct series_bin *bin = analyze_bin(a, s->path, e->now);
-    if (bin != NULL && new)
+    if (bin != NULL && is_new)
         bin->rx_bytes += length;
     return is_checkpoint(e->type) ? analyze_cp_arrived(s, e) : 0;
 }

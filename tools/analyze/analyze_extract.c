@@ -10,7 +10,7 @@
 
 #define PATH_BYTES 4096
 
-static FILE *make(const char *folder, const char *name, const char *header)
+static FILE *make_file(const char *folder, const char *name, const char *header)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -22,13 +22,13 @@ static FILE *make(const char *folder, const char *name, const char *header)
 
 bool analyze_extract_open(struct analyze_extract *x, const char *folder)
 {
-    x->segments = make(folder, "segments.csv", event_csv_header);
-    x->drops = make(folder, "drops.csv", drop_row_header);
-    x->lacks = make(folder, "left-out.csv", "originator,session,rows\n");
+    x->segments = make_file(folder, "segments.csv", event_csv_header);
+    x->drops = make_file(folder, "drops.csv", drop_row_header);
+    x->lacks = make_file(folder, "left-out.csv", "originator,session,rows\n");
     return x->segments != NULL && x->drops != NULL && x->lacks != NULL;
 }
 
-static bool wanted(struct analyze_extract *x, uint64_t originator, uint64_t number)
+static bool is_wanted(struct analyze_extract *x, uint64_t originator, uint64_t number)
 {
     for (size_t i = 0; i < x->len; i++) {
         if (x->names[i].number != number || x->names[i].originator != originator)
@@ -46,11 +46,11 @@ static bool wanted(struct analyze_extract *x, uint64_t originator, uint64_t numb
 void analyze_extract_row(struct analyze_extract *x, const struct seglog_row *r)
 {
     char line[EVENT_CSV_MAX];
-    if (r->event.kind != EVENT_LINK && wanted(x, r->event.originator, r->event.session))
+    if (r->event.kind != EVENT_LINK && is_wanted(x, r->event.originator, r->event.session))
         fwrite(line, event_csv(&r->event, r->node, 0, line), 1, x->segments);
 }
 
-static void number(FILE *f, uint64_t v, char after)
+static void put_number(FILE *f, uint64_t v, char after)
 {
     if (v != EVENT_NONE)
         fprintf(f, "%" PRIu64, v);
@@ -60,20 +60,20 @@ static void number(FILE *f, uint64_t v, char after)
 void analyze_extract_drop(struct analyze_extract *x, const struct drop_event *d)
 {
     FILE *f = x->drops;
-    if (d->type < 0 || !wanted(x, d->originator, d->session))
+    if (d->type < 0 || !is_wanted(x, d->originator, d->session))
         return;
     fprintf(f, "%" PRIu64 ",%s,%" PRIu64 ",%s,", d->now, d->forward ? "forward" : "return",
             d->frame, drop_reason_word(d->reason));
-    number(f, d->length, ',');
-    number(f, d->late_ns, ',');
+    put_number(f, d->length, ',');
+    put_number(f, d->late_ns, ',');
     fprintf(f, "%" PRIu64 ",%" PRIu64 ",%d,,", d->originator, d->session, d->type);
-    number(f, d->offset, ',');
-    number(f, d->data_length, ',');
-    number(f, d->cp_serial, ',');
-    number(f, d->rpt_serial, '\n');
+    put_number(f, d->offset, ',');
+    put_number(f, d->data_length, ',');
+    put_number(f, d->cp_serial, ',');
+    put_number(f, d->rpt_serial, '\n');
 }
 
-static bool end(FILE *f)
+static bool end_file(FILE *f)
 {
     if (f == NULL)
         return false;
@@ -87,6 +87,6 @@ bool analyze_extract_close(struct analyze_extract *x)
         if (x->left_out[i] > 0)
             fprintf(x->lacks, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", x->names[i].originator,
                     x->names[i].number, x->left_out[i]);
-    bool segments = end(x->segments), drops = end(x->drops), lacks = end(x->lacks);
+    bool segments = end_file(x->segments), drops = end_file(x->drops), lacks = end_file(x->lacks);
     return segments && drops && lacks;
 }

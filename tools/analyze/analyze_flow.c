@@ -78,7 +78,7 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
 }
 
 /* From a length that begins with 1 to one that begins with 2, to one that begins with 1. */
-static void coarsen(struct analyze *a)
+static void coarsen_bins(struct analyze *a)
 {
     tick first = a->bin;
     while (first % 10 == 0)
@@ -90,7 +90,7 @@ static void coarsen(struct analyze *a)
 }
 
 /* From the first row to `now`; the first gaps, of which there are no bins, do not count. */
-static tick seen(const struct analyze *a, tick now)
+static tick delay_seen(const struct analyze *a, tick now)
 {
     tick time = now > a->first_row ? now - a->first_row : 0;
     for (size_t i = 0; i < a->gaps_len; i++)
@@ -100,8 +100,8 @@ static tick seen(const struct analyze *a, tick now)
 
 struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick now)
 {
-    while (a->bins_max > 0 && seen(a, now) / a->bin >= a->bins_max)
-        coarsen(a);
+    while (a->bins_max > 0 && delay_seen(a, now) / a->bin >= a->bins_max)
+        coarsen_bins(a);
     return a->bin == 0 ? NULL : series_bin(&p->series, now / a->bin);
 }
 

@@ -73,7 +73,8 @@ static const struct argp_option options[] = {
     {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 3},
     {0}};
 
-static void want(struct argp_state *state, const char *option, const char *arg, const char *hint)
+static void want_value(struct argp_state *state, const char *option, const char *arg,
+                       const char *hint)
 {
     argp_error(state, "--%s '%s': expected %s", option, arg, hint);
 }
@@ -81,14 +82,14 @@ static void want(struct argp_state *state, const char *option, const char *arg, 
 static void parse_time(struct argp_state *state, const char *option, const char *arg, tick *out)
 {
     if (units_duration(arg, out) != 0)
-        want(state, option, arg, units_duration_hint);
+        want_value(state, option, arg, units_duration_hint);
 }
 
 static void parse_rate(struct argp_state *state, const char *option, const char *arg, double *out)
 {
     uint64_t bps = 0;
     if (units_rate(arg, &bps) != 0 || bps == 0)
-        want(state, option, arg, units_rate_hint);
+        want_value(state, option, arg, units_rate_hint);
     *out = (double)bps;
 }
 
@@ -109,7 +110,8 @@ static void parse_ports(struct analyze_options *o, struct argp_state *state, con
         unsigned long v = strtoul(p, &end, 10);
         if (*p < '0' || *p > '9' || v < 1 || v > 65535 || (*end != ',' && *end != '\0') ||
             o->watch.ports_len == OPTIONS_PORTS_MAX) {
-            want(state, "port", arg, "up to 64 numbers from 1 to 65535, as in 1113 or 1113,2113");
+            want_value(state, "port", arg,
+                       "up to 64 numbers from 1 to 65535, as in 1113 or 1113,2113");
             return;
         }
         o->ports[o->watch.ports_len++] = (uint16_t)v;
@@ -128,7 +130,7 @@ static void parse_at(struct analyze_options *o, struct argp_state *state, const 
             return;
         }
     }
-    want(state, "at", arg, "sender, receiver or auto");
+    want_value(state, "at", arg, "sender, receiver or auto");
 }
 
 /* ADDR, ADDR:PORT or [ADDR]:PORT. */
@@ -167,7 +169,8 @@ static void parse_engine(struct analyze_options *o, struct argp_state *state, co
         ok = parse_end(&e.end, text) && units_count(equal + 1, WATCH_UNKNOWN - 1, &e.number) == 0;
     }
     if (!ok)
-        want(state, "engine", arg, "an address and a number, as in 10.0.0.2=2 or [::1]:1113=2");
+        want_value(state, "engine", arg,
+                   "an address and a number, as in 10.0.0.2=2 or [::1]:1113=2");
     o->engines[o->watch.engines_len++] = e;
     o->watch.engines = o->engines;
 }
@@ -197,7 +200,7 @@ static error_t parse_model(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_OVERHEAD:
         if (units_size(arg, &o->model.overhead) != 0 || o->model.overhead > 65535)
-            want(state, "overhead", arg, "0 to 65535 bytes");
+            want_value(state, "overhead", arg, "0 to 65535 bytes");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -217,7 +220,7 @@ static void parse_session(struct analyze_options *o, struct argp_state *state, c
              units_count(colon + 1, UINT64_MAX - 1, &n->number) == 0;
     }
     if (!ok)
-        want(state, "session", arg, "the originator's and the session's number, as in 1:17");
+        want_value(state, "session", arg, "the originator's and the session's number, as in 1:17");
     for (size_t i = 0; i < o->names_len; i++)
         if (o->names[i].originator == n->originator && o->names[i].number == n->number)
             return;
@@ -240,7 +243,7 @@ static error_t parse_page(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_TIMELINE:
         if (units_count(arg, 64, &o->timeline) != 0)
-            want(state, "timeline", arg, "a number from 0 to 64");
+            want_value(state, "timeline", arg, "a number from 0 to 64");
         return 0;
     case OPT_EXTRACT:
         o->extract = arg;
@@ -266,7 +269,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
     case OPT_BIN:
         parse_time(state, "bin", arg, &o->bin);
         if (o->bin < 100 * TICK_US)
-            want(state, "bin", arg, "at least 100us");
+            want_value(state, "bin", arg, "at least 100us");
         return 0;
     case OPT_CDF:
         o->cdf = arg;
@@ -279,7 +282,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
     }
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct analyze_options *o = state->input;
     switch (key) {
@@ -317,7 +320,7 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
 {
     static const struct argp argp = {
         options,
-        parse,
+        parse_option,
         "FILE...",
         "Reads segment logs, drop logs and captures (pcap, pcapng) of LTP over UDP, plain or gzip "
         "(- for standard input), and tells what became of the LTP sessions. Give the logs or "

@@ -23,7 +23,7 @@ bool analyze_page_wanted(const struct analyze_options *o)
     return o->plot != NULL || o->html != NULL;
 }
 
-static bool python(const struct analyze_options *o, const char *const *arguments, size_t count)
+static bool run_python(const struct analyze_options *o, const char *const *arguments, size_t count)
 {
     char error[PYTHON_ERROR_MAX];
     int rc = python_run(o->html != NULL ? "--html" : "--plot", "analysis", arguments, count, error);
@@ -34,7 +34,7 @@ static bool python(const struct analyze_options *o, const char *const *arguments
 
 bool analyze_page_possible(const struct analyze_options *o)
 {
-    return python(o, (const char *[]){"--check"}, 1);
+    return run_python(o, (const char *[]){"--check"}, 1);
 }
 
 bool analyze_page_place(const struct analyze_options *o)
@@ -50,7 +50,7 @@ bool analyze_page_place(const struct analyze_options *o)
 }
 
 /* What takes a while, on a terminal; NULL wipes it. */
-static void say(const char *what)
+static void say_line(const char *what)
 {
     if (isatty(STDERR_FILENO) != 1)
         return;
@@ -58,7 +58,7 @@ static void say(const char *what)
     fflush(stderr);
 }
 
-static sigset_t endings(void)
+static sigset_t ending_signals(void)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -68,7 +68,7 @@ static sigset_t endings(void)
     return set;
 }
 
-static bool interrupted(void)
+static bool was_interrupted(void)
 {
     sigset_t waiting;
     return sigpending(&waiting) == 0 &&
@@ -78,7 +78,7 @@ static bool interrupted(void)
 
 bool analyze_page_folder(char path[PAGE_PATH_MAX])
 {
-    sigset_t set = endings();
+    sigset_t set = ending_signals();
     sigprocmask(SIG_BLOCK, &set, NULL);
     snprintf(path, PAGE_PATH_MAX, "/tmp/helio-analyze-XXXXXX");
     if (mkdtemp(path) != NULL)
@@ -97,7 +97,7 @@ void analyze_page_remove(const char *path)
         unlink(file);
     }
     rmdir(path);
-    sigset_t set = endings();
+    sigset_t set = ending_signals();
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -122,8 +122,8 @@ static size_t flow_order(const struct analyze *a, size_t out[ANALYZE_FLOWS_MAX])
     return a->flows_len;
 }
 
-static bool choose(const struct analyze_options *o, const struct analyze *a, FILE *spool,
-                   struct analyze_extract *x)
+static bool choose_sessions(const struct analyze_options *o, const struct analyze *a, FILE *spool,
+                            struct analyze_extract *x)
 {
     struct analyze_session s;
     struct analyze_choose *c = calloc(1, sizeof *c);
@@ -152,7 +152,7 @@ static bool choose(const struct analyze_options *o, const struct analyze *a, FIL
     return ferror(spool) == 0;
 }
 
-static bool silent(void *context, const char *file, uint64_t line, const char *why)
+static bool say_nothing(void *context, const char *file, uint64_t line, const char *why)
 {
     (void)context;
     (void)file;
@@ -168,13 +168,13 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
     size_t failed;
     uint64_t rows = 0;
     char error[256];
-    int rc = input_open(&in, o->files, o->files_len, &o->watch, silent, NULL, &failed, error);
+    int rc = input_open(&in, o->files, o->files_len, &o->watch, say_nothing, NULL, &failed, error);
     while (rc == 0 && (rc = input_next(in, &row, &failed)) == 1) {
         if (row.log != NULL)
             analyze_extract_row(x, row.log);
         else
             analyze_extract_drop(x, row.drop);
-        rc = ++rows % SIGNAL_ROWS == 0 && interrupted() ? -EINTR : 0;
+        rc = ++rows % SIGNAL_ROWS == 0 && was_interrupted() ? -EINTR : 0;
     }
     input_close(in);
     if (rc != 0 && rc != -EINTR)
@@ -183,7 +183,7 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
     return rc == 0;
 }
 
-static bool rereadable(const struct analyze_options *o)
+static bool can_reread(const struct analyze_options *o)
 {
     for (size_t i = 0; i < o->files_len; i++)
         if (strcmp(o->files[i].path, "-") == 0)
@@ -206,7 +206,7 @@ static void tell_left_out(const struct analyze_extract *x)
 bool analyze_page_extract(const struct analyze_options *o, const struct analyze *a, FILE *spool,
                           const char *folder)
 {
-    if (!rereadable(o)) {
+    if (!can_reread(o)) {
         fprintf(stderr, "helio-analyze: standard input cannot be read twice: no session's segments "
                         "are shown\n");
         return o->extract == NULL;
@@ -215,10 +215,10 @@ bool analyze_page_extract(const struct analyze_options *o, const struct analyze 
     if (x == NULL)
         return false;
     errno = 0;
-    bool ok = choose(o, a, spool, x) && analyze_extract_open(x, folder);
-    say("reading the segments of single sessions");
+    bool ok = choose_sessions(o, a, spool, x) && analyze_extract_open(x, folder);
+    say_line("reading the segments of single sessions");
     bool read = ok && read_again(o, x);
-    say(NULL);
+    say_line(NULL);
     ok = analyze_extract_close(x) && ok;
     if (!ok)
         fprintf(stderr, "helio-analyze: %s: segments cannot be written: %s\n", folder,
@@ -254,8 +254,8 @@ bool analyze_page_make(const struct analyze_options *o, const char *folder)
     arguments[n++] = "--";
     for (size_t i = 0; i < o->files_len; i++)
         arguments[n++] = o->files[i].path;
-    say("drawing");
-    bool ok = python(o, arguments, n);
-    say(NULL);
+    say_line("drawing");
+    bool ok = run_python(o, arguments, n);
+    say_line(NULL);
     return ok;
 }

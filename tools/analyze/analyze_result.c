@@ -13,7 +13,7 @@
 #include "tools/analyze/analyze_table.h"
 
 /* NULL: nothing is known of losses. */
-static const char *basis(const struct analyze_flow *f)
+static const char *basis_word(const struct analyze_flow *f)
 {
     for (int i = BASIS_RTO; i <= BASIS_DROPS; i++)
         if (f->sessions > 0 && f->bases[i] == f->sessions)
@@ -37,13 +37,13 @@ static uint64_t of_receiver(const struct analyze_flow *f, uint64_t v)
     return f->with_receiver > 0 ? v : EVENT_NONE;
 }
 
-static double ms(double ns)
+static double ns_to_ms(double ns)
 {
     return ns / (double)TICK_MS;
 }
 
 /* The flows, most bytes first. */
-static size_t sorted(const struct analyze *a, const struct analyze_flow *out[ANALYZE_FLOWS_MAX])
+static size_t sort_flows(const struct analyze *a, const struct analyze_flow *out[ANALYZE_FLOWS_MAX])
 {
     for (size_t i = 0; i < a->flows_len; i++) {
         size_t at = i;
@@ -82,10 +82,10 @@ static void text_times(FILE *f, const char *what, const struct hist *h)
     if (h->count == 0)
         fprintf(f, "–\n");
     else
-        fprintf(f, "mean %.3f  sd %.3f  p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n", ms(h->mean),
-                ms(hist_sd(h)), ms((double)hist_quantile(h, 0.5)),
-                ms((double)hist_quantile(h, 0.9)), ms((double)hist_quantile(h, 0.99)),
-                ms((double)h->max));
+        fprintf(f, "mean %.3f  sd %.3f  p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n",
+                ns_to_ms(h->mean), ns_to_ms(hist_sd(h)), ns_to_ms((double)hist_quantile(h, 0.5)),
+                ns_to_ms((double)hist_quantile(h, 0.9)), ns_to_ms((double)hist_quantile(h, 0.99)),
+                ns_to_ms((double)h->max));
 }
 
 static void text_goodput(FILE *f, const struct analyze *a, const struct analyze_flow *w)
@@ -103,7 +103,7 @@ static void text_goodput(FILE *f, const struct analyze *a, const struct analyze_
 
 static void text_losses(FILE *f, const struct analyze_flow *w)
 {
-    const char *how = basis(w);
+    const char *how = basis_word(w);
     const char *note =
         how != NULL && strcmp(how, "rto") == 0 ? " (inferred: no log of the receiver)\n" : "\n";
     text_name(f, "retransmission cycles");
@@ -226,7 +226,7 @@ static void text_capture(FILE *f, const struct watch_counters *c)
 void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t)
 {
     const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
-    size_t n = sorted(a, flows);
+    size_t n = sort_flows(a, flows);
     for (size_t i = 0; i < n; i++)
         text_flow(f, a, flows[i], &t->model);
     if (n > 0)
@@ -262,27 +262,28 @@ static json_t *times_json(const struct hist *h)
 {
     if (h->count == 0)
         return json_null();
-    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "mean", ms(h->mean), "sd", ms(hist_sd(h)), "p50",
-                     ms((double)hist_quantile(h, 0.5)), "p90", ms((double)hist_quantile(h, 0.9)),
-                     "p99", ms((double)hist_quantile(h, 0.99)), "max", ms((double)h->max));
+    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "mean", ns_to_ms(h->mean), "sd",
+                     ns_to_ms(hist_sd(h)), "p50", ns_to_ms((double)hist_quantile(h, 0.5)), "p90",
+                     ns_to_ms((double)hist_quantile(h, 0.9)), "p99",
+                     ns_to_ms((double)hist_quantile(h, 0.99)), "max", ns_to_ms((double)h->max));
 }
 
-static void count(json_t *j, const char *name, uint64_t v)
+static void set_count(json_t *j, const char *name, uint64_t v)
 {
     json_object_set_new(j, name, json_number(v));
 }
 
-static void maybe(json_t *j, const char *name, uint64_t v)
+static void set_if_known(json_t *j, const char *name, uint64_t v)
 {
     json_object_set_new(j, name, v == EVENT_NONE ? json_null() : json_number(v));
 }
 
-static void real(json_t *j, const char *name, double v)
+static void set_real(json_t *j, const char *name, double v)
 {
     json_object_set_new(j, name, isnan(v) ? json_null() : json_real(v));
 }
 
-static json_t *word(const char *text)
+static json_t *word_or_null(const char *text)
 {
     return text != NULL && text[0] != '\0' ? json_string(text) : json_null();
 }
@@ -295,63 +296,63 @@ static json_t *split_json(const struct analyze_flow *f, const struct analyze_mod
         json_decref(j);
         return json_null();
     }
-    real(j, "mean_ms", p.mean);
-    real(j, "ideal_ms", p.ideal);
-    json_object_set_new(j, "ideal_from", word(p.ideal_from));
-    real(j, "cycle_ms", p.cycle);
-    json_object_set_new(j, "cycle_from", word(p.cycle_from));
-    real(j, "rto_ms", p.rto);
-    json_object_set_new(j, "rto_from", word(p.rto_from));
-    real(j, "retx_penalty_ms", p.retx);
-    real(j, "cp_penalty_ms", p.checkpoint);
-    real(j, "delta_penalties_ms", p.delta_penalties);
-    real(j, "delta_ideal_ms", p.delta_ideal);
+    set_real(j, "mean_ms", p.mean);
+    set_real(j, "ideal_ms", p.ideal);
+    json_object_set_new(j, "ideal_from", word_or_null(p.ideal_from));
+    set_real(j, "cycle_ms", p.cycle);
+    json_object_set_new(j, "cycle_from", word_or_null(p.cycle_from));
+    set_real(j, "rto_ms", p.rto);
+    json_object_set_new(j, "rto_from", word_or_null(p.rto_from));
+    set_real(j, "retx_penalty_ms", p.retx);
+    set_real(j, "cp_penalty_ms", p.checkpoint);
+    set_real(j, "delta_penalties_ms", p.delta_penalties);
+    set_real(j, "delta_ideal_ms", p.delta_ideal);
     return j;
 }
 
 /* Of segments and bytes, by the end that counts them. */
 static void counts_json(json_t *j, const struct analyze *a, const struct analyze_flow *f)
 {
-    maybe(j, "segments_sent", of_sender(f, f->segments_sent));
-    maybe(j, "segments_resent", of_sender(f, f->segments_resent));
-    maybe(j, "segments_received", of_receiver(f, f->segments_received));
-    maybe(j, "duplicates", of_receiver(f, f->duplicates));
-    maybe(j, "out_of_order", of_receiver(f, f->out_of_order));
-    maybe(j, "data_bytes_sent", of_sender(f, f->data_sent));
-    maybe(j, "data_bytes_resent", of_sender(f, f->data_resent));
-    maybe(j, "segments_dropped", a->drops ? f->dropped : EVENT_NONE);
+    set_if_known(j, "segments_sent", of_sender(f, f->segments_sent));
+    set_if_known(j, "segments_resent", of_sender(f, f->segments_resent));
+    set_if_known(j, "segments_received", of_receiver(f, f->segments_received));
+    set_if_known(j, "duplicates", of_receiver(f, f->duplicates));
+    set_if_known(j, "out_of_order", of_receiver(f, f->out_of_order));
+    set_if_known(j, "data_bytes_sent", of_sender(f, f->data_sent));
+    set_if_known(j, "data_bytes_resent", of_sender(f, f->data_resent));
+    set_if_known(j, "segments_dropped", a->drops ? f->dropped : EVENT_NONE);
 }
 
 static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
                          const struct analyze_model *m)
 {
     json_t *j = json_object();
-    const char *how = basis(f);
-    count(j, "originator", f->originator);
-    maybe(j, "peer", analyze_engine_known(f->peer) ? f->peer : EVENT_NONE);
+    const char *how = basis_word(f);
+    set_count(j, "originator", f->originator);
+    set_if_known(j, "peer", analyze_engine_known(f->peer) ? f->peer : EVENT_NONE);
     json_object_set_new(j, "colour", json_string(analyze_colour_word(f->colour)));
-    count(j, "sessions", f->sessions);
-    count(j, "cancelled", f->cancelled);
-    count(j, "lost", f->lost);
-    count(j, "unfinished", f->unfinished);
+    set_count(j, "sessions", f->sessions);
+    set_count(j, "cancelled", f->cancelled);
+    set_count(j, "lost", f->lost);
+    set_count(j, "unfinished", f->unfinished);
     json_object_set_new(j, "session_ms", times_json(&f->duration));
     json_object_set_new(j, "delivery_ms", times_json(&f->delivery));
-    real(j, "goodput_bps", analyze_goodput(f, 0));
-    real(j, "goodput_without_gaps_bps", analyze_goodput(f, analyze_gap_time(a, f)));
-    count(j, "bytes", f->done_bytes);
-    maybe(j, "retx_cycles", of_sender(f, f->cycles));
-    real(j, "retx_cycles_mean", per_session(f, f->cycles));
-    maybe(j, "checkpoints_sent", of_sender(f, f->cp_sent));
-    maybe(j, "checkpoints_lost", how != NULL ? f->cp_lost : EVENT_NONE);
-    real(j, "checkpoints_lost_mean", per_session(f, f->cp_lost));
+    set_real(j, "goodput_bps", analyze_goodput(f, 0));
+    set_real(j, "goodput_without_gaps_bps", analyze_goodput(f, analyze_gap_time(a, f)));
+    set_count(j, "bytes", f->done_bytes);
+    set_if_known(j, "retx_cycles", of_sender(f, f->cycles));
+    set_real(j, "retx_cycles_mean", per_session(f, f->cycles));
+    set_if_known(j, "checkpoints_sent", of_sender(f, f->cp_sent));
+    set_if_known(j, "checkpoints_lost", how != NULL ? f->cp_lost : EVENT_NONE);
+    set_real(j, "checkpoints_lost_mean", per_session(f, f->cp_lost));
     json_object_set_new(j, "cp_lost_basis", how != NULL ? json_string(how) : json_null());
-    maybe(j, "rto_firings", of_sender(f, f->rto_checkpoint));
-    maybe(j, "rto_report_firings", of_receiver(f, f->rto_report));
-    real(j, "lossy_share", per_session(f, f->lossy));
-    maybe(j, "cp_waits", how != NULL ? f->cp_waits : EVENT_NONE);
-    maybe(j, "cp_lost_run_max", how != NULL ? f->cp_run : EVENT_NONE);
-    maybe(j, "cp_lost_elsewhere", a->drops ? f->cp_elsewhere : EVENT_NONE);
-    real(j, "rto_ms_sum", f->with_sender > 0 ? ms((double)f->rto_time) : NAN);
+    set_if_known(j, "rto_firings", of_sender(f, f->rto_checkpoint));
+    set_if_known(j, "rto_report_firings", of_receiver(f, f->rto_report));
+    set_real(j, "lossy_share", per_session(f, f->lossy));
+    set_if_known(j, "cp_waits", how != NULL ? f->cp_waits : EVENT_NONE);
+    set_if_known(j, "cp_lost_run_max", how != NULL ? f->cp_run : EVENT_NONE);
+    set_if_known(j, "cp_lost_elsewhere", a->drops ? f->cp_elsewhere : EVENT_NONE);
+    set_real(j, "rto_ms_sum", f->with_sender > 0 ? ns_to_ms((double)f->rto_time) : NAN);
     counts_json(j, a, f);
     json_object_set_new(j, "radiation_ms", times_json(&f->radiation));
     json_object_set_new(j, "decomposition", split_json(f, m));
@@ -363,32 +364,32 @@ static void efficiency_json(json_t *j, const struct analyze *a, const struct ana
 {
     double capacity = analyze_capacity(f, m);
     double goodput = analyze_goodput(f, analyze_gap_time(a, f));
-    real(j, "capacity_bps", capacity);
-    real(j, "efficiency", goodput / capacity);
-    real(j, "efficiency_paper", goodput / (m->rate_bps * m->good_share));
+    set_real(j, "capacity_bps", capacity);
+    set_real(j, "efficiency", goodput / capacity);
+    set_real(j, "efficiency_paper", goodput / (m->rate_bps * m->good_share));
 }
 
 static json_t *capture_json(const struct watch_counters *c)
 {
     json_t *j = json_object();
-    count(j, "packets", c->packets);
-    count(j, "segments", c->segments);
-    count(j, "damaged", c->damaged);
-    count(j, "other", c->other);
-    count(j, "fragments", c->fragments);
-    count(j, "fragments_lost", c->fragments_lost);
-    count(j, "snapped", c->snapped);
-    count(j, "snapped_unusable", c->snapped_unusable);
-    count(j, "pairs", c->pairs);
-    count(j, "pairs_undecided", c->undecided);
-    count(j, "pairs_one_way", c->one_way);
+    set_count(j, "packets", c->packets);
+    set_count(j, "segments", c->segments);
+    set_count(j, "damaged", c->damaged);
+    set_count(j, "other", c->other);
+    set_count(j, "fragments", c->fragments);
+    set_count(j, "fragments_lost", c->fragments_lost);
+    set_count(j, "snapped", c->snapped);
+    set_count(j, "snapped_unusable", c->snapped_unusable);
+    set_count(j, "pairs", c->pairs);
+    set_count(j, "pairs_undecided", c->undecided);
+    set_count(j, "pairs_one_way", c->one_way);
     return j;
 }
 
 bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_totals *t)
 {
     const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
-    size_t n = sorted(a, flows);
+    size_t n = sort_flows(a, flows);
     json_t *j = n > 0 ? flow_json(a, flows[0], &t->model) : json_object();
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
@@ -396,17 +397,17 @@ bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_
     if (n > 0)
         efficiency_json(j, a, flows[0], &t->model);
     json_object_set_new(j, "flows", list);
-    count(j, "files", t->files);
-    count(j, "rows", a->rows);
-    count(j, "malformed_rows", t->malformed);
-    count(j, "rows_without_open", a->strange);
-    count(j, "bad_datagrams", a->bad);
-    count(j, "drop_rows", a->drop_rows);
-    count(j, "drop_rows_without_session", a->drop_strange);
-    count(j, "numbers_used_again", a->reopened);
-    count(j, "open_sessions_max", a->open_max);
+    set_count(j, "files", t->files);
+    set_count(j, "rows", a->rows);
+    set_count(j, "malformed_rows", t->malformed);
+    set_count(j, "rows_without_open", a->strange);
+    set_count(j, "bad_datagrams", a->bad);
+    set_count(j, "drop_rows", a->drop_rows);
+    set_count(j, "drop_rows_without_session", a->drop_strange);
+    set_count(j, "numbers_used_again", a->reopened);
+    set_count(j, "open_sessions_max", a->open_max);
     json_object_set_new(j, "capture", t->captures ? capture_json(&t->capture) : json_null());
-    count(j, "gaps", a->gaps_len);
+    set_count(j, "gaps", a->gaps_len);
     json_object_set_new(j, "gaps_s", json_real((double)gaps_sum(a) / (double)TICK_S));
     bool ok = json_dumpf(j, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0 && fputc('\n', f) != EOF;
     json_decref(j);

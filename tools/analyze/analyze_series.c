@@ -12,7 +12,7 @@ void series_fini(struct series *s)
     *s = (struct series){0};
 }
 
-static struct series_bin *insert(struct series *s, size_t at, uint64_t index)
+static struct series_bin *insert_bin(struct series *s, size_t at, uint64_t index)
 {
     if (s->len == s->cap) {
         size_t cap = s->cap == 0 ? 64 : 2 * s->cap;
@@ -40,7 +40,7 @@ struct series_bin *series_bin(struct series *s, uint64_t index)
         else
             high = middle;
     }
-    return low < s->len && s->at[low].index == index ? &s->at[low] : insert(s, low, index);
+    return low < s->len && s->at[low].index == index ? &s->at[low] : insert_bin(s, low, index);
 }
 
 static void bin_add(struct series_bin *to, const struct series_bin *b)

@@ -41,7 +41,7 @@ static const char *outcome_word(int outcome)
     return outcome >= 0 && outcome < 4 ? words[outcome] : "unfinished";
 }
 
-static void put(FILE *f, uint64_t v)
+static void put_number(FILE *f, uint64_t v)
 {
     if (v == EVENT_NONE)
         fputc(',', f);
@@ -51,7 +51,7 @@ static void put(FILE *f, uint64_t v)
 
 static void put_if(FILE *f, bool known, uint64_t v)
 {
-    put(f, known ? v : EVENT_NONE);
+    put_number(f, known ? v : EVENT_NONE);
 }
 
 static void put_ms(FILE *f, tick t)
@@ -73,25 +73,25 @@ static void put_real(FILE *f, double ms, char after)
 static void put_name(FILE *f, const struct analyze_session *s)
 {
     static const char *const roles[] = {"", "sender", "receiver", "both"};
-    put(f, s->originator);
-    put(f, s->number);
+    put_number(f, s->originator);
+    put_number(f, s->number);
     put_if(f, analyze_engine_known(s->peer), s->peer);
     const char *unreliable = s->orange ? "orange" : s->green ? "green" : "";
     fprintf(f, "%s,", s->red ? (s->green ? "mixed" : "red") : unreliable);
     fprintf(f, "%s,", roles[s->sender_log + 2 * s->receiver_log]);
-    put(f, s->client_service);
-    put(f, s->block_bytes);
-    put(f, s->red_bytes == EVENT_NONE && !s->red && s->green ? 0 : s->red_bytes);
+    put_number(f, s->client_service);
+    put_number(f, s->block_bytes);
+    put_number(f, s->red_bytes == EVENT_NONE && !s->red && s->green ? 0 : s->red_bytes);
     fprintf(f, "%s,", outcome_word(s->outcome));
-    put(f, s->cancel_reason);
+    put_number(f, s->cancel_reason);
 }
 
 static void put_times(FILE *f, const struct analyze_session *s)
 {
     bool after =
         s->first_tx != TICK_NEVER && s->first_rx != TICK_NEVER && s->first_rx >= s->first_tx;
-    put(f, s->first_tx);
-    put(f, s->sender_closed ? s->closed : s->receiver_end);
+    put_number(f, s->first_tx);
+    put_number(f, s->sender_closed ? s->closed : s->receiver_end);
     put_ms(f, analyze_duration(s));
     put_ms(f, analyze_radiation(s));
     put_ms(f, after ? s->first_rx - s->first_tx : TICK_NEVER);
@@ -145,9 +145,9 @@ static void put_bin(FILE *f, const struct analyze *a, const struct analyze_path 
 {
     double s = (double)a->bin / (double)TICK_S;
     tick from = b->index * a->bin, begin = a->first_row / a->bin * a->bin;
-    put(f, p->originator);
+    put_number(f, p->originator);
     put_if(f, analyze_engine_known(p->peer), p->peer);
-    put(f, from);
+    put_number(f, from);
     fprintf(f, "%.6f,", ((double)from - (double)begin) / (double)TICK_S);
     fprintf(f, "%.0f,%.0f,%.0f,%.0f,", 8 * (double)b->done_bytes / s, 8 * (double)b->tx_bytes / s,
             8 * (double)b->resent_bytes / s, 8 * (double)b->rx_bytes / s);
@@ -181,7 +181,7 @@ static void put_cdf(FILE *f, const struct analyze_flow *w, const char *what, con
         if (h->slots[slot] == 0)
             continue;
         seen += h->slots[slot];
-        put(f, w->originator);
+        put_number(f, w->originator);
         put_if(f, analyze_engine_known(w->peer), w->peer);
         fprintf(f, "%s,%s,%.6f,%.9f,%" PRIu64 "\n", analyze_colour_word(w->colour), what,
                 (double)hist_value(h, slot) / (double)TICK_MS, (double)seen / (double)h->count,

@@ -31,7 +31,7 @@ struct run {
     struct analyze_totals totals;
 };
 
-static bool complain(void *context, const char *file, uint64_t line, const char *why)
+static bool complain_row(void *context, const char *file, uint64_t line, const char *why)
 {
     struct run *r = context;
     r->totals.malformed++;
@@ -43,14 +43,14 @@ static bool complain(void *context, const char *file, uint64_t line, const char 
     return !r->options.strict;
 }
 
-static void take(void *context, const struct analyze_session *s)
+static void take_session(void *context, const struct analyze_session *s)
 {
     struct run *r = context;
     if (r->spool != NULL && fwrite(s, sizeof *s, 1, r->spool) != 1)
         r->spool_failed = true;
 }
 
-static void progress(const struct input *in, uint64_t rows)
+static void show_progress(const struct input *in, uint64_t rows)
 {
     double share = input_share(in);
     int done = (int)(40 * share);
@@ -80,7 +80,7 @@ static int read_all(struct run *r, struct input *in)
         if (added != 0)
             return -ENOMEM;
         if (terminal && r->analyze.rows % PROGRESS_ROWS == 0)
-            progress(in, r->analyze.rows);
+            show_progress(in, r->analyze.rows);
     }
     if (terminal)
         fprintf(stderr, "\r%78s\r", "");
@@ -100,13 +100,13 @@ static const char *input_problem(int rc)
                           : strerror(-rc);
 }
 
-static bool analyse(struct run *r)
+static bool analyse_inputs(struct run *r)
 {
     struct input *in = NULL;
     const struct analyze_options *o = &r->options;
     size_t failed;
     char error[256];
-    int rc = input_open(&in, o->files, o->files_len, &o->watch, complain, r, &failed, error);
+    int rc = input_open(&in, o->files, o->files_len, &o->watch, complain_row, r, &failed, error);
     if (rc == 0)
         rc = read_all(r, in);
     else if (rc != -ECANCELED)
@@ -221,7 +221,7 @@ static bool needs_spool(const struct analyze_options *o)
 
 /* What has to be there before the reading begins, so that hours of it are not lost. Returns the
  * exit code. */
-static int prepare(struct run *r)
+static int prepare_run(struct run *r)
 {
     const struct analyze_options *o = &r->options;
     if (analyze_page_wanted(o) && !analyze_page_possible(o))
@@ -283,11 +283,11 @@ int main(int argc, char **argv)
     const struct analyze_options *o = &r->options;
     analyze_options_parse(&r->options, argc, argv);
     r->totals.files = o->files_len;
-    if (analyze_init(&r->analyze, take, r) != 0)
+    if (analyze_init(&r->analyze, take_session, r) != 0)
         return 1;
     set_bin(r);
-    int unprepared = prepare(r);
-    bool ok = unprepared == 0 && analyse(r);
+    int unprepared = prepare_run(r);
+    bool ok = unprepared == 0 && analyse_inputs(r);
     r->totals.model = o->model;
     ok = ok && write_all(r);
     if (ok && o->json)

@@ -61,7 +61,7 @@ static int advance_capture(struct input *in, struct source *s)
 }
 
 /* NULL, or what is wrong with the line. */
-static const char *parse(struct source *s, const char *line, size_t len)
+static const char *parse_line(struct source *s, const char *line, size_t len)
 {
     const char *why;
     if (s->kind == KIND_DROPS) {
@@ -80,7 +80,7 @@ static bool is_header(const struct source *s, const char *line, size_t len)
 }
 
 /* Reads ahead one row: 0, -EIO, -ENOMEM, -ECANCELED. */
-static int advance(struct input *in, struct source *s)
+static int advance_source(struct input *in, struct source *s)
 {
     const char *line;
     size_t len;
@@ -91,8 +91,8 @@ static int advance(struct input *in, struct source *s)
     while ((rc = stream_line(s->stream, &line, &len, &whole)) == 1) {
         if (whole && is_header(s, line, len))
             continue;
-        const char *why =
-            whole || len > SEGLOG_LINE_MAX ? parse(s, line, len) : "the file ends within this line";
+        const char *why = whole || len > SEGLOG_LINE_MAX ? parse_line(s, line, len)
+                                                         : "the file ends within this line";
         if (why == NULL)
             return 0;
         uint64_t number = stream_line_number(s->stream);
@@ -161,7 +161,7 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct source *s = &in->sources[i];
         *failed = i;
-        rc = advance(in, s);
+        rc = advance_source(in, s);
         s->node = s->end || s->kind == KIND_DROPS ? EVENT_NONE : s->row.node;
     }
     memcpy(error, in->error, sizeof in->error);
@@ -196,7 +196,7 @@ int input_next(struct input *in, struct input_row *row, size_t *failed)
 {
     *failed = in->last;
     if (in->started) {
-        int rc = advance(in, &in->sources[in->last]);
+        int rc = advance_source(in, &in->sources[in->last]);
         if (rc != 0)
             return rc;
     }

@@ -119,7 +119,7 @@ static struct watch_segment *segment_new(const struct ltp_segment *s, uint32_t f
     return g;
 }
 
-static void hold(struct watch *w, struct watch_segment *g)
+static void hold_segment(struct watch *w, struct watch_segment *g)
 {
     struct watch_pair *p = watch_pair_of(&w->pairs, g);
     list_add_tail(&w->held, &g->order);
@@ -138,7 +138,7 @@ static int hold_damaged(struct watch *w, uint32_t flow, const struct watch_datag
     g->event = event_make(EVENT_RX, d->now);
     g->event.verdict = g->event.cause = (int)v;
     g->event.udp_len = d->len;
-    hold(w, g);
+    hold_segment(w, g);
     return 0;
 }
 
@@ -155,7 +155,8 @@ static const uint8_t *fill_up(struct watch *w, const struct watch_datagram *d)
 
 /* A datagram that is no segment: for the receiver a damaged one, unless the capture cut it; on
  * trial the end of the trial. */
-static int refuse(struct watch *w, uint32_t flow, const struct watch_datagram *d, enum verdict v)
+static int refuse_datagram(struct watch *w, uint32_t flow, const struct watch_datagram *d,
+                           enum verdict v)
 {
     struct watch_pair *p = &w->pairs.pairs[w->pairs.flows[flow].pair];
     if (!p->ltp) {
@@ -191,11 +192,11 @@ int watch_input(struct watch *w, const struct watch_datagram *d)
         enum verdict v = segment_parse_first(&s, data, left, &used);
         bool cut = v == VERDICT_OK && d->have < d->len && !segment_is_data(&s);
         if (v != VERDICT_OK || cut)
-            return refuse(w, flow, d, v);
+            return refuse_datagram(w, flow, d, v);
         struct watch_segment *g = segment_new(&s, flow, d->now, used);
         if (g == NULL)
             return HELIO_ENOMEM;
-        hold(w, g);
+        hold_segment(w, g);
         w->counters.segments++;
         watch_study(&w->pairs, g, d->outgoing);
         data += used;
@@ -228,7 +229,8 @@ static void count_pairs(struct watch *w)
     }
 }
 
-static struct watch_session *find(struct watch *w, const struct watch_segment *g, bool sender)
+static struct watch_session *find_session(struct watch *w, const struct watch_segment *g,
+                                          bool sender)
 {
     const struct event *e = &g->event;
     uint32_t pair = w->pairs.flows[g->flow].pair;
@@ -242,7 +244,7 @@ static struct watch_session *find(struct watch *w, const struct watch_segment *g
     return NULL;
 }
 
-static void forget(struct watch *w, struct watch_session *s)
+static void forget_session(struct watch *w, struct watch_session *s)
 {
     w->closed_len -= s->closed;
     list_sub(&s->closed_order);
@@ -251,8 +253,8 @@ static void forget(struct watch *w, struct watch_session *s)
 }
 
 /* A new session and the row that says so; NULL when memory is out. */
-static struct watch_session *begin(struct watch *w, const struct watch_segment *g, bool sender,
-                                   const struct seglog_row *row)
+static struct watch_session *begin_session(struct watch *w, const struct watch_segment *g,
+                                           bool sender, const struct seglog_row *row)
 {
     const struct event *e = &g->event;
     uint32_t pair = w->pairs.flows[g->flow].pair;
@@ -269,11 +271,11 @@ static void remember_closed(struct watch *w, struct watch_session *s)
 {
     list_add_tail(&w->closed, &s->closed_order);
     if (++w->closed_len > WATCH_CLOSED_MAX)
-        forget(w, container_of(list_first(&w->closed), struct watch_session, closed_order));
+        forget_session(w, container_of(list_first(&w->closed), struct watch_session, closed_order));
 }
 
 /* The rows of one segment, in w->rows. */
-static int process(struct watch *w, const struct watch_segment *g)
+static int process_segment(struct watch *w, const struct watch_segment *g)
 {
     const struct watch_pair *p = watch_pair_of(&w->pairs, g);
     const struct event *e = &g->event;
@@ -289,11 +291,11 @@ static int process(struct watch *w, const struct watch_segment *g)
     row.node = sender ? e->originator : row.node;
     row.event.peer = sender ? row.event.peer : e->originator;
     row.event.kind = from == p->local ? EVENT_TX : EVENT_RX;
-    struct watch_session *s = find(w, g, sender);
+    struct watch_session *s = find_session(w, g, sender);
     if (watch_begins(s, g, sender)) {
         if (s != NULL)
-            forget(w, s);
-        s = begin(w, g, sender, &row);
+            forget_session(w, s);
+        s = begin_session(w, g, sender, &row);
         if (s == NULL)
             return HELIO_ENOMEM;
     }
@@ -327,7 +329,7 @@ static int join_pairs(struct watch *w, bool last)
 }
 
 /* Can the first segment that waits become rows? 0 or HELIO_ENOMEM. */
-static int decide(struct watch *w, const struct watch_segment *g, bool *out)
+static int decide_side(struct watch *w, const struct watch_segment *g, bool *out)
 {
     struct watch_pair *p = watch_pair_of(&w->pairs, g);
     bool last = w->ending || w->held_len > WATCH_HELD_MAX;
@@ -353,7 +355,7 @@ int watch_row(struct watch *w, const struct seglog_row **row)
             return 0;
         struct watch_segment *g = container_of(first, struct watch_segment, order);
         bool decided;
-        int rc = decide(w, g, &decided);
+        int rc = decide_side(w, g, &decided);
         if (rc != 0 || !decided)
             return rc;
         struct watch_pair *p = watch_pair_of(&w->pairs, g);
@@ -363,7 +365,7 @@ int watch_row(struct watch *w, const struct seglog_row **row)
         p->started = true;
         w->rows.len = w->rows.next = 0;
         w->counters.other += p->refused;
-        rc = p->refused ? 0 : process(w, g);
+        rc = p->refused ? 0 : process_segment(w, g);
         free(g);
         if (rc != 0)
             return rc;

@@ -29,18 +29,18 @@ struct layer {
     size_t have, len;
 };
 
-static unsigned get16(const uint8_t *p)
+static unsigned get_16(const uint8_t *p)
 {
     return (unsigned)p[0] << 8 | p[1];
 }
 
-static uint32_t get32(const uint8_t *p)
+static uint32_t get_32(const uint8_t *p)
 {
-    return (uint32_t)get16(p) << 16 | get16(p + 2);
+    return (uint32_t)get_16(p) << 16 | get_16(p + 2);
 }
 
 /* Takes n bytes off; false when they are not there. */
-static bool take(struct layer *l, size_t n)
+static bool take_bytes(struct layer *l, size_t n)
 {
     if (n > l->have || n > l->len)
         return false;
@@ -51,7 +51,7 @@ static bool take(struct layer *l, size_t n)
 }
 
 /* The frame's padding is not the packet's. */
-static void limit(struct layer *l, size_t len)
+static void limit_layer(struct layer *l, size_t len)
 {
     l->len = len < l->len ? len : l->len;
     l->have = l->have < l->len ? l->have : l->len;
@@ -73,8 +73,8 @@ static unsigned ether_type(struct layer *l, unsigned type)
     while (type == 0x8100 || type == 0x88a8 || type == 0x9100) {
         if (l->have < 4)
             return 0;
-        type = get16(l->p + 2);
-        if (!take(l, 4))
+        type = get_16(l->p + 2);
+        if (!take_bytes(l, 4))
             return 0;
     }
     return type;
@@ -82,7 +82,7 @@ static unsigned ether_type(struct layer *l, unsigned type)
 
 /* On the loopback device every packet is seen twice: as it leaves and as it comes. One is enough,
  * and neither says at which end it was seen. */
-static bool cooked(unsigned device, unsigned way, struct packet *out)
+static bool read_cooked(unsigned device, unsigned way, struct packet *out)
 {
     if (device == LOOPBACK)
         return way != OUTGOING;
@@ -96,18 +96,21 @@ static unsigned link_type(int link, struct layer *l, struct packet *out)
     const uint8_t *p = l->p;
     switch (link) {
     case LINK_ETHERNET:
-        return take(l, 14) ? ether_type(l, get16(p + 12)) : 0;
+        return take_bytes(l, 14) ? ether_type(l, get_16(p + 12)) : 0;
     case LINK_COOKED:
-        return take(l, 16) && cooked(get16(p + 2), get16(p), out) ? ether_type(l, get16(p + 14))
-                                                                  : 0;
+        return take_bytes(l, 16) && read_cooked(get_16(p + 2), get_16(p), out)
+                   ? ether_type(l, get_16(p + 14))
+                   : 0;
     case LINK_COOKED2:
-        return take(l, 20) && cooked(get16(p + 8), p[10], out) ? ether_type(l, get16(p)) : 0;
+        return take_bytes(l, 20) && read_cooked(get_16(p + 8), p[10], out)
+                   ? ether_type(l, get_16(p))
+                   : 0;
     case LINK_NULL:
     case LINK_LOOP:
-        if (!take(l, 4))
+        if (!take_bytes(l, 4))
             return 0;
         /* the order of bytes is that of whoever captured */
-        family = get16(p) != 0 ? (unsigned)p[1] << 8 | p[0] : get16(p + 2);
+        family = get_16(p) != 0 ? (unsigned)p[1] << 8 | p[0] : get_16(p + 2);
         if (family == 2)
             type = ETHER_IPV4;
         else if (family == 10 || family == 24 || family == 28 || family == 30)
@@ -124,18 +127,18 @@ bool packet_udp(struct watch_datagram *d, const uint8_t *data, size_t have, size
 {
     if (have < 8 || len < 8)
         return false;
-    size_t whole = get16(data + 4);
+    size_t whole = get_16(data + 4);
     if (whole < 8 || whole > len)
         return false;
-    d->from.port = (uint16_t)get16(data);
-    d->to.port = (uint16_t)get16(data + 2);
+    d->from.port = (uint16_t)get_16(data);
+    d->to.port = (uint16_t)get_16(data + 2);
     d->data = data + 8;
     d->len = whole - 8;
     d->have = have - 8 < d->len ? have - 8 : d->len;
     return true;
 }
 
-static enum packet_kind transport(struct layer *l, bool fragment, struct packet *out)
+static enum packet_kind read_transport(struct layer *l, bool fragment, struct packet *out)
 {
     if (!fragment)
         return packet_udp(&out->udp, l->p, l->have, l->len) ? PACKET_UDP : PACKET_OTHER;
@@ -145,28 +148,28 @@ static enum packet_kind transport(struct layer *l, bool fragment, struct packet 
     return PACKET_FRAGMENT;
 }
 
-static enum packet_kind ipv4(struct layer *l, struct packet *out)
+static enum packet_kind read_ipv4(struct layer *l, struct packet *out)
 {
     const uint8_t *p = l->p;
     size_t header = l->have > 0 ? 4 * (size_t)(*p & 0x0f) : 0;
     if (header < 20 || *p >> 4 != 4 || l->have < header || p[9] != UDP)
         return PACKET_OTHER;
-    unsigned whole = get16(p + 2), part = get16(p + 6);
+    unsigned whole = get_16(p + 2), part = get_16(p + 6);
     if (whole != 0) /* 0: left to the network card */
-        limit(l, whole);
-    if (!take(l, header))
+        limit_layer(l, whole);
+    if (!take_bytes(l, header))
         return PACKET_OTHER;
     out->udp.from.family = out->udp.to.family = 4;
     memcpy(out->udp.from.ip, p + 12, 4);
     memcpy(out->udp.to.ip, p + 16, 4);
-    out->id = get16(p + 4);
+    out->id = get_16(p + 4);
     out->offset = 8 * (size_t)(part & 0x1fff);
     out->more = (part & 0x2000) != 0;
-    return transport(l, out->more || out->offset > 0, out);
+    return read_transport(l, out->more || out->offset > 0, out);
 }
 
 /* The headers between IPv6 and UDP; false: something else is carried. */
-static bool extensions(struct layer *l, uint8_t next, bool *fragment, struct packet *out)
+static bool skip_extensions(struct layer *l, uint8_t next, bool *fragment, struct packet *out)
 {
     while (next != UDP) {
         const uint8_t *p = l->p;
@@ -174,36 +177,36 @@ static bool extensions(struct layer *l, uint8_t next, bool *fragment, struct pac
             return false;
         size_t length = next == FRAGMENT ? 8 : 8 * ((size_t)p[1] + 1);
         if (next == FRAGMENT) {
-            unsigned part = get16(p + 2);
+            unsigned part = get_16(p + 2);
             out->offset = part & 0xfff8;
             out->more = (part & 1) != 0;
-            out->id = get32(p + 4);
+            out->id = get_32(p + 4);
             *fragment = out->more || out->offset > 0;
         } else if (next != HOP_BY_HOP && next != ROUTING && next != DESTINATION) {
             return false;
         }
         next = p[0];
-        if (!take(l, length))
+        if (!take_bytes(l, length))
             return false;
     }
     return true;
 }
 
-static enum packet_kind ipv6(struct layer *l, struct packet *out)
+static enum packet_kind read_ipv6(struct layer *l, struct packet *out)
 {
     const uint8_t *p = l->p;
     bool fragment = false;
     if (l->have < 40 || *p >> 4 != 6)
         return PACKET_OTHER;
-    unsigned payload = get16(p + 4);
+    unsigned payload = get_16(p + 4);
     if (payload != 0)
-        limit(l, 40 + (size_t)payload);
-    if (!take(l, 40) || !extensions(l, p[6], &fragment, out))
+        limit_layer(l, 40 + (size_t)payload);
+    if (!take_bytes(l, 40) || !skip_extensions(l, p[6], &fragment, out))
         return PACKET_OTHER;
     out->udp.from.family = out->udp.to.family = 6;
     memcpy(out->udp.from.ip, p + 8, 16);
     memcpy(out->udp.to.ip, p + 24, 16);
-    return transport(l, fragment, out);
+    return read_transport(l, fragment, out);
 }
 
 enum packet_kind packet_parse(int link, const uint8_t *bytes, size_t have, size_t len,
@@ -213,6 +216,6 @@ enum packet_kind packet_parse(int link, const uint8_t *bytes, size_t have, size_
     *out = (struct packet){.udp = {.now = out->udp.now, .at = out->udp.at, .outgoing = -1}};
     unsigned type = link_type(link, &l, out);
     if (type == ETHER_IPV4)
-        return ipv4(&l, out);
-    return type == ETHER_IPV6 ? ipv6(&l, out) : PACKET_OTHER;
+        return read_ipv4(&l, out);
+    return type == ETHER_IPV6 ? read_ipv6(&l, out) : PACKET_OTHER;
 }

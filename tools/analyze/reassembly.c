@@ -55,7 +55,7 @@ static bool same_ip(const struct watch_end *a, const struct watch_end *b)
 }
 
 /* The datagram's place: its own, a free one, or the oldest one's. */
-static struct assembly *place(struct reassembly *r, const struct packet *p)
+static struct assembly *find_place(struct reassembly *r, const struct packet *p)
 {
     struct assembly *best = &r->at[0];
     for (size_t i = 0; i < REASSEMBLY_MAX; i++) {
@@ -71,7 +71,7 @@ static struct assembly *place(struct reassembly *r, const struct packet *p)
     return best;
 }
 
-static int begin(struct reassembly *r, struct assembly *a, const struct packet *p)
+static int begin_assembly(struct reassembly *r, struct assembly *a, const struct packet *p)
 {
     if (a->bytes == NULL)
         a->bytes = malloc(DATAGRAM_MAX);
@@ -91,10 +91,10 @@ static int begin(struct reassembly *r, struct assembly *a, const struct packet *
 int reassembly_add(struct reassembly *r, const struct packet *p, struct watch_datagram *out)
 {
     size_t end = p->offset + p->udp.len;
-    struct assembly *a = place(r, p);
+    struct assembly *a = find_place(r, p);
     if (end > DATAGRAM_MAX || p->udp.len == 0)
         return 0;
-    if (!a->used && begin(r, a, p) != 0)
+    if (!a->used && begin_assembly(r, a, p) != 0)
         return HELIO_ENOMEM;
     if (!ranges_meets(&a->got, p->offset, end))
         memcpy(a->bytes + p->offset, p->udp.data, p->udp.have);

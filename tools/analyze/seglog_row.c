@@ -10,7 +10,7 @@
 
 #include "tools/analyze/csv_fields.h"
 
-static int verdict(struct word w)
+static int read_verdict(struct word w)
 {
     for (int i = 0; i < VERDICT_COUNT; i++)
         if (word_is(w, verdict_name((enum verdict)i)))
@@ -18,7 +18,7 @@ static int verdict(struct word w)
     return -1;
 }
 
-static int cause(enum event_kind kind, struct word w)
+static int read_cause(enum event_kind kind, struct word w)
 {
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
@@ -26,7 +26,7 @@ static int cause(enum event_kind kind, struct word w)
     static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
     switch (kind) {
     case EVENT_RX:
-        return verdict(w);
+        return read_verdict(w);
     case EVENT_TX:
         return word_find(w, reasons, 5);
     case EVENT_TIMER:
@@ -68,7 +68,7 @@ static void read_type(struct fields *f, struct event *e)
 }
 
 /* What every row of its kind has. */
-static void check(struct fields *f, const struct seglog_row *r)
+static void check_row(struct fields *f, const struct seglog_row *r)
 {
     const struct event *e = &r->event;
     bool segment = e->kind == EVENT_TX || (e->kind == EVENT_RX && e->verdict < VERDICT_TRUNCATED);
@@ -114,13 +114,13 @@ const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *ou
     e->claimed_bytes = fields_number(&f, false);
     e->cancel_reason = fields_number(&f, false);
     e->attempt = fields_number(&f, false);
-    e->cause = f.bad == NULL ? cause(e->kind, fields_word(&f)) : 0;
+    e->cause = f.bad == NULL ? read_cause(e->kind, fields_word(&f)) : 0;
     if (e->cause < 0)
         fields_fail(&f, "an unknown word in `cause`");
     e->verdict = e->kind == EVENT_RX ? e->cause : 0;
     e->udp_len = fields_number(&f, true);
     if (f.bad == NULL)
-        check(&f, out);
+        check_row(&f, out);
     return f.bad;
 }
 

@@ -23,7 +23,7 @@ struct stream {
     bool cut;  /* which came before that of the compressed data */
 };
 
-static int refill(struct stream *s)
+static int refill_buffer(struct stream *s)
 {
     memmove(s->bytes, s->bytes + s->at, s->len - s->at);
     s->len -= s->at;
@@ -77,7 +77,7 @@ int stream_peek(struct stream *s, size_t want, const uint8_t **bytes, size_t *le
 {
     int rc = 0;
     while (rc == 0 && !s->over && s->len - s->at < want)
-        rc = refill(s);
+        rc = refill_buffer(s);
     *bytes = (const uint8_t *)s->bytes + s->at;
     *len = s->len - s->at;
     return rc;
@@ -90,7 +90,7 @@ int stream_line(struct stream *s, const char **line, size_t *len, bool *whole)
         char *newline = memchr(start, '\n', s->len - s->at);
         bool full = newline == NULL && s->len - s->at == BUFFER;
         if (newline == NULL && !full && !s->over) {
-            int rc = refill(s);
+            int rc = refill_buffer(s);
             if (rc != 0)
                 return rc;
             continue;
@@ -122,7 +122,7 @@ bool stream_cut(const struct stream *s)
 long stream_read(struct stream *s, void *out, size_t len)
 {
     if (s->at == s->len && !s->over) {
-        int rc = refill(s);
+        int rc = refill_buffer(s);
         if (rc != 0)
             return rc;
     }

@@ -102,7 +102,7 @@ static int note_sight(struct join *j, enum sight_kind kind, const struct event *
 }
 
 /* The answer to what passed `asked` came through `flow`, at the `place`th of its flows. */
-static void vote(struct join *j, const struct sight *asked, size_t place, uint32_t flow)
+static void vote_pair(struct join *j, const struct sight *asked, size_t place, uint32_t flow)
 {
     if (asked == NULL || place >= asked->len)
         return;
@@ -127,11 +127,11 @@ static int look_at(struct join *j, const struct watch_segment *g)
     if (rc == 0 && e->type == LTP_RS) {
         rc = note_sight(j, SIGHT_REPORT, e, e->rpt_serial, g->flow, &place);
         if (rc == 0)
-            vote(j, find_sight(j, SIGHT_CHECKPOINT, e, e->cp_serial), place, g->flow);
+            vote_pair(j, find_sight(j, SIGHT_CHECKPOINT, e, e->cp_serial), place, g->flow);
     } else if (rc == 0 && e->type == LTP_CAS) {
         rc = note_sight(j, SIGHT_CANCEL_ACK, e, 0, g->flow, &place);
         if (rc == 0)
-            vote(j, find_sight(j, SIGHT_CANCEL, e, 0), place, g->flow);
+            vote_pair(j, find_sight(j, SIGHT_CANCEL, e, 0), place, g->flow);
     }
     return rc;
 }

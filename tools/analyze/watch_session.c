@@ -79,7 +79,7 @@ bool watch_begins(const struct watch_session *known, const struct watch_segment 
 }
 
 /* NULL: not there. */
-static struct watch_serial *find(const struct watch_session *s, uint64_t serial)
+static struct watch_serial *find_serial(const struct watch_session *s, uint64_t serial)
 {
     for (uint32_t i = s->serials_len; i > 0; i--)
         if (s->serials[i - 1].serial == serial)
@@ -88,9 +88,9 @@ static struct watch_serial *find(const struct watch_session *s, uint64_t serial)
 }
 
 /* 0 or HELIO_ENOMEM; *out is NULL when there are too many. */
-static int take(struct watch_session *s, uint64_t serial, struct watch_serial **out)
+static int take_serial(struct watch_session *s, uint64_t serial, struct watch_serial **out)
 {
-    *out = find(s, serial);
+    *out = find_serial(s, serial);
     if (*out != NULL || s->serials_len == WATCH_SERIALS_MAX)
         return 0;
     if (s->serials_len == s->serials_cap) {
@@ -106,8 +106,8 @@ static int take(struct watch_session *s, uint64_t serial, struct watch_serial **
     return 0;
 }
 
-static void close(struct watch_session *s, const struct seglog_row *row, struct watch_rows *out,
-                  enum event_outcome outcome)
+static void close_session(struct watch_session *s, const struct seglog_row *row,
+                          struct watch_rows *out, enum event_outcome outcome)
 {
     struct seglog_row *r = watch_row_add(out, row, EVENT_CLOSE);
     r->event.cause = (int)outcome;
@@ -123,7 +123,7 @@ static void close(struct watch_session *s, const struct seglog_row *row, struct 
 }
 
 /* The lengths that a data segment tells. */
-static void learn(struct watch_session *s, const struct event *e)
+static void learn_event(struct watch_session *s, const struct event *e)
 {
     uint64_t end = e->offset + e->length;
     s->red |= e->type < LTP_GREEN_DATA;
@@ -136,7 +136,7 @@ static void learn(struct watch_session *s, const struct event *e)
 }
 
 /* -1: not (all) new; else as ranges_add. */
-static int note(struct ranges *set, uint64_t lo, uint64_t hi)
+static int note_range(struct ranges *set, uint64_t lo, uint64_t hi)
 {
     int rc = ranges_add(set, lo, hi, WATCH_RANGES_MAX);
     return rc == HELIO_EAGAIN ? 1 : rc;
@@ -146,7 +146,7 @@ static int note_claims(struct watch_session *s, const struct watch_segment *g)
 {
     int rc = 0;
     for (size_t i = 0; i < g->claims && rc >= 0; i++)
-        rc = note(&s->claims, g->claim[i].lo, g->claim[i].hi);
+        rc = note_range(&s->claims, g->claim[i].lo, g->claim[i].hi);
     return rc < 0 ? rc : 0;
 }
 
@@ -175,7 +175,7 @@ static int serial_sent(struct watch_session *s, uint64_t serial, tick rto, enum 
                        const struct seglog_row *row, struct watch_rows *out, struct event *sent)
 {
     struct watch_serial *n;
-    int rc = take(s, serial, &n);
+    int rc = take_serial(s, serial, &n);
     if (rc != 0 || n == NULL)
         return rc;
     if (n->count > 0)
@@ -200,11 +200,11 @@ static int data_sent(struct watch_session *s, const struct watch_segment *g, tic
 {
     const struct event *e = &g->event;
     struct seglog_row sent = *row;
-    int rc = note(&s->data, e->offset, e->offset + e->length);
+    int rc = note_range(&s->data, e->offset, e->offset + e->length);
     if (rc < 0)
         return rc;
     sent.event.cause = rc == 1 ? CAUSE_FIRST : CAUSE_REPORT;
-    learn(s, e);
+    learn_event(s, e);
     if (e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB) {
         rc = serial_sent(s, e->cp_serial, rto, TIMER_CHECKPOINT, row, out, &sent.event);
         if (rc < 0)
@@ -212,12 +212,12 @@ static int data_sent(struct watch_session *s, const struct watch_segment *g, tic
     }
     watch_row_add(out, &sent, EVENT_TX);
     if (!s->closed && all_data(s) && red_claimed(s) && !s->orange)
-        close(s, row, out, OUTCOME_DONE);
+        close_session(s, row, out, OUTCOME_DONE);
     return 0;
 }
 
 /* The row of a segment that came, and what became of it. */
-static void arrived(const struct seglog_row *row, struct watch_rows *out, enum verdict verdict)
+static void note_arrival(const struct seglog_row *row, struct watch_rows *out, enum verdict verdict)
 {
     struct seglog_row *r = watch_row_add(out, row, EVENT_RX);
     r->event.verdict = r->event.cause = (int)verdict;
@@ -227,21 +227,21 @@ static int report_arrived(struct watch_session *s, const struct watch_segment *g
                           const struct seglog_row *row, struct watch_rows *out)
 {
     const struct event *e = &g->event;
-    struct watch_serial *n = find(s, e->cp_serial);
+    struct watch_serial *n = find_serial(s, e->cp_serial);
     if (s->closed) {
-        arrived(row, out, VERDICT_CLOSED_SESSION);
+        note_arrival(row, out, VERDICT_CLOSED_SESSION);
         return 0;
     }
-    int rc = note(&s->heard, e->rpt_serial, e->rpt_serial + 1);
-    bool new = rc == 1;
+    int rc = note_range(&s->heard, e->rpt_serial, e->rpt_serial + 1);
+    bool is_new = rc == 1;
     rc = rc < 0 ? rc : note_claims(s, g);
     if (rc < 0)
         return rc;
     if (n != NULL)
         n->done = true;
-    if (new &&all_data(s) && red_claimed(s))
-        close(s, row, out, OUTCOME_DONE);
-    arrived(row, out, new ? VERDICT_OK : VERDICT_DUPLICATE);
+    if (is_new && all_data(s) && red_claimed(s))
+        close_session(s, row, out, OUTCOME_DONE);
+    note_arrival(row, out, is_new ? VERDICT_OK : VERDICT_DUPLICATE);
     return 0;
 }
 
@@ -281,12 +281,12 @@ static bool red_over(const struct watch_session *s)
 }
 
 /* The sender has heard this report. 0 or HELIO_ENOMEM. */
-static int acknowledge(struct watch_session *s, struct watch_serial *n)
+static int acknowledge_serial(struct watch_session *s, struct watch_serial *n)
 {
     int rc = 0;
     n->done = true;
     for (size_t i = 0; i < n->claims && rc >= 0; i++)
-        rc = note(&s->acked, n->claim[i].lo, n->claim[i].hi);
+        rc = note_range(&s->acked, n->claim[i].lo, n->claim[i].hi);
     drop_claims(n);
     return rc < 0 ? rc : 0;
 }
@@ -294,7 +294,7 @@ static int acknowledge(struct watch_session *s, struct watch_serial *n)
 /* What a report says, for when it is acknowledged. 0 or HELIO_ENOMEM. */
 static int keep_claims(struct watch_session *s, const struct watch_segment *g)
 {
-    struct watch_serial *n = find(s, g->event.rpt_serial);
+    struct watch_serial *n = find_serial(s, g->event.rpt_serial);
     if (s->closed || n == NULL || n->done || n->claim != NULL || g->claims == 0)
         return 0;
     n->claim = calloc(g->claims, sizeof *n->claim);
@@ -310,45 +310,45 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
 {
     const struct event *e = &g->event;
     bool checkpoint = e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB;
-    int rc = s->closed ? 0 : note(&s->data, e->offset, e->offset + e->length);
-    bool new = rc == 1;
+    int rc = s->closed ? 0 : note_range(&s->data, e->offset, e->offset + e->length);
+    bool is_new = rc == 1;
     if (checkpoint && rc >= 0 && !s->closed) {
-        rc = note(&s->heard, e->cp_serial, e->cp_serial + 1);
-        new |= rc == 1; /* what it asks for is */
+        rc = note_range(&s->heard, e->cp_serial, e->cp_serial + 1);
+        is_new |= rc == 1; /* what it asks for is */
         for (uint32_t i = 0; rc == 0 && i < s->serials_len; i++)
             if (s->serials[i].of == e->cp_serial)
                 s->serials[i].asked = e->now;
         /* who answers a report has heard it, also when its acknowledgement is lost */
-        struct watch_serial *answered = e->rpt_serial == 0 ? NULL : find(s, e->rpt_serial);
+        struct watch_serial *answered = e->rpt_serial == 0 ? NULL : find_serial(s, e->rpt_serial);
         if (answered != NULL && !answered->done && rc >= 0)
-            rc = acknowledge(s, answered);
+            rc = acknowledge_serial(s, answered);
     }
     if (rc < 0)
         return rc;
-    enum verdict v = s->closed ? VERDICT_CLOSED_SESSION : new ? VERDICT_OK : VERDICT_DUPLICATE;
-    learn(s, e);
+    enum verdict v = s->closed ? VERDICT_CLOSED_SESSION : is_new ? VERDICT_OK : VERDICT_DUPLICATE;
+    learn_event(s, e);
     if (!s->closed && all_data(s) && red_over(s))
-        close(s, row, out, OUTCOME_DONE);
-    arrived(row, out, v);
+        close_session(s, row, out, OUTCOME_DONE);
+    note_arrival(row, out, v);
     return 0;
 }
 
 static int ack_arrived(struct watch_session *s, const struct seglog_row *row,
                        struct watch_rows *out)
 {
-    struct watch_serial *n = find(s, row->event.rpt_serial);
+    struct watch_serial *n = find_serial(s, row->event.rpt_serial);
     enum verdict v = s->closed   ? VERDICT_CLOSED_SESSION
                      : n == NULL ? VERDICT_INCONSISTENT
                      : n->done   ? VERDICT_DUPLICATE
                                  : VERDICT_OK;
-    int rc = n != NULL && !s->closed && !n->done ? acknowledge(s, n) : 0;
+    int rc = n != NULL && !s->closed && !n->done ? acknowledge_serial(s, n) : 0;
     if (rc < 0)
         return rc;
     /* claims say what has come, also of what the capture does not have */
     bool green_over = s->length != EVENT_NONE && (s->length == s->red_len || all_data(s));
     if (v == VERDICT_OK && red_over(s) && green_over)
-        close(s, row, out, OUTCOME_DONE);
-    arrived(row, out, v);
+        close_session(s, row, out, OUTCOME_DONE);
+    note_arrival(row, out, v);
     return 0;
 }
 
@@ -390,12 +390,12 @@ int watch_session_input(struct watch_session *s, const struct watch_segment *g, 
     if (cancel && !s->closed && sent)
         gave_up(s, row, out);
     if (cancel && !s->closed)
-        close(s, row, out, outcome_of(&row->event, sent));
+        close_session(s, row, out, outcome_of(&row->event, sent));
     if (type == LTP_RA && !sent)
         return ack_arrived(s, row, out);
     if (sent)
         watch_row_add(out, row, EVENT_TX);
     else
-        arrived(row, out, VERDICT_OK);
+        note_arrival(row, out, VERDICT_OK);
     return 0;
 }

@@ -181,7 +181,7 @@ int command_lint(int argc, char **argv)
     return code;
 }
 
-static int usage(FILE *to, int code)
+static int print_usage(FILE *to, int code)
 {
     fputs("Usage: helio-bundle lint FILE...    check against the standards\n"
           "       helio-bundle show FILE...    print the fields\n"
@@ -208,9 +208,9 @@ int main(int argc, char **argv)
                     {"make", "helio-bundle make", command_make}};
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2)
-        return usage(stderr, EXIT_USAGE);
+        return print_usage(stderr, EXIT_USAGE);
     if (strcmp(argv[1], "--help") == 0)
-        return usage(stdout, EXIT_DONE);
+        return print_usage(stdout, EXIT_DONE);
     if (strcmp(argv[1], "--version") == 0) {
         puts(argp_program_version);
         return EXIT_DONE;

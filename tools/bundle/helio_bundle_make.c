@@ -71,7 +71,7 @@ static void set_eid(struct argp_state *state, const char *option, const char *te
                    option, text);
 }
 
-static uint64_t number(struct argp_state *state, const char *option, const char *text)
+static uint64_t parse_number(struct argp_state *state, const char *option, const char *text)
 {
     uint64_t value = 0;
     if (units_count(text, UINT64_MAX, &value) != 0)
@@ -132,16 +132,16 @@ static void set_fragment(struct argp_state *state, struct bundle *b, char *arg)
     }
     b->flags |= BUNDLE_IS_FRAGMENT;
     b->id.fragment = true;
-    b->id.offset = number(state, "fragment", arg);
-    b->id.total = number(state, "fragment", total);
+    b->id.offset = parse_number(state, "fragment", arg);
+    b->id.total = parse_number(state, "fragment", total);
 }
 
 static void set_hops(struct argp_state *state, struct bundle *b, char *arg)
 {
     char *count = after_colon(arg);
     b->has_hops = true;
-    b->hop_limit = number(state, "hop-limit", arg);
-    b->hop_count = count == NULL ? 0 : number(state, "hop-limit", count);
+    b->hop_limit = parse_number(state, "hop-limit", arg);
+    b->hop_count = count == NULL ? 0 : parse_number(state, "hop-limit", count);
     if (b->hop_limit < 1 || b->hop_limit > 255)
         argp_error(state, "--hop-limit %s: 1 to 255 is expected (RFC 9171 §4.4.3)", arg);
 }
@@ -172,8 +172,8 @@ static void add_block(struct argp_state *state, struct make_options *o, char *ar
         return;
     }
     b->others[b->others_len++] =
-        (struct bundle_block){.type = number(state, "block", arg),
-                              .flags = number(state, "block", flags),
+        (struct bundle_block){.type = parse_number(state, "block", arg),
+                              .flags = parse_number(state, "block", flags),
                               .crc = CRC_32C,
                               .data = slice_of(o->block_bytes + start, o->block_used - start)};
 }
@@ -244,10 +244,10 @@ static error_t parse_make(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TIME:
         o->timed = true;
-        b->id.time_ms = number(state, "time", arg);
+        b->id.time_ms = parse_number(state, "time", arg);
         return 0;
     case KEY_SEQUENCE:
-        b->id.sequence = number(state, "sequence", arg);
+        b->id.sequence = parse_number(state, "sequence", arg);
         return 0;
     case KEY_CRC:
         b->payload_crc = crc_value(state, "crc", arg);
@@ -266,7 +266,7 @@ static error_t parse_make(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void finish(struct make_options *o)
+static void finish_options(struct make_options *o)
 {
     struct bundle *b = &o->bundle;
     if (!o->timed)
@@ -292,10 +292,10 @@ static int write_out(const char *path, const struct buf *b)
     return ok ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int make(struct make_options *o)
+static int make_bundle(struct make_options *o)
 {
     struct buf *payload = NULL;
-    finish(o);
+    finish_options(o);
     if (o->text != NULL)
         o->bundle.payload = slice_of(o->text, strlen(o->text));
     else if ((payload = bundle_file_read(o->payload_path, false)) == NULL)
@@ -329,7 +329,7 @@ int command_make(int argc, char **argv)
         return EXIT_FAILED;
     bundle_init(&o.bundle);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    int code = make(&o);
+    int code = make_bundle(&o);
     free(o.block_bytes);
     return code;
 }

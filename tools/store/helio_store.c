@@ -137,7 +137,7 @@ static int run_command(const struct command *c, int argc, char **argv)
     return code;
 }
 
-static int usage(FILE *to, int code)
+static int print_usage(FILE *to, int code)
 {
     fputs("Usage: helio-store check DIRECTORY             is everything as it was written?\n"
           "       helio-store list DIRECTORY              the bundles\n"
@@ -159,9 +159,9 @@ int main(int argc, char **argv)
 {
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2)
-        return usage(stderr, EXIT_USAGE);
+        return print_usage(stderr, EXIT_USAGE);
     if (strcmp(argv[1], "--help") == 0)
-        return usage(stdout, EXIT_DONE);
+        return print_usage(stdout, EXIT_DONE);
     if (strcmp(argv[1], "--version") == 0) {
         puts(argp_program_version);
         return EXIT_DONE;

@@ -20,7 +20,7 @@ struct child {
     struct tally *tally;
 };
 
-static void *share(size_t bytes)
+static void *share_memory(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED)
@@ -73,7 +73,7 @@ static int on_row(void *ctx, const struct store_row *row)
     return stop;
 }
 
-static void walk(void *ctx)
+static void walk_child(void *ctx)
 {
     struct child *c = ctx;
     char why[512];
@@ -87,11 +87,11 @@ static void walk(void *ctx)
 
 struct tally *walk_store(const char *directory, visit_row *visit, void *ctx)
 {
-    struct tally *t = share(sizeof *t);
+    struct tally *t = share_memory(sizeof *t);
     struct child c = {.directory = directory, .visit = visit, .ctx = ctx, .tally = t};
     while (t != NULL) {
         struct store_walk before = t->at;
-        int sig = run_apart(walk, &c);
+        int sig = run_apart(walk_child, &c);
         t->failed = t->failed || sig < 0;
         if (sig <= 0)
             break;
@@ -115,7 +115,7 @@ struct asking {
     char why[512];
 };
 
-static void ask(void *ctx)
+static void ask_store(void *ctx)
 {
     struct asking *a = ctx;
     a->rc = store_lmdb_about(a->directory, &a->about, a->why, sizeof a->why);
@@ -123,11 +123,11 @@ static void ask(void *ctx)
 
 int about_store(const char *directory, struct store_about *out, bool quiet)
 {
-    struct asking *a = share(sizeof *a);
+    struct asking *a = share_memory(sizeof *a);
     if (a == NULL)
         return HELIO_ENOMEM;
     a->directory = directory;
-    int sig = run_apart(ask, a), rc = sig != 0 ? HELIO_EFORMAT : a->rc;
+    int sig = run_apart(ask_store, a), rc = sig != 0 ? HELIO_EFORMAT : a->rc;
     if (sig > 0)
         snprintf(a->why, sizeof a->why, "%s/data.mdb: its marks and notes cannot be read: %s",
                  directory, strsignal(sig));

@@ -80,7 +80,7 @@ static bool read_keys(FILE *in, struct damaged_keys *k)
     return good;
 }
 
-static int erase(struct store *s, const struct damaged_keys *k)
+static int erase_damaged(struct store *s, const struct damaged_keys *k)
 {
     int rc = s->ops->begin(s);
     if (rc == 0)
@@ -104,7 +104,7 @@ static int remove_rows(const char *directory, const struct damaged_keys *k)
     struct store_options o = {.path = directory, .limit_bytes = UINT64_C(1) << 40};
     int rc = store_lmdb.open(&s, &o, why, sizeof why);
     if (rc == 0) {
-        rc = erase(s, k);
+        rc = erase_damaged(s, k);
         s->ops->close(s);
     }
     if (rc < 0)
@@ -131,7 +131,8 @@ static bool open_output(struct repair *r, const struct store_options_line *o, ch
     return r->out != NULL;
 }
 
-static int finish(const struct store_options_line *o, struct repair *r, const struct tally *t)
+static int finish_repair(const struct store_options_line *o, struct repair *r,
+                         const struct tally *t)
 {
     struct damaged_keys k = {0};
     if (t->failed || t->unreadable > 0) {
@@ -171,7 +172,7 @@ int command_repair(const struct store_options_line *o)
     if (!open_output(&r, o, name, sizeof name))
         return EXIT_FAILED;
     struct tally *t = walk_store(o->directory, save_row, &r);
-    int code = t == NULL ? EXIT_FAILED : finish(o, &r, t);
+    int code = t == NULL ? EXIT_FAILED : finish_repair(o, &r, t);
     fclose(r.out);
     tally_free(t);
     return code;

@@ -147,7 +147,7 @@ static void duration_text(uint64_t ms, char out[24])
         snprintf(out, 24, "%" PRIu64 " d", s / 86400);
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t lesser_of(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
@@ -175,9 +175,9 @@ static void list_json(const struct listing *l, const struct store_row *row,
         json_object_set_new(j, "from_peer", json_boolean(h->from_link));
         set_number(j, "payload_bytes", h->payload_len);
         set_number(j, "lifetime_ms", h->lifetime_ms);
-        set_number(j, "here_ms", less(l->now_ms, h->arrived_ms));
+        set_number(j, "here_ms", lesser_of(l->now_ms, h->arrived_ms));
         if (h->expires_ms != UINT64_MAX)
-            set_number(j, "left_ms", less(h->expires_ms, l->now_ms));
+            set_number(j, "left_ms", lesser_of(h->expires_ms, l->now_ms));
     }
     print_json(j);
 }
@@ -198,9 +198,9 @@ static int list_row(void *ctx, struct tally *t, const struct store_row *row)
         size_t n = strlen(id);
         snprintf(id + n, sizeof id - n, " %" PRIu64 " %" PRIu64, h.id.time_ms, h.id.sequence);
         eid_text(&h.destination, to);
-        duration_text(less(l->now_ms, h.arrived_ms), here);
+        duration_text(lesser_of(l->now_ms, h.arrived_ms), here);
         if (h.expires_ms != UINT64_MAX)
-            duration_text(less(h.expires_ms, l->now_ms), left);
+            duration_text(lesser_of(h.expires_ms, l->now_ms), left);
     }
     printf("%8" PRIu64 "  %-34s  %-16s  %10zu  %9s  %9s  %s%s\n", row->key, id, to, row->bundle.len,
            here, known ? left : "?", row_state_word(row), row->aside ? ", aside" : "");
