@@ -38,7 +38,7 @@ static struct uv_world *uv_world_of(const struct world *w)
 static tick read_monotonic(const struct world *w)
 {
     (void)w;
-    return uv_hrtime();
+    return clock_now();
 }
 
 static uint64_t read_wall(const struct world *w)

@@ -114,7 +114,6 @@ struct history_node {
     size_t index;
     uint32_t lives; /* so far */
     bool alive, planned_up;
-    tick due; /* of the agent */
     struct history_disk disk;
     struct storage storage;
     struct apps apps;
@@ -155,7 +154,6 @@ void history_node_start(struct history_node *n);
 void history_node_end(struct history_node *n, bool killed);
 void history_node_fini(struct history_node *n);
 void history_node_link(struct history_node *n, bool up);
-void history_node_expire(struct history_node *n);
 bool history_node_holds(const struct history_node *n, int index);
 tick history_apps_due(const struct history_node *n);
 void history_apps_step(struct history_node *n);

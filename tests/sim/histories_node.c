@@ -11,34 +11,9 @@
 #include "tools/node/apps.h"
 #include "tools/node/storage.h"
 
-#define START_MS UINT64_C(820000000000) /* DTN time at time zero */
-#define REG (NODE_FIRST + 1)            /* of the application that takes bundles */
-#define WINDOW 8                        /* its open deliveries */
+#define REG (NODE_FIRST + 1) /* of the application that takes bundles */
+#define WINDOW 8             /* its open deliveries */
 #define LIFETIME_MS (30 * UINT64_C(86400000))
-
-/* ---- node.h ---- */
-
-static struct history_node *owner_of(const struct node *n)
-{
-    return container_of((struct node *)(uintptr_t)n, struct history_node, node);
-}
-
-struct agent_now node_now(const struct node *n)
-{
-    const struct history *h = owner_of(n)->history;
-    return (struct agent_now){.now = h->world.now,
-                              .dtn_ms = h->c->clockless ? 0 : START_MS + h->world.now / TICK_MS};
-}
-
-uint64_t node_seed(struct node *n)
-{
-    return rng_u64(&owner_of(n)->history->rng);
-}
-
-void node_arm(struct node *n)
-{
-    owner_of(n)->due = agent_deadline(n->agent);
-}
 
 /* ---- apps.h ---- */
 
@@ -191,7 +166,6 @@ void history_node_init(struct history *h, size_t index)
     n->history = h;
     n->index = index;
     n->planned_up = true;
-    n->due = TICK_NEVER;
     list_init(&n->disk.bundles);
     list_init(&n->disk.marks);
     list_init(&n->apps.answers);
@@ -208,21 +182,18 @@ void history_node_start(struct history_node *n)
                             .earlier_life = n->lives++ > 0 && !none};
     n->node.say.level = LEVEL_ERROR;
     n->history->world.owner = n->index;
-    n->node.anchors = calloc(16, sizeof *n->node.anchors);
-    if (n->node.anchors == NULL || node_open_agent(&n->node, none) != 0)
+    if (node_open(&n->node, none) != 0)
         abort();
     history_store_open(n);
     n->apps.owner = n;
     n->node.apps = &n->apps;
     n->node.storage = none ? NULL : &n->storage;
-    if (node_open_links(&n->node) != 0 ||
+    if (node_start(&n->node) != 0 ||
         agent_register(n->node.agent, REG, &endpoint, WINDOW, node_now(&n->node)) != 0)
         abort();
-    agent_expire(n->node.agent, node_now(&n->node));
     n->alive = true;
     if (!n->planned_up)
         history_node_link(n, false);
-    node_wake(&n->node);
 }
 
 static void on_closed(void *context)
@@ -289,11 +260,7 @@ void history_node_end(struct history_node *n, bool killed)
     note_end(n);
     drop_answers(&n->apps);
     history_store_kill(n, false);
-    agent_free(n->node.agent);
-    free(n->node.anchors);
-    n->node.agent = NULL;
-    n->node.awake = false;
-    n->due = TICK_NEVER;
+    node_close(&n->node);
     n->alive = false;
 }
 
@@ -310,13 +277,6 @@ void history_node_link(struct history_node *n, bool up)
     n->planned_up = up;
     if (n->alive)
         n->node.links[0].cla->ops->set_link(n->node.links[0].cla, up);
-}
-
-void history_node_expire(struct history_node *n)
-{
-    n->due = TICK_NEVER;
-    agent_expire(n->node.agent, node_now(&n->node));
-    node_wake(&n->node);
 }
 
 bool history_node_holds(const struct history_node *n, int index)

@@ -14,6 +14,8 @@
 #include "tests/sim/histories.h"
 
 #define STEPS_MAX 5000000
+/* ns since 1970 at time zero */
+#define START_WALL ((DTN_EPOCH_UNIX * 1000 + UINT64_C(820000000000)) * TICK_MS)
 #define CALM (4 * 3600 * TICK_S) /* after the last event, for everything to arrive */
 
 void history_complain(struct history *h, const char *what)
@@ -84,7 +86,7 @@ static void restore_order(struct history *h)
     }
 }
 
-enum sort { NEXT_EVENT, NEXT_BUNDLE, NEXT_NET, NEXT_ALARM, NEXT_STORE, NEXT_AGENT, NEXT_APP };
+enum sort { NEXT_EVENT, NEXT_BUNDLE, NEXT_NET, NEXT_ALARM, NEXT_STORE, NEXT_APP };
 
 struct next {
     tick due;
@@ -113,7 +115,6 @@ static struct next find_next(struct history *h)
         if (!n->alive)
             continue;
         consider(&best, n->storage.due, NEXT_STORE, n);
-        consider(&best, n->due, NEXT_AGENT, n);
         consider(&best, history_apps_due(n), NEXT_APP, n);
     }
     return best;
@@ -141,24 +142,11 @@ static void do_next(struct history *h, const struct next *next)
     case NEXT_STORE:
         history_store_step(next->node);
         break;
-    case NEXT_AGENT:
-        history_node_expire(next->node);
-        break;
     case NEXT_APP:
         history_apps_step(next->node);
         break;
     }
-    bool again = true;
-    while (again) {
-        again = false;
-        for (size_t i = 0; i < 2; i++) {
-            struct history_node *n = &h->nodes[i];
-            if (!n->alive || !n->node.awake)
-                continue;
-            again = true;
-            node_pump(&n->node);
-        }
-    }
+    world_end_round(&h->world.world);
 }
 
 static bool is_over(const struct history *h)
@@ -215,7 +203,7 @@ const char *history_run(const struct history_case *c, struct history_totals *t, 
     h->t = t;
     h->show = show;
     rng_init(&h->rng, c->seed ^ 0x9e3779b97f4a7c15);
-    virtual_init(&h->world, 0, &h->rng, 0);
+    virtual_init(&h->world, c->clockless ? 0 : START_WALL, &h->rng, 0);
     history_net_init(h);
     for (size_t i = 0; i < 2; i++)
         history_node_init(h, i);

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "tools/node/app.h"
+#include "tools/sim/virtual.h"
 
 struct rig {
+    struct rng dice;
+    struct virtual_world world;
     struct config config;
     struct node node;
     struct apps apps;
@@ -19,7 +22,10 @@ static struct rig *rig_new(void)
     struct rig *r = calloc(1, sizeof *r);
     r->config.bundles.max = 1000;
     r->config.bundles.memory = 1000;
+    rng_init(&r->dice, 1);
+    virtual_init(&r->world, TICK_S, &r->dice, 0);
     r->node.config = &r->config;
+    r->node.world = &r->world.world;
     r->apps.node = &r->node;
     list_init(&r->apps.all);
     list_init(&r->apps.endpoints);

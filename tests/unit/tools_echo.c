@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "tools/node/node.h"
+#include "tools/sim/virtual.h"
 
-static struct agent_now world_now = {.now = TICK_S, .dtn_ms = UINT64_C(800000000000)};
+static struct virtual_world world;
+static struct rng dice;
+static struct node anybody = {.world = &world.world};
 
-struct agent_now node_now(const struct node *n)
+static struct agent_now now(void)
 {
-    (void)n;
-    return world_now;
+    return node_now(&anybody);
 }
 
 struct half {
@@ -31,6 +33,7 @@ static void half_init(struct half *h, const char *own, const char *echo)
     ck_assert_int_eq(eid_parse(own, &h->config.node), 0);
     h->config.echo = (char *)(uintptr_t)echo;
     h->node.config = &h->config;
+    h->node.world = &world.world;
     struct agent_config c = {.node = h->config.node, .seed = 1, .crc = CRC_32C};
     ck_assert_int_eq(agent_new(&h->node.agent, &c), 0);
     ck_assert_int_eq(echo_open(&h->node), 0);
@@ -38,7 +41,7 @@ static void half_init(struct half *h, const char *own, const char *echo)
     ck_assert_int_eq(agent_link_add(h->node.agent, 0, &peer, 64), 0);
     ck_assert_int_eq(eid_pattern_parse("*", &all), 0);
     ck_assert_int_eq(agent_route_add(h->node.agent, &all, 0), 0);
-    agent_link(h->node.agent, 0, true, world_now);
+    agent_link(h->node.agent, 0, true, now());
 }
 
 static void half_fini(struct half *h)
@@ -55,7 +58,7 @@ static void half_pump(struct half *h)
         switch (a.kind) {
         case AGENT_STORE:
             buf_drop(a.bundle);
-            agent_stored(h->node.agent, a.key, true, world_now);
+            agent_stored(h->node.agent, a.key, true, now());
             break;
         case AGENT_DELIVER:
             ck_assert_uint_eq(a.reg, NODE_REG_ECHO);
@@ -65,7 +68,7 @@ static void half_pump(struct half *h)
         case AGENT_SEND:
             ck_assert_uint_lt(h->out_len, 64);
             h->out[h->out_len++] = a.bundle;
-            agent_sent(h->node.agent, a.key, true, world_now);
+            agent_sent(h->node.agent, a.key, true, now());
             break;
         default:
             break;
@@ -75,7 +78,7 @@ static void half_pump(struct half *h)
 
 static void half_receive(struct half *h, struct buf *b)
 {
-    ck_assert_int_eq(agent_receive(h->node.agent, 0, b, 1, world_now), REFUSE_NONE);
+    ck_assert_int_eq(agent_receive(h->node.agent, 0, b, 1, now()), REFUSE_NONE);
     half_pump(h);
 }
 
@@ -86,7 +89,7 @@ static struct buf *bundle_of(const char *from, const char *to, uint64_t sequence
     bundle_init(&b);
     ck_assert_int_eq(eid_parse(from, &b.id.source), 0);
     ck_assert_int_eq(eid_parse(to, &b.destination), 0);
-    b.id.time_ms = world_now.dtn_ms;
+    b.id.time_ms = now().dtn_ms;
     b.id.sequence = sequence;
     b.payload = slice_of(payload, strlen(payload));
     return bundle_encode_copy(&b);
@@ -147,7 +150,7 @@ static struct buf *other_make(struct buf *in, uint64_t sequence)
     bundle_init(&answer);
     answer.id.source = b.destination;
     answer.destination = b.id.source;
-    answer.id.time_ms = world_now.dtn_ms;
+    answer.id.time_ms = now().dtn_ms;
     answer.id.sequence = sequence;
     answer.payload = b.payload;
     struct buf *out = bundle_encode_copy(&answer);
@@ -164,8 +167,7 @@ START_TEST(an_echo_of_another_make)
         uint64_t before = one.node.echoed, turns = 0;
         half_receive(&one, bundle_of("ipn:2.7", "ipn:1.128", way, way == TICK_MS ? "a" : "b"));
         for (; one.out_len > 0 && turns < 1000; turns++) {
-            world_now.now += 2 * way;
-            world_now.dtn_ms += 2 * way / TICK_MS;
+            virtual_advance(&world, world.now + 2 * way);
             half_receive(&one, other_make(one.out[--one.out_len], turns));
         }
         ck_assert_uint_ge(one.node.echoed - before, ECHO_SAME_BURST);
@@ -183,8 +185,7 @@ START_TEST(pings_are_answered)
     char payload[32];
     half_init(&one, "ipn:1.0", "on");
     for (uint64_t i = 0; i < 5000; i++) {
-        world_now.now += ECHO_PAUSE;
-        world_now.dtn_ms += ECHO_PAUSE / TICK_MS;
+        virtual_advance(&world, world.now + ECHO_PAUSE);
         snprintf(payload, sizeof payload, "ping %llu", (unsigned long long)i);
         half_receive(&one, bundle_of("ipn:2.9", "ipn:1.128", i, payload));
         ck_assert_uint_eq(one.out_len, 1);
@@ -246,6 +247,10 @@ END_TEST
 
 int main(void)
 {
+    const uint64_t start_ms = DTN_EPOCH_UNIX * 1000 + UINT64_C(800000000000);
+    rng_init(&dice, 1);
+    virtual_init(&world, start_ms * TICK_MS, &dice, 0);
+    virtual_advance(&world, TICK_S);
     Suite *s = suite_create("echo");
     TCase *t = tcase_create("all");
     tcase_add_test(t, two_echoes_of_different_numbers);

@@ -8,6 +8,7 @@
 #define TOOLS_NODE_H
 
 #include "bp/agent.h"
+#include "os/world.h"
 #include "tools/node/config.h"
 #include "tools/node/echo.h"
 #include "tools/node/node_clock.h"
@@ -37,6 +38,8 @@ struct node {
     struct agent *agent;
     uint64_t seed; /* of hashes of what peers name */
     struct world *world;
+    struct alarm deadline; /* of the agent */
+    struct round_end round;
     struct uv_loop_s *loop;       /* of the kernel's world; NULL in virtual time */
     struct node_handles *handles; /* timers and signals, of uv_node.c */
     struct node_link links[CONFIG_LINKS_MAX];
@@ -74,11 +77,8 @@ struct node {
 #define NODE_TOKEN_ECHO UINT64_C(1)
 #define NODE_FIRST UINT64_C(16)
 
-/* Of uv_node.c, or of a simulator in its place: the clocks; a random number; the timer for
- * agent_deadline. */
+/* The world's clocks. */
 struct agent_now node_now(const struct node *n);
-uint64_t node_seed(struct node *n);
-void node_arm(struct node *n);
 
 /* The agent was told something: pump before the loop sleeps. */
 static inline void node_wake(struct node *n)
@@ -97,12 +97,22 @@ void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
  * be. 0 or HELIO_ENOENT. */
 int node_delete(struct node *n, uint64_t key);
 
-/* Drains the agent's actions, then arms its timer. Never called from within an agent call or an
+/* Drains the agent's actions, then sets its alarm. Never called from within an agent call or an
  * adapter's event. */
 void node_pump(struct node *n);
 
-/* The agent as configured; memory_only: nothing is stored beside what it holds. 0 or HELIO_ENOMEM.
- */
+/* Begins: the agent as configured, in a world that was set as config and say were; memory_only:
+ * nothing is stored beside what it holds. 0, or HELIO_ENOMEM, which was said. Then whoever opens
+ * the node gives it its store, applications, log and operator, as far as it has them. */
+int node_open(struct node *n, bool memory_only);
+/* … then links, routes and the echo endpoint, and it is awake. 0, or an error that was said. */
+int node_start(struct node *n);
+/* The world does not wake it up any more. */
+void node_rest(struct node *n);
+/* Its agent ends; its links are closed. For a node that was opened, or of which that failed. */
+void node_close(struct node *n);
+
+/* The agent only. 0 or HELIO_ENOMEM. */
 int node_open_agent(struct node *n, bool memory_only);
 
 /* Tells the operator, now and then, what was refused or given up for lack of room. */

@@ -12,7 +12,7 @@ int node_open_agent(struct node *n, bool memory_only)
     const struct config *c = n->config;
     struct agent_config a = {
         .node = c->node,
-        .seed = node_seed(n),
+        .seed = world_random(n->world),
         .mode = (enum bundle_mode)c->bundles.mode,
         .crc = (enum crc_type)c->bundles.crc,
         .default_lifetime_ms = c->bundles.lifetime / TICK_MS,
@@ -132,7 +132,7 @@ static int open_link(struct node *n, size_t i, char *why, size_t cap)
         .earlier_life = n->earlier_life,
         .confirm = true, /* a full node refuses, whatever its durability */
         .bundle_max = n->config->bundles.max,
-        .seed = node_seed(n),
+        .seed = world_random(n->world),
         .sink = n->sink,
         .sink_context = n->sink_context,
         .events = {.context = l,

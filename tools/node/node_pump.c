@@ -146,5 +146,5 @@ void node_pump(struct node *n)
     if (n->storage != NULL)
         storage_submit(n->storage);
     apps_flush(n->apps);
-    node_arm(n);
+    alarm_set(&n->deadline, agent_deadline(n->agent));
 }

@@ -10,9 +10,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include "bp/store_record.h"
@@ -28,86 +25,30 @@
 #define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */
 #define TROUBLE_PAUSE (10 * TICK_S)
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
-#define LOG_FLUSH_MS 250
+#define LOG_FLUSH (250 * TICK_MS)
 
 enum { SIGNALS = 3 };
 
 struct node_handles {
-    uv_timer_t deadline, second, log_flush;
+    struct alarm second, log_flush;
     uv_signal_t signals[SIGNALS];
-    uv_prepare_t prepare;
-    uv_check_t check;
     uint64_t seconds;
     bool begun; /* the handles above are open */
 };
 
-struct agent_now node_now(const struct node *n)
+static void on_log_flush(void *context)
 {
-    (void)n;
-    struct timespec m, r;
-    clock_gettime(CLOCK_MONOTONIC, &m);
-    clock_gettime(CLOCK_REALTIME, &r);
-    uint64_t unix_ms = (uint64_t)r.tv_sec * 1000 + (uint64_t)r.tv_nsec / 1000000;
-    return (struct agent_now){
-        .now = (tick)m.tv_sec * TICK_S + (tick)m.tv_nsec,
-        .dtn_ms = unix_ms > DTN_EPOCH_UNIX * 1000 ? unix_ms - DTN_EPOCH_UNIX * 1000 : 0};
-}
-
-static void on_deadline(uv_timer_t *t)
-{
-    struct node *n = t->data;
-    agent_expire(n->agent, node_now(n));
-    node_wake(n);
-}
-
-void node_arm(struct node *n)
-{
-    if (n->handles->seconds == UINT64_MAX)
-        return; /* the timers are closed */
-    tick due = agent_deadline(n->agent), now = node_now(n).now;
-    if (due == TICK_NEVER) {
-        uv_timer_stop(&n->handles->deadline);
-        return;
-    }
-    uint64_t ms = due > now ? (due - now + TICK_MS - 1) / TICK_MS : 0;
-    uv_timer_start(&n->handles->deadline, on_deadline, ms, 0);
-}
-
-static void pump_all(struct node *n)
-{
-    while (n->awake)
-        node_pump(n);
-}
-
-static void on_prepare(uv_prepare_t *h)
-{
-    pump_all(h->data);
-}
-
-static void on_check(uv_check_t *h)
-{
-    pump_all(h->data);
-}
-
-static void on_log_flush(uv_timer_t *t)
-{
-    struct node *n = t->data;
+    struct node *n = context;
     node_log_flush(n);
+    alarm_set(&n->handles->log_flush, world_now(n->world) + LOG_FLUSH);
 }
 
-uint64_t node_seed(struct node *n)
+static void on_second(void *context)
 {
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
-        seed = node_now(n).now ^ (uint64_t)getpid();
-    return seed;
-}
-
-static void on_second(uv_timer_t *t)
-{
-    struct node *n = t->data;
+    struct node *n = context;
     struct node_handles *h = n->handles;
     h->seconds++;
+    alarm_set(&h->second, world_now(n->world) + TICK_S);
     apps_tick(n->apps, node_now(n).now);
     node_clock_tick(n);
     node_tell_shortage(n);
@@ -173,7 +114,7 @@ static void restore_sequence(struct node *n)
     if (s != NULL && s->ops->recall(s, STORAGE_SEQUENCE, value, &len) == 0 && len == 8)
         agent_restore_sequence(n->agent, store_number_read(value));
     else if (node_now(n).dtn_ms == 0)
-        agent_restore_sequence(n->agent, node_seed(n) % SEQUENCE_RANDOM);
+        agent_restore_sequence(n->agent, world_random(n->world) % SEQUENCE_RANDOM);
 }
 
 static int open_store(struct node *n)
@@ -215,13 +156,6 @@ static int open_store(struct node *n)
 
 /* ---- the end ---- */
 
-static void close_handle(uv_handle_t *h, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(h))
-        uv_close(h, NULL);
-}
-
 /* The links are closed: what the store finished is answered, then nothing is left to do. */
 static void finish(struct node *n)
 {
@@ -236,14 +170,11 @@ static void finish(struct node *n)
     }
     if (n->control != NULL)
         control_close(n->control);
-    h->seconds = UINT64_MAX;
-    uv_handle_t *own[] = {(uv_handle_t *)&h->deadline, (uv_handle_t *)&h->second,
-                          (uv_handle_t *)&h->log_flush, (uv_handle_t *)&h->prepare,
-                          (uv_handle_t *)&h->check};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        close_handle(own[i], NULL);
     for (size_t i = 0; i < SIGNALS; i++)
-        close_handle((uv_handle_t *)&h->signals[i], NULL);
+        uv_close((uv_handle_t *)&h->signals[i], NULL);
+    alarm_fini(&h->second);
+    alarm_fini(&h->log_flush);
+    node_rest(n);
     uv_world_end(n->world);
 }
 
@@ -291,22 +222,16 @@ static void begin_handles(struct node *n)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
     struct node_handles *h = n->handles;
-    uv_timer_init(n->loop, &h->deadline);
-    uv_timer_init(n->loop, &h->second);
-    uv_timer_init(n->loop, &h->log_flush);
-    uv_prepare_init(n->loop, &h->prepare);
-    uv_check_init(n->loop, &h->check);
-    h->deadline.data = h->second.data = h->log_flush.data = h->prepare.data = h->check.data = n;
+    alarm_init(&h->second, n->world, ALARM_NODE, on_second, n);
+    alarm_init(&h->log_flush, n->world, ALARM_NODE, on_log_flush, n);
     for (size_t i = 0; i < SIGNALS; i++) {
         uv_signal_init(n->loop, &h->signals[i]);
         h->signals[i].data = n;
         uv_signal_start(&h->signals[i], on_signal, numbers[i]);
     }
-    uv_timer_start(&h->second, on_second, 1000, 1000);
+    alarm_set(&h->second, world_now(n->world) + TICK_S);
     if (node_log_any(n))
-        uv_timer_start(&h->log_flush, on_log_flush, LOG_FLUSH_MS, LOG_FLUSH_MS);
-    uv_prepare_start(&h->prepare, on_prepare);
-    uv_check_start(&h->check, on_check);
+        alarm_set(&h->log_flush, world_now(n->world) + LOG_FLUSH);
     h->begun = true;
 }
 
@@ -326,18 +251,11 @@ static int open_sockets(struct node *n)
 
 static int begin(struct node *n)
 {
-    const struct config *c = n->config;
-    size_t adapters = 0;
-    while (cla_at(adapters) != NULL)
-        adapters++;
-    n->anchors = calloc(adapters + 1, sizeof *n->anchors);
     int err = node_log_open(n);
+    if (err == 0)
+        err = node_open(n, n->config->store.durability == STORE_NONE);
     if (err < 0)
         return err;
-    if (n->anchors == NULL || node_open_agent(n, c->store.durability == STORE_NONE) < 0) {
-        say(&n->say, LEVEL_ERROR, "out of memory");
-        return HELIO_ENOMEM;
-    }
     begin_handles(n);
     err = open_store(n);
     if (err == 0) {
@@ -346,14 +264,7 @@ static int begin(struct node *n)
     }
     if (err == 0)
         err = open_sockets(n);
-    if (err == 0)
-        err = node_open_links(n);
-    if (err < 0)
-        return err;
-    err = echo_open(n);
-    agent_expire(n->agent, node_now(n));
-    node_wake(n);
-    return err;
+    return err == 0 ? node_start(n) : err;
 }
 
 static void end(struct node *n)
@@ -364,9 +275,8 @@ static void end(struct node *n)
     apps_free(n->apps);
     control_free(n->control);
     storage_close(n->storage);
-    agent_free(n->agent);
+    node_close(n);
     node_log_close(n);
-    free(n->anchors);
 }
 
 /* Before any thread is started. */

@@ -92,7 +92,7 @@ void stack_fini(struct stack *s)
     virtual_fini(&s->world);
 }
 
-enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_ALARM, NEXT_AGENT, NEXT_APP };
+enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_ALARM, NEXT_APP };
 
 struct next {
     enum sort what;
@@ -114,19 +114,11 @@ static struct next find_next(struct stack *s)
         consider(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
     consider(&best, NEXT_NET, stack_net_due(s), s);
     consider(&best, NEXT_ALARM, virtual_due(&s->world), s);
-    for (size_t i = 0; i < s->hosts_len; i++)
-        consider(&best, NEXT_AGENT, s->hosts[i]->due, s->hosts[i]);
     list_for_each (l, &s->apps) {
         struct stack_app *a = container_of(l, struct stack_app, node);
         consider(&best, NEXT_APP, a->due, a);
     }
     return best;
-}
-
-static void expire(struct stack_host *h)
-{
-    agent_expire(h->node.agent, node_now(&h->node));
-    node_wake(&h->node);
 }
 
 static void do_next(struct stack *s, const struct next *next)
@@ -146,25 +138,10 @@ static void do_next(struct stack *s, const struct next *next)
     case NEXT_ALARM:
         virtual_fire(&s->world);
         break;
-    case NEXT_AGENT:
-        expire(next->at);
-        break;
     case NEXT_APP:
         stack_app_turn(next->at);
         break;
     }
-}
-
-static bool pump_one(struct stack *s)
-{
-    bool any = false;
-    for (size_t i = 0; i < s->hosts_len; i++) {
-        if (!s->hosts[i]->node.awake)
-            continue;
-        any = true;
-        node_pump(&s->hosts[i]->node);
-    }
-    return any;
 }
 
 /* Are there applications that have an end, and have all of them come to it? */
@@ -211,8 +188,7 @@ static void show(const struct stack *s, tick real)
 void stack_run(struct stack *s, bool progress)
 {
     tick begin = clock_now(), shown = begin;
-    while (pump_one(s))
-        continue;
+    world_end_round(&s->world.world);
     while (!all_done(s) && !s->interrupted) {
         struct next next = find_next(s);
         if (next.due >= s->until) {
@@ -221,8 +197,7 @@ void stack_run(struct stack *s, bool progress)
             break;
         }
         do_next(s, &next);
-        while (pump_one(s))
-            continue;
+        world_end_round(&s->world.world);
         if (s->steps % LOOK_STEPS != 0)
             continue;
         s->interrupted = signalled(s);

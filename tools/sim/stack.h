@@ -40,7 +40,6 @@ struct stack_host {
     struct config config;
     const char *file; /* of the configuration */
     size_t index;
-    tick due; /* of its agent */
     struct apps *apps;
     struct page_writer *log, *bundle_log; /* of segments, of bundles; NULL: none */
 };

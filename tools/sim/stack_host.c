@@ -12,28 +12,6 @@
 #include "tools/node/node_log.h"
 #include "tools/sim/stack.h"
 
-static struct stack_host *host_of(const struct node *n)
-{
-    return container_of((struct node *)(uintptr_t)n, struct stack_host, node);
-}
-
-struct agent_now node_now(const struct node *n)
-{
-    tick now = host_of(n)->stack->world.now;
-    return (struct agent_now){.now = now,
-                              .dtn_ms = (STACK_START - DTN_EPOCH_UNIX) * 1000 + now / TICK_MS};
-}
-
-uint64_t node_seed(struct node *n)
-{
-    return rng_u64(&host_of(n)->stack->rng);
-}
-
-void node_arm(struct node *n)
-{
-    host_of(n)->due = agent_deadline(n->agent);
-}
-
 static void say_errors(const struct conf_errors *e)
 {
     for (size_t i = 0; i < e->len; i++)
@@ -62,7 +40,6 @@ int stack_host_new(struct stack *s, const char *file)
     h->stack = s;
     h->file = file;
     h->index = s->hosts_len;
-    h->due = TICK_NEVER;
     int rc = load(h);
     if (rc == 0 && stack_host_of(s, &h->config.node) != NULL) {
         fprintf(stderr, "%s: node: another --node has this name\n", file);
@@ -129,8 +106,9 @@ static int open_logs(struct stack_host *h)
     int rc = open_log(h, "segments", event_csv_header, &h->log);
     if (rc == 0)
         rc = open_log(h, "bundles", bundle_event_csv_header, &h->bundle_log);
+    h->node.sink = log_event;
     h->node.bundle_sink = rc == 0 ? log_bundle : NULL;
-    h->node.bundle_sink_context = h;
+    h->node.sink_context = h->node.bundle_sink_context = h;
     return rc;
 }
 
@@ -142,25 +120,16 @@ int stack_host_open(struct stack_host *h)
     say_init(&n->say, (enum config_level)h->config.log.level);
     if (n->say.level > LEVEL_WARNING)
         n->say.level = LEVEL_WARNING;
-    n->anchors = calloc(16, sizeof *n->anchors);
-    int rc = n->anchors == NULL ? HELIO_ENOMEM : open_logs(h);
+    int rc = open_logs(h);
     if (rc == 0)
-        rc = node_open_agent(n, true);
+        rc = node_open(n, true);
     if (rc == 0)
         rc = stack_apps_new(h);
-    if (rc == 0) {
-        n->apps = h->apps;
-        n->sink = h->log != NULL ? log_event : NULL;
-        n->sink_context = h;
-        h->stack->world.owner = h->index;
-        rc = node_open_links(n);
-    }
     if (rc < 0)
         return rc;
-    rc = echo_open(n);
-    agent_expire(n->agent, node_now(n));
-    node_wake(n);
-    return rc;
+    n->apps = h->apps;
+    h->stack->world.owner = h->index;
+    return node_start(n);
 }
 
 static bool check_remote(const struct stack_host *h, const struct config_link *l,
@@ -201,8 +170,7 @@ void stack_host_free(struct stack_host *h)
             n->links[i].cla->ops->close(n->links[i].cla, on_closed, NULL);
     virtual_settle(&h->stack->world);
     stack_apps_free(h->apps);
-    agent_free(n->agent);
-    free(n->anchors);
+    node_close(n);
     page_writer_free(h->log);
     page_writer_free(h->bundle_log);
     config_fini(&h->config);
