@@ -143,6 +143,12 @@ struct cla_ops {
     /* The i-th address that a link with this configuration sends to, for a check that somebody has
      * it. False: there are no more. NULL: it sends to no address. */
     bool (*remote)(const void *config, size_t i, struct address *out);
+    bool inbound; /* it lets in whom no link names, once they have said who they are (`peer`) */
+    /* The keys of `options` that can change while a link is open, ended by NULL; NULL: none. */
+    const char *const *live;
+    /* These keys have other values now: `config` (checked) is borrowed instead of the former one.
+     * 0, or an error with a text, then all is as before. NULL: nothing can change. */
+    int (*set)(struct cla *c, const void *config, char *why, size_t why_cap);
     /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
      * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */
     int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);

@@ -119,6 +119,66 @@ static void ltp_confirm(struct cla *c, uint64_t token, bool ok)
     incoming_answer(link_of(c)->hub, token, ok);
 }
 
+/* Keys of the span and of the link itself; others belong to the local address and its engine. */
+static const char *const live[] = {"rate",
+                                   "overhead",
+                                   "burst",
+                                   "slack",
+                                   "segment",
+                                   "sessions",
+                                   "sessions_bytes",
+                                   "sessions_age",
+                                   "rto",
+                                   "owlt",
+                                   "margin",
+                                   "retries",
+                                   "cycles",
+                                   "recovery",
+                                   "peer_profile",
+                                   "rto_auto",
+                                   "rto_min",
+                                   "rto_max",
+                                   "closing",
+                                   "copies",
+                                   "report_copies",
+                                   "copy_spacing",
+                                   "checkpoint_segments",
+                                   "checkpoint_time",
+                                   "resend_wait",
+                                   "merge_claims",
+                                   "oldest_first",
+                                   "report_delay",
+                                   "report_defer",
+                                   "claims",
+                                   "ranges",
+                                   "colour",
+                                   "resend",
+                                   "orange_wait",
+                                   "orange_answer",
+                                   "answer_orange",
+                                   "aggregate_time",
+                                   "block_max",
+                                   "import_sessions",
+                                   "idle_timeout",
+                                   "dscp",
+                                   NULL};
+
+static int ltp_set(struct cla *c, const void *config, char *why, size_t why_cap)
+{
+    struct link *l = link_of(c);
+    const struct ltp_link_config *was = l->config;
+    l->config = config;
+    int r = hub_change(l, why, why_cap);
+    if (r != 0) {
+        l->config = was;
+        return r;
+    }
+    l->to.dscp = (uint8_t)l->config->udp.dscp;
+    link_limits(l);
+    hub_kick(l->hub);
+    return 0;
+}
+
 static void ltp_set_link(struct cla *c, bool up)
 {
     struct link *l = link_of(c);
@@ -149,6 +209,8 @@ const struct cla_ops ltp_link_ops = {
     .send = ltp_link_send,
     .cancel = cancel_bundle,
     .remote = ltp_remote,
+    .live = live,
+    .set = ltp_set,
     .cancel_session = cancel_session,
     .confirm = ltp_confirm,
     .status = link_status,

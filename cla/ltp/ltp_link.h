@@ -84,6 +84,7 @@ struct link {
     struct bucket bucket;
     bool up, told_up, told;
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
+    const struct ltp_auth *auth;   /* of its span, the hub's; NULL: none */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
     enum ltp_learnt told_learnt; /* of the peer's receiver: what the log was told last */
@@ -146,6 +147,8 @@ void hub_free(struct hub *h);
 int hub_join(struct link *l, uint64_t engine, char *why,
              size_t why_cap); /* 0 or an error with its text */
 void hub_leave(struct link *l);
+/* The link's configuration is another one now. 0 or an error with its text. */
+int hub_change(struct link *l, char *why, size_t why_cap);
 tick hub_now(struct hub *h);   /* for a push: within a turn the time of that turn */
 void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
 void hub_again(struct hub *h); /* from within a turn: another one soon */

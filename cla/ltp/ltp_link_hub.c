@@ -307,12 +307,13 @@ static void ask_buffers(struct link *l)
              (unsigned long long)l->tx_buffer, advice);
 }
 
-static int join_span(struct hub *h, const struct link *l, char *why, size_t why_cap)
+static int join_span(struct hub *h, struct link *l, char *why, size_t why_cap)
 {
     struct ltp_span span;
     int r = span_of(h, l, &span, why, why_cap);
     if (r != 0)
         return r;
+    l->auth = span.auth;
     r = ltp_span_set(h->engine, &span, hub_now(h));
     if (r != 0)
         snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
@@ -369,6 +370,46 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     return 0;
 }
 
+static void change_rate(struct bucket *b, const struct pace_keys *k, tick now)
+{
+    tick lost = b->lost;
+    bucket_init(b, k->rate, k->burst, k->slack, now);
+    b->lost = lost;
+}
+
+int hub_change(struct link *l, char *why, size_t why_cap)
+{
+    struct hub *h = l->hub;
+    tick now = hub_now(h);
+    struct ltp_span span = ltp_link_span(l->config, l->peer, l->env.bundle_max, l->env.confirm);
+    span.auth = l->auth;
+    int r = ltp_span_set(h->engine, &span, now);
+    if (r != 0) {
+        snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
+        return r;
+    }
+    change_rate(&l->bucket, &l->config->pace, now);
+    if (h->host == l)
+        change_rate(&h->guest_bucket, &l->config->pace, now);
+    ask_buffers(l);
+    return 0;
+}
+
+/* The engine lives on with other links: nothing of this one shall be there when the peer has a
+ * link again. */
+static void end_sessions(struct hub *h, uint64_t peer)
+{
+    size_t total = ltp_sessions(h->engine, NULL, 0);
+    struct ltp_session_info *all = calloc(total + 1, sizeof *all);
+    if (all == NULL)
+        return; /* they end by their timers */
+    ltp_sessions(h->engine, all, total);
+    for (size_t i = 0; i < total; i++)
+        if (all[i].peer == peer)
+            (void)ltp_cancel(h->engine, all[i].id, LTP_USR_CNCLD, hub_now(h));
+    free(all);
+}
+
 void hub_leave(struct link *l)
 {
     struct hub *h = l->hub;
@@ -380,6 +421,7 @@ void hub_leave(struct link *l)
     udp_forget(h->io, &l->to);
     incoming_drop(h, l);
     outgoing_forget(h, l);
+    end_sessions(h, l->peer);
     int r = ltp_link(h->engine, l->peer, false, hub_now(h));
     (void)r; /* the span exists as long as the hub */
     if (list_empty(&h->links))

@@ -153,7 +153,7 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
         l->n.green_incomplete++;
     else if (l != NULL)
         l->n.not_a_bundle++;
-    if (waits && l != NULL && l->env.confirm)
+    if (waits && (l == NULL || l->env.confirm)) /* a link that was removed takes nothing */
         answer(h, n->id, false);
     buf_drop(n->data);
 }

@@ -198,8 +198,7 @@ void history_node_start(struct history_node *n)
 
 static void on_closed(void *context)
 {
-    struct node_link *l = context;
-    l->cla = NULL;
+    (void)context; /* its memory may be gone */
 }
 
 /* Has it the bundle where its durability says? */
@@ -244,11 +243,12 @@ static void note_end(struct history_node *n)
 
 void history_node_end(struct history_node *n, bool killed)
 {
-    struct node_link *l = &n->node.links[0];
+    struct node_link *l = n->node.links[0];
     if (!killed)
         agent_link(n->node.agent, 0, false, node_now(&n->node));
     l->cla->ops->close(l->cla, on_closed, l);
     virtual_settle(&n->history->world);
+    l->cla = NULL;
     if (!killed) {
         node_pump(&n->node);
         history_store_finish(n);
@@ -276,7 +276,7 @@ void history_node_link(struct history_node *n, bool up)
 {
     n->planned_up = up;
     if (n->alive)
-        n->node.links[0].cla->ops->set_link(n->node.links[0].cla, up);
+        n->node.links[0]->cla->ops->set_link(n->node.links[0]->cla, up);
 }
 
 bool history_node_holds(const struct history_node *n, int index)

@@ -275,12 +275,30 @@ END_TEST
 START_TEST(too_many_links)
 {
     struct conf_errors e;
-    char text[20000] = HEAD "links:\n";
-    for (int i = 0; i <= CONFIG_LINKS_MAX; i++)
+    size_t len = strlen(HEAD "links:\n");
+    char *text = malloc(len + 7 * (CONFIG_LINKS_MAX + 1) + 1), *at = text + len;
+    memcpy(text, HEAD "links:\n", len);
+    for (int i = 0; i <= CONFIG_LINKS_MAX; i++, at += 7)
+        memcpy(at, "  - {}\n", 8);
+    errors_of(text, &e);
+    free(text);
+    ck_assert_ptr_nonnull(strstr(e.text[0], ": links: more than 65536 of them"));
+}
+END_TEST
+
+START_TEST(hundreds_of_links)
+{
+    struct conf_errors e;
+    struct config c;
+    static char text[40000] = HEAD "links:\n";
+    for (int i = 0; i < 300; i++)
         sprintf(text + strlen(text), "  - {name: l%d, adapter: fake, peer: ipn:%d.0, rto: 1s}\n", i,
                 i + 2);
-    errors_of(text, &e);
-    ck_assert_str_eq(e.text[0], "n.yaml:69: links: more than 64 of them");
+    conf_errors_init(&e, "n.yaml");
+    ck_assert_int_eq(config_parse(&c, text, strlen(text), adapters, &e), 0);
+    ck_assert_uint_eq(c.links_len, 300);
+    ck_assert_uint_eq(c.links[299].peer.node, 301);
+    config_fini(&c);
 }
 END_TEST
 
@@ -337,6 +355,7 @@ int main(void)
     tcase_add_test(t, all_errors_at_once);
     tcase_add_test(t, at_most_twenty_errors_are_held);
     tcase_add_test(t, too_many_links);
+    tcase_add_test(t, hundreds_of_links);
     tcase_add_test(t, control_characters_are_not_repeated);
     tcase_add_test(t, a_missing_file);
     tcase_add_test(t, echo_endpoints);

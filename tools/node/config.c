@@ -14,7 +14,7 @@
 
 #include "base/units.h"
 #include "conf/conf_section.h"
-#include "tools/node/config_lists.h"
+#include "tools/node/config_link.h"
 #include "tools/node/config_tables.h"
 #include "tools/node/config_value.h"
 
@@ -52,117 +52,40 @@ static void read_map(const struct conf_tree *root, const char *name,
     conf_section_read(t, where, &part, 1, NULL, errors);
 }
 
-static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
-                                          config_adapters *adapters, struct conf_errors *errors)
-{
-    const struct conf_tree *t = conf_child(map, "adapter");
-    char list[256] = "";
-    size_t used = 0;
-    if (t == NULL || t->kind != CONF_SCALAR)
-        return NULL; /* conf_section_read reports it */
-    for (size_t i = 0; adapters(i) != NULL; i++) {
-        const struct cla_ops *ops = adapters(i);
-        if (strcmp(ops->name, t->text) == 0)
-            return ops;
-        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
-        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
-    }
-    conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where, t->text,
-               list);
-    return NULL;
-}
-
-static void check_settings(const struct config *c, const struct conf_tree *map, const char *where,
-                           struct config_link *l, struct conf_errors *errors)
-{
-    char why[256] = "";
-    const char *key = NULL;
-    int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
-    if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(&c->node))
-        rc = l->ops->check_names(l->settings, &c->node, &l->peer, &key, why, sizeof why);
-    if (rc == 0)
-        return;
-    const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
-    conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
-               why);
-}
-
-static void check_peer(const struct config *c, const struct conf_tree *map, const char *where,
-                       const struct config_link *l, struct conf_errors *errors)
-{
-    const struct conf_tree *t = conf_child(map, "peer");
-    if (t == NULL || eid_is_none(&l->peer))
-        return;
-    char text[EID_TEXT_MAX];
-    struct eid node = eid_node(&l->peer);
-    eid_text(&node, text);
-    if (!eid_is_node(&l->peer))
-        conf_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s", where,
-                   t->text, text);
-    else if (eid_same_node(&l->peer, &c->node))
-        conf_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
-                   text);
-}
-
 static void read_link(struct config *c, const struct conf_tree *map, config_adapters *adapters,
                       struct conf_errors *errors)
 {
     struct config_link *l = &c->links[c->links_len++];
     const struct conf_tree *name = conf_child(map, "name");
-    char where[96];
-    l->line = map->line;
-    snprintf(where, sizeof where, "links[%.64s].",
-             name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
-    struct conf_part parts[2] = {{config_link_options, l, config_set}};
-    size_t before = errors->total, n = 1;
-    l->ops = find_adapter(map, where, adapters, errors);
-    if (l->ops != NULL) {
-        l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
-        if (l->settings == NULL ||
-            conf_options_default(l->ops->options, l->settings, config_set) < 0) {
-            conf_error(errors, map->line, "out of memory");
-            return;
-        }
-        parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
-    } else if (conf_child(map, "adapter") != NULL) {
-        if (name != NULL && name->kind == CONF_SCALAR)
-            l->name = strdup(name->text); /* routes that name it are not wrong */
-        return;                           /* without its table every other key would look unknown */
-    }
-    const char *words[CONFIG_LISTS_MAX + 1] = {NULL};
-    if (l->ops != NULL)
-        config_lists_words(l->ops, words);
-    conf_section_read(map, where, parts, n, words, errors);
-    if (l->ops != NULL)
-        config_lists_read(map, where, l, errors);
-    check_peer(c, map, where, l, errors);
-    if (l->ops != NULL && errors->total == before)
-        check_settings(c, map, where, l, errors);
+    config_link_read(l, &c->node, map, adapters, errors);
     for (size_t i = 0; i + 1 < c->links_len && l->name != NULL; i++)
         if (c->links[i].name != NULL && strcmp(c->links[i].name, l->name) == 0)
             conf_error(errors, name != NULL ? name->line : map->line,
-                       "%sname: the link in line %u has this name, too; write another", where,
-                       c->links[i].line);
+                       "links[%.64s].name: the link in line %u has this name, too; write another",
+                       l->name, c->links[i].line);
 }
 
 static void resolve_route(const struct config *c, const struct conf_tree *map,
                           struct config_route *r, struct conf_errors *errors)
 {
-    const char *names[CONFIG_LINKS_MAX];
+    const char **names = calloc(c->links_len + 1, sizeof *names);
     size_t n = 0;
     for (size_t i = 0; i < c->links_len; i++) {
         if (c->links[i].name == NULL)
             continue;
         if (strcmp(c->links[i].name, r->via) == 0) {
             r->link = (uint32_t)i;
+            free(names);
             return;
         }
-        names[n++] = c->links[i].name;
+        if (names != NULL)
+            names[n++] = c->links[i].name;
     }
     const char *closest = conf_closest(r->via, names, n);
     conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
                closest != NULL ? "did you mean " : "write the name of one of the links",
                closest != NULL ? closest : "");
+    free(names);
 }
 
 static void read_route(struct config *c, const struct conf_tree *map, struct conf_errors *errors)
@@ -364,14 +287,8 @@ void config_fini(struct config *c)
 {
     for (size_t i = 0; i < 4; i++)
         conf_options_free(sections[i].options, c);
-    for (size_t i = 0; i < c->links_len; i++) {
-        conf_options_free(config_link_options, &c->links[i]);
-        if (c->links[i].settings != NULL)
-            config_lists_free(&c->links[i]);
-        if (c->links[i].settings != NULL)
-            conf_options_free(c->links[i].ops->options, c->links[i].settings);
-        free(c->links[i].settings);
-    }
+    for (size_t i = 0; i < c->links_len; i++)
+        config_link_fini(&c->links[i]);
     for (size_t i = 0; i < c->routes_len; i++)
         conf_options_free(config_route_options, &c->routes[i]);
     free(c->links);

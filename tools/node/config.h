@@ -11,11 +11,12 @@
 #include "cla/cla.h"
 #include "conf/conf_tree.h"
 
-#define CONFIG_LINKS_MAX 64
+#define CONFIG_LINKS_MAX 65536 /* of a file */
 
 struct config_link {
     char *name, *adapter;
     struct eid peer;
+    uint64_t peers; /* that may come in over it by themselves */
     const struct cla_ops *ops;
     void *settings; /* ops->config_size bytes */
     uint32_t line;

@@ -209,6 +209,13 @@ const struct conf_option config_link_options[] = {
      .type = OPTION_EID,
      .offset = offsetof(struct config_link, peer),
      .help = "the neighbour's node id; its endpoints are reached over this link"},
+    {.key = "peers",
+     .type = OPTION_COUNT,
+     .offset = offsetof(struct config_link, peers),
+     .initial = "0",
+     .max = 65536,
+     .help = "neighbours that may come in over this link by themselves, at once, where the adapter "
+             "has them say who they are; each becomes a link of its own"},
     END,
 };
 

@@ -12,6 +12,7 @@
 #include "cla/seglog.h"
 #include "conf/json_number.h"
 #include "tools/node/apps.h"
+#include "tools/node/config_link.h"
 #include "tools/node/node_log.h"
 #include "tools/node/storage.h"
 
@@ -83,7 +84,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     const struct agent_counters *c = agent_counters(n->agent);
     size_t up = 0;
     for (size_t i = 0; i < n->links_len; i++)
-        up += n->links[i].up;
+        up += n->links[i] != NULL && n->links[i]->up;
     set_text(out, "version", HELIO_VERSION);
     set_eid(out, "node", &n->config->node);
     set_int(out, "clock_steps", n->clock.steps);
@@ -95,7 +96,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "record_bytes", c->record_bytes);
     set_share(n, AGENT_OWN, out);
     set_int(out, "restored", n->restored);
-    set_int(out, "links", n->links_len);
+    set_int(out, "links", node_links_count(n));
     set_int(out, "links_up", up);
     set_int(out, "applications", apps_counters(n->apps)->connections);
     if (n->has_echo)
@@ -118,7 +119,9 @@ static void do_links(struct node *n, const json_t *in, json_t *out)
     (void)in;
     json_t *list = json_array();
     for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = &n->links[i];
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
         json_t *o = json_object();
         set_text(o, "name", l->config->name);
         set_text(o, "adapter", l->config->adapter);
@@ -127,6 +130,10 @@ static void do_links(struct node *n, const json_t *in, json_t *out)
         set_int(o, "sent", l->sent);
         set_int(o, "failed", l->failed);
         set_failures(l, o);
+        if (l->cla != NULL && l->cla->ops->inbound) {
+            set_int(o, "peers_in", l->peers);
+            set_int(o, "peers_refused", l->peers_refused);
+        }
         set_int(o, "received", l->received);
         set_share(n, l->index, o);
         if (l->cla != NULL && l->cla->ops->status != NULL)
@@ -142,7 +149,9 @@ static void do_sessions(struct node *n, const json_t *in, json_t *out)
     (void)in;
     json_t *list = json_array();
     for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = &n->links[i];
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
         json_t *o = json_object(), *sessions, *item;
         size_t at;
         if (l->cla != NULL && l->cla->ops->status != NULL)
@@ -187,8 +196,8 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
         set_int(o, "bytes", info[i].bytes);
         set_int(o, "expires_ms", info[i].expires_ms);
         set_text(o, "state", info[i].state);
-        if (info[i].link >= 0 && (size_t)info[i].link < n->links_len)
-            set_text(o, "link", n->links[info[i].link].config->name);
+        if (info[i].link >= 0)
+            set_text(o, "link", n->links[info[i].link]->config->name);
         json_array_append_new(list, o);
     }
     free(info);
@@ -288,26 +297,99 @@ static void fail_link(const struct node *n, json_t *out, const char *name)
     char text[512];
     size_t used = (size_t)snprintf(text, sizeof text, "there is no link \"%.64s\"; ", name);
     used += (size_t)snprintf(text + used, sizeof text - used,
-                             n->links_len == 0 ? "this node has none" : "there are:");
+                             node_links_count(n) == 0 ? "this node has none" : "there are:");
     for (size_t i = 0; i < n->links_len && used + 72 < sizeof text; i++)
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, " %.64s", n->links[i].config->name);
+        if (n->links[i] != NULL)
+            used += (size_t)snprintf(text + used, sizeof text - used, " %.64s",
+                                     n->links[i]->config->name);
     fail(out, text);
 }
 
 /* NULL: said. */
 static struct node_link *find_link(struct node *n, const char *name, json_t *out)
 {
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = &n->links[i];
-        if (strcmp(l->config->name, name) != 0)
-            continue;
-        if (l->cla == NULL)
-            fail(out, "the link is closed: the node is stopping");
-        return l->cla != NULL ? l : NULL;
+    struct node_link *l = node_link_find(n, name);
+    if (l == NULL)
+        fail_link(n, out, name);
+    else if (l->cla == NULL || n->stopping)
+        fail(out, "the link is closed: the node is stopping");
+    return l != NULL && l->cla != NULL && !n->stopping ? l : NULL;
+}
+
+/* All that is wrong with a link's keys, in one text. */
+static void fail_keys(const struct conf_errors *e, json_t *out)
+{
+    char text[2048] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
+                                 e->text[i]);
+    fail(out, text);
+}
+
+/* The two words that tell of a link and its keys; false: said. */
+static bool link_words(const json_t *in, const char *what, const char **name, const char **keys,
+                       json_t *out)
+{
+    char text[96];
+    *name = json_string_value(json_object_get(in, "name"));
+    *keys = json_string_value(json_object_get(in, "keys"));
+    if (*name != NULL && *keys != NULL)
+        return true;
+    snprintf(text, sizeof text, "%s needs a name, and keys (a YAML map, as a text)", what);
+    fail(out, text);
+    return false;
+}
+
+static void do_link_add(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name, *keys;
+    char why[512] = "";
+    struct conf_errors errors;
+    if (!link_words(in, "link-add", &name, &keys, out))
+        return;
+    if (n->stopping) {
+        fail(out, "the node is stopping");
+        return;
     }
-    fail_link(n, out, name);
-    return NULL;
+    conf_errors_init(&errors, name);
+    struct config_link *own =
+        config_link_parse(name, keys, strlen(keys), &n->config->node, cla_at, &errors);
+    if (own == NULL)
+        fail_keys(&errors, out);
+    else if (node_link_add(n, own, why, sizeof why) < 0)
+        fail(out, why);
+}
+
+static void do_link_set(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name, *keys;
+    char why[512] = "";
+    struct conf_errors errors;
+    if (!link_words(in, "link-set", &name, &keys, out))
+        return;
+    struct node_link *l = find_link(n, name, out);
+    if (l == NULL)
+        return;
+    conf_errors_init(&errors, name);
+    struct config_link *changed =
+        config_link_change(l->config, keys, strlen(keys), &n->config->node, &errors);
+    if (changed == NULL) {
+        fail_keys(&errors, out);
+    } else if (node_link_set(l, changed, why, sizeof why) < 0) {
+        fail(out, why);
+        config_link_free(changed);
+    }
+}
+
+static void do_link_remove(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name = json_string_value(json_object_get(in, "name"));
+    struct node_link *l = name == NULL ? NULL : find_link(n, name, out);
+    if (name == NULL)
+        fail(out, "link-remove needs a name");
+    else if (l != NULL)
+        node_link_remove(l);
 }
 
 static void do_link(struct node *n, const json_t *in, json_t *out)
@@ -378,9 +460,10 @@ static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
 } commands[] = {
-    {"status", do_status},   {"links", do_links},       {"sessions", do_sessions},
-    {"bundles", do_bundles}, {"counters", do_counters}, {"link", do_link},
-    {"delete", do_delete},   {"cancel", do_cancel},     {"flush", do_flush},
+    {"status", do_status},     {"links", do_links},       {"sessions", do_sessions},
+    {"bundles", do_bundles},   {"counters", do_counters}, {"link", do_link},
+    {"delete", do_delete},     {"cancel", do_cancel},     {"flush", do_flush},
+    {"link-add", do_link_add}, {"link-set", do_link_set}, {"link-remove", do_link_remove},
 };
 
 struct json_t *control_answer(struct node *n, const char *line, size_t len)
@@ -398,7 +481,7 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
         fail(out, "the request is not JSON");
     else if (found == NULL)
         fail(out, "unknown command; there are status, links, sessions, bundles, counters, link, "
-                  "delete, cancel, flush");
+                  "delete, cancel, flush, link-add, link-set, link-remove");
     else
         found->run(n, in, out);
     json_decref(in);

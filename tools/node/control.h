@@ -2,14 +2,15 @@
 /*
  * The operator's socket: one JSON object per line asks, one per line answers. {"cmd": "status"},
  * "links", "sessions", "bundles", "counters", {"cmd": "link", "name": …, "state": "up"|"down"},
- * {"cmd": "delete", "key": …}. An answer has "ok": true, or false and "error".
+ * {"cmd": "link-add"|"link-set", "name": …, "keys": "a YAML map"}, {"cmd": "link-remove", "name":
+ * …}, {"cmd": "delete", "key": …}. An answer has "ok": true, or false and "error".
  */
 #ifndef TOOLS_CONTROL_H
 #define TOOLS_CONTROL_H
 
 #include "tools/node/node.h"
 
-#define CONTROL_LINE_MAX 4096 /* longest request */
+#define CONTROL_LINE_MAX 32768 /* longest request */
 
 struct json_t;
 

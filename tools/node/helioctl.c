@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "conf/conf_section.h"
 #include "tools/aap2/aap2_wire.h"
 #include "tools/node/config.h"
 #include "tools/node/ctl_table.h"
@@ -23,6 +24,12 @@ static const char help[] =
     "  bundles            what waits at the node\n"
     "  counters           everything that is counted and not 0 (--json: all)\n"
     "  link NAME up|down  tells the node that a link is up or down\n"
+    "  link add NAME KEY=VALUE… | FILE\n"
+    "                     adds a link to the running node: the keys of a link of its\n"
+    "                     configuration, or a file with the map of them\n"
+    "  link set NAME KEY=VALUE…\n"
+    "                     changes a link's keys; one that cannot change says so\n"
+    "  link remove NAME   removes a link; what waits for it goes another way, or waits\n"
     "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
     "  cancel LINK SESSION\n"
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
@@ -38,12 +45,18 @@ static const char help[] =
     "  helioctl node1.yaml status\n"
     "  helioctl --socket /tmp/helio-1.sock.ctl --json links\n"
     "  helioctl node1.yaml link to-2 down\n"
+    "  helioctl node1.yaml link add to-3 adapter=ltp-udp peer=ipn:3.0 \\\n"
+    "           local=127.0.0.1:1113 remote=127.0.0.1:3113 rto=30ms\n"
+    "  helioctl node1.yaml link set to-3 rate=100Mbit/s\n"
     "\n"
     "exit codes: 0 done, 1 failed, 2 usage\n";
 
+#define WORDS_MAX 130
+#define KEYS_FILE_MAX 24576
+
 struct request {
     const char *socket, *config;
-    const char *words[3]; /* the command and its arguments */
+    const char *words[WORDS_MAX]; /* the command and its arguments */
     size_t words_len;
     bool json;
 };
@@ -68,11 +81,45 @@ static int arguments_of(const char *command)
     return -1;
 }
 
+/* link add, link set, link remove; a link by such a name is told up or down all the same. */
+static bool is_link_change(const struct request *r)
+{
+    if (r->words_len < 2 || strcmp(r->words[0], "link") != 0)
+        return false;
+    const char *last = r->words[r->words_len - 1];
+    bool told = r->words_len == 3 && (strcmp(last, "up") == 0 || strcmp(last, "down") == 0);
+    return (strcmp(r->words[1], "add") == 0 || strcmp(r->words[1], "set") == 0 ||
+            (strcmp(r->words[1], "remove") == 0)) &&
+           !(told && strcmp(r->words[1], "remove") != 0);
+}
+
+static int check_link_change(const struct request *r)
+{
+    bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
+    bool file = add && r->words_len == 4 && strchr(r->words[3], '=') == NULL;
+    if (remove && r->words_len != 3)
+        return usage("write: link remove NAME", "");
+    if (!remove && r->words_len < 4)
+        return usage(add ? "write: link add NAME KEY=VALUE… or a file with the map of keys"
+                         : "write: link set NAME KEY=VALUE…",
+                     "");
+    for (size_t i = 3; i < r->words_len && !file; i++) {
+        const char *is = strchr(r->words[i], '=');
+        if (is == NULL || is == r->words[i])
+            return usage("write KEY=VALUE, not ", r->words[i]);
+    }
+    if (r->socket == NULL && r->config == NULL)
+        return usage("which node? write --socket PATH or its CONFIG.yaml", "");
+    return -1;
+}
+
 static int check_words(const struct request *r)
 {
     if (r->words_len == 0)
         return usage("a command is missing", "");
     int want = arguments_of(r->words[0]);
+    if (is_link_change(r))
+        return check_link_change(r);
     if (want < 0)
         return usage("unknown command ", r->words[0]);
     if (r->words_len != (size_t)want + 1)
@@ -113,7 +160,7 @@ static int parse(int argc, char **argv, struct request *r)
         } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&
                    arguments_of(a) < 0) {
             r->config = a;
-        } else if (r->words_len < 3) {
+        } else if (r->words_len < WORDS_MAX) {
             r->words[r->words_len++] = a;
         } else {
             return usage("too many words: ", a);
@@ -143,8 +190,76 @@ static char *path_of(const struct request *r)
     return path;
 }
 
+/* A file's map, with the name in front when it has none; NULL: said. */
+static char *keys_of_file(const char *path, const char *name)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    size_t len = 0;
+    if (errors == NULL)
+        return NULL;
+    conf_errors_init(errors, path);
+    char *text = conf_file_read(path, &len, errors), *whole = NULL;
+    struct conf_tree *map =
+        text == NULL ? NULL : conf_tree_parse(text, len, "it needs a link's keys", errors);
+    bool named = map != NULL && map->kind == CONF_MAP && conf_child(map, "name") != NULL;
+    if (map != NULL && len <= KEYS_FILE_MAX &&
+        asprintf(&whole, "%s%s%s%.*s", named ? "" : "name: ", named ? "" : name, named ? "" : "\n",
+                 (int)len, text) < 0)
+        whole = NULL;
+    if (map != NULL && len > KEYS_FILE_MAX)
+        conf_error(errors, 0, "is too long for a link: %d bytes at most", KEYS_FILE_MAX);
+    for (size_t i = 0; i < errors->len; i++)
+        fprintf(stderr, "%s\n", errors->text[i]);
+    conf_tree_free(map);
+    free(text);
+    free(errors);
+    return whole;
+}
+
+/* The keys as a map: JSON, which is YAML. */
+static char *keys_of_words(const struct request *r, bool add)
+{
+    json_t *o = json_object();
+    if (add)
+        json_object_set_new(o, "name", json_string(r->words[2]));
+    for (size_t i = 3; i < r->words_len; i++) {
+        const char *is = strchr(r->words[i], '=');
+        char *key = strndup(r->words[i], (size_t)(is - r->words[i]));
+        if (key != NULL)
+            json_object_set_new(o, key, json_string(is + 1));
+        free(key);
+    }
+    char *text = json_dumps(o, JSON_PRESERVE_ORDER);
+    json_decref(o);
+    return text;
+}
+
+static char *link_change_line(const struct request *r)
+{
+    bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
+    bool file = add && strchr(r->words[3], '=') == NULL;
+    char *keys = remove ? NULL
+                 : file ? keys_of_file(r->words[3], r->words[2])
+                        : keys_of_words(r, add);
+    if (!remove && keys == NULL)
+        return NULL;
+    json_t *o = json_pack("{s:s s:s}", "cmd",
+                          add      ? "link-add"
+                          : remove ? "link-remove"
+                                   : "link-set",
+                          "name", r->words[2]);
+    if (keys != NULL)
+        json_object_set_new(o, "keys", json_string(keys));
+    char *line = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    free(keys);
+    return line;
+}
+
 static char *request_line(const struct request *r)
 {
+    if (is_link_change(r))
+        return link_change_line(r);
     json_t *o = json_object();
     json_object_set_new(o, "cmd", json_string(r->words[0]));
     if (strcmp(r->words[0], "link") == 0) {
@@ -195,6 +310,10 @@ static json_t *ask(const struct request *r, const char *path)
         return NULL;
     }
     char *line = request_line(r);
+    if (line == NULL) {
+        close(fd);
+        return NULL;
+    }
     bool sent = line != NULL && send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 &&
                 send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
     free(line);

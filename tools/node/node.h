@@ -24,12 +24,17 @@ struct seglog;
 struct node_link {
     struct node *node;
     const struct config_link *config;
-    struct cla *cla; /* NULL: not open */
-    uint32_t index;  /* of the agent */
-    uint32_t window; /* that the agent knows */
+    struct config_link *own; /* the same, unless it is the file's; goes with the link */
+    struct cla *cla;         /* NULL: not open */
+    uint32_t index;          /* of the agent */
+    uint32_t window;         /* that the agent knows */
     bool up;
     uint64_t sent, failed, received;
     uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */
+    struct node_link
+        *host; /* it came in over that one; NULL: it is of the file, or an operator's */
+    uint64_t peers, peers_refused; /* that came in over it: now; not let in */
+    bool over;                     /* it came in, and is down: to be removed */
 };
 
 struct node {
@@ -40,13 +45,14 @@ struct node {
     struct world *world;
     struct alarm deadline; /* of the agent */
     struct round_end round;
-    struct uv_loop_s *loop;       /* of the kernel's world; NULL in virtual time */
-    struct node_handles *handles; /* timers and signals, of uv_node.c */
-    struct node_link links[CONFIG_LINKS_MAX];
-    size_t links_len;
-    size_t open_links;       /* not closed yet */
-    void **anchors;          /* one per adapter: what its links share */
-    struct storage *storage; /* NULL with durability none */
+    struct uv_loop_s *loop;               /* of the kernel's world; NULL in virtual time */
+    struct node_handles *handles;         /* timers and signals, of uv_node.c */
+    struct node_link **links;             /* by the agent's index; NULL: there is none */
+    size_t links_len;                     /* places; node_links_count: links */
+    size_t open_links;                    /* not closed yet */
+    void (*links_closed)(struct node *n); /* of node_links_close */
+    void **anchors;                       /* one per adapter: what its links share */
+    struct storage *storage;              /* NULL with durability none */
     struct apps *apps;
     struct control *control;
     struct seglog *segments, *bundle_log; /* NULL: not written */
@@ -118,8 +124,23 @@ int node_open_agent(struct node *n, bool memory_only);
 /* Tells the operator, now and then, what was refused or given up for lack of room. */
 void node_tell_shortage(struct node *n);
 
-/* All links and routes. 0, or an error that was said. */
+/* node_links.c. All links and routes of the file: 0, or an error that was said. */
 int node_open_links(struct node *n);
+size_t node_links_count(const struct node *n);
+struct node_link *node_link_find(const struct node *n, const char *name); /* NULL: there is none */
+/* A link of its own configuration, which is the node's in any case. 0, or an error with its text.
+ */
+int node_link_add(struct node *n, struct config_link *own, char *why, size_t why_cap);
+/* The link ends; what waits for it, or is on it, goes another way or waits for one. */
+void node_link_remove(struct node_link *l);
+/* Other values for keys that can change (config_link_change); `changed` is the node's on success.
+ * 0, or an error with its text. */
+int node_link_set(struct node_link *l, struct config_link *changed, char *why, size_t why_cap);
+/* Removes what came in by itself and is down. Never called from within an adapter's event. */
+void node_links_tidy(struct node *n);
+/* All links end; `closed` is called when none is left, now or later. */
+void node_links_close(struct node *n, void (*closed)(struct node *n));
+void node_links_free(struct node *n); /* their memory: when no world calls them any more */
 
 /* Registers the echo endpoint, if the configuration has one. 0, or an error of agent_register. */
 int echo_open(struct node *n);

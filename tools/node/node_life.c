@@ -70,6 +70,7 @@ void node_close(struct node *n)
 {
     node_rest(n);
     agent_free(n->agent);
+    node_links_free(n);
     free(n->anchors);
     n->agent = NULL;
     n->anchors = NULL;

@@ -17,8 +17,8 @@ uint32_t node_bundle_line(const struct node *n, const struct bundle_event *e, ui
     char name[EID_TEXT_MAX];
     const char *link = NULL;
     eid_text(&n->config->node, name);
-    if (e->link >= 0 && (size_t)e->link < n->links_len)
-        link = n->links[e->link].config->name;
+    if (e->link >= 0 && (size_t)e->link < n->links_len && n->links[e->link] != NULL)
+        link = n->links[e->link]->config->name;
     return bundle_event_csv(e, name, link, epoch, out);
 }
 

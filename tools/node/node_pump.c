@@ -43,7 +43,7 @@ void node_limits(struct node_link *l)
 
 static void do_send(struct node *n, const struct agent_action *a)
 {
-    struct node_link *l = &n->links[a->link];
+    struct node_link *l = n->links[a->link];
     enum cla_reason reason =
         l->cla == NULL ? CLA_REASON_CLOSED : l->cla->ops->send(l->cla, a->key, a->bundle);
     if (reason != CLA_REASON_NONE)
@@ -66,7 +66,7 @@ static void do_recall(struct node *n, const struct agent_action *a)
         apps_recall(n->apps, a);
         return;
     }
-    struct cla *c = n->links[a->link].cla;
+    struct cla *c = n->links[a->link]->cla;
     if (c != NULL && c->ops->cancel != NULL && c->ops->cancel(c, a->key) == HELIO_ENOENT)
         agent_sent(n->agent, a->key, false, node_now(n));
 }
@@ -87,7 +87,7 @@ static void do_answer(struct node *n, const struct agent_action *a)
             apps_answer(n->apps, a);
         return;
     }
-    struct cla *c = n->links[a->link].cla;
+    struct cla *c = n->links[a->link] != NULL ? n->links[a->link]->cla : NULL;
     if (c != NULL)
         c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !a->keep);
 }
@@ -117,6 +117,7 @@ void node_pump(struct node *n)
 {
     struct agent_action a;
     n->awake = false;
+    node_links_tidy(n);
     while (agent_poll(n->agent, &a) > 0) {
         switch (a.kind) {
         case AGENT_STORE:

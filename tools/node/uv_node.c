@@ -178,15 +178,6 @@ static void finish(struct node *n)
     uv_world_end(n->world);
 }
 
-static void on_link_closed(void *context)
-{
-    struct node_link *l = context;
-    struct node *n = l->node;
-    l->cla = NULL;
-    if (--n->open_links == 0)
-        finish(n);
-}
-
 static void stop(struct node *n)
 {
     if (n->stopping)
@@ -194,15 +185,7 @@ static void stop(struct node *n)
     n->stopping = true;
     if (n->apps != NULL)
         apps_stop(n->apps);
-    if (n->open_links == 0) {
-        finish(n);
-        return;
-    }
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = &n->links[i];
-        agent_link(n->agent, l->index, false, node_now(n));
-        l->cla->ops->close(l->cla, on_link_closed, l);
-    }
+    node_links_close(n, finish);
 }
 
 static void on_signal(uv_signal_t *s, int number)

@@ -166,8 +166,8 @@ void stack_host_free(struct stack_host *h)
 {
     struct node *n = &h->node;
     for (size_t i = 0; i < n->links_len; i++)
-        if (n->links[i].cla != NULL)
-            n->links[i].cla->ops->close(n->links[i].cla, on_closed, NULL);
+        if (n->links[i] != NULL && n->links[i]->cla != NULL)
+            n->links[i]->cla->ops->close(n->links[i]->cla, on_closed, NULL);
     virtual_settle(&h->stack->world);
     stack_apps_free(h->apps);
     node_close(n);

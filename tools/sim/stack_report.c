@@ -88,7 +88,8 @@ static json_t *host_json(const struct stack_host *h)
                                                        {NULL, 0}}));
     json_t *links = json_array();
     for (size_t i = 0; i < h->node.links_len; i++)
-        json_array_append_new(links, link_json(&h->node.links[i]));
+        if (h->node.links[i] != NULL)
+            json_array_append_new(links, link_json(h->node.links[i]));
     json_object_set_new(o, "links", links);
     return o;
 }

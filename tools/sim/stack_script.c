@@ -64,7 +64,7 @@ tick stack_script_due(const struct stack *s)
 void stack_script_step(struct stack *s)
 {
     const struct stack_switch *w = &s->script[s->script_next++];
-    struct cla *link = w->host->node.links[w->link].cla;
+    struct cla *link = w->host->node.links[w->link]->cla;
     link->ops->set_link(link, w->up);
     node_wake(&w->host->node);
 }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links that come, change and go while traffic flows: nothing is lost. usage: links_test.py BIN OUT [TEST...]"""
+
+import json
+import subprocess
+import threading
+
+import aap2
+import node_case
+from node_case import NodeCase, wait_for
+
+COUNT = 1500
+
+
+class LinksTest(NodeCase):
+    def ctl(self, number, *words, code=0):
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", *words],
+                           capture_output=True, text=True, timeout=30)
+        self.assertEqual(p.returncode, code, p.stdout + p.stderr)
+        return p.stderr if code else p.stdout
+
+    def links(self, number):
+        return {link["name"]: link for link in json.loads(self.ctl(number, "--json", "links"))["links"]}
+
+    def keys(self, peer, local, remote, **more):
+        return [f"{k}={v}" for k, v in {"adapter": "ltp-udp", "peer": f"ipn:{peer}.0", "local": f"127.0.0.1:{local}",
+                                        "remote": f"127.0.0.1:{remote}", "rto": "100ms", **more}.items()]
+
+    def flow(self):
+        """A sender and a receiver of COUNT numbered bundles; the numbers that came, in the order of coming."""
+        receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")
+        came = []
+
+        def send():
+            for i in range(COUNT):
+                self.assertEqual(sender.request("ipn:2.7", i.to_bytes(4, "big") + bytes(3000))[0], aap2.SUCCESS)
+
+        def receive():
+            while len(came) < COUNT:
+                came.append(int.from_bytes(receiver.delivery()[1][:4], "big"))
+
+        threads = [threading.Thread(target=f, daemon=True) for f in (send, receive)]
+        for t in threads:
+            t.start()
+        return came, threads
+
+    def test_while_traffic_flows(self):
+        self.pair()
+        p3, p4 = self.lab.udp_ports(2)
+        came, threads = self.flow()
+        wait_for(lambda: len(came) > 20)
+        self.ctl(2, "link", "add", "back", *self.keys(1, p4, p3))
+        self.ctl(1, "link", "add", "second", *self.keys(2, p3, p4, rate="2Mbit/s", sessions=4))
+        wait_for(lambda: self.links(1)["second"]["state"] == "up")
+        self.assertEqual(self.links(1)["second"]["rate_bps"], 2000000)
+        self.ctl(1, "link", "set", "second", "rate=200Mbit/s", "sessions=32", "rto=80ms")
+        second = self.links(1)["second"]
+        self.assertEqual((second["rate_bps"], second["window"], second["rto_ns"]), (200000000, 32, 80000000))
+        self.ctl(1, "link", "remove", "to-2")
+        before = len(came)
+        wait_for(lambda: len(came) > before + 100)
+        self.assertEqual(list(self.links(1)), ["second"])
+        self.assertGreater(self.links(1)["second"]["sent"], 0)
+        ports = self.lab.udp_ports(1)[0]
+        old = self.links(2)["to-1"]["local_port"]
+        file = self.lab.path("again.yaml")
+        with open(file, "w") as f:
+            f.write(f"# the way back\nadapter: ltp-udp\npeer: ipn:2.0\nlocal: 127.0.0.1:{ports}\n"
+                    f"remote: 127.0.0.1:{old}\nrto: 100ms\n")
+        self.ctl(1, "link", "add", "third", file)
+        self.ctl(2, "link", "remove", "to-1")
+        self.ctl(2, "link", "add", "to-1", *self.keys(1, old, ports))
+        self.ctl(1, "link", "remove", "second")
+        for t in threads:
+            t.join(90)
+            self.assertFalse(t.is_alive(), f"{len(came)} of {COUNT}")
+        self.assertEqual(sorted(came), list(range(COUNT)))
+        wait_for(lambda: json.loads(self.ctl(1, "--json", "status"))["bundles"] == 0)
+
+    def test_nothing_waits_for_nobody(self):
+        """What waits on the only link outlives it, and goes over the next one."""
+        self.pair()
+        self.ctl(1, "link", "to-2", "down")
+        sender = self.client(1, "ipn:1.5")
+        for i in range(20):
+            self.assertEqual(sender.request("ipn:2.7", b"%d" % i)[0], aap2.SUCCESS)
+        link = self.links(1)["to-2"]
+        remote = self.links(2)["to-1"]["local_port"]
+        self.ctl(1, "link", "remove", "to-2")
+        self.assertEqual(json.loads(self.ctl(1, "--json", "status"))["bundles"], 20)
+        self.assertEqual(self.links(1), {})
+        self.assertIn("no link \"to-2\"; this node has none", self.ctl(1, "link", "remove", "to-2", code=1))
+        self.ctl(1, "link", "add", "to-2", *self.keys(2, link["local_port"], remote))
+        receiver = self.client(2, "ipn:2.7", subscribe=True)
+        self.assertEqual(sorted(int(receiver.delivery()[1]) for _ in range(20)), list(range(20)))
+
+    def test_what_is_wrong_is_said(self):
+        self.pair()
+        ports = self.lab.udp_ports(2)
+        for words, text in (
+                (["add", "to-2", *self.keys(2, *ports)], "there is a link to-2"),
+                (["add", "x", *self.keys(2, *ports, rat="1Mbit/s")], "links[x].rat: unknown key; did you mean rate?"),
+                (["add", "x", "adapter=telex", "peer=ipn:2.0"], "write one of: ltp-udp"),
+                (["add", "x", *self.keys(1, *ports)], "ipn:1.0 is this node"),
+                (["add", "x", *self.keys(2, *ports, peers=3)], "nobody says who he is"),
+                (["add", "x", *self.keys(3, 1, ports[1])[:2], "local=192.0.2.1:1",
+                  "remote=192.0.2.2:1", "rto=1s"], "cannot bind"),
+                (["set", "to-2", "local=127.0.0.1:1"], "links[to-2].local: cannot change while the link is there"),
+                (["set", "to-2", "peer=ipn:3.0"], "links[to-2].peer: cannot change while the link is there"),
+                (["set", "to-2", "rtoo=1s"], "unknown key; did you mean rto?"),
+                (["set", "to-2", "rto=1"], "links[to-2].rto: "),
+                (["set", "to-2", "rto=10us"], "the retransmission timer is below 100us"),
+                (["set", "nobody", "rto=1s"], "there is no link \"nobody\"; there are: to-2"),
+                (["remove", "nobody"], "there is no link \"nobody\"; there are: to-2")):
+            self.assertIn(text, self.ctl(1, "link", *words, code=1), words)
+        for words in (["add", "x"], ["set", "x"], ["remove"], ["set", "x", "rate"], ["remove", "x", "y"]):
+            self.assertIn("helioctl --help", self.ctl(1, "link", *words, code=2))
+        self.assertEqual(list(self.links(1)), ["to-2"])
+        self.assertEqual(self.links(1)["to-2"]["rto_ns"], 100000000)
+
+
+if __name__ == "__main__":
+    node_case.main("LinksTest")

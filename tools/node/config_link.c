@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A link's map has the keys of all links and those of its adapter. A changed link is a copy with
+ * some keys set anew, checked as a whole as if it stood in the file. What can go wrong is the
+ * user's (an unknown key, a wrong value, one that cannot change while the link is there), or
+ * memory.
+ */
+#include "tools/node/config_link.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf_section.h"
+#include "tools/node/config_lists.h"
+#include "tools/node/config_tables.h"
+#include "tools/node/config_value.h"
+
+#define KEYS_MAX 256 /* of an adapter */
+
+static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
+                                          config_adapters *adapters, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "adapter");
+    char list[256] = "";
+    size_t used = 0;
+    if (t == NULL || t->kind != CONF_SCALAR)
+        return NULL; /* conf_section_read reports it */
+    for (size_t i = 0; adapters(i) != NULL; i++) {
+        const struct cla_ops *ops = adapters(i);
+        if (strcmp(ops->name, t->text) == 0)
+            return ops;
+        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
+        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
+    }
+    conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where, t->text,
+               list);
+    return NULL;
+}
+
+static void check_settings(const struct eid *node, const struct conf_tree *map, const char *where,
+                           struct config_link *l, struct conf_errors *errors)
+{
+    char why[256] = "";
+    const char *key = NULL;
+    int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
+    if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(node))
+        rc = l->ops->check_names(l->settings, node, &l->peer, &key, why, sizeof why);
+    if (rc == 0)
+        return;
+    const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
+    conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
+               why);
+}
+
+static void check_peer(const struct eid *node, const struct conf_tree *map, const char *where,
+                       const struct config_link *l, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "peer");
+    if (t == NULL || eid_is_none(&l->peer))
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid own = eid_node(&l->peer);
+    eid_text(&own, text);
+    if (!eid_is_node(&l->peer))
+        conf_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s", where,
+                   t->text, text);
+    else if (eid_same_node(&l->peer, node))
+        conf_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
+                   text);
+}
+
+void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
+                      config_adapters *adapters, struct conf_errors *errors)
+{
+    const struct conf_tree *name = conf_child(map, "name");
+    char where[96];
+    l->line = map->line;
+    snprintf(where, sizeof where, "links[%.64s].",
+             name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
+    struct conf_part parts[2] = {{config_link_options, l, config_set}};
+    size_t before = errors->total, n = 1;
+    l->ops = find_adapter(map, where, adapters, errors);
+    if (l->ops != NULL) {
+        l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
+        if (l->settings == NULL ||
+            conf_options_default(l->ops->options, l->settings, config_set) < 0) {
+            conf_error(errors, map->line, "out of memory");
+            return;
+        }
+        parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
+    } else if (conf_child(map, "adapter") != NULL) {
+        if (name != NULL && name->kind == CONF_SCALAR)
+            l->name = strdup(name->text); /* routes that name it are not wrong */
+        return;                           /* without its table every other key would look unknown */
+    }
+    const char *words[CONFIG_LISTS_MAX + 1] = {NULL};
+    if (l->ops != NULL)
+        config_lists_words(l->ops, words);
+    conf_section_read(map, where, parts, n, words, errors);
+    if (l->ops != NULL)
+        config_lists_read(map, where, l, errors);
+    if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
+        conf_error(errors, map->line, "%speers: with %s nobody says who he is; leave it away",
+                   where, l->ops->name);
+    check_peer(node, map, where, l, errors);
+    if (l->ops != NULL && errors->total == before)
+        check_settings(node, map, where, l, errors);
+}
+
+void config_link_fini(struct config_link *l)
+{
+    conf_options_free(config_link_options, l);
+    if (l->settings != NULL) {
+        config_lists_free(l);
+        conf_options_free(l->ops->options, l->settings);
+    }
+    free(l->settings);
+}
+
+void config_link_free(struct config_link *l)
+{
+    if (l == NULL)
+        return;
+    config_link_fini(l);
+    free(l);
+}
+
+struct config_link *config_link_parse(const char *name, const char *text, size_t len,
+                                      const struct eid *node, config_adapters *adapters,
+                                      struct conf_errors *errors)
+{
+    struct conf_tree *map = conf_tree_parse(text, len, "it needs the keys of a link", errors);
+    struct config_link *l = map == NULL ? NULL : calloc(1, sizeof *l);
+    size_t before = errors->total;
+    if (map != NULL && l == NULL)
+        conf_error(errors, 0, "out of memory");
+    else if (map != NULL && map->kind != CONF_MAP)
+        conf_error(errors, map->line, "%s is not expected here; write a map of a link's keys",
+                   conf_kind_name(map->kind));
+    else if (map != NULL)
+        config_link_read(l, node, map, adapters, errors);
+    if (l != NULL && errors->total == before && strcmp(l->name, name) != 0)
+        conf_error(errors, map->line, "name: it is %s here, and was to be %s", l->name, name);
+    conf_tree_free(map);
+    if (l == NULL || errors->total == before)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
+
+/* ---- a copy ---- */
+
+/* The texts of a struct that was copied as bytes become the copy's own. False: no memory; those
+ * that are not copied yet are NULL. */
+static bool own_texts(const struct conf_option *options, void *base)
+{
+    bool good = true;
+    for (const struct conf_option *o = options; o->key != NULL; o++) {
+        char **field = (char **)(void *)((char *)base + o->offset);
+        if (o->type != OPTION_TEXT || *field == NULL)
+            continue;
+        *field = good ? strdup(*field) : NULL;
+        good = good && *field != NULL;
+    }
+    return good;
+}
+
+static bool copy_list(const struct cla_list *d, const struct config_link *was,
+                      const struct config_link *l)
+{
+    void **items = (void **)(void *)((char *)l->settings + d->items);
+    size_t *count = (size_t *)(void *)((char *)l->settings + d->count), n = *count;
+    const char *from = *(void *const *)(const void *)((const char *)was->settings + d->items);
+    *items = n > 0 ? malloc(n * d->item_size) : NULL;
+    *count = 0;
+    bool good = n == 0 || *items != NULL;
+    for (; good && *count < n; ++*count) {
+        char *item = (char *)*items + *count * d->item_size;
+        memcpy(item, from + *count * d->item_size, d->item_size);
+        good = own_texts(d->options, item);
+    }
+    return good;
+}
+
+static struct config_link *copy_link(const struct config_link *was)
+{
+    struct config_link *l = malloc(sizeof *l);
+    if (l == NULL)
+        return NULL;
+    *l = *was;
+    l->settings = malloc(was->ops->config_size);
+    bool good = own_texts(config_link_options, l) && l->settings != NULL;
+    if (l->settings != NULL) {
+        memcpy(l->settings, was->settings, was->ops->config_size);
+        good = own_texts(was->ops->options, l->settings) && good;
+        for (const struct cla_list *d = was->ops->lists; d != NULL && d->key != NULL; d++)
+            good = copy_list(d, was, l) && good;
+    }
+    if (good)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
+
+/* ---- a change ---- */
+
+static bool is_live(const struct cla_ops *ops, const char *key)
+{
+    for (const char *const *k = ops->live; k != NULL && *k != NULL; k++)
+        if (strcmp(*k, key) == 0)
+            return true;
+    return false;
+}
+
+static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, const char *where,
+                        struct conf_errors *errors)
+{
+    const char *words[KEYS_MAX];
+    size_t n = 0;
+    for (const struct conf_option *o = ops->options; o->key != NULL && n < KEYS_MAX; o++)
+        words[n++] = o->key;
+    const char *closest = conf_closest(t->key, words, n);
+    conf_error(errors, t->line, "%s%s: unknown key%s%s%s", where, t->key,
+               closest != NULL ? "; did you mean " : "", closest != NULL ? closest : "",
+               closest != NULL ? "?" : "");
+}
+
+static void change_key(struct config_link *l, const struct conf_tree *t, const char *where,
+                       struct conf_errors *errors)
+{
+    char why[256] = "";
+    const struct conf_option *o = conf_option_find(l->ops->options, t->key);
+    bool other = conf_option_find(config_link_options, t->key) != NULL;
+    for (const struct cla_list *d = l->ops->lists; d != NULL && d->key != NULL; d++)
+        other = other || strcmp(d->key, t->key) == 0;
+    if (o == NULL && !other)
+        say_unknown(l->ops, t, where, errors);
+    else if (o == NULL || !is_live(l->ops, t->key))
+        conf_error(errors, t->line,
+                   "%s%s: cannot change while the link is there; remove the link, and add it with "
+                   "the new value",
+                   where, t->key);
+    else if (t->kind != CONF_SCALAR)
+        conf_error(errors, t->line, "%s%s: %s is not expected here; write a value", where, t->key,
+                   conf_kind_name(t->kind));
+    else if (config_set(o, l->settings, t->text, why, sizeof why) < 0)
+        conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
+}
+
+struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
+                                       const struct eid *node, struct conf_errors *errors)
+{
+    char where[96];
+    size_t before = errors->total;
+    struct conf_tree *map = conf_tree_parse(text, len, "it needs a key that changes", errors);
+    if (map == NULL)
+        return NULL;
+    struct config_link *l = was->settings == NULL ? NULL : copy_link(was);
+    snprintf(where, sizeof where, "links[%.64s].", was->name);
+    if (was->settings == NULL)
+        conf_error(errors, map->line, "%s has no keys: it came in by itself", where);
+    else if (l == NULL)
+        conf_error(errors, 0, "out of memory");
+    else if (map->kind != CONF_MAP)
+        conf_error(errors, map->line, "%s is not expected here; write a map of keys",
+                   conf_kind_name(map->kind));
+    else if (l->ops->set == NULL)
+        conf_error(errors, map->line, "%s the adapter %s cannot change a link", where, l->adapter);
+    for (const struct conf_tree *t = map->first; errors->total == before && t != NULL; t = t->next)
+        change_key(l, t, where, errors);
+    if (errors->total == before)
+        check_settings(node, map, where, l, errors);
+    conf_tree_free(map);
+    if (errors->total == before)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
+
+struct config_link *config_link_guest(const struct config_link *host, const struct eid *peer)
+{
+    char name[EID_TEXT_MAX + 128], text[EID_TEXT_MAX];
+    struct config_link *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    eid_text(peer, text);
+    snprintf(name, sizeof name, "%.64s/%s", host->name, text);
+    *l = (struct config_link){.name = strdup(name),
+                              .adapter = strdup(host->adapter),
+                              .peer = *peer,
+                              .ops = host->ops,
+                              .line = host->line};
+    if (l->name != NULL && l->adapter != NULL)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
