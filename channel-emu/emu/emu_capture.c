@@ -5,7 +5,6 @@
 #include "channel-emu/emu/emu_capture.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -15,23 +14,16 @@
 #define UDP 8u
 #define RECORD 16u
 
-int emu_capture_open(struct page_writer **out, const char *path)
+int emu_capture_open(struct log_writer **out, const char *path)
 {
-    /* magic of nanosecond stamps, version, UTC, -, snapshot length, link type 1: Ethernet */
-    const uint32_t head[6] = {0xa1b23c4d, 0, 0, 0, EMU_CAPTURE_MAX, 1};
-    const uint16_t version[2] = {2, 4};
-    int rc = page_writer_open(out, path, false);
-    if (rc < 0)
-        return rc;
-    uint8_t *p = page_writer_room(*out, sizeof head);
-    if (p == NULL) {
-        page_writer_free(*out);
-        return -ENOMEM;
-    }
-    memcpy(p, head, sizeof head);
-    memcpy(p + 4, version, sizeof version);
-    page_writer_put(*out, sizeof head);
-    return 0;
+    /* magic of nanosecond stamps, version 2.4, UTC, -, snapshot length, link type 1: Ethernet */
+    static const struct {
+        uint32_t magic;
+        uint16_t version[2];
+        uint32_t rest[4];
+    } head = {0xa1b23c4d, {2, 4}, {0, 0, EMU_CAPTURE_MAX, 1}};
+    _Static_assert(sizeof head == 24, "the header of pcap");
+    return log_writer_open(out, path, 0, slice_of(&head, sizeof head));
 }
 
 static void put_record(uint8_t *p, tick wall, size_t held, size_t whole)
@@ -41,15 +33,15 @@ static void put_record(uint8_t *p, tick wall, size_t held, size_t whole)
     memcpy(p, head, sizeof head);
 }
 
-void emu_capture_frame(struct page_writer *w, tick wall, const uint8_t *data, size_t len)
+void emu_capture_frame(struct log_writer *w, tick wall, const uint8_t *data, size_t len)
 {
     size_t held = len < EMU_CAPTURE_MAX ? len : EMU_CAPTURE_MAX;
-    uint8_t *p = page_writer_room(w, RECORD + held);
+    uint8_t *p = log_writer_room(w, RECORD + held);
     if (p == NULL)
         return;
     put_record(p, wall, held, len);
     memcpy(p + RECORD, data, held);
-    page_writer_put(w, RECORD + held);
+    log_writer_put(w, RECORD + held);
 }
 
 static void put16(uint8_t *at, size_t value)
@@ -113,13 +105,13 @@ static void put_udp(uint8_t *udp, const uint8_t *addresses, size_t addresses_len
     put16(udp + 6, check == 0 ? UINT16_MAX : check);
 }
 
-void emu_capture_udp(struct page_writer *w, tick wall, const struct address *from,
+void emu_capture_udp(struct log_writer *w, tick wall, const struct address *from,
                      const struct address *to, const uint8_t *data, size_t len)
 {
     bool six = from->sa.sa_family == AF_INET6;
     size_t ip_len = six ? IPV6 : IPV4, whole = ETHERNET + ip_len + UDP + len;
     assert(len <= (six ? 65527 : 65507) && from->sa.sa_family == to->sa.sa_family);
-    uint8_t *p = page_writer_room(w, RECORD + whole);
+    uint8_t *p = log_writer_room(w, RECORD + whole);
     if (p == NULL)
         return;
     put_record(p, wall, whole, whole);
@@ -131,5 +123,5 @@ void emu_capture_udp(struct page_writer *w, tick wall, const struct address *fro
     else
         put_ip4(ip, from, to, len);
     put_udp(ip + ip_len, six ? ip + 8 : ip + 12, six ? 32 : 8, from, to, data, len);
-    page_writer_put(w, RECORD + whole);
+    log_writer_put(w, RECORD + whole);
 }

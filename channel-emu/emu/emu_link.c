@@ -22,7 +22,7 @@
 
 #define FLUSH_NS (500 * TICK_MS)
 
-static int open_output(struct page_writer **w, const char *path, bool log, FILE *say)
+static int open_output(struct log_writer **w, const char *path, bool log, FILE *say)
 {
     if (*path == '\0')
         return 0;
@@ -93,9 +93,9 @@ void emu_link_fini(struct emu_link *l)
         chan_free(l->way[i].clean);
         ltp_rules_free(l->way[i].rules);
     }
-    page_writer_free(l->drops);
-    page_writer_free(l->before);
-    page_writer_free(l->after);
+    log_writer_free(l->drops);
+    log_writer_free(l->before);
+    log_writer_free(l->after);
 }
 
 /* The line of one frame in the drop log. */
@@ -244,21 +244,21 @@ void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, in
 
 void emu_link_flush(struct emu_link *l, tick now)
 {
-    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    struct log_writer *const all[] = {l->drops, l->before, l->after};
     if (now < l->flushed + FLUSH_NS)
         return;
     l->flushed = now;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i] != NULL)
-            page_writer_flush(all[i]);
+            log_writer_flush(all[i]);
     }
 }
 
 tick emu_link_flush_due(const struct emu_link *l)
 {
-    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    struct log_writer *const all[] = {l->drops, l->before, l->after};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i] != NULL && page_writer_pending(all[i]))
+        if (all[i] != NULL && log_writer_pending(all[i]))
             return l->flushed + FLUSH_NS;
     }
     return TICK_NEVER;
@@ -266,10 +266,10 @@ tick emu_link_flush_due(const struct emu_link *l)
 
 void emu_link_finish(struct emu_link *l)
 {
-    struct page_writer *const all[] = {l->drops, l->before, l->after};
+    struct log_writer *const all[] = {l->drops, l->before, l->after};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i] != NULL)
-            page_writer_finish(all[i]);
+            log_writer_finish(all[i]);
     }
 }
 

@@ -14,7 +14,7 @@
 #include "channel-emu/emu/emu_late.h"
 #include "channel-emu/emu/emu_settings.h"
 #include "channel-emu/scenario/emu_pace.h"
-#include "os/page_writer.h"
+#include "os/log_writer.h"
 
 #define EMU_FORWARD SCENARIO_FORWARD
 #define EMU_RETURN SCENARIO_RETURN
@@ -47,7 +47,7 @@ struct emu_link {
     const struct emu_settings *settings; /* borrowed */
     emu_payload *payload;
     struct emu_way way[2];
-    struct page_writer *drops, *before, *after; /* NULL: not asked for */
+    struct log_writer *drops, *before, *after; /* NULL: not asked for */
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick started, tolerance;
     struct emu_pace pace;

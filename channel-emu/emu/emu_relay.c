@@ -38,7 +38,7 @@ static const struct address *peer_of(struct emu_relay *r, uint64_t tag)
 
 /* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
  * not known when the far end speaks another version of IP. */
-static void capture(struct emu_relay *r, struct page_writer *w, const struct address *peer,
+static void capture(struct emu_relay *r, struct log_writer *w, const struct address *peer,
                     bool outgoing, const uint8_t *data, size_t len, tick at)
 {
     if (w == NULL)

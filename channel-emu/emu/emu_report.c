@@ -111,10 +111,10 @@ static void find_doubts(struct doubts *d, const struct emu_link *l)
     doubt(d, l->ended, "run", "ended before it was told to");
     doubt_way(d, l, EMU_FORWARD);
     doubt_way(d, l, EMU_RETURN);
-    doubt(d, l->drops == NULL ? 0 : page_writer_lost(l->drops), "", "lines of the drop log lost");
-    doubt(d, l->before == NULL ? 0 : page_writer_lost(l->before), "",
+    doubt(d, l->drops == NULL ? 0 : log_writer_lost(l->drops), "", "lines of the drop log lost");
+    doubt(d, l->before == NULL ? 0 : log_writer_lost(l->before), "",
           "frames missing in the capture before");
-    doubt(d, l->after == NULL ? 0 : page_writer_lost(l->after), "",
+    doubt(d, l->after == NULL ? 0 : log_writer_lost(l->after), "",
           "frames missing in the capture after");
 }
 
@@ -155,9 +155,9 @@ static void text_way(const struct emu_link *l, int dir, FILE *to)
                 strerror(w->send_errno));
 }
 
-static int output_error(const struct page_writer *w)
+static int output_error(const struct log_writer *w)
 {
-    return w == NULL ? 0 : page_writer_error(w);
+    return w == NULL ? 0 : log_writer_error(w);
 }
 
 bool emu_report_whole(const struct emu_link *l)
@@ -170,7 +170,7 @@ static void text_outputs(const struct emu_link *l, FILE *to)
 {
     const struct scenario *s = &l->settings->scenario;
     const char *const paths[] = {s->drop_log, s->pcap_before, s->pcap_after};
-    const struct page_writer *const all[] = {l->drops, l->before, l->after};
+    const struct log_writer *const all[] = {l->drops, l->before, l->after};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (output_error(all[i]) != 0)
             fprintf(to,
@@ -239,13 +239,12 @@ static json_t *json_way(const struct emu_link *l, int dir)
         json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
 }
 
-static json_t *json_output(const struct page_writer *w, const char *path)
+static json_t *json_output(const struct log_writer *w, const char *path)
 {
     if (w == NULL)
         return json_null();
     return json_pack("{s:s, s:I, s:I}", "file", path, "records",
-                     (json_int_t)page_writer_records(w) - 1, "lost",
-                     (json_int_t)page_writer_lost(w));
+                     (json_int_t)log_writer_records(w) - 1, "lost", (json_int_t)log_writer_lost(w));
 }
 
 /* Of the run: with real-time priority, which is given back when it would take too much. */

@@ -4,7 +4,6 @@
 #include "channel-emu/scenario/drop_log.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/csv.h"
@@ -12,20 +11,10 @@
 const char drop_log_header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
                                "name,offset,data_length,cp_serial,rpt_serial\n";
 
-int drop_log_open(struct page_writer **out, const char *path, bool wait)
+int drop_log_open(struct log_writer **out, const char *path, bool wait)
 {
-    int rc = page_writer_open(out, path, wait);
-    if (rc < 0)
-        return rc;
-    size_t len = strlen(drop_log_header);
-    char *p = page_writer_room(*out, len);
-    if (p == NULL) {
-        page_writer_free(*out);
-        return -ENOMEM;
-    }
-    memcpy(p, drop_log_header, len);
-    page_writer_put(*out, len);
-    return 0;
+    return log_writer_open(out, path, LOG_LINES | (wait ? LOG_WAIT : 0u),
+                           slice_of(drop_log_header, strlen(drop_log_header)));
 }
 
 /* A comma, and a number or nothing. */
@@ -60,9 +49,9 @@ size_t drop_log_line(const struct drop_row *row, char out[DROP_LOG_LINE_MAX])
     return (size_t)(p - out);
 }
 
-void drop_log_put(struct page_writer *w, const struct drop_row *row)
+void drop_log_put(struct log_writer *w, const struct drop_row *row)
 {
-    char *p = page_writer_room(w, DROP_LOG_LINE_MAX);
+    char *p = log_writer_room(w, DROP_LOG_LINE_MAX);
     if (p != NULL)
-        page_writer_put(w, drop_log_line(row, p));
+        log_writer_put(w, drop_log_line(row, p));
 }

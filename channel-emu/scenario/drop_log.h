@@ -5,7 +5,7 @@
 #define CHANNEL_EMU_DROP_LOG_H
 
 #include "channel-emu/scenario/ltp_rules.h"
-#include "os/page_writer.h"
+#include "os/log_writer.h"
 
 extern const char drop_log_header[];
 #define DROP_LOG_LINE_MAX 320u
@@ -20,10 +20,10 @@ struct drop_row {
     const struct ltp_fields *ltp; /* NULL: it holds no LTP segment */
 };
 
-/* A writer whose file begins with the header; `wait` as page_writer_open has it. 0 or -errno. */
-int drop_log_open(struct page_writer **out, const char *path, bool wait);
+/* A writer whose file begins with the header; `wait`: LOG_WAIT. 0 or -errno. */
+int drop_log_open(struct log_writer **out, const char *path, bool wait);
 
-void drop_log_put(struct page_writer *w, const struct drop_row *row);
+void drop_log_put(struct log_writer *w, const struct drop_row *row);
 
 /* The line with its newline; returns its length. */
 size_t drop_log_line(const struct drop_row *row, char out[DROP_LOG_LINE_MAX]);

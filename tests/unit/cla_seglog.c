@@ -70,7 +70,7 @@ START_TEST(lines_come_in_order)
     ck_assert_int_eq(seglog_open(&s, path, 7, 5000), 0);
     for (uint64_t i = 0; i < 100000; i++)
         put(s, i);
-    ck_assert_uint_eq(seglog_lost(s), 0);
+    ck_assert_uint_eq(log_writer_lost(s->file), 0);
     seglog_close(s);
     ck_assert_uint_eq(check_file(path, 0), 100000);
 }
@@ -100,10 +100,10 @@ START_TEST(reopens_after_a_move)
     for (uint64_t i = 0; i < 10; i++)
         put(s, i);
     ck_assert_int_eq(rename(path, old), 0);
-    ck_assert_int_eq(seglog_reopen(s), 0);
+    ck_assert_int_eq(log_writer_reopen(s->file), 0);
     for (uint64_t i = 10; i < 15; i++)
         put(s, i);
-    seglog_flush(s);
+    log_writer_flush(s->file);
     put(s, 15);
     seglog_close(s);
     ck_assert_uint_eq(check_file(old, 0), 10);
@@ -121,7 +121,7 @@ START_TEST(sync_waits_until_all_is_written)
         put(s, i);
         if (i % 10000 != 9999)
             continue;
-        ck_assert_int_eq(seglog_sync(s, 20000), 0);
+        ck_assert_int_eq(log_writer_sync(s->file, 20000), 0);
         ck_assert_uint_eq(lines_in(path), 1 + i + 1);
     }
     seglog_close(s);
@@ -139,10 +139,10 @@ START_TEST(failed_reopen_keeps_the_old_file)
     ck_assert_int_eq(seglog_open(&s, inner, 7, 5000), 0);
     put(s, 0);
     path_of(path, "kept");
-    seglog_flush(s);
+    log_writer_flush(s->file);
     ck_assert_int_eq(rename(inner, path), 0);
     ck_assert_int_eq(rmdir(moved), 0);
-    ck_assert_int_lt(seglog_reopen(s), 0);
+    ck_assert_int_lt(log_writer_reopen(s->file), 0);
     put(s, 1);
     seglog_close(s);
     ck_assert_uint_eq(check_file(path, 0), 2);
@@ -173,8 +173,9 @@ START_TEST(full_disk_loses_whole_lines)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0); /* no ck_assert until it is back */
     for (uint64_t i = 0; i < 50000; i++)
         put(s, i);
-    seglog_flush(s);
-    while (seglog_lost(s) + lines_in(path) != 50000 + 1) /* the header; the writer is a thread */
+    log_writer_flush(s->file);
+    while (log_writer_lost(s->file) + lines_in(path) !=
+           50000 + 1) /* the header; the writer is a thread */
         sched_yield();
     seglog_close(s);
     setrlimit(RLIMIT_FSIZE, &l);

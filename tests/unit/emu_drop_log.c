@@ -15,6 +15,8 @@
 
 #include "channel-emu/scenario/drop_log.h"
 
+static const struct slice none;
+
 static const char *line(const struct drop_row *row)
 {
     static char text[DROP_LOG_LINE_MAX + 1];
@@ -97,18 +99,18 @@ static void written(const char *suffix, bool compressed)
     char path[] = "/tmp/helio-drop-XXXXXX", name[64];
     close(mkstemp(path));
     snprintf(name, sizeof name, "%s%s", path, suffix);
-    struct page_writer *w;
+    struct log_writer *w;
     ck_assert_int_eq(drop_log_open(&w, name, false), 0);
     struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
     for (row.frame = 1; row.frame <= 20000; row.frame++) {
         drop_log_put(w, &row);
         if (row.frame % 3000 == 0)
-            page_writer_flush(w);
+            log_writer_flush(w);
     }
-    ck_assert_int_eq(page_writer_finish(w), 0);
-    ck_assert_uint_eq(page_writer_records(w), 20001);
-    ck_assert_uint_eq(page_writer_lost(w), 0);
-    page_writer_free(w);
+    ck_assert_int_eq(log_writer_finish(w), 0);
+    ck_assert_uint_eq(log_writer_records(w), 20001);
+    ck_assert_uint_eq(log_writer_lost(w), 0);
+    log_writer_free(w);
     FILE *f = fopen(name, "rb");
     ck_assert_int_eq(fgetc(f) == 0x1f, compressed);
     fclose(f);
@@ -142,15 +144,15 @@ END_TEST
 
 START_TEST(a_full_disk_is_counted)
 {
-    struct page_writer *w;
+    struct log_writer *w;
     ck_assert_int_eq(drop_log_open(&w, "/dev/full", false), 0);
     struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
     for (row.frame = 1; row.frame <= 100000; row.frame++)
         drop_log_put(w, &row);
-    ck_assert_int_eq(page_writer_finish(w), -ENOSPC);
-    ck_assert_uint_gt(page_writer_lost(w), 0);
-    ck_assert_uint_le(page_writer_lost(w), page_writer_records(w));
-    page_writer_free(w);
+    ck_assert_int_eq(log_writer_finish(w), -ENOSPC);
+    ck_assert_uint_gt(log_writer_lost(w), 0);
+    ck_assert_uint_le(log_writer_lost(w), log_writer_records(w));
+    log_writer_free(w);
 }
 END_TEST
 
@@ -170,14 +172,14 @@ static void filled(const char *suffix, rlim_t limit)
     close(mkstemp(path));
     snprintf(name, sizeof name, "%s%s", path, suffix);
     limit_files(limit);
-    struct page_writer *w;
+    struct log_writer *w;
     ck_assert_int_eq(drop_log_open(&w, name, true), 0);
     struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
     for (row.frame = 1; row.frame <= 100000; row.frame++)
         drop_log_put(w, &row);
-    ck_assert_int_eq(page_writer_error(w), 0);
-    ck_assert_int_eq(page_writer_finish(w), -EFBIG);
-    ck_assert_int_eq(page_writer_error(w), -EFBIG);
+    ck_assert_int_eq(log_writer_error(w), 0);
+    ck_assert_int_eq(log_writer_finish(w), -EFBIG);
+    ck_assert_int_eq(log_writer_error(w), -EFBIG);
     limit_files(RLIM_INFINITY);
     size_t cap = 4000000, whole = 0;
     char *text = malloc(cap);
@@ -186,8 +188,8 @@ static void filled(const char *suffix, rlim_t limit)
         whole += *p == '\n';
     ck_assert_int_eq(text[strlen(text) - 1], '\n');
     ck_assert_uint_gt(whole, 20000);
-    ck_assert_uint_eq(whole, page_writer_records(w) - page_writer_lost(w));
-    page_writer_free(w);
+    ck_assert_uint_eq(whole, log_writer_records(w) - log_writer_lost(w));
+    log_writer_free(w);
     free(text);
     unlink(name);
     unlink(path);
@@ -207,20 +209,20 @@ static void read_on_the_way(const char *suffix)
     const struct timespec pause = {.tv_nsec = 1000000};
     close(mkstemp(path));
     snprintf(name, sizeof name, "%s%s", path, suffix);
-    struct page_writer *w;
+    struct log_writer *w;
     ck_assert_int_eq(drop_log_open(&w, name, false), 0);
     struct drop_row row = {.frame = 1, .reason = "rule", .late_ns = EVENT_NONE};
     drop_log_put(w, &row);
-    ck_assert(page_writer_pending(w));
-    page_writer_flush(w);
-    ck_assert(!page_writer_pending(w));
+    ck_assert(log_writer_pending(w));
+    log_writer_flush(w);
+    ck_assert(!log_writer_pending(w));
     for (int i = 0; i < 10000 && strstr(text, "rule") == NULL; i++) {
         nanosleep(&pause, NULL); /* another thread writes */
         read_all(name, text, sizeof text);
     }
     ck_assert_ptr_ne(strstr(text, ",1,rule,"), NULL);
-    ck_assert_int_eq(page_writer_finish(w), 0);
-    page_writer_free(w);
+    ck_assert_int_eq(log_writer_finish(w), 0);
+    log_writer_free(w);
     unlink(name);
     unlink(path);
 }
@@ -240,25 +242,25 @@ START_TEST(a_slow_disk_loses_records_and_not_time)
     ck_assert_int_eq(pipe(ends), 0);
     close(mkstemp(path));
     snprintf(name, sizeof name, "/proc/self/fd/%d", ends[1]);
-    struct page_writer *w;
-    ck_assert_int_eq(page_writer_open(&w, name, false), 0);
+    struct log_writer *w;
+    ck_assert_int_eq(log_writer_open(&w, name, 0, none), 0);
     const uint64_t records = 1500;
     uint64_t refused = 0;
     for (uint64_t i = 0; i < records; i++) { /* 1500 x 64 KiB: more than the queue holds */
-        char *p = page_writer_room(w, 65536);
+        char *p = log_writer_room(w, 65536);
         refused += p == NULL;
         if (p == NULL)
             continue;
         memset(p, 'x', 65536);
-        page_writer_put(w, 65536);
+        log_writer_put(w, 65536);
     }
     ck_assert_uint_gt(refused, 0);
-    ck_assert_uint_eq(page_writer_lost(w), refused);
-    ck_assert_uint_eq(page_writer_records(w), records);
+    ck_assert_uint_eq(log_writer_lost(w), refused);
+    ck_assert_uint_eq(log_writer_records(w), records);
     close(ends[0]); /* the writer gets an error instead of waiting */
-    ck_assert_int_lt(page_writer_finish(w), 0);
-    ck_assert_uint_gt(page_writer_lost(w), refused);
-    page_writer_free(w);
+    ck_assert_int_lt(log_writer_finish(w), 0);
+    ck_assert_uint_gt(log_writer_lost(w), refused);
+    log_writer_free(w);
     close(ends[1]);
     unlink(path);
 }
@@ -281,21 +283,21 @@ START_TEST(a_slow_disk_is_waited_for)
     int ends[2];
     void *total;
     pthread_t reader;
-    struct page_writer *w;
+    struct log_writer *w;
     ck_assert_int_eq(pipe(ends), 0);
     snprintf(name, sizeof name, "/proc/self/fd/%d", ends[1]);
-    ck_assert_int_eq(page_writer_open(&w, name, true), 0);
+    ck_assert_int_eq(log_writer_open(&w, name, LOG_WAIT, none), 0);
     close(ends[1]); /* the writer has its own */
     ck_assert_int_eq(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
     for (int i = 0; i < 1500; i++) {
-        char *p = page_writer_room(w, 65536);
+        char *p = log_writer_room(w, 65536);
         ck_assert_ptr_ne(p, NULL);
         memset(p, 'x', 65536);
-        page_writer_put(w, 65536);
+        log_writer_put(w, 65536);
     }
-    ck_assert_int_eq(page_writer_finish(w), 0);
-    ck_assert_uint_eq(page_writer_lost(w), 0);
-    page_writer_free(w);
+    ck_assert_int_eq(log_writer_finish(w), 0);
+    ck_assert_uint_eq(log_writer_lost(w), 0);
+    log_writer_free(w);
     pthread_join(reader, &total);
     ck_assert_uint_eq((uintptr_t)total, UINT64_C(1500) * 65536);
     close(ends[0]);
@@ -304,13 +306,13 @@ END_TEST
 
 START_TEST(no_such_directory_or_reader)
 {
-    struct page_writer *w;
-    ck_assert_int_eq(page_writer_open(&w, "/nonexistent/x.csv", false), -ENOENT);
+    struct log_writer *w;
+    ck_assert_int_eq(log_writer_open(&w, "/nonexistent/x.csv", 0, none), -ENOENT);
     char path[] = "/tmp/helio-drop-XXXXXX";
     close(mkstemp(path));
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    ck_assert_int_eq(page_writer_open(&w, path, false), -ENXIO);
+    ck_assert_int_eq(log_writer_open(&w, path, 0, none), -ENXIO);
     unlink(path);
 }
 END_TEST

@@ -16,6 +16,8 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 
 /* Check itself allocates: nothing is asserted while a countdown runs. */
+static const struct slice none;
+
 static long countdown = -1; /* so many succeed, then one fails; below 0: none fails */
 static bool failed;
 
@@ -89,20 +91,20 @@ END_TEST
 /* Without a page a record is lost and counted; the next one may have one. */
 START_TEST(a_page)
 {
-    struct page_writer *w;
-    ck_assert_int_eq(page_writer_open(&w, "/dev/null", false), 0);
+    struct log_writer *w;
+    ck_assert_int_eq(log_writer_open(&w, "/dev/null", 0, none), 0);
     countdown = 0;
-    void *refusal = page_writer_room(w, 100);
+    void *refusal = log_writer_room(w, 100);
     countdown = -1;
     ck_assert_ptr_eq(refusal, NULL);
-    ck_assert_uint_eq(page_writer_lost(w), 1);
-    ck_assert_ptr_ne(page_writer_room(w, 100), NULL);
-    page_writer_put(w, 0);
-    ck_assert_int_eq(page_writer_finish(w), 0);
-    ck_assert_uint_eq(page_writer_lost(w), 1);
-    page_writer_free(w);
+    ck_assert_uint_eq(log_writer_lost(w), 1);
+    ck_assert_ptr_ne(log_writer_room(w, 100), NULL);
+    log_writer_put(w, 0);
+    ck_assert_int_eq(log_writer_finish(w), 0);
+    ck_assert_uint_eq(log_writer_lost(w), 1);
+    log_writer_free(w);
     countdown = 0;
-    int rc = page_writer_open(&w, "/dev/null", false);
+    int rc = log_writer_open(&w, "/dev/null", 0, none);
     countdown = -1;
     ck_assert_int_lt(rc, 0);
 }

@@ -199,7 +199,7 @@ void port_wait(struct port *p, tick until)
     }
     ltp_expire(p->engine, p->now);
     if (p->log != NULL && p->now - p->flushed >= TICK_S) {
-        seglog_flush(p->log);
+        log_writer_flush(p->log->file);
         p->flushed = p->now;
     }
 }

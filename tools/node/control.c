@@ -282,9 +282,9 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     set_int(node, "echo_refused", n->echo_refused);
     set_int(node, "store_failures", n->store_failures);
     if (n->segments != NULL)
-        set_int(node, "segment_lines_lost", seglog_lost(n->segments));
+        set_int(node, "segment_lines_lost", log_writer_lost(n->segments->file));
     if (n->bundle_log != NULL)
-        set_int(node, "bundle_lines_lost", seglog_lost(n->bundle_log));
+        set_int(node, "bundle_lines_lost", log_writer_lost(n->bundle_log));
     json_object_set_new(out, "agent", agent);
     json_object_set_new(out, "applications", apps);
     json_object_set_new(out, "node", node);

@@ -19,6 +19,7 @@ struct apps;
 struct control;
 struct storage;
 struct node_handles;
+struct log_writer;
 struct seglog;
 
 struct node_link {
@@ -55,9 +56,11 @@ struct node {
     struct storage *storage;              /* NULL with durability none */
     struct apps *apps;
     struct control *control;
-    struct seglog *segments, *bundle_log; /* NULL: not written */
-    uint64_t log_epoch;                   /* of both */
-    bundle_event_sink *bundle_sink;       /* of the agent; NULL: none */
+    struct seglog *segments;        /* NULL: not written */
+    struct log_writer *bundle_log;  /* likewise */
+    uint64_t log_epoch;             /* of both */
+    tick log_quiet;                 /* until then no trouble with them is said */
+    bundle_event_sink *bundle_sink; /* of the agent; NULL: none */
     void *bundle_sink_context;
     event_sink *sink; /* of the links' engines; NULL: none */
     void *sink_context;

@@ -9,9 +9,9 @@
  * error that was said. */
 int node_log_open(struct node *n);
 bool node_log_any(const struct node *n);
-void node_log_flush(struct node *n);  /* as seglog_flush, both */
+void node_log_flush(struct node *n);  /* as log_writer_flush, both */
 void node_log_reopen(struct node *n); /* after the files were moved away; says what came of it */
-int node_log_sync(struct node *n, unsigned timeout_ms); /* as seglog_sync, both */
+int node_log_sync(struct node *n, unsigned timeout_ms); /* as log_writer_sync, both */
 void node_log_close(struct node *n);
 
 /* The line of the bundle log, with the link's name. */

@@ -79,7 +79,7 @@ static const struct argp_option options[] = {
     {"warmup", OPT_WARMUP, "TIME", 0,
      "Blocks that arrive earlier do not count for the goodput, nor does this time [0]", 0},
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
-    {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV)", 0},
+    {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV; .gz: compressed)", 0},
     {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
     {"drop-log", OPT_DROP_LOG, "FILE", 0, "Write what the channel lost (CSV; .gz: compressed)", 0},
     {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
@@ -94,7 +94,7 @@ struct arguments {
 };
 
 struct log {
-    FILE *file;
+    struct log_writer *file;
     uint64_t node; /* 0 = both */
 };
 
@@ -305,9 +305,11 @@ static int load_trace(struct arguments *a, struct trace_source *source)
 static void write_log(void *context, uint64_t node, const struct event *e)
 {
     const struct log *log = context;
-    char line[EVENT_CSV_MAX];
-    if (log->node == 0 || log->node == node)
-        fwrite_unlocked(line, 1, event_csv(e, node, 0, line), log->file);
+    if (log->node != 0 && log->node != node)
+        return;
+    char *room = log_writer_room(log->file, EVENT_CSV_MAX);
+    if (room != NULL)
+        log_writer_put(log->file, event_csv(e, node, 0, room));
 }
 
 static int open_log(struct arguments *a, struct log *log)
@@ -315,27 +317,24 @@ static int open_log(struct arguments *a, struct log *log)
     if (a->log_path == NULL)
         return 0;
     log->node = a->log_node;
-    log->file = fopen(a->log_path, "w");
-    if (log->file == NULL) {
-        fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, strerror(errno));
+    int rc = log_writer_open(&log->file, a->log_path, LOG_LINES | LOG_WAIT,
+                             slice_of(event_csv_header, strlen(event_csv_header)));
+    if (rc < 0) {
+        fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, strerror(-rc));
         return 1;
     }
-    setvbuf(log->file, NULL, _IOFBF, 1 << 20);
-    fputs(event_csv_header, log->file);
     a->params.log = write_log;
     a->params.log_context = log;
     return 0;
 }
 
-static int close_log(const struct arguments *a, struct log *log)
+static int finish_file(const char *path, struct log_writer *w)
 {
-    if (log->file == NULL)
-        return 0;
-    bool failed = ferror(log->file) != 0;
-    failed |= fclose(log->file) != 0;
-    if (failed)
-        fprintf(stderr, "helio-sim: %s: could not be written whole\n", a->log_path);
-    return failed;
+    int rc = w == NULL ? 0 : log_writer_finish(w);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s: could not be written whole: %s\n", path, strerror(-rc));
+    log_writer_free(w);
+    return rc < 0;
 }
 
 static void write_fate(void *context, int direction, const struct chan_fate *f)
@@ -352,7 +351,7 @@ static void write_fate(void *context, int direction, const struct chan_fate *f)
     drop_log_put(context, &row);
 }
 
-static int open_drops(struct arguments *a, struct page_writer **drops)
+static int open_drops(struct arguments *a, struct log_writer **drops)
 {
     int rc = a->drops_path == NULL ? 0 : drop_log_open(drops, a->drops_path, true);
     if (rc < 0)
@@ -361,16 +360,6 @@ static int open_drops(struct arguments *a, struct page_writer **drops)
         a->params.fate = write_fate;
         a->params.fate_context = *drops;
     }
-    return rc < 0;
-}
-
-static int close_drops(const struct arguments *a, struct page_writer *drops)
-{
-    int rc = drops == NULL ? 0 : page_writer_finish(drops);
-    if (rc < 0)
-        fprintf(stderr, "helio-sim: %s: could not be written whole: %s\n", a->drops_path,
-                strerror(-rc));
-    page_writer_free(drops);
     return rc < 0;
 }
 
@@ -418,7 +407,7 @@ int main(int argc, char **argv)
                                      .recovery_name = "plain"}};
     struct trace_source trace = {0};
     struct log log = {0};
-    struct page_writer *drops = NULL;
+    struct log_writer *drops = NULL;
     struct sim_result result;
     if (stack_wanted(argc, argv))
         return stack_main(argc, argv);
@@ -436,7 +425,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
         status = rc != 0;
     }
-    if ((close_log(&a, &log) | close_drops(&a, drops)) != 0)
+    if ((finish_file(a.log_path, log.file) | finish_file(a.drops_path, drops)) != 0)
         status = 1;
     if (status == 0)
         status = print(&a, &result);

@@ -55,10 +55,10 @@ int stack_open(struct stack *s)
 }
 
 /* Nothing is written to it from here on. */
-static int finish(struct page_writer **w, const char *what, size_t number)
+static int finish(struct log_writer **w, const char *what, size_t number)
 {
-    int rc = *w == NULL ? 0 : page_writer_finish(*w);
-    page_writer_free(*w);
+    int rc = *w == NULL ? 0 : log_writer_finish(*w);
+    log_writer_free(*w);
     *w = NULL;
     if (rc < 0)
         fprintf(stderr, "helio-sim: %s %zu could not be written whole: %s\n", what, number,

@@ -17,7 +17,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "channel-emu/emu/emu_relay_options.h"
-#include "os/page_writer.h"
+#include "os/log_writer.h"
 #include "tools/node/apps.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_server.h"
@@ -41,7 +41,7 @@ struct stack_host {
     const char *file; /* of the configuration */
     size_t index;
     struct apps *apps;
-    struct page_writer *log, *bundle_log; /* of segments, of bundles; NULL: none */
+    struct log_writer *log, *bundle_log; /* of segments, of bundles; NULL: none */
 };
 
 /* One direction of a channel, which begins with its first frame. */
@@ -63,7 +63,7 @@ struct stack_channel {
     struct address flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
     size_t flows_len;
     struct stack_way way[2];
-    struct page_writer *drops;
+    struct log_writer *drops;
 };
 
 enum stack_kind { STACK_CLIENT, STACK_SERVER, STACK_PING };

@@ -82,7 +82,7 @@ void stack_channel_free(struct stack_channel *c)
         chan_free(c->way[i].chan);
         ltp_rules_free(c->way[i].rules);
     }
-    page_writer_free(c->drops);
+    log_writer_free(c->drops);
     emu_settings_fini(&c->options.settings);
     stack_words_free(c->words);
     free(c);

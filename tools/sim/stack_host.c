@@ -65,21 +65,21 @@ struct stack_host *stack_host_of(const struct stack *s, const struct eid *eid)
 static void log_event(void *context, const struct event *e)
 {
     struct stack_host *h = context;
-    char *room = h->log == NULL ? NULL : page_writer_room(h->log, EVENT_CSV_MAX);
+    char *room = h->log == NULL ? NULL : log_writer_room(h->log, EVENT_CSV_MAX);
     if (room != NULL)
-        page_writer_put(h->log, event_csv(e, h->config.node.node, 0, room));
+        log_writer_put(h->log, event_csv(e, h->config.node.node, 0, room));
 }
 
 static void log_bundle(void *context, const struct bundle_event *e)
 {
     struct stack_host *h = context;
-    char *room = page_writer_room(h->bundle_log, BUNDLE_EVENT_CSV_MAX);
+    char *room = log_writer_room(h->bundle_log, BUNDLE_EVENT_CSV_MAX);
     if (room != NULL)
-        page_writer_put(h->bundle_log, node_bundle_line(&h->node, e, 0, room));
+        log_writer_put(h->bundle_log, node_bundle_line(&h->node, e, 0, room));
 }
 
 static int open_log(const struct stack_host *h, const char *what, const char *header,
-                    struct page_writer **out)
+                    struct log_writer **out)
 {
     const struct stack *s = h->stack;
     const struct eid *node = &h->config.node;
@@ -87,15 +87,11 @@ static int open_log(const struct stack_host *h, const char *what, const char *he
     uint64_t number = node->scheme == EID_IPN ? node->node : h->index + 1;
     snprintf(path, sizeof path, "%s/node%" PRIu64 ".%s.csv%s", s->log_dir, number, what,
              s->gzip ? ".gz" : "");
-    int rc = page_writer_open(out, path, true);
+    int rc = log_writer_open(out, path, LOG_LINES | LOG_WAIT, slice_of(header, strlen(header)));
     if (rc < 0) {
         fprintf(stderr, "helio-sim: %s: %s\n", path, strerror(-rc));
         return HELIO_EIO;
     }
-    size_t len = strlen(header);
-    void *room = page_writer_room(*out, len);
-    memcpy(room, header, len);
-    page_writer_put(*out, len);
     return 0;
 }
 
@@ -171,8 +167,8 @@ void stack_host_free(struct stack_host *h)
     virtual_settle(&h->stack->world);
     stack_apps_free(h->apps);
     node_close(n);
-    page_writer_free(h->log);
-    page_writer_free(h->bundle_log);
+    log_writer_free(h->log);
+    log_writer_free(h->bundle_log);
     config_fini(&h->config);
     free(h);
 }
