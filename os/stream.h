@@ -20,6 +20,7 @@ struct world;
 struct address;
 
 #define STREAM_PARTS_MAX 128 /* of one write */
+#define STREAM_PATH_MAX 107  /* characters of a UNIX socket's path */
 
 /* Where a stream begins: a UNIX socket by its path, or, when path is NULL, TCP by a numeric
  * address. */

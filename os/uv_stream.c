@@ -69,6 +69,8 @@ static int resolve_place(const struct stream_place *p, struct place *out)
     return 0;
 }
 
+static_assert(STREAM_PATH_MAX + 1 == sizeof((struct sockaddr_un *)0)->sun_path, "as the kernel");
+
 static int open_socket(const struct place *p)
 {
     int one = 1;
