@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The happy path: connect, one magic byte, welcome, configuration, answer; then ADUs are queued as
- * a copied head and a borrowed body and leave together in one system call, without the payload
- * being copied here. What can go wrong: no node at the path, a peer that speaks something else, a
- * refusal, and the node going away at any time, which every call after that tells as HELIO_EIO.
+ * a copied head and a borrowed body and leave together in one gathered write, without the payload
+ * being copied here. What can go wrong: no node at the path, a peer that speaks something else or
+ * nothing, a refusal, and the node going away at any time; then the state is AAP2_FAILED.
  */
 #include "tools/aap2/aap2_client.h"
-#include "os/clock.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#define SOCKET_BUFFER (4 << 20)
+#define STREAM_BUFFER (4 << 20)
 #define PACKED_MAX 1024 /* of the message before an ADU: two EIDs and numbers */
 
 struct queued {
@@ -30,74 +24,32 @@ struct queued {
 };
 
 struct aap2_client {
-    int fd;
-    bool gone;
+    struct world *world;
+    struct stream *stream;
+    struct alarm patience; /* for the node's next answer, until the connection is open */
+    tick timeout;
+    void (*ready)(void *context);
+    void *context;
+    enum aap2_state state;
+    int error; /* of AAP2_FAILED */
+    char why[AAP2_WHY_MAX];
+    char path[108]; /* as it is told; may be cut */
     char node[AAP2_EID_MAX];
+    bool subscriber;
+    uint64_t payload_max;
+    char endpoint[104]; /* as it is told; may be cut */
+    uint8_t magic;
+    bool greeted;      /* magic has come */
+    bool reading;      /* of the stream */
+    bool have;         /* arrival is the next one */
+    bool busy, closed; /* in an event; to be freed after it */
+    struct aap2_arrival arrival;
     struct aap2_reader reader;
     size_t first, len; /* of the queue, a ring */
     struct queued queue[AAP2_QUEUE];
 };
 
-static int64_t now_ms(void)
-{
-    return (int64_t)(clock_now() / TICK_MS);
-}
-
-static int connect_to(const char *path, char why[AAP2_WHY_MAX])
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address.sun_path) {
-        snprintf(why, AAP2_WHY_MAX, "the path of a socket has at most %zu characters: %.100s…",
-                 sizeof address.sun_path - 1, path);
-        return -1;
-    }
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    int size = SOCKET_BUFFER;
-    /* as far as the kernel allows: the limits are not ours to complain about on a local socket */
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) != 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    return fd;
-}
-
-/* Waits for the next arrival. */
-static int wait_next(struct aap2_client *c, struct aap2_arrival *a, int timeout_ms)
-{
-    int64_t until = now_ms() + timeout_ms;
-    for (;;) {
-        int rc = aap2_client_flush(c);
-        rc = rc == 0 ? aap2_client_next(c, a) : rc;
-        if (rc != 0)
-            return rc < 0 ? rc : 0;
-        int64_t left = until - now_ms();
-        if (left <= 0)
-            return HELIO_EAGAIN;
-        short events = (short)(POLLIN | (aap2_client_queued(c) ? POLLOUT : 0));
-        struct pollfd p = {.fd = c->fd, .events = events};
-        if (poll(&p, 1, (int)left) < 0 && errno != EINTR)
-            return HELIO_EIO;
-    }
-}
-
-static int wait_magic(struct aap2_client *c, int timeout_ms)
-{
-    struct pollfd p = {.fd = c->fd, .events = POLLIN};
-    uint8_t byte = 0;
-    if (poll(&p, 1, timeout_ms) <= 0)
-        return HELIO_EAGAIN;
-    if (read(c->fd, &byte, 1) != 1)
-        return HELIO_EIO;
-    return byte == AAP2_MAGIC ? 0 : HELIO_EFORMAT;
-}
-
-static const char *failure(int rc)
+static const char *failure_text(int rc)
 {
     switch (rc) {
     case HELIO_EAGAIN:
@@ -111,60 +63,32 @@ static const char *failure(int rc)
     }
 }
 
-static int welcome(struct aap2_client *c, int timeout_ms)
+static void set_reading(struct aap2_client *c, bool on)
 {
-    struct aap2_arrival a = {0};
-    int rc = wait_magic(c, timeout_ms);
-    if (rc == 0)
-        rc = wait_next(c, &a, timeout_ms);
-    if (rc != 0)
-        return rc == HELIO_EAGAIN ? HELIO_EIO : rc;
-    if (a.message == NULL || a.message->msg_case != AAP2__AAPMESSAGE__MSG_WELCOME ||
-        strlen(a.message->welcome->node_id) >= sizeof c->node)
-        rc = HELIO_EFORMAT;
-    else
-        memcpy(c->node, a.message->welcome->node_id, strlen(a.message->welcome->node_id) + 1);
-    aap2_arrival_fini(&a);
-    return rc;
-}
-
-int aap2_client_open(struct aap2_client **out, const char *path, int timeout_ms,
-                     char why[AAP2_WHY_MAX])
-{
-    int fd = connect_to(path, why);
-    if (fd < 0)
-        return HELIO_EIO;
-    struct aap2_client *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        close(fd);
-        snprintf(why, AAP2_WHY_MAX, "%s", helio_strerror(HELIO_ENOMEM));
-        return HELIO_ENOMEM;
-    }
-    c->fd = fd;
-    aap2_reader_init(&c->reader, false, 0, 0, 0);
-    int rc = welcome(c, timeout_ms);
-    if (rc != 0) {
-        snprintf(why, AAP2_WHY_MAX, "%.120s: %s", path, failure(rc));
-        aap2_client_close(c);
-        return rc;
-    }
-    *out = c;
-    return 0;
-}
-
-void aap2_client_close(struct aap2_client *c)
-{
-    if (c == NULL)
+    if (c->reading == on)
         return;
-    aap2_reader_fini(&c->reader);
-    close(c->fd);
-    free(c);
+    c->reading = on;
+    stream_read(c->stream, on);
 }
 
-const char *aap2_client_node(const struct aap2_client *c)
+static void fail_client(struct aap2_client *c, int rc)
 {
-    return c->node;
+    const char *text = failure_text(rc);
+    if (c->state == AAP2_FAILED)
+        return;
+    if (c->state == AAP2_GREETING)
+        snprintf(c->why, sizeof c->why, "%s: %s", c->path, text);
+    else if (c->state == AAP2_REGISTERING)
+        snprintf(c->why, sizeof c->why, "registering %s: %s", c->endpoint, text);
+    else
+        snprintf(c->why, sizeof c->why, "%s", text);
+    c->state = AAP2_FAILED;
+    c->error = rc == HELIO_EAGAIN ? HELIO_EIO : rc;
+    alarm_set(&c->patience, TICK_NEVER);
+    set_reading(c, false);
 }
+
+/* ---- what is to be written ---- */
 
 static struct queued *queue_last(struct aap2_client *c)
 {
@@ -204,39 +128,6 @@ static char *text(const char *s)
         char *out;
     } u = {.in = s != NULL ? s : ""};
     return u.out;
-}
-
-int aap2_client_register(struct aap2_client *c, const struct aap2_registration *r, int timeout_ms,
-                         char why[AAP2_WHY_MAX])
-{
-    Aap2__ConnectionConfig config = AAP2__CONNECTION_CONFIG__INIT;
-    Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
-    config.is_subscriber = r->subscriber;
-    config.secret = text(r->secret);
-    config.endpoint_id = text(r->endpoint);
-    config.window = r->window;
-    m.msg_case = AAP2__AAPMESSAGE__MSG_CONFIG;
-    m.config = &config;
-    int rc = queue_message(c, &m.base);
-    struct aap2_arrival a = {0};
-    c->reader.responses = true;
-    if (rc == 0)
-        rc = wait_next(c, &a, timeout_ms);
-    if (rc != 0) {
-        snprintf(why, AAP2_WHY_MAX, "registering %.100s: %s", r->endpoint, failure(rc));
-        return rc == HELIO_EAGAIN ? HELIO_EIO : rc;
-    }
-    if (a.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS) {
-        snprintf(why, AAP2_WHY_MAX, "the node refuses to register %.100s: %.100s", r->endpoint,
-                 a.response->text[0] != '\0' ? a.response->text : "no reason given");
-        rc = HELIO_EINVAL;
-        if (a.response->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED)
-            rc = HELIO_EEXIST;
-    }
-    aap2_arrival_fini(&a);
-    c->reader.responses = !r->subscriber;
-    c->reader.payload_max = r->payload_max;
-    return rc;
 }
 
 int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu)
@@ -289,28 +180,25 @@ int aap2_client_answer(struct aap2_client *c, bool success)
                              : AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR);
 }
 
-/* What of the queue is not written yet. */
-static int gather(struct aap2_client *c, struct iovec iov[2 * AAP2_QUEUE])
+/* What of the queue is not written yet; returns how many parts. */
+static size_t gather_parts(const struct aap2_client *c, struct slice parts[2 * AAP2_QUEUE],
+                           size_t *bytes)
 {
-    int n = 0;
+    size_t n = 0;
+    *bytes = 0;
     for (size_t i = 0; i < c->len; i++) {
-        struct queued *q = &c->queue[(c->first + i) % AAP2_QUEUE];
+        const struct queued *q = &c->queue[(c->first + i) % AAP2_QUEUE];
         if (q->done < q->head_len)
-            iov[n++] =
-                (struct iovec){.iov_base = q->head + q->done, .iov_len = q->head_len - q->done};
+            parts[n++] = slice_of(q->head + q->done, q->head_len - q->done);
         size_t at = q->done < q->head_len ? 0 : q->done - q->head_len;
-        union {
-            const uint8_t *in;
-            void *out;
-        } body = {.in = q->body.data};
         if (at < q->body.len)
-            iov[n++] =
-                (struct iovec){.iov_base = (uint8_t *)body.out + at, .iov_len = q->body.len - at};
+            parts[n++] = slice_of(q->body.data + at, q->body.len - at);
+        *bytes += q->head_len + q->body.len - q->done;
     }
     return n;
 }
 
-static void written(struct aap2_client *c, size_t n)
+static void drop_written(struct aap2_client *c, size_t n)
 {
     while (c->len > 0) {
         struct queued *q = &c->queue[c->first];
@@ -323,25 +211,21 @@ static void written(struct aap2_client *c, size_t n)
         c->first = (c->first + 1) % AAP2_QUEUE;
         c->len--;
     }
+    assert(n == 0);
 }
+
+static_assert(2 * AAP2_QUEUE <= STREAM_PARTS_MAX, "the whole queue is one write");
 
 int aap2_client_flush(struct aap2_client *c)
 {
-    struct iovec iov[2 * AAP2_QUEUE];
-    while (c->len > 0 && !c->gone) {
-        int n = gather(c, iov);
-        struct msghdr m = {.msg_iov = iov, .msg_iovlen = (size_t)n};
-        ssize_t got = sendmsg(c->fd, &m, MSG_NOSIGNAL);
-        /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection
-         */
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
-            return 0;
-        if (got < 0 && errno != EINTR)
-            c->gone = true;
-        if (got > 0)
-            written(c, (size_t)got);
-    }
-    return c->gone ? HELIO_EIO : 0;
+    struct slice parts[2 * AAP2_QUEUE];
+    size_t want;
+    if (c->state == AAP2_FAILED)
+        return c->error;
+    size_t n = gather_parts(c, parts, &want);
+    if (n > 0)
+        drop_written(c, stream_write(c->stream, parts, n));
+    return 0;
 }
 
 bool aap2_client_queued(const struct aap2_client *c)
@@ -354,45 +238,251 @@ bool aap2_client_full(const struct aap2_client *c)
     return c->len == AAP2_QUEUE;
 }
 
-int aap2_client_fd(const struct aap2_client *c)
+/* ---- what arrives ---- */
+
+/* n bytes more were read: the next message, if it is whole, is the arrival. */
+static void fetch_arrival(struct aap2_client *c, size_t n)
 {
-    return c->fd;
+    struct aap2_arrival *a = &c->arrival;
+    assert(!c->have);
+    for (;; n = 0) {
+        int rc = aap2_reader_fed(&c->reader, n, &a->message, &a->response, &a->payload);
+        c->have = rc == 1;
+        if (rc < 0)
+            fail_client(c, rc);
+        if (!c->have || a->message == NULL ||
+            a->message->msg_case != AAP2__AAPMESSAGE__MSG_KEEPALIVE)
+            return;
+        c->have = false;
+        aap2_arrival_fini(a);
+        (void)answer(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK); /* a full queue is alive */
+        (void)aap2_client_flush(c);
+    }
 }
 
-static int read_some(struct aap2_client *c, size_t *n)
+static void take_welcome(struct aap2_client *c)
 {
-    size_t room;
-    uint8_t *p = aap2_reader_space(&c->reader, &room);
-    if (p == NULL)
-        return HELIO_ENOMEM;
-    ssize_t got = read(c->fd, p, room);
-    *n = got > 0 ? (size_t)got : 0;
-    if (got > 0)
-        return 1;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
-        return 0;
-    c->gone = true;
-    return HELIO_EIO;
+    const Aap2__AAPMessage *m = c->arrival.message;
+    if (m == NULL || m->msg_case != AAP2__AAPMESSAGE__MSG_WELCOME ||
+        strlen(m->welcome->node_id) >= sizeof c->node) {
+        fail_client(c, HELIO_EFORMAT);
+        return;
+    }
+    memcpy(c->node, m->welcome->node_id, strlen(m->welcome->node_id) + 1);
+    c->state = AAP2_WELCOMED;
+    alarm_set(&c->patience, TICK_NEVER);
+}
+
+static void take_registered(struct aap2_client *c)
+{
+    const Aap2__AAPResponse *r = c->arrival.response;
+    if (r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS) {
+        c->state = AAP2_OPEN;
+        alarm_set(&c->patience, TICK_NEVER);
+        c->reader.responses = !c->subscriber;
+        c->reader.payload_max = c->payload_max;
+        return;
+    }
+    fail_client(c, r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED
+                       ? HELIO_EEXIST
+                       : HELIO_EINVAL);
+    snprintf(c->why, sizeof c->why, "the node refuses to register %s: %.100s", c->endpoint,
+             r->text[0] != '\0' ? r->text : "no reason given");
+}
+
+static void take_handshake(struct aap2_client *c)
+{
+    if (c->state == AAP2_GREETING)
+        take_welcome(c);
+    else
+        take_registered(c);
+    c->have = false;
+    aap2_arrival_fini(&c->arrival);
+    if (c->state == AAP2_OPEN)
+        fetch_arrival(c, 0);
 }
 
 int aap2_client_next(struct aap2_client *c, struct aap2_arrival *out)
 {
-    size_t n = 0;
-    for (;;) {
-        int rc = aap2_reader_fed(&c->reader, n, &out->message, &out->response, &out->payload);
-        n = 0;
-        if (rc == 1 && out->message != NULL &&
-            out->message->msg_case == AAP2__AAPMESSAGE__MSG_KEEPALIVE) {
-            aap2_arrival_fini(out);
-            (void)answer(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK); /* a full queue is alive */
-            continue;
-        }
-        if (rc != 0)
-            return rc;
-        rc = c->gone ? HELIO_EIO : read_some(c, &n);
-        if (rc <= 0)
-            return rc;
+    if (!c->have && c->state == AAP2_OPEN)
+        fetch_arrival(c, 0);
+    if (c->have) {
+        *out = c->arrival;
+        c->arrival = (struct aap2_arrival){0};
+        c->have = false;
+        return 1;
     }
+    if (c->state == AAP2_FAILED)
+        return c->error;
+    set_reading(c, true);
+    return 0;
+}
+
+/* ---- events ---- */
+
+static void free_client(struct aap2_client *c)
+{
+    aap2_arrival_fini(&c->arrival);
+    aap2_reader_fini(&c->reader);
+    free(c);
+}
+
+/* The caller hears of it, and may close the connection; what it does not take stops the reading. */
+static void tell_ready(struct aap2_client *c)
+{
+    c->busy = true;
+    c->ready(c->context);
+    c->busy = false;
+    if (c->closed)
+        free_client(c);
+    else if (c->have)
+        set_reading(c, false);
+}
+
+static uint8_t *find_space(void *context, size_t *len)
+{
+    struct aap2_client *c = context;
+    *len = 1;
+    return c->greeted ? aap2_reader_space(&c->reader, len) : &c->magic;
+}
+
+static void on_fed(void *context, size_t len)
+{
+    struct aap2_client *c = context;
+    enum aap2_state before = c->state;
+    if (!c->greeted) {
+        c->greeted = true;
+        if (c->magic != AAP2_MAGIC)
+            fail_client(c, HELIO_EFORMAT);
+    } else {
+        fetch_arrival(c, len);
+        if (c->have && before == AAP2_WELCOMED)
+            fail_client(c, HELIO_EFORMAT); /* we have not said anything yet */
+        else if (c->have && before != AAP2_OPEN)
+            take_handshake(c);
+    }
+    if (c->have || c->state != before)
+        tell_ready(c);
+}
+
+static void on_writable(void *context)
+{
+    struct aap2_client *c = context;
+    (void)aap2_client_flush(c);
+    tell_ready(c);
+}
+
+static void on_ended(void *context, int error)
+{
+    struct aap2_client *c = context;
+    fail_client(c, error == -ENOMEM ? HELIO_ENOMEM : HELIO_EIO);
+    tell_ready(c);
+}
+
+static void on_patience(void *context)
+{
+    struct aap2_client *c = context;
+    fail_client(c, HELIO_EAGAIN);
+    tell_ready(c);
+}
+
+static const struct stream_user user = {find_space, on_fed, on_writable, on_ended};
+
+/* ---- opening ---- */
+
+static int connect_stream(struct aap2_client *c, const char *path, char why[AAP2_WHY_MAX])
+{
+    struct stream_place to = {.path = path};
+    int r = stream_connect(c->world, &c->stream, &to, &user, c);
+    if (r == -ENAMETOOLONG)
+        snprintf(why, AAP2_WHY_MAX, "the path of a socket has at most %d characters: %.100s…",
+                 STREAM_PATH_MAX, path);
+    else if (r < 0)
+        snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, strerror(-r));
+    return r < 0 ? HELIO_EIO : 0;
+}
+
+int aap2_client_open(struct aap2_client **out, struct world *w, const char *path, tick timeout,
+                     void (*ready)(void *context), void *context, char why[AAP2_WHY_MAX])
+{
+    struct aap2_client *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        snprintf(why, AAP2_WHY_MAX, "%s", helio_strerror(HELIO_ENOMEM));
+        return HELIO_ENOMEM;
+    }
+    c->world = w;
+    c->timeout = timeout;
+    c->ready = ready;
+    c->context = context;
+    snprintf(c->path, sizeof c->path, "%s", path);
+    int rc = connect_stream(c, path, why);
+    if (rc != 0) {
+        free(c);
+        return rc;
+    }
+    aap2_reader_init(&c->reader, false, 0, 0, 0);
+    alarm_init(&c->patience, w, ALARM_APP, on_patience, c);
+    alarm_set(&c->patience, tick_add(world_now(w), timeout));
+    stream_buffers(c->stream, STREAM_BUFFER);
+    set_reading(c, true);
+    *out = c;
+    return 0;
+}
+
+void aap2_client_register(struct aap2_client *c, const struct aap2_registration *r)
+{
+    Aap2__ConnectionConfig config = AAP2__CONNECTION_CONFIG__INIT;
+    Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
+    assert(c->state == AAP2_WELCOMED);
+    config.is_subscriber = r->subscriber;
+    config.secret = text(r->secret);
+    config.endpoint_id = text(r->endpoint);
+    config.window = r->window;
+    m.msg_case = AAP2__AAPMESSAGE__MSG_CONFIG;
+    m.config = &config;
+    c->state = AAP2_REGISTERING;
+    c->subscriber = r->subscriber;
+    c->payload_max = r->payload_max;
+    snprintf(c->endpoint, sizeof c->endpoint, "%s", r->endpoint);
+    c->reader.responses = true;
+    alarm_set(&c->patience, tick_add(world_now(c->world), c->timeout));
+    int rc = queue_message(c, &m.base);
+    if (rc != 0)
+        fail_client(c, rc);
+    else
+        (void)aap2_client_flush(c);
+}
+
+void aap2_client_close(struct aap2_client *c)
+{
+    if (c == NULL)
+        return;
+    assert(!c->closed);
+    alarm_fini(&c->patience);
+    stream_close(c->stream);
+    c->closed = true;
+    if (!c->busy)
+        free_client(c);
+}
+
+enum aap2_state aap2_client_state(const struct aap2_client *c)
+{
+    return c->state;
+}
+
+int aap2_client_error(const struct aap2_client *c)
+{
+    return c->error;
+}
+
+const char *aap2_client_why(const struct aap2_client *c)
+{
+    return c->why;
+}
+
+const char *aap2_client_node(const struct aap2_client *c)
+{
+    return c->node;
 }
 
 void aap2_arrival_fini(struct aap2_arrival *a)
@@ -403,4 +493,24 @@ void aap2_arrival_fini(struct aap2_arrival *a)
         aap2__aapresponse__free_unpacked(a->response, NULL);
     buf_drop(a->payload);
     *a = (struct aap2_arrival){0};
+}
+
+/* This asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void aap2_client_check(const struct aap2_client *c)
+{
+    if (c == NULL)
+        return;
+    assert(!c->closed && c->first < AAP2_QUEUE && c->len <= AAP2_QUEUE);
+    assert((c->error < 0) == (c->state == AAP2_FAILED));
+    for (size_t i = 0; i < c->len; i++) {
+        const struct queued *q = &c->queue[(c->first + i) % AAP2_QUEUE];
+        assert(q->head_len <= sizeof q->head && q->done < q->head_len + q->body.len);
+        assert(i == 0 || q->done == 0);
+    }
+    assert(!c->have || (c->arrival.response != NULL) != (c->arrival.message != NULL));
+    bool waits = c->state == AAP2_GREETING || c->state == AAP2_REGISTERING;
+    assert(waits == (alarm_due(&c->patience) != TICK_NEVER));
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program's connection to its node over AAP 2.0. Opening waits (with a time limit); everything
- * after that never blocks: messages are queued and flushed, what arrives is asked for, and the
- * caller polls the descriptor. Many ADUs may be on the way before the first is answered; answers
- * come in the order of what they answer, and the caller keeps count. A failed connection is closed
- * and a new one opened: what had not been answered by then has to be sent again.
+ * A program's connection to its node over AAP 2.0. Nothing blocks: the connection is opened, tells
+ * when the node has said its name, is registered, and tells when it may be used; messages are
+ * queued and flushed, what arrives is asked for. Many ADUs may be on the way before the first is
+ * answered; answers come in the order of what they answer, and the caller keeps count. A failed
+ * connection is closed and a new one opened: what had not been answered by then has to be sent
+ * again.
  */
 #ifndef TOOLS_AAP2_CLIENT_H
 #define TOOLS_AAP2_CLIENT_H
 
+#include "os/world.h"
 #include "tools/aap2/aap2_wire.h"
 
 #define AAP2_WHY_MAX 256 /* of a text that says why something failed */
@@ -18,11 +20,30 @@
 
 struct aap2_client;
 
-/* Connects to the node's UNIX socket and reads its welcome. Returns 0, HELIO_EIO, HELIO_EFORMAT,
- * HELIO_ENOMEM; then `why` says it in words. */
-int aap2_client_open(struct aap2_client **out, const char *path, int timeout_ms,
-                     char why[AAP2_WHY_MAX]);
+enum aap2_state {
+    AAP2_GREETING,    /* the node has not said its name yet */
+    AAP2_WELCOMED,    /* it has: aap2_client_register is next */
+    AAP2_REGISTERING, /* it has not answered yet */
+    AAP2_OPEN,
+    AAP2_FAILED,
+};
+
+/*
+ * Begins to connect to the node's UNIX socket. `ready` is called from the world's loop when the
+ * state is another one, when something arrived, and when there is room to write; it may close the
+ * connection. timeout: for each answer of the node until the connection is open. Returns 0,
+ * HELIO_EIO, HELIO_ENOMEM; then `why` says it in words.
+ */
+int aap2_client_open(struct aap2_client **out, struct world *w, const char *path, tick timeout,
+                     void (*ready)(void *context), void *context, char why[AAP2_WHY_MAX]);
 void aap2_client_close(struct aap2_client *c); /* NULL is allowed */
+
+enum aap2_state aap2_client_state(const struct aap2_client *c);
+
+/* AAP2_FAILED: HELIO_EIO (the node is gone, or silent), HELIO_EFORMAT, HELIO_ENOMEM, HELIO_EEXIST
+ * (another application has the endpoint), HELIO_EINVAL (the node said no); and that in words. */
+int aap2_client_error(const struct aap2_client *c);
+const char *aap2_client_why(const struct aap2_client *c);
 
 /* The node's EID, as it welcomed us. */
 const char *aap2_client_node(const struct aap2_client *c);
@@ -41,10 +62,8 @@ struct aap2_registration {
     uint64_t payload_max; /* subscriber: longest payload, bytes */
 };
 
-/* Registers; once per connection. Returns 0, HELIO_EIO, HELIO_EFORMAT, HELIO_EEXIST (another
- * application has the endpoint), HELIO_EINVAL (the node said no). */
-int aap2_client_register(struct aap2_client *c, const struct aap2_registration *r, int timeout_ms,
-                         char why[AAP2_WHY_MAX]);
+/* Registers, once welcomed. AAP2_OPEN or AAP2_FAILED follows. */
+void aap2_client_register(struct aap2_client *c, const struct aap2_registration *r);
 
 /* An ADU to send: head and body together are its payload. */
 struct aap2_adu {
@@ -61,12 +80,11 @@ int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu);
 /* Queues the answer to the oldest delivery not yet answered. Returns 0 or HELIO_EAGAIN. */
 int aap2_client_answer(struct aap2_client *c, bool success);
 
-/* Writes what the socket takes. 0, or HELIO_EIO: the connection is gone. */
+/* Writes what there is room for. 0, or an error: the connection has failed. */
 int aap2_client_flush(struct aap2_client *c);
 
-bool aap2_client_queued(const struct aap2_client *c); /* poll for POLLOUT */
+bool aap2_client_queued(const struct aap2_client *c); /* not all is flushed */
 bool aap2_client_full(const struct aap2_client *c);   /* send would give HELIO_EAGAIN */
-int aap2_client_fd(const struct aap2_client *c);
 
 /* What arrived. One of them is set; both are the caller's. */
 struct aap2_arrival {
@@ -75,9 +93,12 @@ struct aap2_arrival {
     struct buf *payload;
 };
 
-/* The next arrival: 1, 0 when there is none now, HELIO_EIO (the node closed), HELIO_EFORMAT,
- * HELIO_ENOMEM. Keepalives are answered here. */
+/* The next arrival: 1, 0 when there is none now, or the error of a failed connection. What is not
+ * asked for stays there, and no more is read until it is. Keepalives are answered here. */
 int aap2_client_next(struct aap2_client *c, struct aap2_arrival *out);
 void aap2_arrival_fini(struct aap2_arrival *a);
+
+/* The connection's own invariants, asserted. NULL is allowed. */
+void aap2_client_check(const struct aap2_client *c);
 
 #endif

@@ -40,11 +40,15 @@ static uint64_t fifo_pop(struct perf_fifo *f)
     return v;
 }
 
-int perf_client_init(struct perf_client *c, const struct perf_options *o, const uint64_t seed[2])
+static void on_ready(void *context);
+
+int perf_client_init(struct perf_client *c, struct world *w, const struct perf_options *o,
+                     const uint64_t seed[2])
 {
     *c = (struct perf_client){.options = o, .session = seed[0]};
     hist_init(&c->delay);
-    perf_link_init(&c->link, o, seed[1], 64, 1 << 20);
+    perf_link_init(&c->link, w, o, seed[1], 64, 1 << 20, on_ready, c);
+    alarm_init(&c->alarm, w, ALARM_APP, on_ready, c);
     tick most = tick_min(o->lifetime_ms, TICK_NEVER / TICK_MS) * TICK_MS;
     size_t cap = (o->window > 0 ? o->window : GIVEN_MAX) + 16;
     int rc = perf_window_init(&c->window, o->window > 0 ? o->window : 1, o->ack_timeout,
@@ -58,8 +62,8 @@ int perf_client_init(struct perf_client *c, const struct perf_options *o, const 
 
 void perf_client_fini(struct perf_client *c)
 {
-    aap2_client_close(c->link.tx);
-    aap2_client_close(c->link.rx);
+    perf_link_fini(&c->link);
+    alarm_fini(&c->alarm);
     perf_source_fini(&c->source);
     perf_window_fini(&c->window);
     free(c->given.at);
@@ -82,9 +86,9 @@ static bool give(struct perf_client *c, uint64_t seq, size_t *body_len)
                            .lifetime_ms = c->options->lifetime_ms,
                            .crc_type = c->options->crc};
     if (seq == PERF_SEQ_END)
-        perf_source_end(&c->source, c->next, perf_realtime(&c->link), out, &adu.head);
+        perf_source_end(&c->source, c->next, world_wall(c->link.world), out, &adu.head);
     else
-        perf_source_bundle(&c->source, seq, perf_realtime(&c->link), out, &adu.head, &adu.body);
+        perf_source_bundle(&c->source, seq, world_wall(c->link.world), out, &adu.head, &adu.body);
     if (aap2_client_send(c->link.tx, &adu) != 0)
         return false;
     fifo_push(&c->given, seq);
@@ -276,7 +280,7 @@ static int read_acks(struct perf_client *c, tick now)
 static void serve(struct perf_client *c, tick now)
 {
     if (c->link.tx == NULL) {
-        int got = perf_link_retry(&c->link, now);
+        int got = perf_link_turn(&c->link, now);
         if (got < 0)
             fail(c);
         if (got <= 0)
@@ -349,19 +353,6 @@ static void advance(struct perf_client *c, tick now)
     tell_waiting(c, now);
 }
 
-void perf_client_interrupt(struct perf_client *c, tick now)
-{
-    if (c->interrupted || c->link.tx == NULL) {
-        c->interrupted = true;
-        c->phase = PERF_DONE;
-        return;
-    }
-    c->interrupted = true;
-    c->phase = PERF_DRAINING;
-    c->quiet_until = now;
-    c->tell_waiting_at = TICK_NEVER;
-}
-
 static tick wake_at(const struct perf_client *c, tick now)
 {
     tick t = tick_min(tick_min(c->next_progress, c->tell_waiting_at), now + TICK_S);
@@ -381,21 +372,117 @@ static tick wake_at(const struct perf_client *c, tick now)
     return c->again.len > 0 ? tick_min(t, c->again_at) : t;
 }
 
-void perf_client_begin(struct perf_client *c, bool progress, tick now)
+static void begin(struct perf_client *c, tick now)
 {
+    c->begun = true;
+    c->phase = PERF_SENDING;
     c->start = c->next_send = c->last_ack = c->send_end = now;
     c->measure_from = now + c->options->warmup;
     c->tell_waiting_at = TICK_NEVER;
-    c->next_progress = progress ? now + TICK_S : TICK_NEVER;
+    c->next_progress = c->progress ? now + TICK_S : TICK_NEVER;
 }
 
-tick perf_client_turn(struct perf_client *c, tick now)
+/* True: the run may begin. */
+static bool open_link(struct perf_client *c, tick now)
 {
-    serve(c, now);
-    advance(c, now);
-    if (now >= c->next_progress) {
+    int rc = perf_link_turn(&c->link, now);
+    if (rc < 0)
+        c->phase = PERF_DONE;
+    return rc >= 0 && !c->link.starting;
+}
+
+static void finish(struct perf_client *c)
+{
+    void (*done)(void *) = c->done;
+    alarm_set(&c->alarm, TICK_NEVER);
+    c->done = NULL;
+    if (done != NULL)
+        done(c->context);
+}
+
+/* What cannot be done now is not tried without a pause. */
+static tick later(tick at, tick now)
+{
+    return at > now ? at : now + TICK_US;
+}
+
+/* Whenever the connections have something for us, and when the time has come. */
+static void take_turn(struct perf_client *c)
+{
+    tick now = world_now(c->link.world);
+    if (c->phase == PERF_OPENING) {
+        bool opened = open_link(c, now);
+        if (opened)
+            begin(c, now);
+        if (c->phase != PERF_DONE) {
+            alarm_set(&c->alarm, opened ? now : c->link.retry_at);
+            return;
+        }
+    }
+    if (c->phase != PERF_DONE) {
+        serve(c, now);
+        advance(c, now);
+    }
+    if (now >= c->next_progress && c->phase != PERF_DONE) {
         perf_client_progress(c, now);
         c->next_progress += TICK_S;
     }
-    return c->phase == PERF_DONE ? TICK_NEVER : wake_at(c, now);
+    if (c->phase == PERF_DONE)
+        finish(c);
+    else
+        alarm_set(&c->alarm, later(wake_at(c, now), now));
+}
+
+static void on_ready(void *context)
+{
+    struct perf_client *c = context;
+    if (c->phase != PERF_DONE)
+        take_turn(c);
+}
+
+void perf_client_start(struct perf_client *c, bool progress, void (*done)(void *context),
+                       void *context)
+{
+    c->progress = progress;
+    c->done = done;
+    c->context = context;
+    take_turn(c);
+}
+
+void perf_client_interrupt(struct perf_client *c)
+{
+    if (!c->begun)
+        snprintf(c->link.why, sizeof c->link.why, "stopped while waiting for the node");
+    if (c->phase == PERF_DONE)
+        return;
+    if (c->interrupted || c->link.tx == NULL) {
+        c->interrupted = true;
+        c->phase = PERF_DONE;
+    } else {
+        c->interrupted = true;
+        c->phase = PERF_DRAINING;
+        c->quiet_until = world_now(c->link.world);
+        c->tell_waiting_at = TICK_NEVER;
+    }
+    take_turn(c);
+}
+
+/* These assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+
+static void fifo_check(const struct perf_fifo *f)
+{
+    assert(f->len <= f->cap && (f->cap == 0 || f->first < f->cap));
+}
+
+void perf_client_check(const struct perf_client *c)
+{
+    fifo_check(&c->given);
+    fifo_check(&c->again);
+    perf_window_check(&c->window);
+    perf_link_check(&c->link);
+    assert(c->options->window == 0 || c->next == c->window.next);
+    assert(c->given.len + c->again.len <= c->given.cap);
+    assert(c->confirmed <= c->next && c->window.acked <= c->next);
 }

@@ -11,6 +11,7 @@
 #include "tools/perf/perf_window.h"
 
 enum perf_phase {
+    PERF_OPENING,  /* the node is not there yet */
     PERF_SENDING,  /* new bundles go */
     PERF_DRAINING, /* all were sent; confirmations and acknowledgements are missing */
     PERF_ENDING,   /* the server is asked what it has */
@@ -27,13 +28,18 @@ struct perf_client {
     const struct perf_options *options;
     uint64_t session;
     struct perf_link link;
+    struct alarm alarm; /* of the next turn */
+    void (*done)(void *context);
+    void *context;
     struct perf_source source;
     struct perf_window window; /* also of rate mode: there nothing is ever out */
     struct perf_fifo given;    /* to the node, not answered yet */
     struct perf_fifo again;    /* to be given again, before new ones */
     enum perf_phase phase;
+    bool begun; /* the run, for which the node was there or is being tried again */
     bool interrupted, failed;
     bool quiet;    /* nothing is said but failures */
+    bool progress; /* there is a progress line */
     bool on_line;  /* the terminal's cursor is behind the progress line */
     uint64_t next; /* sequence number of the next new bundle */
     tick start, send_end, last_ack, measure_from;
@@ -47,16 +53,21 @@ struct perf_client {
 };
 
 /* seed: two random numbers. 0, or an error that c->link.why says; perf_client_fini in any case. */
-int perf_client_init(struct perf_client *c, const struct perf_options *o, const uint64_t seed[2]);
+int perf_client_init(struct perf_client *c, struct world *w, const struct perf_options *o,
+                     const uint64_t seed[2]);
 void perf_client_fini(struct perf_client *c);
 
-/* The link is open: the run begins. Then a turn whenever the link's connections have something for
- * us or the time has come that the last turn returned, until phase is PERF_DONE. */
-void perf_client_begin(struct perf_client *c, bool progress, tick now);
-tick perf_client_turn(struct perf_client *c, tick now);
+/* Opens the link, runs, and calls `done` once, maybe from within this call: phase is PERF_DONE
+ * then. With `begun` false there was no node, which link.why says. progress: there is a terminal
+ * for it. */
+void perf_client_start(struct perf_client *c, bool progress, void (*done)(void *context),
+                       void *context);
 
 /* What is on its way is not waited for; the second time nothing is. */
-void perf_client_interrupt(struct perf_client *c, tick now);
+void perf_client_interrupt(struct perf_client *c);
+
+/* Its own invariants and those of its parts, asserted. */
+void perf_client_check(const struct perf_client *c);
 
 /* The result as JSON. */
 json_t *perf_client_json(const struct perf_client *c);

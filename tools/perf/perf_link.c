@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a link is opened, closed and tried again. What can go wrong: the node is not there any more:
- * then it is tried again with pauses from 20 ms to 1 s as long as the options allow. */
+/*
+ * The happy path: the first connection tells the node's name, the endpoint follows from it, both
+ * connections register it with one secret. What can go wrong: the node is not there, not yet or not
+ * any more: then it is tried again, with pauses, as long as the options allow.
+ */
+#include "tools/perf/perf_link.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/perf/perf_link.h"
-
+#define HANDSHAKE (10 * TICK_S)
 #define PAUSE_MIN (20 * TICK_MS)
 #define PAUSE_MAX TICK_S
+#define START_PAUSE (50 * TICK_MS)
+#define START_TOLD (300 * TICK_MS)
 
-void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t random,
-                    uint32_t window, uint64_t payload_max)
+void perf_link_init(struct perf_link *l, struct world *w, const struct perf_options *o,
+                    uint64_t random, uint32_t window, uint64_t payload_max,
+                    void (*ready)(void *context), void *context)
 {
-    *l = (struct perf_link){.options = o, .window = window, .payload_max = payload_max};
-    l->pause = PAUSE_MIN;
+    tick now = world_now(w);
+    *l = (struct perf_link){.options = o,
+                            .world = w,
+                            .ready = ready,
+                            .context = context,
+                            .window = window,
+                            .payload_max = payload_max,
+                            .starting = true,
+                            .give_up_at = tick_add(now, PERF_LINK_WAIT),
+                            .told_at = tick_add(now, START_TOLD),
+                            .pause = PAUSE_MIN};
     if (o->service != NULL)
         snprintf(l->service, sizeof l->service, "%s", o->service);
     else if (!o->server)
@@ -21,37 +37,155 @@ void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t 
     snprintf(l->secret, sizeof l->secret, "perf-%016llx", (unsigned long long)random);
 }
 
-int perf_link_endpoint(struct perf_link *l, const char *node)
+static void drop_new(struct perf_link *l)
 {
-    const char *service = l->service;
-    if (*service == '\0')
-        service = strncmp(node, "dtn:", 4) == 0 ? "perf" : "2000";
-    return aap2_endpoint(node, service, l->endpoint);
+    aap2_client_close(l->new_tx);
+    aap2_client_close(l->new_rx);
+    l->new_tx = l->new_rx = NULL;
+}
+
+void perf_link_fini(struct perf_link *l)
+{
+    drop_new(l);
+    aap2_client_close(l->tx);
+    aap2_client_close(l->rx);
+    l->tx = l->rx = NULL;
 }
 
 void perf_link_close(struct perf_link *l, tick now)
 {
-    aap2_client_close(l->tx);
-    aap2_client_close(l->rx);
-    l->tx = l->rx = NULL;
+    perf_link_fini(l);
+    l->starting = false;
     l->pause = PAUSE_MIN;
     l->retry_at = now;
     l->give_up_at = tick_add(now, l->options->reconnect);
 }
 
-int perf_link_retry(struct perf_link *l, tick now)
+/* ---- opening ---- */
+
+static int find_endpoint(struct perf_link *l, const char *node)
 {
-    if (l->options->reconnect == 0)
-        return HELIO_EIO;
-    if (now < l->retry_at)
-        return 0;
-    if (perf_link_open(l) == 0) {
-        l->reconnects++;
-        return 1;
+    const char *service = l->service;
+    if (*service == '\0')
+        service = strncmp(node, "dtn:", 4) == 0 ? "perf" : "2000";
+    int rc = aap2_endpoint(node, service, l->endpoint);
+    if (rc != 0)
+        snprintf(l->why, sizeof l->why, "the node's name is strange: %.100s", node);
+    return rc;
+}
+
+static int open_one(struct perf_link *l, struct aap2_client **out)
+{
+    return aap2_client_open(out, l->world, l->options->socket, HANDSHAKE, l->ready, l->context,
+                            l->why);
+}
+
+/* 1 = open, 0 = the node has to answer first, or an error. */
+static int open_further(struct perf_link *l, struct aap2_client *c, bool subscriber)
+{
+    struct aap2_registration r = {.subscriber = subscriber,
+                                  .endpoint = l->endpoint,
+                                  .secret = l->secret,
+                                  .window = subscriber ? l->window : 0,
+                                  .payload_max = l->payload_max};
+    if (aap2_client_state(c) == AAP2_WELCOMED) {
+        int rc = find_endpoint(l, aap2_client_node(c));
+        if (rc != 0)
+            return rc;
+        aap2_client_register(c, &r);
     }
+    if (aap2_client_state(c) != AAP2_FAILED)
+        return aap2_client_state(c) == AAP2_OPEN;
+    if (aap2_client_error(c) == HELIO_EEXIST)
+        snprintf(l->why, sizeof l->why,
+                 "another application has %.100s; stop it or choose --service", l->endpoint);
+    else
+        snprintf(l->why, sizeof l->why, "%s", aap2_client_why(c));
+    return aap2_client_error(c);
+}
+
+/* The subscriber comes last: from then on there are deliveries. 1 = both are open. */
+static int open_both(struct perf_link *l)
+{
+    int rc = l->new_tx != NULL ? 0 : open_one(l, &l->new_tx);
+    if (rc == 0)
+        rc = open_further(l, l->new_tx, false);
+    if (rc == 1 && l->new_rx == NULL)
+        rc = open_one(l, &l->new_rx) < 0 ? HELIO_EIO : 1;
+    if (rc == 1)
+        rc = open_further(l, l->new_rx, true);
+    return rc;
+}
+
+static void tell_waiting(struct perf_link *l, tick now)
+{
+    if (now < l->told_at)
+        return;
+    fprintf(stderr, "helio-perf: %s; waiting up to 3 s for the node\n", l->why);
+    l->told_at = TICK_NEVER;
+}
+
+/* The node was not there at the start. */
+static int wait_for_node(struct perf_link *l, int rc, tick now)
+{
+    if (rc != HELIO_EIO)
+        return rc;
+    if (now < l->give_up_at) {
+        tell_waiting(l, now);
+        l->retry_at = now + START_PAUSE;
+        return 0;
+    }
+    if (l->options->reconnect == 0)
+        return rc;
+    perf_link_close(l, now);
+    l->retry_at = now + l->pause;
+    return 0;
+}
+
+static int wait_for_return(struct perf_link *l, tick now)
+{
     if (now >= l->give_up_at)
         return HELIO_EIO;
     l->retry_at = now + l->pause;
     l->pause = tick_min(2 * l->pause, PAUSE_MAX);
     return 0;
+}
+
+int perf_link_turn(struct perf_link *l, tick now)
+{
+    if (l->tx != NULL)
+        return 1;
+    if (!l->starting && l->options->reconnect == 0)
+        return HELIO_EIO;
+    if (l->new_tx == NULL && now < l->retry_at)
+        return 0;
+    int rc = open_both(l);
+    if (rc < 0) {
+        drop_new(l);
+        return l->starting ? wait_for_node(l, rc, now) : wait_for_return(l, now);
+    }
+    l->retry_at = TICK_NEVER;
+    if (rc == 0)
+        return 0;
+    l->tx = l->new_tx;
+    l->rx = l->new_rx;
+    l->new_tx = l->new_rx = NULL;
+    l->reconnects += !l->starting;
+    l->starting = false;
+    return 1;
+}
+
+/* This asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void perf_link_check(const struct perf_link *l)
+{
+    assert((l->tx == NULL) == (l->rx == NULL));
+    assert(l->tx == NULL || l->new_tx == NULL);
+    assert(l->new_rx == NULL || l->new_tx != NULL);
+    aap2_client_check(l->tx);
+    aap2_client_check(l->rx);
+    aap2_client_check(l->new_tx);
+    aap2_client_check(l->new_rx);
 }

@@ -2,6 +2,8 @@
 /*
  * The pair of connections that each end of helio-perf keeps to its node: one sends from the
  * endpoint, one receives for it. When one is gone both are closed, and opened again together.
+ * Nothing blocks: whoever has a link calls perf_link_turn whenever the link says `ready`, and when
+ * retry_at has come.
  */
 #ifndef TOOLS_PERF_LINK_H
 #define TOOLS_PERF_LINK_H
@@ -13,50 +15,43 @@
 
 struct perf_link {
     const struct perf_options *options;
-    void *world; /* the simulator's, in virtual time */
+    struct world *world;
+    void (*ready)(void *context);
+    void *context;
     char service[64];
     char endpoint[AAP2_EID_MAX];
     char secret[40];
     uint32_t window;
     uint64_t payload_max;
-    struct aap2_client *tx, *rx; /* both, or neither */
-    tick retry_at, give_up_at;   /* while neither */
+    struct aap2_client *tx, *rx;         /* both, and open; or neither */
+    struct aap2_client *new_tx, *new_rx; /* being opened, one after the other */
+    bool starting; /* the first time: the node has until give_up_at to appear */
+    tick retry_at,
+        give_up_at; /* while neither is there; retry_at TICK_NEVER: one is being opened */
+    tick told_at;   /* starting: when the wait is said */
     tick pause;
     uint64_t reconnects;
     char why[AAP2_WHY_MAX]; /* of the last failure */
 };
 
-/* A link that is not open yet. `random` makes the secret and, where the service has no name, its
- * number. */
-void perf_link_init(struct perf_link *l, const struct perf_options *o, uint64_t random,
-                    uint32_t window, uint64_t payload_max);
+/* A link that is not open yet: the first turn begins. `random` makes the secret and, where the
+ * service has no name, its number. ready: turn and connections may have something new. */
+void perf_link_init(struct perf_link *l, struct world *w, const struct perf_options *o,
+                    uint64_t random, uint32_t window, uint64_t payload_max,
+                    void (*ready)(void *context), void *context);
+void perf_link_fini(struct perf_link *l);
 
-/* l->endpoint, from the node's name. 0 or HELIO_EINVAL. */
-int perf_link_endpoint(struct perf_link *l, const char *node);
+/*
+ * 1 = open, 0 = not yet, or an error: given up, and `why` says it. A node that is not there at the
+ * start has PERF_LINK_WAIT to appear (said on standard error when that takes time); later, and
+ * after that, options->reconnect.
+ */
+int perf_link_turn(struct perf_link *l, tick now);
 
-/* Opens both. Returns 0 or an error; `why` says it. This and the time of day are perf_os.c's, or a
- * simulator's in its place. */
-int perf_link_open(struct perf_link *l);
-tick perf_realtime(const struct perf_link *l);
-
-/* The same at the start, with patience: a node that is not there yet has PERF_LINK_WAIT to appear
- * (said on standard error when that takes time; a signal on the descriptor `signals` ends it);
- * after that, with options->reconnect, 0 is returned and perf_link_retry goes on. */
-int perf_link_start(struct perf_link *l, int signals);
-
-/* Closes both. From now on perf_link_retry tries to open them again, for options->reconnect. */
+/* Closes both. From now on turns try to open them again, for options->reconnect. */
 void perf_link_close(struct perf_link *l, tick now);
 
-/* While closed: 1 = open again, 0 = not yet (see retry_at), HELIO_EIO = given up. */
-int perf_link_retry(struct perf_link *l, tick now);
-
-tick perf_now(void); /* CLOCK_MONOTONIC */
-
-/* A descriptor that becomes readable at SIGINT or SIGTERM, which no longer end the process. */
-int perf_signals(void);
-
-/* Waits until one of the descriptors (signals and the link's) is ready or `until` has come. Returns
- * true when a signal arrived. */
-bool perf_wait(const struct perf_link *l, int signals, bool read_rx, tick until);
+/* Its own invariants and those of its connections, asserted. */
+void perf_link_check(const struct perf_link *l);
 
 #endif

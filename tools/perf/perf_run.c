@@ -1,95 +1,155 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends of helio-perf as programs: they begin, wait, have their turns, and tell the result.
- * What can go wrong at the start: no random numbers, no memory, no node. */
+/* Both ends of helio-perf as programs, in the kernel's world: they begin, run, and tell the result.
+ * What can go wrong at the start: no memory, no descriptors, no node. */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_server.h"
 
-static int draw_seed(uint64_t seed[2])
+/* What a program of ours stands on. */
+struct run {
+    struct world *world;
+    struct uv_signals *signals;
+    bool ended;
+    struct perf_client *client; /* one of the two */
+    struct perf_server *server;
+};
+
+static void on_signal(void *context, int number)
 {
-    ssize_t want = 2 * sizeof *seed;
-    return getrandom(seed, (size_t)want, 0) == want ? 0 : HELIO_EIO;
+    struct run *r = context;
+    (void)number;
+    if (r->client != NULL)
+        perf_client_interrupt(r->client);
+    else
+        perf_server_stop(r->server);
 }
 
-static void run_client(struct perf_client *c, int signals)
+static int run_open(struct run *r)
 {
-    tick now = perf_now();
-    perf_client_begin(c, isatty(STDERR_FILENO) == 1, now);
-    for (;;) {
-        tick until = perf_client_turn(c, now);
-        if (c->phase == PERF_DONE)
-            break;
-        bool signalled = perf_wait(&c->link, signals, true, until);
-        now = perf_now();
-        if (signalled)
-            perf_client_interrupt(c, now);
-        if (c->phase == PERF_DONE)
-            break;
+    static const int numbers[] = {SIGINT, SIGTERM};
+    int rc = uv_world_open(&r->world);
+    if (rc == 0)
+        r->signals = uv_signals_open(r->world, numbers, 2, on_signal, r);
+    if (rc < 0 && rc != -ENOMEM)
+        fprintf(stderr, "helio-perf: cannot wait for events: %s\n", strerror(-rc));
+    else if (r->signals == NULL)
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
+    return rc == 0 && r->signals != NULL ? 0 : HELIO_EIO;
+}
+
+/* All that was opened closes, and the loop runs out. */
+static void run_end(struct run *r)
+{
+    uv_signals_close(r->signals);
+    uv_world_end(r->world);
+    r->ended = true;
+}
+
+static void run_close(struct run *r)
+{
+    if (r->world == NULL)
+        return;
+    if (!r->ended)
+        run_end(r);
+    uv_world_run(r->world);
+    (void)uv_world_free(r->world);
+}
+
+static void draw_seed(struct run *r, uint64_t seed[2])
+{
+    seed[0] = world_random(r->world);
+    seed[1] = world_random(r->world);
+}
+
+static void client_done(void *context)
+{
+    struct run *r = context;
+    perf_link_fini(&r->client->link);
+    run_end(r);
+}
+
+/* The exit code. */
+static int run_client(struct run *r, const struct perf_options *o)
+{
+    struct perf_client *c = r->client;
+    uint64_t seed[2];
+    draw_seed(r, seed);
+    int rc = perf_client_init(c, r->world, o, seed);
+    if (rc == 0) {
+        perf_client_start(c, isatty(STDERR_FILENO) == 1, client_done, r);
+        uv_world_run(r->world);
+        perf_client_end_line(c);
     }
-    perf_client_end_line(c);
+    if (!c->begun) {
+        fprintf(stderr, "helio-perf: %s\n", c->link.why);
+        return 1;
+    }
+    bool written = perf_client_result(c);
+    return written && !c->failed && (c->interrupted || perf_client_missing(c) == 0) ? 0 : 1;
 }
 
 int perf_client_run(const struct perf_options *o)
 {
-    struct perf_client *c = calloc(1, sizeof *c);
-    int signals = perf_signals(), code = 1;
-    uint64_t seed[2];
-    if (c == NULL || signals < 0 || draw_seed(seed) < 0) {
+    struct run r = {.client = calloc(1, sizeof *r.client)};
+    int code = 1;
+    if (r.client == NULL)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
-        free(c);
-        return 1;
-    }
-    int rc = perf_client_init(c, o, seed);
-    rc = rc == 0 ? perf_link_start(&c->link, signals) : rc;
-    if (rc != 0) {
-        fprintf(stderr, "helio-perf: %s\n", c->link.why);
-    } else {
-        run_client(c, signals);
-        bool written = perf_client_result(c);
-        code = written && !c->failed && (c->interrupted || perf_client_missing(c) == 0) ? 0 : 1;
-    }
-    perf_client_fini(c);
-    free(c);
-    close(signals);
+    else if (run_open(&r) == 0)
+        code = run_client(&r, o);
+    if (r.world != NULL && r.client->options != NULL)
+        perf_client_fini(r.client);
+    run_close(&r);
+    free(r.client);
     return code;
 }
 
-static void run_server(struct perf_server *p, int signals)
+static void server_done(void *context)
 {
-    perf_server_tell_header();
-    while (!p->stop) {
-        tick until = perf_server_turn(p, perf_now());
-        if (!p->stop)
-            p->stop = perf_wait(&p->link, signals, p->len < p->cap, until);
+    struct run *r = context;
+    perf_link_fini(&r->server->link);
+    run_end(r);
+}
+
+static int run_server(struct run *r, const struct perf_options *o)
+{
+    struct perf_server *p = r->server;
+    uint64_t seed[2];
+    draw_seed(r, seed);
+    int rc = perf_server_init(p, r->world, o, seed);
+    if (rc < 0) {
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
+        return 1;
+    }
+    perf_server_start(p, server_done, r);
+    uv_world_run(r->world);
+    if (!p->begun) {
+        fprintf(stderr, "helio-perf: %s\n", p->link.why);
+        return 1;
     }
     perf_server_end(p);
+    return perf_server_result(p) && !p->failed ? 0 : 1;
 }
 
 int perf_server_run(const struct perf_options *o)
 {
-    struct perf_server *p = calloc(1, sizeof *p);
-    int signals = perf_signals(), code = 1;
-    uint64_t seed[2];
-    if (p == NULL || signals < 0 || draw_seed(seed) < 0) {
+    struct run r = {.server = calloc(1, sizeof *r.server)};
+    int code = 1;
+    if (r.server == NULL)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
-        free(p);
-        return 1;
-    }
-    int rc = perf_server_init(p, o, seed);
-    if (rc < 0) {
-        fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
-    } else if (perf_link_start(&p->link, signals) != 0) {
-        fprintf(stderr, "helio-perf: %s\n", p->link.why);
-    } else {
-        run_server(p, signals);
-        code = perf_server_result(p) && !p->failed ? 0 : 1;
-    }
-    perf_server_fini(p);
-    free(p);
-    close(signals);
+    else if (run_open(&r) == 0)
+        code = run_server(&r, o);
+    if (r.world != NULL && r.server->options != NULL)
+        perf_server_fini(r.server);
+    run_close(&r);
+    free(r.server);
     return code;
 }

@@ -12,15 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH 64 /* deliveries before the other connection is served */
 #define SWEEP TICK_S
 
-int perf_server_init(struct perf_server *p, const struct perf_options *o, const uint64_t seed[2])
+static void on_ready(void *context);
+
+int perf_server_init(struct perf_server *p, struct world *w, const struct perf_options *o,
+                     const uint64_t seed[2])
 {
     *p = (struct perf_server){.options = o, .cap = PERF_ACKS_MAX};
     list_init(&p->order);
     hist_init(&p->delay);
-    perf_link_init(&p->link, o, seed[0], o->deliveries, o->payload_max);
+    perf_link_init(&p->link, w, o, seed[0], o->deliveries, o->payload_max, on_ready, p);
+    alarm_init(&p->alarm, w, ALARM_APP, on_ready, p);
     p->acks = malloc(p->cap * sizeof *p->acks); /* touched only as far as it is needed */
     int rc = hash_init(&p->sessions, seed[1]);
     return rc == 0 && p->acks == NULL ? HELIO_ENOMEM : rc;
@@ -42,8 +45,8 @@ static void forget(struct perf_server *p, struct perf_session *s)
 
 void perf_server_fini(struct perf_server *p)
 {
-    aap2_client_close(p->link.tx);
-    aap2_client_close(p->link.rx);
+    perf_link_fini(&p->link);
+    alarm_fini(&p->alarm);
     list_for_each_safe (it, &p->order) {
         struct perf_session *s = container_of(it, struct perf_session, order);
         hash_sub(&p->sessions, &s->node);
@@ -131,10 +134,10 @@ static void take(struct perf_server *p, const char *peer, struct slice payload, 
     if (h.kind == PERF_END)
         perf_session_end(s, &h);
     else
-        rc = perf_session_data(s, p->options, &h, body, payload.len, perf_realtime(&p->link));
+        rc = perf_session_data(s, p->options, &h, body, payload.len, world_wall(p->link.world));
     if (rc == 1)
         hist_add(&p->delay,
-                 perf_realtime(&p->link) > h.time ? perf_realtime(&p->link) - h.time : 0);
+                 world_wall(p->link.world) > h.time ? world_wall(p->link.world) - h.time : 0);
     if (rc >= 0 && (h.flags & PERF_WANT_ACK) != 0)
         acknowledge(p, s, &h);
     if (perf_session_whole(s))
@@ -144,8 +147,8 @@ static void take(struct perf_server *p, const char *peer, struct slice payload, 
 static int read_deliveries(struct perf_server *p, tick now)
 {
     struct aap2_arrival a;
-    int rc = 0, i;
-    for (i = 0; i < BATCH && p->len < p->cap; i++) {
+    int rc = 0;
+    while (p->len < p->cap) {
         rc = aap2_client_next(p->link.rx, &a);
         if (rc != 1)
             break;
@@ -158,7 +161,6 @@ static int read_deliveries(struct perf_server *p, tick now)
         if (rc != 0)
             break;
     }
-    p->more = i == BATCH;
     return rc;
 }
 
@@ -211,7 +213,7 @@ static void fail(struct perf_server *p)
 static void serve(struct perf_server *p, tick now)
 {
     if (p->link.tx == NULL) {
-        int got = perf_link_retry(&p->link, now);
+        int got = perf_link_turn(&p->link, now);
         if (got < 0)
             fail(p);
         if (got <= 0)
@@ -226,7 +228,6 @@ static void serve(struct perf_server *p, tick now)
     snprintf(p->link.why, sizeof p->link.why, "the connection to the node: %s",
              rc == HELIO_EIO ? "the node closed it" : helio_strerror(rc));
     perf_link_close(&p->link, now);
-    p->more = false;
     p->given = 0; /* all that was not confirmed goes again */
 }
 
@@ -241,20 +242,78 @@ static void sweep(struct perf_server *p, tick now)
     }
 }
 
-tick perf_server_turn(struct perf_server *p, tick now)
+static void finish(struct perf_server *p)
 {
-    if (now >= p->next_sweep)
+    void (*done)(void *) = p->done;
+    alarm_set(&p->alarm, TICK_NEVER);
+    p->done = NULL;
+    if (done != NULL)
+        done(p->context);
+}
+
+static void begin(struct perf_server *p)
+{
+    p->begun = true;
+    if (!p->quiet)
+        perf_server_tell_header();
+}
+
+/* Whenever the connections have something for us, and when the time has come. */
+static void take_turn(struct perf_server *p)
+{
+    tick now = world_now(p->link.world);
+    if (!p->begun) {
+        p->stop = perf_link_turn(&p->link, now) < 0;
+        if (!p->stop && !p->link.starting)
+            begin(p);
+    }
+    if (p->begun && now >= p->next_sweep)
         sweep(p, now);
-    serve(p, now);
+    if (p->begun)
+        serve(p, now);
     if (p->stop)
-        return TICK_NEVER;
-    if (p->more)
-        return now;
-    return p->link.tx == NULL ? tick_min(p->link.retry_at, p->next_sweep) : p->next_sweep;
+        finish(p);
+    else if (p->link.tx == NULL)
+        alarm_set(&p->alarm, tick_min(p->link.retry_at, p->begun ? p->next_sweep : TICK_NEVER));
+    else
+        alarm_set(&p->alarm, p->next_sweep);
+}
+
+static void on_ready(void *context)
+{
+    struct perf_server *p = context;
+    if (!p->stop)
+        take_turn(p);
+}
+
+void perf_server_start(struct perf_server *p, void (*done)(void *context), void *context)
+{
+    p->done = done;
+    p->context = context;
+    take_turn(p);
+}
+
+void perf_server_stop(struct perf_server *p)
+{
+    if (!p->begun)
+        snprintf(p->link.why, sizeof p->link.why, "stopped while waiting for the node");
+    p->stop = true;
+    finish(p);
 }
 
 void perf_server_end(struct perf_server *p)
 {
     list_for_each_safe (it, &p->order)
         perf_server_tell(p, container_of(it, struct perf_session, order));
+}
+
+/* This asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void perf_server_check(const struct perf_server *p)
+{
+    assert(p->given <= p->len && p->len <= p->cap && p->first < p->cap);
+    assert(p->sessions.len <= PERF_SESSIONS_MAX);
+    perf_link_check(&p->link);
 }

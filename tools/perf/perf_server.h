@@ -20,6 +20,9 @@ struct perf_ack {
 struct perf_server {
     const struct perf_options *options;
     struct perf_link link;
+    struct alarm alarm; /* of the next turn */
+    void (*done)(void *context);
+    void *context;
     struct hash sessions;
     struct list order;
     struct perf_ack *acks; /* a ring; [first, first + given) are with the node */
@@ -28,19 +31,27 @@ struct perf_server {
     struct perf_report sum; /* of sessions that are forgotten */
     uint64_t sum_lost, sum_reordered, sum_refused;
     struct hist delay;
+    bool begun; /* the node was there, or is being tried again */
     bool stop, failed;
     bool quiet; /* nothing is said but failures */
-    bool more;  /* deliveries may have been read ahead, of which the socket knows nothing */
     tick next_sweep;
 };
 
 /* seed: two random numbers. 0 or HELIO_ENOMEM; perf_server_fini in any case. */
-int perf_server_init(struct perf_server *p, const struct perf_options *o, const uint64_t seed[2]);
+int perf_server_init(struct perf_server *p, struct world *w, const struct perf_options *o,
+                     const uint64_t seed[2]);
 void perf_server_fini(struct perf_server *p);
 
-/* Whenever the link's connections have something for us or the time has come that the last turn
- * returned, until `stop`; then the end. */
-tick perf_server_turn(struct perf_server *p, tick now);
+/* Opens the link and serves until perf_server_stop or a failure; then `done` is called, once, maybe
+ * from within these calls. With `begun` false there was no node, which link.why
+ * says. */
+void perf_server_start(struct perf_server *p, void (*done)(void *context), void *context);
+void perf_server_stop(struct perf_server *p);
+
+/* Its own invariants and those of its parts, asserted. */
+void perf_server_check(const struct perf_server *p);
+
+/* Nothing more will come: tells of all clients that it has not told of. */
 void perf_server_end(struct perf_server *p);
 
 /* The result of all sessions as JSON. */

@@ -131,3 +131,16 @@ void perf_window_expire(struct perf_window *w, tick now)
     if (any && w->doublings < DOUBLINGS_MAX)
         w->doublings++;
 }
+
+/* This asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void perf_window_check(const struct perf_window *w)
+{
+    assert(w->out <= w->window && w->oldest <= w->next);
+    assert(w->next - w->oldest <= w->mask + 1);
+    assert((w->out == 0) == (w->oldest == w->next));
+    assert(w->out == 0 || slot_of(w, w->oldest)->state == SLOT_OUT);
+    assert(w->out + w->acked + w->lost == w->next);
+}

@@ -57,4 +57,7 @@ tick perf_window_deadline(const struct perf_window *w);
 /* Gives up those that are overdue. */
 void perf_window_expire(struct perf_window *w, tick now);
 
+/* The invariants above, asserted. */
+void perf_window_check(const struct perf_window *w);
+
 #endif

@@ -220,7 +220,8 @@ bool pipes_step(struct pipes *p)
 
 static void on_alarm(void *context)
 {
-    (void)pipes_step(context);
+    while (pipes_step(context))
+        continue;
 }
 
 /* ---- the table ---- */

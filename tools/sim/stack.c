@@ -20,7 +20,7 @@ void stack_init(struct stack *s, uint64_t seed)
 {
     *s = (struct stack){.until = TICK_NEVER};
     rng_init(&s->rng, seed);
-    virtual_init(&s->world, STACK_START * TICK_S, &s->rng, STACK_APP_DELAY);
+    virtual_init(&s->world, STACK_START * TICK_S, &s->rng, 0);
     stack_net_init(s);
     list_init(&s->apps);
 }
@@ -51,6 +51,7 @@ int stack_open(struct stack *s)
         rc = stack_channel_check(s->channels[i]);
     for (struct list *l = s->apps.next; l != &s->apps && rc == 0; l = l->next)
         rc = stack_app_open(container_of(l, struct stack_app, node));
+    s->world.pipes.delay = STACK_APP_DELAY; /* until now no time has passed */
     return rc;
 }
 
@@ -92,7 +93,7 @@ void stack_fini(struct stack *s)
     virtual_fini(&s->world);
 }
 
-enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_ALARM, NEXT_APP };
+enum sort { NEXT_SCRIPT, NEXT_CHANNEL, NEXT_NET, NEXT_ALARM };
 
 struct next {
     enum sort what;
@@ -113,11 +114,8 @@ static struct next find_next(struct stack *s)
     for (size_t i = 0; i < s->channels_len; i++)
         consider(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
     consider(&best, NEXT_NET, stack_net_due(s), s);
-    consider(&best, NEXT_ALARM, virtual_due(&s->world), s);
-    list_for_each (l, &s->apps) {
-        struct stack_app *a = container_of(l, struct stack_app, node);
-        consider(&best, NEXT_APP, a->due, a);
-    }
+    if (s->world.world.earliest < best.due) /* else there is no need to look at each */
+        consider(&best, NEXT_ALARM, virtual_due(&s->world), s);
     return best;
 }
 
@@ -137,9 +135,6 @@ static void do_next(struct stack *s, const struct next *next)
         break;
     case NEXT_ALARM:
         virtual_fire(&s->world);
-        break;
-    case NEXT_APP:
-        stack_app_turn(next->at);
         break;
     }
 }
@@ -185,6 +180,17 @@ static void show(const struct stack *s, tick real)
     fflush(stderr);
 }
 
+static void check_all(const struct stack *s)
+{
+    for (size_t i = 0; i < s->hosts_len; i++) {
+        agent_check(s->hosts[i]->node.agent);
+        apps_check(s->hosts[i]->node.apps);
+    }
+    list_for_each (l, &s->apps)
+        stack_app_assert(container_of(l, struct stack_app, node));
+    pipes_check(&s->world.pipes);
+}
+
 void stack_run(struct stack *s, bool progress)
 {
     tick begin = clock_now(), shown = begin;
@@ -198,6 +204,8 @@ void stack_run(struct stack *s, bool progress)
         }
         do_next(s, &next);
         world_end_round(&s->world.world);
+        if (s->check)
+            check_all(s);
         if (s->steps % LOOK_STEPS != 0)
             continue;
         s->interrupted = signalled(s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The whole stack in virtual time: nodes with their configuration, traffic generators, and channels
- * between them, under one clock. Agents, links and generators are those of heliod and helio-perf;
- * their world is virtual.c, and stack_net.c carries its datagrams; stack_host.c stands for
- * uv_node.c, stack_app.c for aap2_client.c, apps.c and perf_os.c.
+ * between them, under one clock. Nodes, links, applications and the streams between them are those
+ * of heliod and helio-perf; their world is virtual.c, and stack_net.c carries its datagrams;
+ * stack_host.c stands for uv_node.c.
  *
  * The clock goes to the earliest of: what the operator does, a datagram's arrival, a hub's alarm,
  * an agent's deadline, an application's turn. At one time they come in this order, and then by
@@ -40,7 +40,7 @@ struct stack_host {
     struct config config;
     const char *file; /* of the configuration */
     size_t index;
-    struct apps *apps;
+    char *place; /* where its applications connect: no other node's, whatever the files say */
     struct log_writer *log, *bundle_log; /* of segments, of bundles; NULL: none */
 };
 
@@ -73,6 +73,8 @@ struct stack_ping {
     uint64_t count, sent, received;
     tick interval, lifetime;
     struct perf_link link;
+    struct alarm alarm;
+    bool begun;
     struct hist rtt;
     char destination[EID_TEXT_MAX];
 };
@@ -90,7 +92,6 @@ struct stack_app {
         struct stack_ping ping;
     };
     bool open, done;
-    tick due;
 };
 
 /* A link is taken down or up. */
@@ -115,10 +116,10 @@ struct stack {
     struct list flying; /* datagrams on no channel, in the order of their arrival */
     uint8_t frame[UDP_DATAGRAM_MAX];
     struct list apps;
-    uint64_t next_client;
     uint64_t unreachable; /* datagrams to an address that nobody has */
     const char *log_dir;  /* NULL: no logs */
     bool gzip;
+    bool check; /* all invariants, after each step */
     bool interrupted;
     int signals; /* from open to the end of the run; -1: none */
     sigset_t mask_before;
@@ -157,17 +158,13 @@ int stack_script_add(struct stack *s, const char *text);
 tick stack_script_due(const struct stack *s);
 void stack_script_step(struct stack *s);
 
-/* stack_app.c: the connections of applications. */
-int stack_apps_new(struct stack_host *h);
-void stack_apps_free(struct apps *a);
-
-/* stack_perf.c: the applications. new: with its options read; open: 0, or an error that was said.
- */
+/* stack_perf.c: the applications. open: its options are read; with all nodes open, at time zero; 0,
+ * or an error that was said. */
 int stack_app_open(struct stack_app *a);
-void stack_app_turn(struct stack_app *a);
 void stack_app_end(struct stack_app *a); /* nothing more will come */
 void stack_app_free(struct stack_app *a);
 uint64_t stack_app_missing(const struct stack_app *a);
+void stack_app_assert(const struct stack_app *a);
 
 /* stack.c */
 void stack_init(struct stack *s, uint64_t seed);

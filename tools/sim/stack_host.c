@@ -108,6 +108,20 @@ static int open_logs(struct stack_host *h)
     return rc;
 }
 
+static int open_place(struct stack_host *h)
+{
+    char why[512];
+    size_t cap = strlen(h->config.socket) + 24;
+    h->place = malloc(cap);
+    if (h->place == NULL)
+        return HELIO_ENOMEM;
+    snprintf(h->place, cap, "%zu:%s", h->index + 1, h->config.socket);
+    int rc = apps_open(&h->node.apps, &h->node, h->place, why, sizeof why);
+    if (rc < 0)
+        fprintf(stderr, "helio-sim: %s\n", why);
+    return rc;
+}
+
 int stack_host_open(struct stack_host *h)
 {
     struct node *n = &h->node;
@@ -120,10 +134,9 @@ int stack_host_open(struct stack_host *h)
     if (rc == 0)
         rc = node_open(n, true);
     if (rc == 0)
-        rc = stack_apps_new(h);
+        rc = open_place(h);
     if (rc < 0)
         return rc;
-    n->apps = h->apps;
     h->stack->world.owner = h->index;
     return node_start(n);
 }
@@ -165,8 +178,13 @@ void stack_host_free(struct stack_host *h)
         if (n->links[i] != NULL && n->links[i]->cla != NULL)
             n->links[i]->cla->ops->close(n->links[i]->cla, on_closed, NULL);
     virtual_settle(&h->stack->world);
-    stack_apps_free(h->apps);
+    if (n->apps != NULL) {
+        apps_stop(n->apps);
+        apps_close(n->apps);
+    }
+    apps_free(n->apps);
     node_close(n);
+    free(h->place);
     log_writer_free(h->log);
     log_writer_free(h->bundle_log);
     config_fini(&h->config);

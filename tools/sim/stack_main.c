@@ -31,7 +31,8 @@ enum {
     OPT_SEED,
     OPT_LOG_DIR,
     OPT_GZIP,
-    OPT_JSON
+    OPT_JSON,
+    OPT_CHECK
 };
 
 static const struct argp_option options[] = {
@@ -57,6 +58,8 @@ static const struct argp_option options[] = {
      0},
     {"gzip", OPT_GZIP, NULL, 0, "Compress them", 0},
     {"json", OPT_JSON, NULL, 0, "Print the result as JSON", 0},
+    {"check", OPT_CHECK, NULL, 0,
+     "Assert all that the parts promise of themselves after each step: slow, for tests", 0},
     {0}};
 
 static const char doc[] =
@@ -82,7 +85,7 @@ struct arguments {
     tick duration;
     uint64_t seed;
     const char *log_dir;
-    bool gzip, json;
+    bool gzip, json, check;
 };
 
 static void add(struct argp_state *state, struct list_of *l, const char *text, size_t most)
@@ -158,6 +161,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_JSON:
         a->json = true;
+        return 0;
+    case OPT_CHECK:
+        a->check = true;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", arg);
@@ -267,7 +273,6 @@ static struct stack_app *app_new(struct stack *s, enum stack_kind kind)
         return NULL;
     a->stack = s;
     a->kind = kind;
-    a->due = TICK_NEVER;
     list_add_tail(&s->apps, &a->node);
     return a;
 }
@@ -409,6 +414,7 @@ static int run(struct stack *s, const struct arguments *a)
     s->until = a->duration;
     s->log_dir = a->log_dir;
     s->gzip = a->gzip;
+    s->check = a->check;
     if (build(s, a) < 0)
         return 2;
     int rc = stack_open(s);

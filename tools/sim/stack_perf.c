@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Applications in virtual time: helio-perf's client and server, and a ping, which sends to an echo
- * endpoint and measures the time until the bundle is back. Each has its turn when something came
- * for it or when it asked for one. What can go wrong at the start: an endpoint that is taken.
+ * Applications in virtual time: helio-perf's client and server as they are, and a ping, which sends
+ * to an echo endpoint and measures the time until the bundle is back. They have registered with
+ * their nodes at time zero. What can go wrong then: an endpoint that is taken.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,59 +14,26 @@
 
 #define PING_BYTES 64
 
-static int open_client(struct stack_app *a, const uint64_t seed[2])
+static const char *const names[] = {"client", "server", "ping"};
+
+static tick now_of(const struct stack_app *a)
 {
-    struct perf_client *c = &a->client;
-    int rc = perf_client_init(c, &a->options, seed);
-    c->link.world = a;
-    c->quiet = true;
-    rc = rc == 0 ? perf_link_open(&c->link) : rc;
-    if (rc < 0)
-        fprintf(stderr, "helio-sim: --client: %s\n", c->link.why);
-    else
-        perf_client_begin(c, false, a->stack->world.now);
-    return rc;
+    return world_now(&a->stack->world.world);
 }
 
-static int open_server(struct stack_app *a, const uint64_t seed[2])
+static void on_done(void *context)
 {
-    struct perf_server *p = &a->server;
-    int rc = perf_server_init(p, &a->options, seed);
-    p->link.world = a;
-    p->quiet = true;
-    rc = rc == 0 ? perf_link_open(&p->link) : rc;
-    if (rc < 0)
-        fprintf(stderr, "helio-sim: --server: %s\n", p->link.why);
-    return rc;
+    struct stack_app *a = context;
+    a->done = true;
 }
 
-static int open_ping(struct stack_app *a, const uint64_t seed[2])
-{
-    struct stack_ping *p = &a->ping;
-    hist_init(&p->rtt);
-    perf_link_init(&p->link, &a->options, seed[1], 64, PING_BYTES);
-    p->link.world = a;
-    int rc = perf_link_open(&p->link);
-    if (rc < 0)
-        fprintf(stderr, "helio-sim: --ping: %s\n", p->link.why);
-    return rc;
-}
-
-int stack_app_open(struct stack_app *a)
-{
-    uint64_t seed[2] = {rng_u64(&a->stack->rng), rng_u64(&a->stack->rng)};
-    a->open = true;
-    a->due = a->stack->world.now;
-    return a->kind == STACK_CLIENT   ? open_client(a, seed)
-           : a->kind == STACK_SERVER ? open_server(a, seed)
-                                     : open_ping(a, seed);
-}
+/* ---- pings ---- */
 
 /* The payload: when it was sent, and its number. */
-static void send_ping(struct stack_app *a)
+static void send_ping(struct stack_app *a, tick now)
 {
     struct stack_ping *p = &a->ping;
-    uint64_t head[PING_BYTES / 8] = {a->stack->world.now, p->sent};
+    uint64_t head[PING_BYTES / 8] = {now, p->sent};
     struct aap2_adu adu = {.destination = p->destination,
                            .lifetime_ms = p->lifetime / TICK_MS,
                            .head = slice_of((const uint8_t *)head, sizeof head)};
@@ -74,7 +41,7 @@ static void send_ping(struct stack_app *a)
         p->sent++;
 }
 
-static void read_pings(struct stack_app *a)
+static void read_pings(struct stack_app *a, tick now)
 {
     struct stack_ping *p = &a->ping;
     struct aap2_arrival in;
@@ -85,7 +52,7 @@ static void read_pings(struct stack_app *a)
         if (in.payload->len == PING_BYTES) {
             memcpy(&sent, buf_data(in.payload), sizeof sent);
             p->received++;
-            hist_add(&p->rtt, a->stack->world.now - sent);
+            hist_add(&p->rtt, now - sent);
         }
         aap2_arrival_fini(&in);
         (void)aap2_client_answer(p->link.rx, true);
@@ -93,33 +60,91 @@ static void read_pings(struct stack_app *a)
 }
 
 /* From the start: the n-th at n intervals; the last one has its lifetime to come back. */
-static tick ping_turn(struct stack_app *a)
+static tick ping_turn(struct stack_app *a, tick now)
 {
     struct stack_ping *p = &a->ping;
-    tick now = a->stack->world.now;
-    read_pings(a);
+    read_pings(a, now);
     if (p->sent < p->count && now >= p->sent * p->interval)
-        send_ping(a);
+        send_ping(a, now);
+    (void)aap2_client_flush(p->link.rx);
+    (void)aap2_client_flush(p->link.tx);
     tick last = tick_add((p->count - 1) * p->interval, p->lifetime);
     a->done = p->received >= p->count || now >= last;
     return a->done ? TICK_NEVER : p->sent < p->count ? p->sent * p->interval : last;
 }
 
-void stack_app_turn(struct stack_app *a)
+static void on_ping(void *context)
 {
-    tick now = a->stack->world.now;
-    a->due = TICK_NEVER;
-    tick next = TICK_NEVER;
-    if (a->kind == STACK_SERVER) {
-        next = perf_server_turn(&a->server, now);
-    } else if (a->kind == STACK_PING) {
-        next = ping_turn(a);
-    } else if (!a->done) {
-        next = perf_client_turn(&a->client, now);
-        a->done = a->client.phase == PERF_DONE;
+    struct stack_app *a = context;
+    tick now = now_of(a);
+    if (a->done)
+        return;
+    if (a->ping.begun) {
+        alarm_set(&a->ping.alarm, ping_turn(a, now));
+        return;
     }
-    a->due = tick_min(a->due, next > now ? next : now + STACK_APP_DELAY);
+    int rc = perf_link_turn(&a->ping.link, now);
+    a->done = rc < 0;
+    a->ping.begun = rc == 1;
+    if (rc == 1)
+        alarm_set(&a->ping.alarm, now);
 }
+
+/* ---- opening ---- */
+
+static int start_client(struct stack_app *a, const uint64_t seed[2])
+{
+    int rc = perf_client_init(&a->client, &a->stack->world.world, &a->options, seed);
+    a->client.quiet = true;
+    if (rc == 0)
+        perf_client_start(&a->client, false, on_done, a);
+    return rc;
+}
+
+static int start_server(struct stack_app *a, const uint64_t seed[2])
+{
+    int rc = perf_server_init(&a->server, &a->stack->world.world, &a->options, seed);
+    a->server.quiet = true;
+    if (rc == 0)
+        perf_server_start(&a->server, on_done, a);
+    return rc;
+}
+
+static int start_ping(struct stack_app *a, const uint64_t seed[2])
+{
+    struct stack_ping *p = &a->ping;
+    struct world *w = &a->stack->world.world;
+    hist_init(&p->rtt);
+    perf_link_init(&p->link, w, &a->options, seed[1], 64, PING_BYTES, on_ping, a);
+    alarm_init(&p->alarm, w, ALARM_APP, on_ping, a);
+    on_ping(a);
+    return 0;
+}
+
+static const struct perf_link *link_of(const struct stack_app *a)
+{
+    return a->kind == STACK_CLIENT   ? &a->client.link
+           : a->kind == STACK_SERVER ? &a->server.link
+                                     : &a->ping.link;
+}
+
+int stack_app_open(struct stack_app *a)
+{
+    uint64_t seed[2] = {rng_u64(&a->stack->rng), rng_u64(&a->stack->rng)};
+    a->open = true;
+    a->options.socket = a->host->place;
+    int rc = a->kind == STACK_CLIENT   ? start_client(a, seed)
+             : a->kind == STACK_SERVER ? start_server(a, seed)
+                                       : start_ping(a, seed);
+    while (rc == 0 && link_of(a)->tx == NULL && pipes_step(&a->stack->world.pipes))
+        world_end_round(&a->stack->world.world);
+    if (rc == 0 && link_of(a)->tx != NULL)
+        return 0;
+    fprintf(stderr, "helio-sim: --%s: %s\n", names[a->kind], link_of(a)->why);
+    return rc < 0 ? rc : HELIO_EEXIST;
+}
+
+/* ---- the end ---- */
 
 void stack_app_end(struct stack_app *a)
 {
@@ -143,9 +168,19 @@ void stack_app_free(struct stack_app *a)
     if (a->open && a->kind == STACK_SERVER)
         perf_server_fini(&a->server);
     if (a->open && a->kind == STACK_PING) {
-        aap2_client_close(a->ping.link.tx);
-        aap2_client_close(a->ping.link.rx);
+        perf_link_fini(&a->ping.link);
+        alarm_fini(&a->ping.alarm);
     }
     stack_words_free(a->words);
     free(a);
+}
+
+void stack_app_assert(const struct stack_app *a)
+{
+    if (a->kind == STACK_CLIENT)
+        perf_client_check(&a->client);
+    else if (a->kind == STACK_SERVER)
+        perf_server_check(&a->server);
+    else
+        perf_link_check(&a->ping.link);
 }
