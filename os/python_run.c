@@ -6,21 +6,16 @@
  */
 #include "os/python_run.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "os/child.h"
 
 #define PATH_BYTES 4096
 #define PYTHON_LACKS 77
 #define SAY(error, ...) snprintf(error, PYTHON_ERROR_MAX, __VA_ARGS__)
-
-extern char **environ;
 
 /* The same in the build's folder and where it is installed. */
 static int find_package(const char *option, char path[PATH_BYTES], char *error)
@@ -39,35 +34,6 @@ static int find_package(const char *option, char path[PATH_BYTES], char *error)
     return HELIO_EIO;
 }
 
-/* It hears signals even when we put them off. */
-static int start(pid_t *pid, const char **argv)
-{
-    posix_spawnattr_t how;
-    sigset_t none;
-    sigemptyset(&none);
-    if (posix_spawnattr_init(&how) != 0)
-        return -1;
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&how, &none);
-    int rc = posix_spawnp(pid, argv[0], NULL, &how, (char **)(uintptr_t)argv, environ);
-    posix_spawnattr_destroy(&how);
-    return rc;
-}
-
-/* The exit code; -1 when it cannot be started. */
-static int run(const char **argv)
-{
-    pid_t pid;
-    int status;
-    if (start(&pid, argv) != 0)
-        return -1;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -1;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
 int python_run(const char *option, const char *module, const char *const *arguments, size_t count,
                char error[PYTHON_ERROR_MAX])
 {
@@ -78,10 +44,10 @@ int python_run(const char *option, const char *module, const char *const *argume
         return HELIO_EIO;
     for (size_t i = 0; i < count && i < PYTHON_ARGUMENTS_MAX; i++)
         argv[4 + i] = arguments[i];
-    int code = run(argv);
+    int code = child_run(argv);
     if (code == -1 || code == 127 || code == PYTHON_LACKS) {
         argv[0] = "/usr/bin/python3";
-        code = run(argv);
+        code = child_run(argv);
     }
     if (code == PYTHON_LACKS)
         SAY(error,

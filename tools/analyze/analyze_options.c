@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "os/arguments.h"
 
 enum {
     OPT_SERIES = 256,
@@ -73,24 +74,12 @@ static const struct argp_option options[] = {
     {"overhead", OPT_OVERHEAD, "BYTES", 0, "On the air beside each segment [42]", 3},
     {0}};
 
-static void want_value(struct argp_state *state, const char *option, const char *arg,
-                       const char *hint)
+static double read_rate(struct argp_state *state, const char *option, const char *arg)
 {
-    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
-}
-
-static void parse_time(struct argp_state *state, const char *option, const char *arg, tick *out)
-{
-    if (units_duration(arg, out) != 0)
-        want_value(state, option, arg, units_duration_hint);
-}
-
-static void parse_rate(struct argp_state *state, const char *option, const char *arg, double *out)
-{
-    uint64_t bps = 0;
-    if (units_rate(arg, &bps) != 0 || bps == 0)
-        want_value(state, option, arg, units_rate_hint);
-    *out = (double)bps;
+    uint64_t bps = argument_rate(state, option, arg);
+    if (bps == 0)
+        argument_want(state, option, arg, units_rate_hint);
+    return (double)bps;
 }
 
 static void add_file(struct analyze_options *o, struct argp_state *state, const char *path,
@@ -110,8 +99,8 @@ static void parse_ports(struct analyze_options *o, struct argp_state *state, con
         unsigned long v = strtoul(p, &end, 10);
         if (*p < '0' || *p > '9' || v < 1 || v > 65535 || (*end != ',' && *end != '\0') ||
             o->watch.ports_len == OPTIONS_PORTS_MAX) {
-            want_value(state, "port", arg,
-                       "up to 64 numbers from 1 to 65535, as in 1113 or 1113,2113");
+            argument_want(state, "port", arg,
+                          "up to 64 numbers from 1 to 65535, as in 1113 or 1113,2113");
             return;
         }
         o->ports[o->watch.ports_len++] = (uint16_t)v;
@@ -130,7 +119,7 @@ static void parse_at(struct analyze_options *o, struct argp_state *state, const 
             return;
         }
     }
-    want_value(state, "at", arg, "sender, receiver or auto");
+    argument_want(state, "at", arg, "sender, receiver or auto");
 }
 
 /* ADDR, ADDR:PORT or [ADDR]:PORT. */
@@ -169,8 +158,8 @@ static void parse_engine(struct analyze_options *o, struct argp_state *state, co
         ok = parse_end(&e.end, text) && units_count(equal + 1, WATCH_UNKNOWN - 1, &e.number) == 0;
     }
     if (!ok)
-        want_value(state, "engine", arg,
-                   "an address and a number, as in 10.0.0.2=2 or [::1]:1113=2");
+        argument_want(state, "engine", arg,
+                      "an address and a number, as in 10.0.0.2=2 or [::1]:1113=2");
     o->engines[o->watch.engines_len++] = e;
     o->watch.engines = o->engines;
 }
@@ -180,27 +169,27 @@ static error_t parse_model(int key, char *arg, struct argp_state *state)
     struct analyze_options *o = state->input;
     switch (key) {
     case OPT_IDEAL:
-        parse_time(state, "ideal", arg, &o->model.ideal);
+        o->model.ideal = argument_time(state, "ideal", arg, 0);
         return 0;
     case OPT_CYCLE:
-        parse_time(state, "cycle", arg, &o->model.cycle);
+        o->model.cycle = argument_time(state, "cycle", arg, 0);
         return 0;
     case OPT_RTO:
-        parse_time(state, "rto", arg, &o->model.rto);
+        o->model.rto = argument_time(state, "rto", arg, 0);
         o->watch.rto = o->model.rto;
         return 0;
     case OPT_CAPACITY:
-        parse_rate(state, "capacity", arg, &o->model.capacity_bps);
+        o->model.capacity_bps = read_rate(state, "capacity", arg);
         return 0;
     case OPT_RATE:
-        parse_rate(state, "rate", arg, &o->model.rate_bps);
+        o->model.rate_bps = read_rate(state, "rate", arg);
         return 0;
     case OPT_TRACE:
         o->trace = arg;
         return 0;
     case OPT_OVERHEAD:
         if (units_size(arg, &o->model.overhead) != 0 || o->model.overhead > 65535)
-            want_value(state, "overhead", arg, "0 to 65535 bytes");
+            argument_want(state, "overhead", arg, "0 to 65535 bytes");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -220,7 +209,8 @@ static void parse_session(struct analyze_options *o, struct argp_state *state, c
              units_count(colon + 1, UINT64_MAX - 1, &n->number) == 0;
     }
     if (!ok)
-        want_value(state, "session", arg, "the originator's and the session's number, as in 1:17");
+        argument_want(state, "session", arg,
+                      "the originator's and the session's number, as in 1:17");
     for (size_t i = 0; i < o->names_len; i++)
         if (o->names[i].originator == n->originator && o->names[i].number == n->number)
             return;
@@ -243,7 +233,7 @@ static error_t parse_page(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_TIMELINE:
         if (units_count(arg, 64, &o->timeline) != 0)
-            want_value(state, "timeline", arg, "a number from 0 to 64");
+            argument_want(state, "timeline", arg, "a number from 0 to 64");
         return 0;
     case OPT_EXTRACT:
         o->extract = arg;
@@ -267,9 +257,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
         o->series = arg;
         return 0;
     case OPT_BIN:
-        parse_time(state, "bin", arg, &o->bin);
+        o->bin = argument_time(state, "bin", arg, 0);
         if (o->bin < 100 * TICK_US)
-            want_value(state, "bin", arg, "at least 100us");
+            argument_want(state, "bin", arg, "at least 100us");
         return 0;
     case OPT_CDF:
         o->cdf = arg;

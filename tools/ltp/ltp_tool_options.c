@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "os/arguments.h"
 #include "tools/ltp/ltp_tool_options.h"
 
 enum {
@@ -80,86 +81,40 @@ static const struct argp_option receive_options[] = {
     COMMON_OPTIONS,
     {0}};
 
-static void want(struct argp_state *state, const char *option, const char *arg, const char *hint)
-{
-    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
-}
-
-static uint64_t read_count(struct argp_state *state, const char *option, const char *arg,
-                           uint64_t low, uint64_t high)
-{
-    uint64_t v = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "a number from %llu to %llu", (unsigned long long)low,
-             (unsigned long long)high);
-    if (units_count(arg, high, &v) != 0 || v < low)
-        want(state, option, arg, hint);
-    return v;
-}
-
-static uint64_t read_size(struct argp_state *state, const char *option, const char *arg,
-                          uint64_t low, uint64_t high)
-{
-    uint64_t v = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "%llu to %llu bytes, as in 1024B or 500kB", (unsigned long long)low,
-             (unsigned long long)high);
-    if (units_size(arg, &v) != 0 || v < low || v > high)
-        want(state, option, arg, hint);
-    return v;
-}
-
-static tick read_time(struct argp_state *state, const char *option, const char *arg, tick low)
-{
-    tick t = 0;
-    if (units_duration(arg, &t) != 0 || t < low)
-        want(state, option, arg, low == 0 ? units_duration_hint : "at least 100us, as in 30ms");
-    return t;
-}
-
-static struct address read_address(struct argp_state *state, const char *option, const char *arg)
-{
-    struct address a = {.sa = {.sa_family = AF_UNSPEC}};
-    if (address_parse(arg, &a) != 0)
-        want(state, option, arg, address_hint);
-    return a;
-}
-
 static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case KEY_RATE:
-        if (units_rate(arg, &o->rate_bps) != 0)
-            want(state, "rate", arg, units_rate_hint);
+        o->rate_bps = argument_rate(state, "rate", arg);
         return 0;
     case KEY_OVERHEAD:
-        o->overhead = read_size(state, "overhead", arg, 0, 65535);
+        o->overhead = argument_size(state, "overhead", arg, 0, 65535);
         return 0;
     case KEY_SEGMENT:
-        o->segment = read_size(state, "segment", arg, 64, 65000);
+        o->segment = argument_size(state, "segment", arg, 64, 65000);
         return 0;
     case KEY_RETRIES:
-        o->retries = read_count(state, "retries", arg, 1, 100000);
+        o->retries = argument_count(state, "retries", arg, 1, 100000);
         return 0;
     case KEY_RTO:
-        o->rto = read_time(state, "rto", arg, 100 * TICK_US);
+        o->rto = argument_time(state, "rto", arg, 100 * TICK_US);
         return 0;
     case KEY_RECOVERY:
         if (strcmp(arg, "plain") != 0 && strcmp(arg, "default") != 0)
-            want(state, "recovery", arg, "plain or default");
+            argument_want(state, "recovery", arg, "plain or default");
         o->recovery = arg[0] == 'd';
         return 0;
     case KEY_PROFILE:
         if (!ltp_profile_parse(arg, &o->profile))
-            want(state, "peer-profile", arg, "auto, heliograph, hdtn, ion or plain");
+            argument_want(state, "peer-profile", arg, "auto, heliograph, hdtn, ion or plain");
         return 0;
     case KEY_TIMEOUT:
-        o->timeout = read_time(state, "timeout", arg, 0);
+        o->timeout = argument_time(state, "timeout", arg, 0);
         return 0;
     case KEY_RED:
         o->red = strcmp(arg, "all") == 0    ? LTP_TOOL_ALL
                  : strcmp(arg, "none") == 0 ? 0
-                                            : read_size(state, "red", arg, 0, UINT32_MAX);
+                                            : argument_size(state, "red", arg, 0, UINT32_MAX);
         o->orange = false;
         return 0;
     case KEY_ORANGE:
@@ -175,19 +130,19 @@ static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struc
 {
     switch (key) {
     case KEY_LOCAL:
-        o->local = read_address(state, "local", arg);
+        o->local = argument_address(state, "local", arg);
         return 0;
     case KEY_REMOTE:
-        o->remote = read_address(state, "remote", arg);
+        o->remote = argument_address(state, "remote", arg);
         return 0;
     case KEY_ENGINE:
-        o->engine = read_count(state, "engine", arg, 1, UINT64_MAX);
+        o->engine = argument_count(state, "engine", arg, 1, UINT64_MAX);
         return 0;
     case KEY_PEER:
-        o->peer_engine = read_count(state, "peer-engine", arg, 1, UINT64_MAX);
+        o->peer_engine = argument_count(state, "peer-engine", arg, 1, UINT64_MAX);
         return 0;
     case KEY_SERVICE:
-        o->service = read_count(state, "service", arg, 0, UINT32_MAX);
+        o->service = argument_count(state, "service", arg, 0, UINT32_MAX);
         return 0;
     case KEY_LOG:
         o->log = arg;
@@ -222,13 +177,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->output = arg;
         return 0;
     case KEY_COUNT:
-        o->blocks = read_count(state, "count", arg, 1, UINT32_MAX);
+        o->blocks = argument_count(state, "count", arg, 1, UINT32_MAX);
         return 0;
     case KEY_BLOCK_MAX:
-        o->block_max = read_size(state, "block-max", arg, 1, UINT32_MAX);
+        o->block_max = argument_size(state, "block-max", arg, 1, UINT32_MAX);
         return 0;
     case KEY_IDLE:
-        o->idle = read_time(state, "idle-timeout", arg, 0);
+        o->idle = argument_time(state, "idle-timeout", arg, 0);
         return 0;
     case ARGP_KEY_ARGS:
         if (o->receive)

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "channel-emu/trace/trace_file.h"
+#include "os/arguments.h"
 #include "tools/sim/sim_recovery.h"
 #include "tools/sim/sim_report.h"
 #include "tools/sim/stack.h"
@@ -98,40 +99,6 @@ struct log {
     uint64_t node; /* 0 = both */
 };
 
-static void want(struct argp_state *state, const char *option, const char *arg, const char *hint)
-{
-    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
-}
-
-static void parse_time(struct argp_state *state, const char *option, const char *arg, tick *out)
-{
-    if (units_duration(arg, out) != 0)
-        want(state, option, arg, units_duration_hint);
-}
-
-static uint64_t parse_between(struct argp_state *state, const char *option, const char *arg,
-                              uint64_t low, uint64_t high)
-{
-    uint64_t v = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "%" PRIu64 " to %" PRIu64 " bytes, as in 1024B or 500kB", low,
-             high);
-    if (units_size(arg, &v) != 0 || v < low || v > high)
-        want(state, option, arg, hint);
-    return v;
-}
-
-static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg,
-                            uint64_t low, uint64_t high)
-{
-    uint64_t v = 0;
-    char hint[96];
-    snprintf(hint, sizeof hint, "a number from %" PRIu64 " to %" PRIu64, low, high);
-    if (units_count(arg, high, &v) != 0 || v < low)
-        want(state, option, arg, hint);
-    return v;
-}
-
 static void parse_drop(struct argp_state *state, int way, const char *arg)
 {
     struct arguments *a = state->input;
@@ -155,30 +122,30 @@ static error_t parse_link(int key, char *arg, struct argp_state *state)
         a->trace = arg;
         return 0;
     case OPT_TRACE_OFFSET:
-        parse_time(state, "trace-offset", arg, &p->trace_offset);
+        p->trace_offset = argument_time(state, "trace-offset", arg, 0);
         return 0;
     case OPT_RATE:
         if (units_rate(arg, &p->rate_bps) != 0 || p->rate_bps == 0)
-            want(state, "rate", arg, units_rate_hint);
+            argument_want(state, "rate", arg, units_rate_hint);
         return 0;
     case OPT_OVERHEAD:
-        p->overhead = (uint32_t)parse_between(state, "overhead", arg, 0, 65535);
+        p->overhead = (uint32_t)argument_size(state, "overhead", arg, 0, 65535);
         return 0;
     case OPT_DELAY:
-        parse_time(state, "delay", arg, &p->delay);
+        p->delay = argument_time(state, "delay", arg, 0);
         return 0;
     case OPT_DROP:
     case OPT_DROP_RETURN:
         parse_drop(state, key == OPT_DROP_RETURN, arg);
         return 0;
     case OPT_PROCESSING:
-        parse_time(state, "processing", arg, &p->processing);
+        p->processing = argument_time(state, "processing", arg, 0);
         return 0;
     case OPT_JITTER:
-        parse_time(state, "jitter", arg, &p->jitter);
+        p->jitter = argument_time(state, "jitter", arg, 0);
         return 0;
     case OPT_REPORT_DEFER:
-        parse_time(state, "report-defer", arg, &p->report_defer);
+        p->report_defer = argument_time(state, "report-defer", arg, 0);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -194,7 +161,7 @@ static void parse_colour(struct argp_state *state, const char *arg, enum sim_col
             return;
         }
     }
-    want(state, "colour", arg, "red, green or orange");
+    argument_want(state, "colour", arg, "red, green or orange");
 }
 
 static error_t parse_orange(int key, const char *arg, struct argp_state *state)
@@ -205,13 +172,13 @@ static error_t parse_orange(int key, const char *arg, struct argp_state *state)
         parse_colour(state, arg, &a->params.colour);
         return 0;
     case OPT_RESEND:
-        a->params.resend = parse_count(state, "resend", arg, 0, 1000000);
+        a->params.resend = argument_count(state, "resend", arg, 0, 1000000);
         return 0;
     case OPT_ORANGE_WAIT:
-        parse_time(state, "orange-wait", arg, &a->params.orange_wait);
+        a->params.orange_wait = argument_time(state, "orange-wait", arg, 0);
         return 0;
     case OPT_ORANGE_ANSWER:
-        parse_time(state, "orange-answer", arg, &a->params.orange_answer);
+        a->params.orange_answer = argument_time(state, "orange-answer", arg, 0);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -221,7 +188,7 @@ static error_t parse_orange(int key, const char *arg, struct argp_state *state)
 static void parse_log_node(struct argp_state *state, const char *arg, uint64_t *node)
 {
     if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0 && strcmp(arg, "both") != 0)
-        want(state, "log-node", arg, "1, 2 or both");
+        argument_want(state, "log-node", arg, "1, 2 or both");
     *node = strcmp(arg, "both") == 0 ? 0 : (uint64_t)(arg[0] - '0');
 }
 
@@ -262,24 +229,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = p;
         return 0;
     case OPT_BUNDLE:
-        p->bundle = parse_between(state, "bundle", arg, 1, UINT32_MAX);
+        p->bundle = argument_size(state, "bundle", arg, 1, UINT32_MAX);
         return 0;
     case OPT_SEGMENT:
-        p->segment = (uint32_t)parse_between(state, "segment", arg, 64, 65000);
+        p->segment = (uint32_t)argument_size(state, "segment", arg, 64, 65000);
         return 0;
     case OPT_CLAIMS:
-        p->claims = (uint32_t)parse_count(state, "claims", arg, 1, 65536);
+        p->claims = (uint32_t)argument_count(state, "claims", arg, 1, 65536);
         return 0;
     case OPT_DURATION:
-        parse_time(state, "duration", arg, &p->duration);
+        p->duration = argument_time(state, "duration", arg, 0);
         if (p->duration == 0)
-            want(state, "duration", arg, "more than 0");
+            argument_want(state, "duration", arg, "more than 0");
         return 0;
     case OPT_WARMUP:
-        parse_time(state, "warmup", arg, &p->warmup);
+        p->warmup = argument_time(state, "warmup", arg, 0);
         return 0;
     case OPT_SEED:
-        p->seed = parse_count(state, "seed", arg, 0, INT64_MAX);
+        p->seed = argument_count(state, "seed", arg, 0, INT64_MAX);
         return 0;
     default:
         if (parse_link(key, arg, state) == 0 || parse_orange(key, arg, state) == 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "os/arguments.h"
 #include "tools/sim/sim_run.h"
 
 #define SESSIONS_AUTO_MAX 4096
@@ -73,7 +74,7 @@ static void want(struct argp_state *state, int key, const char *arg, const char 
     const struct argp_option *o = options;
     while (o->key != key)
         o++;
-    argp_error(state, "--%s '%s': expected %s", o->name, arg, hint);
+    argument_want(state, o->name, arg, hint);
 }
 
 static void parse_field(struct argp_state *state, int key, const char *arg,

@@ -4,13 +4,9 @@
  * counts lie in memory that both share, so that the next child goes on behind the row at which one
  * was ended. Two ends at one place are the end of the walk.
  */
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "os/child.h"
 #include "tools/store/helio_store.h"
 
 struct child {
@@ -22,40 +18,19 @@ struct child {
 
 static void *share_memory(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p != MAP_FAILED)
-        return p;
-    fprintf(stderr, "helio-store: out of memory\n");
-    return NULL;
+    void *p = child_share(bytes);
+    if (p == NULL)
+        fprintf(stderr, "helio-store: out of memory\n");
+    return p;
 }
 
-static void be_the_child(void (*run)(void *ctx), void *ctx)
-{
-    static const int fatal[] = {SIGBUS, SIGSEGV, SIGABRT};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        signal(fatal[i], SIG_DFL);
-    run(ctx);
-    fflush(stdout);
-    _exit(0);
-}
-
-/* The signal that ended the child, 0, or -1: there was none, which was said. */
+/* The signal that ended the child, 0, or < 0: there was none, which was said. */
 static int run_apart(void (*run)(void *ctx), void *ctx)
 {
-    int status = 0;
-    fflush(stdout);
-    pid_t pid = fork(), done;
-    if (pid < 0) {
-        fprintf(stderr, "helio-store: no process: %s\n", strerror(errno));
-        return -1;
-    }
-    if (pid == 0)
-        be_the_child(run, ctx);
-    do {
-        done = waitpid(pid, &status, 0);
-    } while (done < 0 && errno == EINTR);
-    /* a sanitizer ends its process by an exit code */
-    return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) != 0 ? SIGSEGV : 0;
+    int sig = child_call(run, ctx);
+    if (sig < 0)
+        fprintf(stderr, "helio-store: no process: %s\n", strerror(-sig));
+    return sig;
 }
 
 static int on_row(void *ctx, const struct store_row *row)
@@ -134,12 +109,11 @@ int about_store(const char *directory, struct store_about *out, bool quiet)
     if (rc < 0 && !quiet && sig >= 0)
         fprintf(stderr, "helio-store: %s\n", a->why);
     *out = a->about;
-    munmap(a, sizeof *a);
+    child_unshare(a, sizeof *a);
     return rc;
 }
 
 void tally_free(struct tally *t)
 {
-    if (t != NULL)
-        munmap(t, sizeof *t);
+    child_unshare(t, sizeof *t);
 }

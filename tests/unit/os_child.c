@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Children that end well, badly, or not at all; and the values of options. */
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/arguments.h"
+#include "os/child.h"
+
+static int shell(const char *line)
+{
+    return child_run((const char *[]){"sh", "-c", line, NULL});
+}
+
+START_TEST(programs)
+{
+    sigset_t term;
+    ck_assert_int_eq(shell("exit 0"), 0);
+    ck_assert_int_eq(shell("exit 7"), 7);
+    ck_assert_int_eq(shell("kill -KILL $$"), 1);
+    ck_assert_int_eq(child_run((const char *[]){"/nonexistent/program", NULL}), -1);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
+    ck_assert_int_eq(shell("kill -TERM $$; exit 5"), 1); /* it hears what we put off */
+    sigprocmask(SIG_UNBLOCK, &term, NULL);
+}
+END_TEST
+
+static void add_one(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+static void die(void *ctx)
+{
+    add_one(ctx);
+    raise(SIGBUS);
+}
+
+static void leave(void *ctx)
+{
+    add_one(ctx);
+    _exit(3);
+}
+
+START_TEST(calls)
+{
+    int own = 0, *shared = child_share(sizeof *shared);
+    ck_assert_ptr_nonnull(shared);
+    ck_assert_int_eq(child_call(add_one, &own), 0);
+    ck_assert_int_eq(own, 0); /* it had a copy */
+    ck_assert_int_eq(child_call(add_one, shared), 0);
+    ck_assert_int_eq(child_call(die, shared), SIGBUS);
+    ck_assert_int_eq(child_call(leave, shared), SIGSEGV);
+    ck_assert_int_eq(*shared, 3);
+    child_unshare(shared, sizeof *shared);
+    child_unshare(NULL, 1);
+}
+END_TEST
+
+/* What argp_error would say; in a child, which it ends. */
+struct asked {
+    const char *option, *arg;
+    uint64_t low, high;
+    char kind;
+    struct given {
+        uint64_t value;
+        bool address;
+    } * given;
+};
+
+static error_t take(int key, char *arg, struct argp_state *state)
+{
+    (void)key;
+    (void)arg;
+    (void)state;
+    return ARGP_ERR_UNKNOWN;
+}
+
+static void ask(void *ctx)
+{
+    const struct asked *a = ctx;
+    static const struct argp argp = {.parser = take};
+    struct argp_state state = {.root_argp = &argp, .err_stream = stdout, .name = (char *)"test"};
+    struct address address;
+    switch (a->kind) {
+    case 'c':
+        a->given->value = argument_count(&state, a->option, a->arg, a->low, a->high);
+        break;
+    case 's':
+        a->given->value = argument_size(&state, a->option, a->arg, a->low, a->high);
+        break;
+    case 't':
+        a->given->value = argument_time(&state, a->option, a->arg, a->low);
+        break;
+    case 'r':
+        a->given->value = argument_rate(&state, a->option, a->arg);
+        break;
+    default:
+        address = argument_address(&state, a->option, a->arg);
+        a->given->address = address_given(&address);
+    }
+}
+
+/* The value, or UINT64_MAX: it was refused. */
+static uint64_t value(char kind, const char *arg, uint64_t low, uint64_t high)
+{
+    struct given *given = child_share(sizeof *given);
+    struct asked a = {
+        .option = "x", .arg = arg, .low = low, .high = high, .kind = kind, .given = given};
+    uint64_t v = child_call(ask, &a) == 0 ? given->value : UINT64_MAX;
+    child_unshare(given, sizeof *given);
+    return v;
+}
+
+START_TEST(values_of_options)
+{
+    ck_assert_uint_eq(value('c', "7", 7, 9), 7);
+    ck_assert_uint_eq(value('c', "6", 7, 9), UINT64_MAX);
+    ck_assert_uint_eq(value('c', "10", 7, 9), UINT64_MAX);
+    ck_assert_uint_eq(value('s', "2kB", 1, 2000), 2000);
+    ck_assert_uint_eq(value('s', "2001B", 1, 2000), UINT64_MAX);
+    ck_assert_uint_eq(value('t', "3ms", 3 * TICK_MS, 0), 3 * TICK_MS);
+    ck_assert_uint_eq(value('t', "2ms", 3 * TICK_MS, 0), UINT64_MAX);
+    ck_assert_uint_eq(value('t', "soon", 0, 0), UINT64_MAX);
+    ck_assert_uint_eq(value('r', "5Mbit/s", 0, 0), 5000000);
+    ck_assert_uint_eq(value('r', "fast", 0, 0), UINT64_MAX);
+    ck_assert_uint_eq(value('a', "[::1]:5", 0, 0), 0);
+    ck_assert_uint_eq(value('a', "::1:5", 0, 0), UINT64_MAX);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("children");
+    TCase *t = tcase_create("children");
+    argp_err_exit_status = 2;
+    tcase_add_test(t, programs);
+    tcase_add_test(t, calls);
+    tcase_add_test(t, values_of_options);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
