@@ -155,6 +155,8 @@ struct cla_ops {
     /* The node's answer to `received`: stored, or not (ok false: the peer is told so, where the
      * protocol can). */
     void (*confirm)(struct cla *c, uint64_t token, bool ok);
+    /* Asserts its own invariants, between two things that happen. NULL: it has none to tell. */
+    void (*check_self)(const struct cla *c);
     /* Adds what is worth showing (counters, sessions, rates) to a JSON object. */
     void (*status)(struct cla *c, struct json_t *object);
     /* An operator's or contact plan's word: the link is up or down. */

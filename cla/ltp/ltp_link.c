@@ -213,6 +213,7 @@ const struct cla_ops ltp_link_ops = {
     .set = ltp_set,
     .cancel_session = cancel_session,
     .confirm = ltp_confirm,
+    .check_self = link_check,
     .status = link_status,
     .set_link = ltp_set_link,
     .close = ltp_close,

@@ -187,6 +187,9 @@ bool mixed_is(const struct ltp_notice *n);
 struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n);
 void mixed_drop(struct hub *h, const struct link *l);
 
+/* ltp_link_check.c */
+void link_check(const struct cla *c);
+
 /* ltp_link_status.c */
 void link_status(struct cla *c, struct json_t *object);
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chains of whole nodes in virtual time, drawn from seeds: delays to 20 minutes each way, losses to 20 %, duplicates, jitter,
-links that go down and up, all kinds of settings. Every bundle is delivered exactly once; every fifth run is repeated and
-gives the same bytes. A failure prints its seed and the command. usage: stack_soak_test.py BIN [FIRST..LAST]"""
+links that go down and up, all kinds of settings. Every bundle is delivered exactly once; in every fourth run the nodes
+assert their invariants at each step; every fifth is repeated and gives the same bytes. A failure prints its seed and the command.
+usage: stack_soak_test.py BIN [FIRST..LAST]"""
 
 import concurrent.futures
 import json
@@ -72,7 +73,8 @@ def draw(seed):
                 f"duplicate: {r.choice((0, 0.01))}, erasures: {{iid: {r.choice((0, 0.001, 0.02, 0.2))}}}}}\n")
     size, count = r.choice((100, 3000, 50000)), r.choice((5, 40))
     amount = r.choice((f"-W {r.choice((1, 10, 100))} --ack-timeout 30d", f"-R {r.choice(('1M', '20M'))}"))
-    return [SIM, "--json", "--seed", str(seed), *(f"--node={folder}/{number}.yaml" for number in range(1, nodes + 1)),
+    return [SIM, "--json", *(["--check"] if seed % 4 == 0 else []), "--seed", str(seed),
+            *(f"--node={folder}/{number}.yaml" for number in range(1, nodes + 1)),
             *(f"--channel={number}-{number + 1}={folder}/link.yaml" for number in range(1, nodes)),
             f"--client=-d ipn:{nodes}.2000 -D {size * count} -P {size}B -l 30d --linger 20d {amount}",
             *outages(r, delay)], count

@@ -147,6 +147,9 @@ static void do_next(struct history *h, const struct next *next)
         break;
     }
     world_end_round(&h->world.world);
+    for (size_t i = 0; i < 2; i++)
+        if (h->nodes[i].alive)
+            node_check(&h->nodes[i].node);
 }
 
 static bool is_over(const struct history *h)

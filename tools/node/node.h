@@ -116,6 +116,8 @@ void node_pump(struct node *n);
 int node_open(struct node *n, bool memory_only);
 /* … then links, routes and the echo endpoint, and it is awake. 0, or an error that was said. */
 int node_start(struct node *n);
+/* Asserts its own invariants and those of its agent and links: for simulators, after each step. */
+void node_check(const struct node *n);
 /* The world does not wake it up any more. */
 void node_rest(struct node *n);
 /* Its agent ends; its links are closed. For a node that was opened, or of which that failed. */

@@ -183,7 +183,7 @@ static void show(const struct stack *s, tick real)
 static void check_all(const struct stack *s)
 {
     for (size_t i = 0; i < s->hosts_len; i++) {
-        agent_check(s->hosts[i]->node.agent);
+        node_check(&s->hosts[i]->node);
         apps_check(s->hosts[i]->node.apps);
     }
     list_for_each (l, &s->apps)

@@ -73,7 +73,8 @@ static void log_event(void *context, const struct event *e)
 static void log_bundle(void *context, const struct bundle_event *e)
 {
     struct stack_host *h = context;
-    char *room = log_writer_room(h->bundle_log, BUNDLE_EVENT_CSV_MAX);
+    char *room = h->bundle_log == NULL ? NULL /* the run is over */
+                                       : log_writer_room(h->bundle_log, BUNDLE_EVENT_CSV_MAX);
     if (room != NULL)
         log_writer_put(h->bundle_log, node_bundle_line(&h->node, e, 0, room));
 }
