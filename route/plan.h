@@ -16,10 +16,14 @@
 
 #include "base/tick.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct plan;
 
 /* Priorities of RFC 5050, from the lowest. */
-enum plan_class { PLAN_BULK, PLAN_NORMAL, PLAN_EXPEDITED, PLAN_CLASSES };
+enum plan_priority { PLAN_BULK, PLAN_NORMAL, PLAN_EXPEDITED, PLAN_PRIORITIES };
 
 struct plan_contact {
     uint64_t from, to;
@@ -117,10 +121,14 @@ tick plan_next_change(const struct plan *p, uint64_t node, tick t);
 /* Bytes that the contact carries in all. UINT64_MAX: no limit. 0 when it is gone. */
 uint64_t plan_volume(const struct plan *p, uint64_t id);
 /* Bytes of it that nobody of this class or a higher one has booked (SABR: MAV). */
-uint64_t plan_left(const struct plan *p, uint64_t id, enum plan_class class);
-uint64_t plan_booked(const struct plan *p, uint64_t id, enum plan_class class);
+uint64_t plan_left(const struct plan *p, uint64_t id, enum plan_priority priority);
+uint64_t plan_booked(const struct plan *p, uint64_t id, enum plan_priority priority);
 /* Bytes that were booked, and have lost their place to a higher class or a change: who booked them
  * has to unbook, and to look for another route. */
-uint64_t plan_owed(const struct plan *p, uint64_t id, enum plan_class class);
+uint64_t plan_owed(const struct plan *p, uint64_t id, enum plan_priority priority);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

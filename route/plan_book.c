@@ -17,10 +17,10 @@ uint64_t contact_volume(const struct plan_contact *c)
     return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-uint64_t contact_left(const struct contact *c, enum plan_class class)
+uint64_t contact_left(const struct contact *c, enum plan_priority priority)
 {
     uint64_t left = c->volume;
-    for (int i = (int)class; i < PLAN_CLASSES; i++)
+    for (int i = (int)priority; i < PLAN_PRIORITIES; i++)
         left -= c->booked[i];
     return left;
 }
@@ -28,7 +28,7 @@ uint64_t contact_left(const struct contact *c, enum plan_class class)
 void contact_fit(struct contact *c)
 {
     uint64_t left = c->volume;
-    for (int i = PLAN_CLASSES - 1; i >= 0; i--) {
+    for (int i = PLAN_PRIORITIES - 1; i >= 0; i--) {
         uint64_t keep = c->booked[i] < left ? c->booked[i] : left;
         c->owed[i] += c->booked[i] - keep;
         c->booked[i] = keep;
@@ -36,53 +36,53 @@ void contact_fit(struct contact *c)
     }
 }
 
-static void add_booking(struct contact *c, enum plan_class class, uint64_t bytes)
+static void add_booking(struct contact *c, enum plan_priority priority, uint64_t bytes)
 {
-    assert(bytes <= contact_left(c, class));
+    assert(bytes <= contact_left(c, priority));
     /* Lower classes first lose what the higher one takes: the sum never exceeds the volume. */
     uint64_t free = contact_left(c, PLAN_BULK), short_of = bytes > free ? bytes - free : 0;
-    for (int i = 0; i < (int)class && short_of > 0; i++) {
+    for (int i = 0; i < (int)priority && short_of > 0; i++) {
         uint64_t lost = c->booked[i] < short_of ? c->booked[i] : short_of;
         c->booked[i] -= lost;
         c->owed[i] += lost;
         short_of -= lost;
     }
     assert(short_of == 0);
-    c->booked[class] += bytes;
+    c->booked[priority] += bytes;
 }
 
 /* Was something of it booked still? */
-static bool sub_booking(struct contact *c, enum plan_class class, uint64_t bytes)
+static bool sub_booking(struct contact *c, enum plan_priority priority, uint64_t bytes)
 {
-    uint64_t owed = c->owed[class] < bytes ? c->owed[class] : bytes;
-    c->owed[class] -= owed;
+    uint64_t owed = c->owed[priority] < bytes ? c->owed[priority] : bytes;
+    c->owed[priority] -= owed;
     bytes -= owed;
-    uint64_t back = c->booked[class] < bytes ? c->booked[class] : bytes;
-    c->booked[class] -= back;
+    uint64_t back = c->booked[priority] < bytes ? c->booked[priority] : bytes;
+    c->booked[priority] -= back;
     return back > 0;
 }
 
-int plan_book(struct plan *p, const struct plan_route *r, enum plan_class class)
+int plan_book(struct plan *p, const struct plan_route *r, enum plan_priority priority)
 {
-    assert((unsigned)class < PLAN_CLASSES && r->hops <= PLAN_HOPS_MAX);
+    assert((unsigned)priority < PLAN_PRIORITIES && r->hops <= PLAN_HOPS_MAX);
     for (size_t i = 0; i < r->hops; i++) {
         const struct contact *c = plan_contact_by_id(p, r->hop[i].contact);
         if (c == NULL)
             return HELIO_ENOENT;
-        if (contact_left(c, class) < r->volume)
+        if (contact_left(c, priority) < r->volume)
             return HELIO_EAGAIN;
     }
     for (size_t i = 0; i < r->hops; i++)
-        add_booking(plan_contact_by_id(p, r->hop[i].contact), class, r->volume);
+        add_booking(plan_contact_by_id(p, r->hop[i].contact), priority, r->volume);
     return 0;
 }
 
-void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_class class)
+void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_priority priority)
 {
-    assert((unsigned)class < PLAN_CLASSES && r->hops <= PLAN_HOPS_MAX);
+    assert((unsigned)priority < PLAN_PRIORITIES && r->hops <= PLAN_HOPS_MAX);
     for (size_t i = 0; i < r->hops; i++) {
         struct contact *c = plan_contact_by_id(p, r->hop[i].contact);
-        if (c != NULL && sub_booking(c, class, r->volume))
+        if (c != NULL && sub_booking(c, priority, r->volume))
             cache_ease(p, c->is.start);
     }
 }
@@ -93,20 +93,20 @@ uint64_t plan_volume(const struct plan *p, uint64_t id)
     return c == NULL ? 0 : c->volume;
 }
 
-uint64_t plan_left(const struct plan *p, uint64_t id, enum plan_class class)
+uint64_t plan_left(const struct plan *p, uint64_t id, enum plan_priority priority)
 {
     const struct contact *c = plan_contact_by_id(p, id);
-    return c == NULL ? 0 : contact_left(c, class);
+    return c == NULL ? 0 : contact_left(c, priority);
 }
 
-uint64_t plan_booked(const struct plan *p, uint64_t id, enum plan_class class)
+uint64_t plan_booked(const struct plan *p, uint64_t id, enum plan_priority priority)
 {
     const struct contact *c = plan_contact_by_id(p, id);
-    return c == NULL ? 0 : c->booked[class];
+    return c == NULL ? 0 : c->booked[priority];
 }
 
-uint64_t plan_owed(const struct plan *p, uint64_t id, enum plan_class class)
+uint64_t plan_owed(const struct plan *p, uint64_t id, enum plan_priority priority)
 {
     const struct contact *c = plan_contact_by_id(p, id);
-    return c == NULL ? 0 : c->owed[class];
+    return c == NULL ? 0 : c->owed[priority];
 }

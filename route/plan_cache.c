@@ -27,7 +27,7 @@ static unsigned size_of(uint64_t volume)
 
 static uint64_t hash_key(const struct plan *p, const struct search *s)
 {
-    uint64_t kind = (uint64_t)s->cargo.class << 8 | size_of(s->cargo.volume);
+    uint64_t kind = (uint64_t)s->cargo.priority << 8 | size_of(s->cargo.volume);
     return hash_mix(hash_mix(p->by_key.seed, s->from->number, kind), s->to->number, kind);
 }
 
@@ -36,7 +36,7 @@ static struct entry *find_entry(const struct plan *p, const struct search *s, ui
     struct hash_node *n = hash_find(&p->by_key, key);
     for (; n != NULL; n = hash_next(n)) {
         struct entry *e = container_of(n, struct entry, by_key);
-        if (e->from == s->from && e->to == s->to && e->class == s->cargo.class &&
+        if (e->from == s->from && e->to == s->to && e->priority == s->cargo.priority &&
             e->size == size_of(s->cargo.volume))
             return e;
     }
@@ -124,7 +124,7 @@ static void keep_route(const struct search *s, uint64_t key, struct entry *old,
         return;
     *e = (struct entry){.from = s->from,
                         .to = s->to,
-                        .class = s->cargo.class,
+                        .priority = s->cargo.priority,
                         .size = size_of(s->cargo.volume),
                         .now = s->start.arrival,
                         .volume = s->cargo.volume,

@@ -14,9 +14,9 @@ static void check_pair(const struct plan *p, const struct pair *pair)
         assert(c->pair == pair && c->id != 0 && c->is.start < c->is.end);
         assert(i == 0 || pair->at[i - 1]->is.end <= c->is.start);
         assert(plan_contact_by_id(p, c->id) == c);
-        for (int class = 0; class < PLAN_CLASSES; class ++) {
-            assert(c->booked[class] <= left);
-            left -= c->booked[class];
+        for (int priority = 0; priority < PLAN_PRIORITIES; priority++) {
+            assert(c->booked[priority] <= left);
+            left -= c->booked[priority];
         }
     }
     for (size_t i = 0; i < pair->ranges; i++) {

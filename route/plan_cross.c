@@ -85,7 +85,7 @@ static bool cross_ranges(const struct plan *p, struct contact *c, tick at, tick 
 bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *cargo, tick ready,
                    uint64_t backlog, tick limit, struct crossing *out)
 {
-    uint64_t left = cargo->empty ? c->volume : contact_left(c, cargo->class);
+    uint64_t left = cargo->empty ? c->volume : contact_left(c, cargo->priority);
     tick from = ready > c->is.start ? ready : c->is.start;
     if (c->is.confidence < p->config.confidence_min || left < cargo->volume)
         return false;

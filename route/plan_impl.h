@@ -17,8 +17,8 @@ struct contact {
     struct pair *pair;
     uint64_t id;
     uint64_t volume;
-    uint64_t booked[PLAN_CLASSES]; /* their sum is at most the volume */
-    uint64_t owed[PLAN_CLASSES];
+    uint64_t booked[PLAN_PRIORITIES]; /* their sum is at most the volume */
+    uint64_t owed[PLAN_PRIORITIES];
     uint64_t banned; /* the last ban that named it */
     struct hash_node by_id;
 };
@@ -69,7 +69,7 @@ struct entry {
     struct hash_node by_key;
     struct list used;
     struct node *from, *to;
-    enum plan_class class;
+    enum plan_priority priority;
     unsigned size; /* floor(log2(volume)) */
     tick now;
     uint64_t volume;
@@ -110,7 +110,7 @@ bool pair_range(const struct pair *pair, tick t, struct piece *out);
 
 /* --- plan_book.c --- */
 uint64_t contact_volume(const struct plan_contact *c);
-uint64_t contact_left(const struct contact *c, enum plan_class class);
+uint64_t contact_left(const struct contact *c, enum plan_priority priority);
 /* After a change of its volume: what does not fit any more is owed, the lowest class first. */
 void contact_fit(struct contact *c);
 
@@ -119,7 +119,7 @@ void contact_fit(struct contact *c);
 /* What is sent, and how. */
 struct cargo {
     uint64_t volume;
-    enum plan_class class;
+    enum plan_priority priority;
     bool empty;   /* as if nothing were booked */
     uint64_t ban; /* contacts and nodes with this mark are not used; 0: none */
 };

@@ -8,6 +8,10 @@
 
 #include "route/plan.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PLAN_HOPS_MAX 64
 
 struct plan_backlog {
@@ -18,7 +22,7 @@ struct plan_backlog {
 struct plan_query {
     uint64_t from, to;
     uint64_t bytes; /* without what convergence layers add */
-    enum plan_class class;
+    enum plan_priority priority;
     tick now;
     tick expiry;                        /* no use at or after that; TICK_NEVER */
     const uint64_t *excluded;           /* neighbours that it must not be given to */
@@ -82,12 +86,16 @@ size_t plan_route_all(struct plan *p, const struct plan_query *q, struct plan_ro
 
 /* Takes the route's volume from each of its contacts, or from none: HELIO_ENOENT, a contact is
  * gone; HELIO_EAGAIN, one is full. What lower classes lose by that is owed. */
-int plan_book(struct plan *p, const struct plan_route *r, enum plan_class class);
+int plan_book(struct plan *p, const struct plan_route *r, enum plan_priority priority);
 /* Gives it back; contacts that are gone are left out. */
-void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_class class);
+void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_priority priority);
 
 /* "no route" and the like, and what a hop waited for; for people. */
 const char *plan_reason_text(enum plan_reason reason);
 const char *plan_why_text(enum plan_why why);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -33,7 +33,7 @@ bool search_begin(struct search *s, struct plan *p, const struct plan_query *q)
 {
     *s = (struct search){.plan = p,
                          .query = q,
-                         .cargo = {.volume = plan_gross(p, q->bytes), .class = q->class},
+                         .cargo = {.volume = plan_gross(p, q->bytes), .priority = q->priority},
                          .from = plan_node(p, q->from),
                          .to = plan_node(p, q->to),
                          .start = {q->now, 0, TICK_NEVER, 0}};
@@ -147,12 +147,12 @@ bool search_follow(const struct search *s, struct contact *const *via, size_t ho
 
 /* Bytes from its first on: SABR's effective volume limit, with the contact's effective stop time.
  */
-static uint64_t limit_of(const struct crossing *x, tick until, enum plan_class class)
+static uint64_t limit_of(const struct crossing *x, tick until, enum plan_priority priority)
 {
     struct plan_contact rest = x->contact->is;
     rest.start = x->first_sent;
     rest.end = until;
-    uint64_t fits = contact_volume(&rest), left = contact_left(x->contact, class);
+    uint64_t fits = contact_volume(&rest), left = contact_left(x->contact, priority);
     return fits < left ? fits : left;
 }
 
@@ -181,7 +181,7 @@ void route_write(struct plan_route *r, const struct crossing *via, size_t hops,
     for (size_t i = hops; i > 0; i--) {
         const struct crossing *x = &via[i - 1];
         r->until = tick_min(r->until, x->contact->is.end);
-        uint64_t limit = limit_of(x, r->until, cargo->class);
+        uint64_t limit = limit_of(x, r->until, cargo->priority);
         r->limit = limit < r->limit ? limit : r->limit;
         r->confidence *= x->contact->is.confidence;
         write_hop(&r->hop[i - 1], x);

@@ -120,10 +120,10 @@ static bool excluded(const struct world *w, unsigned node)
     return false;
 }
 
-static uint64_t unbooked(const struct window *c, int class)
+static uint64_t unbooked(const struct window *c, int priority)
 {
     uint64_t left = c->carries;
-    for (int i = class; i < 3; i++)
+    for (int i = priority; i < 3; i++)
         left -= c->booked[i];
     return left;
 }
@@ -137,7 +137,7 @@ static struct use prepare(const struct world *w, const struct window *c, uint64_
                           unsigned source)
 {
     struct use u = {takes(bytes, c->rate), c->start};
-    if (!c->sure || (empty ? c->carries : unbooked(c, (int)w->query.class)) < bytes)
+    if (!c->sure || (empty ? c->carries : unbooked(c, (int)w->query.priority)) < bytes)
         u.from = NEVER;
     else if (c->from == source && excluded(w, c->to))
         u.from = NEVER;
@@ -257,13 +257,13 @@ static void draw_bookings(struct world *w, struct rng *r)
     for (size_t i = 0; i < w->contacts; i++) {
         struct window *c = &w->contact[i];
         uint64_t left = unbooked(c, 0), bytes = rng_below(r, (left > 60 ? 60 : left) + 1);
-        int class = (int)rng_below(r, 3);
+        int priority = (int)rng_below(r, 3);
         struct plan_route one = {.hops = 1, .volume = bytes, .hop = {{.contact = c->id}}};
         if (rng_chance(r, 0.6) || bytes == 0)
             continue;
-        if (plan_book(w->plan, &one, (enum plan_class) class) != 0)
+        if (plan_book(w->plan, &one, (enum plan_priority)priority) != 0)
             fail(w, "plan_book", 1, 0);
-        c->booked[class] += bytes;
+        c->booked[priority] += bytes;
     }
 }
 
@@ -271,7 +271,7 @@ static void draw_query(struct world *w, struct rng *r)
 {
     struct plan_query *q = &w->query;
     *q = (struct plan_query){.bytes = 1 + rng_below(r, 20),
-                             .class = (enum plan_class)rng_below(r, 3),
+                             .priority = (enum plan_priority)rng_below(r, 3),
                              .now = rng_below(r, 60),
                              .expiry = TICK_NEVER,
                              .excluded = w->excluded,

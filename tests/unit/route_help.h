@@ -61,7 +61,7 @@ static inline struct plan_query query_at(uint64_t from, uint64_t to, uint64_t by
     return (struct plan_query){.from = from,
                                .to = to,
                                .bytes = bytes,
-                               .class = PLAN_NORMAL,
+                               .priority = PLAN_NORMAL,
                                .now = now,
                                .expiry = TICK_NEVER};
 }

@@ -210,7 +210,7 @@ START_TEST(reasons)
     struct plan_route half = {.hops = 1, .volume = 9500000, .hop = {{.contact = id}}};
     ck_assert_int_eq(plan_book(p, &half, PLAN_NORMAL), 0);
     ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_NO_VOLUME);
-    q.class = PLAN_EXPEDITED;
+    q.priority = PLAN_EXPEDITED;
     ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
     q.excluded = (uint64_t[]){9, 2};
     q.excluded_len = 2;

@@ -83,7 +83,7 @@ static struct plan_query draw_query(struct rng *r, tick now, uint64_t *excluded,
                                     struct plan_backlog *backlog)
 {
     struct plan_query q = query_at(rng_below(r, 2), rng_below(r, NODES), 1 + rng_below(r, 30), now);
-    q.class = (enum plan_class)rng_below(r, PLAN_CLASSES);
+    q.priority = (enum plan_priority)rng_below(r, PLAN_PRIORITIES);
     q.excluded = excluded;
     q.backlog = backlog;
     if (rng_chance(r, 0.2))
@@ -107,7 +107,7 @@ static struct plan *draw_plan(struct rng *r, uint64_t seed, size_t cache)
 
 struct booked {
     struct plan_route route;
-    enum plan_class class;
+    enum plan_priority priority;
     bool held;
 };
 
@@ -117,14 +117,14 @@ static void count_bookings(const struct plan *p, const struct booked *all)
     struct plan_cursor at = {0};
     uint64_t id;
     for (const struct plan_contact *c; (c = plan_walk(p, &at, &id)) != NULL;) {
-        uint64_t sum[PLAN_CLASSES] = {0}, total = 0;
+        uint64_t sum[PLAN_PRIORITIES] = {0}, total = 0;
         for (size_t i = 0; i < ROUTES; i++) {
             for (size_t j = 0; all[i].held && j < all[i].route.hops; j++)
-                sum[all[i].class] += all[i].route.hop[j].contact == id ? all[i].route.volume : 0;
+                sum[all[i].priority] += all[i].route.hop[j].contact == id ? all[i].route.volume : 0;
         }
-        for (int k = 0; k < PLAN_CLASSES; k++) {
-            uint64_t booked = plan_booked(p, id, (enum plan_class)k);
-            ck_assert_uint_eq(booked + plan_owed(p, id, (enum plan_class)k), sum[k]);
+        for (int k = 0; k < PLAN_PRIORITIES; k++) {
+            uint64_t booked = plan_booked(p, id, (enum plan_priority)k);
+            ck_assert_uint_eq(booked + plan_owed(p, id, (enum plan_priority)k), sum[k]);
             total += booked;
         }
         ck_assert_uint_le(total, plan_volume(p, id));
@@ -144,13 +144,13 @@ START_TEST(volumes)
         struct booked *b = &all[rng_below(&r, ROUTES)];
         struct plan_query q = draw_query(&r, now, excluded, backlog);
         if (b->held) {
-            plan_unbook(p, &b->route, b->class);
+            plan_unbook(p, &b->route, b->priority);
             b->held = false;
         }
-        b->class = q.class;
+        b->priority = q.priority;
         if (plan_route_find(p, &q, &b->route) == PLAN_FOUND) {
             /* What was found has room. */
-            b->held = plan_book(p, &b->route, b->class) == 0;
+            b->held = plan_book(p, &b->route, b->priority) == 0;
             ck_assert(b->held);
             booked++;
         } else {
@@ -165,7 +165,7 @@ START_TEST(volumes)
     ck_assert_uint_gt(booked + refused, 0);
     for (size_t i = 0; i < ROUTES; i++) {
         if (all[i].held)
-            plan_unbook(p, &all[i].route, all[i].class);
+            plan_unbook(p, &all[i].route, all[i].priority);
         all[i].held = false;
     }
     count_bookings(p, all);
@@ -222,9 +222,9 @@ START_TEST(cached)
             ck_assert_uint_eq(warm->arrival, cold->arrival);
             ck_assert_uint_eq(warm->volume, cold->volume);
             if (rng_chance(&r, 0.1))
-                ck_assert_int_eq(plan_book(p, warm, q.class), 0);
+                ck_assert_int_eq(plan_book(p, warm, q.priority), 0);
             else if (rng_chance(&r, 0.1))
-                plan_unbook(p, warm, q.class);
+                plan_unbook(p, warm, q.priority);
         }
         if (rng_chance(&r, 0.05))
             change_something(p, &r, now);
