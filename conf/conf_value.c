@@ -203,6 +203,7 @@ int conf_option_set(const struct conf_option *o, void *base, const char *text, c
     case OPTION_SHARE:
         return set_share(field, text, why, cap);
     case OPTION_EID:
+    case OPTION_TIME:
     case OPTION_ADDRESS:
         break; /* of a program that has its own setter */
     }

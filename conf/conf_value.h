@@ -22,6 +22,7 @@ enum option_type {
     OPTION_ADDRESS,  /* [struct address] HOST:PORT or [V6]:PORT, numeric; likewise. The port may
                         be left away when min has one */
     OPTION_SHARE,    /* [double] a probability, 0 to 1 */
+    OPTION_TIME,     /* [tick] a moment; read by the program's own setter */
 };
 
 struct conf_option {

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-plan's commands and what their options say. */
+#ifndef TOOLS_PLAN_HELIO_PLAN_H
+#define TOOLS_PLAN_HELIO_PLAN_H
+
+#include "route/plan_route.h"
+#include "tools/plan/plan_draft.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+#define PLAN_NAMED_MAX 16
+#define PLAN_WAYS_MAX 1000
+
+struct plan_options {
+    const char *path;
+    int format; /* -1: by the file's name */
+    bool json;
+    tick start;
+    /* convert */
+    int to;
+    const char *output;
+    /* show */
+    const char *plot;
+    /* route */
+    const char *at; /* NULL: the plan's beginning */
+    const char *lifetime;
+    struct plan_query query;
+    uint64_t excluded[PLAN_NAMED_MAX];
+    struct plan_backlog backlog[PLAN_NAMED_MAX];
+    size_t ways;
+    bool critical;
+    struct plan_config config;
+};
+
+/* A file that was read. */
+struct plan_opened {
+    struct plan *plan;
+    struct plan_draft draft; /* its flags and start; the items are in the plan */
+    tick first, last;        /* of all contacts; 0 when there is none */
+    struct conf_errors errors;
+};
+
+/* NULL after telling the errors; else the caller's to plan_close. */
+struct plan_opened *plan_open(const struct plan_options *o);
+void plan_close(struct plan_opened *p);
+
+/* Each returns an exit code. */
+int command_check(const struct plan_options *o);
+int command_convert(const struct plan_options *o);
+int command_show(const struct plan_options *o);
+int command_route(const struct plan_options *o);
+
+#endif
