@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fuzz targets of plans in files share: any bytes are a plan or a list of errors; what is
+ * a plan is whole, and what is written of it reads back to as many contacts and ranges. */
+#ifndef TESTS_FUZZ_PLAN_TEXT_H
+#define TESTS_FUZZ_PLAN_TEXT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plan/plan_draft.h"
+
+typedef int plan_reader(struct plan_draft *d, const char *text, size_t len, struct conf_errors *e);
+
+/* The plan, and when its times count from. */
+static struct plan *plan_of(plan_reader *read, const char *text, size_t len, tick *start,
+                            struct conf_errors *e)
+{
+    struct plan_config config;
+    struct plan_draft d;
+    struct plan *p;
+    plan_config_default(&config);
+    if (plan_new(&p, &config) < 0)
+        abort();
+    plan_draft_init(&d, 0);
+    int rc = read(&d, text, len, e);
+    if ((rc == 0) != (e->total == 0) || e->len > CONF_ERRORS_MAX)
+        abort();
+    if (rc == 0)
+        rc = plan_draft_build(&d, p, e);
+    if ((rc == 0) != (e->total == 0))
+        abort();
+    *start = d.dated && d.start == 0 ? 1 : d.start;
+    plan_draft_fini(&d);
+    plan_check(p);
+    return p;
+}
+
+static void plan_read_back(const struct plan *p, tick start, enum plan_format format,
+                           plan_reader *read, struct conf_errors *e)
+{
+    struct plan_totals a, b;
+    struct plan_lost lost;
+    char *out = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&out, &len);
+    plan_totals(p, &a);
+    if (f == NULL || plan_write(f, p, format, format == PLAN_HDTN ? 0 : start, &lost) < 0)
+        abort();
+    fclose(f);
+    struct plan *again = plan_of(read, out, len, &start, e);
+    plan_totals(again, &b);
+    if (e->total > 0 || a.contacts != b.contacts || (format != PLAN_HDTN && a.ranges != b.ranges))
+        abort();
+    plan_free(again);
+    free(out);
+}
+
+static int plan_fuzz(const uint8_t *data, size_t len, enum plan_format format, plan_reader *read)
+{
+    tick start;
+    struct conf_errors *e = malloc(sizeof *e);
+    if (e == NULL)
+        abort();
+    conf_errors_init(e, "fuzz");
+    struct plan *p = plan_of(read, (const char *)data, len, &start, e);
+    struct plan_totals t;
+    plan_totals(p, &t);
+    /* A tree of nothing is no file. */
+    if (e->total == 0 && t.contacts > 0)
+        plan_read_back(p, start, format, read, e);
+    plan_free(p);
+    free(e);
+    return 0;
+}
+
+#endif
