@@ -9,7 +9,7 @@
  * that it could reach (cache_ease); what makes routes worse need not touch them.
  *
  * `rest` costs a search for each hop, so it is found only where the floor alone did not do, and
- * where it was of use. What can go wrong: memory; then nothing is kept.
+ * where it paid. What can go wrong: memory; then nothing is kept.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,14 +20,16 @@
 /* How often a bound that helped nobody is tried again. */
 #define REST_EVERY 16
 
+/* Eighths of powers of two. */
 static unsigned size_of(uint64_t volume)
 {
-    return volume == 0 ? 0 : 63U - (unsigned)__builtin_clzll(volume);
+    unsigned high = 63U - (unsigned)__builtin_clzll(volume | 8);
+    return high << 3 | (unsigned)(volume >> (high - 3) & 7);
 }
 
 static uint64_t hash_key(const struct plan *p, const struct search *s)
 {
-    uint64_t kind = (uint64_t)s->cargo.priority << 8 | size_of(s->cargo.volume);
+    uint64_t kind = (uint64_t)s->cargo.priority << 16 | size_of(s->cargo.volume);
     return hash_mix(hash_mix(p->by_key.seed, s->from->number, kind), s->to->number, kind);
 }
 
@@ -132,13 +134,13 @@ static void keep_route(const struct search *s, uint64_t key, struct entry *old,
                         .hops = hops};
     for (size_t i = 0; i < hops; i++)
         e->via[i] = via[i].contact;
-    if (old != NULL && old->volume < e->volume)
+    if (old != NULL && old->hits > 0 && old->volume < e->volume)
         e->volume = old->volume;
     bool quiet = s->query->backlog_len == 0 && s->query->excluded_len == 0;
     e->floor = quiet && e->volume == s->cargo.volume ? via[hops - 1].last_arrives
                                                      : quiet_arrival(s, e->volume, 0);
     e->rest = e->floor;
-    if (old != NULL && (old->hits > 0 || old->tries % REST_EVERY == 0))
+    if (old != NULL && (old->hits > old->hops || old->tries % REST_EVERY == 0))
         e->rest = rest_arrival(s, e);
     assert(e->floor <= e->rest);
     if (old != NULL)

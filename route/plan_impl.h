@@ -70,7 +70,7 @@ struct entry {
     struct list used;
     struct node *from, *to;
     enum plan_priority priority;
-    unsigned size; /* floor(log2(volume)) */
+    unsigned size; /* of volume, in eighths of powers of two */
     tick now;
     uint64_t volume;
     tick floor, rest;
