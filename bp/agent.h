@@ -82,6 +82,9 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
  * it was given any more. 0 or HELIO_ENOENT. */
 int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
+/* The longest bundle that the link takes is another one now, bytes; 0, as at first: any. Longer
+ * ones go in fragments, or, when they must not, over another link. */
+void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struct agent_now now);
 /* The window of a link is another one now, >= 1. A smaller one recalls nothing: nothing further is
  * sent until there is room in it. */
 void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now);

@@ -123,8 +123,9 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     struct agent_head h;
     int link;
     head_of(a, b, false, &h);
-    if (agent_way(a, &h, NO_LINK, &link) < 0)
-        return REFUSE_NO_ROUTE;
+    const enum agent_refusal way = agent_way(a, &h, NO_LINK, &link);
+    if (way != REFUSE_NONE)
+        return way;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
     if (bundle_encode(b, payload) < 0)
@@ -227,8 +228,9 @@ static enum agent_refusal judge(struct agent *a, const struct bundle *b, const s
     if (refusal != REFUSE_NONE)
         return refusal;
     int link;
-    if (agent_way(a, h, from, &link) < 0)
-        return REFUSE_NO_ROUTE;
+    const enum agent_refusal way = agent_way(a, h, from, &link);
+    if (way != REFUSE_NONE)
+        return way;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
     /* §4.4.3: the hop to the next node counts as well. */

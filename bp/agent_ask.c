@@ -15,8 +15,11 @@ static struct router_link describe_link(const void *context, uint32_t link)
     if (link_at(a, link) == NULL)
         return (struct router_link){0};
     const struct lane *l = &link_at(a, link)->lane;
-    return (struct router_link){
-        .used = true, .up = l->open, .bundles = l->bundles, .bytes = l->bytes};
+    return (struct router_link){.used = true,
+                                .up = l->open,
+                                .bundles = l->bundles,
+                                .bytes = l->bytes,
+                                .bundle_max = link_at(a, link)->bundle_max};
 }
 
 static struct router_answer ask(const struct agent *a, struct router_query *q)
@@ -31,21 +34,25 @@ static struct router_answer ask(const struct agent *a, struct router_query *q)
     return answer;
 }
 
-int agent_way(const struct agent *a, const struct agent_head *h, int came_from, int *link)
+enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
+                             int *link)
 {
     *link = TO_ENDPOINT;
     if (agent_is_here(a, &h->destination))
-        return 0;
+        return REFUSE_NONE;
     struct router_query q = {
         .destination = &h->destination,
         .bytes = h->payload_len,
+        .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
         .expires = agent_expiry(a, h->expires_ms),
         .came_from = came_from,
         .avoid = came_from,
     };
     struct router_answer answer = ask(a, &q);
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
-    return answer.verdict == ROUTER_NONE ? HELIO_ENOENT : 0;
+    if (answer.verdict != ROUTER_NONE)
+        return REFUSE_NONE;
+    return answer.too_long ? REFUSE_TOO_LONG : REFUSE_NO_ROUTE;
 }
 
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
@@ -56,6 +63,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
     struct router_query q = {
         .destination = &h->destination,
         .bytes = r->bytes,
+        .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
         .expires = r->expires,
         .came_from = r->came_from,
         .avoid = r->avoid,

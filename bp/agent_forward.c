@@ -32,35 +32,47 @@ static bool has_encrypted(const struct bundle *b, uint64_t type)
     return false;
 }
 
-/* The bundle as it leaves here, or NULL: no memory. A bundle has at most one block of each known
- * type (§4.4): beside an encrypted one goes no second, which would end the bundle at the next node;
- * and to take it out would leave its confidentiality block without the target (RFC 9172 §3.6). */
-static struct buf *rewrite(const struct agent *a, const struct record *r)
+/* The bundle as it leaves here. A bundle has at most one block of each known type (§4.4): beside an
+ * encrypted one goes no second, which would end the bundle at the next node; and to take it out
+ * would leave its confidentiality block without the target (RFC 9172 §3.6). 0 or an error. */
+static int describe(const struct agent *a, const struct record *r, struct bundle *b)
 {
     struct agent_head h;
     record_head(r, &h);
-    struct bundle b;
     /* Lenient: it was accepted, perhaps when the configuration was another one. */
-    int rc = bundle_decode(buf_data(r->buf), r->buf->len, BUNDLE_LENIENT, &b, NULL);
-    if (rc < 0)
-        return NULL;
-    drop_unknown_blocks(&b);
-    b.has_previous = !has_encrypted(&b, BLOCK_PREVIOUS_NODE);
-    b.previous = a->config.node;
-    if (b.has_hops)
-        b.hop_count = h.hop_count + 1;
-    if (b.has_age || (b.id.time_ms == 0 && !has_encrypted(&b, BLOCK_AGE))) {
-        b.has_age = true;
-        b.age_ms = record_age_ms(a, r, h.age_ms);
+    int rc = bundle_decode(buf_data(r->buf), r->buf->len, BUNDLE_LENIENT, b, NULL);
+    if (rc < 0 || !r->rewrite)
+        return rc;
+    drop_unknown_blocks(b);
+    b->has_previous = !has_encrypted(b, BLOCK_PREVIOUS_NODE);
+    b->previous = a->config.node;
+    if (b->has_hops)
+        b->hop_count = h.hop_count + 1;
+    if (b->has_age || (b->id.time_ms == 0 && !has_encrypted(b, BLOCK_AGE))) {
+        b->has_age = true;
+        b->age_ms = record_age_ms(a, r, h.age_ms);
     }
-    return bundle_encode_copy(&b);
+    return 0;
+}
+
+/* What the link gets of it; NULL with the reason. */
+static struct buf *outgoing(const struct agent *a, struct record *r, const char **why)
+{
+    uint64_t limit = link_at(a, r->link)->bundle_max;
+    struct bundle b;
+    *why = "no memory";
+    r->in_hand = 0;
+    if (!r->rewrite && r->sent_to == 0 && (limit == 0 || r->buf->len <= limit))
+        return buf_keep(r->buf);
+    return describe(a, r, &b) < 0 ? NULL : split_next(r, &b, limit, why);
 }
 
 int link_action(struct agent *a, struct record *r, struct agent_action *out)
 {
-    struct buf *b = r->rewrite ? rewrite(a, r) : buf_keep(r->buf);
+    const char *why;
+    struct buf *b = outgoing(a, r, &why);
     if (b == NULL) {
-        emit_reason(a, BUNDLE_FAILED, r, "no memory");
+        emit_reason(a, BUNDLE_FAILED, r, why);
         lane_retry(a, r);
         return 0;
     }
@@ -90,6 +102,11 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     struct record *r = find_sent(a, key);
     if (r == NULL)
         return;
+    if (split_follows(r)) {
+        if (!agent_overdue(a, r))
+            lane_return(a, r);
+        return;
+    }
     emit_record(a, BUNDLE_ACKNOWLEDGED, r);
     ask_ended(a, r, ROUTER_SENT);
     agent_report(a, r, STATUS_FORWARDED, REASON_NONE);

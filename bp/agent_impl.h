@@ -39,6 +39,7 @@ struct lane {
 
 struct link {
     struct eid peer;
+    uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
 };
 
@@ -99,7 +100,9 @@ struct record {
     struct holder holder;      /* not of a whole */
     struct assembly *assembly; /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
-    uint64_t losses; /* on unreliable links */
+    uint64_t losses;  /* on unreliable links */
+    uint64_t sent_to; /* bytes of the payload that went on in fragments */
+    uint64_t in_hand; /* in the fragment that the link has; 0: it has no fragment */
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
     bool again;      /* it was forwarded before: it pauses before it goes on */
     bool marked;     /* its end here is one for good: it is known when it comes again */
@@ -284,8 +287,9 @@ uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t a
 
 /* agent_ask.c: what the router is asked and told */
 /* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or ASIDE (there is one later).
- * HELIO_ENOENT: none. `b` may have no id. */
-int agent_way(const struct agent *a, const struct agent_head *h, int came_from, int *link);
+ * Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG for what must not go in fragments. */
+enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
+                             int *link);
 struct ask_answer {
     int link;         /* TO_ENDPOINT, a link, or ASIDE */
     tick until;       /* ASIDE: when to ask again */
@@ -333,6 +337,12 @@ int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
 /* The administrative endpoint has no application: it takes administrative records only. */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
+
+/* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all
+ * of it, or the next fragment, which is in r->in_hand then. NULL with a text: it cannot go. */
+struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why);
+/* The link has brought what it had: true when more of the bundle is to follow. */
+bool split_follows(struct record *r);
 
 /* agent_forward.c */
 int link_action(struct agent *a, struct record *r, struct agent_action *out);

@@ -122,6 +122,16 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     lane_wake(a, l);
 }
 
+void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct link *l = link_at(a, link);
+    if (l == NULL || l->bundle_max == bundle_max)
+        return;
+    l->bundle_max = bundle_max;
+    agent_reroute(a);
+}
+
 void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)
 {
     agent_begin(a, now);

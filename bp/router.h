@@ -24,6 +24,7 @@ extern "C" {
 struct router_link {
     bool used, up;           /* exists; its adapter says that bundles go over it */
     uint64_t bundles, bytes; /* backlog: in its queue and on their way over it */
+    uint64_t bundle_max;     /* longest bundle that it carries, bytes; 0: any */
 };
 
 /* The agent's links by their index; one beyond the last has used = false. */
@@ -39,6 +40,8 @@ struct router_query {
     uint64_t bytes;                /* of the encoded bundle as it is here, or of the payload when it
                                       is not encoded yet */
     tick expires;                  /* when its lifetime ends here; TICK_NEVER: not in our time */
+    bool whole;                    /* it must not go in fragments: no link carries it whose
+                                      bundle_max is less than its bytes */
     int came_from;                 /* the link that brought it; ROUTER_NO_LINK: started here, or
                                       not known any more (a restart) */
     int avoid;        /* the link that it came from, or that failed it last: better another one */
@@ -57,6 +60,7 @@ struct router_answer {
     enum router_verdict verdict;
     uint32_t link;    /* ROUTER_LINK */
     tick until;       /* ROUTER_WAIT: later than now; TICK_NEVER: no time is known */
+    bool too_long;    /* ROUTER_NONE: there are ways, but none for a bundle of such length */
     uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
 };
 

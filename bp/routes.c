@@ -74,19 +74,25 @@ static struct router_answer ask_routes(void *router, const struct router_query *
 {
     const struct routes *t = router;
     int first = ROUTER_NO_LINK, up = ROUTER_NO_LINK;
+    bool too_long = false;
     for (size_t i = 0; i < t->len; i++) {
         const struct route *r = &t->at[i];
         if (!eid_pattern_match(&r->pattern, q->destination))
             continue;
         int link = (int)r->link;
-        bool open = q->links->at(q->links->context, r->link).up;
+        const struct router_link l = q->links->at(q->links->context, r->link);
+        bool open = l.up;
+        if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max) {
+            too_long = true;
+            continue;
+        }
         if (open && link != q->avoid)
             return (struct router_answer){.verdict = ROUTER_LINK, .link = r->link};
         up = open && up == ROUTER_NO_LINK ? link : up;
         first = first == ROUTER_NO_LINK ? link : first;
     }
     if (first == ROUTER_NO_LINK)
-        return (struct router_answer){.verdict = ROUTER_NONE};
+        return (struct router_answer){.verdict = ROUTER_NONE, .too_long = too_long};
     return (struct router_answer){.verdict = ROUTER_LINK,
                                   .link = (uint32_t)(up != ROUTER_NO_LINK ? up : first)};
 }

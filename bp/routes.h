@@ -2,7 +2,8 @@
 /*
  * Static routes: patterns of destinations, each with the link that leads there. The most specific
  * one whose link is up is the way, among equal ones the first added; the link to avoid is the last
- * choice among those; when none is up, the most specific one.
+ * choice among those; when none is up, the most specific one. A link that is too short for a bundle
+ * that must not be fragmented is none.
  */
 #ifndef BP_ROUTES_H
 #define BP_ROUTES_H

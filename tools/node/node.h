@@ -29,6 +29,7 @@ struct node_link {
     struct cla *cla;         /* NULL: not open */
     uint32_t index;          /* of the agent */
     uint32_t window;         /* that the agent knows */
+    uint64_t bundle_max;     /* likewise */
     bool up;
     uint64_t sent, failed, received;
     uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */

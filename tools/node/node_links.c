@@ -188,8 +188,10 @@ static int begin_link(struct node_link *l, struct cla *c)
     l->node->open_links++;
     l->window = c->limits.window;
     int err = agent_link_add(l->node->agent, l->index, &l->config->peer, l->window);
-    if (err == 0)
+    if (err == 0) {
+        node_limits(l);
         node_wake(l->node);
+    }
     return err;
 }
 
@@ -365,6 +367,7 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     n->open_links++;
     host->peers++;
     *events = events_of(l);
+    node_limits(l);
     if (add_peer_route(l) < 0)
         l->over = true;
     say(&n->say, LEVEL_INFO, "link %s came in", own->name);

@@ -35,6 +35,10 @@ static void do_remove(struct node *n, const struct agent_action *a)
 void node_limits(struct node_link *l)
 {
     uint32_t bundles = l->cla->limits.window;
+    if (l->cla->limits.bundle_max != l->bundle_max) {
+        l->bundle_max = l->cla->limits.bundle_max;
+        agent_link_limit(l->node->agent, l->index, l->bundle_max, node_now(l->node));
+    }
     if (bundles == l->window)
         return;
     l->window = bundles;

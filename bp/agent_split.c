@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bundle that is longer than a link takes goes in fragments (RFC 9171 §5.8), one after the other:
+ * the next one is cut when the link has brought the one before, so that the node keeps the bundle
+ * whole until all of it went on, and a fragment that failed is all that is sent again. Another link
+ * goes on where the first one ended. What can go wrong: the bundle must not be fragmented, or the
+ * link has no room for the head of a fragment; memory. After a restart it begins anew; who gets a
+ * part twice knows it.
+ */
+#include <assert.h>
+
+#include "bp/agent_impl.h"
+
+#define LENGTH_MAX 8 /* the payload's length can take so many bytes more than that of one byte */
+
+static struct buf *next_fragment(struct record *r, const struct bundle *b, uint64_t limit,
+                                 const char **why)
+{
+    uint64_t left = b->payload.len - r->sent_to, len = left;
+    if (limit != 0) {
+        struct buf *least = bundle_fragment(b, r->sent_to, 1);
+        if (least == NULL)
+            return NULL;
+        uint64_t head = least->len - 1 + LENGTH_MAX;
+        buf_drop(least);
+        if (head >= limit) {
+            *why = "the link has no room for a fragment's head";
+            return NULL;
+        }
+        len = left < limit - head ? left : limit - head;
+    }
+    struct buf *f = bundle_fragment(b, r->sent_to, len);
+    if (f == NULL)
+        return NULL;
+    assert(limit == 0 || f->len <= limit);
+    r->in_hand = len;
+    return f;
+}
+
+struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why)
+{
+    assert(r->in_hand == 0 && r->sent_to <= b->payload.len);
+    if (r->sent_to > 0)
+        return next_fragment(r, b, limit, why);
+    struct buf *whole = bundle_encode_copy(b);
+    if (whole == NULL || limit == 0 || whole->len <= limit)
+        return whole;
+    buf_drop(whole);
+    if ((b->flags & BUNDLE_NO_FRAGMENT) == 0 && b->payload.len > 0)
+        return next_fragment(r, b, limit, why);
+    *why = "longer than the link can carry";
+    return NULL;
+}
+
+bool split_follows(struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    r->sent_to += r->in_hand;
+    bool more = r->in_hand > 0 && r->sent_to < h.payload_len;
+    r->in_hand = 0;
+    assert(r->sent_to <= h.payload_len);
+    return more;
+}
