@@ -116,7 +116,7 @@ struct cla_list {
 };
 
 struct cla_ops {
-    const char *name;                  /* the word in the configuration: "ltp-udp" */
+    const char *name;                  /* the word of the configuration (adapter:) */
     const struct conf_option *options; /* ends with a NULL key */
     size_t config_size;
     const struct cla_list *lists; /* ends with a NULL key; NULL: there are none */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of adapters. A new one is its file and a line here. */
+/* The table of adapters. A new one is its folder, and a line here. */
 #include <string.h>
 
 #include "cla/cla.h"
 
-extern const struct cla_ops ltp_link_ops;
+extern const struct cla_ops ltp_link_ops, udpcl_ops;
 
 static const struct cla_ops *const table[] = {
     &ltp_link_ops,
+    &udpcl_ops,
 };
 
 const struct cla_ops *cla_at(size_t i)

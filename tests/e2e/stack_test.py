@@ -184,6 +184,24 @@ def relay():
     assert json.loads(Path("server.json").read_text()) == result["servers"][0]
 
 
+def datagrams():
+    """UDPCL: long bundles in fragments, at the link's rate; what the channel loses is lost."""
+    for number, other in ((1, 2), (2, 1)):
+        Path(f"u{number}.yaml").write_text(
+            f"node: ipn:{number}.0\nsocket: /nowhere/{number}.sock\nstore: {{durability: none}}\n"
+            f"links: [{{name: to-{other}, adapter: udp, peer: ipn:{other}.0, local: 10.0.{number}.{other}, "
+            f"remote: \"10.0.{other}.{number}:4556\", rate: 100Mbit/s}}]\n")
+    world = ["--node", "u1.yaml", "--node", "u2.yaml", "--client", "-d ipn:2.2000 -D 3M -W 30 -P 20kB"]
+    result = stack(*world)
+    of(150)(result)
+    assert 90e6 < result["clients"][0]["goodput_bps"] < 97.3e6, result["clients"][0]["goodput_bps"]
+    lossy = stack(*world[:-1], "-d ipn:2.2000 -R 10Mbit/s -T 3 -P 1000B",
+                  *channel("u.yaml", forward="{delay: 5ms, erasures: {iid: 0.1}}"), code=1)
+    sent, come = lossy["clients"][0]["bundles_sent"], lossy["servers"][0]["bundles"]
+    assert 0.88 * sent < come < 0.92 * sent, (sent, come)
+    return f"goodput {result['clients'][0]['goodput_bps'] / 1e6:.1f} of 100 Mbit/s; {come} of {sent} at 10 % losses"
+
+
 def errors():
     """Each with what would be right, and exit code 2."""
     nodes, client = pair(), ["--client", "-d ipn:2.2000 -T 1 -W 1"]
@@ -260,7 +278,7 @@ def documented():
 
 with tempfile.TemporaryDirectory(prefix="helio-stack-") as folder:
     os.chdir(folder)
-    for part in (figures, repeats, losses, mars, relay_node, dresses, relay, errors, interrupted, documented):
+    for part in (figures, repeats, losses, mars, relay_node, dresses, relay, datagrams, errors, interrupted, documented):
         began = time.monotonic()
         told = part()
         print(f"{part.__name__}: {time.monotonic() - began:.1f} s {told or ''}", flush=True)

@@ -37,6 +37,23 @@ may bp base bp
 may route base route
 may cla os base ltp bp cla conf
 may cla/ltp os base ltp bp cla conf
+may cla/udp os base bp cla conf
+# an adapter is one folder and one line of the table: nobody else includes its headers, but its tests
+for folder in cla/*/; do
+    git grep -nE "^#include \"$folder" -- '*.c' '*.h' | grep -vE "^($folder|tests/)" &&
+        fail "$folder: an adapter's headers are its own"
+done
+# and nobody else names one
+for name in $(grep -ohP '^    \.name = "\K[^"]+' cla/*/*.c); do
+    git grep -nF "\"$name\"" -- 'cla/*.[ch]' 'tools/*.[ch]' 'os/*.[ch]' 'bp/*.[ch]' 'conf/*.[ch]' |
+        grep -vE '^cla/[a-z]+/' && fail "the adapter $name is named outside its folder"
+done
+git grep -nE 'extern const struct cla_ops' -- '*.c' '*.h' | grep -vE '^cla/([a-z]+/|cla_table\.c:)' &&
+    fail "an adapter is named outside its folder and the table"
+# a private header is its folder's
+git grep -nE '^#include "[a-z/-]+_(impl|private)\.h"' -- '*.c' '*.h' |
+    awk -F: '{dir = $1; sub("[^/]*$", "", dir); inc = $3; sub("^#include \"", "", inc); sub("[^/]*$", "", inc)
+              if (dir != inc) {print; bad = 1}} END {exit !bad}' && fail "a private header is included from another folder"
 for f in channel-emu/chan/*.[ch]; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan/)' && fail "$f: chan is pure: base only"
 done

@@ -348,10 +348,10 @@ START_TEST(colours_by_rule)
 }
 END_TEST
 
-static char *read_page(void)
+static char *read_page(const char *path)
 {
-    FILE *f = fopen(LTP_UDP_PAGE, "r");
-    ck_assert_msg(f != NULL, "%s is missing", LTP_UDP_PAGE);
+    FILE *f = fopen(path, "r");
+    ck_assert_msg(f != NULL, "%s is missing", path);
     char *text = calloc(1, 1 << 18);
     ck_assert_uint_gt(fread(text, 1, (1 << 18) - 1, f), 0);
     fclose(f);
@@ -412,19 +412,23 @@ static void row(const struct conf_option *o, char out[512])
 
 START_TEST(page_has_every_key)
 {
-    char *page = read_page(), line[512];
+    static const char *const pages[] = {LTP_UDP_PAGE, LTP_UDP_PAGE, UDPCL_PAGE};
+    const struct conf_option *tables[] = {ltp_link_options, ltp_link_lists[0].options,
+                                          cla_find("udp")->options};
     const char *missing = NULL;
-    const struct conf_option *tables[] = {ltp_link_options, ltp_link_lists[0].options};
-    for (int i = 0; i < 2; i++)
+    char line[512];
+    for (int i = 0; i < 3; i++) {
+        char *page = read_page(pages[i]);
         for (const struct conf_option *o = tables[i]; o->key != NULL; o++) {
             row(o, line);
             if (strstr(page, line) == NULL) {
                 missing = o->key;
-                fprintf(stderr, "missing in %s:\n%s\n", LTP_UDP_PAGE, line);
+                fprintf(stderr, "missing in %s:\n%s\n", pages[i], line);
             }
         }
+        free(page);
+    }
     ck_assert_msg(missing == NULL, "the page differs from the table");
-    free(page);
 }
 END_TEST
 

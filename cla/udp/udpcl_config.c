@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes wrong is the user's: addresses, and a packet that is too short for a bundle. */
+#include "cla/udp/udpcl_config.h"
+
+#include <stdio.h>
+
+#include "os/udp_io.h"
+
+#define AT(field) offsetof(struct udpcl_config, field)
+
+/* clang-format off */
+const struct conf_option udpcl_options[] = {
+    UDP_KEYS_ADDRESSES(AT(udp), UDPCL_PORT),
+    PACE_KEYS_RATE(AT(pace)),
+    {"mtu", OPTION_SIZE, AT(mtu), "1500B", 576, 65535, NULL,
+     "longest IP packet on the way to the peer, headers included: a longer bundle goes in fragments"},
+    {"window", OPTION_COUNT, AT(window), "64", 1, 65536, NULL,
+     "bundles that wait for their turn at the link's rate; others wait at the node"},
+    {"any_port", OPTION_BOOL, AT(any_port), "yes", 0, 0, NULL,
+     "the peer is known by its host alone, whatever port it sends from; no: by that of remote, too"},
+    {"accept_unknown", OPTION_BOOL, AT(accept_unknown), "no", 0, 0, NULL,
+     "bundles of senders that no link of the local address names come in by this one; no: they are refused"},
+    PACE_KEYS_BURST(AT(pace)),
+    UDP_KEYS_SOCKET(AT(udp)),
+    {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
+     "state of the link at the start"},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+uint64_t udpcl_bundle_max(const struct udpcl_config *k)
+{
+    uint64_t heads = k->udp.remote.sa.sa_family == AF_INET6 ? 48 : 28;
+    uint64_t longest = k->mtu > heads ? k->mtu - heads : 0;
+    return longest < UDP_DATAGRAM_MAX ? longest : UDP_DATAGRAM_MAX;
+}
+
+int udpcl_check(const void *config, const char **key, char *why, size_t why_cap)
+{
+    const struct udpcl_config *k = config;
+    return udp_keys_check(&k->udp, key, why, why_cap);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose a datagram is: of the link whose remote address it came from, else of one whose remote host
+ * it came from, from whatever port; else of the link that takes unknown senders, or of nobody. What
+ * can go wrong: nobody wants it, it is no bundle, memory; all counted.
+ */
+#include <string.h>
+
+#include "cla/udp/udpcl_link.h"
+
+#define SAY_PAUSE (10 * TICK_S)
+
+static bool same_host(const struct address *a, const struct address *b)
+{
+    struct address x = *a;
+    address_set_port(&x, address_port(b));
+    return address_equal(&x, b);
+}
+
+/* *known: a link names the sender. NULL: nobody takes it. */
+static struct udpcl_link *find_link(struct udpcl_port *p, const struct address *from, bool *known)
+{
+    struct udpcl_link *by_host = NULL, *open = NULL;
+    *known = true;
+    list_for_each (it, &p->links) {
+        struct udpcl_link *l = container_of(it, struct udpcl_link, node);
+        if (address_equal(&l->to.address, from))
+            return l;
+        if (by_host == NULL && l->config->any_port && same_host(from, &l->to.address))
+            by_host = l;
+        if (open == NULL && l->config->accept_unknown)
+            open = l;
+    }
+    *known = by_host != NULL;
+    return by_host != NULL ? by_host : open;
+}
+
+static void refuse(struct udpcl_port *p, const struct address *from)
+{
+    char text[ADDRESS_TEXT_MAX];
+    p->unknown_refused++;
+    if (p->now < p->say_after || list_empty(&p->links))
+        return;
+    p->say_after = tick_add(p->now, SAY_PAUSE);
+    udpcl_say(
+        container_of(list_first(&p->links), struct udpcl_link, node), 1,
+        "no link names %s: its datagrams are refused (%llu so far); accept_unknown: yes would "
+        "let them in",
+        address_write(from, text), (unsigned long long)p->unknown_refused);
+}
+
+void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct address *from)
+{
+    bool known;
+    struct udpcl_link *l = find_link(p, from, &known);
+    if (l == NULL) {
+        refuse(p, from);
+        return;
+    }
+    enum udpcl_verdict v = udpcl_judge(datagram);
+    l->n.verdicts[v]++;
+    l->n.unknown_accepted += !known;
+    if (v != UDPCL_BUNDLE)
+        return;
+    struct buf *b = buf_new(0, datagram.len);
+    if (b == NULL) {
+        l->n.no_memory++;
+        return;
+    }
+    memcpy(buf_append(b, datagram.len), datagram.data, datagram.len);
+    l->n.bundles_received++;
+    l->env.events.received(l->env.events.context, &l->cla, b, 0);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter "udp": UDPCL (RFC 7122 §3.2.2), one bundle in one datagram, and nobody confirms it.
+ * The calls of the node; what they ask for happens in the port's next turn. What can go wrong at
+ * open: the address is in use; memory. Later on: a bundle that is too long for a datagram, the
+ * window is full, memory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cla/udp/udpcl_link.h"
+
+static struct udpcl_link *link_of(struct cla *c)
+{
+    return container_of(c, struct udpcl_link, cla);
+}
+
+static void set_limits(struct udpcl_link *l)
+{
+    l->cla.limits = (struct cla_limits){.window = (uint32_t)l->config->window,
+                                        .bundle_max = udpcl_bundle_max(l->config)};
+}
+
+extern const struct cla_ops udpcl_ops;
+
+static int udpcl_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                      size_t why_cap)
+{
+    const struct udpcl_config *k = config;
+    struct udpcl_link *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+        return HELIO_ENOMEM;
+    }
+    l->cla.ops = &udpcl_ops;
+    l->env = *env;
+    l->config = k;
+    l->up = k->state == UDPCL_UP;
+    l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
+    list_init(&l->node);
+    list_init(&l->waiting);
+    list_init(&l->leaving);
+    set_limits(l);
+    int r = udpcl_join(l, why, why_cap);
+    if (r != 0) {
+        free(l);
+        return r;
+    }
+    *out = &l->cla;
+    return 0;
+}
+
+static enum cla_reason udpcl_send(struct cla *c, uint64_t key, struct buf *bundle)
+{
+    struct udpcl_link *l = link_of(c);
+    if (bundle->len > l->cla.limits.bundle_max || bundle->len == 0)
+        return CLA_REASON_TOO_LONG;
+    if (l->waiting_len >= l->cla.limits.window)
+        return CLA_REASON_BUSY;
+    struct udpcl_sending *s = malloc(sizeof *s);
+    if (s == NULL)
+        return CLA_REASON_NO_MEMORY;
+    *s = (struct udpcl_sending){.key = key, .bundle = buf_keep(bundle)};
+    list_add_tail(&l->waiting, &s->node);
+    l->waiting_len++;
+    udpcl_kick(l->port);
+    return CLA_REASON_NONE;
+}
+
+static int udpcl_cancel(struct cla *c, uint64_t key)
+{
+    struct udpcl_link *l = link_of(c);
+    list_for_each (it, &l->waiting) {
+        struct udpcl_sending *s = container_of(it, struct udpcl_sending, node);
+        if (s->key != key)
+            continue;
+        list_sub(&s->node);
+        l->waiting_len--;
+        buf_drop(s->bundle);
+        free(s);
+        return HELIO_ENOENT;
+    }
+    return HELIO_ENOENT; /* what left has been told */
+}
+
+static bool udpcl_remote(const void *config, size_t i, struct address *out)
+{
+    const struct udpcl_config *k = config;
+    *out = k->udp.remote;
+    return i == 0;
+}
+
+static const char *const live[] = {"rate",     "overhead",       "burst",  "slack", "mtu",
+                                   "any_port", "accept_unknown", "window", "dscp",  NULL};
+
+static int udpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)
+{
+    struct udpcl_link *l = link_of(c);
+    const struct udpcl_config *k = config;
+    (void)why;
+    (void)why_cap;
+    tick lost = l->bucket.lost;
+    l->config = k;
+    l->to.dscp = (uint8_t)k->udp.dscp;
+    bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, world_now(l->env.world));
+    l->bucket.lost = lost;
+    set_limits(l);
+    udpcl_kick(l->port);
+    return 0;
+}
+
+static void udpcl_confirm(struct cla *c, uint64_t token, bool ok)
+{
+    (void)token; /* nobody hears it */
+    link_of(c)->n.bundles_refused += !ok;
+}
+
+static void udpcl_set_link(struct cla *c, bool up)
+{
+    struct udpcl_link *l = link_of(c);
+    l->up = up;
+    udpcl_kick(l->port);
+}
+
+static void udpcl_close(struct cla *c, void (*closed)(void *context), void *context)
+{
+    struct udpcl_link *l = link_of(c);
+    l->closed = closed;
+    l->closed_context = context;
+    udpcl_leave(l);
+}
+
+const struct cla_ops udpcl_ops = {
+    .name = "udp",
+    .options = udpcl_options,
+    .config_size = sizeof(struct udpcl_config),
+    .check = udpcl_check,
+    .open = udpcl_open,
+    .send = udpcl_send,
+    .cancel = udpcl_cancel,
+    .remote = udpcl_remote,
+    .live = live,
+    .set = udpcl_set,
+    .confirm = udpcl_confirm,
+    .status = udpcl_status,
+    .set_link = udpcl_set_link,
+    .close = udpcl_close,
+};

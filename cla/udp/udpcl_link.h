@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the adapter "udp", for its udpcl_*.c files. */
+#ifndef CLA_UDPCL_LINK_H
+#define CLA_UDPCL_LINK_H
+
+#include "base/bucket.h"
+#include "base/list.h"
+#include "cla/udp/udpcl_config.h"
+#include "cla/udp/udpcl_verdict.h"
+#include "os/udp_io.h"
+#include "os/world.h"
+
+/* A local address: one port, and the links that go through it. */
+struct udpcl_port {
+    struct udpcl_port *next; /* in *anchor */
+    struct udpcl_port **anchor;
+    struct address local;
+    struct world *world;
+    struct port *port; /* NULL: not open yet */
+    struct udp_io *io; /* of the port */
+    struct alarm alarm;
+    struct list links;   /* of struct udpcl_link.node, the next to be served first */
+    struct list leaving; /* links whose `closed` is due */
+    tick now;
+    bool ending;              /* no links are left */
+    uint64_t unknown_refused; /* datagrams of senders that no link names */
+    tick say_after;           /* then the next of these is told */
+};
+
+struct udpcl_link {
+    struct cla cla;
+    struct list node; /* in port->links or port->leaving */
+    struct udpcl_port *port;
+    struct cla_env env;
+    const struct udpcl_config *config;
+    struct udp_peer to;
+    struct bucket bucket;
+    struct list waiting, leaving; /* struct udpcl_sending: for their turn; in the batch */
+    uint64_t waiting_len;
+    bool up, told_up, told;
+    struct {
+        uint64_t bundles_sent, bundles_failed, bundles_received, bundles_refused;
+        uint64_t unknown_accepted, air_bytes, no_memory;
+        uint64_t verdicts[UDPCL_VERDICT_COUNT];
+    } n;
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+struct udpcl_sending {
+    struct list node;
+    uint64_t key;
+    struct buf *bundle;
+};
+
+/* udpcl_port.c. join: opens the port when it is the first link; 0 or an error with its text. leave:
+ * `closed` follows later than the call, and the link's memory goes. */
+int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap);
+void udpcl_leave(struct udpcl_link *l);
+void udpcl_kick(struct udpcl_port *p); /* a turn soon */
+void udpcl_say(struct udpcl_link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* udpcl_output.c: what waits goes as far as rates and the port allow; what does not wait any more
+ * is told. `wake`: when to go on. */
+void udpcl_output(struct udpcl_port *p, tick *wake);
+void udpcl_forget(struct udpcl_link *l); /* nothing is told any more */
+
+/* udpcl_input.c: a datagram, and whose it is */
+void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct address *from);
+
+/* udpcl_status.c */
+void udpcl_status(struct cla *c, struct json_t *object);
+
+#endif

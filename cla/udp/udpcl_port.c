@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A local address from its first link to its last, and its turns: what arrived is given to the
+ * links, what waits is sent, then the port and an alarm say when to go on. What can go wrong at the
+ * beginning: the address cannot be bound.
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/udp/udpcl_link.h"
+
+#define INPUT_BYTES (512 * 1024) /* per turn, so that sending has its turn */
+
+void udpcl_say(struct udpcl_link *l, int level, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    if (l->env.events.say == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+void udpcl_kick(struct udpcl_port *p)
+{
+    if (!p->ending)
+        alarm_set(&p->alarm, 0);
+}
+
+static void tell_left(struct udpcl_port *p)
+{
+    while (!list_empty(&p->leaving)) {
+        struct udpcl_link *l = container_of(list_first(&p->leaving), struct udpcl_link, node);
+        list_sub(&l->node);
+        void (*closed)(void *context) = l->closed;
+        void *context = l->closed_context;
+        free(l);
+        if (closed != NULL)
+            closed(context);
+    }
+}
+
+static struct udpcl_link *untold(struct udpcl_port *p)
+{
+    list_for_each (it, &p->links) {
+        struct udpcl_link *l = container_of(it, struct udpcl_link, node);
+        if (!l->told || l->told_up != l->up)
+            return l;
+    }
+    return NULL;
+}
+
+static void tell_links(struct udpcl_port *p)
+{
+    struct udpcl_link *l;
+    while ((l = untold(p)) != NULL) {
+        l->told = true;
+        l->told_up = l->up;
+        if (l->env.events.link != NULL)
+            l->env.events.link(l->env.events.context, &l->cla, l->up);
+    }
+}
+
+static void take_turn(struct udpcl_port *p, bool writable)
+{
+    struct slice datagram;
+    tick wake = TICK_NEVER;
+    p->now = world_now(p->world);
+    if (udp_fill(p->io, INPUT_BYTES))
+        while (!p->ending && udp_next(p->io, &datagram))
+            udpcl_input(p, datagram, udp_from(p->io));
+    if (writable && udp_pending(p->io))
+        (void)udp_flush(p->io);
+    if (!p->ending)
+        tell_links(p);
+    if (!p->ending)
+        udpcl_output(p, &wake);
+    if (p->ending)
+        return;
+    tell_left(p);
+    port_watch(p->port, true, udp_pending(p->io));
+    if (wake < alarm_due(&p->alarm))
+        alarm_set(&p->alarm, wake);
+}
+
+static void on_alarm(void *context)
+{
+    take_turn(context, false);
+}
+
+static void on_ready(void *context, bool readable, bool writable)
+{
+    (void)readable; /* it is read in any turn */
+    take_turn(context, writable);
+}
+
+static void free_port(void *context)
+{
+    struct udpcl_port *p = context;
+    tell_left(p);
+    free(p);
+}
+
+static void end_port(struct udpcl_port *p)
+{
+    p->ending = true;
+    for (struct udpcl_port **at = p->anchor; at != NULL && *at != NULL; at = &(*at)->next) {
+        if (*at == p) {
+            *at = p->next;
+            break;
+        }
+    }
+    alarm_fini(&p->alarm);
+    port_close(p->port, free_port, p);
+}
+
+static struct udpcl_port *find_port(const struct udpcl_link *l)
+{
+    const struct address *local = &l->config->udp.local;
+    struct udpcl_port *p = l->env.shared == NULL ? NULL : *l->env.shared;
+    while (p != NULL && (address_port(local) == 0 || !address_equal(&p->local, local)))
+        p = p->next;
+    return p;
+}
+
+static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *why, size_t why_cap)
+{
+    char text[ADDRESS_TEXT_MAX];
+    struct udpcl_port *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return HELIO_ENOMEM;
+    p->world = l->env.world;
+    p->local = l->config->udp.local;
+    list_init(&p->links);
+    list_init(&p->leaving);
+    int r = port_open(p->world, &p->port, &p->local, l->config->udp.batch, on_ready, p);
+    if (r != 0) {
+        snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&p->local, text),
+                 strerror(-r));
+        free(p);
+        return HELIO_EIO;
+    }
+    p->io = p->port->io;
+    alarm_init(&p->alarm, p->world, ALARM_LINK, on_alarm, p);
+    port_watch(p->port, true, false);
+    if (l->env.shared != NULL) {
+        p->anchor = (struct udpcl_port **)(void *)l->env.shared;
+        p->next = *p->anchor;
+        *p->anchor = p;
+    }
+    *out = p;
+    return 0;
+}
+
+int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap)
+{
+    const struct udpcl_config *k = l->config;
+    struct udpcl_port *p = find_port(l);
+    snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+    int r = p == NULL ? open_port(&p, l, why, why_cap) : 0;
+    if (r != 0)
+        return r;
+    list_for_each (it, &p->links) {
+        if (!address_equal(&container_of(it, struct udpcl_link, node)->to.address, &l->to.address))
+            continue;
+        snprintf(why, why_cap, "remote: another link of this local address goes there");
+        return HELIO_EEXIST;
+    }
+    uint64_t rx, tx, want = udp_keys_buffer(&k->udp, &k->pace, 50 * TICK_MS, 0);
+    l->port = p;
+    list_add_tail(&p->links, &l->node);
+    bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, world_now(p->world));
+    if (!udp_buffers(p->io, want, want, &rx, &tx))
+        udpcl_say(l, 1, "socket buffers of %llu bytes are wanted, the kernel allows %llu and %llu",
+                  (unsigned long long)want, (unsigned long long)rx, (unsigned long long)tx);
+    udpcl_kick(p);
+    return 0;
+}
+
+void udpcl_leave(struct udpcl_link *l)
+{
+    struct udpcl_port *p = l->port;
+    list_sub(&l->node);
+    list_add_tail(&p->leaving, &l->node);
+    udp_forget(p->io, &l->to);
+    udpcl_forget(l);
+    if (list_empty(&p->links))
+        end_port(p);
+    else
+        udpcl_kick(p);
+}
