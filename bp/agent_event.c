@@ -58,6 +58,8 @@ static void emit(struct agent *a, struct bundle_event *e)
 {
     assert(e->kind < BUNDLE_EVENT_COUNT);
     e->now = a->now.now;
+    if (e->link >= 0 && link_at(a, (uint32_t)e->link) != NULL)
+        e->peer = &link_at(a, (uint32_t)e->link)->peer;
     count_event(&a->counters, e);
     if (a->config.sink != NULL)
         a->config.sink(a->config.sink_context, e);

@@ -15,9 +15,9 @@
 
 const char bundle_event_csv_header[] =
     "t_ns,event,node,key,source,created_ms,sequence,fragment_offset,adu_length,destination,bytes,"
-    "payload,lifetime_ms,from,link,registration,originator,session,reason\n";
+    "payload,lifetime_ms,from,link,peer,registration,originator,session,reason\n";
 
-static_assert(BUNDLE_EVENT_CSV_MAX >= 3 * (2 * EID_TEXT_MAX + 3) + 2 * BUNDLE_LINK_MAX + 3 +
+static_assert(BUNDLE_EVENT_CSV_MAX >= 4 * (2 * EID_TEXT_MAX + 3) + 2 * BUNDLE_LINK_MAX + 3 +
                                           REASON_MAX + 11 * (CSV_NUMBER_MAX + 1) + 32,
               "the longest line");
 
@@ -87,6 +87,7 @@ uint32_t bundle_event_csv(const struct bundle_event *e, const char *node, const 
     p = csv_known(p, e->lifetime_ms, e->id != NULL);
     p = csv_word(p, bundle_origin_word(e->from));
     p = csv_text(p, link == NULL ? "" : link, link == NULL ? 0 : strnlen(link, BUNDLE_LINK_MAX));
+    p = put_eid(p, e->peer == NULL || eid_is_none(e->peer) ? NULL : e->peer);
     p = csv_known(p, e->registration, applies);
     p = csv_known(p, e->originator, e->has_session);
     p = csv_known(p, e->session, e->has_session);

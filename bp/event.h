@@ -51,6 +51,7 @@ struct bundle_event {
     uint64_t lifetime_ms;
     enum bundle_origin from;
     int link;                     /* -1: none */
+    const struct eid *peer;       /* the node at its other end; NULL: not known, or no link */
     uint64_t registration;        /* HANDED, DELIVERED, DECLINED */
     bool has_session;             /* CARRIED: these two hold */
     uint64_t originator, session; /* in the words of the link's own log */
@@ -63,9 +64,8 @@ struct bundle_event {
 typedef void bundle_event_sink(void *context, const struct bundle_event *e);
 
 #define BUNDLE_LINK_MAX 64 /* of a link's name that is written */
-#define BUNDLE_EVENT_CSV_MAX                                                                       \
-    2560 /* longest line that bundle_event_csv writes, with its newline                            \
-          */
+/* The longest line that bundle_event_csv writes, with its newline. */
+#define BUNDLE_EVENT_CSV_MAX 3072
 
 /* One line of the bundle log (columns: bundle_event_csv_header). t_ns is e->now + epoch; `node` the
  * node's own EID as text, `link` the link's name, or NULL. Returns its length. */

@@ -97,7 +97,7 @@ def check_no_log(folder):
         with open(path, "w") as f:
             f.write(content)
         for mode in ([], ["--strict"]):
-            assert f"no.csv: not a segment log, drop log or capture: {why}" in run("helio-analyze", path, *mode, code=1).stderr
+            assert f"no.csv: not a segment log, bundle log, drop log or capture: {why}" in run("helio-analyze", path, *mode, code=1).stderr
 
 
 def check_nothing_completed():

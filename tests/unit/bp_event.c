@@ -200,12 +200,13 @@ START_TEST(a_line_has_its_columns)
                              .lifetime_ms = 60000,
                              .from = BUNDLE_FROM_LINK,
                              .link = 1,
+                             .peer = &id.source,
                              .has_session = true,
                              .originator = 0,
                              .session = UINT64_MAX};
     line_is(&e, "ipn:2.0", "to-3",
             "1234,carried,ipn:2.0,3,ipn:1.4,7,8,,,\"dtn://node/a,\"\"b\"\"\",100,50,60000,link,"
-            "to-3,,0,18446744073709551615,\n");
+            "to-3,ipn:1.4,,0,18446744073709551615,\n");
     id.fragment = true;
     id.offset = 0;
     id.total = 99;
@@ -214,9 +215,9 @@ START_TEST(a_line_has_its_columns)
     e.reason = "Too many retransmission cycles, it says";
     line_is(&e, "dtn://two/", "a,b",
             "1234,failed,dtn://two/,3,ipn:1.4,7,8,0,99,\"dtn://node/a,\"\"b\"\"\",100,50,60000,"
-            "link,\"a,b\",,,,too_many_retransmission_cycles__it_says\n");
+            "link,\"a,b\",ipn:1.4,,,,too_many_retransmission_cycles__it_says\n");
     struct bundle_event none = {.kind = BUNDLE_REFUSED, .link = -1, .reason = "MALFORMED"};
-    line_is(&none, "ipn:2.0", NULL, "1000,refused,ipn:2.0,,,,,,,,,,,node,,,,,malformed\n");
+    line_is(&none, "ipn:2.0", NULL, "1000,refused,ipn:2.0,,,,,,,,,,,node,,,,,,malformed\n");
     unsigned columns = 1;
     for (const char *p = bundle_event_csv_header; *p != '\0'; p++)
         columns += *p == ',';
@@ -255,6 +256,7 @@ START_TEST(the_longest_line_fits)
                               .payload = UINT64_MAX,
                               .lifetime_ms = UINT64_MAX,
                               .from = BUNDLE_FROM_APPLICATION,
+                              .peer = &e,
                               .has_session = true,
                               .originator = UINT64_MAX,
                               .session = UINT64_MAX,

@@ -14,7 +14,7 @@
 #include "bp/agent.h"
 
 #define LOG_KEYS 8192
-#define LOG_COLUMNS 19
+#define LOG_COLUMNS 20
 
 enum log_state { LOG_NONE, LOG_NEW, LOG_HERE, LOG_GIVEN, LOG_GONE };
 
@@ -123,10 +123,10 @@ static inline void log_take(void *context, const struct bundle_event *e)
         log_step(b, (enum bundle_event_kind)kind, key);
     b->events[kind]++;
     if (kind == BUNDLE_REFUSED) {
-        b->refused[log_word(column[18], false)]++;
+        b->refused[log_word(column[19], false)]++;
         b->refused_late += column[3][0] != '\0';
     } else if (kind == BUNDLE_ENDED && !b->whole[key]) {
-        b->ended[log_word(column[18], true)]++;
+        b->ended[log_word(column[19], true)]++;
     } else if (kind == BUNDLE_STORED) {
         b->stored_of_links += strcmp(column[13], "link") == 0;
     }

@@ -16,6 +16,7 @@ enum {
     OPT_SERIES = 256,
     OPT_BIN,
     OPT_CDF,
+    OPT_BUNDLES,
     OPT_TABLES,
     OPT_PLOT,
     OPT_HTML,
@@ -51,8 +52,12 @@ static const struct argp_option options[] = {
     {"series", OPT_SERIES, "OUT.csv", 0, "Write goodput and more over time", 2},
     {"bin", OPT_BIN, "TIME", 0, "Step of the series [1s; of figures alone to suit]", 2},
     {"cdf", OPT_CDF, "OUT.csv", 0, "Write the distributions of session and delivery times", 2},
+    {"bundles", OPT_BUNDLES, "OUT.csv", 0,
+     "Write one row for each stay of a bundle at a node, from bundle logs", 2},
     {"tables", OPT_TABLES, "DIR", 0,
-     "Write sessions.csv, series.csv, cdf.csv and summary.json there", 2},
+     "Write sessions.csv, series.csv, cdf.csv, summary.json, and bundles.csv if there are bundle "
+     "logs",
+     2},
     {"plot", OPT_PLOT, "DIR", 0, "Draw figures there, as PNG and SVG", 2},
     {"html", OPT_HTML, "FILE", 0,
      "Write a page with summary, figures, tables and timelines of sessions' segments", 2},
@@ -264,6 +269,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *state)
     case OPT_CDF:
         o->cdf = arg;
         return 0;
+    case OPT_BUNDLES:
+        o->bundles = arg;
+        return 0;
     case OPT_TABLES:
         o->tables = arg;
         return 0;
@@ -298,8 +306,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (o->names_len > 0 && o->html == NULL && o->extract == NULL)
             argp_error(state, "--session is for --html or --extract");
         if (o->files_len == 0)
-            argp_error(state, "no input: segment logs (LOG.csv) of one or more nodes, or captures "
-                              "(FILE.pcap)");
+            argp_error(state, "no input: segment logs or bundle logs (LOG.csv) of one or more "
+                              "nodes, or captures (FILE.pcap)");
         return 0;
     default:
         return parse_output(key, arg, state);
@@ -312,11 +320,14 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         options,
         parse_option,
         "FILE...",
-        "Reads segment logs, drop logs and captures (pcap, pcapng) of LTP over UDP, plain or gzip "
-        "(- for standard input), and tells what became of the LTP sessions. Give the logs or "
-        "captures of both ends of a link together, or the drop log: then losses are known."
+        "Reads segment logs, bundle logs, drop logs and captures (pcap, pcapng) of LTP over UDP, "
+        "plain or gzip (- for standard input), and tells what became of the LTP sessions, and of "
+        "bundles. Give the logs or captures of both ends of a link together, or the drop log: then "
+        "losses are known."
         "\vexamples:\n"
         "  helio-analyze node1.segments.csv node2.segments.csv\n"
+        "  helio-analyze --bundles lives.csv node1.bundles.csv node2.bundles.csv "
+        "node*.segments.csv\n"
         "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv.gz drops.csv.gz\n"
         "  helio-analyze --html page.html --plot figures node1.csv.gz node2.csv.gz\n"
         "  helio-analyze --at sender a.pcap --at receiver b.pcap\n"

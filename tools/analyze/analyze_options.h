@@ -13,8 +13,8 @@
 
 struct analyze_options {
     bool json, strict;
-    const char *sessions, *series, *cdf, *tables; /* where to write; NULL: nowhere */
-    const char *plot, *html, *extract;            /* the same */
+    const char *sessions, *series, *cdf, *bundles, *tables; /* where to write; NULL: nowhere */
+    const char *plot, *html, *extract;                      /* the same */
     struct analyze_name names[EXTRACT_SESSIONS_MAX];
     size_t names_len;
     uint64_t timeline; /* further sessions whose segments are shown or extracted */

@@ -172,7 +172,7 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
     while (rc == 0 && (rc = input_next(in, &row, &failed)) == 1) {
         if (row.log != NULL)
             analyze_extract_row(x, row.log);
-        else
+        else if (row.drop != NULL)
             analyze_extract_drop(x, row.drop);
         rc = ++rows % SIGNAL_ROWS == 0 && was_interrupted() ? -EINTR : 0;
     }

@@ -76,7 +76,7 @@ static void text_count(FILE *f, uint64_t v, const char *after)
         fprintf(f, "%" PRIu64 "%s", v, after);
 }
 
-static void text_times(FILE *f, const char *what, const struct hist *h)
+void analyze_times_text(FILE *f, const char *what, const struct hist *h)
 {
     text_name(f, what);
     if (h->count == 0)
@@ -175,8 +175,8 @@ static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flo
     if (w->colour == 'o')
         fprintf(f, "%" PRIu64 " lost, ", w->lost);
     fprintf(f, "%" PRIu64 " cancelled, %" PRIu64 " unfinished\n", w->cancelled, w->unfinished);
-    text_times(f, "session duration", &w->duration);
-    text_times(f, "delivery", &w->delivery);
+    analyze_times_text(f, "session duration", &w->duration);
+    analyze_times_text(f, "delivery", &w->delivery);
     text_goodput(f, a, w);
     if (w->colour == 'r' || w->colour == 'm') {
         text_losses(f, w);
@@ -231,6 +231,8 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
         text_flow(f, a, flows[i], &t->model);
     if (n > 0)
         text_efficiency(f, a, flows[0], &t->model);
+    if (t->lives != NULL)
+        lives_text(f, t->lives);
     if (n == 0)
         fprintf(f, "no sessions\n");
     fprintf(f, "%" PRIu64 " rows of %" PRIu64 " files", a->rows, t->files);
@@ -258,7 +260,7 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
     fprintf(f, "\n");
 }
 
-static json_t *times_json(const struct hist *h)
+json_t *analyze_times_json(const struct hist *h)
 {
     if (h->count == 0)
         return json_null();
@@ -335,8 +337,8 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
     set_count(j, "cancelled", f->cancelled);
     set_count(j, "lost", f->lost);
     set_count(j, "unfinished", f->unfinished);
-    json_object_set_new(j, "session_ms", times_json(&f->duration));
-    json_object_set_new(j, "delivery_ms", times_json(&f->delivery));
+    json_object_set_new(j, "session_ms", analyze_times_json(&f->duration));
+    json_object_set_new(j, "delivery_ms", analyze_times_json(&f->delivery));
     set_real(j, "goodput_bps", analyze_goodput(f, 0));
     set_real(j, "goodput_without_gaps_bps", analyze_goodput(f, analyze_gap_time(a, f)));
     set_count(j, "bytes", f->done_bytes);
@@ -354,7 +356,7 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
     set_if_known(j, "cp_lost_elsewhere", a->drops ? f->cp_elsewhere : EVENT_NONE);
     set_real(j, "rto_ms_sum", f->with_sender > 0 ? ns_to_ms((double)f->rto_time) : NAN);
     counts_json(j, a, f);
-    json_object_set_new(j, "radiation_ms", times_json(&f->radiation));
+    json_object_set_new(j, "radiation_ms", analyze_times_json(&f->radiation));
     json_object_set_new(j, "decomposition", split_json(f, m));
     return j;
 }
@@ -407,9 +409,12 @@ bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_
     set_count(j, "numbers_used_again", a->reopened);
     set_count(j, "open_sessions_max", a->open_max);
     json_object_set_new(j, "capture", t->captures ? capture_json(&t->capture) : json_null());
+    json_t *bundles = t->lives != NULL ? lives_json(t->lives) : json_null();
+    bool made = bundles != NULL;
+    json_object_set_new(j, "bundles", bundles);
     set_count(j, "gaps", a->gaps_len);
     json_object_set_new(j, "gaps_s", json_real((double)gaps_sum(a) / (double)TICK_S));
     bool ok = json_dumpf(j, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0 && fputc('\n', f) != EOF;
     json_decref(j);
-    return fflush(f) == 0 && ok;
+    return fflush(f) == 0 && ok && made;
 }

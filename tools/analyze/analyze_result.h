@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "tools/analyze/analyze_model.h"
+#include "tools/analyze/lives.h"
 #include "tools/analyze/ltp_watch.h"
 
 struct analyze_totals {
@@ -13,7 +14,12 @@ struct analyze_totals {
     struct analyze_model model;
     struct watch_counters capture; /* of all captures together */
     bool captures;                 /* there are some */
+    const struct lives *lives;     /* of bundle logs; NULL: there is none */
 };
+
+/* Times in ns, told in ms; `what` is the beginning of the line. */
+void analyze_times_text(FILE *f, const char *what, const struct hist *h);
+struct json_t *analyze_times_json(const struct hist *h);
 
 void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t);
 

@@ -28,6 +28,7 @@ struct run {
     FILE *spool; /* finished sessions; NULL when no table of them is wanted */
     bool spool_failed;
     struct analyze analyze;
+    struct lives lives;
     struct analyze_totals totals;
 };
 
@@ -46,6 +47,7 @@ static bool complain_row(void *context, const char *file, uint64_t line, const c
 static void take_session(void *context, const struct analyze_session *s)
 {
     struct run *r = context;
+    lives_session(&r->lives, s);
     if (r->spool != NULL && fwrite(s, sizeof *s, 1, r->spool) != 1)
         r->spool_failed = true;
 }
@@ -66,6 +68,14 @@ static void add_node(void *context, uint64_t node)
     analyze_node(&r->analyze, node);
 }
 
+static int add_row(struct run *r, const struct input_row *row)
+{
+    if (row->bundle != NULL)
+        return lives_row(&r->lives, row->bundle);
+    return row->log != NULL ? analyze_row(&r->analyze, row->log)
+                            : analyze_drop(&r->analyze, row->drop);
+}
+
 static int read_all(struct run *r, struct input *in)
 {
     struct input_row row;
@@ -74,13 +84,13 @@ static int read_all(struct run *r, struct input *in)
     int rc;
     input_nodes(in, add_node, r);
     r->analyze.drops = input_has_drops(in);
+    r->totals.lives = input_has_bundles(in) ? &r->lives : NULL;
     while ((rc = input_next(in, &row, &failed)) == 1) {
-        int added = row.log != NULL ? analyze_row(&r->analyze, row.log)
-                                    : analyze_drop(&r->analyze, row.drop);
-        if (added != 0)
+        if (add_row(r, &row) != 0)
             return -ENOMEM;
-        if (terminal && r->analyze.rows % PROGRESS_ROWS == 0)
-            show_progress(in, r->analyze.rows);
+        uint64_t rows = r->analyze.rows + r->lives.rows;
+        if (terminal && rows % PROGRESS_ROWS == 0)
+            show_progress(in, rows);
     }
     if (terminal)
         fprintf(stderr, "\r%78s\r", "");
@@ -89,14 +99,19 @@ static int read_all(struct run *r, struct input *in)
         fprintf(stderr, "helio-analyze: %s: %s\n", r->options.files[failed].path,
                 why[0] != '\0' ? why : "the file is damaged");
     r->totals.captures = input_captures(in, &r->totals.capture);
-    return rc != 0 ? rc : analyze_end(&r->analyze);
+    if (rc == 0)
+        rc = analyze_end(&r->analyze);
+    if (rc == 0)
+        lives_end(&r->lives);
+    return rc;
 }
 
 static const char *input_problem(int rc)
 {
     if (rc == -EBADMSG)
-        return "not a segment log, drop log or capture: the first line is not the column names";
-    return rc == -ENODATA ? "not a segment log, drop log or capture: the file is empty"
+        return "not a segment log, bundle log, drop log or capture: the first line is not the "
+               "column names";
+    return rc == -ENODATA ? "not a segment log, bundle log, drop log or capture: the file is empty"
                           : strerror(-rc);
 }
 
@@ -166,6 +181,11 @@ static bool write_cdf(FILE *f, const struct run *r)
     return analyze_table_cdf(f, &r->analyze);
 }
 
+static bool write_bundles(FILE *f, const struct run *r)
+{
+    return lives_table(f, &r->lives);
+}
+
 static bool write_summary(FILE *f, const struct run *r)
 {
     return analyze_result_json(f, &r->analyze, &r->totals);
@@ -195,10 +215,12 @@ static bool write_tables(const struct run *r, const char *folder)
     } tables[] = {{"sessions.csv", write_sessions},
                   {"series.csv", write_series},
                   {"cdf.csv", write_cdf},
-                  {"summary.json", write_summary}};
+                  {"summary.json", write_summary},
+                  {"bundles.csv", write_bundles}};
     char path[PATH_BYTES];
     bool ok = true;
-    for (size_t i = 0; folder != NULL && i < 4 && ok; i++) {
+    size_t len = r->totals.lives != NULL ? 5 : 4; /* the last one only of bundle logs */
+    for (size_t i = 0; folder != NULL && i < len && ok; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, tables[i].name);
         ok = write_to(path, r, tables[i].write);
     }
@@ -256,6 +278,7 @@ static bool write_all(const struct run *r)
     const struct analyze_options *o = &r->options;
     return write_tables(r, o->tables) && write_to(o->sessions, r, write_sessions) &&
            write_to(o->series, r, write_series) && write_to(o->cdf, r, write_cdf) &&
+           write_to(o->bundles, r, write_bundles) &&
            (o->extract == NULL || analyze_page_extract(o, &r->analyze, r->spool, o->extract)) &&
            write_page(r);
 }
@@ -283,7 +306,7 @@ int main(int argc, char **argv)
     const struct analyze_options *o = &r->options;
     analyze_options_parse(&r->options, argc, argv);
     r->totals.files = o->files_len;
-    if (analyze_init(&r->analyze, take_session, r) != 0)
+    if (analyze_init(&r->analyze, take_session, r) != 0 || lives_init(&r->lives) != 0)
         return 1;
     set_bin(r);
     int unprepared = prepare_run(r);
@@ -295,6 +318,7 @@ int main(int argc, char **argv)
     else if (ok)
         analyze_result_text(stdout, &r->analyze, &r->totals);
     analyze_fini(&r->analyze);
+    lives_fini(&r->lives);
     if (r->spool != NULL)
         fclose(r->spool);
     free(r);

@@ -14,7 +14,7 @@
 #include "tools/analyze/capture.h"
 #include "tools/analyze/stream.h"
 
-enum kind { KIND_LOG, KIND_DROPS, KIND_CAPTURE };
+enum kind { KIND_LOG, KIND_DROPS, KIND_BUNDLES, KIND_CAPTURE };
 
 struct source {
     struct input_file file;
@@ -26,6 +26,7 @@ struct source {
     tick now; /* of the row ahead */
     struct seglog_row row;
     struct drop_event drop;
+    struct bundle_row bundle; /* its texts lie in the stream */
     uint64_t node;
 };
 
@@ -67,6 +68,9 @@ static const char *parse_line(struct source *s, const char *line, size_t len)
     if (s->kind == KIND_DROPS) {
         why = drop_row_parse(line, len, &s->drop);
         s->now = s->drop.now;
+    } else if (s->kind == KIND_BUNDLES) {
+        why = bundle_row_parse(line, len, &s->bundle);
+        s->now = s->bundle.now;
     } else {
         why = seglog_row_parse(line, len, &s->row);
         s->now = s->row.event.now;
@@ -76,7 +80,9 @@ static const char *parse_line(struct source *s, const char *line, size_t len)
 
 static bool is_header(const struct source *s, const char *line, size_t len)
 {
-    return s->kind == KIND_DROPS ? drop_row_is_header(line, len) : seglog_row_is_header(line, len);
+    return s->kind == KIND_DROPS     ? drop_row_is_header(line, len)
+           : s->kind == KIND_BUNDLES ? bundle_row_is_header(line, len)
+                                     : seglog_row_is_header(line, len);
 }
 
 /* Reads ahead one row: 0, -EIO, -ENOMEM, -ECANCELED. */
@@ -120,8 +126,12 @@ static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t le
         return KIND_CAPTURE;
     const uint8_t *newline = memchr(bytes, '\n', len);
     size_t line = newline != NULL ? (size_t)(newline - bytes) : len;
-    bool drops = s->file.drops || drop_row_is_header((const char *)bytes, line);
-    return drops ? KIND_DROPS : KIND_LOG;
+    const char *text = (const char *)bytes;
+    struct bundle_row row;
+    if (s->file.drops || drop_row_is_header(text, line))
+        return KIND_DROPS;
+    bool bundles = bundle_row_is_header(text, line) || bundle_row_parse(text, line, &row) == NULL;
+    return bundles ? KIND_BUNDLES : KIND_LOG;
 }
 
 static int open_source(struct input *in, struct source *s, const struct watch_options *options)
@@ -162,7 +172,8 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
         struct source *s = &in->sources[i];
         *failed = i;
         rc = advance_source(in, s);
-        s->node = s->end || s->kind == KIND_DROPS ? EVENT_NONE : s->row.node;
+        s->node =
+            s->end || s->kind == KIND_DROPS || s->kind == KIND_BUNDLES ? EVENT_NONE : s->row.node;
     }
     memcpy(error, in->error, sizeof in->error);
     if (rc == 0)
@@ -212,8 +223,13 @@ int input_next(struct input *in, struct input_row *row, size_t *failed)
     }
     in->last = (size_t)(best - in->sources);
     in->started = true;
-    row->log = best->kind == KIND_DROPS ? NULL : &best->row;
-    row->drop = best->kind == KIND_DROPS ? &best->drop : NULL;
+    *row = (struct input_row){0};
+    if (best->kind == KIND_DROPS)
+        row->drop = &best->drop;
+    else if (best->kind == KIND_BUNDLES)
+        row->bundle = &best->bundle;
+    else
+        row->log = &best->row;
     return 1;
 }
 
@@ -229,12 +245,22 @@ void input_nodes(const struct input *in, void (*tell)(void *context, uint64_t no
             tell(context, in->sources[i].node);
 }
 
-bool input_has_drops(const struct input *in)
+static bool has_kind(const struct input *in, enum kind kind)
 {
     for (size_t i = 0; i < in->count; i++)
-        if (in->sources[i].kind == KIND_DROPS)
+        if (in->sources[i].kind == kind)
             return true;
     return false;
+}
+
+bool input_has_drops(const struct input *in)
+{
+    return has_kind(in, KIND_DROPS);
+}
+
+bool input_has_bundles(const struct input *in)
+{
+    return has_kind(in, KIND_BUNDLES);
 }
 
 bool input_captures(const struct input *in, struct watch_counters *sum)

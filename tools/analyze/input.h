@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segment logs, drop logs and captures as one stream of rows in order of time: any number of files,
- * plain or gzip. */
+/* Segment logs, drop logs, bundle logs and captures as one stream of rows in order of time: any
+ * number of files, plain or gzip. */
 #ifndef TOOLS_INPUT_H
 #define TOOLS_INPUT_H
 
+#include "tools/analyze/bundle_row.h"
 #include "tools/analyze/drop_row.h"
 #include "tools/analyze/ltp_watch.h"
 #include "tools/analyze/seglog_row.h"
@@ -27,10 +28,11 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
                size_t *failed, char error[256]);
 void input_close(struct input *in);
 
-/* One of the two. */
+/* One of the three; it holds until the next one is asked for. */
 struct input_row {
     const struct seglog_row *log;
     const struct drop_event *drop;
+    const struct bundle_row *bundle;
 };
 
 /* The next row: 1, 0 at the end of all files, -ECANCELED when `complain` said so, -ENOMEM, or -EIO
@@ -46,6 +48,7 @@ const char *input_error(const struct input *in);
 void input_nodes(const struct input *in, void (*tell)(void *context, uint64_t node), void *context);
 
 bool input_has_drops(const struct input *in);
+bool input_has_bundles(const struct input *in);
 
 /* The counters of all captures added up; false when there is none. */
 bool input_captures(const struct input *in, struct watch_counters *sum);

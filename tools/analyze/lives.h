@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lives of bundles, from the bundle logs of any number of nodes and the sessions that their
+ * segment logs tell of: one stay for each bundle at each node, and where its time went there. Kept
+ * until the end, some 400 bytes each, since only then it is known where a bundle went on.
+ */
+#ifndef TOOLS_LIVES_H
+#define TOOLS_LIVES_H
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "tools/analyze/analyze.h"
+#include "tools/analyze/bundle_row.h"
+
+/* Where a bundle is, while it is at a node. */
+enum life_part {
+    LIFE_STORE,       /* being stored */
+    LIFE_APART,       /* no way now */
+    LIFE_QUEUE,       /* of a link or an endpoint, pauses included */
+    LIFE_LINK,        /* with the link; of one that tells sessions: until it has one */
+    LIFE_SESSION,     /* in a session of the link */
+    LIFE_APPLICATION, /* until it says that it has the bundle */
+    LIFE_PARTS
+};
+
+/* Times are t_ns of the logs, TICK_NEVER when not known. */
+struct stay {
+    struct hash_node by_key;     /* while it is open */
+    struct hash_node by_session; /* while in_session */
+    bool open, in_session;
+    /* interned; NULL: none */
+    const char *node, *source, *destination, *link_in, *link_out, *peer_in, *peer_out, *end;
+    uint64_t key, created_ms, sequence;
+    bool fragment, whole;
+    uint64_t fragment_offset, adu_length;
+    struct bundle_number bytes, payload;
+    enum bundle_origin from;
+    tick begun; /* accepted, assembled, or restored from a life that no log has */
+    tick ended, sent, delivered;
+    bool gap; /* the rows do not follow each other: some are missing, or the node did not run */
+    enum life_part part;
+    tick since; /* in `part` */
+    tick spent[LIFE_PARTS];
+    uint64_t tries, failed, lost, restarts;
+    /* of the last session that it went by */
+    bool has_session, session_known;
+    uint64_t originator, session;
+    tick carried, session_wait, session_time;
+    bool cycles_known;
+    uint64_t cycles;
+    /* made at the end */
+    uint64_t hop;            /* 1 at its source; 0: not known */
+    const struct stay *next; /* where it went on */
+    tick total;              /* from its source to its application */
+};
+
+struct lives {
+    struct hash open, sessions, names;
+    struct stay **stays;
+    size_t len, cap;
+    uint64_t rows, refused, consumed,
+        strange; /* strange: of bundles whose beginning is not there */
+    tick first_row, last_row;
+};
+
+int lives_init(struct lives *l); /* 0 or HELIO_ENOMEM */
+void lives_fini(struct lives *l);
+/* The next row in order of time. 0 or HELIO_ENOMEM. */
+int lives_row(struct lives *l, const struct bundle_row *r);
+/* A session that is finished, as analyze_taker gives it. */
+void lives_session(struct lives *l, const struct analyze_session *s);
+/* After the last row and session: joins the stays of each bundle, and puts them in order. */
+void lives_end(struct lives *l);
+
+/* Do begin and end of it stand in the log? Then its time here is known. */
+bool stay_is_whole(const struct stay *s);
+/* And is each part of it known, too? */
+bool stay_is_known(const struct stay *s);
+
+/* lives_table.c: false when the file cannot be written */
+bool lives_table(FILE *f, const struct lives *l);
+
+/* lives_result.c: the summary */
+struct json_t;
+struct json_t *lives_json(const struct lives *l); /* NULL: no memory */
+void lives_text(FILE *f, const struct lives *l);
+
+#endif
