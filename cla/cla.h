@@ -76,7 +76,8 @@ struct cla_events {
     /* Up or down; the first one comes soon after open. Down is the end of a link that came in by
      * `peer`: the node closes it. NULL: nobody wants to know. */
     void (*link)(void *context, struct cla *c, bool up);
-    /* c->limits are others now, and not because of a call of the node. NULL as above. */
+    /* c->limits are others now, and not because of a call of the node; or ops->reaches answers
+     * otherwise. NULL as above. */
     void (*limits)(void *context, struct cla *c);
     /* Somebody whom no link names came in over this link and has said who he is. `fresh` is the
      * link to him. True: the node takes it, has filled *events for it (it comes as zeroes), and

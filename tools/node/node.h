@@ -80,6 +80,7 @@ struct node {
     struct node_clock clock;
     bool earlier_life; /* the store has been this node's before */
     bool awake;        /* the agent may have actions */
+    bool links_route;  /* node_router_use */
     bool stopping;     /* no new work */
 };
 
@@ -142,6 +143,9 @@ void node_link_remove(struct node_link *l);
 /* Other values for keys that can change (config_link_change); `changed` is the node's on success.
  * 0, or an error with its text. */
 int node_link_set(struct node_link *l, struct config_link *changed, char *why, size_t why_cap);
+/* node_router.c: links whose adapters know what they reach are asked where static routes lead
+ * nowhere, from now on. */
+void node_router_use(struct node *n);
 /* Removes what came in by itself and is down. Never called from within an adapter's event. */
 void node_links_tidy(struct node *n);
 /* All links end; `closed` is called when none is left, now or later. */

@@ -77,6 +77,8 @@ static void on_limits(void *context, struct cla *c)
     struct node_link *l = context;
     (void)c;
     node_limits(l);
+    if (l->cla->ops->reaches != NULL)
+        agent_reroute(l->node->agent);
     node_wake(l->node);
 }
 
@@ -189,6 +191,8 @@ static int begin_link(struct node_link *l, struct cla *c)
     l->window = c->limits.window;
     int err = agent_link_add(l->node->agent, l->index, &l->config->peer, l->window);
     if (err == 0) {
+        if (c->ops->reaches != NULL)
+            node_router_use(l->node);
         node_limits(l);
         node_wake(l->node);
     }
