@@ -11,21 +11,27 @@
 
 #include "os/udp_io_private.h"
 
-static int bind_socket(struct udp_io *io, const struct address *local)
+static bool set_option(int fd, int level, int name)
 {
-    struct address self;
-    int family = local->sa.sa_family;
-    io->fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (io->fd < 0)
-        return -errno;
     int on = 1;
-    if (family == AF_INET6)
-        (void)setsockopt(io->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(io->fd, &local->sa, address_len(local)) != 0)
+    return setsockopt(fd, level, name, &on, sizeof on) == 0;
+}
+
+int udp_socket(const struct address *local, unsigned flags)
+{
+    int family = local->sa.sa_family, nonblock = (flags & UDP_NONBLOCK) != 0 ? SOCK_NONBLOCK : 0;
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | nonblock, 0);
+    if (fd < 0)
         return -errno;
-    int r = address_bound(io->fd, &self);
-    io->port = address_port(&self);
-    return r;
+    if (family == AF_INET6 && (flags & UDP_V6ONLY) != 0)
+        (void)set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
+    (void)set_option(fd, SOL_UDP, UDP_GRO); /* an improvement that an old kernel may lack */
+    if (((flags & UDP_STAMPS) == 0 || set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS)) &&
+        bind(fd, &local->sa, address_len(local)) == 0)
+        return fd;
+    int error = -errno;
+    close(fd);
+    return error;
 }
 
 int udp_open(struct udp_io **out, const struct address *local, bool segments)
@@ -34,20 +40,22 @@ int udp_open(struct udp_io **out, const struct address *local, bool segments)
     if (io == NULL)
         return -ENOMEM;
     io->fd = -1;
+    struct address self;
     int r = -ENOMEM;
     io->tx.segments = segments;
     io->tx.heads = malloc(UDP_HEADS_MAX + UDP_DATAGRAM_MAX);
     io->rx.mem = malloc((size_t)UDP_RX_MAX * UDP_RX_BUFFER);
     if (io->tx.heads == NULL || io->rx.mem == NULL)
         goto fail;
-    r = bind_socket(io, local);
+    r = io->fd = udp_socket(local, UDP_NONBLOCK | UDP_V6ONLY);
+    if (r < 0)
+        goto fail;
+    (void)set_option(io->fd, SOL_SOCKET, SO_RXQ_OVFL);
+    r = address_bound(io->fd, &self);
     if (r != 0)
         goto fail;
-    /* Both are improvements that an old kernel may lack. */
-    int on = 1;
-    (void)setsockopt(io->fd, SOL_UDP, UDP_GRO, &on, sizeof on);
-    (void)setsockopt(io->fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
-    udp_rx_init(io);
+    io->port = address_port(&self);
+    udp_rx_init(io, UDP_RX_MAX);
     *out = io;
     return 0;
 fail:
@@ -86,14 +94,18 @@ static uint64_t buffer_size(int fd, int option)
     return (uint64_t)size / 2;
 }
 
+uint64_t udp_set_buffer(int fd, uint64_t want, int option, int force)
+{
+    int size = want > INT32_MAX / 2 ? INT32_MAX / 2 : (int)want;
+    if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof size) != 0)
+        (void)setsockopt(fd, SOL_SOCKET, option, &size, sizeof size);
+    return buffer_size(fd, option);
+}
+
 static uint64_t buffer_ask(int fd, uint64_t want, int option, int force)
 {
-    if (buffer_size(fd, option) < want) {
-        int size = want > INT32_MAX / 2 ? INT32_MAX / 2 : (int)want;
-        if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof size) != 0)
-            (void)setsockopt(fd, SOL_SOCKET, option, &size, sizeof size);
-    }
-    return buffer_size(fd, option);
+    uint64_t have = buffer_size(fd, option);
+    return have < want ? udp_set_buffer(fd, want, option, force) : have;
 }
 
 bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, uint64_t *got_tx)

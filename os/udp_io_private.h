@@ -3,6 +3,8 @@
 #ifndef OS_UDP_IO_PRIVATE_H
 #define OS_UDP_IO_PRIVATE_H
 
+#include <time.h>
+
 #include "os/udp_io.h"
 
 #define UDP_RUN_MAX 64                 /* datagrams per run: UDP_MAX_SEGMENTS of old kernels */
@@ -11,7 +13,7 @@
 #define UDP_HEADS_MAX (256 * 1024)     /* bytes of heads per batch */
 #define UDP_RX_MAX 64                  /* messages per recvmmsg */
 #define UDP_RX_BUFFER 65536            /* bytes per message */
-#define UDP_RX_CONTROL 64              /* room for UDP_GRO and SO_RXQ_OVFL */
+#define UDP_RX_CONTROL 128             /* room for UDP_GRO, SO_RXQ_OVFL and a stamp */
 #define UDP_TX_CONTROL 64              /* room for UDP_SEGMENT and IP_TOS or IPV6_TCLASS */
 
 /* A run: datagrams of `size` bytes to one peer, the last of which may be shorter. */
@@ -20,6 +22,7 @@ struct udp_run {
     uint32_t size, bytes;
     uint16_t datagrams, iovs;
     bool ended; /* a shorter datagram was the last */
+    bool uncut; /* it goes datagram by datagram, whatever its peer */
     uint8_t iovs_of[UDP_RUN_MAX];
     struct iovec iov[UDP_IOVS_MAX];
 };
@@ -28,6 +31,9 @@ struct udp_tx {
     bool segments;
     unsigned runs, first; /* first: runs before it are sent */
     unsigned plain_done;  /* datagrams of the first run that were sent plainly */
+    bool waits;           /* a full socket is waited for: it is a blocking one */
+    int *errors;          /* of datagrams, in the order of udp_add; NULL: nobody asks */
+    unsigned settled;     /* of these, whose fate is known */
     bool kept;            /* the batch waits for the socket, its bytes lie in `stash` */
     uint32_t heads_used;
     uint8_t *heads; /* UDP_HEADS_MAX + UDP_DATAGRAM_MAX bytes */
@@ -58,7 +64,31 @@ struct udp_io {
     struct udp_rx rx;
 };
 
-void udp_rx_init(struct udp_io *io);
+#define UDP_LONGEST 65527 /* payload over IPv6 */
+
+enum udp_socket_flags {
+    UDP_NONBLOCK = 1,
+    UDP_V6ONLY = 2, /* one of IPv6 takes no IPv4 */
+    UDP_STAMPS = 4, /* the kernel's time of arrival, without which it does not open */
+};
+
+/* A bound socket that puts arriving datagrams together (UDP_GRO). The descriptor or -errno. */
+int udp_socket(const struct address *local, unsigned flags);
+/* Asks for a buffer (SO_RCVBUF, SO_SNDBUF and their _FORCE); returns what there is. */
+uint64_t udp_set_buffer(int fd, uint64_t want, int option, int force);
+
+void udp_rx_init(struct udp_io *io, unsigned messages);
+
+/* Reads up to so many messages: how many, or -errno. */
+int udp_read(struct udp_io *io, unsigned want);
+
+/* What the kernel says of a message; drops are counted. */
+struct udp_control {
+    size_t size; /* of its datagrams */
+    bool stamped;
+    struct timespec stamp; /* CLOCK_REALTIME */
+};
+struct udp_control udp_read_control(struct udp_io *io, struct mmsghdr *m);
 
 /* udp_carried.c: all of the batch leaves; what has arrived is there, false: nothing. */
 void udp_carry(struct udp_io *io);

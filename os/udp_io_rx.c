@@ -11,11 +11,11 @@
 
 #include "os/udp_io_private.h"
 
-void udp_rx_init(struct udp_io *io)
+void udp_rx_init(struct udp_io *io, unsigned messages)
 {
     struct udp_rx *rx = &io->rx;
     rx->mean = UDP_RX_BUFFER;
-    for (unsigned i = 0; i < UDP_RX_MAX; i++) {
+    for (unsigned i = 0; i < messages; i++) {
         rx->iov[i].iov_base = rx->mem + (size_t)i * UDP_RX_BUFFER;
         rx->iov[i].iov_len = UDP_RX_BUFFER;
         rx->msg[i].msg_hdr.msg_iov = &rx->iov[i];
@@ -31,18 +31,24 @@ static unsigned messages_for(const struct udp_rx *rx, uint32_t bytes_max)
     return n < 1 ? 1 : n > UDP_RX_MAX ? UDP_RX_MAX : (unsigned)n;
 }
 
-bool udp_fill(struct udp_io *io, uint32_t bytes_max)
+int udp_read(struct udp_io *io, unsigned want)
 {
     struct udp_rx *rx = &io->rx;
-    if (io->carrier.send != NULL)
-        return udp_take(io);
-    unsigned want = messages_for(rx, bytes_max);
     for (unsigned i = 0; i < want; i++) {
         rx->msg[i].msg_hdr.msg_controllen = UDP_RX_CONTROL;
         rx->msg[i].msg_hdr.msg_namelen = sizeof rx->from[i];
     }
     int n = recvmmsg(io->fd, rx->msg, want, MSG_DONTWAIT, NULL);
     io->n.rx_calls++;
+    return n >= 0 ? n : -errno;
+}
+
+bool udp_fill(struct udp_io *io, uint32_t bytes_max)
+{
+    struct udp_rx *rx = &io->rx;
+    if (io->carrier.send != NULL)
+        return udp_take(io);
+    int n = udp_read(io, messages_for(rx, bytes_max));
     rx->next = rx->current = 0;
     rx->at = 0;
     rx->filled = n > 0 ? (unsigned)n : 0;
@@ -57,25 +63,27 @@ bool udp_fill(struct udp_io *io, uint32_t bytes_max)
     return true;
 }
 
-/* The size of the datagrams within a message, and how many were dropped before it. */
-static size_t read_control(struct udp_io *io, struct mmsghdr *m)
+struct udp_control udp_read_control(struct udp_io *io, struct mmsghdr *m)
 {
-    size_t size = m->msg_len;
+    struct udp_control out = {.size = m->msg_len};
     struct msghdr *h = &m->msg_hdr;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c != NULL; c = CMSG_NXTHDR(h, c)) {
         if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
             int gro;
             memcpy(&gro, CMSG_DATA(c), sizeof gro);
             if (gro > 0)
-                size = (size_t)gro;
+                out.size = (size_t)gro;
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
             uint32_t drops;
             memcpy(&drops, CMSG_DATA(c), sizeof drops);
             io->n.rx_socket_drops += drops - io->rx.drops_seen;
             io->rx.drops_seen = drops;
+        } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            memcpy(&out.stamp, CMSG_DATA(c), sizeof out.stamp);
+            out.stamped = true;
         }
     }
-    return size;
+    return out;
 }
 
 bool udp_next(struct udp_io *io, struct slice *out)
@@ -86,7 +94,7 @@ bool udp_next(struct udp_io *io, struct slice *out)
     struct mmsghdr *m = &rx->msg[rx->next];
     rx->current = rx->next;
     if (rx->at == 0)
-        rx->size = read_control(io, m);
+        rx->size = udp_read_control(io, m).size;
     size_t left = m->msg_len - rx->at;
     size_t len = left < rx->size ? left : rx->size;
     *out = slice_of((uint8_t *)m->msg_hdr.msg_iov->iov_base + rx->at, len);

@@ -33,7 +33,7 @@ uint8_t *udp_head(struct udp_io *io, uint32_t head_max)
 
 static bool run_takes(const struct udp_run *r, const struct udp_peer *to, uint32_t size)
 {
-    return r->to == to && !r->ended && size <= r->size && r->datagrams < UDP_RUN_MAX &&
+    return r->to == to && !r->ended && size > 0 && size <= r->size && r->datagrams < UDP_RUN_MAX &&
            r->bytes + size <= UDP_DATAGRAM_MAX;
 }
 
@@ -41,7 +41,7 @@ void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct s
 {
     struct udp_tx *tx = &io->tx;
     uint32_t size = head_len + (uint32_t)data.len;
-    assert(size > 0 && size <= UDP_DATAGRAM_MAX);
+    assert(size <= UDP_LONGEST);
     struct udp_run *r = tx->runs == 0 ? NULL : &tx->run[tx->runs - 1];
     if (r == NULL || !run_takes(r, to, size)) {
         assert(tx->runs < UDP_RUNS_MAX);
@@ -50,16 +50,18 @@ void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct s
         r->size = size;
         r->bytes = 0;
         r->datagrams = r->iovs = 0;
-        r->ended = false;
+        r->ended = r->uncut = false;
     }
     unsigned before = r->iovs;
-    r->iov[r->iovs++] = (struct iovec){.iov_base = tx->heads + tx->heads_used, .iov_len = head_len};
+    if (head_len > 0)
+        r->iov[r->iovs++] =
+            (struct iovec){.iov_base = tx->heads + tx->heads_used, .iov_len = head_len};
     if (data.len > 0)
         r->iov[r->iovs++] =
             (struct iovec){.iov_base = (void *)(uintptr_t)data.data, .iov_len = data.len};
     r->iovs_of[r->datagrams++] = (uint8_t)(r->iovs - before);
     r->bytes += size;
-    r->ended = size < r->size;
+    r->ended = size < r->size || size == 0; /* nothing cannot be cut off */
     tx->heads_used += head_len;
 }
 
@@ -101,6 +103,7 @@ static bool batch_keep(struct udp_io *io)
 
 static void count_sent(struct udp_io *io, const struct udp_run *r, unsigned from, unsigned to)
 {
+    io->tx.settled += to - from;
     io->n.tx_datagrams += to - from;
     io->n.tx_bytes += (uint64_t)(to - from) * r->size;
     if (to == r->datagrams && r->ended) /* the last one was shorter */
@@ -142,31 +145,38 @@ static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, 
 }
 
 /* What became of a sendmmsg whose first message failed. */
-enum outcome { SENT, FULL, SKIP, RETRY, UNCUT };
+enum outcome { SENT, FULL, SKIP, RETRY, UNCUT, UNCUT_ONCE };
+
+static enum outcome refuse(struct udp_io *io, int error, unsigned datagrams)
+{
+    struct udp_tx *tx = &io->tx;
+    for (unsigned i = 0; i < datagrams && tx->errors != NULL; i++)
+        tx->errors[tx->settled + i] = error;
+    tx->settled += datagrams;
+    io->n.tx_errors += datagrams;
+    return SKIP;
+}
 
 static enum outcome judge(struct udp_io *io, int error, unsigned datagrams, bool cut)
 {
-    switch (error) {
-    case EINTR:
+    if (error == EINTR)
         return RETRY;
-    case EAGAIN:
-    case ENOBUFS:
-    case ENOMEM:
-        return FULL;
-    case ECONNREFUSED: /* reports an earlier datagram; this one was not tried */
+    if (error == ECONNREFUSED) { /* reports an earlier datagram; this one was not tried */
         io->n.tx_refused++;
         return RETRY;
-    case EINVAL:
-    case EIO:
-    case EMSGSIZE:
-        if (cut)
-            return UNCUT;
-        break;
-    default:
-        break;
     }
-    io->n.tx_errors += datagrams;
-    return SKIP;
+    if (!io->tx.waits && (error == EAGAIN || error == ENOBUFS || error == ENOMEM))
+        return FULL;
+    if (cut && io->tx.errors != NULL) /* each shall have its own fate */
+        return UNCUT_ONCE;
+    if (cut && (error == EINVAL || error == EIO || error == EMSGSIZE))
+        return UNCUT;
+    return refuse(io, error, datagrams);
+}
+
+static int flags_of(const struct udp_tx *tx)
+{
+    return tx->waits ? 0 : MSG_DONTWAIT;
 }
 
 /* The first run, datagram by datagram. */
@@ -182,7 +192,7 @@ static enum outcome send_plain(struct udp_io *io, struct udp_run *r)
         iov += r->iovs_of[i];
     }
     while (tx->plain_done < r->datagrams) {
-        int n = sendmmsg(io->fd, m + tx->plain_done, r->datagrams - tx->plain_done, MSG_DONTWAIT);
+        int n = sendmmsg(io->fd, m + tx->plain_done, r->datagrams - tx->plain_done, flags_of(tx));
         io->n.tx_calls++;
         if (n > 0) {
             count_sent(io, r, tx->plain_done, tx->plain_done + (unsigned)n);
@@ -202,7 +212,7 @@ static enum outcome send_plain(struct udp_io *io, struct udp_run *r)
 
 static bool goes_plain(const struct udp_tx *tx, const struct udp_run *r)
 {
-    return r->datagrams > 1 && (!tx->segments || r->to->plain);
+    return r->datagrams > 1 && (!tx->segments || r->to->plain || r->uncut);
 }
 
 /* As many runs as can go with one call. */
@@ -218,7 +228,7 @@ static enum outcome send_runs(struct udp_io *io)
         control_of(&m[n].msg_hdr, r, r->datagrams > 1 ? (uint16_t)r->size : 0, control[n]);
         n++;
     }
-    int sent = sendmmsg(io->fd, m, n, MSG_DONTWAIT);
+    int sent = sendmmsg(io->fd, m, n, flags_of(tx));
     io->n.tx_calls++;
     if (sent > 0) {
         for (int i = 0; i < sent; i++, tx->first++)
@@ -230,6 +240,8 @@ static enum outcome send_runs(struct udp_io *io)
     if (o == UNCUT) {
         r->to->plain = true;
         io->n.tx_plain++;
+    } else if (o == UNCUT_ONCE) {
+        r->uncut = true;
     } else if (o == SKIP) {
         tx->first++;
     }

@@ -7,10 +7,10 @@
 
 struct emu_flow *emu_flow_find(struct emu_flows *f, const struct address *peer)
 {
-    if (f->latest != NULL && address_equal(&f->latest->peer, peer))
+    if (f->latest != NULL && address_equal(&f->latest->peer.address, peer))
         return f->latest;
     for (unsigned i = 0; i < f->top; i++) {
-        if (f->at[i].used && address_equal(&f->at[i].peer, peer))
+        if (f->at[i].used && address_equal(&f->at[i].peer.address, peer))
             return &f->at[i];
     }
     return NULL;
@@ -53,7 +53,7 @@ void emu_flow_open(struct emu_flows *f, struct emu_flow *place, const struct add
     unsigned index = (unsigned)(place - f->at);
     f->generation++;
     *place = (struct emu_flow){.id = f->generation * EMU_FLOWS_MAX + index,
-                               .peer = *peer,
+                               .peer = {.address = *peer},
                                .fd = fd,
                                .last_active = now,
                                .used = true};

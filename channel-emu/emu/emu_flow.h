@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 #include "base/tick.h"
-#include "os/address.h"
+#include "os/udp_io.h"
 
 #define EMU_FLOWS_MAX 256u
 
 struct emu_flow {
     uint64_t id; /* never 0, never used twice; id % EMU_FLOWS_MAX is its place */
-    struct address peer;
+    struct udp_peer peer;
     int fd; /* its own socket, or the listening one */
     tick last_active;
     bool used;

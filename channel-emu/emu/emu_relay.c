@@ -30,10 +30,10 @@
 
 #define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
 
-static const struct address *peer_of(struct emu_relay *r, uint64_t tag)
+static struct udp_peer *peer_of(struct emu_relay *r, uint64_t tag)
 {
     struct emu_flow *flow = emu_flow_of(&r->flows, tag);
-    return tag == 0 ? &r->options->return_to : flow == NULL ? NULL : &flow->peer;
+    return tag == 0 ? &r->return_to : flow == NULL ? NULL : &flow->peer;
 }
 
 /* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
@@ -49,7 +49,7 @@ static void capture(struct emu_relay *r, struct log_writer *w, const struct addr
 }
 
 /* All datagrams of one receive. */
-static int into_channel(struct emu_relay *r, int dir, const struct emu_datagram *d, uint64_t flow)
+static int into_channel(struct emu_relay *r, int dir, const struct udp_message *d, uint64_t flow)
 {
     size_t at = 0;
     do {
@@ -66,7 +66,7 @@ static int into_channel(struct emu_relay *r, int dir, const struct emu_datagram 
 static void close_flow(struct emu_relay *r, struct emu_flow *flow)
 {
     if (flow->fd != r->listen_fd) {
-        r->gone_drops += emu_socket_drops(flow->fd);
+        r->gone_drops += udp_many_drops(flow->fd);
         close(flow->fd);
     }
     flow->used = false;
@@ -84,9 +84,11 @@ static struct emu_flow *new_flow(struct emu_relay *r, const struct address *peer
     if (!r->share_listen || emu_flow_by_socket(&r->flows, fd) != NULL) {
         uint64_t granted;
         struct address any = address_any(&r->options->to);
-        fd = emu_socket_open(&any, r->options->settings.buffer_bytes, &granted);
-        if (fd < 0)
+        fd = udp_many_open(&any, r->options->settings.buffer_bytes, &granted);
+        if (fd < 0) {
+            errno = -fd;
             return NULL;
+        }
     }
     emu_flow_open(&r->flows, place, peer, fd, now);
     return place;
@@ -98,12 +100,12 @@ static struct emu_flow *return_flow(struct emu_relay *r, int fd)
     return flow != NULL ? flow : r->flows.latest;
 }
 
-static uint64_t frames_of(const struct emu_datagram *d)
+static uint64_t frames_of(const struct udp_message *d)
 {
     return d->len == 0 ? 1 : (d->len + d->segment - 1) / d->segment;
 }
 
-static int take_return(struct emu_relay *r, int fd, const struct emu_datagram *d)
+static int take_return(struct emu_relay *r, int fd, const struct udp_message *d)
 {
     if (r->options->has_return_to && fd == r->listen_fd)
         return into_channel(r, EMU_RETURN, d, 0);
@@ -115,7 +117,7 @@ static int take_return(struct emu_relay *r, int fd, const struct emu_datagram *d
     return into_channel(r, EMU_RETURN, d, flow->id);
 }
 
-static int take_forward(struct emu_relay *r, const struct emu_datagram *d)
+static int take_forward(struct emu_relay *r, const struct udp_message *d)
 {
     struct emu_flow *flow = emu_flow_find(&r->flows, d->from);
     if (flow == NULL)
@@ -127,7 +129,7 @@ static int take_forward(struct emu_relay *r, const struct emu_datagram *d)
     return into_channel(r, EMU_FORWARD, d, flow->id);
 }
 
-static bool from_far_end(const struct emu_relay *r, const struct emu_datagram *d)
+static bool from_far_end(const struct emu_relay *r, const struct udp_message *d)
 {
     const struct emu_relay_options *o = r->options;
     return address_equal(d->from, &o->to) ||
@@ -137,12 +139,14 @@ static bool from_far_end(const struct emu_relay *r, const struct emu_datagram *d
 /* The number of receives that brought something, or an error. */
 static int read_socket(struct emu_relay *r, int fd)
 {
-    struct emu_datagram in[EMU_RECEIVE_MAX];
+    struct udp_message in[UDP_RECEIVE_MAX];
     int rounds = 0;
-    for (int n = EMU_RECEIVE_MAX; n == EMU_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
-        n = emu_receive(r->receiver, fd, clock_now(), in);
-        if (n < 0)
-            return n;
+    for (int n = UDP_RECEIVE_MAX; n == UDP_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
+        n = udp_receive(r->receiver, fd, clock_now(), in);
+        if (n < 0) {
+            errno = -n;
+            return HELIO_EIO;
+        }
         for (int i = 0; i < n; i++) {
             bool back = fd != r->listen_fd || from_far_end(r, &in[i]);
             int rc = back ? take_return(r, fd, &in[i]) : take_forward(r, &in[i]);
@@ -153,22 +157,22 @@ static int read_socket(struct emu_relay *r, int fd)
     return rounds;
 }
 
-static const struct address *target(struct emu_relay *r, int dir, const struct chan_out *out)
+static struct udp_peer *target(struct emu_relay *r, int dir, const struct chan_out *out)
 {
-    return dir == EMU_RETURN ? peer_of(r, out->tag) : &r->options->to;
+    return dir == EMU_RETURN ? peer_of(r, out->tag) : &r->to;
 }
 
 /* False: its peer is gone. */
 static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 {
     struct emu_flow *flow = emu_flow_of(&r->flows, out->tag);
-    const struct address *to = target(r, dir, out);
+    struct udp_peer *to = target(r, dir, out);
     int fd = dir == EMU_RETURN || flow == NULL ? r->listen_fd : flow->fd;
     if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
         r->link.way[dir].gone++;
         return false;
     }
-    emu_send(r->sender, fd, to, out->data, out->len);
+    udp_sender_add(r->sender, fd, to, slice_of(out->data, out->len));
     return true;
 }
 
@@ -178,13 +182,14 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 /* Hands a batch to the kernel; a datagram counts as released when the call is over. */
 static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
-    const int *errors = emu_sender_flush(r->sender);
+    const int *errors = udp_sender_flush(r->sender);
     tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         const struct chan_out *out = &batch[i];
         if (errors[i] == 0) {
             emu_link_sent(&r->link, dir, out, now);
-            capture(r, r->link.after, target(r, dir, out), true, out->data, out->len, now);
+            capture(r, r->link.after, &target(r, dir, out)->address, true, out->data, out->len,
+                    now);
         } else {
             emu_link_unsent(&r->link, dir, out, errors[i]);
         }
@@ -215,9 +220,9 @@ static void count_before(struct emu_relay *r)
     for (unsigned i = 0; i < r->flows.top; i++) {
         const struct emu_flow *f = &r->flows.at[i];
         if (f->used && f->fd != r->listen_fd)
-            sum += emu_socket_drops(f->fd);
+            sum += udp_many_drops(f->fd);
     }
-    r->link.way[EMU_FORWARD].before = emu_socket_drops(r->listen_fd);
+    r->link.way[EMU_FORWARD].before = udp_many_drops(r->listen_fd);
     r->link.way[EMU_RETURN].before = sum;
 }
 
@@ -353,10 +358,10 @@ static int open_listening(struct emu_relay *r, FILE *say)
     char text[ADDRESS_TEXT_MAX];
     uint64_t granted = 0;
     const struct emu_settings *s = &r->options->settings;
-    r->listen_fd = emu_socket_open(&r->options->listen, s->buffer_bytes, &granted);
+    r->listen_fd = udp_many_open(&r->options->listen, s->buffer_bytes, &granted);
     if (r->listen_fd < 0) {
         fprintf(say, "helio-emu: cannot listen at %s: %s\n",
-                address_write(&r->options->listen, text), strerror(errno));
+                address_write(&r->options->listen, text), strerror(-r->listen_fd));
         return HELIO_EIO;
     }
     say_buffer(s, granted, say);
@@ -371,13 +376,15 @@ int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options,
     char text[ADDRESS_TEXT_MAX], to[ADDRESS_TEXT_MAX];
     memset(r, 0, sizeof *r);
     r->options = options;
+    r->to.address = options->to;
+    r->return_to.address = options->return_to;
     r->listen_fd = -1;
     r->signal_fd = emu_link_signals();
     int rc = emu_link_init(&r->link, &options->settings, all_of, say);
     if (rc < 0)
         return rc;
-    r->receiver = emu_receiver_new();
-    r->sender = emu_sender_new();
+    r->receiver = udp_receiver_new();
+    r->sender = udp_sender_new();
     if (r->signal_fd < 0 || r->receiver == NULL || r->sender == NULL) {
         fprintf(say, "helio-emu: out of memory or descriptors\n");
         return HELIO_ENOMEM;
@@ -404,6 +411,6 @@ void emu_relay_fini(struct emu_relay *r)
     if (r->signal_fd >= 0)
         close(r->signal_fd);
     emu_link_fini(&r->link);
-    emu_receiver_free(r->receiver);
-    emu_sender_free(r->sender);
+    udp_receiver_free(r->receiver);
+    udp_sender_free(r->sender);
 }

@@ -10,7 +10,7 @@
 #include "channel-emu/emu/emu_flow.h"
 #include "channel-emu/emu/emu_link.h"
 #include "channel-emu/emu/emu_relay_options.h"
-#include "channel-emu/emu/emu_socket.h"
+#include "os/udp_many.h"
 
 struct emu_relay {
     const struct emu_relay_options *options; /* borrowed */
@@ -19,8 +19,9 @@ struct emu_relay {
     int listen_fd, signal_fd;
     bool share_listen; /* the first flow's frames may leave by the listening socket */
     struct emu_flows flows;
-    struct emu_receiver *receiver;
-    struct emu_sender *sender;
+    struct udp_peer to, return_to; /* those of the options */
+    struct udp_receiver *receiver;
+    struct udp_sender *sender;
     uint64_t gone_drops; /* kernel's drops at sockets that are closed by now */
     bool stop;
 };

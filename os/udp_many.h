@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The batches of os/udp_io.h for one that has many sockets and forwards what comes: the bytes are
+ * sent from where they lie, a full socket is waited for, the fate of each datagram is told, and
+ * what arrives has the kernel's time of arrival (CLOCK_MONOTONIC).
+ */
+#ifndef OS_UDP_MANY_H
+#define OS_UDP_MANY_H
+
+#include "base/tick.h"
+#include "os/udp_io.h"
+
+/* A bound socket with buffers of buffer_bytes, or as much as the kernel grants (*granted: for
+ * receiving). One of IPv6 takes IPv4, too. The descriptor, or -errno. */
+int udp_many_open(const struct address *local, uint64_t buffer_bytes, uint64_t *granted);
+
+/* Datagrams that the kernel dropped since the socket was opened, mostly for lack of buffer. */
+uint64_t udp_many_drops(int fd);
+
+/* What one receive brought: a datagram, or several of `segment` bytes (the last may be shorter)
+ * from one peer. */
+struct udp_message {
+    const uint8_t *data;
+    size_t len, segment; /* segment >= 1 unless len is 0 */
+    const struct address *from;
+    tick arrival;
+};
+
+struct udp_receiver;
+struct udp_receiver *udp_receiver_new(void); /* NULL: memory is out */
+void udp_receiver_free(struct udp_receiver *r);
+
+#define UDP_RECEIVE_MAX 32
+
+/* The next datagrams without waiting, at most UDP_RECEIVE_MAX messages; they hold until the next
+ * call. How many, 0 also after a transient error of the network; or -errno. */
+int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *out);
+
+struct udp_sender;
+struct udp_sender *udp_sender_new(void); /* NULL: memory is out */
+void udp_sender_free(struct udp_sender *s);
+
+/* Datagrams between two of udp_sender_flush, at most. */
+#define UDP_SEND_MAX 64u
+
+/* Queues a datagram; the bytes and the peer must hold until udp_sender_flush. */
+void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, struct slice data);
+/* Sends what is queued. Of each datagram, in the order of udp_sender_add: 0, or the errno with
+ * which the kernel refused it; holds until the next udp_sender_add. */
+const int *udp_sender_flush(struct udp_sender *s);
+
+#endif
