@@ -87,6 +87,7 @@ static uint64_t seed_of(const struct chan_config *k, uint64_t kind)
 
 int chan_new(struct chan **out, const struct chan_config *config)
 {
+    assert(out != NULL && config != NULL);
     if (!config_valid(config))
         return HELIO_EINVAL;
     struct chan *c = calloc(1, sizeof *c);
@@ -106,6 +107,7 @@ int chan_new(struct chan **out, const struct chan_config *config)
     list_init(&c->gone);
     heap_init(&c->order);
     chan_pool_init(&c->pool);
+    assert(!c->begun && c->counters.in == 0 && c->order.len == 0);
     *out = c;
     return 0;
 }
@@ -113,6 +115,7 @@ int chan_new(struct chan **out, const struct chan_config *config)
 /* The first frame has come: everything that counts from the origin begins. */
 static void begin_clock(struct chan *c, tick now)
 {
+    assert(!c->begun && c->counters.in == 0);
     struct chan_config *k = &c->config;
     c->begun = true;
     if (k->origin_first)
@@ -158,17 +161,20 @@ static void release_held(struct chan *c)
         chan_pool_give(&c->pool, container_of(it, struct chan_frame, link));
     list_for_each_safe (it, &c->gone)
         chan_pool_give(&c->pool, container_of(it, struct chan_frame, link));
+    assert(list_empty(&c->held) && list_empty(&c->gone));
     c->note_count = c->notes_told = 0;
 }
 
 static void note_fate(struct chan *c, enum chan_reason reason)
 {
+    assert(reason < CHAN_REASONS);
     assert(c->note_count < NOTES_MAX);
     c->notes[c->note_count++] = (uint8_t)reason;
 }
 
 static void lose_frame(struct chan *c, enum chan_reason reason)
 {
+    assert(reason < CHAN_LOSSES);
     c->counters.lost[reason]++;
     note_fate(c, reason);
 }
@@ -183,6 +189,8 @@ static struct chances draw_chances(struct chan *c)
         d.jitter[i] = k->jitter > 0 ? rng_below(&c->jitter[i], k->jitter) : 0;
         d.flip[i] = chan_flips_draw(&c->flips[i]);
     }
+    assert(d.burst >= 0 && d.burst <= 1);
+    assert(k->jitter == 0 || (d.jitter[0] < k->jitter && d.jitter[1] < k->jitter));
     return d;
 }
 
@@ -196,6 +204,7 @@ static tick line_opens(struct chan *c, tick now)
 /* Without a rate only a contact is waited for, by all at once. */
 static bool held_full(struct chan *c, uint64_t more, tick start, tick now)
 {
+    assert(c->config.rate_bps == 0 && start >= now);
     if (start == now || c->config.queue_bytes == 0)
         return false;
     uint64_t bytes = c->held_for == start ? c->held_bytes : 0;
@@ -209,6 +218,7 @@ static bool held_full(struct chan *c, uint64_t more, tick start, tick now)
 /* Would this many more bytes make the wait for the line too long? */
 static bool queue_full(struct chan *c, size_t len, tick start, tick now)
 {
+    assert(len <= CHAN_FRAME_MAX && start >= now);
     const struct chan_config *k = &c->config;
     uint64_t more = len + k->overhead;
     if (k->rate_bps == 0)
@@ -232,6 +242,7 @@ static bool queue_full(struct chan *c, size_t len, tick start, tick now)
 /* Serialises len bytes from `start`, which is when the line is free or later. */
 static tick take_line(struct chan *c, size_t len, tick start)
 {
+    assert(start >= c->last_input);
     uint64_t rate = c->config.rate_bps;
     if (c->free_at < start) {
         c->free_at = start;
@@ -244,12 +255,14 @@ static tick take_line(struct chan *c, size_t len, tick start)
         c->free_fraction = carry ? fraction - rate : fraction;
         c->free_at = tick_add(c->free_at, bit_ns / rate + carry);
     }
+    assert(c->free_at >= start && (rate == 0 || c->free_fraction < rate));
     return c->free_at;
 }
 
 /* Why a frame with this time on the air is lost; CHAN_REASONS when it is not. */
 static enum chan_reason erased_by(struct chan *c, const struct chances *d, tick start, tick end)
 {
+    assert(c->begun && start <= end);
     const struct chan_config *k = &c->config;
     tick from = start, to = k->start_only ? start : end;
     double burst_loss = 0;
@@ -270,35 +283,41 @@ static enum chan_reason erased_by(struct chan *c, const struct chances *d, tick 
 /* When a frame leaves the far end of the line, but for its jitter. */
 static tick arrival_time(struct chan *c, tick air_end)
 {
+    assert(c->begun && air_end >= c->last_input);
     const struct chan_config *k = &c->config;
     if (k->point_count == 0)
         return tick_add(air_end, k->delay);
     tick t = air_end > k->origin ? air_end - k->origin : 0;
     tick at = tick_add(air_end, chan_delay_at(k->points, k->point_count, &c->point, t));
     c->last_leaves = at > c->last_leaves ? at : c->last_leaves;
+    assert(c->last_leaves >= air_end);
     return c->last_leaves;
 }
 
 static int enqueue_frame(struct chan *c, struct chan_frame *f, tick due)
 {
+    assert(due >= f->air_end && f->air_start <= f->air_end);
     if (c->reorders) {
         f->due = due;
         return heap_set(&c->order, &f->node, f->due);
     }
     f->due = c->last_due = due > c->last_due ? due : c->last_due;
     list_add_tail(&c->line, &f->link);
+    assert(f->due >= due);
     return 0;
 }
 
 /* Keeps the frame, or its copy, until it is due. */
 static void keep_frame(struct chan *c, const struct chances *d, int copy, tick due)
 {
+    assert(copy == 0 || copy == 1);
     const struct chan_fate *in = &c->last;
     struct chan_frame *f = chan_pool_take(&c->pool, in->len);
     if (f == NULL) {
         lose_frame(c, CHAN_MEMORY);
         return;
     }
+    assert(f->len == in->len);
     f->entered = in->entered;
     f->air_start = in->air_start;
     f->air_end = in->air_end;
@@ -318,11 +337,13 @@ static void keep_frame(struct chan *c, const struct chances *d, int copy, tick d
         c->counters.corrupted++;
         note_fate(c, CHAN_CORRUPT);
     }
+    assert(f->due >= f->entered);
     c->counters.queued++;
 }
 
 static void input_frame(struct chan *c, bool by_rule)
 {
+    assert(c->begun && c->note_count == 0);
     struct chan_fate *f = &c->last;
     struct chances d = draw_chances(c);
     tick now = f->entered, start = line_opens(c, now);
@@ -359,6 +380,7 @@ static void enter_line(struct chan *c, const uint8_t *data, size_t len, uint64_t
     c->last_input = now;
     c->counters.in++;
     c->counters.in_bytes += len;
+    assert(c->note_count == 0 && c->begun);
     c->last = (struct chan_fate){.number = c->counters.in,
                                  .entered = now,
                                  .air_start = now,
@@ -372,17 +394,20 @@ void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, t
 {
     enter_line(c, data, len, tag, now);
     input_frame(c, false);
+    check_counts(c);
 }
 
 void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
 {
     enter_line(c, data, len, tag, now);
     input_frame(c, true);
+    check_counts(c);
 }
 
 /* Does its time on the air meet [from, to)? An instant is on the air in its one nanosecond. */
 static bool meets_time(const struct chan_frame *f, tick from, tick to)
 {
+    assert(f->air_start <= f->air_end && from <= to);
     return f->air_start < to && (f->air_end > from || f->air_start >= from);
 }
 
@@ -398,6 +423,7 @@ void chan_outage(struct chan *c, bool down, tick now)
         c->down_since = now;
         return;
     }
+    assert(c->down_since <= now && !c->down);
     list_for_each (it, &c->line) {
         struct chan_frame *f = container_of(it, struct chan_frame, link);
         f->lost = f->lost || meets_time(f, c->down_since, now);
@@ -410,6 +436,7 @@ void chan_outage(struct chan *c, bool down, tick now)
 
 static struct chan_frame *first_frame(const struct chan *c)
 {
+    assert(c->reorders ? list_empty(&c->line) : c->order.len == 0);
     if (c->reorders) {
         struct heap_node *node = heap_first(&c->order);
         return node == NULL ? NULL : container_of(node, struct chan_frame, node);
@@ -434,6 +461,7 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
             return 0;
         list_sub(&f->link);
         heap_sub(&c->order, &f->node);
+        assert(n->queued > 0 && f->due >= f->entered);
         n->queued--;
         if (f->lost || (c->down && meets_time(f, c->down_since, TICK_NEVER))) {
             n->lost[CHAN_OUTAGE]++;
@@ -459,6 +487,7 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
 
 int chan_fate(struct chan *c, struct chan_fate *out)
 {
+    assert(c->notes_told <= c->note_count && c->note_count <= NOTES_MAX);
     if (c->notes_told < c->note_count) {
         *out = c->last;
         out->reason = (enum chan_reason)c->notes[c->notes_told++];

@@ -3,6 +3,7 @@
  * moments are gamma functions and need no integration. Nothing can fail. */
 #include "channel-emu/chan/chan_air.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "channel-emu/chan/chan_math.h"
@@ -28,6 +29,7 @@ static double moment_of(double power)
 
 static double secant_of(double elevation)
 {
+    assert(elevation > 0 && elevation <= 90);
     return 1 / math_sin(elevation * (PI / 180));
 }
 
@@ -80,6 +82,7 @@ double air_rytov_of(double index)
 
 double air_range(double elevation, double altitude_km)
 {
+    assert(elevation > 0 && elevation <= 90 && altitude_km > 0);
     double s = EARTH_KM * math_sin(elevation * (PI / 180)), a = EARTH_KM + altitude_km;
     return sqrt(a * a - EARTH_KM * EARTH_KM + s * s) - s;
 }

@@ -5,6 +5,8 @@
  */
 #include "channel-emu/chan/chan_contact.h"
 
+#include <assert.h>
+
 bool chan_contact_valid(const struct chan_window *windows, size_t count)
 {
     if (count > CHAN_TABLE_MAX || (count > 0 && windows == NULL))
@@ -18,16 +20,19 @@ bool chan_contact_valid(const struct chan_window *windows, size_t count)
 
 static tick window_begin(const struct chan_contact *c, size_t i)
 {
+    assert(i < c->count);
     return tick_add(c->origin, c->windows[i].from);
 }
 
 static tick window_end(const struct chan_contact *c, size_t i)
 {
+    assert(i < c->count);
     return tick_add(c->origin, c->windows[i].to);
 }
 
 static void seek_window(const struct chan_contact *c, struct chan_contact_at *at, tick t)
 {
+    assert(at->next <= c->count);
     while (at->next < c->count && window_end(c, at->next) <= t) {
         at->inside += window_end(c, at->next) - window_begin(c, at->next);
         at->next++;
@@ -38,6 +43,7 @@ static void seek_window(const struct chan_contact *c, struct chan_contact_at *at
 static bool state_at(const struct chan_contact *c, const struct chan_contact_at *at, tick t,
                      tick *until)
 {
+    assert(at->next <= c->count);
     if (at->next == c->count) {
         *until = TICK_NEVER;
         return c->off || c->count == 0;
@@ -50,6 +56,7 @@ static bool state_at(const struct chan_contact *c, const struct chan_contact_at 
 bool chan_contact_covers(const struct chan_contact *c, struct chan_contact_at *at, tick from,
                          tick to)
 {
+    assert(from <= to);
     tick until;
     seek_window(c, at, from);
     struct chan_contact_at ahead = *at;
@@ -82,5 +89,6 @@ tick chan_contact_time(const struct chan_contact *c, struct chan_contact_at *at,
     tick inside = at->inside;
     if (at->next < c->count && t > window_begin(c, at->next))
         inside += t - window_begin(c, at->next);
+    assert(inside <= t);
     return c->off ? t - inside : inside;
 }

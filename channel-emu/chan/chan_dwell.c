@@ -17,6 +17,7 @@ static int by_length(const void *a, const void *b)
 
 int dwell_init(struct dwell *d, const struct trace *t, bool bad)
 {
+    assert(t->step > 0);
     size_t n = 0, len = 0;
     *d = (struct dwell){.step = t->step, .point = malloc((t->len + 1) * sizeof *d->point)};
     if (d->point == NULL)
@@ -30,6 +31,7 @@ int dwell_init(struct dwell *d, const struct trace *t, bool bad)
         if (i + 1 == n || d->point[i + 1].steps != d->point[i].steps)
             d->point[len++] = (struct dwell_point){.steps = d->point[i].steps, .upto = i + 1};
     }
+    assert(len <= n && n <= t->len);
     d->runs = n;
     d->len = len;
     return 0;
@@ -43,6 +45,7 @@ void dwell_fini(struct dwell *d)
 
 double dwell_distance(const struct dwell *a, const struct dwell *b)
 {
+    assert(a->step > 0 && b->step > 0);
     size_t i = 0, k = 0;
     double most = 0;
     if (a->runs == 0 || b->runs == 0)
@@ -55,6 +58,7 @@ double dwell_distance(const struct dwell *a, const struct dwell *b)
         double other = k == 0 ? 0 : (double)b->point[k - 1].upto / (double)b->runs;
         most = fabs(below - other) > most ? fabs(below - other) : most;
     }
+    assert(most >= 0 && most <= 1);
     return most;
 }
 
@@ -73,6 +77,7 @@ struct place {
 
 static void skip_steps(const struct trace *t, struct place *p, uint64_t steps)
 {
+    assert(steps <= p->left && p->run < t->len);
     p->left -= steps;
     if (p->left > 0)
         return;
@@ -82,6 +87,7 @@ static void skip_steps(const struct trace *t, struct place *p, uint64_t steps)
 
 static struct place place_of(const struct trace *t, uint64_t at)
 {
+    assert(at < t->steps);
     struct place p = {0};
     while (at >= t->runs[p.run].steps)
         at -= t->runs[p.run++].steps;
@@ -105,6 +111,7 @@ double trace_bad_share(const struct trace *t, uint64_t from, uint64_t to)
 
 double trace_autocorrelation(const struct trace *t, uint64_t lag)
 {
+    assert(t->steps > 0 && t->len > 0);
     struct place a = place_of(t, 0), b = place_of(t, lag % t->steps);
     uint64_t both = 0;
     double share = trace_bad_share(t, 0, t->steps);

@@ -6,6 +6,7 @@
  */
 #include "channel-emu/chan/chan_fade.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/err.h"
@@ -22,6 +23,7 @@ void fade_normal_init(struct fade_normal *n, double coherence_steps)
 {
     double a = math_exp(-DECAY / coherence_steps), x = a * a, rest = 1 - x;
     double energy = (1 + 4 * x + x * x) / (rest * rest * rest * rest * rest);
+    assert(a > 0 && a < 1 && energy > 0);
     *n = (struct fade_normal){.pole = a, .gain = 1 / sqrt(energy)};
 }
 
@@ -35,6 +37,7 @@ double fade_normal_next(struct fade_normal *n, double white)
 
 void fade_table_gamma(struct fade_table *t, double shape)
 {
+    assert(shape > 0);
     const int middle = (FADE_TABLE - 1) / 2;
     double scale = math_log(shape);
     double start = math_gamma_at(shape, 0, scale);
@@ -55,12 +58,14 @@ double fade_table_at(const struct fade_table *t, double z)
     z = z > TABLE_Z - 0.001 ? TABLE_Z - 0.001 : z < -TABLE_Z ? -TABLE_Z : z;
     double place = (z + TABLE_Z) * TABLE_PER_Z;
     size_t i = (size_t)place;
+    assert(i + 1 < FADE_TABLE);
     double part = place - (double)i;
     return t->value[i] + part * (t->value[i + 1] - t->value[i]);
 }
 
 double fade_elevation(const struct fade_config *c, tick at)
 {
+    assert(c->points > 0 && c->points <= FADE_POINTS_MAX);
     size_t i = 0;
     while (i < c->points && c->pass[i].at <= at)
         i++;
@@ -83,6 +88,7 @@ double fade_index(const struct fade_config *c, double elevation)
 
 static double highest_corner(const struct fade_config *c)
 {
+    assert(c->points > 0);
     double top = 0;
     for (size_t i = 0; i < c->points; i++)
         top = c->pass[i].elevation > top ? c->pass[i].elevation : top;
@@ -92,6 +98,7 @@ static double highest_corner(const struct fade_config *c)
 /* What depends on the elevation, as it is now. */
 static void renew_fade(struct fade *f)
 {
+    assert(f->now >= f->renew || f->renew == 0);
     const struct fade_config *c = f->config;
     double elevation = c->points == 0 ? 90 : fade_elevation(c, f->now * f->step);
     double index = fade_index(c, elevation);
@@ -105,6 +112,7 @@ static void renew_fade(struct fade *f)
         fade_table_gamma(&f->table[0], g.alpha);
         fade_table_gamma(&f->table[1], g.beta);
     }
+    assert(index >= 0 && f->step > 0);
     uint64_t steps = f->step < RENEW ? RENEW / f->step : 1;
     f->renew = c->points > 1 ? f->now + steps : UINT64_MAX;
 }
@@ -123,6 +131,7 @@ static double scintillation(struct fade *f)
 /* A Gaussian beam: the loss is e^(-2 r^2 / w^2), and r follows the two axes' normal processes. */
 static double pointing(struct fade *f)
 {
+    assert(f->config->jitter > 0);
     double white[2], j = f->config->jitter;
     law_normal_pair(&f->rng, white);
     double x = fade_normal_next(&f->normal[2], white[0]);
@@ -163,6 +172,7 @@ int fade_check(const struct fade_config *c, tick step)
 
 void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t seed)
 {
+    assert(step > 0 && fade_check(c, step) == 0);
     double longest = 0;
     *f = (struct fade){.config = c, .step = step};
     rng_init(&f->rng, seed);

@@ -6,6 +6,7 @@
  */
 #include "channel-emu/chan/chan_flip.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define NOWHERE UINT64_MAX
@@ -20,6 +21,7 @@ void chan_flips_init(struct chan_flips *f, const struct chan_config *config, uin
 {
     f->corrupt = config->corrupt;
     f->log_keep = config->bit_error_rate > 0 ? log_of_rest(config->bit_error_rate) : 0;
+    assert(f->log_keep <= 0 && f->corrupt >= 0);
     f->seed = seed;
     rng_init(&f->one, seed);
     rng_init(&f->errors, ~seed);
@@ -28,6 +30,7 @@ void chan_flips_init(struct chan_flips *f, const struct chan_config *config, uin
 /* Untouched bits before the next error. */
 static double draw_gap(const struct chan_flips *f, struct rng *r)
 {
+    assert(f->log_keep < 0);
     double bits = log(1 - rng_unit(r)) / f->log_keep;
     return bits < 0x1.0p62 ? (double)(uint64_t)bits : 0x1.0p62;
 }
@@ -41,6 +44,7 @@ struct chan_flip chan_flips_draw(struct chan_flips *f)
 bool chan_flips_apply(const struct chan_flips *f, const struct chan_flip *flip, uint64_t number,
                       uint8_t *data, size_t len)
 {
+    assert(flip->first >= 0);
     uint64_t bits = (uint64_t)len * 8, one = NOWHERE;
     struct rng r;
     if (bits == 0 || (!flip->one && flip->first >= (double)bits))

@@ -6,6 +6,7 @@
  */
 #include "channel-emu/chan/chan_law.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -44,6 +45,7 @@ double law_normal(struct rng *r)
 /* Gamma with scale 1 and a shape of at least 1. */
 static double gamma_large(double shape, struct rng *r)
 {
+    assert(shape >= 1);
     double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
         double x = law_normal(r);
@@ -79,6 +81,7 @@ static double draw_weibull(const struct law *law, struct rng *r)
 
 double law_draw(const struct law *law, struct rng *r)
 {
+    assert(law->size > 0);
     switch (law->kind) {
     case LAW_GAMMA:
         return law->size / law->shape * gamma_unit(law->shape, r);
@@ -98,6 +101,7 @@ double law_draw(const struct law *law, struct rng *r)
 
 double law_mix_draw(const struct law_mix *mix, struct rng *r)
 {
+    assert(mix->len > 0 && mix->len <= LAW_MIX_MAX);
     size_t i = 0;
     double u = mix->len > 1 ? rng_unit(r) : 0;
     for (; i + 1 < mix->len && u >= mix->share[i]; i++)
@@ -128,6 +132,7 @@ double law_below(const struct law *law, double x)
 
 double law_mix_below(const struct law_mix *mix, double x)
 {
+    assert(mix->len <= LAW_MIX_MAX);
     double sum = 0;
     for (size_t i = 0; i < mix->len; i++)
         sum += mix->share[i] * law_below(&mix->law[i], x);
@@ -230,6 +235,7 @@ int law_mix_parse(const char *text, struct law_mix *out)
     }
     if (sum < 1 - 1e-6 || sum > 1 + 1e-6)
         return HELIO_EFORMAT;
+    assert(mix.len > 0 && mix.len <= LAW_MIX_MAX);
     *out = mix;
     return 0;
 }

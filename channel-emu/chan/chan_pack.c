@@ -5,6 +5,7 @@
  */
 #include "channel-emu/chan/chan_pack.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 static uint64_t side_bits(const struct trace *t, bool bad, unsigned k)
 {
+    assert(k <= RICE_K_MAX);
     uint64_t bits = 0;
     for (size_t i = 0; i < t->len; i++) {
         if (t->runs[i].bad == bad)
@@ -38,6 +40,7 @@ static unsigned best_k(const struct trace *t, bool bad)
             best = k;
         }
     }
+    assert(best <= RICE_K_MAX);
     return best;
 }
 
@@ -59,6 +62,7 @@ struct layout {
 static size_t write_header(const struct trace *t, const struct trace_about *a,
                            const struct layout *l, char *out)
 {
+    assert(t->len > 0 && t->steps >= t->len);
     char seed[24] = "-";
     if (a->seeded)
         snprintf(seed, sizeof seed, "%" PRIu64, a->seed);
@@ -72,6 +76,7 @@ static size_t write_header(const struct trace *t, const struct trace_about *a,
     n += side_line(out + n, HEADER_MAX - (size_t)n, "good", &l->good);
     n += snprintf(out + n, HEADER_MAX - (size_t)n, "rice good=%u bad=%u bytes=%" PRIu64 "\n\n",
                   l->k[0], l->k[1], l->bytes);
+    assert(n > 0 && n < (int)HEADER_MAX);
     return (size_t)n;
 }
 

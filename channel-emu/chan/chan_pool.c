@@ -58,12 +58,14 @@ struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len)
         heap_node_init(&f->node);
         f->size_class = (uint8_t)size_class;
     }
+    assert(len <= class_room(size_class));
     f->len = (uint32_t)len;
     return f;
 }
 
 void chan_pool_give(struct chan_pool *p, struct chan_frame *f)
 {
+    assert(f->size_class < CHAN_POOL_CLASSES && f->len <= class_room(f->size_class));
     list_sub(&f->link);
     list_add_head(&p->free[f->size_class], &f->link);
 }

@@ -16,12 +16,14 @@ double receiver_threshold(const struct receiver_config *c)
 
 int receiver_init(struct receiver *r, const struct receiver_config *c, double threshold, tick step)
 {
+    assert(step > 0);
     uint64_t depth = c->interleaver / step;
     *r = (struct receiver){.threshold = threshold, .depth = depth == 0 ? 1 : (size_t)depth};
     r->hold = c->reacquire / step;
     if (depth > RECEIVER_DEPTH_MAX)
         return HELIO_EINVAL;
     r->ring = calloc(r->depth, sizeof *r->ring);
+    assert(r->depth > 0 && r->depth <= RECEIVER_DEPTH_MAX);
     return r->ring == NULL ? HELIO_ENOMEM : 0;
 }
 
@@ -33,11 +35,13 @@ void receiver_fini(struct receiver *r)
 
 static void put_power(struct receiver *r, double power)
 {
+    assert(r->at < r->depth);
     r->sum += power - r->ring[r->at];
     r->ring[r->at++] = power;
     r->have += r->have < r->depth;
     if (r->at < r->depth)
         return;
+    assert(r->have == r->depth);
     r->at = 0;
     r->sum = 0;
     for (size_t i = 0; i < r->depth; i++)
@@ -63,6 +67,7 @@ int receiver_input(struct receiver *r, double power)
 int receiver_trace(struct trace *t, const struct receiver_config *c, double threshold,
                    const double *power, size_t n)
 {
+    assert(t->step > 0);
     struct receiver r;
     if (n == 0)
         return HELIO_EINVAL;

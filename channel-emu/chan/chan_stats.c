@@ -3,6 +3,7 @@
  */
 #include "channel-emu/chan/chan_stats.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ static int by_length(const void *a, const void *b)
 
 static double value_at(const uint64_t *sorted, uint64_t n, uint64_t percent)
 {
+    assert(n > 0 && percent > 0 && percent <= 100);
     uint64_t place = (n * percent + 99) / 100;
     return (double)sorted[place - 1];
 }
@@ -37,6 +39,7 @@ static void side_of(const struct trace *t, bool bad, uint64_t *lengths, struct t
     double mean = sum / (double)n;
     for (uint64_t i = 0; i < n; i++)
         squares += ((double)lengths[i] - mean) * ((double)lengths[i] - mean);
+    assert(n <= t->len && t->steps > 0);
     s->runs = n;
     s->share = sum / (double)t->steps;
     s->mean_ms = mean * step_ms;

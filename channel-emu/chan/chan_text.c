@@ -4,6 +4,7 @@
  * and the number of the line. */
 #include "channel-emu/chan/chan_text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 
 void trace_text_init(struct trace_text *p, struct trace *t)
 {
+    assert(t->step > 0);
     *p = (struct trace_text){.trace = t};
 }
 
@@ -109,6 +111,7 @@ static int parse_comment(struct trace_text *p, struct slice rest)
 
 static int add_run(struct trace_text *p, bool bad, uint64_t steps)
 {
+    assert(steps > 0);
     int rc = trace_add(p->trace, bad, steps);
     return rc == HELIO_EINVAL ? fail_at(p, "the trace becomes longer than 584 years") : rc;
 }

@@ -25,17 +25,20 @@ void trace_fini(struct trace *t)
 
 static int grow_trace(struct trace *t)
 {
+    assert(t->len == t->cap);
     size_t cap = t->cap == 0 ? 64 : t->cap * 2;
     struct trace_run *runs = realloc(t->runs, cap * sizeof *runs);
     if (runs == NULL)
         return HELIO_ENOMEM;
     t->runs = runs;
     t->cap = cap;
+    assert(t->cap > t->len);
     return 0;
 }
 
 int trace_add(struct trace *t, bool bad, uint64_t steps)
 {
+    assert(t->step > 0 && t->len <= t->cap);
     if (steps == 0 || steps > TICK_NEVER / t->step - t->steps)
         return HELIO_EINVAL;
     if (t->len > 0 && t->runs[t->len - 1].bad == bad) {
@@ -46,11 +49,13 @@ int trace_add(struct trace *t, bool bad, uint64_t steps)
         t->runs[t->len++] = (struct trace_run){.bad = bad, .steps = steps};
     }
     t->steps += steps;
+    assert(t->len > 0 && t->steps >= steps);
     return 0;
 }
 
 static tick period_of(const struct trace *t)
 {
+    assert(t->steps > 0 && t->steps <= TICK_NEVER / t->step);
     return t->steps * t->step;
 }
 
@@ -58,6 +63,7 @@ static tick period_of(const struct trace *t)
 static tick position_at(const struct trace_clock *c, tick at)
 {
     tick loop = period_of(c->trace);
+    assert(loop > 0);
     tick offset = c->offset % loop;
     if (at >= c->origin) {
         tick past = (at - c->origin) % loop;
@@ -74,6 +80,7 @@ static void search_run(struct trace_clock *c, tick at)
     size_t run = 0;
     while (pos - start >= t->runs[run].steps * t->step)
         start += t->runs[run++].steps * t->step;
+    assert(run < t->len);
     c->run = run;
     c->run_start = at > pos - start ? at - (pos - start) : 0;
     c->run_end = tick_add(at, t->runs[run].steps * t->step - (pos - start));
@@ -81,6 +88,7 @@ static void search_run(struct trace_clock *c, tick at)
 
 static void next_run(struct trace_clock *c)
 {
+    assert(c->run < c->trace->len);
     c->run = c->run + 1 == c->trace->len ? 0 : c->run + 1;
     c->run_start = c->run_end;
     c->run_end = tick_add(c->run_end, c->trace->runs[c->run].steps * c->trace->step);
@@ -92,6 +100,7 @@ static void seek_run(struct trace_clock *c, tick at)
         search_run(c, at);
         return;
     }
+    assert(at >= c->run_start);
     while (at >= c->run_end && c->run_end != TICK_NEVER)
         next_run(c);
 }
@@ -114,6 +123,7 @@ static bool any_bad(const struct trace *t)
 
 bool trace_clock_bad(struct trace_clock *c, tick from, tick to)
 {
+    assert(from <= to);
     seek_run(c, from);
     if (c->trace->runs[c->run].bad)
         return true;
@@ -132,6 +142,7 @@ bool trace_clock_bad(struct trace_clock *c, tick from, tick to)
 
 bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to)
 {
+    assert(*from <= *to);
     tick before = offset > origin ? offset - origin : 0; /* of the trace, before tick 0 */
     if (before >= period_of(t))
         return false;
@@ -159,6 +170,7 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
 
     struct trace_clock c;
     trace_clock_init(&c, t, origin, offset);
+    assert(from <= to && per_loop <= period_of(t));
     seek_run(&c, from);
     for (; from < to; next_run(&c)) {
         tick end = tick_min(c.run_end, to);

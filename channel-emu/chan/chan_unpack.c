@@ -4,6 +4,7 @@
  * then the checksum is compared, then the runs are decoded. What can go wrong: memory, and
  * everything in the file; each has its message.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,7 @@ static bool parse_number(const char **p, uint64_t max, uint64_t *out)
 
 static int take_number(struct unpack *u, const char *key, uint64_t min, uint64_t max, uint64_t *out)
 {
+    assert(min <= max);
     char what[96];
     int rc = take_value(u, key);
     if (rc < 0)
@@ -192,6 +194,7 @@ static int say_where(char *error, size_t offset, const char *what)
 static int read_runs(struct trace *t, const struct header *h, struct slice data, size_t at,
                      char *error)
 {
+    assert(h->k[0] <= RICE_K_MAX && h->k[1] <= RICE_K_MAX);
     struct bits b = {.data = data.data, .end = 8 * data.len};
     bool bad = h->first_bad;
     for (uint64_t i = 0; i < h->runs; i++, bad = !bad) {
