@@ -132,17 +132,19 @@ static bool parse_point(const char *text, struct fade_point *out)
 static bool set_elevation(struct gen_spec *s, const char *text)
 {
     char parts[FADE_POINTS_MAX][PART_MAX];
-    struct fade_config *f = &s->fade;
-    f->points = 1;
-    f->pass[0].at = 0;
-    if (parse_quantity(text, "", 5, 90, &f->pass[0].elevation))
-        return true;
-    f->points = split_parts(text, parts, FADE_POINTS_MAX);
-    for (size_t i = 0; i < f->points; i++) {
-        if (!parse_point(parts[i], &f->pass[i]) || (i > 0 && f->pass[i].at <= f->pass[i - 1].at))
-            return false;
+    struct fade_config f = s->fade; /* what is refused changes nothing */
+    f.points = 1;
+    f.pass[0].at = 0;
+    if (!parse_quantity(text, "", 5, 90, &f.pass[0].elevation)) {
+        f.points = split_parts(text, parts, FADE_POINTS_MAX);
+        for (size_t i = 0; i < f.points; i++) {
+            if (!parse_point(parts[i], &f.pass[i]) || (i > 0 && f.pass[i].at <= f.pass[i - 1].at))
+                return false;
+        }
     }
-    return f->points > 0;
+    if (f.points > 0)
+        s->fade = f;
+    return f.points > 0;
 }
 
 static bool set_scintillation(struct gen_spec *s, const char *text)
