@@ -8,6 +8,7 @@
  */
 #include "tools/analyze/analyze.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -28,6 +29,7 @@ int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 
 static void session_free(struct analyze_session *s)
 {
+    assert(s->cp_len <= s->cp_cap);
     analyze_cp_fini(s);
     free(s);
 }
@@ -39,6 +41,7 @@ void analyze_fini(struct analyze *a)
         hash_sub(&a->sessions, n);
         session_free(container_of(n, struct analyze_session, node));
     }
+    assert(a->sessions.len == 0);
     hash_fini(&a->sessions);
     analyze_flows_fini(a);
 }
@@ -48,12 +51,14 @@ void analyze_node(struct analyze *a, uint64_t node)
     size_t i = 0;
     while (i < a->nodes_len && a->nodes[i] != node)
         i++;
+    assert(a->nodes_len <= sizeof a->nodes / sizeof a->nodes[0]);
     if (i == a->nodes_len && i < sizeof a->nodes / sizeof a->nodes[0])
         a->nodes[a->nodes_len++] = node;
 }
 
 static bool has_node(const struct analyze *a, uint64_t node)
 {
+    assert(a->nodes_len <= sizeof a->nodes / sizeof a->nodes[0]);
     for (size_t i = 0; i < a->nodes_len; i++)
         if (a->nodes[i] == node)
             return true;
@@ -69,6 +74,7 @@ static bool both_ends(const struct analyze *a, const struct analyze_session *s)
 
 static enum analyze_basis basis_of(const struct analyze_session *s, bool both, uint64_t missing)
 {
+    assert(!both || s->sender_log);
     if (s->drops_known && (!both || missing <= s->cp_dropped))
         return BASIS_DROPS;
     if (both)
@@ -78,6 +84,7 @@ static enum analyze_basis basis_of(const struct analyze_session *s, bool both, u
 
 static bool is_lossy(const struct analyze *a, const struct analyze_session *s, bool both)
 {
+    assert(s->path != NULL);
     tick delay = s->path->delay;
     bool all_came_or_lost = delay == TICK_NEVER || s->last_sent == TICK_NEVER ||
                             a->last_row < s->last_sent || a->last_row - s->last_sent > delay;
@@ -88,6 +95,7 @@ static bool is_lossy(const struct analyze *a, const struct analyze_session *s, b
 
 static void settle_session(const struct analyze *a, struct analyze_session *s)
 {
+    assert(a->last_row != TICK_NEVER && s->path != NULL);
     bool both = both_ends(a, s);
     uint64_t missing = analyze_cp_missing(s, a->last_row);
     s->basis = basis_of(s, both, missing);
@@ -96,6 +104,7 @@ static void settle_session(const struct analyze *a, struct analyze_session *s)
                                               : s->rto_checkpoint;
     s->cp_run = analyze_cp_run(s, a->last_row);
     s->cp_waits = analyze_cp_waits(s, a->last_row);
+    assert(s->basis != BASIS_DROPS || s->drops_known);
     s->lossy = is_lossy(a, s, both);
 }
 
@@ -123,6 +132,7 @@ tick analyze_delivery(const struct analyze_session *s)
 
 static struct analyze_session *find_session(struct analyze *a, uint64_t originator, uint64_t number)
 {
+    assert(a->recent[0] == NULL || a->recent[0] != a->recent[1]);
     for (int i = 0; i < 2; i++) {
         struct analyze_session *s = a->recent[i];
         if (s != NULL && s->number == number && s->originator == originator)
@@ -142,6 +152,7 @@ static struct analyze_session *find_session(struct analyze *a, uint64_t originat
 
 static struct analyze_session *begin_session(struct analyze *a, const struct seglog_row *r)
 {
+    assert(r->event.kind == EVENT_OPEN && r->event.session != EVENT_NONE);
     const struct event *e = &r->event;
     struct analyze_session *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -165,18 +176,22 @@ static struct analyze_session *begin_session(struct analyze *a, const struct seg
     s->gap_report = EVENT_NONE;
     hash_add(&a->sessions, &s->node, hash_mix(a->sessions.seed, s->originator, s->number));
     a->open_max = a->sessions.len > a->open_max ? a->sessions.len : a->open_max;
+    assert(s->path != NULL && s->outcome == -1);
+    assert(a->open_max >= a->sessions.len);
     return s;
 }
 
 /* Adds the session to its flow, gives it out and forgets it. */
 static int finish_session(struct analyze *a, struct analyze_session *s)
 {
+    assert(s->sender_log || s->receiver_log);
     settle_session(a, s);
     int rc = analyze_flow_add(a, s);
     if (a->take != NULL)
         a->take(a->context, s);
     for (int i = 0; i < 2; i++)
         a->recent[i] = a->recent[i] == s ? NULL : a->recent[i];
+    assert(a->recent[0] != s && a->recent[1] != s);
     hash_sub(&a->sessions, &s->node);
     list_sub(&s->order);
     session_free(s);
@@ -185,6 +200,7 @@ static int finish_session(struct analyze *a, struct analyze_session *s)
 
 static void sender_closed(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
+    assert(s->sender_log && e->kind == EVENT_CLOSE);
     if (s->sender_closed)
         return;
     s->sender_closed = true;
@@ -194,11 +210,13 @@ static void sender_closed(struct analyze *a, struct analyze_session *s, const st
     if (s->block_bytes == EVENT_NONE)
         s->block_bytes = e->length;
     list_sub(&s->order); /* over already, when the receiver's log alone was known of */
+    assert(list_empty(&s->order));
     list_add_tail(&a->closing, &s->order);
 }
 
 static void receiver_closed(struct analyze_session *s, const struct event *e)
 {
+    assert(s->receiver_log && e->kind == EVENT_CLOSE);
     if (s->receiver_closed)
         return;
     s->receiver_closed = true;
@@ -211,15 +229,18 @@ static void receiver_closed(struct analyze_session *s, const struct event *e)
 
 static void receiver_opened(struct analyze_session *s, tick now)
 {
+    assert(s->path != NULL);
     struct analyze_path *p = s->path;
     bool later = s->first_tx != TICK_NEVER && now > s->first_tx;
     tick far = later ? now - s->first_tx : 0;
     s->receiver_opened = now;
+    assert(!later || far > 0);
     p->far = p->far == TICK_NEVER || far > p->far ? far : p->far;
 }
 
 static int at_end(struct analyze *a, struct analyze_session *s, const struct seglog_row *r)
 {
+    assert(s->originator == r->event.originator && s->number == r->event.session);
     const struct event *e = &r->event;
     bool sender = r->node == e->originator;
     s->guessed |= r->guessed;
@@ -255,6 +276,7 @@ static bool is_another(const struct analyze_session *s, const struct seglog_row 
 /* Have all logs at hand said that it is over? */
 static bool is_finished(const struct analyze *a, const struct analyze_session *s)
 {
+    assert(s->sender_log || s->receiver_log);
     bool sender = s->sender_closed || !has_node(a, s->originator);
     bool receiver = s->receiver_closed || !has_node(a, s->peer);
     return sender && receiver;
@@ -263,6 +285,7 @@ static bool is_finished(const struct analyze *a, const struct analyze_session *s
 /* For the close of the receiver, of which nothing can be heard before the way there is over. */
 static bool waited_enough(const struct analyze *a, const struct analyze_session *s, tick now)
 {
+    assert(s->sender_closed);
     tick far = s->path->far;
     if (far == TICK_NEVER && a->sessions.len <= OPEN_MAX)
         return false;
@@ -277,6 +300,7 @@ static int sweep_sessions(struct analyze *a, tick now)
     struct list *first;
     while (rc == 0 && (first = list_first(&a->over)) != NULL) {
         struct analyze_session *s = container_of(first, struct analyze_session, order);
+        assert(s->sender_closed || s->receiver_closed);
         tick end = s->sender_closed ? s->closed : 0;
         end = s->receiver_closed && s->receiver_end > end ? s->receiver_end : end;
         if (now >= end && now - end <= ANALYZE_LINGER)
@@ -297,7 +321,9 @@ static void note_time(struct analyze *a, tick now)
     bool gap = a->last_row != TICK_NEVER && now > a->last_row && now - a->last_row > ANALYZE_GAP;
     if (gap && a->gaps_len < ANALYZE_GAPS_MAX)
         a->gaps[a->gaps_len++] = (struct analyze_gap){a->last_row, now};
+    assert(a->gaps_len <= ANALYZE_GAPS_MAX);
     a->last_row = now;
+    assert(a->last_row == now);
     a->first_row = tick_min(a->first_row, now);
 }
 
@@ -315,6 +341,7 @@ static int session_of(struct analyze *a, const struct seglog_row *r, struct anal
     if (rc != 0 || *out != NULL || r->event.kind != EVENT_OPEN)
         return rc;
     *out = begin_session(a, r);
+    assert(*out == NULL || (*out)->number == r->event.session);
     return *out != NULL ? 0 : HELIO_ENOMEM;
 }
 
@@ -338,6 +365,7 @@ int analyze_row(struct analyze *a, const struct seglog_row *r)
     rc = at_end(a, s, r);
     if (rc == 0 && e->kind == EVENT_CLOSE && is_finished(a, s)) {
         list_sub(&s->order);
+        assert(list_empty(&s->order));
         list_add_tail(&a->over, &s->order);
     }
     return rc;
@@ -354,6 +382,7 @@ int analyze_drop(struct analyze *a, const struct drop_event *d)
         a->drop_strange += drop_is_loss(d);
         return 0;
     }
+    assert(s->path != NULL);
     return analyze_dropped(a, s, d);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "tools/analyze/analyze_checkpoint.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -16,6 +17,7 @@
 /* The latest ones are asked for most. */
 struct analyze_cp *analyze_cp_find(const struct analyze_session *s, uint64_t serial)
 {
+    assert(s->cp_len <= s->cp_cap);
     for (uint32_t i = s->cp_len; i > 0; i--)
         if (s->cp[i - 1].serial == serial)
             return &s->cp[i - 1];
@@ -36,6 +38,7 @@ static int take_cp(struct analyze_session *s, uint64_t serial, struct analyze_cp
         s->cp = grown;
         s->cp_cap = cap;
     }
+    assert(s->cp_len < s->cp_cap && s->cp_len < ANALYZE_SERIALS_MAX);
     *out = &s->cp[s->cp_len++];
     **out = (struct analyze_cp){
         .serial = serial, .first = TICK_NEVER, .last = TICK_NEVER, .begin = TICK_NEVER};
@@ -44,6 +47,7 @@ static int take_cp(struct analyze_session *s, uint64_t serial, struct analyze_cp
 
 static int add_sending(struct analyze_cp *c, const struct event *e)
 {
+    assert(c->len <= c->cap && c->len <= ANALYZE_SENDINGS_MAX);
     if (c->len == ANALYZE_SENDINGS_MAX)
         return 0;
     if (c->len == c->cap) {
@@ -54,6 +58,7 @@ static int add_sending(struct analyze_cp *c, const struct event *e)
         c->sending = grown;
         c->cap = cap;
     }
+    assert(c->len < c->cap);
     c->sending[c->len++] = (struct analyze_sending){
         .at = e->now, .copy = c->sent > 0 && e->cause == CAUSE_PROACTIVE, .received = c->early > 0};
     c->early -= c->early > 0;
@@ -67,6 +72,7 @@ int analyze_cp_sent(struct analyze_session *s, const struct event *e)
     s->cp_sent++;
     if (rc != 0 || c == NULL)
         return rc;
+    assert(c->serial == e->cp_serial && c->len <= c->sent);
     if (c->sent == 0) {
         c->first = e->now;
         if (e->rpt_serial != EVENT_NONE && e->rpt_serial != 0 && e->rpt_serial == s->gap_report)
@@ -78,6 +84,7 @@ int analyze_cp_sent(struct analyze_session *s, const struct event *e)
     rc = add_sending(c, e);
     c->sent++;
     c->last = e->now;
+    assert(c->sent > 0 && c->len <= c->sent);
     return rc;
 }
 
@@ -92,6 +99,7 @@ static bool can_have_come(const struct analyze_sending *t, tick now, tick delay)
  * the first that has not. NULL: all have. */
 static struct analyze_sending *which_came(const struct analyze_cp *c, tick now, tick delay)
 {
+    assert(c->len <= c->cap);
     uint32_t n = c->len;
     while (n > 1 && !can_have_come(&c->sending[n - 1], now, delay))
         n--;
@@ -111,6 +119,7 @@ int analyze_cp_arrived(struct analyze_session *s, const struct event *e)
     s->cp_received++;
     if (rc != 0 || c == NULL)
         return rc;
+    assert(c->serial == e->cp_serial);
     c->received++;
     c->early += c->sent == 0;
     if (c->len == 1 && e->now >= c->first)
@@ -123,6 +132,7 @@ int analyze_cp_arrived(struct analyze_session *s, const struct event *e)
 
 void analyze_cp_dropped(struct analyze_session *s, uint64_t serial)
 {
+    assert(s->cp_len <= s->cp_cap);
     struct analyze_cp *c = analyze_cp_find(s, serial);
     s->cp_dropped++;
     uint32_t n = c != NULL ? c->len : 0;
@@ -134,6 +144,7 @@ void analyze_cp_dropped(struct analyze_session *s, uint64_t serial)
 
 static bool under_way(const struct analyze_session *s, tick at, tick end)
 {
+    assert(s->path != NULL);
     return s->path->delay != TICK_NEVER && at <= end && end - at <= s->path->delay;
 }
 
@@ -144,6 +155,7 @@ uint64_t analyze_cp_missing(const struct analyze_session *s, tick end)
         const struct analyze_cp *c = &s->cp[i];
         for (uint32_t n = c->len; n > 0 && under_way(s, c->sending[n - 1].at, end); n--)
             way += !c->sending[n - 1].received;
+        assert(c->len <= c->sent);
         lost += c->sent > c->received ? c->sent - c->received : 0;
     }
     if (s->cp_len == ANALYZE_SERIALS_MAX) /* not all of them were followed */
@@ -161,6 +173,7 @@ static bool is_lost(const struct analyze_session *s, const struct analyze_sendin
  * of). */
 static uint64_t rounds_lost(const struct analyze_session *s, const struct analyze_cp *c, tick end)
 {
+    assert(s->basis >= BASIS_RECEIVER);
     uint64_t n = 0;
     bool all = false;
     for (uint32_t i = 0; i < c->len; i++) {
@@ -188,6 +201,7 @@ static uint64_t longest_wait(const struct analyze_session *s, const struct analy
         run = is_lost(s, &c->sending[i], end) ? run + 1 : 0;
         most = run > most ? run : most;
     }
+    assert(most <= c->len);
     return most;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each row counts in its session. Only memory can run out. */
 #include "tools/analyze/analyze_checkpoint.h"
+
 #include "tools/analyze/analyze_flow.h"
+#include <assert.h>
 
 static bool is_checkpoint(int type)
 {
@@ -10,6 +12,7 @@ static bool is_checkpoint(int type)
 
 static int sender_sent(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
+    assert(s->sender_log && e->kind == EVENT_TX);
     if (e->type >= 8)
         return 0;
     uint64_t length = e->length != EVENT_NONE ? e->length : 0;
@@ -30,6 +33,7 @@ static int sender_sent(struct analyze *a, struct analyze_session *s, const struc
     }
     if ((e->type == 2 || e->type == 3) && e->offset != EVENT_NONE)
         s->red_bytes = e->offset + length;
+    assert(s->segments_resent <= s->segments_sent);
     struct series_bin *bin = analyze_bin(a, s->path, e->now);
     if (bin != NULL) {
         bin->tx_bytes += length;
@@ -46,6 +50,7 @@ static int sender_sent(struct analyze *a, struct analyze_session *s, const struc
 
 static void sender_got(struct analyze_session *s, const struct event *e)
 {
+    assert(s->sender_log && e->kind == EVENT_RX);
     if (e->type != 8)
         return;
     s->reports_received++;
@@ -73,6 +78,7 @@ static void sender_got(struct analyze_session *s, const struct event *e)
 
 static int receiver_got(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
+    assert(s->receiver_log && e->kind == EVENT_RX);
     if (e->type >= 8)
         return 0;
     uint64_t length = e->length != EVENT_NONE ? e->length : 0;
@@ -93,6 +99,7 @@ static int receiver_got(struct analyze *a, struct analyze_session *s, const stru
         s->out_of_order += e->offset < s->rx_high;
         s->rx_high = e->offset + length > s->rx_high ? e->offset + length : s->rx_high;
     }
+    assert(s->segments_received > 0 && s->first_rx != TICK_NEVER);
     struct series_bin *bin = analyze_bin(a, s->path, e->now);
     if (bin != NULL && is_new)
         bin->rx_bytes += length;
@@ -101,6 +108,7 @@ static int receiver_got(struct analyze *a, struct analyze_session *s, const stru
 
 static int timer_fired(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
+    assert(e->kind == EVENT_TIMER && s->path != NULL);
     if (e->cause != TIMER_CHECKPOINT)
         return 0;
     struct analyze_cp *c = analyze_cp_find(s, e->cp_serial);
@@ -115,6 +123,7 @@ static int timer_fired(struct analyze *a, struct analyze_session *s, const struc
 
 int analyze_at_sender(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
+    assert(s->sender_log);
     switch (e->kind) {
     case EVENT_TX:
         return sender_sent(a, s, e);
@@ -130,6 +139,7 @@ int analyze_at_sender(struct analyze *a, struct analyze_session *s, const struct
 
 int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
+    assert(s->receiver_log);
     if (e->kind == EVENT_RX)
         return receiver_got(a, s, e);
     if (e->kind == EVENT_TIMER)
@@ -141,6 +151,7 @@ int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const stru
 
 int analyze_dropped(struct analyze *a, struct analyze_session *s, const struct drop_event *d)
 {
+    assert(s->path != NULL);
     if (!drop_is_loss(d) || d->type >= 8)
         return 0;
     struct series_bin *bin = analyze_bin(a, s->path, d->now);

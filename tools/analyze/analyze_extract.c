@@ -5,6 +5,7 @@
  */
 #include "tools/analyze/analyze_extract.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ bool analyze_extract_open(struct analyze_extract *x, const char *folder)
 
 static bool is_wanted(struct analyze_extract *x, uint64_t originator, uint64_t number)
 {
+    assert(x->written <= EXTRACT_TOTAL_MAX);
     for (size_t i = 0; i < x->len; i++) {
         if (x->names[i].number != number || x->names[i].originator != originator)
             continue;
@@ -62,6 +64,7 @@ void analyze_extract_drop(struct analyze_extract *x, const struct drop_event *d)
     FILE *f = x->drops;
     if (d->type < 0 || !is_wanted(x, d->originator, d->session))
         return;
+    assert(d->type <= 15);
     fprintf(f, "%" PRIu64 ",%s,%" PRIu64 ",%s,", d->now, d->forward ? "forward" : "return",
             d->frame, drop_reason_word(d->reason));
     put_number(f, d->length, ',');

@@ -3,6 +3,7 @@
  * one, so that nothing is lost from the totals. */
 #include "tools/analyze/analyze_flow.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ static char colour_of(const struct analyze_session *s)
 static struct analyze_flow *find_flow(const struct analyze *a, const struct analyze_session *s,
                                       char colour, size_t *of_path)
 {
+    assert(a->flows_len <= ANALYZE_FLOWS_MAX);
     struct analyze_flow *only = NULL;
     *of_path = 0;
     for (size_t i = 0; i < a->flows_len; i++) {
@@ -59,6 +61,7 @@ static struct analyze_flow *name_flow(const struct analyze *a, const struct anal
 
 struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uint64_t peer)
 {
+    assert(a->paths_len <= ANALYZE_PATHS_MAX);
     for (size_t i = 0; i < a->paths_len; i++)
         if (a->paths[i]->originator == originator && a->paths[i]->peer == peer)
             return a->paths[i];
@@ -73,6 +76,7 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
     hist_init(&p->rto);
     hist_init(&p->response);
     hist_init(&p->cycle);
+    assert(a->paths_len < ANALYZE_PATHS_MAX);
     a->paths[a->paths_len++] = p;
     return p;
 }
@@ -80,9 +84,11 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
 /* From a length that begins with 1 to one that begins with 2, to one that begins with 1. */
 static void coarsen_bins(struct analyze *a)
 {
+    assert(a->bin > 0 && a->bins_max > 0);
     tick first = a->bin;
     while (first % 10 == 0)
         first /= 10;
+    assert(first == 1 || first == 2);
     uint64_t by = first == 2 ? 5 : 2;
     for (size_t i = 0; i < a->paths_len; i++)
         series_coarsen(&a->paths[i]->series, by);
@@ -92,6 +98,7 @@ static void coarsen_bins(struct analyze *a)
 /* From the first row to `now`; the first gaps, of which there are no bins, do not count. */
 static tick delay_seen(const struct analyze *a, tick now)
 {
+    assert(a->first_row != TICK_NEVER && a->gaps_len <= ANALYZE_GAPS_MAX);
     tick time = now > a->first_row ? now - a->first_row : 0;
     for (size_t i = 0; i < a->gaps_len; i++)
         time -= now >= a->gaps[i].to ? a->gaps[i].to - a->gaps[i].from : 0;
@@ -100,6 +107,7 @@ static tick delay_seen(const struct analyze *a, tick now)
 
 struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick now)
 {
+    assert(p != NULL);
     while (a->bins_max > 0 && delay_seen(a, now) / a->bin >= a->bins_max)
         coarsen_bins(a);
     return a->bin == 0 ? NULL : series_bin(&p->series, now / a->bin);
@@ -107,6 +115,7 @@ struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick n
 
 static struct analyze_flow *flow_new(struct analyze *a, const struct analyze_session *s)
 {
+    assert(a->flows_len < ANALYZE_FLOWS_MAX && s->path != NULL);
     struct analyze_flow *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
@@ -131,6 +140,7 @@ static void add_time(struct hist *h, tick t)
 
 static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct analyze_session *s)
 {
+    assert(s->outcome == OUTCOME_DONE && (s->sender_closed || s->receiver_closed));
     tick duration = analyze_duration(s);
     f->sessions++;
     f->bases[s->basis]++;
@@ -156,6 +166,7 @@ static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct a
 
 int analyze_flow_add(struct analyze *a, const struct analyze_session *s)
 {
+    assert(s->sender_log || s->receiver_log);
     struct analyze_flow *f = analyze_flow_find(a, s);
     f = f != NULL ? f : name_flow(a, s);
     f = f != NULL ? f : flow_new(a, s);
@@ -189,6 +200,7 @@ int analyze_flow_add(struct analyze *a, const struct analyze_session *s)
         f->cancelled++;
     else
         f->unfinished++;
+    assert(f->with_sender + f->with_receiver > 0);
     return 0;
 }
 

@@ -3,6 +3,7 @@
  * what is not known makes those sums unknown that need it. */
 #include "tools/analyze/analyze_model.h"
 
+#include <assert.h>
 #include <math.h>
 
 static double ns_to_ms(double ns)
@@ -31,12 +32,14 @@ static void choose_ideal(struct analyze_split *p, const struct analyze_flow *f, 
 static const char *choose_value(double *out, const struct hist *seen, tick given)
 {
     *out = given != TICK_NEVER ? ns_to_ms((double)given) : median_of(seen);
+    assert(given == TICK_NEVER || *out >= 0);
     return given != TICK_NEVER ? "given" : isnan(*out) ? NULL : "median";
 }
 
 /* What `count` events of an expected length cost. */
 static double cost_of(double count, double each)
 {
+    assert(count >= 0);
     return count > 0 ? count * each : 0;
 }
 
@@ -53,6 +56,7 @@ struct analyze_split analyze_split_flow(const struct analyze_flow *f, const stru
     p.checkpoint = known ? cost_of((double)f->cp_waits / n, p.rto) : NAN;
     p.delta_ideal = known && f->clean.count > 0 ? ns_to_ms(f->clean.mean) - p.ideal : 0;
     p.delta_penalties = p.mean - p.ideal - p.retx - p.checkpoint - p.delta_ideal;
+    assert(!known || p.mean >= 0);
     return p;
 }
 

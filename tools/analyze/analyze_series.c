@@ -3,6 +3,7 @@
  * finds its own from the end. Memory can run out, nothing else. */
 #include "tools/analyze/analyze_series.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ void series_fini(struct series *s)
 
 static struct series_bin *insert_bin(struct series *s, size_t at, uint64_t index)
 {
+    assert(at <= s->len && s->len <= s->cap);
     if (s->len == s->cap) {
         size_t cap = s->cap == 0 ? 64 : 2 * s->cap;
         struct series_bin *grown = reallocarray(s->at, cap, sizeof *grown);
@@ -22,9 +24,12 @@ static struct series_bin *insert_bin(struct series *s, size_t at, uint64_t index
         s->at = grown;
         s->cap = cap;
     }
+    assert(s->len < s->cap);
     memmove(s->at + at + 1, s->at + at, (s->len - at) * sizeof *s->at);
     s->at[at] = (struct series_bin){.index = index};
     s->len++;
+    assert((at == 0 || s->at[at - 1].index < index) &&
+           (at + 1 == s->len || s->at[at + 1].index > index));
     return &s->at[at];
 }
 
@@ -45,6 +50,7 @@ struct series_bin *series_bin(struct series *s, uint64_t index)
 
 static void bin_add(struct series_bin *to, const struct series_bin *b)
 {
+    assert(to->index == b->index && to != b);
     to->done_bytes += b->done_bytes;
     to->sessions += b->sessions;
     to->tx_bytes += b->tx_bytes;
@@ -57,6 +63,7 @@ static void bin_add(struct series_bin *to, const struct series_bin *b)
 
 void series_coarsen(struct series *s, uint64_t by)
 {
+    assert(by > 1 && s->len <= s->cap);
     size_t len = 0;
     for (size_t i = 0; i < s->len; i++) {
         struct series_bin b = s->at[i];
@@ -66,5 +73,6 @@ void series_coarsen(struct series *s, uint64_t by)
         else
             s->at[len++] = b;
     }
+    assert(len <= s->len);
     s->len = len;
 }

@@ -3,6 +3,7 @@
  * links whose packets are not known here, memory. */
 #include "tools/analyze/capture.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static ssize_t cookie_read(void *cookie, char *out, size_t len)
 int capture_open(struct capture **out, struct stream *in, enum watch_place at,
                  const struct watch_options *options, char error[256])
 {
+    assert(in != NULL && options != NULL);
     struct capture *c = calloc(1, sizeof *c);
     FILE *f = fopencookie(in, "r", (cookie_io_functions_t){.read = cookie_read});
     int rc = -ENOMEM;
@@ -67,6 +69,7 @@ int capture_open(struct capture **out, struct stream *in, enum watch_place at,
         goto fail;
     }
     if (packet_link_known(c->link)) {
+        assert(c->pcap != NULL && c->watch != NULL && c->parts != NULL);
         *out = c;
         return 0;
     }
@@ -92,6 +95,7 @@ void capture_close(struct capture *c)
 
 static int take_packet(struct capture *c, const struct pcap_packet *raw)
 {
+    assert(raw->have <= raw->len);
     struct watch_counters *n = watch_counters(c->watch);
     struct packet p = {.udp = {.now = raw->now, .at = c->at}};
     int rc = 1;
@@ -124,6 +128,7 @@ int capture_next(struct capture *c, const struct seglog_row **row)
         if (rc != 0)
             break;
     }
+    assert(rc <= 1);
     return rc < 0 ? -ENOMEM : rc;
 }
 

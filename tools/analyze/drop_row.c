@@ -3,6 +3,8 @@
  * be; each is told. */
 #include "tools/analyze/drop_row.h"
 
+#include <assert.h>
+
 #include "tools/analyze/csv_fields.h"
 
 const char drop_row_header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
@@ -14,6 +16,7 @@ static const char *const reasons[DROP_REASONS] = {"trace",   "random",    "burst
 
 const char *drop_reason_word(enum drop_reason reason)
 {
+    assert(reason < DROP_REASONS);
     return reasons[reason];
 }
 
@@ -64,6 +67,7 @@ const char *drop_row_parse(const char *line, size_t len, struct drop_event *out)
     if (f.bad == NULL && out->type >= 0 &&
         (out->originator == EVENT_NONE || out->session == EVENT_NONE))
         fields_fail(&f, "no session");
+    assert(f.bad != NULL || (out->reason < DROP_REASONS && out->type <= 15));
     return f.bad;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "tools/analyze/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ struct input {
 /* Reads ahead one row of a capture: 0, -EIO, -ENOMEM, -ECANCELED. */
 static int advance_capture(struct input *in, struct source *s)
 {
+    assert(s->kind == KIND_CAPTURE && !s->end);
     const struct seglog_row *row;
     int rc = capture_next(s->capture, &row);
     if (rc == 1) {
@@ -64,6 +66,7 @@ static int advance_capture(struct input *in, struct source *s)
 /* NULL, or what is wrong with the line. */
 static const char *parse_line(struct source *s, const char *line, size_t len)
 {
+    assert(s->kind != KIND_CAPTURE);
     const char *why;
     if (s->kind == KIND_DROPS) {
         why = drop_row_parse(line, len, &s->drop);
@@ -88,6 +91,7 @@ static bool is_header(const struct source *s, const char *line, size_t len)
 /* Reads ahead one row: 0, -EIO, -ENOMEM, -ECANCELED. */
 static int advance_source(struct input *in, struct source *s)
 {
+    assert(!s->end);
     const char *line;
     size_t len;
     bool whole, told = false;
@@ -136,6 +140,7 @@ static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t le
 
 static int open_source(struct input *in, struct source *s, const struct watch_options *options)
 {
+    assert(s->stream == NULL);
     const uint8_t *bytes;
     size_t len;
     s->name = strcmp(s->file.path, "-") == 0 ? "standard input" : s->file.path;
@@ -154,6 +159,7 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
                const struct watch_options *options, input_complaint *complain, void *context,
                size_t *failed, char error[256])
 {
+    assert(count > 0 && complain != NULL);
     struct input *in = calloc(1, sizeof *in);
     *failed = 0;
     error[0] = '\0';
@@ -191,6 +197,7 @@ void input_close(struct input *in)
         capture_close(in->sources[i].capture);
         stream_close(in->sources[i].stream);
     }
+    assert(in->sources != NULL || in->count == 0);
     free(in->sources);
     free(in);
 }
@@ -198,6 +205,7 @@ void input_close(struct input *in)
 /* What was lost in the moment in which it was sent had been sent first. */
 static bool is_before(const struct source *s, const struct source *other)
 {
+    assert(!s->end && !other->end);
     if (s->now != other->now)
         return s->now < other->now;
     return s->kind != KIND_DROPS && other->kind == KIND_DROPS;
@@ -205,6 +213,7 @@ static bool is_before(const struct source *s, const struct source *other)
 
 int input_next(struct input *in, struct input_row *row, size_t *failed)
 {
+    assert(in->last < in->count);
     *failed = in->last;
     if (in->started) {
         int rc = advance_source(in, &in->sources[in->last]);
@@ -221,6 +230,7 @@ int input_next(struct input *in, struct input_row *row, size_t *failed)
         in->started = false;
         return 0;
     }
+    assert(!best->end);
     in->last = (size_t)(best - in->sources);
     in->started = true;
     *row = (struct input_row){0};

@@ -8,6 +8,7 @@
  */
 #include "tools/analyze/ltp_watch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,7 @@ void watch_free(struct watch *w)
     }
     list_for_each_safe (it, &w->held)
         free(container_of(it, struct watch_segment, order));
+    assert(w->sessions.len == 0);
     hash_fini(&w->sessions);
     watch_pairs_fini(&w->pairs);
     free(w->whole);
@@ -81,6 +83,7 @@ struct watch_counters *watch_counters(struct watch *w)
 static struct watch_segment *segment_new(const struct ltp_segment *s, uint32_t flow, tick now,
                                          size_t len)
 {
+    assert(len > 0);
     size_t claims = s->type == LTP_RS ? (size_t)s->claim_count : 0;
     struct watch_segment *g = calloc(1, sizeof *g + claims * sizeof g->claim[0]);
     if (g == NULL)
@@ -114,6 +117,7 @@ static struct watch_segment *segment_new(const struct ltp_segment *s, uint32_t f
     struct slice at = s->claims;
     while (g->claims < claims && segment_claim(s, &at, &g->claim[g->claims]))
         g->claims++;
+    assert(g->claims == claims);
     for (size_t i = 0; i < g->claims; i++)
         e->claimed_bytes += g->claim[i].hi - g->claim[i].lo;
     return g;
@@ -121,10 +125,12 @@ static struct watch_segment *segment_new(const struct ltp_segment *s, uint32_t f
 
 static void hold_segment(struct watch *w, struct watch_segment *g)
 {
+    assert(g->flow < w->pairs.flows_len);
     struct watch_pair *p = watch_pair_of(&w->pairs, g);
     list_add_tail(&w->held, &g->order);
     w->held_len++;
     p->waiting++;
+    assert(p->waiting > 0 && w->held_len >= p->waiting);
     w->answers += g->event.type == LTP_RS && watch_one_way(p);
 }
 
@@ -145,6 +151,7 @@ static int hold_damaged(struct watch *w, uint32_t flow, const struct watch_datag
 /* The datagram's bytes, those that were not captured as zeros: only data is that long. */
 static const uint8_t *fill_up(struct watch *w, const struct watch_datagram *d)
 {
+    assert(d->have <= d->len && d->len <= DATAGRAM_MAX);
     if (d->have == d->len)
         return d->data;
     w->counters.snapped++;
@@ -158,6 +165,7 @@ static const uint8_t *fill_up(struct watch *w, const struct watch_datagram *d)
 static int refuse_datagram(struct watch *w, uint32_t flow, const struct watch_datagram *d,
                            enum verdict v)
 {
+    assert(flow < w->pairs.flows_len && v < VERDICT_COUNT);
     struct watch_pair *p = &w->pairs.pairs[w->pairs.flows[flow].pair];
     if (!p->ltp) {
         p->refused = true;
@@ -188,11 +196,13 @@ int watch_input(struct watch *w, const struct watch_datagram *d)
     /* what the kernel joins before it is captured are segments, one after another */
     while (left > 0) {
         struct ltp_segment s;
+        assert(left <= d->len);
         size_t used = 0;
         enum verdict v = segment_parse_first(&s, data, left, &used);
         bool cut = v == VERDICT_OK && d->have < d->len && !segment_is_data(&s);
         if (v != VERDICT_OK || cut)
             return refuse_datagram(w, flow, d, v);
+        assert(used > 0 && used <= left);
         struct watch_segment *g = segment_new(&s, flow, d->now, used);
         if (g == NULL)
             return HELIO_ENOMEM;
@@ -232,6 +242,7 @@ static void count_pairs(struct watch *w)
 static struct watch_session *find_session(struct watch *w, const struct watch_segment *g,
                                           bool sender)
 {
+    assert(g->flow < w->pairs.flows_len);
     const struct event *e = &g->event;
     uint32_t pair = w->pairs.flows[g->flow].pair;
     uint64_t hash = hash_mix(w->sessions.seed + 2 * pair + sender, e->originator, e->session);
@@ -246,6 +257,7 @@ static struct watch_session *find_session(struct watch *w, const struct watch_se
 
 static void forget_session(struct watch *w, struct watch_session *s)
 {
+    assert(!s->closed || w->closed_len > 0);
     w->closed_len -= s->closed;
     list_sub(&s->closed_order);
     hash_sub(&w->sessions, &s->node);
@@ -256,6 +268,7 @@ static void forget_session(struct watch *w, struct watch_session *s)
 static struct watch_session *begin_session(struct watch *w, const struct watch_segment *g,
                                            bool sender, const struct seglog_row *row)
 {
+    assert(g->event.session != EVENT_NONE);
     const struct event *e = &g->event;
     uint32_t pair = w->pairs.flows[g->flow].pair;
     struct watch_session *s = watch_session_new(pair, e, sender);
@@ -269,7 +282,9 @@ static struct watch_session *begin_session(struct watch *w, const struct watch_s
 
 static void remember_closed(struct watch *w, struct watch_session *s)
 {
+    assert(s->closed);
     list_add_tail(&w->closed, &s->closed_order);
+    assert(w->closed_len <= WATCH_CLOSED_MAX);
     if (++w->closed_len > WATCH_CLOSED_MAX)
         forget_session(w, container_of(list_first(&w->closed), struct watch_session, closed_order));
 }
@@ -277,8 +292,10 @@ static void remember_closed(struct watch *w, struct watch_session *s)
 /* The rows of one segment, in w->rows. */
 static int process_segment(struct watch *w, const struct watch_segment *g)
 {
+    assert(w->rows.len == 0 && w->rows.next == 0);
     const struct watch_pair *p = watch_pair_of(&w->pairs, g);
     const struct event *e = &g->event;
+    assert(p->local == 0 || p->local == 1);
     int from = watch_from(&w->pairs, g), end = watch_sending_end(&w->pairs, g);
     struct seglog_row row = {.event = *e, .node = p->engine[p->local], .guessed = p->guessed};
     row.event.peer = p->engine[!p->local];
@@ -358,9 +375,11 @@ int watch_row(struct watch *w, const struct seglog_row **row)
         int rc = decide_side(w, g, &decided);
         if (rc != 0 || !decided)
             return rc;
+        assert(w->held_len > 0);
         struct watch_pair *p = watch_pair_of(&w->pairs, g);
         list_sub(&g->order);
         w->held_len--;
+        assert(p->waiting > 0);
         p->waiting--;
         p->started = true;
         w->rows.len = w->rows.next = 0;
@@ -370,6 +389,7 @@ int watch_row(struct watch *w, const struct seglog_row **row)
         if (rc != 0)
             return rc;
     }
+    assert(w->rows.next < w->rows.len && w->rows.len <= WATCH_ROWS_MAX);
     *row = &w->rows.at[w->rows.next++];
     return 1;
 }

@@ -6,6 +6,7 @@
  */
 #include "tools/analyze/packet.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* libpcap's numbers of link types */
@@ -42,6 +43,7 @@ static uint32_t get_32(const uint8_t *p)
 /* Takes n bytes off; false when they are not there. */
 static bool take_bytes(struct layer *l, size_t n)
 {
+    assert(l->have <= l->len);
     if (n > l->have || n > l->len)
         return false;
     l->p += n;
@@ -54,6 +56,7 @@ static bool take_bytes(struct layer *l, size_t n)
 static void limit_layer(struct layer *l, size_t len)
 {
     l->len = len < l->len ? len : l->len;
+    assert(l->len <= len);
     l->have = l->have < l->len ? l->have : l->len;
 }
 
@@ -140,6 +143,7 @@ bool packet_udp(struct watch_datagram *d, const uint8_t *data, size_t have, size
 
 static enum packet_kind read_transport(struct layer *l, bool fragment, struct packet *out)
 {
+    assert(l->have <= l->len);
     if (!fragment)
         return packet_udp(&out->udp, l->p, l->have, l->len) ? PACKET_UDP : PACKET_OTHER;
     out->udp.data = l->p;
@@ -150,6 +154,7 @@ static enum packet_kind read_transport(struct layer *l, bool fragment, struct pa
 
 static enum packet_kind read_ipv4(struct layer *l, struct packet *out)
 {
+    assert(l->have <= l->len);
     const uint8_t *p = l->p;
     size_t header = l->have > 0 ? 4 * (size_t)(*p & 0x0f) : 0;
     if (header < 20 || *p >> 4 != 4 || l->have < header || p[9] != UDP)
@@ -194,6 +199,7 @@ static bool skip_extensions(struct layer *l, uint8_t next, bool *fragment, struc
 
 static enum packet_kind read_ipv6(struct layer *l, struct packet *out)
 {
+    assert(l->have <= l->len);
     const uint8_t *p = l->p;
     bool fragment = false;
     if (l->have < 40 || *p >> 4 != 6)

@@ -3,6 +3,7 @@
  * and times before 1970. */
 #include "tools/analyze/pcap_input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pcap.h>
 #include <stdlib.h>
@@ -59,5 +60,6 @@ int pcap_input_next(struct pcap_input *in, struct pcap_packet *out,
     out->now = seconds * TICK_S + rest;
     out->have = head->caplen < head->len ? head->caplen : head->len;
     out->len = head->len;
+    assert(out->have <= out->len);
     return 1;
 }

@@ -3,6 +3,7 @@
  * parts that never come, and parts that overlap: bytes that are there already stay. */
 #include "tools/analyze/reassembly.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ uint64_t reassembly_lost(const struct reassembly *r)
     uint64_t waiting = 0;
     for (size_t i = 0; i < REASSEMBLY_MAX; i++)
         waiting += r->at[i].used;
+    assert(waiting <= REASSEMBLY_MAX);
     return r->lost + waiting;
 }
 
@@ -68,11 +70,13 @@ static struct assembly *find_place(struct reassembly *r, const struct packet *p)
     }
     r->lost += best->used;
     best->used = false;
+    assert(!best->used && best >= r->at && best < r->at + REASSEMBLY_MAX);
     return best;
 }
 
 static int begin_assembly(struct reassembly *r, struct assembly *a, const struct packet *p)
 {
+    assert(!a->used);
     if (a->bytes == NULL)
         a->bytes = malloc(DATAGRAM_MAX);
     if (a->bytes == NULL)
@@ -96,6 +100,8 @@ int reassembly_add(struct reassembly *r, const struct packet *p, struct watch_da
         return 0;
     if (!a->used && begin_assembly(r, a, p) != 0)
         return HELIO_ENOMEM;
+    assert(a->used && a->bytes != NULL && end <= DATAGRAM_MAX);
+    assert(p->udp.have <= p->udp.len);
     if (!ranges_meets(&a->got, p->offset, end))
         memcpy(a->bytes + p->offset, p->udp.data, p->udp.have);
     int rc = ranges_add(&a->got, p->offset, end, PARTS_MAX);
@@ -104,6 +110,7 @@ int reassembly_add(struct reassembly *r, const struct packet *p, struct watch_da
     a->whole = p->more ? a->whole : end;
     if (a->whole == 0 || !ranges_has(&a->got, 0, a->whole))
         return 0;
+    assert(a->whole <= DATAGRAM_MAX);
     a->used = false;
     *out = p->udp;
     /* what was not captured of a later part is zero; only heads are read */

@@ -6,6 +6,7 @@
  */
 #include "tools/analyze/seglog_row.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "tools/analyze/csv_fields.h"
@@ -121,6 +122,7 @@ const char *seglog_row_parse(const char *line, size_t len, struct seglog_row *ou
     e->udp_len = fields_number(&f, true);
     if (f.bad == NULL)
         check_row(&f, out);
+    assert(f.bad != NULL || (e->cause >= 0 && e->type <= 15));
     return f.bad;
 }
 

@@ -3,6 +3,7 @@
  * file that ends within a line, a line that never ends. */
 #include "tools/analyze/stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,16 @@ struct stream {
 
 static int refill_buffer(struct stream *s)
 {
+    assert(s->at <= s->len && s->len <= BUFFER);
     memmove(s->bytes, s->bytes + s->at, s->len - s->at);
     s->len -= s->at;
     s->at = 0;
+    assert(s->at == 0 && s->len < BUFFER);
     int n = gzread(s->gz, s->bytes + s->len, (unsigned)(BUFFER - s->len));
     if (n < 0)
         return -EIO;
     s->len += (size_t)n;
+    assert(s->len <= BUFFER);
     int error;
     (void)gzerror(s->gz, &error);
     s->over = n == 0;
@@ -75,11 +79,13 @@ void stream_close(struct stream *s)
 
 int stream_peek(struct stream *s, size_t want, const uint8_t **bytes, size_t *len)
 {
+    assert(want <= BUFFER);
     int rc = 0;
     while (rc == 0 && !s->over && s->len - s->at < want)
         rc = refill_buffer(s);
     *bytes = (const uint8_t *)s->bytes + s->at;
     *len = s->len - s->at;
+    assert(s->at <= s->len);
     return rc;
 }
 
@@ -101,6 +107,7 @@ int stream_line(struct stream *s, const char **line, size_t *len, bool *whole)
         s->at += *len + *whole;
         if (*len == 0 && !*whole)
             return 0;
+        assert(s->at <= s->len);
         bool skipped = s->skip;
         s->skip = full;
         s->line += !skipped;
@@ -129,6 +136,7 @@ long stream_read(struct stream *s, void *out, size_t len)
     size_t n = s->len - s->at < len ? s->len - s->at : len;
     memcpy(out, s->bytes + s->at, n);
     s->at += n;
+    assert(s->at <= s->len && n <= len);
     return (long)n;
 }
 

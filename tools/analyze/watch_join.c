@@ -9,6 +9,7 @@
  */
 #include "tools/analyze/watch_join.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -36,6 +37,7 @@ struct join {
 
 static int init_join(struct join *j, struct watch_pairs *w)
 {
+    assert(w->flows_len <= WATCH_FLOWS_MAX);
     size_t n = w->flows_len;
     *j = (struct join){.w = w};
     int rc = hash_init(&j->sights, 1);
@@ -98,6 +100,7 @@ static int note_sight(struct join *j, enum sight_kind kind, const struct event *
         *place = s->len;
         s->flow[s->len++] = flow;
     }
+    assert(s->len > 0 && s->len <= HOPS_MAX);
     return 0;
 }
 
@@ -107,6 +110,7 @@ static void vote_pair(struct join *j, const struct sight *asked, size_t place, u
     if (asked == NULL || place >= asked->len)
         return;
     uint32_t other = asked->flow[asked->len - 1 - place];
+    assert(flow < j->w->flows_len && other < j->w->flows_len);
     j->votes[flow * j->w->flows_len + other]++;
     j->votes[other * j->w->flows_len + flow]++;
 }
@@ -139,6 +143,7 @@ static int look_at(struct join *j, const struct watch_segment *g)
 /* The flow that most likely is the other direction of this one; -1: none. */
 static long find_partner(const struct join *j, size_t flow)
 {
+    assert(flow < j->w->flows_len);
     size_t n = j->w->flows_len;
     long best = -1;
     for (size_t i = 0; i < n; i++) {
@@ -146,6 +151,7 @@ static long find_partner(const struct join *j, size_t flow)
         if (v > 0 && (best < 0 || v > j->votes[flow * n + (size_t)best]))
             best = (long)i;
     }
+    assert(best != (long)flow && best < (long)n);
     return best;
 }
 
@@ -153,6 +159,7 @@ static long find_partner(const struct join *j, size_t flow)
 static void merge_pairs(struct watch_pairs *w, struct watch_pair *to, struct watch_pair *from,
                         bool turn)
 {
+    assert(to != from && !from->joined);
     for (size_t i = 0; i < w->flows_len; i++) {
         struct watch_flow *f = &w->flows[i];
         if (f->pair != (uint32_t)(from - w->pairs))
@@ -173,11 +180,13 @@ static void merge_pairs(struct watch_pairs *w, struct watch_pair *to, struct wat
     to->waiting += from->waiting;
     to->ltp |= from->ltp;
     to->red |= from->red;
+    assert(to->local < 2);
     from->joined = true;
 }
 
 static void join_flow(struct join *j, size_t flow)
 {
+    assert(flow < j->w->flows_len);
     struct watch_pairs *w = j->w;
     struct watch_pair *p = &w->pairs[w->flows[flow].pair];
     long other = watch_one_way(p) && !p->refused ? find_partner(j, flow) : -1;

@@ -74,6 +74,7 @@ static bool on_port(const struct watch_pairs *w, const struct watch_datagram *d)
 static struct watch_flow *find_flow(struct watch_pairs *w, const struct watch_end *from,
                                     const struct watch_end *to, bool by_port)
 {
+    assert(w->flows_len <= WATCH_FLOWS_MAX);
     bool ports = same_ip(from, to);
     for (size_t i = 0; i <= w->flows_len; i++) {
         size_t at = i == 0 ? w->last : i - 1;
@@ -91,6 +92,7 @@ static struct watch_pair *add_pair(struct watch_pairs *w, const struct watch_dat
 {
     if (w->pairs_len == WATCH_PAIRS_MAX)
         return NULL;
+    assert(w->pairs_len < WATCH_PAIRS_MAX);
     struct watch_pair *p = &w->pairs[w->pairs_len];
     uint64_t unknown = WATCH_UNKNOWN + 2 * w->pairs_len++;
     *p = (struct watch_pair){.local = -1, .ltp = ltp};
@@ -118,6 +120,7 @@ struct watch_flow *watch_flow_of(struct watch_pairs *w, const struct watch_datag
                              .pair = (uint32_t)(p - w->pairs),
                              .end = back != NULL ? !back->end : 0};
     p->flows[f->end]++;
+    assert(f->pair < w->pairs_len && (f->end == 0 || f->end == 1));
     return f;
 }
 
@@ -128,6 +131,7 @@ static bool from_originator(int type)
 
 int watch_from(const struct watch_pairs *w, const struct watch_segment *g)
 {
+    assert(g->flow < w->flows_len);
     return w->flows[g->flow].end;
 }
 
@@ -138,6 +142,7 @@ int watch_sending_end(const struct watch_pairs *w, const struct watch_segment *g
 
 struct watch_pair *watch_pair_of(const struct watch_pairs *w, const struct watch_segment *g)
 {
+    assert(g->flow < w->flows_len);
     return &w->pairs[w->flows[g->flow].pair];
 }
 
@@ -151,6 +156,8 @@ void watch_times_begin(struct watch_times *t)
 /* A checkpoint, its report and the acknowledgement have been seen; it took `back` to come. */
 static void note_answer(struct watch_times *p, int x, struct watch_probe *b, tick back)
 {
+    assert(x == 0 || x == 1);
+    assert(b->stage == 2);
     const tick times[2] = {b->response, back};
     p->votes[times[0] > times[1] ? x : !x]++;
     for (int i = 0; i < 2; i++) {
@@ -245,6 +252,7 @@ void watch_force(struct watch_pair *p)
     if (p->local >= 0)
         return;
     p->guessed = p->at == WATCH_AUTO && v[0] == v[1];
+    assert(p->local < 0);
     if (v[0] != v[1])
         p->local = v[1] > v[0];
     else

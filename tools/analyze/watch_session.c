@@ -9,6 +9,7 @@
  */
 #include "tools/analyze/watch_session.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,7 @@ void watch_session_free(struct watch_session *s)
 struct seglog_row *watch_row_add(struct watch_rows *out, const struct seglog_row *row,
                                  enum event_kind kind)
 {
+    assert(out->len < WATCH_ROWS_MAX);
     struct seglog_row *r = &out->at[out->len++];
     *r = *row;
     r->event.kind = kind;
@@ -81,6 +83,7 @@ bool watch_begins(const struct watch_session *known, const struct watch_segment 
 /* NULL: not there. */
 static struct watch_serial *find_serial(const struct watch_session *s, uint64_t serial)
 {
+    assert(s->serials_len <= s->serials_cap);
     for (uint32_t i = s->serials_len; i > 0; i--)
         if (s->serials[i - 1].serial == serial)
             return &s->serials[i - 1];
@@ -101,6 +104,7 @@ static int take_serial(struct watch_session *s, uint64_t serial, struct watch_se
         s->serials = grown;
         s->serials_cap = cap;
     }
+    assert(s->serials_len < s->serials_cap);
     *out = &s->serials[s->serials_len++];
     **out = (struct watch_serial){.serial = serial};
     return 0;
@@ -109,6 +113,7 @@ static int take_serial(struct watch_session *s, uint64_t serial, struct watch_se
 static void close_session(struct watch_session *s, const struct seglog_row *row,
                           struct watch_rows *out, enum event_outcome outcome)
 {
+    assert(!s->closed);
     struct seglog_row *r = watch_row_add(out, row, EVENT_CLOSE);
     r->event.cause = (int)outcome;
     r->event.length = s->length;
@@ -119,12 +124,14 @@ static void close_session(struct watch_session *s, const struct seglog_row *row,
     for (uint32_t i = 0; i < s->serials_len; i++)
         drop_claims(&s->serials[i]);
     ranges_fini(&s->claims);
+    assert(s->closed);
     ranges_fini(&s->acked);
 }
 
 /* The lengths that a data segment tells. */
 static void learn_event(struct watch_session *s, const struct event *e)
 {
+    assert(e->type < LTP_RS);
     uint64_t end = e->offset + e->length;
     s->red |= e->type < LTP_GREEN_DATA;
     s->green |= e->type >= LTP_GREEN_DATA;
@@ -163,6 +170,7 @@ static bool all_data(const struct watch_session *s)
 /* What a repetition of a checkpoint or report was for. */
 static enum event_reason why_again(const struct watch_serial *n, tick now, tick rto)
 {
+    assert(n->count > 0);
     /* an answer follows its question closely; one that is late had its own timer */
     if (n->asked != 0 && now - n->asked <= (now - n->last) / 16)
         return CAUSE_ANSWER;
@@ -191,6 +199,7 @@ static int serial_sent(struct watch_session *s, uint64_t serial, tick rto, enum 
     n->asked = 0;
     n->count++;
     n->last = row->event.now;
+    assert(n->count > 0 && n->serial == serial);
     sent->attempt = n->count;
     return 0;
 }
@@ -198,6 +207,7 @@ static int serial_sent(struct watch_session *s, uint64_t serial, tick rto, enum 
 static int data_sent(struct watch_session *s, const struct watch_segment *g, tick rto,
                      const struct seglog_row *row, struct watch_rows *out)
 {
+    assert(s->sender && g->event.type < LTP_RS);
     const struct event *e = &g->event;
     struct seglog_row sent = *row;
     int rc = note_range(&s->data, e->offset, e->offset + e->length);
@@ -226,6 +236,7 @@ static void note_arrival(const struct seglog_row *row, struct watch_rows *out, e
 static int report_arrived(struct watch_session *s, const struct watch_segment *g,
                           const struct seglog_row *row, struct watch_rows *out)
 {
+    assert(g->event.type == LTP_RS);
     const struct event *e = &g->event;
     struct watch_serial *n = find_serial(s, e->cp_serial);
     if (s->closed) {
@@ -249,6 +260,7 @@ static int report_arrived(struct watch_session *s, const struct watch_segment *g
 static void gave_up(const struct watch_session *s, const struct seglog_row *row,
                     struct watch_rows *out)
 {
+    assert(!s->closed);
     const struct watch_serial *last = NULL;
     for (uint32_t i = 0; i < s->serials_len; i++)
         if (!s->serials[i].done && s->serials[i].count > 0)
@@ -283,17 +295,20 @@ static bool red_over(const struct watch_session *s)
 /* The sender has heard this report. 0 or HELIO_ENOMEM. */
 static int acknowledge_serial(struct watch_session *s, struct watch_serial *n)
 {
+    assert(!n->done && !s->closed);
     int rc = 0;
     n->done = true;
     for (size_t i = 0; i < n->claims && rc >= 0; i++)
         rc = note_range(&s->acked, n->claim[i].lo, n->claim[i].hi);
     drop_claims(n);
+    assert(n->done && n->claim == NULL);
     return rc < 0 ? rc : 0;
 }
 
 /* What a report says, for when it is acknowledged. 0 or HELIO_ENOMEM. */
 static int keep_claims(struct watch_session *s, const struct watch_segment *g)
 {
+    assert(g->event.type == LTP_RS);
     struct watch_serial *n = find_serial(s, g->event.rpt_serial);
     if (s->closed || n == NULL || n->done || n->claim != NULL || g->claims == 0)
         return 0;
@@ -308,6 +323,7 @@ static int keep_claims(struct watch_session *s, const struct watch_segment *g)
 static int data_arrived(struct watch_session *s, const struct watch_segment *g,
                         const struct seglog_row *row, struct watch_rows *out)
 {
+    assert(g->event.type < LTP_RS);
     const struct event *e = &g->event;
     bool checkpoint = e->type >= LTP_RED_CP && e->type <= LTP_RED_CP_EOB;
     int rc = s->closed ? 0 : note_range(&s->data, e->offset, e->offset + e->length);
@@ -336,6 +352,7 @@ static int data_arrived(struct watch_session *s, const struct watch_segment *g,
 static int ack_arrived(struct watch_session *s, const struct seglog_row *row,
                        struct watch_rows *out)
 {
+    assert(row->event.type == LTP_RA);
     struct watch_serial *n = find_serial(s, row->event.rpt_serial);
     enum verdict v = s->closed   ? VERDICT_CLOSED_SESSION
                      : n == NULL ? VERDICT_INCONSISTENT
@@ -380,6 +397,7 @@ static enum event_outcome outcome_of(const struct event *e, bool sent)
 int watch_session_input(struct watch_session *s, const struct watch_segment *g, tick rto,
                         const struct seglog_row *row, struct watch_rows *out)
 {
+    assert(row->event.kind == EVENT_TX || row->event.kind == EVENT_RX);
     int type = g->event.type;
     bool sent = row->event.kind == EVENT_TX;
     if (type < LTP_RS)
