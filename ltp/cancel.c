@@ -14,6 +14,7 @@
 /* The peer will not hear of it now: when it asks again. */
 void ltp_cancel_unsaid(struct ltp *l, struct closed *session, enum event_orange orange)
 {
+    assert(session->cancel == NULL);
     if (!session->is_export && orange == ORANGE_NONE)
         ltp_closed_unheard(l, session);
 }
@@ -21,6 +22,7 @@ void ltp_cancel_unsaid(struct ltp *l, struct closed *session, enum event_orange 
 void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason reason,
                       enum event_orange orange)
 {
+    assert(session->cancel == NULL && session->peer != NULL);
     session->reason = (uint8_t)reason;
     struct cancel *c = calloc(1, sizeof *c);
     if (c == NULL || ltp_timer_init(l, &c->timer, session->peer, USE_CANCEL) < 0) {
@@ -39,11 +41,13 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     l->cancels++;
     ltp_pool_add(l, POOL_CANCELS, session->peer, 1);
     l->guests.cancels += session->peer->guest != NULL;
+    assert(l->cancels > 0 && session->cancel == c);
     ltp_guest_wake(l, session->peer);
 }
 
 void ltp_cancel_end(struct ltp *l, struct cancel *c)
 {
+    assert(l->cancels > 0 && c->session->cancel == c);
     list_sub(&c->queue);
     ltp_timer_fini(l, &c->timer);
     c->session->cancel = NULL;
@@ -56,6 +60,7 @@ void ltp_cancel_end(struct ltp *l, struct cancel *c)
 /* §6.16 */
 void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
 {
+    assert(list_empty(&c->queue) && c->sent > 0);
     ltp_emit_timer(l, c->session->peer, c->session->id, TIMER_CANCEL, 0, c->sent, now);
     if (c->sent > c->session->peer->span.retries_max) {
         struct closed *session = c->session;

@@ -7,12 +7,14 @@
  * would have covered, and a receiver need not answer those (§6.11), so there is one structure for
  * all of them and one timer. What can go wrong: no answer, until the retry limit.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "ltp/engine.h"
 
 struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export_session *e, uint64_t rpt_serial)
 {
+    assert(e->s.is_export);
     struct checkpoint *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
@@ -40,6 +42,7 @@ void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c)
         return;
     ltp_checkpoint_idle(l, c);
     ltp_timer_fini(l, &c->timer);
+    assert(l->noted >= c->noted);
     l->noted -= c->noted;
     ranges_fini(&c->resent);
     free(c);
@@ -52,6 +55,7 @@ uint64_t ltp_checkpoint_next_serial(const struct export_session *e)
 
 static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
 {
+    assert(c->sent > 0);
     const struct peer *p = c->timer.peer;
     tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries);
     const struct ltp_recovery *k = &p->bearing.use;
@@ -66,6 +70,7 @@ static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
 
 void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
 {
+    assert(c->session != NULL);
     struct export_session *e = c->session;
     /* the report on this one covers what the earlier one asked about */
     if (c->rpt_serial == 0 && e->early != NULL)
@@ -76,6 +81,7 @@ void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
     e->early_sent |= c->early;
     e->progress = now;
     list_add_tail(&e->checkpoints, &c->in_export);
+    assert(c->serial >= c->session->cp_first && c->serial == c->session->cp_last);
     start_timer(l, c, now);
     e->early_segments = 0;
     e->early_since = now;
@@ -102,11 +108,13 @@ static bool can_afford_copy(struct peer *p, uint64_t length)
 
 bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now)
 {
+    assert(c->sent > 0);
     struct peer *p = c->timer.peer;
     if (c->copies_left == 0)
         return false;
     const struct ltp_recovery *k = &p->bearing.use;
     if (k->copies > 0 && can_afford_copy(p, c->length)) {
+        assert(list_empty(&c->queue));
         c->copies_left--;
         c->copied++;
         c->cause = CAUSE_PROACTIVE;

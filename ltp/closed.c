@@ -20,6 +20,7 @@ static uint64_t closed_key(const struct ltp *l, struct ltp_session_id id, bool i
 
 struct closed *ltp_closed_new(struct peer *peer, struct ltp_session_id id, bool is_export)
 {
+    assert(peer != NULL);
     struct closed *c = malloc(sizeof *c);
     if (c == NULL)
         return NULL;
@@ -60,6 +61,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
     c->since = now;
     ltp_guest_heard(c->peer, now);
     hash_add(&l->closed, &c->node, closed_key(l, c->id, c->is_export));
+    assert(c->since == now && c->peer != NULL);
     l->guests.closed_len += guest;
     list_add_tail(all, &c->fifo);
     for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {
@@ -88,6 +90,7 @@ void ltp_closed_unheard(struct ltp *l, struct closed *c)
 
 static void cancel_again(struct ltp *l, struct closed *c, tick now)
 {
+    assert(c->unheard && c->cancel == NULL && l->unheard_len > 0);
     if (!ltp_cancel_room(l, c->peer)) {
         l->counters.cancels_unsent++;
         return;
@@ -120,6 +123,8 @@ void ltp_closed_free(struct ltp *l, struct closed *c)
     if (c->cancel != NULL)
         ltp_cancel_end(l, c->cancel);
     if (!list_empty(&c->fifo)) {
+        assert(!c->unheard || l->unheard_len > 0);
+        assert(c->peer->guest == NULL || l->guests.closed_len > 0);
         hash_sub(&l->closed, &c->node);
         list_sub(&c->fifo);
         l->guests.closed_len -= c->peer->guest != NULL;

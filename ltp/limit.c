@@ -8,6 +8,8 @@
  */
 #include "ltp/engine.h"
 
+#include <assert.h>
+
 #define LIMIT_LEAST 2
 
 uint32_t ltp_limit(const struct peer *p)
@@ -16,6 +18,7 @@ uint32_t ltp_limit(const struct peer *p)
     if (!p->span.recovery.sessions_auto)
         return most;
     uint32_t limit = p->limit < LIMIT_LEAST ? LIMIT_LEAST : p->limit;
+    assert(most > 0);
     return limit < most ? limit : most;
 }
 
@@ -34,6 +37,7 @@ void ltp_limit_opened(struct peer *p, uint64_t bytes)
 
 void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now)
 {
+    assert(p->export_bytes >= bytes);
     p->export_bytes -= bytes;
     const struct ltp_recovery *k = &p->span.recovery;
     if (!k->sessions_auto || p->limit <= LIMIT_LEAST || now - p->limit_short < k->sessions_age)
@@ -49,6 +53,7 @@ void ltp_limit_idle(struct peer *p, tick now)
     if (!k->sessions_auto || p->exports < limit)
         return;
     p->limit_short = now;
+    assert(p->exports > 0);
     uint64_t one_more = p->export_bytes + p->export_bytes / p->exports;
     if (limit < p->span.export_sessions && one_more <= k->sessions_bytes)
         p->limit = limit + 1;

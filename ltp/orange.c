@@ -11,6 +11,8 @@
  */
 #include "ltp/engine.h"
 
+#include <assert.h>
+
 /* Tag, length, two letters against other uses of the tag, kind. */
 #define TAG_ORANGE 0xC4
 #define ORANGE_VALUE(kind)                                                                         \
@@ -24,6 +26,7 @@ static const uint8_t extensions[][ORANGE_EXT] = {
 
 struct slice ltp_orange_extension(enum event_orange kind)
 {
+    assert(kind <= ORANGE_LOST);
     return slice_of(extensions[kind], ORANGE_EXT);
 }
 
@@ -47,12 +50,14 @@ enum event_orange ltp_orange_of(const struct ltp_segment *s)
 
 void ltp_orange_sent(struct ltp *l, struct export_session *e, tick now)
 {
+    assert(e->orange && e->next == e->length);
     ltp_timer_start(l, &e->stall, now, e->s.peer->span.orange_answer);
 }
 
 enum verdict ltp_orange_answered(struct ltp *l, struct export_session *e, enum event_orange answer,
                                  enum ltp_reason reason, tick now)
 {
+    assert(e->orange && e->red_len == 0);
     bool delivered = answer == ORANGE_DELIVERED;
     if (delivered && e->next < e->length)
         return VERDICT_INCONSISTENT;
@@ -64,6 +69,7 @@ enum verdict ltp_orange_answered(struct ltp *l, struct export_session *e, enum e
 
 void ltp_orange_silent(struct ltp *l, struct export_session *e, tick now)
 {
+    assert(e->orange);
     l->counters.orange_silent++;
     ltp_export_close(l, e, OUTCOME_LOST, LTP_RLEXC, now, false);
 }

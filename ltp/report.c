@@ -31,6 +31,7 @@ void ltp_report_sent(struct ltp *l, struct report *r, tick now)
 
 static void measure_report(const struct report *r, tick now)
 {
+    assert(r->sent > 0 && r->first_sent <= r->last_sent);
     struct peer *p = r->timer.peer;
     if (p->up && p->hears && r->first_sent >= p->up_since)
         ltp_rtt_answered(p, &p->report_rtt, now - r->first_sent, now - r->last_sent, r->fired > 0);
@@ -43,6 +44,7 @@ static void queue_report(struct ltp *l, struct report *r, enum event_reason caus
     if (!list_empty(&r->queue))
         return;
     r->cause = (uint8_t)cause;
+    assert(r->import != NULL);
     list_add_tail(&r->import->s.peer->reports, &r->queue);
     ltp_guest_wake(l, r->import->s.peer);
 }
@@ -55,6 +57,7 @@ static size_t held_by(size_t claims)
 
 void ltp_report_free(struct ltp *l, struct report *r)
 {
+    assert(r->count <= r->room);
     list_sub(&r->in_import);
     list_sub(&r->queue);
     ltp_timer_fini(l, &r->timer);
@@ -91,6 +94,7 @@ static size_t claims_that_fit(const struct import *im, size_t i, uint64_t at, ui
 static struct report *report_alloc(struct ltp *l, struct import *im, uint64_t serial,
                                    uint64_t cp_serial, size_t n)
 {
+    assert(n <= im->got.len || n <= im->s.peer->span.claims_max);
     struct report *r = calloc(1, sizeof *r + n * sizeof r->claims[0]);
     if (r == NULL)
         return NULL;
@@ -114,6 +118,7 @@ static struct report *report_alloc(struct ltp *l, struct import *im, uint64_t se
 static struct report *report_new(struct ltp *l, struct import *im, uint64_t serial,
                                  uint64_t cp_serial, struct range scope)
 {
+    assert(scope.lo < scope.hi);
     size_t i = ranges_find(&im->got, scope.lo);
     size_t n = claims_that_fit(im, i, scope.lo, scope.hi, serial, cp_serial);
     struct report *r = report_alloc(l, im, serial, cp_serial, n);
@@ -127,6 +132,7 @@ static struct report *report_new(struct ltp *l, struct import *im, uint64_t seri
     }
     bool more = i + n < im->got.len && im->got.at[i + n].lo < scope.hi;
     r->upper = more ? r->claims[n - 1].hi : scope.hi;
+    assert(r->upper > r->lower && r->upper <= scope.hi);
     return r;
 }
 
@@ -141,6 +147,7 @@ static size_t most_memory(const struct import *im)
 
 static int note_report(struct ltp *l, struct import *im, const struct report *r)
 {
+    assert(im->reported <= im->history_cap);
     if (im->reported >= REPORTS_MAX)
         return HELIO_EAGAIN;
     if (im->reported == im->history_cap) {
@@ -153,6 +160,7 @@ static int note_report(struct ltp *l, struct import *im, const struct report *r)
         im->history_cap = cap;
     }
     im->history[im->reported++] = (struct reported){.cp_serial = r->cp_serial, .lower = r->lower};
+    assert(im->reported > 0 && im->reported <= REPORTS_MAX);
     return 0;
 }
 
@@ -182,6 +190,7 @@ static int make_report(struct ltp *l, struct import *im, uint64_t cp_serial, str
         list_add_tail(&im->reports, it);
         queue_report(l, r, CAUSE_FIRST);
     }
+    assert(list_empty(&made) && im->reported >= before);
     return 0;
 undo:
     list_for_each_safe (it, &made)
@@ -229,6 +238,7 @@ static struct report *find_report(const struct import *im, uint64_t serial)
  * the report gives back, but when the set grows by doubling. */
 static enum verdict note_acked(struct ltp *l, struct import *im, const struct report *r)
 {
+    assert(r->sent > 0);
     size_t cap = im->acked.cap, most = 2 * (im->acked.len + r->count);
     size_t growth = most > cap ? (most - cap) * sizeof *im->acked.at : 0;
     if (growth > held_by(r->room) && ltp_held_room(l, im->s.peer) < growth - held_by(r->room))
@@ -361,6 +371,7 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
 
 void ltp_report_expire(struct ltp *l, struct report *r, tick now)
 {
+    assert(list_empty(&r->queue) && r->sent > 0);
     struct import *im = r->import;
     if (r->copies_left > 0) {
         r->copies_left--;
@@ -388,6 +399,7 @@ static size_t claims_within(const struct report *r, uint32_t segment_max)
         if (n > 0 && size > segment_max)
             break;
     }
+    assert(n <= r->count);
     return n;
 }
 
@@ -404,6 +416,7 @@ static int renumber_report(struct ltp *l, struct report *r)
     int rc = note_report(l, im, r);
     if (rc < 0)
         return rc;
+    assert(im->reported > 0 && serial != r->serial);
     r->serial = serial;
     r->sent = 0;
     queue_report(l, r, CAUSE_FIRST);
@@ -413,6 +426,7 @@ static int renumber_report(struct ltp *l, struct report *r)
 /* The last claims become a report of their own. */
 static int divide_report(struct ltp *l, struct report *r, size_t first)
 {
+    assert(first > 0 && first < r->count);
     struct import *im = r->import;
     size_t n = r->count - first;
     if (ltp_held_room(l, im->s.peer) < most_memory(im) + held_by(n))
@@ -428,6 +442,7 @@ static int divide_report(struct ltp *l, struct report *r, size_t first)
         ltp_report_free(l, rest);
         return rc;
     }
+    assert(rest->lower < rest->upper && rest->count == n);
     r->count = first;
     r->upper = rest->lower;
     list_add_tail(&im->reports, &rest->in_import);

@@ -21,6 +21,8 @@
  */
 #include "ltp/engine.h"
 
+#include <assert.h>
+
 #define RTO_LEAST (100 * TICK_US)
 #define BACK_OFF_MAX 32 /* times the configured timer, for needless repetitions */
 #define SILENCE_MAX 8   /* the same, of one thing that is not answered */
@@ -40,6 +42,7 @@ static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
 {
+    assert(tries > 0);
     tick first = p->span.rto;
     if (!ltp_bearing_adapts(p, r))
         return first;

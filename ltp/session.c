@@ -27,6 +27,7 @@ struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, 
 
 int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
 {
+    assert(s->memory == NULL && s->peer != NULL);
     s->memory = ltp_closed_new(s->peer, s->id, s->is_export);
     if (s->memory == NULL)
         return HELIO_ENOMEM;
@@ -36,6 +37,7 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
         s->memory = NULL;
         return rc;
     }
+    assert(ltp_session_find(l, s->id, s->is_export) == NULL);
     hash_add(&l->sessions, &s->node, session_key(l, s->id, s->is_export));
     if (s->is_export) {
         l->exports++;
@@ -51,6 +53,8 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
 
 void ltp_session_forget(struct ltp *l, struct session *s)
 {
+    assert(s->is_export ? l->exports > 0 && s->peer->exports > 0
+                        : l->imports > 0 && s->peer->imports > 0);
     hash_sub(&l->sessions, &s->node);
     ltp_notice_release(l, s);
     free(s->memory); /* unless it was made a record, which clears it */
@@ -77,6 +81,7 @@ bool ltp_service_known(const struct ltp *l, uint64_t client_service)
 
 static struct ltp_session_info info_of(const struct session *s)
 {
+    assert(s->peer != NULL && s->memory != NULL);
     struct ltp_session_info info = {.id = s->id,
                                     .peer = s->peer->span.peer,
                                     .client_service = s->client_service,

@@ -9,6 +9,8 @@
  */
 #include "ltp/engine.h"
 
+#include <assert.h>
+
 static uint64_t more_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -40,11 +42,13 @@ void ltp_pool_add(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n
     struct share *s = share_of(l, kind, p);
     pool->reserved -= claim_of(s);
     s->used += n;
+    assert(s->used >= n);
     pool->reserved += claim_of(s);
 }
 
 void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n)
 {
+    assert(l->pools[kind].used >= n);
     struct pool *pool = &l->pools[kind];
     pool->used -= n;
     if (p == NULL) {
@@ -53,7 +57,9 @@ void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n
     }
     struct share *s = share_of(l, kind, p);
     pool->reserved -= claim_of(s);
+    assert(s->used >= n);
     s->used -= n;
+    assert(pool->reserved <= pool->used + pool->max);
     pool->reserved += claim_of(s);
 }
 
@@ -85,6 +91,7 @@ static void share_out(struct ltp *l, enum pool_kind kind, uint64_t parts)
         owned += p->shares[kind].used;
         reserved += claim_of(&p->shares[kind]);
     }
+    assert(pool->used >= owned);
     pool->reserved = reserved + (pool->used - owned);
 }
 
