@@ -75,6 +75,17 @@ done
 mapfile -t named < <(git ls-files base/'*.[ch]' conf/'*.[ch]' ltp/'*.[ch]' bp/'*.[ch]' channel-emu/{chan,trace,scenario}/'*.[ch]' \
     tools/{analyze,bundle,store}/'*.[ch]' | grep -v '^bp/agent')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
+# assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it
+dense() { # AT-LEAST FOLDER...
+    local folder lines asserts
+    for folder in "${@:2}"; do
+        lines=$(git ls-files "$folder/*.[ch]" | xargs cat | wc -l)
+        asserts=$(git ls-files "$folder/*.[ch]" | xargs cat | grep -cE '\b(static_)?assert\(')
+        [ $((asserts * 1000)) -ge $(($1 * lines)) ] ||
+            fail "$folder/: $asserts assertions in $lines lines; $1 for 1000 lines at least"
+    done
+}
+dense 20 ltp channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
 for f in $(grep -ohE '(base|os|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
