@@ -159,7 +159,11 @@ tick history_apps_due(const struct history_node *n);
 void history_apps_step(struct history_node *n);
 void history_send(struct history *h, size_t index);
 
-/* histories_store.c */
+/* histories_store.c: the first four are what a node asks of its store. */
+int history_store_put(struct storage *s, const struct agent_action *a);
+int history_store_get(struct storage *s, uint64_t key);
+int history_store_remove(struct storage *s, const struct agent_action *a);
+void history_store_submit(struct storage *s);
 void history_store_open(struct history_node *n);
 void history_store_step(struct history_node *n); /* what runs is done */
 void history_store_finish(struct history_node *n);

@@ -8,14 +8,12 @@
 #include <string.h>
 
 #include "tests/sim/histories.h"
-#include "tools/node/apps.h"
-#include "tools/node/storage.h"
 
 #define REG (NODE_FIRST + 1) /* of the application that takes bundles */
 #define WINDOW 8             /* its open deliveries */
 #define LIFETIME_MS (30 * UINT64_C(86400000))
 
-/* ---- apps.h ---- */
+/* ---- applications ---- */
 
 static void note_delivery(struct history_node *n, const struct agent_action *a)
 {
@@ -41,7 +39,7 @@ static void note_delivery(struct history_node *n, const struct agent_action *a)
     e->twice_fair = e->marked = false;
 }
 
-void apps_deliver(struct apps *apps, const struct agent_action *a)
+static void take_delivery(struct apps *apps, const struct agent_action *a)
 {
     struct history_answer *x = calloc(1, sizeof *x);
     if (x == NULL)
@@ -53,7 +51,7 @@ void apps_deliver(struct apps *apps, const struct agent_action *a)
 }
 
 /* The application knows nothing of it, and answers when it had meant to. */
-void apps_recall(struct apps *apps, const struct agent_action *a)
+static void recall_delivery(struct apps *apps, const struct agent_action *a)
 {
     list_for_each (it, &apps->answers) {
         struct history_answer *x = container_of(it, struct history_answer, node);
@@ -62,7 +60,7 @@ void apps_recall(struct apps *apps, const struct agent_action *a)
     }
 }
 
-void apps_answer(struct apps *apps, const struct agent_action *a)
+static void take_answer(struct apps *apps, const struct agent_action *a)
 {
     struct history *h = apps->owner->history;
     struct history_entry *e = &h->entry[a->token - NODE_FIRST];
@@ -73,10 +71,21 @@ void apps_answer(struct apps *apps, const struct agent_action *a)
                 e->confirmed ? "confirms" : "refuses", (int)(a->token - NODE_FIRST));
 }
 
-void apps_flush(struct apps *apps)
+static void flush_nothing(struct apps *apps)
 {
     (void)apps;
 }
+
+static const struct node_ops ops = {
+    .deliver = take_delivery,
+    .recall = recall_delivery,
+    .answer = take_answer,
+    .flush = flush_nothing,
+    .put = history_store_put,
+    .get = history_store_get,
+    .remove = history_store_remove,
+    .submit = history_store_submit,
+};
 
 tick history_apps_due(const struct history_node *n)
 {
@@ -178,6 +187,7 @@ void history_node_start(struct history_node *n)
     bool none = n->config.store.durability == STORE_NONE;
     struct eid endpoint = eid_ipn(0, n->index + 1, 7);
     n->node = (struct node){.config = &n->config,
+                            .ops = &ops,
                             .world = &n->history->world.world,
                             .earlier_life = n->lives++ > 0 && !none};
     n->node.say.level = LEVEL_ERROR;

@@ -92,9 +92,9 @@ static struct job *add_job(struct storage *s, enum job_kind kind, uint64_t key)
     return j;
 }
 
-/* ---- storage.h ---- */
+/* ---- what the node asks of it ---- */
 
-int storage_put(struct storage *s, const struct agent_action *a)
+int history_store_put(struct storage *s, const struct agent_action *a)
 {
     struct job *j = add_job(s, JOB_PUT, a->key);
     struct history_kept *k = allocate(sizeof *k);
@@ -115,19 +115,19 @@ int storage_put(struct storage *s, const struct agent_action *a)
     return 0;
 }
 
-int storage_get(struct storage *s, uint64_t key)
+int history_store_get(struct storage *s, uint64_t key)
 {
     (void)add_job(s, JOB_GET, key);
     return 0;
 }
 
-int storage_remove(struct storage *s, const struct agent_action *a)
+int history_store_remove(struct storage *s, const struct agent_action *a)
 {
     add_job(s, JOB_REMOVE, a->key)->mark = mark_of(a);
     return 0;
 }
 
-void storage_submit(struct storage *s)
+void history_store_submit(struct storage *s)
 {
     if (s->due != TICK_NEVER || list_empty(&s->collected))
         return;
@@ -209,7 +209,7 @@ void history_store_step(struct history_node *n)
     list_for_each (it, &done)
         answer_job(n, container_of(it, struct job, node));
     drop_jobs(&done);
-    storage_submit(s);
+    history_store_submit(s);
 }
 
 void history_store_finish(struct history_node *n)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/node/apps.h"
 #include "tools/node/config_link.h"
+#include "tools/node/node.h"
 #include "tools/sim/virtual.h"
 
 /* ---- the adapter "memory" ---- */
@@ -149,29 +149,34 @@ static const struct cla_ops *memory_at(size_t i)
 
 /* ---- applications: there are none ---- */
 
-void apps_deliver(struct apps *apps, const struct agent_action *a)
+static void take_delivery(struct apps *apps, const struct agent_action *a)
 {
     (void)apps;
     (void)a;
     abort();
 }
 
-void apps_recall(struct apps *apps, const struct agent_action *a)
+static void recall_delivery(struct apps *apps, const struct agent_action *a)
 {
     (void)apps;
     (void)a;
 }
 
-void apps_answer(struct apps *apps, const struct agent_action *a)
+static void take_answer(struct apps *apps, const struct agent_action *a)
 {
     (void)apps;
     (void)a;
 }
 
-void apps_flush(struct apps *apps)
+static void flush_nothing(struct apps *apps)
 {
     (void)apps;
 }
+
+static const struct node_ops ops = {.deliver = take_delivery,
+                                    .recall = recall_delivery,
+                                    .answer = take_answer,
+                                    .flush = flush_nothing};
 
 /* ---- the node ---- */
 
@@ -232,7 +237,7 @@ static struct bench *start(const char *links)
                   errors.text[0]);
     rng_init(&b->rng, 1);
     virtual_init(&b->v, UINT64_C(1767225600) * TICK_S, &b->rng, TICK_US);
-    b->n = (struct node){.config = &b->config, .world = &b->v.world};
+    b->n = (struct node){.config = &b->config, .ops = &ops, .world = &b->v.world};
     b->n.say.level = LEVEL_ERROR;
     ck_assert_int_eq(node_open(&b->n, true), 0);
     ck_assert_int_eq(node_start(&b->n), 0);

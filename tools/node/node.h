@@ -39,8 +39,22 @@ struct node_link {
     bool over;                     /* it came in, and is down: to be removed */
 };
 
+/* What the agent's actions ask of applications and of the store. */
+struct node_ops {
+    void (*deliver)(struct apps *apps, const struct agent_action *a);
+    void (*recall)(struct apps *apps, const struct agent_action *a);
+    void (*answer)(struct apps *apps, const struct agent_action *a);
+    void (*flush)(struct apps *apps);
+    int (*put)(struct storage *s, const struct agent_action *a);
+    int (*get)(struct storage *s, uint64_t key);
+    int (*remove)(struct storage *s, const struct agent_action *a);
+    void (*submit)(struct storage *s);
+};
+extern const struct node_ops node_ops; /* apps.h, storage.h */
+
 struct node {
     const struct config *config;
+    const struct node_ops *ops;
     struct say say;
     struct agent *agent;
     uint64_t seed; /* of hashes of what peers name */
@@ -112,9 +126,10 @@ int node_delete(struct node *n, uint64_t key);
  * adapter's event. */
 void node_pump(struct node *n);
 
-/* Begins: the agent as configured, in a world that was set as config and say were; memory_only:
- * nothing is stored beside what it holds. 0, or HELIO_ENOMEM, which was said. Then whoever opens
- * the node gives it its store, applications, log and operator, as far as it has them. */
+/* Begins: the agent as configured, in a world that was set as config, ops and say were;
+ * memory_only: nothing is stored beside what it holds. 0, or HELIO_ENOMEM, which was said. Then
+ * whoever opens the node gives it its store, applications, log and operator, as far as it has them.
+ */
 int node_open(struct node *n, bool memory_only);
 /* … then links, routes and the echo endpoint, and it is awake. 0, or an error that was said. */
 int node_start(struct node *n);

@@ -5,14 +5,11 @@
  */
 #include "tools/node/node.h"
 
-#include "tools/node/apps.h"
-#include "tools/node/storage.h"
-
 static void do_store(struct node *n, const struct agent_action *a)
 {
     if (n->storage == NULL) {
         agent_stored(n->agent, a->key, true, node_now(n));
-    } else if (storage_put(n->storage, a) < 0) {
+    } else if (n->ops->put(n->storage, a) < 0) {
         n->store_failures++;
         agent_stored(n->agent, a->key, false, node_now(n));
     }
@@ -21,13 +18,13 @@ static void do_store(struct node *n, const struct agent_action *a)
 
 static void do_load(struct node *n, const struct agent_action *a)
 {
-    if (n->storage == NULL || storage_get(n->storage, a->key) < 0)
+    if (n->storage == NULL || n->ops->get(n->storage, a->key) < 0)
         agent_loaded(n->agent, a->key, NULL, node_now(n));
 }
 
 static void do_remove(struct node *n, const struct agent_action *a)
 {
-    if (n->storage != NULL && storage_remove(n->storage, a) < 0)
+    if (n->storage != NULL && n->ops->remove(n->storage, a) < 0)
         say(&n->say, LEVEL_ERROR, "store: out of memory: bundle %llu stays until the next start",
             (unsigned long long)a->key);
 }
@@ -67,7 +64,7 @@ int node_delete(struct node *n, uint64_t key)
 static void do_recall(struct node *n, const struct agent_action *a)
 {
     if (!a->from_link) {
-        apps_recall(n->apps, a);
+        n->ops->recall(n->apps, a);
         return;
     }
     struct cla *c = n->links[a->link]->cla;
@@ -80,7 +77,7 @@ static void do_deliver(struct node *n, const struct agent_action *a)
     if (a->reg == NODE_REG_ECHO)
         echo_deliver(n, a);
     else
-        apps_deliver(n->apps, a);
+        n->ops->deliver(n->apps, a);
     buf_drop(a->bundle);
 }
 
@@ -88,7 +85,7 @@ static void do_answer(struct node *n, const struct agent_action *a)
 {
     if (!a->from_link) {
         if (a->token != NODE_TOKEN_ECHO)
-            apps_answer(n->apps, a);
+            n->ops->answer(n->apps, a);
         return;
     }
     struct cla *c = n->links[a->link] != NULL ? n->links[a->link]->cla : NULL;
@@ -149,7 +146,7 @@ void node_pump(struct node *n)
         }
     }
     if (n->storage != NULL)
-        storage_submit(n->storage);
-    apps_flush(n->apps);
+        n->ops->submit(n->storage);
+    n->ops->flush(n->apps);
     alarm_set(&n->deadline, agent_deadline(n->agent));
 }

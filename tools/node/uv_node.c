@@ -283,6 +283,7 @@ int node_run(const struct config *config)
         return 1;
     }
     n->config = config;
+    n->ops = &node_ops;
     n->handles = h;
     n->loop = uv_world_loop(n->world);
     n->started = node_now(n).now;

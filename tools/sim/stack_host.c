@@ -127,6 +127,7 @@ int stack_host_open(struct stack_host *h)
 {
     struct node *n = &h->node;
     n->config = &h->config;
+    n->ops = &node_ops;
     n->world = &h->stack->world.world;
     say_init(&n->say, (enum config_level)h->config.log.level);
     if (n->say.level > LEVEL_WARNING)
