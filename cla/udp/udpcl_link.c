@@ -5,6 +5,7 @@
  * open: the address is in use; memory. Later on: a bundle that is too long for a datagram, the
  * window is full, memory.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,6 +64,7 @@ static enum cla_reason udpcl_send(struct cla *c, uint64_t key, struct buf *bundl
     *s = (struct udpcl_sending){.key = key, .bundle = buf_keep(bundle)};
     list_add_tail(&l->waiting, &s->node);
     l->waiting_len++;
+    assert(l->waiting_len <= l->cla.limits.window);
     udpcl_kick(l->port);
     return CLA_REASON_NONE;
 }
@@ -125,6 +127,7 @@ static void udpcl_set_link(struct cla *c, bool up)
 static void udpcl_close(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct udpcl_link *l = link_of(c);
+    assert(l->closed == NULL && closed != NULL);
     l->closed = closed;
     l->closed_context = context;
     udpcl_leave(l);
@@ -142,6 +145,7 @@ const struct cla_ops udpcl_ops = {
     .live = live,
     .set = udpcl_set,
     .confirm = udpcl_confirm,
+    .check_self = udpcl_check_self,
     .status = udpcl_status,
     .set_link = udpcl_set_link,
     .close = udpcl_close,

@@ -4,6 +4,7 @@
  * port has is handed over: nobody will say more. What can go wrong: the port is full, then its
  * batch waits and nothing more leaves; the link is down, then what waits has failed.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "cla/udp/udpcl_link.h"
@@ -67,6 +68,7 @@ static bool send_link(struct udpcl_port *p, struct udpcl_link *l, uint64_t *budg
         if (!udp_room(p->io, 0) && !udp_flush(p->io))
             return false;
         (void)udp_head(p->io, 0);
+        assert(s->bundle->len > 0 && s->bundle->len <= UDP_DATAGRAM_MAX && l->waiting_len > 0);
         udp_add(p->io, &l->to, 0, buf_slice(s->bundle));
         list_sub(&s->node);
         list_add_tail(&l->leaving, &s->node);
@@ -82,6 +84,7 @@ static bool send_link(struct udpcl_port *p, struct udpcl_link *l, uint64_t *budg
 void udpcl_output(struct udpcl_port *p, tick *wake)
 {
     uint64_t budget = OUTPUT_BYTES;
+    assert(!p->ending && *wake == TICK_NEVER);
     bool room = !udp_pending(p->io);
     list_for_each (it, &p->links)
         room = room && send_link(p, container_of(it, struct udpcl_link, node), &budget);

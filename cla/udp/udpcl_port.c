@@ -70,6 +70,7 @@ static void take_turn(struct udpcl_port *p, bool writable)
 {
     struct slice datagram;
     tick wake = TICK_NEVER;
+    assert(!p->ending && !list_empty(&p->links));
     p->now = world_now(p->world);
     if (udp_fill(p->io, INPUT_BYTES))
         while (!p->ending && udp_next(p->io, &datagram))
@@ -108,6 +109,7 @@ static void free_port(void *context)
 
 static void end_port(struct udpcl_port *p)
 {
+    assert(!p->ending && list_empty(&p->links));
     p->ending = true;
     for (struct udpcl_port **at = p->anchor; at != NULL && *at != NULL; at = &(*at)->next) {
         if (*at == p) {
@@ -185,6 +187,7 @@ int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap)
 void udpcl_leave(struct udpcl_link *l)
 {
     struct udpcl_port *p = l->port;
+    assert(!p->ending && !list_empty(&l->node));
     list_sub(&l->node);
     list_add_tail(&p->leaving, &l->node);
     udp_forget(p->io, &l->to);
