@@ -103,6 +103,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (r == NULL)
         return;
     if (split_follows(r)) {
+        emit_record(a, BUNDLE_FRAGMENTED, r);
         if (!agent_overdue(a, r))
             lane_return(a, r);
         return;

@@ -23,6 +23,7 @@
     X(SENT, "sent")           /* given to the link */                                              \
     X(CARRIED, "carried")     /* the link sends it in session `originator`, `session` */           \
     X(ACKNOWLEDGED, "acknowledged") /* the link is done: the neighbour has it */                   \
+    X(FRAGMENTED, "fragmented")     /* the neighbour has a fragment of it, the rest follows */     \
     X(FAILED, "failed")             /* the link could not, for this `reason` */                    \
     X(LOST, "lost")                 /* an unreliable link lost it, for this `reason` */            \
     X(HANDED, "handed")             /* given to the application of `registration` */               \

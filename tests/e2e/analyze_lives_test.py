@@ -16,12 +16,12 @@ from collections import defaultdict
 BIN = sys.argv[1]
 PARTS = ("store", "apart", "queue", "link", "session", "application")
 AFTER = {"accepted": "store", "stored": "queue", "assembled": "queue", "waiting": "apart", "queued": "queue", "sent": "link",
-         "carried": "session", "acknowledged": "queue", "failed": "queue", "lost": "queue", "handed": "application",
+         "carried": "session", "acknowledged": "queue", "fragmented": "queue", "failed": "queue", "lost": "queue", "handed": "application",
          "delivered": "queue", "declined": "queue"}
 LETTER = {"accepted": "A", "stored": "S", "restored": "R", "assembled": "M", "waiting": "w", "queued": "q", "sent": "s",
-          "carried": "c", "acknowledged": "a", "failed": "f", "lost": "l", "handed": "h", "delivered": "d", "declined": "x",
+          "carried": "c", "acknowledged": "a", "fragmented": "g", "failed": "f", "lost": "l", "handed": "h", "delivered": "d", "declined": "x",
           "unread": "u", "ended": "E", "refused": "N"}
-LIFE = re.compile(r"(?:AN|(?:AS|M)(?:[wqu]|sc?[afl]|h[dx]|d)*h?E)")
+LIFE = re.compile(r"(?:AN|(?:AS|M)(?:[wqu]|sc?[afgl]|h[dx]|d)*h?E)")
 BEGIN = ("accepted", "restored", "assembled")
 ID = ("source", "created_ms", "sequence", "fragment_offset", "adu_length")
 

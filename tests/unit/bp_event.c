@@ -177,6 +177,28 @@ START_TEST(fragments_make_a_bundle)
 }
 END_TEST
 
+START_TEST(one_that_goes_in_fragments_says_so)
+{
+    static char text[1001];
+    struct binder n;
+    struct log l;
+    struct agent_config c = logged(&l);
+    relay_init(&n, &c);
+    agent_link_limit(n.a, 1, 600, n.now);
+    agent_link(n.a, 1, true, n.now);
+    memset(text, 'x', 1000);
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.9", 5);
+    ck_assert_int_eq(app_send(&n, &q, text), REFUSE_NONE);
+    drain(&n);
+    agent_sent(n.a, 1, true, n.now);
+    drain(&n);
+    agent_sent(n.a, 1, true, n.now);
+    says(&l, "accepted 1\nstored 1\nqueued 1 on 1\nsent 1 on 1\nfragmented 1 on 1\n"
+             "sent 1 on 1\nacknowledged 1 on 1\nended 1 on 1 (forwarded)\n");
+    binder_fini(&n);
+}
+END_TEST
+
 static void line_is(const struct bundle_event *e, const char *node, const char *link,
                     const char *text)
 {
@@ -304,6 +326,7 @@ int main(void)
     tcase_add_test(t, what_is_delivered_here);
     tcase_add_test(t, what_waits_apart_says_so_once);
     tcase_add_test(t, fragments_make_a_bundle);
+    tcase_add_test(t, one_that_goes_in_fragments_says_so);
     tcase_add_test(t, a_line_has_its_columns);
     tcase_add_test(t, the_longest_line_fits);
     tcase_add_test(t, page_has_every_word);

@@ -85,6 +85,7 @@ static inline void log_step(struct log_books *b, enum bundle_event_kind kind, ui
         break;
     case BUNDLE_FAILED:
     case BUNDLE_LOST:
+    case BUNDLE_FRAGMENTED:
     case BUNDLE_DECLINED:
         ck_assert_int_eq(*s, LOG_GIVEN);
         *s = LOG_HERE;

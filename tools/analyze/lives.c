@@ -216,6 +216,9 @@ static int take_step(struct lives *l, struct stay *s, const struct bundle_row *r
         move_on(s, r->now, IN(LINK), LIFE_SESSION);
         take_session(l, s, r);
         return 0;
+    case BUNDLE_FRAGMENTED: /* the rest waits for its turn */
+        move_on(s, r->now, GIVEN, LIFE_QUEUE);
+        return 0;
     case BUNDLE_ACKNOWLEDGED: /* `ended` follows at the same time */
         move_on(s, r->now, GIVEN, LIFE_QUEUE);
         return 0;
