@@ -243,8 +243,6 @@ struct holder quota_keep(const struct holder *h); /* one more, to be closed as w
 void quota_close(struct agent *a, const struct holder *h);
 void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
-bool quota_peer_has_room(const struct agent *a, const struct account *peer, enum quota_kind kind,
-                         uint64_t amount);
 bool quota_source_has_room(const struct agent *a, const struct account *source,
                            enum quota_kind kind, uint64_t amount);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
@@ -255,7 +253,6 @@ void quota_check(const struct agent *a);
 void lane_init(struct lane *l, uint64_t window);
 bool lane_empty(const struct lane *l);
 void lane_wake(struct agent *a, struct lane *l);
-uint64_t lane_given(const struct lane *l); /* of the window */
 void lane_add(struct agent *a, struct lane *l, struct record *r);
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */

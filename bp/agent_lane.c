@@ -33,7 +33,7 @@ void lane_wake(struct agent *a, struct lane *l)
         list_add_tail(&a->ready, &l->node);
 }
 
-uint64_t lane_given(const struct lane *l)
+static uint64_t count_given(const struct lane *l)
 {
     return l->busy_len + l->owed;
 }
@@ -46,7 +46,7 @@ bool lane_memory_full(const struct agent *a, uint64_t more)
 
 static bool front_has_room(const struct lane *l)
 {
-    return l->front_len + lane_given(l) < l->window + PREFETCH;
+    return l->front_len + count_given(l) < l->window + PREFETCH;
 }
 
 static void to_front(struct lane *l, struct record *r, bool first)
@@ -63,7 +63,7 @@ static void to_front(struct lane *l, struct record *r, bool first)
 static bool exempt(const struct lane *l, const struct record *r)
 {
     if (r->link == TO_ENDPOINT)
-        return l->open && l->front_len + lane_given(l) == 0;
+        return l->open && l->front_len + count_given(l) == 0;
     return l->front_len == 0;
 }
 
@@ -184,7 +184,7 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
             return 0;
         if (!list_empty(&l->front)) {
             struct record *r = container_of(list_first(&l->front), struct record, node);
-            if (r->buf != NULL && lane_given(l) < l->window) {
+            if (r->buf != NULL && count_given(l) < l->window) {
                 if (give(a, r, out))
                     return 1;
                 continue;

@@ -199,8 +199,8 @@ void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] -= amount;
 }
 
-bool quota_peer_has_room(const struct agent *a, const struct account *peer, enum quota_kind kind,
-                         uint64_t amount)
+static bool peer_has_room(const struct agent *a, const struct account *peer, enum quota_kind kind,
+                          uint64_t amount)
 {
     uint64_t common = a->limits[kind] - a->shares[kind] * a->parties;
     uint64_t more =
@@ -218,7 +218,7 @@ bool quota_source_has_room(const struct agent *a, const struct account *source,
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount)
 {
-    return quota_peer_has_room(a, h->peer, kind, amount) &&
+    return peer_has_room(a, h->peer, kind, amount) &&
            quota_source_has_room(a, h->source, kind, amount);
 }
 

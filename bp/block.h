@@ -28,8 +28,6 @@ enum crc_type block_read_crc_type(struct item_reader *r);
 void block_read_crc(struct item_reader *r, struct check *c, const uint8_t *start,
                     enum crc_type type);
 
-/* Does the BPSec block in `data` list block `number` among its targets (RFC 9172 §3.6)? */
-bool block_targets(struct slice data, uint64_t number);
 /* Is `number` a target of any block of that type? */
 bool bundle_targeted(const struct bundle *b, uint64_t type, uint64_t number);
 

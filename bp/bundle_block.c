@@ -130,7 +130,8 @@ void block_write_head(struct writer *w, const struct bundle_block *block, size_t
     item_put_bytes_head(w, len);
 }
 
-bool block_targets(struct slice data, uint64_t number)
+/* Does the BPSec block in `data` list block `number` among its targets (RFC 9172 §3.6)? */
+static bool lists_target(struct slice data, uint64_t number)
 {
     struct item_reader r = item_reader_of(data.data, data);
     uint64_t n = item_array(&r);
@@ -145,7 +146,7 @@ bool block_targets(struct slice data, uint64_t number)
 bool bundle_targeted(const struct bundle *b, uint64_t type, uint64_t number)
 {
     for (size_t i = 0; i < b->others_len; i++) {
-        if (b->others[i].type == type && block_targets(b->others[i].data, number))
+        if (b->others[i].type == type && lists_target(b->others[i].data, number))
             return true;
     }
     return false;

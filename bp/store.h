@@ -38,7 +38,7 @@ struct store_options {
 struct store;
 
 struct store_ops {
-    const char *name; /* "lmdb", "memory" … */
+    const char *name; /* "lmdb" … */
     /* 0; or a negative error and a text in why[why_cap]. A store of an older format is converted.
      * Heads that are damaged are set aside: `each` does not give them, and they stay on the medium
      * (HELIO_EFORMAT: the database itself is damaged or cut, nothing of it was touched). */
@@ -99,7 +99,7 @@ struct store {
     const struct store_ops *ops; /* backends put this first */
 };
 
-extern const struct store_ops store_memory, store_lmdb;
+extern const struct store_ops store_lmdb;
 
 #ifdef __cplusplus
 }

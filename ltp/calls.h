@@ -154,7 +154,6 @@ void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now);
 void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t serial, tick now);
 bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now);
-void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c);
 bool ltp_checkpoint_early_due(const struct export_session *e, tick now);
 
 /* life.c: the life that a report comes from (NULL: one that is new), whether that has said it

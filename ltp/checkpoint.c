@@ -29,7 +29,7 @@ struct checkpoint *ltp_checkpoint_new(struct ltp *l, struct export_session *e, u
     return c;
 }
 
-void ltp_checkpoint_idle(struct ltp *l, struct checkpoint *c)
+static void idle_checkpoint(struct ltp *l, struct checkpoint *c)
 {
     list_sub(&c->in_export);
     list_sub(&c->queue);
@@ -40,7 +40,7 @@ void ltp_checkpoint_free(struct ltp *l, struct checkpoint *c)
 {
     if (c == NULL)
         return;
-    ltp_checkpoint_idle(l, c);
+    idle_checkpoint(l, c);
     ltp_timer_fini(l, &c->timer);
     assert(l->noted >= c->noted);
     l->noted -= c->noted;
@@ -74,7 +74,7 @@ void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
     struct export_session *e = c->session;
     /* the report on this one covers what the earlier one asked about */
     if (c->rpt_serial == 0 && e->early != NULL)
-        ltp_checkpoint_idle(l, e->early);
+        idle_checkpoint(l, e->early);
     c->serial = ++e->cp_last;
     c->sent = c->tries = 1;
     c->copies_left = c->early ? 0 : c->timer.peer->bearing.use.copies;
@@ -135,7 +135,7 @@ void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t seria
             continue;
         ltp_bearing_answered(e, c, now);
         if (c == e->early)
-            ltp_checkpoint_idle(l, c);
+            idle_checkpoint(l, c);
         else
             ltp_checkpoint_free(l, c);
         return;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bp/agent.h"
-#include "bp/store.h"
+#include "tests/unit/store/store_memory.h"
 
 #define START_MS UINT64_C(800000000000) /* DTN time when the test begins */
 

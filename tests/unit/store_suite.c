@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "bp/store.h"
 #include "store_help.h"
+#include "tests/unit/store/store_memory.h"
 
 static const struct store_ops *const backends[] = {&store_memory, &store_lmdb};
 

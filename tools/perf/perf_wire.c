@@ -29,7 +29,8 @@ static uint64_t get(struct reader *r, int bytes)
     return v;
 }
 
-size_t perf_head_len(const struct perf_head *h)
+/* Bytes that head and name (or report) take. */
+static size_t measure_head(const struct perf_head *h)
 {
     return PERF_HEAD + h->name.len;
 }
@@ -61,7 +62,7 @@ static void write_crc(uint8_t *out, uint32_t crc)
 
 size_t perf_write(const struct perf_head *h, uint32_t body_crc, uint64_t body_len, uint8_t *out)
 {
-    size_t len = perf_head_len(h);
+    size_t len = measure_head(h);
     struct writer w = writer_of(out, len);
     write_head(&w, h, len + body_len);
     writer_bytes(&w, h->name.data, h->name.len);

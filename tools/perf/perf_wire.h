@@ -48,11 +48,8 @@ struct perf_report {
     uint64_t delay_mean_ns, file_done; /* file_done: 1 when the file is whole and verified */
 };
 
-/* Bytes that head and name (or report) take. */
-size_t perf_head_len(const struct perf_head *h);
-
 /* Writes the header, and the name behind it; the check value is that of header, name and a body
- * with crc32c `body_crc` and `body_len` bytes. Returns perf_head_len. */
+ * with crc32c `body_crc` and `body_len` bytes. Returns the length of header and name. */
 size_t perf_write(const struct perf_head *h, uint32_t body_crc, uint64_t body_len, uint8_t *out);
 
 /* Writes an ack with its report: PERF_HEAD + PERF_REPORT bytes. */

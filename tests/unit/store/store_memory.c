@@ -4,12 +4,13 @@
  * made at once, with an undo log that abort plays backwards. What can go wrong is the limit of
  * bytes and memory running out; either leaves the transaction as it was.
  */
+#include "tests/unit/store/store_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/list.h"
-#include "bp/store.h"
 
 #define MARKS_DEFAULT 1000000
 
