@@ -17,9 +17,9 @@ struct json_t;
 /* The answer to one request line; a new JSON object, NULL when memory is out. */
 struct json_t *control_answer(struct node *n, const char *line, size_t len);
 
-/* Of uv_control.c: as apps_open and its companions. */
+/* control_visit.c: as apps_open and its companions. */
 int control_open(struct control **out, struct node *n, const char *path, char *why, size_t why_cap);
 void control_close(struct control *c);
-void control_free(struct control *c); /* when the loop has run out */
+void control_free(struct control *c); /* after control_close; NULL is allowed */
 
 #endif

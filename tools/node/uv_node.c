@@ -8,11 +8,12 @@
  * can go wrong at the start (a store in use, a socket in use, an address in use) is said, and
  * undone in reverse.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
 #include "bp/store_record.h"
+#include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
@@ -27,11 +28,9 @@
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
 #define LOG_FLUSH (250 * TICK_MS)
 
-enum { SIGNALS = 3 };
-
 struct node_handles {
     struct alarm second, log_flush;
-    uv_signal_t signals[SIGNALS];
+    struct uv_signals *signals;
     uint64_t seconds;
     bool begun; /* the handles above are open */
 };
@@ -170,8 +169,7 @@ static void finish(struct node *n)
     }
     if (n->control != NULL)
         control_close(n->control);
-    for (size_t i = 0; i < SIGNALS; i++)
-        uv_close((uv_handle_t *)&h->signals[i], NULL);
+    uv_signals_close(h->signals);
     alarm_fini(&h->second);
     alarm_fini(&h->log_flush);
     node_rest(n);
@@ -188,9 +186,9 @@ static void stop(struct node *n)
     node_links_close(n, finish);
 }
 
-static void on_signal(uv_signal_t *s, int number)
+static void on_signal(void *context, int number)
 {
-    struct node *n = s->data;
+    struct node *n = context;
     if (number == SIGHUP) {
         node_log_reopen(n);
         return;
@@ -201,21 +199,20 @@ static void on_signal(uv_signal_t *s, int number)
 
 /* ---- the beginning ---- */
 
-static void begin_handles(struct node *n)
+static int begin_handles(struct node *n)
 {
-    static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
     struct node_handles *h = n->handles;
     alarm_init(&h->second, n->world, ALARM_NODE, on_second, n);
     alarm_init(&h->log_flush, n->world, ALARM_NODE, on_log_flush, n);
-    for (size_t i = 0; i < SIGNALS; i++) {
-        uv_signal_init(n->loop, &h->signals[i]);
-        h->signals[i].data = n;
-        uv_signal_start(&h->signals[i], on_signal, numbers[i]);
-    }
+    h->signals = uv_signals_open(n->world, numbers, 3, on_signal, n);
     alarm_set(&h->second, world_now(n->world) + TICK_S);
     if (node_log_any(n))
         alarm_set(&h->log_flush, world_now(n->world) + LOG_FLUSH);
     h->begun = true;
+    if (h->signals == NULL)
+        say(&n->say, LEVEL_ERROR, "out of memory");
+    return h->signals == NULL ? HELIO_ENOMEM : 0;
 }
 
 static int open_sockets(struct node *n)
@@ -225,6 +222,8 @@ static int open_sockets(struct node *n)
     int err = local_socket_claim(c->socket, why, sizeof why);
     if (err == 0)
         err = apps_open(&n->apps, n, c->socket, why, sizeof why);
+    if (err == 0)
+        err = local_socket_claim(c->control, why, sizeof why);
     if (err == 0)
         err = control_open(&n->control, n, c->control, why, sizeof why);
     if (err < 0)
@@ -239,8 +238,9 @@ static int begin(struct node *n)
         err = node_open(n, n->config->store.durability == STORE_NONE);
     if (err < 0)
         return err;
-    begin_handles(n);
-    err = open_store(n);
+    err = begin_handles(n);
+    if (err == 0)
+        err = open_store(n);
     if (err == 0) {
         restore_sequence(n);
         node_clock_note(n);
