@@ -374,12 +374,12 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
     return len;
 }
 
+/* What takes no time needs no more room. */
 static void grow_end(struct stream *s, uint32_t bytes)
 {
-    struct pipe_end *e = end_of(s);
-    e->most = bytes > e->most ? bytes : e->most;
-    if (e->other != NULL)
-        e->other->most = bytes > e->other->most ? bytes : e->other->most;
+    struct pipe_end *e = end_of(s), *client = e->served ? e->other : e;
+    if (client != NULL && bytes > client->most)
+        client->most = bytes;
 }
 
 const struct stream_ops pipe_ops = {

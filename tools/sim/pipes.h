@@ -6,16 +6,16 @@
  *
  * An alarm of rank ALARM_STREAM does one thing at a time, in the order of time and then of making:
  * a piece that was written arrives, there is room again, somebody connects, an end has closed. What
- * goes to the end that accepts (the server's) takes no time, what goes to the other one `delay`.
+ * goes to the end that accepts (the server's) takes no time, what goes to the other one `delay`;
+ * only the latter has more room when stream_buffers asks for it.
  */
 #ifndef TOOLS_PIPES_H
 #define TOOLS_PIPES_H
 
 #include "os/world.h"
 
-#define PIPE_BYTES                                                                                 \
-    212992 /* room of a stream that stream_buffers was not called for, as on Linux                 \
-            */
+/* Room of a stream that nobody asked more for, as on Linux. */
+#define PIPE_BYTES 212992
 
 struct pipes {
     struct world *world;
