@@ -151,7 +151,7 @@ static void tell_room(struct pipe_end *e)
 
 static void hand_over(struct pipe_end *e, struct piece *piece)
 {
-    while (piece->off < piece->len && e->reading && !e->closed) {
+    while (!e->closed && e->reading && piece->off < piece->len) {
         size_t room = 0, left = piece->len - piece->off;
         uint8_t *at = e->base.user->space(e->base.context, &room);
         if (at == NULL) {
