@@ -196,13 +196,13 @@ void agent_begin(struct agent *a, struct agent_now now)
         agent_place_all(a);
 }
 
-static void expire(struct agent *a, struct record *r)
+static void expire_record(struct agent *a, struct record *r)
 {
     agent_report(a, r, STATUS_DELETED, REASON_LIFETIME_EXPIRED);
     record_end(a, r, END_EXPIRED);
 }
 
-static void delete (struct agent *a, struct record *r)
+static void delete_record(struct agent *a, struct record *r)
 {
     agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
     record_end(a, r, END_DELETED);
@@ -211,9 +211,9 @@ static void delete (struct agent *a, struct record *r)
 bool agent_overdue(struct agent *a, struct record *r)
 {
     if (r->doomed)
-        delete (a, r);
+        delete_record(a, r);
     else if (r->expires <= a->now.now)
-        expire(a, r);
+        expire_record(a, r);
     else
         return false;
     return true;

@@ -91,8 +91,8 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     return REFUSE_NONE;
 }
 
-static enum agent_refusal admit(struct agent *a, const struct agent_head *h, struct buf *whole,
-                                struct record **out)
+static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h,
+                                       struct buf *whole, struct record **out)
 {
     struct holder holder;
     if (quota_open(a, h, &holder) < 0)
@@ -106,7 +106,7 @@ static enum agent_refusal admit(struct agent *a, const struct agent_head *h, str
 /* §4.2.7: the number is not reset when the time advances (it may be), so that ids are unique
  * whatever the clock does, and also without one; over a restart it goes on above what the store
  * noted. */
-static void stamp(const struct agent *a, struct bundle_id *id)
+static void stamp_arrival(const struct agent *a, struct bundle_id *id)
 {
     id->time_ms = a->now.dtn_ms; /* 0: no clock */
     id->sequence = a->sequence;
@@ -115,7 +115,7 @@ static void stamp(const struct agent *a, struct bundle_id *id)
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
                                    struct record **out)
 {
-    stamp(a, &b->id);
+    stamp_arrival(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
     b->age_ms = 0;
     const size_t off = payload->off, len = payload->len;
@@ -132,7 +132,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
         return REFUSE_INVALID;
     struct record *r;
     enum agent_refusal refusal =
-        payload->len > a->config.bundle_max ? REFUSE_TOO_LONG : admit(a, &h, payload, &r);
+        payload->len > a->config.bundle_max ? REFUSE_TOO_LONG : admit_bundle(a, &h, payload, &r);
     if (refusal != REFUSE_NONE) {
         payload->off = off;
         payload->len = len;
@@ -148,7 +148,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
 }
 
 /* RFC 9758 §5.4: ipn:! does not leave the node. */
-static bool resolve(const struct agent *a, struct eid *e)
+static bool resolve_ways(const struct agent *a, struct eid *e)
 {
     const struct eid *node = &a->config.node;
     if (eid_is_local(e) && node->scheme == EID_IPN)
@@ -177,7 +177,7 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
 {
     agent_begin(a, now);
     struct eid destination = q->destination, report_to = q->report_to;
-    if (!request_legal(a, q) || !resolve(a, &destination) || !resolve(a, &report_to)) {
+    if (!request_legal(a, q) || !resolve_ways(a, &destination) || !resolve_ways(a, &report_to)) {
         emit_refused(a, NULL, 0, BUNDLE_FROM_APPLICATION, NO_LINK, REFUSE_INVALID);
         return REFUSE_INVALID;
     }
@@ -219,8 +219,8 @@ static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
     return remove ? REFUSE_BLOCK : REFUSE_NONE;
 }
 
-static enum agent_refusal judge(struct agent *a, const struct bundle *b, const struct agent_head *h,
-                                int from)
+static enum agent_refusal judge_bundle(struct agent *a, const struct bundle *b,
+                                       const struct agent_head *h, int from)
 {
     if (expired(a, h))
         return REFUSE_EXPIRED;
@@ -319,8 +319,9 @@ static int known_link(const struct agent *a, uint32_t link)
 }
 
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
-static enum agent_refusal take(struct agent *a, uint32_t link, struct buf *whole, struct bundle *b,
-                               enum agent_refusal *answer, struct record **out)
+static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf *whole,
+                                      struct bundle *b, enum agent_refusal *answer,
+                                      struct record **out)
 {
     struct bundle_findings findings = {0};
     *out = NULL;
@@ -339,11 +340,11 @@ static enum agent_refusal take(struct agent *a, uint32_t link, struct buf *whole
     head_of(a, b, true, &h);
     int from = known_link(a, link);
     h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
-    enum agent_refusal refusal = judge(a, b, &h, from);
+    enum agent_refusal refusal = judge_bundle(a, b, &h, from);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
-        refusal = admit(a, &h, whole, out);
+        refusal = admit_bundle(a, &h, whole, out);
     if (refusal != REFUSE_NONE)
         report_refusal(a, &h, refusal);
     return *answer = refusal;
@@ -362,7 +363,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
     struct bundle b = {0};
     struct record *r;
     enum agent_refusal answer;
-    enum agent_refusal refusal = take(a, link, bundle, &b, &answer, &r);
+    enum agent_refusal refusal = take_bundle(a, link, bundle, &b, &answer, &r);
     if (r != NULL) {
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
         r->payload_len = b.payload.len;

@@ -22,7 +22,7 @@ static struct router_link describe_link(const void *context, uint32_t link)
                                 .bundle_max = link_at(a, link)->bundle_max};
 }
 
-static struct router_answer ask(const struct agent *a, struct router_query *q)
+static struct router_answer ask_way(const struct agent *a, struct router_query *q)
 {
     const struct router_links links = {.context = a, .at = describe_link};
     q->now = a->now.now;
@@ -48,7 +48,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
         .came_from = came_from,
         .avoid = came_from,
     };
-    struct router_answer answer = ask(a, &q);
+    struct router_answer answer = ask_way(a, &q);
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
     if (answer.verdict != ROUTER_NONE)
         return REFUSE_NONE;
@@ -69,7 +69,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         .avoid = r->avoid,
         .booking = r->booking,
     };
-    struct router_answer answer = ask(a, &q);
+    struct router_answer answer = ask_way(a, &q);
     if (answer.verdict == ROUTER_LINK)
         return (struct ask_answer){.link = (int)answer.link, .booking = answer.booking};
     return (struct ask_answer){.link = ASIDE,

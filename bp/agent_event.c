@@ -54,7 +54,7 @@ static void count_event(struct agent_counters *c, const struct bundle_event *e)
     }
 }
 
-static void emit(struct agent *a, struct bundle_event *e)
+static void emit_event(struct agent *a, struct bundle_event *e)
 {
     assert(e->kind < BUNDLE_EVENT_COUNT);
     e->now = a->now.now;
@@ -66,7 +66,7 @@ static void emit(struct agent *a, struct bundle_event *e)
 }
 
 /* What a head says; it must outlive the event. */
-static void describe(struct bundle_event *e, const struct agent_head *h)
+static void describe_record(struct bundle_event *e, const struct agent_head *h)
 {
     e->id = &h->id;
     e->destination = &h->destination;
@@ -90,10 +90,10 @@ static void emit_with(struct agent *a, struct bundle_event *e, const struct reco
     e->from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     if (a->config.sink != NULL) {
         record_head(r, &h);
-        describe(e, &h);
+        describe_record(e, &h);
         e->from = origin_of(a, &h);
     }
-    emit(a, e);
+    emit_event(a, e);
 }
 
 void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r)
@@ -163,15 +163,15 @@ void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum 
         e.payload = b->payload.len;
         e.lifetime_ms = b->lifetime_ms;
     }
-    emit(a, &e);
+    emit_event(a, &e);
 }
 
 void emit_reported(struct agent *a, const struct agent_head *h, const char *item)
 {
     struct bundle_event e = {
         .kind = BUNDLE_REPORTED, .from = origin_of(a, h), .link = TO_ENDPOINT, .reason = item};
-    describe(&e, h);
-    emit(a, &e);
+    describe_record(&e, h);
+    emit_event(a, &e);
 }
 
 void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t session,

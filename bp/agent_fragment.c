@@ -310,7 +310,7 @@ static void queue_whole(struct agent *a, struct assembly *as)
 }
 
 /* 1: the piece is one of the assembly now; 0: it has nothing new; or HELIO_ENOMEM. */
-static int gather(struct agent *a, struct record *r, const struct agent_head *h)
+static int gather_pieces(struct agent *a, struct record *r, const struct agent_head *h)
 {
     struct assembly *as = r->assembly;
     if (as->over)
@@ -355,7 +355,7 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
         record_end(a, r, END_DELETED);
         return;
     }
-    int rc = superseded(a, r->assembly) ? 0 : gather(a, r, h);
+    int rc = superseded(a, r->assembly) ? 0 : gather_pieces(a, r, h);
     if (rc == 0)
         record_end(a, r, END_REDUNDANT);
     else if (rc < 0)

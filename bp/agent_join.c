@@ -10,7 +10,7 @@
 
 #include "bp/agent_impl.h"
 
-static int start(struct agent *a, struct assembly *as)
+static int start_join(struct agent *a, struct assembly *as)
 {
     as->joined = buf_new(0, (size_t)as->total);
     if (as->joined == NULL)
@@ -20,7 +20,7 @@ static int start(struct agent *a, struct assembly *as)
     return 0;
 }
 
-static int copy(struct assembly *as, const struct record *p)
+static int copy_piece(struct assembly *as, const struct record *p)
 {
     struct agent_head h;
     record_head(p, &h);
@@ -34,7 +34,7 @@ static int copy(struct assembly *as, const struct record *p)
 }
 
 /* Asks for one of the next pieces that are neither here nor on their way. */
-static int ask(struct agent *a, struct assembly *as, struct agent_action *out)
+static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *out)
 {
     struct list *it = as->next;
     for (int ahead = 0; ahead < PREFETCH && it != &as->pieces; ahead++, it = it->next) {
@@ -48,13 +48,13 @@ static int ask(struct agent *a, struct assembly *as, struct agent_action *out)
 int fragment_join(struct agent *a, struct record *whole, struct agent_action *out)
 {
     struct assembly *as = whole->assembly;
-    if (as->joined == NULL && start(a, as) < 0)
+    if (as->joined == NULL && start_join(a, as) < 0)
         goto no_memory;
     for (; as->next != &as->pieces; as->next = as->next->next) {
         struct record *p = container_of(as->next, struct record, node);
         if (p->buf == NULL)
-            return ask(a, as, out);
-        if (copy(as, p) < 0)
+            return ask_piece(a, as, out);
+        if (copy_piece(as, p) < 0)
             goto no_memory;
         record_release(a, p);
     }

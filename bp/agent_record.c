@@ -75,7 +75,7 @@ static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
 }
 
 /* What a bundle takes of the limit of bytes. */
-static uint64_t charge(const struct agent *a, const struct record *r)
+static uint64_t charge_quota(const struct agent *a, const struct record *r)
 {
     return a->config.memory_only ? record_cost(r) : r->bytes;
 }
@@ -99,8 +99,8 @@ enum agent_refusal record_room(const struct agent *a, const struct holder *holde
     return REFUSE_NONE;
 }
 
-static struct record *make(struct agent *a, const struct agent_head *h, uint64_t key,
-                           uint64_t bytes)
+static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
+                                  uint64_t bytes)
 {
     uint8_t head[AGENT_HEAD_MAX];
     size_t id_off, len = agent_head_encode(h, head, &id_off);
@@ -127,7 +127,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
 {
     if (heap_reserve(&a->timers, (size_t)a->counters.bundles + 1) < 0)
         return HELIO_ENOMEM;
-    struct record *r = make(a, h, key, bytes);
+    struct record *r = make_record(a, h, key, bytes);
     if (r == NULL)
         return HELIO_ENOMEM;
     /* Anonymous bundles (§4.2.7) share their source: their ids tell nothing. */
@@ -140,7 +140,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     a->counters.record_bytes += own_cost(r);
     r->holder = *holder;
     quota_add(a, holder, QUOTA_BUNDLES, 1);
-    quota_add(a, holder, QUOTA_BYTES, charge(a, r));
+    quota_add(a, holder, QUOTA_BYTES, charge_quota(a, r));
     *out = r;
     return 0;
 }
@@ -148,7 +148,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as)
 {
     /* Its timer takes the place of its pieces' ones: there is room. */
-    struct record *r = make(a, h, a->next_key, as->total);
+    struct record *r = make_record(a, h, a->next_key, as->total);
     if (r == NULL)
         return HELIO_ENOMEM;
     a->next_key++;
@@ -214,7 +214,7 @@ static bool is_final(enum agent_end why)
 }
 
 /* A bundle of a peer that ended here must be known when it comes again. */
-static void remember(struct agent *a, struct record *r)
+static void remember_id(struct agent *a, struct record *r)
 {
     uint64_t until_ms = record_until_ms(a, r);
     if (until_ms <= agent_life(a))
@@ -250,14 +250,14 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     a->counters.record_bytes -= own_cost(r);
     r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
     if (r->marked)
-        remember(a, r);
+        remember_id(a, r);
     else if (r->id_listed && (why == END_FORWARDED || why == END_GIVEN_UP))
         returns_forwarded(&a->returns, r->by_id.hash);
     if (r->taken_back)
         list_add_tail(&a->recalls, &r->answer);
     const struct holder holder = r->holder;
     quota_sub(a, &holder, QUOTA_BUNDLES, 1);
-    quota_sub(a, &holder, QUOTA_BYTES, charge(a, r));
+    quota_sub(a, &holder, QUOTA_BYTES, charge_quota(a, r));
     if (as != NULL)
         quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
     if (r->stored)

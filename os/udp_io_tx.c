@@ -147,7 +147,7 @@ static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, 
 /* What became of a sendmmsg whose first message failed. */
 enum outcome { SENT, FULL, SKIP, RETRY, UNCUT, UNCUT_ONCE };
 
-static enum outcome refuse(struct udp_io *io, int error, unsigned datagrams)
+static enum outcome refuse_run(struct udp_io *io, int error, unsigned datagrams)
 {
     struct udp_tx *tx = &io->tx;
     for (unsigned i = 0; i < datagrams && tx->errors != NULL; i++)
@@ -157,7 +157,7 @@ static enum outcome refuse(struct udp_io *io, int error, unsigned datagrams)
     return SKIP;
 }
 
-static enum outcome judge(struct udp_io *io, int error, unsigned datagrams, bool cut)
+static enum outcome judge_error(struct udp_io *io, int error, unsigned datagrams, bool cut)
 {
     if (error == EINTR)
         return RETRY;
@@ -171,7 +171,7 @@ static enum outcome judge(struct udp_io *io, int error, unsigned datagrams, bool
         return UNCUT_ONCE;
     if (cut && (error == EINVAL || error == EIO || error == EMSGSIZE))
         return UNCUT;
-    return refuse(io, error, datagrams);
+    return refuse_run(io, error, datagrams);
 }
 
 static int flags_of(const struct udp_tx *tx)
@@ -199,7 +199,7 @@ static enum outcome send_plain(struct udp_io *io, struct udp_run *r)
             tx->plain_done += (unsigned)n;
             continue;
         }
-        enum outcome o = judge(io, errno, 1, false);
+        enum outcome o = judge_error(io, errno, 1, false);
         if (o == FULL)
             return FULL;
         if (o == SKIP)
@@ -236,7 +236,7 @@ static enum outcome send_runs(struct udp_io *io)
         return SENT;
     }
     struct udp_run *r = &tx->run[tx->first];
-    enum outcome o = judge(io, errno, r->datagrams, r->datagrams > 1);
+    enum outcome o = judge_error(io, errno, r->datagrams, r->datagrams > 1);
     if (o == UNCUT) {
         r->to->plain = true;
         io->n.tx_plain++;

@@ -359,7 +359,7 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
     return 0;
 }
 
-static void unlisten(struct stream_listener *base)
+static void stop_listening(struct stream_listener *base)
 {
     struct uv_listener *l = uv_listener_of(base);
     if (l->local.sun_family == AF_UNIX)
@@ -372,7 +372,7 @@ static void unlisten(struct stream_listener *base)
 
 const struct stream_ops uv_stream_ops = {
     .listen = listen_at,
-    .unlisten = unlisten,
+    .unlisten = stop_listening,
     .connect = connect_stream,
     .read = read_stream,
     .write = write_stream,

@@ -101,7 +101,7 @@ bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *
 }
 
 /* What of the backlog the contact carries away from `ready` on (SABR: backlog relief). */
-static uint64_t relieve(uint64_t backlog, const struct plan_contact *c, tick ready)
+static uint64_t relieve_contact(uint64_t backlog, const struct plan_contact *c, tick ready)
 {
     struct plan_contact rest = *c;
     rest.start = ready > c->start ? ready : c->start;
@@ -125,7 +125,7 @@ bool pair_cross(const struct plan *p, const struct pair *pair, const struct carg
             found = true;
         }
         if (backlog > 0)
-            backlog = relieve(backlog, &c->is, ready);
+            backlog = relieve_contact(backlog, &c->is, ready);
     }
     return found;
 }

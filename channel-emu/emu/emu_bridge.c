@@ -41,7 +41,7 @@ static void say_too_long(struct emu_bridge *b, int dir, const struct emu_frame *
 }
 
 /* The number of frames read, or an error. */
-static int take(struct emu_bridge *b, int dir, tick now, FILE *say)
+static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
 {
     struct emu_link *l = &b->link;
     struct emu_frame f;
@@ -65,7 +65,7 @@ static int take(struct emu_bridge *b, int dir, tick now, FILE *say)
 }
 
 /* Hands a batch to the kernel; a frame counts as released when the call is over. */
-static void flush(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
+static void flush_ring(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
 {
     bool sent[EMU_PORT_BATCH];
     emu_port_flush(b->port[!dir], sent);
@@ -93,12 +93,12 @@ static void let_out(struct emu_bridge *b, int dir, tick now)
         b->link.released = now;
         emu_port_send(b->port[!dir], batch[n].data, batch[n].len);
         if (++n == BATCH) {
-            flush(b, dir, batch, n);
+            flush_ring(b, dir, batch, n);
             n = 0;
         }
     }
     if (n > 0)
-        flush(b, dir, batch, n);
+        flush_ring(b, dir, batch, n);
 }
 
 static void count_before(struct emu_bridge *b)
@@ -139,7 +139,7 @@ static int wait_until(struct emu_bridge *b, tick until, bool ports, FILE *say)
 }
 
 /* Every now and then, and when a socket reports an error. */
-static int look(struct emu_bridge *b, tick now, FILE *say)
+static int look_at_ports(struct emu_bridge *b, tick now, FILE *say)
 {
     if (now < b->looked + LOOK)
         return 0;
@@ -159,15 +159,15 @@ static int look(struct emu_bridge *b, tick now, FILE *say)
 }
 
 /* Lets out, reads, and sleeps once. */
-static int serve(struct emu_bridge *b, tick end, FILE *say)
+static int serve_side(struct emu_bridge *b, tick end, FILE *say)
 {
     struct emu_link *l = &b->link;
     tick begin = clock_now();
     let_out(b, EMU_FORWARD, begin);
     let_out(b, EMU_RETURN, clock_now());
     if (l->read_due == TICK_NEVER || begin >= l->read_due) {
-        int forward = take(b, EMU_FORWARD, clock_now(), say);
-        int back = forward < 0 ? forward : take(b, EMU_RETURN, clock_now(), say);
+        int forward = take_frames(b, EMU_FORWARD, clock_now(), say);
+        int back = forward < 0 ? forward : take_frames(b, EMU_RETURN, clock_now(), say);
         if (back < 0)
             return back;
         emu_link_was_read(l, begin, forward + back > 0);
@@ -175,7 +175,7 @@ static int serve(struct emu_bridge *b, tick end, FILE *say)
     tick now = clock_now();
     emu_link_flush(l, now);
     emu_link_turn(l, now);
-    int rc = look(b, now, say);
+    int rc = look_at_ports(b, now, say);
     if (rc < 0)
         return rc;
     bool busy = l->read_due != TICK_NEVER;
@@ -192,7 +192,7 @@ int emu_bridge_run(struct emu_bridge *b, FILE *say)
     tick stats = o->stats == 0 ? TICK_NEVER : b->link.started + o->stats;
     int rc = 0;
     while (rc == 0 && !b->stop && clock_now() < end) {
-        rc = serve(b, tick_min(end, stats), say);
+        rc = serve_side(b, tick_min(end, stats), say);
         if (clock_now() >= stats) {
             count_before(b);
             emu_report_line(&b->link, say);

@@ -36,7 +36,7 @@ static void check_all(struct argp_state *state, const struct emu_bridge_options 
         argp_error(state, "--a and --b are the same interface");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct emu_bridge_options *o = state->input;
     switch (key) {
@@ -70,7 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int run(const struct emu_bridge_options *o)
+static int run_bridge(const struct emu_bridge_options *o)
 {
     FILE *json = emu_json_open(o->settings.json);
     struct emu_bridge *b = calloc(1, sizeof *b);
@@ -92,11 +92,11 @@ static int run(const struct emu_bridge_options *o)
 int emu_bridge_main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse, NULL, doc, children, NULL, NULL};
+    const struct argp argp = {table, parse_option, NULL, doc, children, NULL, NULL};
     struct emu_bridge_options o = {.io = EMU_IO_RING};
     emu_settings_init(&o.settings, 0, argc, argv);
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    int rc = run(&o);
+    int rc = run_bridge(&o);
     emu_settings_fini(&o.settings);
     return rc;
 }

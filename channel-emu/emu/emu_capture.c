@@ -51,14 +51,14 @@ static void put16(uint8_t *at, size_t value)
 }
 
 /* RFC 1071 */
-static uint64_t sum(uint64_t s, const uint8_t *p, size_t len)
+static uint64_t sum_words(uint64_t s, const uint8_t *p, size_t len)
 {
     for (; len > 1; p += 2, len -= 2)
         s += (uint64_t)p[0] << 8 | p[1];
     return len > 0 ? s + ((uint64_t)p[0] << 8) : s;
 }
 
-static uint16_t fold(uint64_t s)
+static uint16_t fold_sum(uint64_t s)
 {
     while (s > UINT16_MAX)
         s = (s & UINT16_MAX) + (s >> 16);
@@ -75,7 +75,7 @@ static void put_ip4(uint8_t *ip, const struct address *from, const struct addres
     ip[9] = IPPROTO_UDP;
     memcpy(ip + 12, &from->v4.sin_addr, 4);
     memcpy(ip + 16, &to->v4.sin_addr, 4);
-    put16(ip + 10, fold(sum(0, ip, IPV4)));
+    put16(ip + 10, fold_sum(sum_words(0, ip, IPV4)));
 }
 
 static void put_ip6(uint8_t *ip, const struct address *from, const struct address *to,
@@ -100,8 +100,8 @@ static void put_udp(uint8_t *udp, const uint8_t *addresses, size_t addresses_len
     put16(udp + 4, UDP + len);
     put16(udp + 6, 0);
     memcpy(udp + UDP, data, len);
-    uint64_t s = sum(IPPROTO_UDP + UDP + len, addresses, addresses_len);
-    uint16_t check = fold(sum(s, udp, UDP + len));
+    uint64_t s = sum_words(IPPROTO_UDP + UDP + len, addresses, addresses_len);
+    uint16_t check = fold_sum(sum_words(s, udp, UDP + len));
     put16(udp + 6, check == 0 ? UINT16_MAX : check);
 }
 

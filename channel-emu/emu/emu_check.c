@@ -25,7 +25,7 @@ static const char doc[] =
     "  helio-emu check link-a.yaml --set forward.rate=1Gbit/s --json\n"
     "Exit codes: 0 right, 2 wrong.";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct check *c = state->input;
     switch (key) {
@@ -48,7 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int print(const struct check *c)
+static int print_settings(const struct check *c)
 {
     json_t *o = c->json ? scenario_json(&c->settings.scenario) : NULL;
     char *text = o != NULL ? json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(15))
@@ -83,14 +83,14 @@ static const char *first_file(int argc, char **argv)
 int emu_check_main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse, "SCENARIO", doc, children, NULL, NULL};
+    const struct argp argp = {table, parse_option, "SCENARIO", doc, children, NULL, NULL};
     struct check c = {.json = false};
     emu_settings_init(&c.settings, 42, argc, argv);
     const char *path = first_file(argc, argv);
     if (path != NULL)
         emu_settings_load(&c.settings, path);
     argp_parse(&argp, argc, argv, 0, NULL, &c);
-    int rc = emu_link_check(&c.settings, stderr) < 0 ? 2 : print(&c);
+    int rc = emu_link_check(&c.settings, stderr) < 0 ? 2 : print_settings(&c);
     emu_settings_fini(&c.settings);
     return rc;
 }

@@ -155,7 +155,7 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
     return rc < 0 ? rc : chan_new(&w->clean, &clean);
 }
 
-static int arrive(struct emu_link *l, int dir, tick arrival)
+static int take_arrivals(struct emu_link *l, int dir, tick arrival)
 {
     struct emu_way *w = &l->way[dir];
     if (w->clean == NULL) {
@@ -181,7 +181,7 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                    tick arrival)
 {
     struct emu_way *w = &l->way[dir];
-    int rc = arrive(l, dir, arrival);
+    int rc = take_arrivals(l, dir, arrival);
     if (rc < 0)
         return rc;
     if (rule_drops(l, w, data, len))
@@ -195,7 +195,7 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
 int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                           tick arrival)
 {
-    int rc = arrive(l, dir, arrival);
+    int rc = take_arrivals(l, dir, arrival);
     if (rc == 0)
         chan_input(l->way[dir].clean, data, len, EMU_EXEMPT, l->way[dir].last);
     return rc;

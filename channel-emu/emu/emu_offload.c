@@ -49,7 +49,7 @@ static bool is_unwanted(const char *feature)
     return false;
 }
 
-static int ask(int fd, const char *name, void *data)
+static int ask_device(int fd, const char *name, void *data)
 {
     struct ifreq r = {.ifr_data = data};
     memcpy(r.ifr_name, name, strnlen(name, IFNAMSIZ - 1));
@@ -68,7 +68,7 @@ union question {
 static uint32_t count_features(int fd, const char *name)
 {
     union question q = {.sset = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_FEATURES}};
-    if (ask(fd, name, &q) < 0 || q.sset.sset_mask == 0)
+    if (ask_device(fd, name, &q) < 0 || q.sset.sset_mask == 0)
         return 0;
     return q.sset.data[0] < FEATURES_MAX ? q.sset.data[0] : FEATURES_MAX;
 }
@@ -82,7 +82,7 @@ static int find_unwanted(int fd, const char *name, uint32_t count, uint32_t *mas
     names->cmd = ETHTOOL_GSTRINGS;
     names->string_set = ETH_SS_FEATURES;
     names->len = count;
-    int rc = ask(fd, name, names);
+    int rc = ask_device(fd, name, names);
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         if (is_unwanted((const char *)names->data + (size_t)i * ETH_GSTRING_LEN))
             mask[i / 32] |= UINT32_C(1) << (i % 32);
@@ -96,7 +96,7 @@ static int read_features(int fd, const struct emu_offload *o, union question *q)
     memset(q, 0, sizeof *q);
     q->get.cmd = ETHTOOL_GFEATURES;
     q->get.size = o->words;
-    return ask(fd, o->name, q);
+    return ask_device(fd, o->name, q);
 }
 
 static int write_features(int fd, const struct emu_offload *o, bool on)
@@ -106,7 +106,7 @@ static int write_features(int fd, const struct emu_offload *o, bool on)
         q.set.features[i].valid = o->changed[i];
         q.set.features[i].requested = on ? o->changed[i] : 0;
     }
-    return ask(fd, o->name, &q);
+    return ask_device(fd, o->name, &q);
 }
 
 static bool any(const uint32_t *mask, uint32_t words)

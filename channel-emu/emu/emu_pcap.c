@@ -31,7 +31,7 @@ static void capture_close(void *io)
     free(c);
 }
 
-static int activate(struct capture *c, size_t mtu, uint64_t buffer_bytes, char *error)
+static int activate_capture(struct capture *c, size_t mtu, uint64_t buffer_bytes, char *error)
 {
     int bytes = buffer_bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)buffer_bytes;
     pcap_set_snaplen(c->pcap, (int)mtu + SNAP_EXTRA);
@@ -54,7 +54,7 @@ static void *capture_open(const char *name, int ifindex, size_t mtu, uint64_t bu
     (void)ifindex;
     if (c != NULL)
         c->pcap = pcap_create(name, error);
-    if (c == NULL || c->pcap == NULL || activate(c, mtu, buffer_bytes, error) < 0) {
+    if (c == NULL || c->pcap == NULL || activate_capture(c, mtu, buffer_bytes, error) < 0) {
         fprintf(say, "helio-emu: frames of %s may not be read: %s; run as root\n", name, error);
         if (c != NULL)
             capture_close(c);

@@ -35,7 +35,7 @@ struct emu_port {
     void *state;
 };
 
-static int query(const struct emu_port *p, unsigned long what, struct ifreq *r)
+static int query_device(const struct emu_port *p, unsigned long what, struct ifreq *r)
 {
     memset(r, 0, sizeof *r);
     memcpy(r->ifr_name, p->name, sizeof p->name);
@@ -68,21 +68,21 @@ static int look_up(struct emu_port *p, const char *name, FILE *say)
         return HELIO_EINVAL;
     }
     memcpy(p->name, name, strlen(name));
-    if (query(p, SIOCGIFINDEX, &r) < 0) {
+    if (query_device(p, SIOCGIFINDEX, &r) < 0) {
         fprintf(say, "helio-emu: interface '%s': %s; `ip link` lists those that are there\n", name,
                 strerror(errno));
         return HELIO_EIO;
     }
     p->ifindex = r.ifr_ifindex;
-    if (query(p, SIOCGIFHWADDR, &r) < 0 || r.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
+    if (query_device(p, SIOCGIFHWADDR, &r) < 0 || r.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
         fprintf(say, "helio-emu: interface '%s' is not Ethernet\n", name);
         return HELIO_EINVAL;
     }
-    if (query(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_UP) == 0) {
+    if (query_device(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_UP) == 0) {
         fprintf(say, "helio-emu: interface '%s' is down; as root: ip link set %s up\n", name, name);
         return HELIO_EIO;
     }
-    if (query(p, SIOCGIFMTU, &r) < 0)
+    if (query_device(p, SIOCGIFMTU, &r) < 0)
         return HELIO_EIO;
     p->mtu = (size_t)r.ifr_mtu;
     return 0;
@@ -156,7 +156,7 @@ void emu_port_flush(struct emu_port *p, bool *sent)
     struct ifreq r;
     unsigned n = p->queued;
     p->queued = 0;
-    if (query(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_RUNNING) != 0) {
+    if (query_device(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_RUNNING) != 0) {
         p->io->flush(p->state, sent);
         return;
     }
@@ -168,7 +168,7 @@ void emu_port_flush(struct emu_port *p, bool *sent)
 bool emu_port_exists(const struct emu_port *p)
 {
     struct ifreq r;
-    return query(p, SIOCGIFINDEX, &r) == 0 && r.ifr_ifindex == p->ifindex;
+    return query_device(p, SIOCGIFINDEX, &r) == 0 && r.ifr_ifindex == p->ifindex;
 }
 
 uint64_t emu_port_drops(struct emu_port *p)

@@ -38,8 +38,8 @@ static struct udp_peer *peer_of(struct emu_relay *r, uint64_t tag)
 
 /* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
  * not known when the far end speaks another version of IP. */
-static void capture(struct emu_relay *r, struct log_writer *w, const struct address *peer,
-                    bool outgoing, const uint8_t *data, size_t len, tick at)
+static void capture_datagram(struct emu_relay *r, struct log_writer *w, const struct address *peer,
+                             bool outgoing, const uint8_t *data, size_t len, tick at)
 {
     if (w == NULL)
         return;
@@ -57,7 +57,7 @@ static int into_channel(struct emu_relay *r, int dir, const struct udp_message *
         int rc = emu_link_input(&r->link, dir, d->data + at, len, flow, d->arrival);
         if (rc < 0)
             return rc;
-        capture(r, r->link.before, d->from, false, d->data + at, len, d->arrival);
+        capture_datagram(r, r->link.before, d->from, false, d->data + at, len, d->arrival);
         at += len;
     } while (at < d->len);
     return 0;
@@ -180,7 +180,7 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 #define BATCH 32u
 
 /* Hands a batch to the kernel; a datagram counts as released when the call is over. */
-static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
+static void flush_batch(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
     const int *errors = udp_sender_flush(r->sender);
     tick now = clock_now();
@@ -188,8 +188,8 @@ static void flush(struct emu_relay *r, int dir, const struct chan_out *batch, un
         const struct chan_out *out = &batch[i];
         if (errors[i] == 0) {
             emu_link_sent(&r->link, dir, out, now);
-            capture(r, r->link.after, &target(r, dir, out)->address, true, out->data, out->len,
-                    now);
+            capture_datagram(r, r->link.after, &target(r, dir, out)->address, true, out->data,
+                             out->len, now);
         } else {
             emu_link_unsent(&r->link, dir, out, errors[i]);
         }
@@ -205,12 +205,12 @@ static void let_out(struct emu_relay *r, int dir)
         r->link.released = now;
         n += send_frame(r, dir, &batch[n]);
         if (n == BATCH) {
-            flush(r, dir, batch, n);
+            flush_batch(r, dir, batch, n);
             n = 0;
         }
     }
     if (n > 0)
-        flush(r, dir, batch, n);
+        flush_batch(r, dir, batch, n);
 }
 
 /* Of all sockets: the listening one carries forward traffic, the others answers. */
@@ -283,7 +283,7 @@ static int read_all(struct emu_relay *r)
 }
 
 /* Sleeps once, lets out what is due, and reads when it is time to. */
-static int serve(struct emu_relay *r, tick until, FILE *say)
+static int serve_side(struct emu_relay *r, tick until, FILE *say)
 {
     struct pollfd fds[EMU_FLOWS_MAX + 2];
     struct emu_link *l = &r->link;
@@ -303,7 +303,7 @@ static int serve(struct emu_relay *r, tick until, FILE *say)
     return n < 0 ? n : 0;
 }
 
-static int end(struct emu_relay *r, int rc, FILE *say)
+static int end_relay(struct emu_relay *r, int rc, FILE *say)
 {
     if (rc < 0)
         fprintf(say, "helio-emu: the relay ends: %s\n",
@@ -322,16 +322,16 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     while (!r->stop && clock_now() < last) {
         tick until = tick_min(tick_min(emu_link_release(&r->link), emu_link_flush_due(&r->link)),
                               tick_min(tick_min(last, stats), r->link.read_due));
-        int rc = serve(r, until, say);
+        int rc = serve_side(r, until, say);
         if (rc < 0)
-            return end(r, rc, say);
+            return end_relay(r, rc, say);
         if (clock_now() >= stats) {
             count_before(r);
             emu_report_line(&r->link, say);
             stats += o->stats;
         }
     }
-    return end(r, 0, say);
+    return end_relay(r, 0, say);
 }
 
 static void say_buffer(const struct emu_settings *o, uint64_t granted, FILE *say)

@@ -6,7 +6,7 @@
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_relay.h"
 
-static int run(const struct emu_relay_options *o)
+static int run_relay(const struct emu_relay_options *o)
 {
     FILE *json = emu_json_open(o->settings.json);
     struct emu_relay *r = malloc(sizeof *r);
@@ -29,7 +29,7 @@ int emu_relay_main(int argc, char **argv)
 {
     struct emu_relay_options o;
     emu_relay_options_read(&o, argc, argv);
-    int rc = run(&o);
+    int rc = run_relay(&o);
     emu_settings_fini(&o.settings);
     return rc;
 }

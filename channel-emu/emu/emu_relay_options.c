@@ -47,7 +47,7 @@ static void check_all(struct argp_state *state, const struct emu_relay_options *
         argp_error(state, "--to is the address of --listen; frames would go round for ever");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct emu_relay_options *o = state->input;
     switch (key) {
@@ -82,7 +82,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void emu_relay_options_read(struct emu_relay_options *o, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&emu_settings_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {table, parse, NULL, doc, children, NULL, NULL};
+    const struct argp argp = {table, parse_option, NULL, doc, children, NULL, NULL};
     *o = (struct emu_relay_options){.has_return_to = false};
     emu_settings_init(&o->settings, 42, argc, argv);
     argp_parse(&argp, argc, argv, 0, NULL, o);

@@ -48,7 +48,7 @@ static double good_share(const struct emu_link *l, int dir, tick from, tick to)
     return 1 - (double)bad / (double)(to - from);
 }
 
-static struct summary summarise(const struct emu_link *l, int dir)
+static struct summary summarise_link(const struct emu_link *l, int dir)
 {
     const struct emu_way *w = &l->way[dir];
     struct summary s = {.in = 0};
@@ -92,7 +92,7 @@ static void doubt(struct doubts *d, uint64_t n, const char *dir, const char *wha
 static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
 {
     const struct emu_way *w = &l->way[dir];
-    struct summary s = summarise(l, dir);
+    struct summary s = summarise_link(l, dir);
     doubt(d, s.dropped[SOCKET], ways[dir],
           "frames dropped by the kernel before they could be read");
     doubt(d, s.dropped[SUPER], ways[dir], "super-packets, several frames joined, dropped");
@@ -125,7 +125,7 @@ static uint64_t forgotten(const struct emu_way *w)
 
 static void text_way(const struct emu_link *l, int dir, FILE *to)
 {
-    struct summary s = summarise(l, dir);
+    struct summary s = summarise_link(l, dir);
     const struct emu_way *w = &l->way[dir];
     fprintf(to, "%-8s in %" PRIu64 " (%" PRIu64 " bytes), out %" PRIu64 " (%" PRIu64 " bytes), ",
             ways[dir], s.in, s.chan.in_bytes, s.out, w->sent_bytes);
@@ -216,7 +216,7 @@ static double us(tick t)
 
 static json_t *json_way(const struct emu_link *l, int dir)
 {
-    struct summary s = summarise(l, dir);
+    struct summary s = summarise_link(l, dir);
     const struct scenario_way *o = &l->settings->scenario.way[dir];
     const struct emu_way *w = &l->way[dir];
     json_t *dropped = json_object();
@@ -280,7 +280,7 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
 
 void emu_report_line(const struct emu_link *l, FILE *to)
 {
-    struct summary f = summarise(l, EMU_FORWARD), b = summarise(l, EMU_RETURN);
+    struct summary f = summarise_link(l, EMU_FORWARD), b = summarise_link(l, EMU_RETURN);
     uint64_t lost = 0;
     for (int i = 0; i < REASONS; i++)
         lost += i == CHAN_TRACE ? 0 : f.dropped[i] + b.dropped[i];

@@ -45,7 +45,7 @@ struct ring {
     struct iovec parts[EMU_PORT_BATCH];
 };
 
-static int set(int fd, int level, int name, int value)
+static int set_option(int fd, int level, int name, int value)
 {
     return setsockopt(fd, level, name, &value, sizeof value);
 }
@@ -53,9 +53,9 @@ static int set(int fd, int level, int name, int value)
 static int set_up(int fd, int ifindex)
 {
     struct packet_mreq all = {.mr_ifindex = ifindex, .mr_type = PACKET_MR_PROMISC};
-    if (set(fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2) < 0 ||
-        set(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
-        set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
+    if (set_option(fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2) < 0 ||
+        set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
+        set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
         return -1;
     return 0;
@@ -69,8 +69,8 @@ static int open_out(int ifindex, uint64_t buffer_bytes)
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0)
-        set(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+    if (set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0)
+        set_option(fd, SOL_SOCKET, SO_SNDBUF, bytes);
     if (bind(fd, (const struct sockaddr *)&local, sizeof local) < 0) {
         close(fd);
         return -1;
@@ -151,7 +151,7 @@ static struct tpacket2_hdr *slot(const struct ring *r, size_t i)
 }
 
 /* Puts right what the kernel left out. */
-static void restore(struct tpacket2_hdr *h, uint32_t status, struct emu_frame *out)
+static void restore_device(struct tpacket2_hdr *h, uint32_t status, struct emu_frame *out)
 {
     struct virtio_net_hdr v;
     uint8_t *data = (uint8_t *)h + h->tp_mac;
@@ -180,7 +180,7 @@ static int ring_receive(void *io, struct clock_stamps *clock, tick now, struct e
     if ((status & TP_STATUS_USER) == 0)
         return 0;
     struct timespec stamp = {.tv_sec = h->tp_sec, .tv_nsec = h->tp_nsec};
-    restore(h, status, out);
+    restore_device(h, status, out);
     out->arrival = clock_stamps_arrival(clock, &stamp, now);
     r->lent = h;
     r->next = r->next + 1 == r->slots ? 0 : r->next + 1;

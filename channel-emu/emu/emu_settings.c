@@ -116,7 +116,7 @@ static const struct {
     {TOLERANCE, "--tolerance", "tolerance"},
 };
 
-static _Noreturn void refuse(struct conf_errors *e)
+static _Noreturn void refuse_option(struct conf_errors *e)
 {
     for (size_t i = 0; i < e->len; i++)
         fprintf(stderr, "helio-emu: %s\n", e->text[i]);
@@ -127,8 +127,8 @@ static _Noreturn void refuse(struct conf_errors *e)
 }
 
 /* Lays one key over the scenario; a wrong one ends the process. */
-static void lay(struct argp_state *state, struct emu_settings *s, const char *name, const char *arg,
-                const char *key, const char *value, bool plain)
+static void lay_path(struct argp_state *state, struct emu_settings *s, const char *name,
+                     const char *arg, const char *key, const char *value, bool plain)
 {
     char shown[160];
     struct conf_errors *e = malloc(sizeof *e);
@@ -138,7 +138,7 @@ static void lay(struct argp_state *state, struct emu_settings *s, const char *na
     conf_errors_init(e, shown);
     int rc = scenario_set(&s->scenario, key, value, plain, e);
     if (rc < 0)
-        refuse(e);
+        refuse_option(e);
     free(e);
 }
 
@@ -151,7 +151,7 @@ static void set_any(struct argp_state *state, struct emu_settings *s, const char
                    arg);
     memcpy(key, arg, (size_t)(equals - arg));
     key[equals - arg] = '\0';
-    lay(state, s, "--set", arg, key, equals + 1, false);
+    lay_path(state, s, "--set", arg, key, equals + 1, false);
 }
 
 /* iid:P instead of a trace, and a trace instead of independent losses. */
@@ -162,8 +162,8 @@ static void set_trace(struct argp_state *state, struct emu_settings *s, const ch
     bool random = strncmp(arg, "iid:", 4) == 0;
     snprintf(trace, sizeof trace, "%s.erasures.trace", direction);
     snprintf(iid, sizeof iid, "%s.erasures.iid", direction);
-    lay(state, s, name, arg, trace, random ? "none" : arg, true);
-    lay(state, s, name, arg, iid, random ? arg + 4 : "0", true);
+    lay_path(state, s, name, arg, trace, random ? "none" : arg, true);
+    lay_path(state, s, name, arg, iid, random ? arg + 4 : "0", true);
 }
 
 static void add_rule(struct argp_state *state, struct emu_settings *s, int direction,
@@ -200,10 +200,10 @@ static error_t loss_option(int key, char *arg, struct argp_state *state, struct 
     case TRACE_ORIGIN:
         if (strcmp(arg, "start") != 0 && strcmp(arg, "first") != 0)
             argp_error(state, "--trace-origin '%s' is wrong; right is first or start", arg);
-        lay(state, s, "--trace-origin", arg, "both.start", *arg == 's' ? "0" : "first", true);
+        lay_path(state, s, "--trace-origin", arg, "both.start", *arg == 's' ? "0" : "first", true);
         return 0;
     case LOOP:
-        lay(state, s, "--loop", "", "both.erasures.trace.loop", "yes", true);
+        lay_path(state, s, "--loop", "", "both.erasures.trace.loop", "yes", true);
         return 0;
     case DROP:
         add_rule(state, s, SCENARIO_FORWARD, "--drop", arg);
@@ -223,7 +223,7 @@ static void check_all(const struct emu_settings *s)
         exit(1);
     conf_errors_init(e, s->file != NULL ? s->file : "the options");
     if (scenario_check(&s->scenario, e) < 0)
-        refuse(e);
+        refuse_option(e);
     free(e);
 }
 
@@ -261,12 +261,12 @@ static error_t run_option(int key, char *arg, struct argp_state *state, struct e
     }
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct emu_settings *s = state->input;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (keys[i].option == key) {
-            lay(state, s, keys[i].name, arg, keys[i].key, arg, true);
+            lay_path(state, s, keys[i].name, arg, keys[i].key, arg, true);
             return 0;
         }
     }
@@ -274,7 +274,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return rc != ARGP_ERR_UNKNOWN ? rc : run_option(key, arg, state, s);
 }
 
-const struct argp emu_settings_argp = {.options = table, .parser = parse};
+const struct argp emu_settings_argp = {.options = table, .parser = parse_option};
 
 /* --scenario FILE and --scenario=FILE; the last one counts. */
 static const char *find_scenario(int argc, char **argv)
@@ -297,7 +297,7 @@ void emu_settings_load(struct emu_settings *s, const char *path)
     s->file = path;
     conf_errors_init(e, path);
     if (scenario_load(&s->scenario, path, e) < 0)
-        refuse(e);
+        refuse_option(e);
     free(e);
 }
 

@@ -154,16 +154,17 @@ static int no_passphrase(char *buf, int size, int rw, void *context)
     return -1;
 }
 
-static int rsa_from_file(EVP_PKEY **out, bool private, const char *path, const struct complaint *c)
+static int rsa_from_file(EVP_PKEY **out, bool is_private, const char *path,
+                         const struct complaint *c)
 {
-    const char *key = private ? "auth_key_file" : "auth_peer_key_file";
-    const char *holds = private ? "this node's private RSA key (PEM, no passphrase)"
-                                : "the peer's public RSA key (PEM)";
+    const char *key = is_private ? "auth_key_file" : "auth_peer_key_file";
+    const char *holds = is_private ? "this node's private RSA key (PEM, no passphrase)"
+                                   : "the peer's public RSA key (PEM)";
     FILE *f = key_file(key, path, holds, c);
     if (f == NULL)
         return HELIO_EINVAL;
-    *out = private ? PEM_read_PrivateKey(f, NULL, no_passphrase, NULL)
-                   : PEM_read_PUBKEY(f, NULL, no_passphrase, NULL);
+    *out = is_private ? PEM_read_PrivateKey(f, NULL, no_passphrase, NULL)
+                      : PEM_read_PUBKEY(f, NULL, no_passphrase, NULL);
     fclose(f);
     int bits =
         *out == NULL || EVP_PKEY_get_base_id(*out) != EVP_PKEY_RSA ? 0 : EVP_PKEY_get_bits(*out);

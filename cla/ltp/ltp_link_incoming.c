@@ -11,7 +11,7 @@
 #include "bp/bundle.h"
 #include "cla/ltp/ltp_link.h"
 
-static void answer(struct hub *h, struct ltp_session_id id, bool ok)
+static void answer_block(struct hub *h, struct ltp_session_id id, bool ok)
 {
     /* A session that is gone (cancelled in the meantime) needs no answer. */
     if (ok)
@@ -28,7 +28,7 @@ static void group_less(struct hub *h, struct group *g, bool ok)
     if (--g->left > 0)
         return;
     if (!g->gone)
-        answer(h, g->id, !g->refused);
+        answer_block(h, g->id, !g->refused);
     free(g);
 }
 
@@ -45,7 +45,7 @@ void incoming_answer(struct hub *h, uint64_t token, bool ok)
     if (was.group != NULL)
         group_less(h, was.group, ok);
     else
-        answer(h, was.id, ok);
+        answer_block(h, was.id, ok);
 }
 
 void incoming_drop(struct hub *h, const struct link *l)
@@ -81,7 +81,7 @@ static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_i
     return h->next_token++;
 }
 
-static void give(struct link *l, struct buf *bundle, uint64_t token)
+static void give_block(struct link *l, struct buf *bundle, uint64_t token)
 {
     l->n.bundles_received++;
     l->env.events.received(l->env.events.context, &l->cla, bundle, token);
@@ -112,7 +112,7 @@ static bool give_capsule(struct hub *h, struct link *l, struct slice unit, struc
     }
     if (g != NULL)
         g->left++;
-    give(l, bundle, token);
+    give_block(l, bundle, token);
     return true;
 }
 
@@ -123,7 +123,7 @@ static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, 
     struct sda_capsule c;
     struct group *g = confirm ? calloc(1, sizeof *g) : NULL;
     if (confirm && g == NULL) {
-        answer(h, n->id, false);
+        answer_block(h, n->id, false);
         return;
     }
     if (g != NULL)
@@ -154,7 +154,7 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
     else if (l != NULL)
         l->n.not_a_bundle++;
     if (waits && (l == NULL || l->env.confirm)) /* a link that was removed takes nothing */
-        answer(h, n->id, false);
+        answer_block(h, n->id, false);
     buf_drop(n->data);
 }
 
@@ -162,7 +162,7 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
 static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
 {
     if (n->kind == LTP_BLOCK && l->env.confirm)
-        answer(h, n->id, true);
+        answer_block(h, n->id, true);
     n->data = mixed_add(h, l, n);
     if (n->data == NULL)
         return false;
@@ -190,9 +190,9 @@ void incoming_block(struct hub *h, struct ltp_notice *n)
     }
     uint64_t token = confirm ? incoming_new(h, l, n->id, NULL) : 0;
     if (token == UINT64_MAX) {
-        answer(h, n->id, false);
+        answer_block(h, n->id, false);
         buf_drop(n->data);
         return;
     }
-    give(l, n->data, token);
+    give_block(l, n->data, token);
 }

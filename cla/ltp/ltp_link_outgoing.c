@@ -246,7 +246,7 @@ bool outgoing_form(struct hub *h)
 }
 
 /* What a peer's cancellation says of aggregates. */
-static void learn(struct link *l, const struct ltp_notice *n, size_t count)
+static void learn_limit(struct link *l, const struct ltp_notice *n, size_t count)
 {
     if (count < 2 || n->kind != LTP_EXPORT_CANCELLED || !n->remote)
         return;
@@ -340,7 +340,7 @@ void outgoing_closed(struct ltp_notice *n)
 {
     struct outgoing *x = (struct outgoing *)(uintptr_t)n->tag;
     if (x->link != NULL) {
-        learn(x->link, n, x->count);
+        learn_limit(x->link, n, x->count);
         learn_orange(x->link, n);
         learn_bearing(x->link);
     }

@@ -91,8 +91,8 @@ static bool notices(struct hub *h)
 
 /* Adds the next segment for a peer to the batch: 1, or 0 when there is none, -1 when the socket is
  * full. */
-static int radiate(struct hub *h, struct link *l, struct bucket *bucket, uint64_t peer,
-                   struct udp_peer *to, uint64_t *budget)
+static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket, uint64_t peer,
+                            struct udp_peer *to, uint64_t *budget)
 {
     uint32_t segment = (uint32_t)l->config->segment;
     uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
@@ -117,7 +117,7 @@ static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
     int r = 1;
     bucket_begin(&l->bucket, h->now);
     while (r > 0 && *budget > 0 && bucket_ready(&l->bucket, h->now))
-        r = radiate(h, l, &l->bucket, l->peer, &l->to, budget);
+        r = radiate_segments(h, l, &l->bucket, l->peer, &l->to, budget);
     return r >= 0;
 }
 
@@ -129,7 +129,7 @@ static bool guest_output(struct hub *h, uint64_t *budget)
     bucket_begin(&h->guest_bucket, h->now);
     while (r >= 0 && *budget > 0 && bucket_ready(&h->guest_bucket, h->now) &&
            ltp_guest_next(h->engine, &g))
-        r = radiate(h, h->host, &h->guest_bucket, g.peer, guest_peer(h, &g), budget);
+        r = radiate_segments(h, h->host, &h->guest_bucket, g.peer, guest_peer(h, &g), budget);
     return r >= 0;
 }
 
@@ -147,7 +147,7 @@ static bool guest_share(struct hub *h, struct budget *budget)
 }
 
 /* False when the socket is full or the turn's budget is spent. */
-static bool output(struct hub *h, struct budget *budget)
+static bool output_spans(struct hub *h, struct budget *budget)
 {
     bool room = !udp_pending(h->io) && guest_share(h, budget);
     list_for_each (it, &h->links)
@@ -216,7 +216,7 @@ void hub_pump(struct hub *h)
         if (h->ending)
             return;
         more = outgoing_form(h);
-        if (!output(h, &budget))
+        if (!output_spans(h, &budget))
             break;
     }
     if (!h->ending)

@@ -9,7 +9,7 @@
 
 #define SESSIONS_SHOWN 64
 
-static void put(json_t *o, const char *key, uint64_t v)
+static void put_number(json_t *o, const char *key, uint64_t v)
 {
     json_object_set_new(o, key, json_number(v));
 }
@@ -31,36 +31,36 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
         if (n->rx[i] == 0 && n->tx[i] == 0)
             continue;
         json_t *type = put_object(by_type, event_type_name(i));
-        put(type, "rx", n->rx[i]);
-        put(type, "tx", n->tx[i]);
+        put_number(type, "rx", n->rx[i]);
+        put_number(type, "tx", n->tx[i]);
     }
-    put(o, "segments_rx", rx);
-    put(o, "segments_tx", tx);
-    put(o, "segment_bytes_rx", n->rx_bytes);
-    put(o, "segment_bytes_tx", n->tx_bytes);
-    put(o, "retransmitted_bytes", n->retransmitted_bytes);
-    put(o, "sessions_opened_export", n->opened_export);
-    put(o, "sessions_opened_import", n->opened_import);
-    put(o, "sessions_done", n->closed[OUTCOME_DONE]);
-    put(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
-    put(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
-    put(o, "sessions_lost", n->closed[OUTCOME_LOST]);
-    put(o, "orange_delivered", n->orange_delivered);
-    put(o, "orange_lost", n->orange_lost);
-    put(o, "orange_silent", n->orange_silent);
-    put(o, "acks_dropped", n->acks_dropped);
-    put(o, "closed_evicted", n->closed_evicted);
-    put(o, "cancels_unsent", n->cancels_unsent);
-    put(o, "pieces_dropped", n->pieces_dropped);
-    put(o, "peers_narrowed", n->peers_narrowed);
+    put_number(o, "segments_rx", rx);
+    put_number(o, "segments_tx", tx);
+    put_number(o, "segment_bytes_rx", n->rx_bytes);
+    put_number(o, "segment_bytes_tx", n->tx_bytes);
+    put_number(o, "retransmitted_bytes", n->retransmitted_bytes);
+    put_number(o, "sessions_opened_export", n->opened_export);
+    put_number(o, "sessions_opened_import", n->opened_import);
+    put_number(o, "sessions_done", n->closed[OUTCOME_DONE]);
+    put_number(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
+    put_number(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
+    put_number(o, "sessions_lost", n->closed[OUTCOME_LOST]);
+    put_number(o, "orange_delivered", n->orange_delivered);
+    put_number(o, "orange_lost", n->orange_lost);
+    put_number(o, "orange_silent", n->orange_silent);
+    put_number(o, "acks_dropped", n->acks_dropped);
+    put_number(o, "closed_evicted", n->closed_evicted);
+    put_number(o, "cancels_unsent", n->cancels_unsent);
+    put_number(o, "pieces_dropped", n->pieces_dropped);
+    put_number(o, "peers_narrowed", n->peers_narrowed);
     json_t *timers = put_object(o, "timers");
-    put(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
-    put(timers, "report", n->timers[TIMER_REPORT]);
-    put(timers, "cancel", n->timers[TIMER_CANCEL]);
-    put(timers, "idle", n->timers[TIMER_IDLE]);
+    put_number(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
+    put_number(timers, "report", n->timers[TIMER_REPORT]);
+    put_number(timers, "cancel", n->timers[TIMER_CANCEL]);
+    put_number(timers, "idle", n->timers[TIMER_IDLE]);
     json_t *verdicts = put_object(o, "verdicts");
     for (int v = 0; v < VERDICT_COUNT; v++)
-        put(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
+        put_number(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
 }
 
 /* What concerns this link's peer alone. */
@@ -70,7 +70,7 @@ static void put_span(json_t *o, const struct link *l)
     if (ltp_span_counters(l->hub->engine, l->peer, &n) != 0)
         return;
     json_t *span = put_object(o, "span");
-#define PUT(name) put(span, #name, n.name);
+#define PUT(name) put_number(span, #name, n.name);
     LTP_SPAN_COUNTERS(PUT)
 #undef PUT
 }
@@ -78,25 +78,26 @@ static void put_span(json_t *o, const struct link *l)
 static void put_socket(json_t *o, const struct udp_io *io)
 {
     const struct udp_counters *n = udp_counters(io);
-    put(o, "local_port", udp_port(io));
-    put(o, "datagrams_tx", n->tx_datagrams);
-    put(o, "datagrams_rx", n->rx_datagrams);
-    put(o, "socket_bytes_tx", n->tx_bytes);
-    put(o, "socket_bytes_rx", n->rx_bytes);
-    put(o, "socket_calls_tx", n->tx_calls);
-    put(o, "socket_calls_rx", n->rx_calls);
-    put(o, "socket_blocked", n->tx_blocked);
-    put(o, "socket_refused", n->tx_refused);
-    put(o, "socket_errors", n->tx_errors);
-    put(o, "socket_drops", n->rx_socket_drops);
+    put_number(o, "local_port", udp_port(io));
+    put_number(o, "datagrams_tx", n->tx_datagrams);
+    put_number(o, "datagrams_rx", n->rx_datagrams);
+    put_number(o, "socket_bytes_tx", n->tx_bytes);
+    put_number(o, "socket_bytes_rx", n->rx_bytes);
+    put_number(o, "socket_calls_tx", n->tx_calls);
+    put_number(o, "socket_calls_rx", n->rx_calls);
+    put_number(o, "socket_blocked", n->tx_blocked);
+    put_number(o, "socket_refused", n->tx_refused);
+    put_number(o, "socket_errors", n->tx_errors);
+    put_number(o, "socket_drops", n->rx_socket_drops);
 }
 
 /* What this machine's lack of time cost. */
 static void put_lateness(json_t *o, const struct link *l)
 {
-    put(o, "late_ns", l->hub->late_ns);
-    put(o, "late_wakeups", l->hub->late_wakeups);
-    put(o, "credit_lost", (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
+    put_number(o, "late_ns", l->hub->late_ns);
+    put_number(o, "late_wakeups", l->hub->late_wakeups);
+    put_number(o, "credit_lost",
+               (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
 }
 
 static void put_bearing(json_t *o, const struct link *l)
@@ -108,54 +109,54 @@ static void put_bearing(json_t *o, const struct link *l)
     if (b.profile == LTP_PROFILE_AUTO)
         json_object_set_new(o, "peer_learnt", json_string(ltp_learnt_name(b.learnt)));
     json_object_set_new(o, "early_checkpoints", json_boolean(b.early));
-    put(o, "peer_probes", b.probes);
-    put(o, "peer_against", b.against);
+    put_number(o, "peer_probes", b.probes);
+    put_number(o, "peer_against", b.against);
 }
 
 static void put_link(json_t *o, const struct link *l)
 {
     json_object_set_new(o, "up", json_boolean(l->up));
-    put(o, "engine", l->hub->engine_number);
-    put(o, "peer_engine", l->peer);
-    put(o, "window", l->cla.limits.window);
-    put(o, "rate_bps", l->config->pace.rate);
-    put(o, "overhead", l->config->pace.overhead);
-    put(o, "rto_ns", ltp_link_rto(l->config));
-    put(o, "receive_buffer", l->rx_buffer);
-    put(o, "send_buffer", l->tx_buffer);
+    put_number(o, "engine", l->hub->engine_number);
+    put_number(o, "peer_engine", l->peer);
+    put_number(o, "window", l->cla.limits.window);
+    put_number(o, "rate_bps", l->config->pace.rate);
+    put_number(o, "overhead", l->config->pace.overhead);
+    put_number(o, "rto_ns", ltp_link_rto(l->config));
+    put_number(o, "receive_buffer", l->rx_buffer);
+    put_number(o, "send_buffer", l->tx_buffer);
     json_object_set_new(o, "batch", json_boolean(l->config->udp.batch && !l->to.plain));
-    put(o, "bundles_sent", l->n.bundles_sent);
-    put(o, "bundles_failed", l->n.bundles_failed);
-    put(o, "bundles_lost", l->n.bundles_lost);
-    put(o, "bundles_received", l->n.bundles_received);
-    put(o, "bundles_refused", l->n.bundles_refused);
-    put(o, "green_incomplete", l->n.green_incomplete);
-    put(o, "not_a_bundle", l->n.not_a_bundle);
-    put(o, "aggregates_sent", l->n.aggregates_sent);
-    put(o, "aggregates_received", l->n.aggregates_received);
+    put_number(o, "bundles_sent", l->n.bundles_sent);
+    put_number(o, "bundles_failed", l->n.bundles_failed);
+    put_number(o, "bundles_lost", l->n.bundles_lost);
+    put_number(o, "bundles_received", l->n.bundles_received);
+    put_number(o, "bundles_refused", l->n.bundles_refused);
+    put_number(o, "green_incomplete", l->n.green_incomplete);
+    put_number(o, "not_a_bundle", l->n.not_a_bundle);
+    put_number(o, "aggregates_sent", l->n.aggregates_sent);
+    put_number(o, "aggregates_received", l->n.aggregates_received);
     json_t *colours = put_object(o, "bundles_by_colour");
-    put(colours, "red", l->n.by_colour[LTP_LINK_RED]);
-    put(colours, "green", l->n.by_colour[LTP_LINK_GREEN]);
-    put(colours, "orange", l->n.by_colour[LTP_LINK_ORANGE]);
-    put(o, "bundles_waiting", l->waiting_len);
-    put(o, "air_bytes", l->n.air_bytes);
+    put_number(colours, "red", l->n.by_colour[LTP_LINK_RED]);
+    put_number(colours, "green", l->n.by_colour[LTP_LINK_GREEN]);
+    put_number(colours, "orange", l->n.by_colour[LTP_LINK_ORANGE]);
+    put_number(o, "bundles_waiting", l->waiting_len);
+    put_number(o, "air_bytes", l->n.air_bytes);
     put_bearing(o, l);
 }
 
 static json_t *session_json(const struct ltp_session_info *s, tick now)
 {
     json_t *o = json_object();
-    put(o, "originator", s->id.originator);
-    put(o, "number", s->id.number);
+    put_number(o, "originator", s->id.originator);
+    put_number(o, "number", s->id.number);
     json_object_set_new(o, "direction", json_string(s->is_export ? "export" : "import"));
-    put(o, "client_service", s->client_service);
+    put_number(o, "client_service", s->client_service);
     if (s->length != EVENT_NONE)
-        put(o, "length", s->length);
+        put_number(o, "length", s->length);
     if (s->red_len != EVENT_NONE)
-        put(o, "red_length", s->red_len);
-    put(o, "done", s->done);
-    put(o, "held", s->held);
-    put(o, "age_ns", now > s->opened ? now - s->opened : 0);
+        put_number(o, "red_length", s->red_len);
+    put_number(o, "done", s->done);
+    put_number(o, "held", s->held);
+    put_number(o, "age_ns", now > s->opened ? now - s->opened : 0);
     return o;
 }
 
@@ -174,7 +175,7 @@ static void put_sessions(json_t *o, const struct link *l)
         if (mine++ < SESSIONS_SHOWN)
             json_array_append_new(shown, session_json(&all[i], hub_now(l->hub)));
     }
-    put(o, "sessions_open", mine);
+    put_number(o, "sessions_open", mine);
     json_object_set_new(o, "sessions", shown);
     free(all);
 }

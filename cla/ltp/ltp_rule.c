@@ -45,7 +45,7 @@ static int wrong(const char **key, const char *which, char *why, size_t cap, con
     return HELIO_EINVAL;
 }
 
-static int check(void *item, const char **key, char *why, size_t cap)
+static int check_rule(void *item, const char **key, char *why, size_t cap)
 {
     static const char pattern[] =
         "is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *";
@@ -68,7 +68,7 @@ const struct cla_list ltp_link_lists[] = {
      .max = LTP_LINK_RULES_MAX,
      .items = offsetof(struct ltp_link_config, colours),
      .count = offsetof(struct ltp_link_config, colours_len),
-     .check = check},
+     .check = check_rule},
     {.key = NULL},
 };
 

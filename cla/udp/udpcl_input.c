@@ -35,7 +35,7 @@ static struct udpcl_link *find_link(struct udpcl_port *p, const struct address *
     return by_host != NULL ? by_host : open;
 }
 
-static void refuse(struct udpcl_port *p, const struct address *from)
+static void refuse_datagram(struct udpcl_port *p, const struct address *from)
 {
     char text[ADDRESS_TEXT_MAX];
     p->unknown_refused++;
@@ -54,7 +54,7 @@ void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct addre
     bool known;
     struct udpcl_link *l = find_link(p, from, &known);
     if (l == NULL) {
-        refuse(p, from);
+        refuse_datagram(p, from);
         return;
     }
     enum udpcl_verdict v = udpcl_judge(datagram);

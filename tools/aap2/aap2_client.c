@@ -157,7 +157,7 @@ int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu)
     return 0;
 }
 
-static int answer(struct aap2_client *c, Aap2__ResponseStatus status)
+static int answer_message(struct aap2_client *c, Aap2__ResponseStatus status)
 {
     Aap2__AAPResponse r = AAP2__AAPRESPONSE__INIT;
     uint8_t out[16];
@@ -176,8 +176,8 @@ static int answer(struct aap2_client *c, Aap2__ResponseStatus status)
 
 int aap2_client_answer(struct aap2_client *c, bool success)
 {
-    return answer(c, success ? AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS
-                             : AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR);
+    return answer_message(c, success ? AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS
+                                     : AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR);
 }
 
 /* What of the queue is not written yet; returns how many parts. */
@@ -255,7 +255,8 @@ static void fetch_arrival(struct aap2_client *c, size_t n)
             return;
         c->have = false;
         aap2_arrival_fini(a);
-        (void)answer(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK); /* a full queue is alive */
+        (void)answer_message(
+            c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK); /* a full queue is alive */
         (void)aap2_client_flush(c);
     }
 }

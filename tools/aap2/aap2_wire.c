@@ -62,7 +62,7 @@ static size_t unread(const struct aap2_reader *r)
 }
 
 /* Room for `want` unread bytes in all. */
-static int reserve(struct aap2_reader *r, size_t want)
+static int reserve_bytes(struct aap2_reader *r, size_t want)
 {
     if (r->off > 0) {
         memmove(r->ahead, r->ahead + r->off, unread(r));
@@ -88,7 +88,7 @@ uint8_t *aap2_reader_space(struct aap2_reader *r, size_t *len)
         *len = (size_t)r->payload_need;
         return buf_data(r->payload) + r->payload->len;
     }
-    if (reserve(r, r->need > READ_AHEAD ? (size_t)r->need : READ_AHEAD) != 0)
+    if (reserve_bytes(r, r->need > READ_AHEAD ? (size_t)r->need : READ_AHEAD) != 0)
         return NULL;
     *len = r->cap - r->len;
     return r->ahead + r->len;
@@ -173,7 +173,7 @@ static int take_payload(struct aap2_reader *r, Aap2__AAPMessage **message, struc
     return 1;
 }
 
-static void account(struct aap2_reader *r, size_t n)
+static void account_bytes(struct aap2_reader *r, size_t n)
 {
     if (n == 0)
         return;
@@ -195,7 +195,7 @@ int aap2_reader_fed(struct aap2_reader *r, size_t n, Aap2__AAPMessage **message,
     *payload = NULL;
     if (r->error != 0)
         return r->error;
-    account(r, n);
+    account_bytes(r, n);
     int rc = 0;
     while (rc == 0) {
         if (r->adu != NULL) {

@@ -155,7 +155,7 @@ static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struc
     }
 }
 
-static void check(const struct ltp_tool_options *o, struct argp_state *state)
+static void check_options(const struct ltp_tool_options *o, struct argp_state *state)
 {
     if (!address_given(&o->local))
         argp_error(state, "--local ADDR:PORT is missing: our own socket");
@@ -169,7 +169,7 @@ static void check(const struct ltp_tool_options *o, struct argp_state *state)
         argp_error(state, "FILE is missing: what is to be sent");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct ltp_tool_options *o = state->input;
     switch (key) {
@@ -192,7 +192,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->count = (size_t)(state->argc - state->next);
         return 0;
     case ARGP_KEY_END:
-        check(o, state);
+        check_options(o, state);
         return 0;
     default:
         return parse_names(o, key, arg, state);
@@ -215,7 +215,7 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
 {
     static const struct argp send = {
         send_options,
-        parse,
+        parse_option,
         "FILE...",
         "Sends each file as one LTP block; exit code 0 when the peer has all red "
         "parts, and all orange blocks."
@@ -227,7 +227,7 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         NULL};
     static const struct argp receive = {
         receive_options,
-        parse,
+        parse_option,
         "",
         "Writes each LTP block to a file ORIGINATOR.SESSION in a folder; one that is not whole "
         "keeps the name ORIGINATOR.SESSION.part."

@@ -145,7 +145,7 @@ static bool is_peers(enum verdict v)
 
 /* Answers go to where the peer's segments come from; to another place than before only when none
  * came from there for a while. */
-static void follow(struct port *p, const struct address *from)
+static void follow_peer(struct port *p, const struct address *from)
 {
     bool same = p->known && address_equal(from, &p->to.address);
     if (!same && p->known && p->now - p->heard < FOLLOW_RTOS * p->rto)
@@ -160,7 +160,7 @@ static void follow(struct port *p, const struct address *from)
     p->known = true;
 }
 
-static void input(struct port *p)
+static void input_datagrams(struct port *p)
 {
     struct slice datagram;
     if (!udp_fill(p->io, TURN_BYTES))
@@ -168,7 +168,7 @@ static void input(struct port *p)
     while (udp_next(p->io, &datagram)) { /* each verdict is counted */
         enum verdict v = ltp_input(p->engine, datagram.data, datagram.len, p->now);
         if (p->follow && is_peers(v))
-            follow(p, udp_from(p->io));
+            follow_peer(p, udp_from(p->io));
     }
 }
 
@@ -193,7 +193,7 @@ void port_wait(struct port *p, tick until)
         if (udp_pending(p->io))
             (void)udp_flush(p->io);
         if (fds[0].revents != 0)
-            input(p); /* an error of the socket is cleared by reading it */
+            input_datagrams(p); /* an error of the socket is cleared by reading it */
         if (fds[1].revents & POLLIN)
             p->stopped = true;
     }
@@ -217,7 +217,7 @@ void port_linger(struct port *p, tick quiet, tick most)
     port_output(p);
 }
 
-static void put(json_t *o, const char *key, uint64_t v)
+static void put_segment(json_t *o, const char *key, uint64_t v)
 {
     json_object_set_new(o, key, json_number(v));
 }
@@ -230,20 +230,20 @@ json_t *port_counters(const struct port *p)
         if (n->rx[i] == 0 && n->tx[i] == 0)
             continue;
         json_t *t = json_object();
-        put(t, "rx", n->rx[i]);
-        put(t, "tx", n->tx[i]);
+        put_segment(t, "rx", n->rx[i]);
+        put_segment(t, "tx", n->tx[i]);
         json_object_set_new(types, event_type_name(i), t);
     }
     for (int v = 0; v < VERDICT_COUNT; v++)
-        put(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
+        put_segment(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
     json_object_set_new(o, "segments", types);
     json_object_set_new(o, "verdicts", verdicts);
-    put(o, "retransmitted_bytes", n->retransmitted_bytes);
-    put(o, "checkpoint_timers", n->timers[TIMER_CHECKPOINT]);
-    put(o, "report_timers", n->timers[TIMER_REPORT]);
-    put(o, "datagrams_rx", udp_counters(p->io)->rx_datagrams);
-    put(o, "datagrams_tx", udp_counters(p->io)->tx_datagrams);
-    put(o, "socket_drops", udp_counters(p->io)->rx_socket_drops);
+    put_segment(o, "retransmitted_bytes", n->retransmitted_bytes);
+    put_segment(o, "checkpoint_timers", n->timers[TIMER_CHECKPOINT]);
+    put_segment(o, "report_timers", n->timers[TIMER_REPORT]);
+    put_segment(o, "datagrams_rx", udp_counters(p->io)->rx_datagrams);
+    put_segment(o, "datagrams_tx", udp_counters(p->io)->tx_datagrams);
+    put_segment(o, "socket_drops", udp_counters(p->io)->rx_socket_drops);
     return o;
 }
 

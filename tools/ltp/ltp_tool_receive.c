@@ -53,7 +53,7 @@ static void disk(struct receiver *r, const char *path)
     r->disk_failed = true;
 }
 
-static struct block *find(struct receiver *r, struct ltp_session_id id)
+static struct block *find_file(struct receiver *r, struct ltp_session_id id)
 {
     list_for_each (it, &r->blocks) {
         struct block *b = container_of(it, struct block, node);
@@ -84,7 +84,8 @@ static struct block *block_new(struct receiver *r, const struct ltp_notice *n)
     return b;
 }
 
-static void tell(struct receiver *r, const struct block *b, const char *outcome, const char *path)
+static void tell_block(struct receiver *r, const struct block *b, const char *outcome,
+                       const char *path)
 {
     json_t *o = json_object();
     json_object_set_new(o, "originator", json_number(b->id.originator));
@@ -102,7 +103,7 @@ static void tell(struct receiver *r, const struct block *b, const char *outcome,
 }
 
 /* The end of a block, and of b. */
-static void finish(struct receiver *r, struct block *b, const char *why)
+static void finish_file(struct receiver *r, struct block *b, const char *why)
 {
     char part[NAME_MAX_BYTES], path[NAME_MAX_BYTES];
     name_of(r, b->id, ".part", part);
@@ -114,7 +115,7 @@ static void finish(struct receiver *r, struct block *b, const char *why)
         whole = false;
         why = "not_written";
     }
-    tell(r, b, whole ? "received" : why, whole ? path : part);
+    tell_block(r, b, whole ? "received" : why, whole ? path : part);
     r->whole += whole;
     r->failed += !whole;
     list_sub(&b->node);
@@ -133,9 +134,9 @@ static bool write_at(int fd, struct slice data, uint64_t offset)
     return true;
 }
 
-static void take(struct receiver *r, struct ltp_notice *n)
+static void take_block(struct receiver *r, struct ltp_notice *n)
 {
-    struct block *b = find(r, n->id);
+    struct block *b = find_file(r, n->id);
     if (b == NULL)
         b = block_new(r, n);
     if (b == NULL) {
@@ -148,7 +149,7 @@ static void take(struct receiver *r, struct ltp_notice *n)
         disk(r, r->options->output);
         buf_drop(n->data);
         (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now); /* the peer is told */
-        finish(r, b, "not_written");
+        finish_file(r, b, "not_written");
         return;
     }
     b->bytes += n->data->len;
@@ -163,25 +164,25 @@ static void take(struct receiver *r, struct ltp_notice *n)
     if (n->kind == LTP_BLOCK || (whole && n->orange))
         (void)ltp_accept(r->port.engine, n->id, r->port.now);
     if (whole)
-        finish(r, b, "received");
+        finish_file(r, b, "received");
 }
 
 static void cancelled(struct receiver *r, const struct ltp_notice *n)
 {
-    struct block *b = find(r, n->id);
+    struct block *b = find_file(r, n->id);
     struct block none = {.id = n->id, .service = n->client_service};
     char why[64];
     if (b != NULL && b->orange && !n->remote) {
-        finish(r, b, "incomplete");
+        finish_file(r, b, "incomplete");
         return;
     }
     snprintf(why, sizeof why, "cancelled%s: %s", n->remote ? "_by_peer" : "",
              port_reason(n->reason));
     if (b != NULL) {
-        finish(r, b, why);
+        finish_file(r, b, why);
         return;
     }
-    tell(r, &none, why, "-");
+    tell_block(r, &none, why, "-");
     r->failed++;
 }
 
@@ -192,7 +193,7 @@ static bool notices(struct receiver *r)
     while (!r->disk_failed && ltp_poll(r->port.engine, &n) != 0) {
         any = true;
         if (n.kind == LTP_BLOCK || n.kind == LTP_GREEN)
-            take(r, &n);
+            take_block(r, &n);
         else if (n.kind == LTP_IMPORT_CANCELLED)
             cancelled(r, &n);
     }
@@ -208,7 +209,7 @@ static bool is_open(const struct ltp_session_info *open, size_t count, struct lt
 }
 
 /* The engine closes without a notice a session whose green part it has given up. */
-static void sweep(struct receiver *r)
+static void sweep_files(struct receiver *r)
 {
     struct ltp_session_info *open;
     size_t count = ltp_sessions(r->port.engine, NULL, 0);
@@ -220,12 +221,12 @@ static void sweep(struct receiver *r)
         struct block *b = container_of(it, struct block, node);
         it = it->next;
         if (!is_open(open, count, b->id))
-            finish(r, b, "incomplete");
+            finish_file(r, b, "incomplete");
     }
     free(open);
 }
 
-static void run(struct receiver *r)
+static void run_receiver(struct receiver *r)
 {
     struct port *p = &r->port;
     const struct ltp_tool_options *o = r->options;
@@ -237,7 +238,7 @@ static void run(struct receiver *r)
             continue;
         if (p->now - swept >= TICK_MS) {
             swept = p->now;
-            sweep(r);
+            sweep_files(r);
         }
         if (o->blocks > 0 && r->whole + r->failed >= o->blocks)
             break;
@@ -251,7 +252,7 @@ static void run(struct receiver *r)
         r->failed++;
 }
 
-static void print(const struct receiver *r)
+static void print_result(const struct receiver *r)
 {
     json_t *all = json_object();
     json_object_set(all, "blocks", r->done);
@@ -294,10 +295,10 @@ int ltp_tool_receive(const struct ltp_tool_options *o)
     r.done = json_array();
     fprintf(stderr, "helio-ltp: receiving at %s (port %u), ready\n",
             address_write(&o->local, local), udp_port(r.port.io));
-    run(&r);
+    run_receiver(&r);
     while (!list_empty(&r.blocks))
-        finish(&r, container_of(list_first(&r.blocks), struct block, node), "unfinished");
-    print(&r);
+        finish_file(&r, container_of(list_first(&r.blocks), struct block, node), "unfinished");
+    print_result(&r);
     json_decref(r.done);
     port_close(&r.port);
     return r.disk_failed || (o->blocks > 0 && r.failed > 0);

@@ -73,7 +73,7 @@ static int send_block(struct sender *s, size_t i)
     return ltp_send(s->port.engine, &block, s->port.now, &x->id);
 }
 
-static int begin(struct sender *s, size_t i)
+static int begin_block(struct sender *s, size_t i)
 {
     struct sent *x = &s->sent[i];
     x->file = s->options->files[i];
@@ -129,7 +129,7 @@ static bool notices(struct sender *s)
     return any;
 }
 
-static void run(struct sender *s)
+static void run_sender(struct sender *s)
 {
     struct port *p = &s->port;
     tick end = s->options->timeout == 0 ? TICK_NEVER : tick_add(s->began, s->options->timeout);
@@ -172,7 +172,7 @@ static json_t *to_json(const struct sender *s, const struct sent *x)
     return o;
 }
 
-static void print(const struct sender *s)
+static void print_result(const struct sender *s)
 {
     json_t *blocks = json_array();
     for (size_t i = 0; i < s->options->count; i++) {
@@ -208,10 +208,10 @@ int ltp_tool_send(const struct ltp_tool_options *o)
     s.sent = calloc(o->count, sizeof *s.sent);
     bool ready = s.sent != NULL;
     for (size_t i = 0; ready && i < o->count; i++)
-        ready = begin(&s, i) == 0;
+        ready = begin_block(&s, i) == 0;
     if (ready) {
-        run(&s);
-        print(&s);
+        run_sender(&s);
+        print_result(&s);
         status = 0;
         for (size_t i = 0; i < o->count; i++)
             status |= s.sent[i].outcome != DELIVERED;

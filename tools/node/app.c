@@ -179,7 +179,7 @@ static void tell_bundle(struct apps *a, const struct eid *destination, enum agen
     tell_refusal(a, "bundle to ", text, agent_refusal_text(refusal));
 }
 
-static void refuse(struct app *c, Aap2__ResponseStatus status, const char *text)
+static void refuse_message(struct app *c, Aap2__ResponseStatus status, const char *text)
 {
     tell_refusal(c->apps, "request", "", text);
     answer_now(c, status, text);
@@ -230,7 +230,7 @@ static void endpoint_leave(struct app *c)
     free(e);
 }
 
-static int subscribe(struct app *c, struct app_endpoint *e, uint32_t window)
+static int subscribe_app(struct app *c, struct app_endpoint *e, uint32_t window)
 {
     struct apps *a = c->apps;
     uint64_t reg = a->next_reg;
@@ -248,7 +248,7 @@ static int subscribe(struct app *c, struct app_endpoint *e, uint32_t window)
 }
 
 /* NULL, or why the endpoint cannot be this connection's. */
-static const char *join(struct app *c, const struct eid *eid, const Aap2__ConnectionConfig *m)
+static const char *join_node(struct app *c, const struct eid *eid, const Aap2__ConnectionConfig *m)
 {
     struct app_endpoint *e = endpoint_find(c->apps, eid);
     if (e != NULL && strcmp(e->secret, m->secret) != 0)
@@ -261,7 +261,7 @@ static const char *join(struct app *c, const struct eid *eid, const Aap2__Connec
         return "out of memory";
     e->users++;
     c->endpoint = e;
-    if (m->is_subscriber && subscribe(c, e, m->window) < 0) {
+    if (m->is_subscriber && subscribe_app(c, e, m->window) < 0) {
         endpoint_leave(c);
         return "the endpoint cannot be registered";
     }
@@ -273,24 +273,24 @@ static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
     const struct node *n = c->apps->node;
     struct eid eid;
     if (c->endpoint != NULL) {
-        refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-               "the connection is configured already");
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
+                       "the connection is configured already");
         return;
     }
     if (m->auth_type != AAP2__AUTH_TYPE__AUTH_TYPE_DEFAULT) {
-        refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED,
-               "this node gives no access to forwarding tables or dispatch");
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED,
+                       "this node gives no access to forwarding tables or dispatch");
         return;
     }
     if (eid_parse(m->endpoint_id, &eid) < 0 || !eid_same_node(&eid, &n->config->node) ||
         eid_is_node(&eid) || (n->has_echo && eid_equal(&eid, &n->echo))) {
-        refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-               "endpoint_id must be a free endpoint of this node");
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
+                       "endpoint_id must be a free endpoint of this node");
         return;
     }
-    const char *why = join(c, &eid, m);
+    const char *why = join_node(c, &eid, m);
     if (why != NULL) {
-        refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED, why);
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED, why);
         return;
     }
     c->keepalive = (tick)(m->keepalive_seconds > 86400 ? 86400 : m->keepalive_seconds) * TICK_S;
@@ -332,7 +332,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
     struct app_request *r = why == NULL ? request_new(c) : NULL;
     if (r == NULL) {
         if (why != NULL)
-            refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST, why);
+            refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST, why);
         buf_drop(payload);
         return;
     }
@@ -429,8 +429,8 @@ static void on_message(struct app *c, const Aap2__AAPMessage *m, struct buf *pay
         answer_now(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK, NULL);
         break;
     default:
-        refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-               "this node does not take such messages");
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
+                       "this node does not take such messages");
         break;
     }
 }
@@ -439,8 +439,8 @@ static void on_malformed(struct app *c)
 {
     c->apps->counters.malformed++;
     if (!c->subscriber)
-        refuse(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-               "malformed message, or a payload longer than the node's limit");
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
+                       "malformed message, or a payload longer than the node's limit");
     c->failed = true;
     app_touch(c);
 }

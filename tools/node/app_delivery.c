@@ -47,7 +47,7 @@ void apps_recall(struct apps *a, const struct agent_action *action)
 }
 
 /* What the connection was not given yet is not written any more. */
-static bool unsend(struct app *c, uint64_t key)
+static bool take_back(struct app *c, uint64_t key)
 {
     list_for_each (l, &c->out) {
         struct app_out *o = container_of(l, struct app_out, node);
@@ -70,7 +70,7 @@ void app_recall(struct app *c, uint64_t key)
             continue;
         c->apps->counters.taken_back++;
         p->recalled = true;
-        if (!unsend(c, key))
+        if (!take_back(c, key))
             return;
         list_sub(l);
         free(p);

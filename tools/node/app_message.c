@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static struct app_out *pack(const ProtobufCMessage *m, bool magic)
+static struct app_out *pack_message(const ProtobufCMessage *m, bool magic)
 {
     uint8_t bytes[APP_MESSAGE_CAP];
     int n = aap2_pack(m, bytes, sizeof bytes);
@@ -30,7 +30,7 @@ struct app_out *message_welcome(const struct eid *node)
     w.node_id = text;
     m.msg_case = AAP2__AAPMESSAGE__MSG_WELCOME;
     m.welcome = &w;
-    return pack(&m.base, true);
+    return pack_message(&m.base, true);
 }
 
 struct app_out *message_response(Aap2__ResponseStatus status, const char *text,
@@ -54,7 +54,7 @@ struct app_out *message_response(Aap2__ResponseStatus status, const char *text,
         b.lifetime_ms = r->lifetime_ms;
         m.bundle_headers = &b;
     }
-    return pack(&m.base, false);
+    return pack_message(&m.base, false);
 }
 
 struct app_out *message_adu(const struct agent_action *a)
@@ -78,7 +78,7 @@ struct app_out *message_adu(const struct agent_action *a)
     }
     m.msg_case = AAP2__AAPMESSAGE__MSG_ADU;
     m.adu = &d;
-    struct app_out *o = pack(&m.base, false);
+    struct app_out *o = pack_message(&m.base, false);
     if (o != NULL) {
         o->bundle = buf_keep(a->bundle);
         o->payload = a->payload;
@@ -92,7 +92,7 @@ struct app_out *message_keepalive(void)
     Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
     m.msg_case = AAP2__AAPMESSAGE__MSG_KEEPALIVE;
     m.keepalive = &k;
-    return pack(&m.base, false);
+    return pack_message(&m.base, false);
 }
 
 void message_free(struct app_out *o)

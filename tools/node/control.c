@@ -36,7 +36,7 @@ static void set_eid(json_t *o, const char *key, const struct eid *e)
     set_text(o, key, text);
 }
 
-static void fail(json_t *out, const char *why)
+static void fail_request(json_t *out, const char *why)
 {
     json_object_set_new(out, "ok", json_false());
     set_text(out, "error", why);
@@ -180,7 +180,7 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
     (void)in;
     struct agent_bundle_info *info = calloc(BUNDLES_SHOWN, sizeof *info);
     if (info == NULL) {
-        fail(out, "out of memory");
+        fail_request(out, "out of memory");
         return;
     }
     size_t shown = agent_bundles(n->agent, info, BUNDLES_SHOWN);
@@ -302,7 +302,7 @@ static void fail_link(const struct node *n, json_t *out, const char *name)
         if (n->links[i] != NULL)
             used += (size_t)snprintf(text + used, sizeof text - used, " %.64s",
                                      n->links[i]->config->name);
-    fail(out, text);
+    fail_request(out, text);
 }
 
 /* NULL: said. */
@@ -312,7 +312,7 @@ static struct node_link *find_link(struct node *n, const char *name, json_t *out
     if (l == NULL)
         fail_link(n, out, name);
     else if (l->cla == NULL || n->stopping)
-        fail(out, "the link is closed: the node is stopping");
+        fail_request(out, "the link is closed: the node is stopping");
     return l != NULL && l->cla != NULL && !n->stopping ? l : NULL;
 }
 
@@ -324,7 +324,7 @@ static void fail_keys(const struct conf_errors *e, json_t *out)
     for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
                                  e->text[i]);
-    fail(out, text);
+    fail_request(out, text);
 }
 
 /* The two words that tell of a link and its keys; false: said. */
@@ -337,7 +337,7 @@ static bool link_words(const json_t *in, const char *what, const char **name, co
     if (*name != NULL && *keys != NULL)
         return true;
     snprintf(text, sizeof text, "%s needs a name, and keys (a YAML map, as a text)", what);
-    fail(out, text);
+    fail_request(out, text);
     return false;
 }
 
@@ -349,7 +349,7 @@ static void do_link_add(struct node *n, const json_t *in, json_t *out)
     if (!link_words(in, "link-add", &name, &keys, out))
         return;
     if (n->stopping) {
-        fail(out, "the node is stopping");
+        fail_request(out, "the node is stopping");
         return;
     }
     conf_errors_init(&errors, name);
@@ -358,7 +358,7 @@ static void do_link_add(struct node *n, const json_t *in, json_t *out)
     if (own == NULL)
         fail_keys(&errors, out);
     else if (node_link_add(n, own, why, sizeof why) < 0)
-        fail(out, why);
+        fail_request(out, why);
 }
 
 static void do_link_set(struct node *n, const json_t *in, json_t *out)
@@ -377,7 +377,7 @@ static void do_link_set(struct node *n, const json_t *in, json_t *out)
     if (changed == NULL) {
         fail_keys(&errors, out);
     } else if (node_link_set(l, changed, why, sizeof why) < 0) {
-        fail(out, why);
+        fail_request(out, why);
         config_link_free(changed);
     }
 }
@@ -387,7 +387,7 @@ static void do_link_remove(struct node *n, const json_t *in, json_t *out)
     const char *name = json_string_value(json_object_get(in, "name"));
     struct node_link *l = name == NULL ? NULL : find_link(n, name, out);
     if (name == NULL)
-        fail(out, "link-remove needs a name");
+        fail_request(out, "link-remove needs a name");
     else if (l != NULL)
         node_link_remove(l);
 }
@@ -397,7 +397,7 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
     const char *name = json_string_value(json_object_get(in, "name"));
     const char *state = json_string_value(json_object_get(in, "state"));
     if (name == NULL || state == NULL || (strcmp(state, "up") != 0 && strcmp(state, "down") != 0)) {
-        fail(out, "link needs a name and the state up or down");
+        fail_request(out, "link needs a name and the state up or down");
         return;
     }
     struct node_link *l = find_link(n, name, out);
@@ -425,16 +425,16 @@ static void do_cancel(struct node *n, const json_t *in, json_t *out)
     const char *session = json_string_value(json_object_get(in, "session"));
     uint64_t originator = 0, number = 0;
     if (name == NULL || session == NULL || !parse_session(session, &originator, &number)) {
-        fail(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
+        fail_request(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
         return;
     }
     struct node_link *l = find_link(n, name, out);
     if (l == NULL)
         return;
     if (l->cla->ops->cancel_session == NULL)
-        fail(out, "this link has no sessions");
+        fail_request(out, "this link has no sessions");
     else if (l->cla->ops->cancel_session(l->cla, originator, number) != 0)
-        fail(out, "the link has no such session open");
+        fail_request(out, "the link has no such session open");
     node_wake(n);
 }
 
@@ -442,18 +442,18 @@ static void do_delete(struct node *n, const json_t *in, json_t *out)
 {
     const json_t *key = json_object_get(in, "key");
     if (!json_is_integer(key))
-        fail(out, "delete needs the key of a bundle, a number");
+        fail_request(out, "delete needs the key of a bundle, a number");
     else if (node_delete(n, (uint64_t)json_integer_value(key)) < 0)
-        fail(out, "there is no bundle with that key");
+        fail_request(out, "there is no bundle with that key");
 }
 
 static void do_flush(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
     if (!node_log_any(n))
-        fail(out, "this node writes no log of segments or bundles");
+        fail_request(out, "this node writes no log of segments or bundles");
     else if (node_log_sync(n, FLUSH_MS) < 0)
-        fail(out, "the log's medium is slow; not all is written yet");
+        fail_request(out, "the log's medium is slow; not all is written yet");
 }
 
 static const struct command {
@@ -478,10 +478,11 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
             found = &commands[i];
     json_object_set_new(out, "ok", json_true());
     if (in == NULL)
-        fail(out, "the request is not JSON");
+        fail_request(out, "the request is not JSON");
     else if (found == NULL)
-        fail(out, "unknown command; there are status, links, sessions, bundles, counters, link, "
-                  "delete, cancel, flush, link-add, link-set, link-remove");
+        fail_request(out,
+                     "unknown command; there are status, links, sessions, bundles, counters, link, "
+                     "delete, cancel, flush, link-add, link-set, link-remove");
     else
         found->run(n, in, out);
     json_decref(in);

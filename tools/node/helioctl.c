@@ -139,7 +139,7 @@ static int check_words(const struct request *r)
     return -1;
 }
 
-static int parse(int argc, char **argv, struct request *r)
+static int parse_option(int argc, char **argv, struct request *r)
 {
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -301,7 +301,7 @@ static json_t *read_answer(int fd, uint8_t *first)
     return answer;
 }
 
-static json_t *ask(const struct request *r, const char *path)
+static json_t *ask_node(const struct request *r, const char *path)
 {
     char why[256];
     int fd = local_socket_connect(path, why, sizeof why);
@@ -434,7 +434,7 @@ static void show_links(json_t *links, bool colour)
     json_decref(unknown);
 }
 
-static void show(const struct request *r, json_t *answer)
+static void show_answer(const struct request *r, json_t *answer)
 {
     const char *command = r->words[0];
     bool colour = isatty(STDOUT_FILENO) == 1;
@@ -466,13 +466,13 @@ static void show(const struct request *r, json_t *answer)
 int main(int argc, char **argv)
 {
     struct request r = {.words = {"", "", ""}};
-    int code = parse(argc, argv, &r);
+    int code = parse_option(argc, argv, &r);
     if (code >= 0)
         return code;
     char *path = path_of(&r);
     if (path == NULL)
         return 2;
-    json_t *answer = ask(&r, path);
+    json_t *answer = ask_node(&r, path);
     free(path);
     if (answer == NULL)
         return 1;
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
         json_dumpf(answer, stdout, JSON_INDENT(2));
         putchar('\n');
     } else if (ok) {
-        show(&r, answer);
+        show_answer(&r, answer);
     }
     if (!ok)
         fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));

@@ -56,7 +56,7 @@ static void print_all_keys(void)
         print_keys(cla_at(i)->name, cla_at(i)->options);
 }
 
-static int load(struct config *c, const char *path)
+static int load_config(struct config *c, const char *path)
 {
     struct conf_errors *errors = malloc(sizeof *errors);
     if (errors == NULL)
@@ -76,7 +76,7 @@ static int load(struct config *c, const char *path)
     return err;
 }
 
-static int parse(int argc, char **argv, bool *check, const char **path)
+static int parse_option(int argc, char **argv, bool *check, const char **path)
 {
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -125,13 +125,13 @@ int main(int argc, char **argv)
 {
     bool check = false;
     const char *path = NULL;
-    int code = parse(argc, argv, &check, &path);
+    int code = parse_option(argc, argv, &check, &path);
     if (code >= 0)
         return code;
     struct config config;
     signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
     signal(SIGBUS, on_bus_error);
-    if (load(&config, path) < 0)
+    if (load_config(&config, path) < 0)
         return 2;
     if (check)
         printf("%s: good\n", path);

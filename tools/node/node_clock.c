@@ -49,7 +49,7 @@ static void count_step(struct node *n, int64_t step_ms, const char *when, const 
         step_ms > 0 ? "ahead" : "behind", when, what);
 }
 
-static bool recall(struct node *n, struct life_clock *out)
+static bool recall_clock(struct node *n, struct life_clock *out)
 {
     uint8_t value[STORE_NOTE_MAX];
     size_t len;
@@ -64,7 +64,7 @@ void node_clock_begin(struct node *n)
     int64_t step_ms;
     machine_boot(n->clock.boot);
     struct life_clock now = read_clocks(n);
-    bool known = recall(n, &before);
+    bool known = recall_clock(n, &before);
     n->earlier_life = known; /* each start leaves a note */
     enum life_clock_start start = life_clock_begin(&now, known ? &before : NULL, &step_ms);
     agent_restore_clock(n->agent, now.life_ms, node_now(n));

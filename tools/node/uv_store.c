@@ -111,7 +111,7 @@ struct store *storage_store(struct storage *s)
     return s->store;
 }
 
-static int put(struct store *s, const struct job *j)
+static int put_bundle(struct store *s, const struct job *j)
 {
     const struct store_ops *ops = s->ops;
     uint8_t value[8];
@@ -131,7 +131,7 @@ static void run_job(struct store *s, struct job *j)
     struct slice id = slice_of(j->bytes + j->head_len, j->id_len);
     switch (j->kind) {
     case JOB_PUT:
-        j->result = put(s, j);
+        j->result = put_bundle(s, j);
         break;
     case JOB_GET:
         j->result = ops->get(s, j->key, BUNDLE_HEAD_MAX, &j->bundle);
@@ -180,17 +180,17 @@ static void run_alone(struct store *s, struct job *first)
             run_one(s, j);
 }
 
-static int forget(struct storage *s)
+static int forget_marks(struct storage *s)
 {
     int rc = s->store->ops->forget(s->store, s->forget_ms);
     s->forget_more = rc == 1;
     return rc < 0 ? rc : 0;
 }
 
-static void tidy(struct storage *s, struct job *j)
+static void tidy_store(struct storage *s, struct job *j)
 {
     s->forget_ms = j->until_ms;
-    j->result = forget(s);
+    j->result = forget_marks(s);
     int flushed = s->store->ops->flush(s->store);
     if (j->result == 0)
         j->result = flushed;
@@ -210,7 +210,7 @@ static void run_batch(struct storage *storage, struct job *first)
         run_alone(s, first);
     for (struct job *j = first; j != NULL; j = j->next)
         if (j->kind == JOB_TIDY)
-            tidy(storage, j);
+            tidy_store(storage, j);
 }
 
 /* Takes the removals that failed out of the batch. Returns how many jobs failed in all. */
@@ -241,7 +241,7 @@ static void thread_main(void *arg)
         jobs_move(&batch, &s->todo);
         uv_mutex_unlock(&s->mutex);
         if (s->forget_more)
-            (void)forget(s); /* an error shows at the next tidying */
+            (void)forget_marks(s); /* an error shows at the next tidying */
         bool ran = batch.first != NULL;
         if (ran)
             run_batch(s, batch.first);
@@ -259,7 +259,7 @@ static void thread_main(void *arg)
     uv_mutex_unlock(&s->mutex);
 }
 
-static void tell(const struct storage *s, const struct job *j)
+static void tell_result(const struct storage *s, const struct job *j)
 {
     char text[160];
     if (j->result == 0 || j->result == HELIO_ESPACE ||
@@ -281,9 +281,9 @@ static void tell(const struct storage *s, const struct job *j)
     s->events.trouble(s->events.context, text);
 }
 
-static void answer(struct storage *s, struct job *j)
+static void answer_job(struct storage *s, struct job *j)
 {
-    tell(s, j);
+    tell_result(s, j);
     if (j->kind == JOB_PUT) {
         buf_drop(j->bundle);
         s->events.stored(s->events.context, j->key, j->result);
@@ -306,7 +306,7 @@ static void take_done(struct storage *s)
     for (struct job *j = done.first, *next; j != NULL; j = next) {
         next = j->next;
         n++;
-        answer(s, j);
+        answer_job(s, j);
     }
     uv_mutex_lock(&s->mutex);
     s->status.waiting -= n < s->status.waiting ? n : s->status.waiting;

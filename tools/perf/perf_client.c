@@ -79,7 +79,7 @@ uint64_t perf_client_missing(const struct perf_client *c)
 }
 
 /* Gives bundle `seq` to the node. */
-static bool give(struct perf_client *c, uint64_t seq, size_t *body_len)
+static bool give_bundle(struct perf_client *c, uint64_t seq, size_t *body_len)
 {
     uint8_t out[AAP2_HEAD_MAX];
     struct aap2_adu adu = {.destination = c->options->destination,
@@ -111,7 +111,7 @@ static bool may_send_new(const struct perf_client *c, tick now)
 
 static void send_new(struct perf_client *c, tick now, size_t *len)
 {
-    if (!give(c, c->next, len))
+    if (!give_bundle(c, c->next, len))
         return;
     c->next++;
     c->sent_bytes += *len;
@@ -125,14 +125,14 @@ static void send_new(struct perf_client *c, tick now, size_t *len)
 }
 
 /* Gives the node what may go now. */
-static void pump(struct perf_client *c, tick now)
+static void pump_window(struct perf_client *c, tick now)
 {
     while (c->link.tx != NULL && !aap2_client_full(c->link.tx) && c->given.len + 8 < c->given.cap) {
         size_t len = 0;
         if (c->again.len > 0 && now >= c->again_at) {
             uint64_t seq = fifo_pop(&c->again);
             c->resent++;
-            (void)give(c, seq, &len);
+            (void)give_bundle(c, seq, &len);
         } else if (c->again.len == 0 && may_send_new(c, now)) {
             send_new(c, now, &len);
         } else {
@@ -149,7 +149,7 @@ static void pump(struct perf_client *c, tick now)
 
 /* Sends again, in the old order, all that the node has not confirmed. The question for the end is
  * asked anew by its own timer. */
-static void requeue(struct perf_client *c)
+static void requeue_lost(struct perf_client *c)
 {
     struct perf_fifo all = {0};
     if (fifo_init(&all, c->given.cap) != 0) {
@@ -170,7 +170,7 @@ static void requeue(struct perf_client *c)
     c->again_at = 0;
 }
 
-static void fail(struct perf_client *c)
+static void fail_client(struct perf_client *c)
 {
     c->failed = true;
     c->phase = PERF_DONE;
@@ -186,7 +186,7 @@ static void lost_link(struct perf_client *c, int error, tick now)
     if (c->interrupted) /* both were told to stop: nothing of it is a failure */
         c->phase = PERF_DONE;
     else
-        requeue(c);
+        requeue_lost(c);
 }
 
 static void refused(struct perf_client *c, uint64_t seq, const char *text, tick now)
@@ -201,7 +201,7 @@ static void refused(struct perf_client *c, uint64_t seq, const char *text, tick 
         return;
     snprintf(c->link.why, sizeof c->link.why, "the node refuses the bundles: %.150s",
              *text != '\0' ? text : "no reason given");
-    fail(c);
+    fail_client(c);
 }
 
 /* The node's answers to what it was given. */
@@ -277,12 +277,12 @@ static int read_acks(struct perf_client *c, tick now)
 }
 
 /* Everything that the two connections have for us and take from us. */
-static void serve(struct perf_client *c, tick now)
+static void serve_stream(struct perf_client *c, tick now)
 {
     if (c->link.tx == NULL) {
         int got = perf_link_turn(&c->link, now);
         if (got < 0)
-            fail(c);
+            fail_client(c);
         if (got <= 0)
             return;
         c->quiet_until = now + c->options->linger;
@@ -291,7 +291,7 @@ static void serve(struct perf_client *c, tick now)
     rc = rc == 0 ? read_acks(c, now) : rc;
     perf_window_expire(&c->window, now);
     if (rc == 0)
-        pump(c, now);
+        pump_window(c, now);
     rc = rc == 0 ? aap2_client_flush(c->link.rx) : rc;
     rc = rc == 0 ? aap2_client_flush(c->link.tx) : rc;
     if (rc != 0 && c->phase != PERF_DONE)
@@ -304,7 +304,7 @@ static void ask_for_end(struct perf_client *c, tick now)
     if (now < c->end_at || c->link.tx == NULL || aap2_client_full(c->link.tx) ||
         c->given.len == c->given.cap)
         return;
-    (void)give(c, PERF_SEQ_END, &len);
+    (void)give_bundle(c, PERF_SEQ_END, &len);
     (void)aap2_client_flush(c->link.tx); /* a failure shows at the next read */
     c->end_at = now + c->end_pause;
     c->end_pause *= 2;
@@ -327,7 +327,7 @@ static void tell_waiting(struct perf_client *c, tick now)
                 (double)c->options->linger / 1e9);
 }
 
-static void advance(struct perf_client *c, tick now)
+static void advance_state(struct perf_client *c, tick now)
 {
     bool over = c->options->mode == PERF_MODE_TIME && now >= c->start + c->options->time;
     if (c->phase == PERF_SENDING && (over || c->next >= c->source.count)) {
@@ -372,7 +372,7 @@ static tick wake_at(const struct perf_client *c, tick now)
     return c->again.len > 0 ? tick_min(t, c->again_at) : t;
 }
 
-static void begin(struct perf_client *c, tick now)
+static void begin_run(struct perf_client *c, tick now)
 {
     c->begun = true;
     c->phase = PERF_SENDING;
@@ -391,7 +391,7 @@ static bool open_link(struct perf_client *c, tick now)
     return rc >= 0 && !c->link.starting;
 }
 
-static void finish(struct perf_client *c)
+static void finish_run(struct perf_client *c)
 {
     void (*done)(void *) = c->done;
     alarm_set(&c->alarm, TICK_NEVER);
@@ -413,22 +413,22 @@ static void take_turn(struct perf_client *c)
     if (c->phase == PERF_OPENING) {
         bool opened = open_link(c, now);
         if (opened)
-            begin(c, now);
+            begin_run(c, now);
         if (c->phase != PERF_DONE) {
             alarm_set(&c->alarm, opened ? now : c->link.retry_at);
             return;
         }
     }
     if (c->phase != PERF_DONE) {
-        serve(c, now);
-        advance(c, now);
+        serve_stream(c, now);
+        advance_state(c, now);
     }
     if (now >= c->next_progress && c->phase != PERF_DONE) {
         perf_client_progress(c, now);
         c->next_progress += TICK_S;
     }
     if (c->phase == PERF_DONE)
-        finish(c);
+        finish_run(c);
     else
         alarm_set(&c->alarm, later(wake_at(c, now), now));
 }

@@ -145,8 +145,8 @@ int perf_options_time(const char *text, tick *out)
     return 0;
 }
 
-static void need(struct argp_state *state, bool right, const char *option, const char *arg,
-                 const char *hint)
+static void need_option(struct argp_state *state, bool right, const char *option, const char *arg,
+                        const char *hint)
 {
     if (!right)
         argp_error(state, "%s %s: %s is wanted", option, arg, hint);
@@ -158,13 +158,13 @@ static void need(struct argp_state *state, bool right, const char *option, const
 static void read_time(struct argp_state *state, const char *option, const char *arg, tick least,
                       tick *out)
 {
-    need(state, perf_options_time(arg, out) == 0 && *out >= least, option, arg, TIME_HINT);
+    need_option(state, perf_options_time(arg, out) == 0 && *out >= least, option, arg, TIME_HINT);
 }
 
 static void read_size(struct argp_state *state, const char *option, const char *arg, uint64_t least,
                       uint64_t most, uint64_t *out)
 {
-    need(state, perf_options_size(arg, out) == 0, option, arg, SIZE_HINT);
+    need_option(state, perf_options_size(arg, out) == 0, option, arg, SIZE_HINT);
     if (*out < least || *out > most)
         argp_error(state, "%s %s: from %llu to %llu bytes are possible", option, arg,
                    (unsigned long long)least, (unsigned long long)most);
@@ -199,7 +199,8 @@ static error_t parse_common(struct perf_options *o, int key, char *arg, struct a
         o->socket = arg;
         return 0;
     case KEY_SERVICE:
-        need(state, *arg != '\0' && strlen(arg) < 64, "--service", arg, "a short name or number");
+        need_option(state, *arg != '\0' && strlen(arg) < 64, "--service", arg,
+                    "a short name or number");
         o->service = arg;
         return 0;
     case KEY_JSON:
@@ -235,12 +236,12 @@ static error_t parse_amount(struct perf_options *o, int key, char *arg, struct a
         o->file = arg;
         return 0;
     case 'W':
-        need(state, units_count(arg, WINDOW_LIMIT, &o->window) == 0 && o->window > 0, "-W", arg,
-             "a number of bundles from 1 to 1048576");
+        need_option(state, units_count(arg, WINDOW_LIMIT, &o->window) == 0 && o->window > 0, "-W",
+                    arg, "a number of bundles from 1 to 1048576");
         return 0;
     case 'R':
-        need(state, perf_options_rate(arg, &o->rate, &o->rate_in_bundles) == 0, "-R", arg,
-             "a rate, such as 500M (bit/s) or 20b (bundles/s),");
+        need_option(state, perf_options_rate(arg, &o->rate, &o->rate_in_bundles) == 0, "-R", arg,
+                    "a rate, such as 500M (bit/s) or 20b (bundles/s),");
         return 0;
     default:
         return parse_common(o, key, arg, state);
@@ -265,8 +266,8 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
     struct eid eid;
     switch (key) {
     case 'd':
-        need(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-d", arg,
-             "an endpoint, such as ipn:2.2000,");
+        need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-d", arg,
+                    "an endpoint, such as ipn:2.2000,");
         o->destination = arg;
         return 0;
     case 'P':
@@ -307,8 +308,8 @@ static error_t parse_server(int key, char *arg, struct argp_state *state)
         read_size(state, "--file-max", arg, 0, INT64_MAX, &o->file_max);
         return 0;
     case KEY_DELIVERIES:
-        need(state, units_count(arg, 65536, &n) == 0 && n > 0, "--deliveries", arg,
-             "a number from 1 to 65536");
+        need_option(state, units_count(arg, 65536, &n) == 0 && n > 0, "--deliveries", arg,
+                    "a number from 1 to 65536");
         o->deliveries = (uint32_t)n;
         return 0;
     case ARGP_KEY_END:

@@ -26,7 +26,7 @@ json_t *perf_report_delay(const struct hist *h)
                      (double)hist_quantile(h, 0.99) / 1e6, "max", (double)h->max / 1e6);
 }
 
-static bool dump(json_t *j, FILE *f)
+static bool dump_json(json_t *j, FILE *f)
 {
     bool ok = json_dumpf(j, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0;
     ok = fputc('\n', f) != EOF && ok;
@@ -47,10 +47,10 @@ bool perf_report_write(json_t *j, const char *path)
     if (n < 0 || (size_t)n >= sizeof beside)
         errno = ENAMETOOLONG;
     else if (strcmp(path, "-") == 0)
-        ok = dump(j, stdout);
+        ok = dump_json(j, stdout);
     else {
         FILE *f = fopen(beside, "w");
-        ok = f != NULL && dump(j, f);
+        ok = f != NULL && dump_json(j, f);
         if (f != NULL)
             ok = fclose(f) == 0 && ok;
         if (!direct)

@@ -29,7 +29,7 @@ int perf_server_init(struct perf_server *p, struct world *w, const struct perf_o
     return rc == 0 && p->acks == NULL ? HELIO_ENOMEM : rc;
 }
 
-static void forget(struct perf_server *p, struct perf_session *s)
+static void forget_session(struct perf_server *p, struct perf_session *s)
 {
     perf_server_tell(p, s);
     p->sum.bundles += s->report.bundles;
@@ -61,7 +61,7 @@ static uint64_t session_hash(const struct perf_server *p, const char *peer, uint
     return hash_mix(p->sessions.seed, hash_bytes(p->sessions.seed, peer, strlen(peer)), id);
 }
 
-static struct perf_session *find(const struct perf_server *p, const char *peer, uint64_t id)
+static struct perf_session *find_session(const struct perf_server *p, const char *peer, uint64_t id)
 {
     struct hash_node *n = hash_find(&p->sessions, session_hash(p, peer, id));
     for (; n != NULL; n = hash_next(n)) {
@@ -76,13 +76,13 @@ static struct perf_session *find(const struct perf_server *p, const char *peer, 
 static struct perf_session *session_of(struct perf_server *p, const char *peer, uint64_t id,
                                        tick now)
 {
-    struct perf_session *s = find(p, peer, id);
+    struct perf_session *s = find_session(p, peer, id);
     if (s == NULL) {
         s = perf_session_new(peer, id);
         if (s == NULL)
             return NULL;
         if (p->sessions.len >= PERF_SESSIONS_MAX) {
-            forget(p, container_of(list_first(&p->order), struct perf_session, order));
+            forget_session(p, container_of(list_first(&p->order), struct perf_session, order));
             p->evicted++;
         }
         hash_add(&p->sessions, &s->node, session_hash(p, peer, id));
@@ -94,8 +94,8 @@ static struct perf_session *session_of(struct perf_server *p, const char *peer, 
     return s;
 }
 
-static void acknowledge(struct perf_server *p, const struct perf_session *s,
-                        const struct perf_head *h)
+static void acknowledge_session(struct perf_server *p, const struct perf_session *s,
+                                const struct perf_head *h)
 {
     struct perf_ack *a = &p->acks[(p->first + p->len++) % p->cap];
     struct perf_head out = *h;
@@ -109,13 +109,13 @@ static void acknowledge(struct perf_server *p, const struct perf_session *s,
 
 static void damaged(struct perf_server *p, const char *peer, const struct perf_head *h)
 {
-    struct perf_session *s = find(p, peer, h->session);
+    struct perf_session *s = find_session(p, peer, h->session);
     p->wrong_crc++;
     if (s != NULL)
         s->report.wrong_crc++;
 }
 
-static void take(struct perf_server *p, const char *peer, struct slice payload, tick now)
+static void take_payload(struct perf_server *p, const char *peer, struct slice payload, tick now)
 {
     struct perf_head h;
     struct slice body;
@@ -139,7 +139,7 @@ static void take(struct perf_server *p, const char *peer, struct slice payload, 
         hist_add(&p->delay,
                  world_wall(p->link.world) > h.time ? world_wall(p->link.world) - h.time : 0);
     if (rc >= 0 && (h.flags & PERF_WANT_ACK) != 0)
-        acknowledge(p, s, &h);
+        acknowledge_session(p, s, &h);
     if (perf_session_whole(s))
         perf_server_tell(p, s);
 }
@@ -154,7 +154,7 @@ static int read_deliveries(struct perf_server *p, tick now)
             break;
         rc = 0;
         if (a.payload != NULL) {
-            take(p, a.message->adu->src_eid, buf_slice(a.payload), now);
+            take_payload(p, a.message->adu->src_eid, buf_slice(a.payload), now);
             rc = aap2_client_answer(p->link.rx, true);
         }
         aap2_arrival_fini(&a);
@@ -204,18 +204,18 @@ static int give_acks(struct perf_server *p)
     return aap2_client_flush(p->link.tx);
 }
 
-static void fail(struct perf_server *p)
+static void fail_server(struct perf_server *p)
 {
     p->stop = p->failed = true;
     fprintf(stderr, "helio-perf: %s\n", p->link.why);
 }
 
-static void serve(struct perf_server *p, tick now)
+static void serve_stream(struct perf_server *p, tick now)
 {
     if (p->link.tx == NULL) {
         int got = perf_link_turn(&p->link, now);
         if (got < 0)
-            fail(p);
+            fail_server(p);
         if (got <= 0)
             return;
     }
@@ -232,7 +232,7 @@ static void serve(struct perf_server *p, tick now)
 }
 
 /* Tells of clients that ended, but whose last bundles do not come. */
-static void sweep(struct perf_server *p, tick now)
+static void sweep_sessions(struct perf_server *p, tick now)
 {
     p->next_sweep = now + SWEEP;
     list_for_each_safe (it, &p->order) {
@@ -242,7 +242,7 @@ static void sweep(struct perf_server *p, tick now)
     }
 }
 
-static void finish(struct perf_server *p)
+static void finish_session(struct perf_server *p)
 {
     void (*done)(void *) = p->done;
     alarm_set(&p->alarm, TICK_NEVER);
@@ -251,7 +251,7 @@ static void finish(struct perf_server *p)
         done(p->context);
 }
 
-static void begin(struct perf_server *p)
+static void begin_session(struct perf_server *p)
 {
     p->begun = true;
     if (!p->quiet)
@@ -265,14 +265,14 @@ static void take_turn(struct perf_server *p)
     if (!p->begun) {
         p->stop = perf_link_turn(&p->link, now) < 0;
         if (!p->stop && !p->link.starting)
-            begin(p);
+            begin_session(p);
     }
     if (p->begun && now >= p->next_sweep)
-        sweep(p, now);
+        sweep_sessions(p, now);
     if (p->begun)
-        serve(p, now);
+        serve_stream(p, now);
     if (p->stop)
-        finish(p);
+        finish_session(p);
     else if (p->link.tx == NULL)
         alarm_set(&p->alarm, tick_min(p->link.retry_at, p->begun ? p->next_sweep : TICK_NEVER));
     else
@@ -298,7 +298,7 @@ void perf_server_stop(struct perf_server *p)
     if (!p->begun)
         snprintf(p->link.why, sizeof p->link.why, "stopped while waiting for the node");
     p->stop = true;
-    finish(p);
+    finish_session(p);
 }
 
 void perf_server_end(struct perf_server *p)

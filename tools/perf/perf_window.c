@@ -52,7 +52,7 @@ bool perf_window_open(const struct perf_window *w)
     return w->out < w->window && w->next - w->oldest <= w->mask;
 }
 
-static void advance(struct perf_window *w)
+static void advance_window(struct perf_window *w)
 {
     while (w->oldest < w->next && slot_of(w, w->oldest)->state != SLOT_OUT)
         w->oldest++;
@@ -66,7 +66,7 @@ uint64_t perf_window_sent(struct perf_window *w, uint32_t bytes, tick now)
     return w->next++;
 }
 
-static void learn(struct perf_window *w, double delay)
+static void learn_time(struct perf_window *w, double delay)
 {
     if (w->acked == 0) {
         w->mean = delay;
@@ -86,7 +86,7 @@ int perf_window_ack(struct perf_window *w, uint64_t seq, tick now, tick *delay)
         return 0;
     }
     *delay = now - s->sent;
-    learn(w, (double)*delay);
+    learn_time(w, (double)*delay);
     w->doublings = 0;
     w->acked++;
     w->acked_bytes += s->bytes;
@@ -97,11 +97,11 @@ int perf_window_ack(struct perf_window *w, uint64_t seq, tick now, tick *delay)
         w->late++;
     }
     s->state = SLOT_ACKED;
-    advance(w);
+    advance_window(w);
     return 1;
 }
 
-static tick limit(const struct perf_window *w)
+static tick limit_window(const struct perf_window *w)
 {
     if (w->fixed != 0)
         return w->fixed;
@@ -114,19 +114,19 @@ static tick limit(const struct perf_window *w)
 
 tick perf_window_deadline(const struct perf_window *w)
 {
-    return w->out == 0 ? TICK_NEVER : tick_add(slot_of(w, w->oldest)->sent, limit(w));
+    return w->out == 0 ? TICK_NEVER : tick_add(slot_of(w, w->oldest)->sent, limit_window(w));
 }
 
 void perf_window_expire(struct perf_window *w, tick now)
 {
-    tick allowed = limit(w);
+    tick allowed = limit_window(w);
     bool any = false;
     while (w->out > 0 && tick_add(slot_of(w, w->oldest)->sent, allowed) <= now) {
         slot_of(w, w->oldest)->state = SLOT_LOST;
         w->out--;
         w->lost++;
         any = true;
-        advance(w);
+        advance_window(w);
     }
     if (any && w->doublings < DOUBLINGS_MAX)
         w->doublings++;

@@ -149,8 +149,8 @@ static int answer_none(const struct plan_options *o, const struct plan_opened *p
     return EXIT_FAILED;
 }
 
-static int answer(const struct plan_options *o, const struct plan_opened *p,
-                  const struct plan_query *q, struct plan_route *routes, size_t max)
+static int show_answer(const struct plan_options *o, const struct plan_opened *p,
+                       const struct plan_query *q, struct plan_route *routes, size_t max)
 {
     int n = o->critical ? (int)plan_route_all(p->plan, q, routes, max)
                         : plan_route_several(p->plan, q, routes, max);
@@ -187,7 +187,7 @@ int command_route(const struct plan_options *o)
     if (routes == NULL)
         fprintf(stderr, "helio-plan: out of memory\n");
     else
-        code = read_times(o, p, &q) ? answer(o, p, &q, routes, max) : EXIT_USAGE;
+        code = read_times(o, p, &q) ? show_answer(o, p, &q, routes, max) : EXIT_USAGE;
     free(routes);
     plan_close(p);
     return code;

@@ -75,8 +75,9 @@ struct notes {
     size_t total;
 };
 
-static void note(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct notes *n, const char *format, ...)
+static void note_error(struct notes *n, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void note_error(struct notes *n, const char *format, ...)
 {
     char line[256];
     va_list args;
@@ -106,20 +107,20 @@ static void check_contact(struct notes *n, const struct plan_contact *c, uint64_
     tick start = n->opened->draft.start, until, hole = find_hole(p, c, &until);
     plan_time_text(c->start, start, from);
     if (hole < c->end)
-        note(n,
-             "contact %" PRIu64 " to %" PRIu64
-             " at %s: no light time from %s to %s; it is not used "
-             "then",
-             c->from, c->to, from, plan_time_text(hole, start, a), plan_time_text(until, start, b));
+        note_error(
+            n,
+            "contact %" PRIu64 " to %" PRIu64 " at %s: no light time from %s to %s; it is not used "
+            "then",
+            c->from, c->to, from, plan_time_text(hole, start, a), plan_time_text(until, start, b));
     if (plan_volume(p, id) == 0)
-        note(n, "contact %" PRIu64 " to %" PRIu64 " at %s: too short for a byte", c->from, c->to,
-             from);
+        note_error(n, "contact %" PRIu64 " to %" PRIu64 " at %s: too short for a byte", c->from,
+                   c->to, from);
     if (plan_at(p, c->to, c->from, 0) == 0)
-        note(n,
-             "contact %" PRIu64 " to %" PRIu64
-             " at %s: there is no contact back at any time; LTP's "
-             "reports need one",
-             c->from, c->to, from);
+        note_error(n,
+                   "contact %" PRIu64 " to %" PRIu64
+                   " at %s: there is no contact back at any time; LTP's "
+                   "reports need one",
+                   c->from, c->to, from);
 }
 
 static json_t *check_json(const struct plan_opened *p, const struct notes *n)

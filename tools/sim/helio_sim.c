@@ -220,7 +220,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
     }
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     struct sim_params *p = &a->params;
@@ -330,7 +330,7 @@ static int open_drops(struct arguments *a, struct log_writer **drops)
     return rc < 0;
 }
 
-static int print(const struct arguments *a, const struct sim_result *r)
+static int print_result(const struct arguments *a, const struct sim_result *r)
 {
     if (a->json)
         return sim_report_json(stdout, &a->params, a->trace, r) != 0;
@@ -344,7 +344,7 @@ int main(int argc, char **argv)
         {&sim_recovery_argp, 0, "Sessions and recovery:", 0}, {0}};
     static const struct argp argp = {
         options,
-        parse,
+        parse_option,
         NULL,
         "LTP sessions through an erasure channel, in virtual time: node 1 sends blocks to "
         "node 2 without pause.\vTimes as in 30ms, 100s; rates as in 500Mbit/s; sizes as in 1024B, "
@@ -395,7 +395,7 @@ int main(int argc, char **argv)
     if ((finish_file(a.log_path, log.file) | finish_file(a.drops_path, drops)) != 0)
         status = 1;
     if (status == 0)
-        status = print(&a, &result);
+        status = print_result(&a, &result);
     trace_source_fini(&trace);
     return status;
 }

@@ -69,7 +69,7 @@ static const struct argp_option options[] = {
     {"sessions-age", OPT_FIELDS + 12, "TIME", 0, "When --sessions auto shrinks [10s]", 0},
     {0}};
 
-static void want(struct argp_state *state, int key, const char *arg, const char *hint)
+static void want_value(struct argp_state *state, int key, const char *arg, const char *hint)
 {
     const struct argp_option *o = options;
     while (o->key != key)
@@ -87,20 +87,20 @@ static void parse_field(struct argp_state *state, int key, const char *arg,
     switch (f->kind) {
     case TIME:
         if (units_duration(arg, (tick *)(void *)at) != 0)
-            want(state, key, arg, units_duration_hint);
+            want_value(state, key, arg, units_duration_hint);
         break;
     case BYTES:
         if (units_size(arg, (uint64_t *)(void *)at) != 0)
-            want(state, key, arg, units_size_hint);
+            want_value(state, key, arg, units_size_hint);
         break;
     case COUNT:
         if (units_count(arg, 65536, &number) != 0)
-            want(state, key, arg, "a number from 0 to 65536");
+            want_value(state, key, arg, "a number from 0 to 65536");
         *(uint32_t *)(void *)at = (uint32_t)number;
         break;
     case FLAG:
         if (!yes && strcmp(arg, "no") != 0)
-            want(state, key, arg, "yes or no");
+            want_value(state, key, arg, "yes or no");
         *(bool *)at = yes;
         break;
     }
@@ -110,7 +110,7 @@ static void parse_recovery(struct argp_state *state, const char *arg, struct sim
 {
     bool all = strcmp(arg, "default") == 0;
     if (!all && strcmp(arg, "plain") != 0)
-        want(state, OPT_RECOVERY, arg, "plain or default");
+        want_value(state, OPT_RECOVERY, arg, "plain or default");
     bool sessions_auto = p->recovery.sessions_auto;
     p->recovery = all ? ltp_recovery_default : ltp_recovery_plain;
     p->recovery.sessions_auto = sessions_auto;
@@ -122,7 +122,7 @@ static void parse_sessions(struct argp_state *state, const char *arg, struct sim
     uint64_t number = SESSIONS_AUTO_MAX;
     p->recovery.sessions_auto = strcmp(arg, "auto") == 0;
     if (!p->recovery.sessions_auto && (units_count(arg, 65536, &number) != 0 || number == 0))
-        want(state, OPT_SESSIONS, arg, "auto or a number from 1 to 65536");
+        want_value(state, OPT_SESSIONS, arg, "auto or a number from 1 to 65536");
     p->sessions = (uint32_t)number;
 }
 
@@ -132,12 +132,12 @@ static void parse_rto(struct argp_state *state, const char *arg, struct sim_para
     if (p->recovery.rto_auto)
         return;
     if (units_duration(arg, &p->rto) != 0)
-        want(state, OPT_RTO, arg, units_duration_hint);
+        want_value(state, OPT_RTO, arg, units_duration_hint);
     if (p->rto < 100 * TICK_US)
-        want(state, OPT_RTO, arg, "auto or at least 100us");
+        want_value(state, OPT_RTO, arg, "auto or at least 100us");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct sim_params *p = state->input;
     if (key >= OPT_FIELDS && key < OPT_FIELDS + (int)(sizeof fields / sizeof *fields)) {
@@ -156,11 +156,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_PROFILE:
         if (!ltp_profile_parse(arg, &p->profile))
-            want(state, key, arg, "heliograph, hdtn, ion, plain or auto");
+            want_value(state, key, arg, "heliograph, hdtn, ion, plain or auto");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-const struct argp sim_recovery_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
+const struct argp sim_recovery_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};

@@ -33,7 +33,7 @@ static json_t *real(uint64_t count, double v)
     return count > 0 ? json_real(v) : json_null();
 }
 
-static json_t *spread(uint64_t count, const struct sim_spread *s)
+static json_t *print_spread(uint64_t count, const struct sim_spread *s)
 {
     if (count == 0)
         return json_null();
@@ -65,8 +65,8 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
         "{s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:o}", "goodput_bps",
         r->goodput_bps, "capacity_bps", r->capacity_bps, "efficiency", r->efficiency, "good_share",
         r->good_share, "payload_share", r->payload_share, "sessions", (json_int_t)f->sessions,
-        "delivered", (json_int_t)f->delivered, "session_ms", spread(f->sessions, &f->session),
-        "delivery_ms", spread(f->delivered, &f->delivery), "retx_cycles_mean",
+        "delivered", (json_int_t)f->delivered, "session_ms", print_spread(f->sessions, &f->session),
+        "delivery_ms", print_spread(f->delivered, &f->delivery), "retx_cycles_mean",
         real(f->sessions, f->cycles_mean), "checkpoints_mean",
         real(f->sessions, f->checkpoints_mean), "checkpoints_lost_mean",
         real(f->sessions, f->checkpoints_lost_mean), "lossy_share",

@@ -77,7 +77,7 @@ static void note_loss(struct run *r, uint64_t number)
         r->again[(r->again_at + r->again_len++) % p->sessions] = first;
 }
 
-static void feed(struct run *r)
+static void feed_blocks(struct run *r)
 {
     struct ltp *ltp = r->world.nodes[SENDER].ltp;
     while (r->error == 0 && ltp_room(ltp, 2) > 0)
@@ -112,7 +112,7 @@ static void on_notice(void *context, size_t node, const struct ltp_notice *n)
     if (node == SENDER && n->kind == LTP_EXPORT_LOST)
         note_loss(r, n->id.number);
     if (node == SENDER && n->kind != LTP_INITIAL_SENT)
-        feed(r);
+        feed_blocks(r);
 }
 
 static bool dropped_by_rule(struct run *r, size_t link, const uint8_t *data, size_t len)
@@ -197,7 +197,7 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
     return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
 }
 
-static int build(struct run *r)
+static int build_world(struct run *r)
 {
     const struct sim_params *p = r->params;
     struct rng rng;
@@ -241,7 +241,7 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-static int conclude(const struct run *r, struct sim_result *out)
+static int conclude_run(const struct run *r, struct sim_result *out)
 {
     const struct sim_params *p = r->params;
     const struct sim_stats *s = &r->stats;
@@ -277,20 +277,20 @@ static int conclude(const struct run *r, struct sim_result *out)
 }
 
 /* An idle line may have raised the limit of sessions. */
-static void fill(struct run *r)
+static void fill_block(struct run *r)
 {
     while (r->error == 0 && ltp_room(r->world.nodes[SENDER].ltp, 2) > 0) {
-        feed(r);
+        feed_blocks(r);
         sim_touch(&r->world, SENDER);
     }
 }
 
-static void play(struct run *r)
+static void play_run(struct run *r)
 {
-    fill(r);
+    fill_block(r);
     while (sim_deadline(&r->world) < r->params->duration) {
         sim_step(&r->world);
-        fill(r);
+        fill_block(r);
     }
 }
 
@@ -301,12 +301,12 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     if (rc != 0)
         return rc;
     struct run r = {.params = p};
-    rc = build(&r);
+    rc = build_world(&r);
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
-        play(&r);
-        rc = conclude(&r, out);
+        play_run(&r);
+        rc = conclude_run(&r, out);
     }
     sim_fini(&r.world);
     sim_stats_fini(&r.stats);

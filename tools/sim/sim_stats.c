@@ -36,7 +36,7 @@ void sim_stats_fini(struct sim_stats *s)
     }
 }
 
-static struct sim_session *find(const struct sim_stats *s, uint64_t number)
+static struct sim_session *find_block(const struct sim_stats *s, uint64_t number)
 {
     uint64_t hash = hash_mix(s->table.seed, number, 0);
     for (struct hash_node *n = hash_find(&s->table, hash); n != NULL; n = hash_next(n)) {
@@ -146,7 +146,7 @@ void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segmen
     if (e->session == EVENT_NONE)
         return;
     if (s->last == NULL || s->last->number != e->session)
-        s->last = e->kind == EVENT_OPEN ? open_session(s, e->session) : find(s, e->session);
+        s->last = e->kind == EVENT_OPEN ? open_session(s, e->session) : find_block(s, e->session);
     if (s->last == NULL)
         return;
     if (e->kind == EVENT_TX)
@@ -170,14 +170,14 @@ void sim_stats_lost(struct sim_stats *s, int type)
 
 void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now)
 {
-    struct sim_session *n = find(s, number);
+    struct sim_session *n = find_block(s, number);
     if (n != NULL && n->first_try->delivered == TICK_NEVER)
         n->first_try->delivered = now;
 }
 
 bool sim_stats_block_lost(struct sim_stats *s, uint64_t number, uint64_t resend, uint64_t *first)
 {
-    struct sim_session *n = find(s, number);
+    struct sim_session *n = find_block(s, number);
     if (n == NULL)
         return false;
     n = n->first_try;
@@ -191,14 +191,14 @@ bool sim_stats_block_lost(struct sim_stats *s, uint64_t number, uint64_t resend,
 
 void sim_stats_again(struct sim_stats *s, uint64_t number, uint64_t first)
 {
-    struct sim_session *n = find(s, number), *earlier = find(s, first);
+    struct sim_session *n = find_block(s, number), *earlier = find_block(s, first);
     if (n == NULL || earlier == NULL)
         return;
     n->first_try = earlier;
     s->resent++;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
     const tick *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -210,11 +210,11 @@ static double rank(const tick *sorted, uint64_t len, uint64_t percent)
     return (double)sorted[at == 0 ? 0 : at - 1] / (double)TICK_MS;
 }
 
-static struct sim_spread spread(tick *times, uint64_t len)
+static struct sim_spread spread_of(tick *times, uint64_t len)
 {
     if (len == 0)
         return (struct sim_spread){0};
-    qsort(times, len, sizeof *times, compare);
+    qsort(times, len, sizeof *times, compare_times);
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < len; i++)
         sum += (double)times[i] / (double)TICK_MS;
@@ -257,8 +257,8 @@ int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
     }
     if (rc == 0) {
         out->delivered_share = settled > 0 ? (double)arrived / (double)settled : 0;
-        out->session = spread(session, out->sessions);
-        out->delivery = spread(delivery, out->delivered);
+        out->session = spread_of(session, out->sessions);
+        out->delivery = spread_of(delivery, out->delivered);
     }
     free(session);
     free(delivery);

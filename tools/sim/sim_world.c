@@ -99,7 +99,7 @@ void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_
 }
 
 /* Radiates one segment if the line is free and one waits. */
-static bool radiate(struct sim_world *w, size_t link)
+static bool radiate_segments(struct sim_world *w, size_t link)
 {
     struct sim_link *l = &w->links[link];
     struct ltp *ltp = w->nodes[l->from].ltp;
@@ -148,7 +148,7 @@ void sim_touch(struct sim_world *w, size_t node)
         again = false;
         drain_notices(w, node);
         for (size_t i = 0; i < w->link_count; i++)
-            again |= w->links[i].from == node && radiate(w, i);
+            again |= w->links[i].from == node && radiate_segments(w, i);
     }
     for (size_t i = 0; i < w->link_count; i++) {
         struct sim_link *l = &w->links[i];
@@ -193,7 +193,7 @@ tick sim_deadline(const struct sim_world *w)
     return find_next(w).due;
 }
 
-static void arrive(struct sim_world *w, size_t node, const struct chan_out *frame)
+static void take_arrivals(struct sim_world *w, size_t node, const struct chan_out *frame)
 {
     if (w->fcs && frame->tag != crc32c(0, frame->data, frame->len))
         w->fcs_dropped++;
@@ -212,7 +212,7 @@ static void do_next(struct sim_world *w, const struct next *next)
     case NEXT_ARRIVAL:
         node = w->links[next->index].to;
         if (chan_output(w->links[next->index].chan, w->now, &out) != 0)
-            arrive(w, node, &out);
+            take_arrivals(w, node, &out);
         break;
     case NEXT_TIMER:
         ltp_expire(w->nodes[node].ltp, w->now);

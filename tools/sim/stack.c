@@ -56,7 +56,7 @@ int stack_open(struct stack *s)
 }
 
 /* Nothing is written to it from here on. */
-static int finish(struct log_writer **w, const char *what, size_t number)
+static int finish_stack(struct log_writer **w, const char *what, size_t number)
 {
     int rc = *w == NULL ? 0 : log_writer_finish(*w);
     log_writer_free(*w);
@@ -71,11 +71,11 @@ int stack_finish_logs(struct stack *s)
 {
     int rc = 0;
     for (size_t i = 0; i < s->hosts_len; i++) {
-        rc |= finish(&s->hosts[i]->log, "the segment log of node", i + 1);
-        rc |= finish(&s->hosts[i]->bundle_log, "the bundle log of node", i + 1);
+        rc |= finish_stack(&s->hosts[i]->log, "the segment log of node", i + 1);
+        rc |= finish_stack(&s->hosts[i]->bundle_log, "the bundle log of node", i + 1);
     }
     for (size_t i = 0; i < s->channels_len; i++)
-        rc |= finish(&s->channels[i]->drops, "the drop log of channel", i + 1);
+        rc |= finish_stack(&s->channels[i]->drops, "the drop log of channel", i + 1);
     return rc < 0 ? HELIO_EIO : 0;
 }
 
@@ -101,7 +101,7 @@ struct next {
     void *at;
 };
 
-static void consider(struct next *best, enum sort what, tick due, void *at)
+static void consider_due(struct next *best, enum sort what, tick due, void *at)
 {
     if (due < best->due)
         *best = (struct next){what, due, at};
@@ -110,12 +110,12 @@ static void consider(struct next *best, enum sort what, tick due, void *at)
 static struct next find_next(struct stack *s)
 {
     struct next best = {.due = TICK_NEVER};
-    consider(&best, NEXT_SCRIPT, stack_script_due(s), s);
+    consider_due(&best, NEXT_SCRIPT, stack_script_due(s), s);
     for (size_t i = 0; i < s->channels_len; i++)
-        consider(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
-    consider(&best, NEXT_NET, stack_net_due(s), s);
+        consider_due(&best, NEXT_CHANNEL, stack_channel_due(s->channels[i]), s->channels[i]);
+    consider_due(&best, NEXT_NET, stack_net_due(s), s);
     if (s->world.world.earliest < best.due) /* else there is no need to look at each */
-        consider(&best, NEXT_ALARM, virtual_due(&s->world), s);
+        consider_due(&best, NEXT_ALARM, virtual_due(&s->world), s);
     return best;
 }
 
@@ -166,7 +166,7 @@ static tick expected_end(const struct stack *s)
     return tick_min(end > 0 ? end : TICK_NEVER, s->until);
 }
 
-static void show(const struct stack *s, tick real)
+static void show_state(const struct stack *s, tick real)
 {
     tick end = expected_end(s);
     double now = (double)s->world.now / 1e9, took = (double)real / 1e9;
@@ -211,7 +211,7 @@ void stack_run(struct stack *s, bool progress)
         s->interrupted = signalled(s);
         tick now = progress ? clock_now() : 0;
         if (now >= shown + PROGRESS_NS) {
-            show(s, now - begin);
+            show_state(s, now - begin);
             shown = now;
         }
     }

@@ -118,8 +118,8 @@ static int begin_way(struct stack_channel *c, int direction, tick now)
     return chan_new(&w->chan, &config);
 }
 
-static void enter(struct stack_channel *c, int direction, uint64_t tag, const uint8_t *data,
-                  size_t len)
+static void enter_channel(struct stack_channel *c, int direction, uint64_t tag, const uint8_t *data,
+                          size_t len)
 {
     struct stack_way *w = &c->way[direction];
     struct ltp_fields ltp;
@@ -160,7 +160,7 @@ static int relay_input(struct stack_channel *c, const struct address *from,
     if (flow == 0 && !(back && o->has_return_to))
         c->way[back].no_peer++;
     else
-        enter(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, flow, data, len);
+        enter_channel(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, flow, data, len);
     return 1;
 }
 
@@ -175,8 +175,8 @@ int stack_channel_input(struct stack_channel *c, const struct virtual_port *from
     bool back = from->owner == c->ends[1];
     if (there == NULL || there->owner != c->ends[back ? 0 : 1])
         return 0;
-    enter(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, from->number << 32 | there->number, data,
-          len);
+    enter_channel(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, from->number << 32 | there->number,
+                  data, len);
     return 1;
 }
 

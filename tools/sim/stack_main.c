@@ -88,7 +88,7 @@ struct arguments {
     bool gzip, json, check;
 };
 
-static void add(struct argp_state *state, struct list_of *l, const char *text, size_t most)
+static void add_word(struct argp_state *state, struct list_of *l, const char *text, size_t most)
 {
     if (l->len == most)
         argp_error(state, "'%s': at most %zu of these options are possible", text, most);
@@ -101,32 +101,32 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
     struct arguments *a = state->input;
     switch (key) {
     case OPT_NODE:
-        add(state, &a->nodes, arg, STACK_NODES_MAX);
+        add_word(state, &a->nodes, arg, STACK_NODES_MAX);
         return 0;
     case OPT_RELAY:
-        add(state, &a->relays, arg, STACK_CHANNELS_MAX / 2);
+        add_word(state, &a->relays, arg, STACK_CHANNELS_MAX / 2);
         return 0;
     case OPT_CHANNEL:
-        add(state, &a->channels, arg, STACK_CHANNELS_MAX / 2);
+        add_word(state, &a->channels, arg, STACK_CHANNELS_MAX / 2);
         return 0;
     case OPT_CLIENT:
-        add(state, &a->clients, arg, LIST_MAX);
+        add_word(state, &a->clients, arg, LIST_MAX);
         return 0;
     case OPT_SERVER:
-        add(state, &a->servers, arg, LIST_MAX);
+        add_word(state, &a->servers, arg, LIST_MAX);
         return 0;
     case OPT_PING:
-        add(state, &a->pings, arg, LIST_MAX);
+        add_word(state, &a->pings, arg, LIST_MAX);
         return 0;
     case OPT_LINK:
-        add(state, &a->links, arg, LIST_MAX);
+        add_word(state, &a->links, arg, LIST_MAX);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static void check(struct argp_state *state, const struct arguments *a)
+static void check_words(struct argp_state *state, const struct arguments *a)
 {
     if (a->nodes.len == 0)
         argp_error(state, "--node FILE is missing: the configuration of a node");
@@ -141,7 +141,7 @@ static void check(struct argp_state *state, const struct arguments *a)
         argp_error(state, "--log-dir '%s': %s; a folder is wanted", a->log_dir, strerror(why));
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
@@ -169,7 +169,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", arg);
         return 0;
     case ARGP_KEY_END:
-        check(state, a);
+        check_words(state, a);
         return 0;
     default:
         return parse_list(key, arg, state);
@@ -345,7 +345,7 @@ static int add_server_for(struct stack *s, const struct stack_app *client)
 
 /* The values between commas, of which those that are not there stay as they are; false when there
  * are too many or one is too long. */
-static bool split(const char *text, char part[][EID_TEXT_MAX], size_t most)
+static bool split_word(const char *text, char part[][EID_TEXT_MAX], size_t most)
 {
     for (size_t i = 0;; i++) {
         size_t len = strcspn(text, ",");
@@ -367,7 +367,7 @@ static int add_ping(struct stack *s, const char *text)
         return HELIO_ENOMEM;
     struct stack_ping *p = &a->ping;
     a->host = s->hosts[0];
-    if (!split(text, part, 4) || eid_parse(part[0], &p->to) < 0 ||
+    if (!split_word(text, part, 4) || eid_parse(part[0], &p->to) < 0 ||
         units_count(part[1], 1000000000, &p->count) < 0 || p->count == 0 ||
         units_duration(part[2], &p->interval) < 0 || units_duration(part[3], &p->lifetime) < 0 ||
         p->lifetime < TICK_MS) {
@@ -381,7 +381,7 @@ static int add_ping(struct stack *s, const char *text)
 
 /* ---- all of it ---- */
 
-static int build(struct stack *s, const struct arguments *a)
+static int build_stack(struct stack *s, const struct arguments *a)
 {
     int rc = 0;
     for (size_t i = 0; i < a->nodes.len; i++) {
@@ -408,14 +408,14 @@ static int build(struct stack *s, const struct arguments *a)
     return rc;
 }
 
-static int run(struct stack *s, const struct arguments *a)
+static int run_stack(struct stack *s, const struct arguments *a)
 {
     stack_init(s, a->seed);
     s->until = a->duration;
     s->log_dir = a->log_dir;
     s->gzip = a->gzip;
     s->check = a->check;
-    if (build(s, a) < 0)
+    if (build_stack(s, a) < 0)
         return 2;
     int rc = stack_open(s);
     if (rc < 0)
@@ -435,7 +435,7 @@ bool stack_wanted(int argc, char **argv)
 
 int stack_main(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+    static const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
     struct arguments a = {.duration = TICK_NEVER, .seed = 1};
     char name[] = "helio-sim stack";
     if (argc > 1 && strcmp(argv[1], "stack") == 0) {
@@ -451,7 +451,7 @@ int stack_main(int argc, char **argv)
         fprintf(stderr, "helio-sim: out of memory\n");
         return 1;
     }
-    int code = run(s, &a);
+    int code = run_stack(s, &a);
     stack_fini(s);
     free(s);
     return code;

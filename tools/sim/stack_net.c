@@ -18,8 +18,8 @@ struct packet {
     uint8_t data[];
 };
 
-static void fly(struct stack *s, const struct virtual_port *from, const struct virtual_port *to,
-                size_t len)
+static void fly_datagram(struct stack *s, const struct virtual_port *from,
+                         const struct virtual_port *to, size_t len)
 {
     struct packet *p = malloc(sizeof *p + len);
     if (p == NULL)
@@ -39,7 +39,7 @@ static bool send_frame(struct stack *s, const struct virtual_port *from, const s
             return true;
     const struct virtual_port *there = stack_port(s, to);
     if (there != NULL)
-        fly(s, from, there, len);
+        fly_datagram(s, from, there, len);
     else
         s->unreachable++;
     return there != NULL;

@@ -35,24 +35,24 @@ static bool has_link(const struct stack_host *h, const char *name, size_t *index
 int stack_script_add(struct stack *s, const char *text)
 {
     char word[4][WORD_MAX], more;
-    struct stack_switch new = {.at = 0};
+    struct stack_switch added = {.at = 0};
     assert(s->script_len < STACK_SCRIPT_MAX);
     if (sscanf(text, "%255s %255s %255s %255s %c", word[0], word[1], word[2], word[3], &more) != 4)
         return wrong(text, "expected TIME NODE LINK up|down, as in '10s ipn:1.0 to-2 down'");
-    if (units_duration(word[0], &new.at) != 0)
+    if (units_duration(word[0], &added.at) != 0)
         return wrong(text, "the first word is a time, such as 10s");
-    new.host = host_named(s, word[1]);
-    if (new.host == NULL)
+    added.host = host_named(s, word[1]);
+    if (added.host == NULL)
         return wrong(text, "none of the nodes has this name; it is their `node:`, such as ipn:1.0");
-    if (!has_link(new.host, word[2], &new.link))
+    if (!has_link(added.host, word[2], &added.link))
         return wrong(text, "that node has no link of this name");
-    new.up = strcmp(word[3], "up") == 0;
-    if (!new.up && strcmp(word[3], "down") != 0)
+    added.up = strcmp(word[3], "up") == 0;
+    if (!added.up && strcmp(word[3], "down") != 0)
         return wrong(text, "the last word is up or down");
     size_t i = s->script_len++;
-    for (; i > s->script_next && s->script[i - 1].at > new.at; i--)
+    for (; i > s->script_next && s->script[i - 1].at > added.at; i--)
         s->script[i] = s->script[i - 1];
-    s->script[i] = new;
+    s->script[i] = added;
     return 0;
 }
 

@@ -23,7 +23,7 @@ int stack_words_have(char *const *words, const char *name)
 }
 
 /* One word, from a place that is no white space; NULL when a quote is left open. */
-static const char *take(const char *p, char *out)
+static const char *take_word(const char *p, char *out)
 {
     char quote = 0;
     for (; *p != '\0' && (quote != 0 || strchr(" \t\n", *p) == NULL); p++) {
@@ -52,7 +52,7 @@ char **stack_words(const char *const *first, const char *text, int *count)
         if ((words[n++] = strdup(*first)) == NULL)
             goto fail;
     for (const char *p = text + strspn(text, " \t\n"); *p != '\0'; p += strspn(p, " \t\n")) {
-        p = take(p, word);
+        p = take_word(p, word);
         if (p == NULL) {
             *count = -1;
             goto fail;
