@@ -54,6 +54,10 @@ git grep -nE 'extern const struct cla_ops' -- '*.c' '*.h' | grep -vE '^cla/([a-z
 git grep -nE '^#include "[a-z/-]+_(impl|private)\.h"' -- '*.c' '*.h' |
     awk -F: '{dir = $1; sub("[^/]*$", "", dir); inc = $3; sub("^#include \"", "", inc); sub("[^/]*$", "", inc)
               if (dir != inc) {print; bad = 1}} END {exit !bad}' && fail "a private header is included from another folder"
+# what touches the system is in os/ once
+git grep -nwE 'clock_gettime|gettimeofday|signalfd|ppoll|recvmmsg|getaddrinfo|posix_spawnp?|pthread_create' \
+    -- '*.c' ':!os' ':!tests' | grep -vE '^[^:]+:[0-9]+: (\*|/\*)|^[^:]+:[0-9]+:/\*' &&
+    fail "the system's call belongs in os/: look what is there"
 for f in channel-emu/chan/*.[ch]; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan/)' && fail "$f: chan is pure: base only"
 done
