@@ -94,6 +94,41 @@ class LinksTest(NodeCase):
         receiver = self.client(2, "ipn:2.7", subscribe=True)
         self.assertEqual(sorted(int(receiver.delivery()[1]) for _ in range(20)), list(range(20)))
 
+    def test_one_of_a_local_address(self):
+        """Two links share socket and engine: one goes and comes back, the other never notices."""
+        p1, p2, p3 = self.lab.udp_ports(3)
+        at = {2: p2, 3: p3}
+        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(n, p1, at[n], rto="50ms") for n in at], log=False))
+        for n in at:
+            self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(1, at[n], p1, rto="50ms")], log=False))
+        receivers = {n: self.client(n, f"ipn:{n}.7", subscribe=True) for n in at}
+        came = {n: [] for n in at}
+
+        def receive(n):
+            while len(came[n]) < (400 if n == 3 else 320):
+                came[n].append(int(receivers[n].delivery()[1][:8]))
+
+        threads = [threading.Thread(target=receive, args=(n,), daemon=True) for n in at]
+        for t in threads:
+            t.start()
+        sender = self.client(1, "ipn:1.5")
+        for i in range(400):
+            for n in at:
+                answer = sender.request(f"ipn:{n}.7", b"%08d" % i + bytes(20000))[0]
+                there = n == 3 or not 50 < i % 100 <= 70  # without the link there is no route
+                self.assertEqual(answer == aap2.SUCCESS, there)
+            if i % 100 == 50:
+                self.ctl(1, "link", "remove", "to-2")
+            if i % 100 == 70:
+                self.ctl(1, "link", "add", "to-2", *self.keys(2, p1, p2, rto="50ms"))
+        for t in threads:
+            t.join(90)
+        self.assertEqual(sorted(came[3]), list(range(400)))
+        self.assertEqual(sorted(came[2]), [i for i in range(400) if not 50 < i % 100 <= 70])
+        self.assertEqual(self.links(1)["to-3"]["failed"], 0)
+        wait_for(lambda: json.loads(self.ctl(1, "--json", "status"))["bundles"] == 0)
+        self.assertEqual(self.links(1)["to-2"]["sessions_open"], 0)
+
     def test_what_is_wrong_is_said(self):
         self.pair()
         ports = self.lab.udp_ports(2)

@@ -99,7 +99,8 @@ static bool carry(void *context, struct virtual_port *from, const struct address
             continue;
         *f = (struct flight){.port = port->number, .from = from->self, .len = head.len + data.len};
         memcpy(f->bytes, head.data, head.len);
-        memcpy(f->bytes + head.len, data.data, data.len);
+        if (data.len > 0)
+            memcpy(f->bytes + head.len, data.data, data.len);
         p->flying++;
         return true;
     }
