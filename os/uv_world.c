@@ -60,7 +60,6 @@ static void on_idle(uv_idle_t *handle)
     struct uv_world *u = handle->data;
     uv_idle_stop(handle);
     world_fire(&u->world, 0, UINT_MAX);
-    world_due(&u->world);
 }
 
 static void on_timer(uv_poll_t *handle, int status, int events)
@@ -74,7 +73,6 @@ static void on_timer(uv_poll_t *handle, int status, int events)
         return; /* set anew since */
     u->armed = TICK_NEVER;
     world_fire(&u->world, due, UINT_MAX);
-    world_due(&u->world);
 }
 
 static void arm_timer(struct uv_world *u)

@@ -50,16 +50,21 @@ tick world_due(struct world *w)
     return due;
 }
 
+/* One way through the list, which also finds the earliest of those that do not go off; alarm_set
+ * minds those that are set meanwhile. */
 unsigned world_fire(struct world *w, tick now, unsigned most)
 {
     unsigned fired = 0;
     assert(w->walk == NULL); /* not from within an alarm */
+    w->earliest = TICK_NEVER;
     w->walk = w->alarms.next;
-    while (w->walk != &w->alarms && fired < most) {
+    while (w->walk != &w->alarms) {
         struct alarm *a = container_of(w->walk, struct alarm, node);
         w->walk = w->walk->next;
-        if (a->due > now)
+        if (a->due > now || fired == most) {
+            w->earliest = tick_min(w->earliest, a->due);
             continue;
+        }
         a->due = TICK_NEVER;
         fired++;
         a->fire(a->context);

@@ -183,8 +183,8 @@ bool world_end_round(struct world *w);
 /* The earliest time that an alarm is set to; brings world.earliest to it. */
 tick world_due(struct world *w);
 
-/* Lets go off the first `most` alarms, in order, that are due at `now`, each at most once. Returns
- * how many did. */
+/* Lets go off the first `most` alarms, in order, that are due at `now`, each at most once, and
+ * brings world.earliest to the earliest of the others. Returns how many did. */
 unsigned world_fire(struct world *w, tick now, unsigned most);
 
 #endif

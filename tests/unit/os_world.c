@@ -48,9 +48,11 @@ START_TEST(alarms_go_off_by_rank_then_by_making)
     ck_assert_uint_eq(world_fire(&w, 4, 9), 0);
     ck_assert_uint_eq(world_fire(&w, 5, 1), 1);
     ck_assert_str_eq(order, "1");
+    ck_assert_uint_eq(w.earliest, 5);
     alarm_set(&node, 6);
     ck_assert_uint_eq(world_fire(&w, 5, 9), 2);
     ck_assert_str_eq(order, "12a");
+    ck_assert_uint_eq(w.earliest, 6);
     ck_assert_uint_eq(world_due(&w), 6);
     alarm_set(&node, TICK_NEVER);
     ck_assert_uint_eq(world_fire(&w, TICK_NEVER - 1, 9), 0);
