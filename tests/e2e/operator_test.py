@@ -78,6 +78,32 @@ class OperatorTest(unittest.TestCase):
         self.assertEqual(self.ctl("flush").returncode, 0)
         self.assertTrue(self.opened())
 
+    def test_routes(self):
+        """A route that comes lets bundles in, one that goes leaves them waiting for another."""
+        self.node_to_nowhere(log=False)
+
+        def states():
+            return [b["state"] for b in json.loads(self.ctl("--json", "bundles").stdout)["bundles"]]
+
+        self.assertEqual(self.ctl("link", "to-2", "down").returncode, 0)
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            self.assertNotEqual(tx.request("ipn:9.1", b"x")[0], aap2.SUCCESS)
+            self.assertEqual(self.ctl("route", "add", "ipn:9.*", "to-2").returncode, 0)
+            self.assertEqual(tx.request("ipn:9.1", b"x")[0], aap2.SUCCESS)
+        self.assertEqual(states(), ["waiting"])
+        done = self.ctl("route", "remove", "ipn:9.1", "to-2")
+        self.assertEqual((done.returncode, "no such route" in done.stderr), (1, True), done.stderr)
+        self.assertEqual(self.ctl("route", "remove", "ipn:9.*", "to-2").returncode, 0)
+        self.assertEqual(states(), ["no route"])
+        self.assertEqual(self.ctl("route", "add", "*", "to-2").returncode, 0)
+        self.assertEqual(states(), ["waiting"])
+        for words, why in ((("route", "add", "ipn:*", "to-2"), "write one such as"), (("route", "add", "*", "to-7"), "there are: to-2")):
+            done = self.ctl(*words)
+            self.assertEqual((done.returncode, why in done.stderr), (1, True), done.stderr)
+        self.assertEqual(self.ctl("route", "set", "*", "to-2").returncode, 2)
+        self.assertEqual(self.ctl("route", "add", "*").returncode, 2)
+
     def test_flush_without_log(self):
         self.node_to_nowhere(log=False)
         done = self.ctl("flush")

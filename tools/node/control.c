@@ -392,6 +392,37 @@ static void do_link_remove(struct node *n, const json_t *in, json_t *out)
         node_link_remove(l);
 }
 
+/* A route over a link is added or removed; what waits is placed anew. */
+static void do_route(struct node *n, const json_t *in, json_t *out)
+{
+    const char *what = json_string_value(json_object_get(in, "do"));
+    const char *to = json_string_value(json_object_get(in, "to"));
+    const char *via = json_string_value(json_object_get(in, "via"));
+    bool remove = what != NULL && strcmp(what, "remove") == 0;
+    struct eid_pattern p;
+    if (what == NULL || to == NULL || via == NULL || (!remove && strcmp(what, "add") != 0)) {
+        fail_request(out, "route needs what to do (add or remove), to and via");
+        return;
+    }
+    struct node_link *l = find_link(n, via, out);
+    if (l == NULL)
+        return;
+    if (eid_pattern_parse(to, &p) != 0) {
+        fail_request(
+            out, "that is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *");
+        return;
+    }
+    int err = remove ? agent_route_remove(n->agent, &p, l->index)
+                     : agent_route_add(n->agent, &p, l->index);
+    if (err == 0)
+        say(&n->say, LEVEL_INFO, "route to %.64s via %s was %s", to, via,
+            remove ? "removed" : "added");
+    else
+        fail_request(out, remove ? "there is no such route over this link" : helio_strerror(err));
+    agent_expire(n->agent, node_now(n));
+    node_wake(n);
+}
+
 static void do_link(struct node *n, const json_t *in, json_t *out)
 {
     const char *name = json_string_value(json_object_get(in, "name"));
@@ -460,10 +491,19 @@ static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
 } commands[] = {
-    {"status", do_status},     {"links", do_links},       {"sessions", do_sessions},
-    {"bundles", do_bundles},   {"counters", do_counters}, {"link", do_link},
-    {"delete", do_delete},     {"cancel", do_cancel},     {"flush", do_flush},
-    {"link-add", do_link_add}, {"link-set", do_link_set}, {"link-remove", do_link_remove},
+    {"status", do_status},
+    {"links", do_links},
+    {"sessions", do_sessions},
+    {"bundles", do_bundles},
+    {"counters", do_counters},
+    {"link", do_link},
+    {"delete", do_delete},
+    {"cancel", do_cancel},
+    {"flush", do_flush},
+    {"route", do_route},
+    {"link-add", do_link_add},
+    {"link-set", do_link_set},
+    {"link-remove", do_link_remove},
 };
 
 struct json_t *control_answer(struct node *n, const char *line, size_t len)
@@ -482,7 +522,7 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
     else if (found == NULL)
         fail_request(out,
                      "unknown command; there are status, links, sessions, bundles, counters, link, "
-                     "delete, cancel, flush, link-add, link-set, link-remove");
+                     "delete, cancel, flush, link-add, link-set, link-remove, route");
     else
         found->run(n, in, out);
     json_decref(in);

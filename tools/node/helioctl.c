@@ -30,6 +30,8 @@ static const char help[] =
     "  link set NAME KEY=VALUE…\n"
     "                     changes a link's keys; one that cannot change says so\n"
     "  link remove NAME   removes a link; what waits for it goes another way, or waits\n"
+    "  route add|remove PATTERN LINK\n"
+    "                     adds or removes a route; what waits is placed anew\n"
     "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
     "  cancel LINK SESSION\n"
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
@@ -73,8 +75,8 @@ static int arguments_of(const char *command)
     static const struct {
         const char *name;
         int arguments;
-    } commands[] = {{"status", 0}, {"links", 0},  {"sessions", 0}, {"bundles", 0}, {"counters", 0},
-                    {"link", 2},   {"delete", 1}, {"cancel", 2},   {"flush", 0}};
+    } commands[] = {{"status", 0}, {"links", 0}, {"sessions", 0}, {"bundles", 0}, {"counters", 0},
+                    {"link", 2},   {"route", 3}, {"delete", 1},   {"cancel", 2},  {"flush", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -124,6 +126,7 @@ static int check_words(const struct request *r)
         return usage("unknown command ", r->words[0]);
     if (r->words_len != (size_t)want + 1)
         return usage(strcmp(r->words[0], "cancel") == 0 ? "write: cancel LINK SESSION"
+                     : want == 3                        ? "write: route add|remove PATTERN LINK"
                      : want == 2                        ? "write: link NAME up|down"
                      : want == 1                        ? "write: delete KEY"
                                                         : "there are too many words after ",
@@ -134,6 +137,9 @@ static int check_words(const struct request *r)
     if (strcmp(r->words[0], "link") == 0 && strcmp(r->words[2], "up") != 0 &&
         strcmp(r->words[2], "down") != 0)
         return usage("a link is told up or down, not ", r->words[2]);
+    if (strcmp(r->words[0], "route") == 0 && strcmp(r->words[1], "add") != 0 &&
+        strcmp(r->words[1], "remove") != 0)
+        return usage("a route is added or removed, not ", r->words[1]);
     if (r->socket == NULL && r->config == NULL)
         return usage("which node? write --socket PATH or its CONFIG.yaml", "");
     return -1;
@@ -265,6 +271,10 @@ static char *request_line(const struct request *r)
     if (strcmp(r->words[0], "link") == 0) {
         json_object_set_new(o, "name", json_string(r->words[1]));
         json_object_set_new(o, "state", json_string(r->words[2]));
+    } else if (strcmp(r->words[0], "route") == 0) {
+        json_object_set_new(o, "do", json_string(r->words[1]));
+        json_object_set_new(o, "to", json_string(r->words[2]));
+        json_object_set_new(o, "via", json_string(r->words[3]));
     } else if (strcmp(r->words[0], "cancel") == 0) {
         json_object_set_new(o, "link", json_string(r->words[1]));
         json_object_set_new(o, "session", json_string(r->words[2]));
