@@ -29,7 +29,7 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def full_stack(options, out, rate="unlimited", log=False):
+def full_stack(options, out, rate="unlimited", log=False, size="500kB", window=None):
     shutil.rmtree(out, ignore_errors=True)
     with Lab(options.bin, out) as lab:
         port1, port2 = lab.udp_ports(2)
@@ -41,7 +41,7 @@ def full_stack(options, out, rate="unlimited", log=False):
         time.sleep(0.3)
         before = {n: cpu_seconds(p.pid) for n, p in nodes.items()}
         client = subprocess.Popen([lab.program("helio-perf"), "client", "--socket", lab.socket(1), "-d", "ipn:2.2000",
-                                   "-T", str(options.seconds), "-W", str(3 * options.sessions), "-P", "500kB",
+                                   "-T", str(options.seconds), "-W", str(window or 3 * options.sessions), "-P", size,
                                    "--json", lab.path("client.json")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         lab.processes.append(("client", client))
         usage = os.wait4(client.pid, 0)[2]
@@ -62,11 +62,11 @@ def full_stack(options, out, rate="unlimited", log=False):
 
 
 def log_cost(options, out):
-    """CPU seconds per gigabit of both nodes at 500 Mbit/s, with the segment log and without, in turn."""
+    """CPU seconds per gigabit of both nodes at 500 Mbit/s, with a log and without, in turn."""
     rounds = []
     for _ in range(options.rounds):
         cost = {}
-        for log in (False, True):
+        for log in ((), (options.log_cost,)):
             cpu = full_stack(options, out, rate="500Mbit/s", log=log)["cpu_s_per_gbit"]
             cost["with_log" if log else "without_log"] = cpu["node1"] + cpu["node2"]
         cost["ratio"] = cost["with_log"] / cost["without_log"]
@@ -75,6 +75,21 @@ def log_cost(options, out):
         rounds.append(cost)
     return {"ratio": statistics.median(r["ratio"] for r in rounds),
             "cores_more_per_node": statistics.median(r["cores_more_per_node"] for r in rounds), "rounds": rounds}
+
+
+def small_bundles(options, out):
+    """Goodput and CPU seconds per 1000 bundles of both nodes, as many small bundles as they can take, without and with the bundle log."""
+    rounds = []
+    for _ in range(options.rounds):
+        one = {}
+        for log in ((), ("bundles",)):
+            full = full_stack(options, out, log=log, size="1kB", window=512)
+            cpu = sum(full["cpu_s_per_gbit"][n] for n in ("node1", "node2")) * full["gbps"]
+            one["with" if log else "without"] = {"gbps": full["gbps"], "cpu_ms_per_bundle": 1e3 * cpu / (full["gbps"] * 1e9 / 8000)}
+        rounds.append(one)
+    return {"goodput_ratio": statistics.median(r["with"]["gbps"] / r["without"]["gbps"] for r in rounds),
+            "cpu_ratio": statistics.median(r["with"]["cpu_ms_per_bundle"] / r["without"]["cpu_ms_per_bundle"] for r in rounds),
+            "rounds": rounds}
 
 
 def program(options, name, *arguments):
@@ -99,10 +114,15 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sessions", type=int, default=8)
     parser.add_argument("--log", action="store_true", help="write the segment log while measuring the full stack")
-    parser.add_argument("--log-cost", action="store_true", help="only what the segment log costs at 500 Mbit/s")
+    parser.add_argument("--log-cost", nargs="?", const="segments", choices=("segments", "bundles"),
+                        help="only what this log costs at 500 Mbit/s (segments)")
+    parser.add_argument("--small-bundles", action="store_true", help="only what the bundle log costs with bundles of 1 kB, unpaced")
     parser.add_argument("--full-only", action="store_true", help="the full stack without the baselines")
     parser.add_argument("--json")
     options = parser.parse_args()
+    if options.small_bundles:
+        print(json.dumps(small_bundles(options, options.out), indent=2))
+        return
     if options.full_only or options.log_cost:
         one = log_cost(options, options.out) if options.log_cost else full_stack(options, options.out, log=options.log)
         print(json.dumps(one, indent=2))
