@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* os/ without memory: each allocation fails once; what was opened is closed again. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/log_writer.h"
+#include "os/udp_many.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+static long countdown = -1; /* allocations until one fails; -1: none does */
+
+static bool fails(void)
+{
+    return countdown >= 0 && countdown-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __real_realloc(p, size);
+}
+
+/* The lowest descriptor that is free: the same as before when nothing was left open. */
+static int lowest_fd(void)
+{
+    int fd = dup(0);
+    close(fd);
+    return fd;
+}
+
+START_TEST(a_log_that_cannot_be_opened)
+{
+    char path[] = "/tmp/helio-memory-XXXXXX", name[64];
+    close(mkstemp(path));
+    snprintf(name, sizeof name, "%s.gz", path);
+    long n = 0;
+    for (int r = -ENOMEM, before = lowest_fd(); r != 0; n++) {
+        struct log_writer *w;
+        countdown = n;
+        r = log_writer_open(&w, name, LOG_LINES, slice_of("header\n", 7));
+        countdown = -1;
+        ck_assert_int_lt(n, 100);
+        ck_assert_msg(r == 0 || r == -ENOMEM, "%d", r);
+        if (r == 0)
+            log_writer_free(w);
+        ck_assert_int_eq(lowest_fd(), before);
+    }
+    ck_assert_int_ge(n, 3); /* the writer, what packs pages, a page */
+    unlink(name);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(sockets_and_batches)
+{
+    struct address at;
+    ck_assert_int_eq(address_of("127.0.0.1", 0, &at), 0);
+    int before = lowest_fd();
+    for (long n = 0; n < 3; n++) {
+        struct udp_io *io = NULL;
+        countdown = n;
+        int r = udp_open(&io, &at, true);
+        countdown = -1;
+        ck_assert_int_eq(r, -ENOMEM);
+        ck_assert_int_eq(lowest_fd(), before);
+    }
+    for (long n = 0; n < 2; n++) {
+        countdown = n;
+        struct udp_receiver *r = udp_receiver_new();
+        countdown = -1;
+        ck_assert_ptr_null(r);
+    }
+    countdown = 0;
+    ck_assert_ptr_null(udp_sender_new());
+    countdown = -1;
+    udp_receiver_free(NULL);
+    udp_sender_free(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("os without memory");
+    TCase *t = tcase_create("memory");
+    tcase_add_test(t, a_log_that_cannot_be_opened);
+    tcase_add_test(t, sockets_and_batches);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
