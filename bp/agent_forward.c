@@ -39,8 +39,10 @@ static int describe(const struct agent *a, const struct record *r, struct bundle
 {
     struct agent_head h;
     record_head(r, &h);
-    /* Lenient: it was accepted, perhaps when the configuration was another one. */
-    int rc = bundle_decode(buf_data(r->buf), r->buf->len, BUNDLE_LENIENT, b, NULL);
+    /* Lenient: it was accepted, perhaps when the configuration was another one. Once for all of its
+     * fragments. */
+    enum bundle_mode mode = r->sent_to == 0 ? BUNDLE_LENIENT : BUNDLE_CHECKED;
+    int rc = bundle_decode(buf_data(r->buf), r->buf->len, mode, b, NULL);
     if (rc < 0 || !r->rewrite)
         return rc;
     drop_unknown_blocks(b);

@@ -104,6 +104,7 @@ void bundle_init(struct bundle *b);
 enum bundle_mode {
     BUNDLE_STRICT,  /* RFC 9171, its errata and RFC 9758 to the letter */
     BUNDLE_LENIENT, /* also what deployed peers send; each deviation is reported as a warning */
+    BUNDLE_CHECKED, /* the same, of bytes that were decoded before: check values are not computed */
 };
 
 /* One finding: which rule of which document was broken, where. */

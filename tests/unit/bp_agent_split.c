@@ -154,6 +154,22 @@ START_TEST(no_room_at_all)
 }
 END_TEST
 
+/* What was decoded before is not computed again; nothing else is let through. */
+START_TEST(checked_before)
+{
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:9.5", 1), out;
+    b.payload_crc = CRC_32C;
+    struct buf *whole = bundle_encode_copy(&b);
+    uint8_t *last = buf_data(whole) + whole->len - 2; /* of the payload's check value */
+    *last ^= 1;
+    ck_assert_int_ne(bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &out, NULL), 0);
+    ck_assert_int_eq(bundle_decode(buf_data(whole), whole->len, BUNDLE_CHECKED, &out, NULL), 0);
+    ck_assert(slice_equal(out.payload, slice_of("data", 4)));
+    ck_assert_int_ne(bundle_decode(buf_data(whole), whole->len - 1, BUNDLE_CHECKED, &out, NULL), 0);
+    buf_drop(whole);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("split");
@@ -162,6 +178,7 @@ int main(void)
     tcase_add_test(t, one_at_a_time);
     tcase_add_test(t, must_not_be_fragmented);
     tcase_add_test(t, no_room_at_all);
+    tcase_add_test(t, checked_before);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
