@@ -21,6 +21,7 @@
 #define SEND_BYTES (4 * 1024 * 1024)
 #define BURST (100 * TICK_US)
 #define SLACK (2 * TICK_MS)
+#define LATE TICK_MS  /* what is usual on a machine that has time is below */
 #define FOLLOW_RTOS 3 /* a sender repeats each rto what is not answered */
 
 static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_t exports)
@@ -187,8 +188,11 @@ void port_wait(struct port *p, tick until)
     struct pollfd fds[] = {
         {.fd = udp_fd(p->io), .events = (short)(POLLIN | (udp_pending(p->io) ? POLLOUT : 0))},
         {.fd = p->signals, .events = POLLIN}};
-    int r = clock_poll(fds, 2, wake_time(p, until));
+    tick wake = wake_time(p, until), due = wake > p->now ? wake : p->now;
+    int r = clock_poll(fds, 2, wake);
     p->now = clock_now();
+    if (p->now > tick_add(due, LATE)) /* no time in which the peer could have answered */
+        ltp_late(p->engine, p->now - due);
     if (r > 0) {
         if (udp_pending(p->io))
             (void)udp_flush(p->io);
