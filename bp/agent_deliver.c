@@ -37,6 +37,7 @@ struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
     e->eid = *eid;
     lane_init(&e->lane, 1);
     hash_add(&a->endpoints, &e->by_eid, eid_hash(a->config.seed, eid));
+    assert(endpoint_find(a, eid) == e);
     return e;
 }
 
@@ -48,6 +49,7 @@ void endpoint_tidy(struct agent *a, struct lane *l)
     }
     struct endpoint *e = container_of(l, struct endpoint, lane);
     list_sub(&l->node);
+    assert(e != a->admin);
     hash_sub(&a->endpoints, &e->by_eid);
     free(e);
 }
@@ -83,6 +85,7 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
     hash_add(&a->registrations, &e->by_reg, reg_hash(a, reg));
     agent_resume(a, &e->lane);
     lane_wake(a, &e->lane);
+    assert(e->lane.open && by_reg(a, reg) == e);
     return 0;
 }
 
@@ -100,6 +103,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
         emit_declined(a, r, reg, "application is gone");
         lane_return(a, r);
     }
+    assert(list_empty(&e->lane.busy) && !e->lane.open);
     endpoint_tidy(a, &e->lane);
 }
 
@@ -117,12 +121,14 @@ void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
     struct endpoint *e = by_reg(a, reg);
     if (e == NULL || e->lane.owed == 0)
         return;
+    assert(e->lane.owed > 0);
     e->lane.owed--;
     lane_wake(a, &e->lane);
 }
 
 int endpoint_open_admin(struct agent *a)
 {
+    assert(a->admin == NULL);
     a->admin = endpoint_get(a, &a->config.node);
     if (a->admin == NULL)
         return HELIO_ENOMEM;
@@ -137,6 +143,7 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
 
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
+    assert(r->lane != NULL && r->buf != NULL);
     if (r->lane == &a->admin->lane) {
         agent_administer(a, r);
         return 0;
@@ -158,6 +165,7 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
     emit_application(a, BUNDLE_HANDED, r, out->reg);
     if (h.id.time_ms != 0)
         out->age_ms = a->now.dtn_ms > h.id.time_ms ? a->now.dtn_ms - h.id.time_ms : 0;
+    assert(out->payload.len == r->payload_len && r->payload_off + r->payload_len <= r->buf->len);
     return 1;
 }
 
@@ -167,6 +175,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
         return;
+    assert(r->lane != NULL && r->stored);
     const uint64_t reg = container_of(r->lane, struct endpoint, lane)->reg;
     if (ok) {
         emit_application(a, BUNDLE_DELIVERED, r, reg);

@@ -22,6 +22,7 @@ static int start_join(struct agent *a, struct assembly *as)
 
 static int copy_piece(struct assembly *as, const struct record *p)
 {
+    assert(as->joined != NULL && p->buf != NULL);
     struct agent_head h;
     record_head(p, &h);
     assert(p->payload_len == h.payload_len);

@@ -41,6 +41,7 @@ static struct lane *lane_of(struct agent *a, const struct record *r, const struc
 static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
                      const struct ask_answer *answer)
 {
+    assert(r->lane == NULL && r->state != STATE_GONE);
     r->link = answer->link;
     if (r->link == ASIDE) {
         agent_set_aside(a, r, answer->until);
@@ -65,6 +66,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
 
 void agent_place(struct agent *a, struct record *r)
 {
+    assert(r->lane == NULL);
     struct agent_head h;
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);

@@ -14,6 +14,7 @@
 
 int notice_reserve(struct agent *a)
 {
+    assert(a->notices_len <= a->notices_cap);
     if (a->notices_len < a->notices_cap)
         return 0;
     size_t cap = a->notices_cap == 0 ? NOTICES_FIRST : 2 * a->notices_cap;
@@ -26,6 +27,7 @@ int notice_reserve(struct agent *a)
     a->notices = grown;
     a->notices_at = 0;
     a->notices_cap = cap;
+    assert((cap & (cap - 1)) == 0 && a->notices_len < cap);
     return 0;
 }
 
@@ -43,6 +45,7 @@ void notice_forget(struct agent *a, uint32_t link)
         if (n->link != link)
             a->notices[(a->notices_at + kept++) & mask] = *n;
     }
+    assert(kept <= a->notices_len);
     a->notices_len = kept;
 }
 
@@ -63,6 +66,7 @@ static int poll_notice(struct agent *a, struct agent_action *out)
         .id = n->id,
     };
     a->notices_at = (a->notices_at + 1) & (a->notices_cap - 1);
+    assert(a->notices_len > 0 && a->notices_at < a->notices_cap);
     a->notices_len--;
     return 1;
 }
@@ -108,6 +112,7 @@ static int poll_store(struct agent *a, struct agent_action *out)
         return 0;
     struct record *r = container_of(list_first(&a->to_store), struct record, node);
     list_sub(&r->node);
+    assert(r->state == STATE_NEW && r->buf != NULL);
     *out = (struct agent_action){
         .kind = AGENT_STORE,
         .key = r->key,
@@ -144,6 +149,7 @@ static int poll_removal(struct agent *a, struct agent_action *out)
         return 0;
     struct record *r = container_of(list_first(&a->removals), struct record, node);
     list_sub(&r->node);
+    assert(r->state == STATE_GONE && r->stored);
     *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
     if (r->marked && record_until_ms(a, r) > agent_life(a)) {
         out->mark_id = record_mark(r);
@@ -157,6 +163,7 @@ int agent_poll(struct agent *a, struct agent_action *out)
 {
     free(a->polled);
     a->polled = NULL;
+    assert(a->polled == NULL);
     for (;;) {
         if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) ||
             poll_recall(a, out) || poll_removal(a, out))

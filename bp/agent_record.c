@@ -102,6 +102,7 @@ enum agent_refusal record_room(const struct agent *a, const struct holder *holde
 static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
                                   uint64_t bytes)
 {
+    assert(key != 0 && record_find(a, key) == NULL);
     uint8_t head[AGENT_HEAD_MAX];
     size_t id_off, len = agent_head_encode(h, head, &id_off);
     struct record *r = calloc(1, sizeof *r + len);
@@ -135,6 +136,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     struct slice id = record_id(r);
     if (r->id_listed)
         hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    assert(r->key == key && r->state == STATE_NEW);
     a->counters.bundles++;
     a->counters.bytes += bytes;
     a->counters.record_bytes += own_cost(r);
@@ -142,11 +144,13 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     quota_add(a, holder, QUOTA_BUNDLES, 1);
     quota_add(a, holder, QUOTA_BYTES, charge_quota(a, r));
     *out = r;
+    assert(a->counters.bundles > 0 && a->counters.bytes >= bytes);
     return 0;
 }
 
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as)
 {
+    assert(as->whole == NULL && as->total > 0);
     /* Its timer takes the place of its pieces' ones: there is room. */
     struct record *r = make_record(a, h, a->next_key, as->total);
     if (r == NULL)
@@ -157,6 +161,7 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
     r->payload_len = (size_t)as->total;
     r->assembly = as;
     as->whole = r;
+    assert(as->whole == r && r->whole);
     return 0;
 }
 
@@ -164,11 +169,13 @@ void record_hold(struct agent *a, struct record *r, struct buf *b)
 {
     assert(r->buf == NULL);
     r->buf = b;
+    assert(b->refs > 0);
     a->counters.memory_bytes += b->cap;
 }
 
 void record_fit(struct agent *a, struct record *r)
 {
+    assert(r->buf != NULL && a->counters.memory_bytes >= r->buf->cap);
     if (r->buf->refs != 1 || r->buf->len > FIT_MAX || r->buf->cap <= r->buf->len + RECORD_SLACK)
         return;
     a->counters.memory_bytes -= r->buf->cap;
@@ -180,6 +187,7 @@ void record_release(struct agent *a, struct record *r)
 {
     if (r->buf == NULL)
         return;
+    assert(a->counters.memory_bytes >= r->buf->cap);
     a->counters.memory_bytes -= r->buf->cap;
     buf_drop(r->buf);
     r->buf = NULL;
@@ -187,6 +195,7 @@ void record_release(struct agent *a, struct record *r)
 
 void record_load_done(struct agent *a, struct record *r)
 {
+    assert(!r->loading || a->loading_bytes >= r->bytes);
     if (r->loading)
         a->loading_bytes -= r->bytes;
     r->loading = false;
@@ -194,7 +203,9 @@ void record_load_done(struct agent *a, struct record *r)
 
 static void leave_queue(struct agent *a, struct record *r)
 {
+    assert(r->state != STATE_GONE);
     if (r->state == STATE_NEW) {
+        assert(a->counters.storing > 0 && a->counters.storing_bytes >= record_cost(r));
         a->counters.storing--;
         a->counters.storing_bytes -= record_cost(r);
     }
@@ -216,6 +227,7 @@ static bool is_final(enum agent_end why)
 /* A bundle of a peer that ended here must be known when it comes again. */
 static void remember_id(struct agent *a, struct record *r)
 {
+    assert(r->from_link && r->id_listed);
     uint64_t until_ms = record_until_ms(a, r);
     if (until_ms <= agent_life(a))
         return;
@@ -245,8 +257,11 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
         fragment_end_all(a, as, why);
         return;
     }
+    assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
+    assert(a->counters.record_bytes >= own_cost(r));
+    assert(r->buf == NULL && !heap_has(&r->timer));
     a->counters.record_bytes -= own_cost(r);
     r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
     if (r->marked)
