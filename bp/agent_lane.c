@@ -60,7 +60,7 @@ static void to_front(struct lane *l, struct record *r, bool first)
 }
 
 /* May the bundle's bytes stay in memory, or come there, although the memory is full? */
-static bool exempt(const struct lane *l, const struct record *r)
+static bool keeps_bytes(const struct lane *l, const struct record *r)
 {
     if (r->link == TO_ENDPOINT)
         return l->open && l->front_len + count_given(l) == 0;
@@ -73,7 +73,7 @@ void lane_add(struct agent *a, struct lane *l, struct record *r)
     r->lane = l;
     l->bundles++;
     l->bytes += r->bytes;
-    bool stays = r->link != TO_ENDPOINT || exempt(l, r) || !lane_memory_full(a, 0);
+    bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, r) || !lane_memory_full(a, 0);
     if (r->buf != NULL && stays && list_empty(&l->back) && front_has_room(l)) {
         to_front(l, r, false);
     } else {
@@ -146,27 +146,27 @@ int lane_load(struct agent *a, struct record *r, struct agent_action *out)
     return 1;
 }
 
-static int load(struct agent *a, struct record *r, struct agent_action *out)
+static int load_record(struct agent *a, struct record *r, struct agent_action *out)
 {
     return r->whole ? fragment_join(a, r, out) : lane_load(a, r, out);
 }
 
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
-static int fill(struct agent *a, struct lane *l, struct agent_action *out)
+static int fill_ahead(struct agent *a, struct lane *l, struct agent_action *out)
 {
     while (!list_empty(&l->back) && front_has_room(l)) {
         struct record *r = container_of(list_first(&l->back), struct record, node);
-        if (r->buf == NULL && !exempt(l, r) && lane_memory_full(a, r->bytes))
+        if (r->buf == NULL && !keeps_bytes(l, r) && lane_memory_full(a, r->bytes))
             break;
         take_out(r);
         to_front(l, r, false);
-        if (r->buf == NULL && load(a, r, out))
+        if (r->buf == NULL && load_record(a, r, out))
             return 1;
     }
     return 0;
 }
 
-static int give(struct agent *a, struct record *r, struct agent_action *out)
+static int give_next(struct agent *a, struct record *r, struct agent_action *out)
 {
     struct lane *l = r->lane;
     take_out(r);
@@ -185,19 +185,19 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
         if (!list_empty(&l->front)) {
             struct record *r = container_of(list_first(&l->front), struct record, node);
             if (r->buf != NULL && count_given(l) < l->window) {
-                if (give(a, r, out))
+                if (give_next(a, r, out))
                     return 1;
                 continue;
             }
             if (r->buf == NULL && !r->loading) {
-                if (load(a, r, out))
+                if (load_record(a, r, out))
                     return 1;
                 if (r->buf != NULL || r->state != STATE_FRONT)
                     continue;
             }
         }
         size_t before = l->front_len;
-        if (fill(a, l, out))
+        if (fill_ahead(a, l, out))
             return 1;
         if (l->front_len == before || before > 0)
             return 0;

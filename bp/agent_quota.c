@@ -30,15 +30,15 @@ static uint64_t source_id(const struct agent *a, const struct agent_head *h)
     return eid_hash(a->config.seed, &node);
 }
 
-static struct account *find(const struct hash *table, uint64_t id)
+static struct account *find_account(const struct hash *table, uint64_t id)
 {
     struct hash_node *n = hash_find(table, id);
     return n == NULL ? NULL : container_of(n, struct account, by_id);
 }
 
-static struct account *get(struct hash *table, uint64_t id)
+static struct account *get_account(struct hash *table, uint64_t id)
 {
-    struct account *x = find(table, id);
+    struct account *x = find_account(table, id);
     if (x != NULL)
         return x;
     x = calloc(1, sizeof *x);
@@ -131,7 +131,7 @@ void quota_fini(struct agent *a)
 
 int quota_add_peer(struct agent *a, uint64_t id)
 {
-    struct account *x = get(&a->peers, id);
+    struct account *x = get_account(&a->peers, id);
     if (x == NULL)
         return HELIO_ENOMEM;
     a->parties += x->links++ == 0;
@@ -141,7 +141,7 @@ int quota_add_peer(struct agent *a, uint64_t id)
 
 void quota_sub_peer(struct agent *a, uint64_t id)
 {
-    struct account *x = find(&a->peers, id);
+    struct account *x = find_account(&a->peers, id);
     assert(x != NULL && x->links > 0 && a->parties > 1);
     a->parties -= --x->links == 0;
     share_out(a);
@@ -153,11 +153,11 @@ void quota_sub_peer(struct agent *a, uint64_t id)
 
 int quota_open(struct agent *a, const struct agent_head *h, struct holder *out)
 {
-    struct account *peer = get(&a->peers, h->from_link ? h->peer : QUOTA_OWN);
+    struct account *peer = get_account(&a->peers, h->from_link ? h->peer : QUOTA_OWN);
     if (peer == NULL)
         return HELIO_ENOMEM;
     peer->pins++;
-    struct account *source = get(&a->sources, source_id(a, h));
+    struct account *source = get_account(&a->sources, source_id(a, h));
     if (source == NULL) {
         let_go(&a->peers, peer);
         return HELIO_ENOMEM;
@@ -225,7 +225,8 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
 void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)
 {
     const struct link *l = link_at(a, link);
-    const struct account *x = find(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
+    const struct account *x =
+        find_account(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
     *out = (struct agent_share){
         .bundles = x->used[QUOTA_BUNDLES],
         .bytes = x->used[QUOTA_BYTES],

@@ -156,7 +156,7 @@ static int open_store(struct node *n)
 /* ---- the end ---- */
 
 /* The links are closed: what the store finished is answered, then nothing is left to do. */
-static void finish(struct node *n)
+static void finish_node(struct node *n)
 {
     struct node_handles *h = n->handles;
     node_clock_note(n);
@@ -176,14 +176,14 @@ static void finish(struct node *n)
     uv_world_end(n->world);
 }
 
-static void stop(struct node *n)
+static void stop_node(struct node *n)
 {
     if (n->stopping)
         return;
     n->stopping = true;
     if (n->apps != NULL)
         apps_stop(n->apps);
-    node_links_close(n, finish);
+    node_links_close(n, finish_node);
 }
 
 static void on_signal(void *context, int number)
@@ -194,7 +194,7 @@ static void on_signal(void *context, int number)
         return;
     }
     say(&n->say, LEVEL_INFO, "stopping");
-    stop(n);
+    stop_node(n);
 }
 
 /* ---- the beginning ---- */
@@ -231,7 +231,7 @@ static int open_sockets(struct node *n)
     return err;
 }
 
-static int begin(struct node *n)
+static int begin_node(struct node *n)
 {
     int err = node_log_open(n);
     if (err == 0)
@@ -250,7 +250,7 @@ static int begin(struct node *n)
     return err == 0 ? node_start(n) : err;
 }
 
-static void end(struct node *n)
+static void end_node(struct node *n)
 {
     uv_world_run(n->world);
     if (uv_world_free(n->world) < 0)
@@ -263,7 +263,7 @@ static void end(struct node *n)
 }
 
 /* Before any thread is started. */
-static void hurry(const struct node *n)
+static void hurry_node(const struct node *n)
 {
     int r = n->config->priority == PRIORITY_HIGH ? priority_raise() : 0;
     if (r < 0)
@@ -288,19 +288,19 @@ int node_run(const struct config *config)
     n->loop = uv_world_loop(n->world);
     n->started = node_now(n).now;
     say_init(&n->say, (enum config_level)config->log.level);
-    hurry(n);
-    int err = begin(n);
+    hurry_node(n);
+    int err = begin_node(n);
     if (err == 0) {
         char text[EID_TEXT_MAX];
         eid_text(&config->node, text);
         say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, config->socket);
         uv_world_run(n->world);
     } else if (h->begun) {
-        stop(n);
+        stop_node(n);
     } else {
         uv_world_end(n->world);
     }
-    end(n);
+    end_node(n);
     if (err == 0)
         say(&n->say, LEVEL_INFO, "stopped");
     free(h);

@@ -15,13 +15,13 @@
 
 static const uint8_t magic[4] = {'H', 'P', 'R', 'F'};
 
-static void put(struct writer *w, uint64_t v, int bytes)
+static void put_number(struct writer *w, uint64_t v, int bytes)
 {
     while (bytes-- > 0)
         writer_byte(w, (uint8_t)(v >> (8 * bytes)));
 }
 
-static uint64_t get(struct reader *r, int bytes)
+static uint64_t get_number(struct reader *r, int bytes)
 {
     uint64_t v = 0;
     while (bytes-- > 0)
@@ -39,25 +39,25 @@ static size_t measure_head(const struct perf_head *h)
 static void write_head(struct writer *w, const struct perf_head *h, uint64_t payload)
 {
     writer_bytes(w, magic, sizeof magic);
-    put(w, VERSION, 1);
-    put(w, h->kind, 1);
-    put(w, h->flags, 2);
-    put(w, h->session, 8);
-    put(w, h->seq, 8);
-    put(w, h->time, 8);
-    put(w, h->total, 8);
-    put(w, h->offset, 8);
-    put(w, h->file_crc, 4);
-    put(w, h->name.len, 2);
-    put(w, 0, 2);
-    put(w, payload, 4);
-    put(w, 0, 4);
+    put_number(w, VERSION, 1);
+    put_number(w, h->kind, 1);
+    put_number(w, h->flags, 2);
+    put_number(w, h->session, 8);
+    put_number(w, h->seq, 8);
+    put_number(w, h->time, 8);
+    put_number(w, h->total, 8);
+    put_number(w, h->offset, 8);
+    put_number(w, h->file_crc, 4);
+    put_number(w, h->name.len, 2);
+    put_number(w, 0, 2);
+    put_number(w, payload, 4);
+    put_number(w, 0, 4);
 }
 
 static void write_crc(uint8_t *out, uint32_t crc)
 {
     struct writer w = writer_of(out + CRC_AT, 4);
-    put(&w, crc, 4);
+    put_number(&w, crc, 4);
 }
 
 size_t perf_write(const struct perf_head *h, uint32_t body_crc, uint64_t body_len, uint8_t *out)
@@ -75,14 +75,14 @@ size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, ui
 {
     struct writer w = writer_of(out, PERF_HEAD + PERF_REPORT);
     write_head(&w, h, PERF_HEAD + PERF_REPORT);
-    put(&w, r->bundles, 8);
-    put(&w, r->bytes, 8);
-    put(&w, r->duplicates, 8);
-    put(&w, r->wrong_crc, 8);
-    put(&w, r->first, 8);
-    put(&w, r->last, 8);
-    put(&w, r->delay_mean_ns, 8);
-    put(&w, r->file_done, 8);
+    put_number(&w, r->bundles, 8);
+    put_number(&w, r->bytes, 8);
+    put_number(&w, r->duplicates, 8);
+    put_number(&w, r->wrong_crc, 8);
+    put_number(&w, r->first, 8);
+    put_number(&w, r->last, 8);
+    put_number(&w, r->delay_mean_ns, 8);
+    put_number(&w, r->file_done, 8);
     write_crc(out, crc32c(0, out, writer_len(&w)));
     return writer_len(&w);
 }
@@ -93,25 +93,25 @@ static bool right_crc(struct slice p)
     struct reader r = reader_of(p.data + CRC_AT, 4);
     uint32_t crc = crc32c(0, p.data, CRC_AT);
     crc = crc32c(crc, zero, 4);
-    return crc32c(crc, p.data + PERF_HEAD, p.len - PERF_HEAD) == (uint32_t)get(&r, 4);
+    return crc32c(crc, p.data + PERF_HEAD, p.len - PERF_HEAD) == (uint32_t)get_number(&r, 4);
 }
 
 enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct slice *body)
 {
     struct reader r = reader_of(payload.data, payload.len);
     struct slice m = reader_take(&r, sizeof magic);
-    uint64_t version = get(&r, 1), kind = get(&r, 1);
-    out->flags = (uint32_t)get(&r, 2);
-    out->session = get(&r, 8);
-    out->seq = get(&r, 8);
-    out->time = get(&r, 8);
-    out->total = get(&r, 8);
-    out->offset = get(&r, 8);
-    out->file_crc = (uint32_t)get(&r, 4);
-    uint64_t name = get(&r, 2);
-    (void)get(&r, 2);
-    uint64_t len = get(&r, 4);
-    (void)get(&r, 4);
+    uint64_t version = get_number(&r, 1), kind = get_number(&r, 1);
+    out->flags = (uint32_t)get_number(&r, 2);
+    out->session = get_number(&r, 8);
+    out->seq = get_number(&r, 8);
+    out->time = get_number(&r, 8);
+    out->total = get_number(&r, 8);
+    out->offset = get_number(&r, 8);
+    out->file_crc = (uint32_t)get_number(&r, 4);
+    uint64_t name = get_number(&r, 2);
+    (void)get_number(&r, 2);
+    uint64_t len = get_number(&r, 4);
+    (void)get_number(&r, 4);
     out->name = reader_take(&r, name);
     if (r.bad || !slice_equal(m, slice_of(magic, sizeof magic)) || version != VERSION)
         return PERF_FOREIGN;
@@ -125,14 +125,14 @@ enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct
 bool perf_parse_report(struct slice body, struct perf_report *out)
 {
     struct reader r = reader_of(body.data, body.len);
-    out->bundles = get(&r, 8);
-    out->bytes = get(&r, 8);
-    out->duplicates = get(&r, 8);
-    out->wrong_crc = get(&r, 8);
-    out->first = get(&r, 8);
-    out->last = get(&r, 8);
-    out->delay_mean_ns = get(&r, 8);
-    out->file_done = get(&r, 8);
+    out->bundles = get_number(&r, 8);
+    out->bytes = get_number(&r, 8);
+    out->duplicates = get_number(&r, 8);
+    out->wrong_crc = get_number(&r, 8);
+    out->first = get_number(&r, 8);
+    out->last = get_number(&r, 8);
+    out->delay_mean_ns = get_number(&r, 8);
+    out->file_done = get_number(&r, 8);
     return !r.bad;
 }
 

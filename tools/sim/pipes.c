@@ -317,7 +317,7 @@ static void close_end(struct stream *s)
         free_end(e);
 }
 
-static void unlisten(struct stream_listener *base)
+static void stop_listening(struct stream_listener *base)
 {
     struct pipe_listener *l = container_of(base, struct pipe_listener, base);
     list_for_each_safe (it, &l->pipes->ends) {
@@ -384,7 +384,7 @@ static void grow_end(struct stream *s, uint32_t bytes)
 
 const struct stream_ops pipe_ops = {
     .listen = listen_at,
-    .unlisten = unlisten,
+    .unlisten = stop_listening,
     .connect = connect_to,
     .read = read_end,
     .write = write_end,

@@ -20,7 +20,7 @@ static void say_errors(const struct conf_errors *e)
         fprintf(stderr, "%s: and %zu more errors\n", e->file, e->total - e->len);
 }
 
-static int load(struct stack_host *h)
+static int load_host(struct stack_host *h)
 {
     struct conf_errors *e = malloc(sizeof *e);
     if (e == NULL)
@@ -40,7 +40,7 @@ int stack_host_new(struct stack *s, const char *file)
     h->stack = s;
     h->file = file;
     h->index = s->hosts_len;
-    int rc = load(h);
+    int rc = load_host(h);
     if (rc == 0 && stack_host_of(s, &h->config.node) != NULL) {
         fprintf(stderr, "%s: node: another --node has this name\n", file);
         config_fini(&h->config);
