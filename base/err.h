@@ -18,7 +18,8 @@ extern "C" {
     X(EXIST, -5, "already exists")                                                                 \
     X(SPACE, -6, "no space left in a buffer or a store")                                           \
     X(IO, -7, "input/output error")                                                                \
-    X(FORMAT, -8, "malformed input")
+    X(FORMAT, -8, "malformed input")                                                               \
+    X(STOPPED, -9, "stopped by the caller")
 
 #define HELIO_ERR_ENUM(name, value, text) HELIO_E##name = value,
 enum helio_error { HELIO_OK = 0, HELIO_ERRORS(HELIO_ERR_ENUM) };
@@ -26,6 +27,10 @@ enum helio_error { HELIO_OK = 0, HELIO_ERRORS(HELIO_ERR_ENUM) };
 
 /* A static English text for an error code. Never NULL. */
 const char *helio_strerror(int error);
+
+/* The code for an errno of the system, which is above 0; IO for what has none of its own. The text
+ * that a person reads is strerror's: it says more. */
+int helio_from_errno(int number);
 
 #ifdef __cplusplus
 }

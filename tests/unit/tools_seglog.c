@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/err.h"
 #include "base/rng.h"
 #include "tools/analyze/input.h"
 
@@ -196,7 +197,7 @@ START_TEST(malformed_rows_are_skipped_or_stop)
     ck_assert_uint_eq(c.line, 4);
     ck_assert_str_eq(c.why, "the file ends within this line");
     c = (struct complaints){.stop = true};
-    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), -ECANCELED);
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), HELIO_ESTOPPED);
     ck_assert_uint_eq(c.line, 2);
     unlink(path);
 }
@@ -220,10 +221,10 @@ START_TEST(endless_lines)
     ck_assert_uint_eq(c.line, 2);
     unlink(path);
     write_text(path, text + first, len, false); /* and the first one makes the file no log */
-    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), -EBADMSG);
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), HELIO_EFORMAT);
     unlink(path);
     write_text(path, text, 0, false);
-    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), -ENODATA);
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), HELIO_EFORMAT);
     unlink(path);
     free(text);
 }
@@ -270,7 +271,7 @@ START_TEST(cut_and_damaged_gzip)
     for (int i = 0; i < 1000; i++)
         fputc(0xff, f);
     fclose(f);
-    ck_assert_int_eq(read_to_end(path, &c, &rows), -EIO);
+    ck_assert_int_eq(read_to_end(path, &c, &rows), HELIO_EIO);
     ck_assert_int_ne(read_all((char *const[]){(char[]){"/nonexistent"}}, 1, &c, out, 64), 0);
     unlink(path);
     free(text);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "os/python_run.h"
 
 #define SIGNAL_ROWS (1 << 16)
@@ -174,12 +175,12 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
             analyze_extract_row(x, row.log);
         else if (row.drop != NULL)
             analyze_extract_drop(x, row.drop);
-        rc = ++rows % SIGNAL_ROWS == 0 && was_interrupted() ? -EINTR : 0;
+        rc = ++rows % SIGNAL_ROWS == 0 && was_interrupted() ? HELIO_ESTOPPED : 0;
     }
     input_close(in);
-    if (rc != 0 && rc != -EINTR)
+    if (rc != 0 && rc != HELIO_ESTOPPED)
         fprintf(stderr, "helio-analyze: the inputs cannot be read a second time: %s\n",
-                strerror(-rc));
+                helio_strerror(rc));
     return rc == 0;
 }
 

@@ -4,7 +4,6 @@
 #include "tools/analyze/capture.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +49,7 @@ int capture_open(struct capture **out, struct stream *in, enum watch_place at,
     assert(in != NULL && options != NULL);
     struct capture *c = calloc(1, sizeof *c);
     FILE *f = fopencookie(in, "r", (cookie_io_functions_t){.read = cookie_read});
-    int rc = -ENOMEM;
+    int rc = HELIO_ENOMEM;
     if (c == NULL || f == NULL) {
         if (f != NULL)
             fclose(f);
@@ -65,7 +64,7 @@ int capture_open(struct capture **out, struct stream *in, enum watch_place at,
     c->watch = watch_new(options);
     c->parts = reassembly_new();
     if (c->watch == NULL || c->parts == NULL) {
-        rc = -ENOMEM;
+        rc = HELIO_ENOMEM;
         goto fail;
     }
     if (packet_link_known(c->link)) {
@@ -77,7 +76,7 @@ int capture_open(struct capture **out, struct stream *in, enum watch_place at,
              "packets of link type %d are not known here: Ethernet, Linux cooked, loopback and raw "
              "IP are",
              c->link);
-    rc = -EBADMSG;
+    rc = HELIO_EFORMAT;
 fail:
     capture_close(c);
     return rc;
@@ -129,7 +128,7 @@ int capture_next(struct capture *c, const struct seglog_row **row)
             break;
     }
     assert(rc <= 1);
-    return rc < 0 ? -ENOMEM : rc;
+    return rc < 0 ? HELIO_ENOMEM : rc;
 }
 
 const char *capture_error(const struct capture *c)

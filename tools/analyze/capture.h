@@ -11,13 +11,13 @@ struct capture;
 /* Do these first bytes of a file begin a pcap or pcapng file? */
 bool capture_is(const uint8_t *bytes, size_t len);
 
-/* Reads the capture that `in` holds, which stays the caller's and must stay open. 0, -ENOMEM, or
- * -EBADMSG with `error`. */
+/* Reads the capture that `in` holds, which stays the caller's and must stay open. 0, HELIO_ENOMEM,
+ * or HELIO_EFORMAT with `error`. */
 int capture_open(struct capture **out, struct stream *in, enum watch_place at,
                  const struct watch_options *options, char error[256]);
 void capture_close(struct capture *c); /* NULL is nothing */
 
-/* The next row: 1, 0 at the end, -EIO (capture_error says why), -ENOMEM. */
+/* The next row: 1, 0 at the end, HELIO_EIO (capture_error says why), HELIO_ENOMEM. */
 int capture_next(struct capture *c, const struct seglog_row **row);
 const char *capture_error(const struct capture *c);
 

@@ -87,7 +87,7 @@ static int read_all(struct run *r, struct input *in)
     r->totals.lives = input_has_bundles(in) ? &r->lives : NULL;
     while ((rc = input_next(in, &row, &failed)) == 1) {
         if (add_row(r, &row) != 0)
-            return -ENOMEM;
+            return HELIO_ENOMEM;
         uint64_t rows = r->analyze.rows + r->lives.rows;
         if (terminal && rows % PROGRESS_ROWS == 0)
             show_progress(in, rows);
@@ -95,7 +95,7 @@ static int read_all(struct run *r, struct input *in)
     if (terminal)
         fprintf(stderr, "\r%78s\r", "");
     const char *why = input_error(in);
-    if (rc == -EIO)
+    if (rc == HELIO_EIO)
         fprintf(stderr, "helio-analyze: %s: %s\n", r->options.files[failed].path,
                 why[0] != '\0' ? why : "the file is damaged");
     r->totals.captures = input_captures(in, &r->totals.capture);
@@ -104,15 +104,6 @@ static int read_all(struct run *r, struct input *in)
     if (rc == 0)
         lives_end(&r->lives);
     return rc;
-}
-
-static const char *input_problem(int rc)
-{
-    if (rc == -EBADMSG)
-        return "not a segment log, bundle log, drop log or capture: the first line is not the "
-               "column names";
-    return rc == -ENODATA ? "not a segment log, bundle log, drop log or capture: the file is empty"
-                          : strerror(-rc);
 }
 
 static bool analyse_inputs(struct run *r)
@@ -124,10 +115,10 @@ static bool analyse_inputs(struct run *r)
     int rc = input_open(&in, o->files, o->files_len, &o->watch, complain_row, r, &failed, error);
     if (rc == 0)
         rc = read_all(r, in);
-    else if (rc != -ECANCELED)
+    else if (rc != HELIO_ESTOPPED && rc != HELIO_ENOMEM)
         fprintf(stderr, "helio-analyze: %s: %s\n", o->files[failed].path,
-                error[0] != '\0' ? error : input_problem(rc));
-    if (rc == -ENOMEM || rc == HELIO_ENOMEM)
+                error[0] != '\0' ? error : helio_strerror(rc));
+    if (rc == HELIO_ENOMEM)
         fprintf(stderr, "helio-analyze: out of memory\n");
     input_close(in);
     return rc == 0;

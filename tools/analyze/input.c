@@ -7,11 +7,11 @@
 #include "tools/analyze/input.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "tools/analyze/capture.h"
 #include "tools/analyze/stream.h"
 
@@ -41,7 +41,7 @@ struct input {
     char error[256];
 };
 
-/* Reads ahead one row of a capture: 0, -EIO, -ENOMEM, -ECANCELED. */
+/* Reads ahead one row of a capture: 0, HELIO_EIO, HELIO_ENOMEM, HELIO_ESTOPPED. */
 static int advance_capture(struct input *in, struct source *s)
 {
     assert(s->kind == KIND_CAPTURE && !s->end);
@@ -60,7 +60,7 @@ static int advance_capture(struct input *in, struct source *s)
     uint64_t cut = capture_cut(s->capture);
     bool on =
         cut == 0 || in->complain(in->context, s->name, cut, "the capture ends within this packet");
-    return on ? 0 : -ECANCELED;
+    return on ? 0 : HELIO_ESTOPPED;
 }
 
 /* NULL, or what is wrong with the line. */
@@ -88,7 +88,14 @@ static bool is_header(const struct source *s, const char *line, size_t len)
                                      : seglog_row_is_header(line, len);
 }
 
-/* Reads ahead one row: 0, -EIO, -ENOMEM, -ECANCELED. */
+static int refuse_file(struct input *in, const char *why)
+{
+    snprintf(in->error, sizeof in->error, "not a segment log, bundle log, drop log or capture: %s",
+             why);
+    return HELIO_EFORMAT;
+}
+
+/* Reads ahead one row: 0, HELIO_EIO, HELIO_ENOMEM, HELIO_ESTOPPED. */
 static int advance_source(struct input *in, struct source *s)
 {
     assert(!s->end);
@@ -107,20 +114,20 @@ static int advance_source(struct input *in, struct source *s)
             return 0;
         uint64_t number = stream_line_number(s->stream);
         if (number == 1)
-            return -EBADMSG;
+            return refuse_file(in, "the first line is not the column names");
         if (!in->complain(in->context, s->name, number, why))
-            return -ECANCELED;
+            return HELIO_ESTOPPED;
         told = !whole;
     }
     s->end = true;
     if (rc != 0)
         return rc;
     if (stream_line_number(s->stream) == 0)
-        return -ENODATA;
+        return refuse_file(in, "the file is empty");
     if (stream_cut(s->stream) && !told &&
         !in->complain(in->context, s->name, stream_line_number(s->stream),
                       "the compressed file is cut off behind this line"))
-        return -ECANCELED;
+        return HELIO_ESTOPPED;
     return 0;
 }
 
@@ -144,7 +151,7 @@ static int open_source(struct input *in, struct source *s, const struct watch_op
     const uint8_t *bytes;
     size_t len;
     s->name = strcmp(s->file.path, "-") == 0 ? "standard input" : s->file.path;
-    int rc = stream_open(&s->stream, s->file.path);
+    int rc = stream_open(&s->stream, s->file.path, in->error);
     if (rc == 0)
         rc = stream_peek(s->stream, 4096, &bytes, &len);
     if (rc != 0)
@@ -164,11 +171,11 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
     *failed = 0;
     error[0] = '\0';
     if (in == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     in->complain = complain;
     in->context = context;
     in->sources = calloc(count, sizeof *in->sources);
-    int rc = in->sources != NULL ? 0 : -ENOMEM;
+    int rc = in->sources != NULL ? 0 : HELIO_ENOMEM;
     while (rc == 0 && in->count < count) {
         *failed = in->count++;
         in->sources[*failed].file = files[*failed];

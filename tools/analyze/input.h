@@ -20,9 +20,9 @@ struct input_file {
 /* Told of each malformed row: where and why. Returns false to stop the reading. */
 typedef bool input_complaint(void *context, const char *file, uint64_t line, const char *why);
 
-/* Opens all files. Returns 0 or -errno; *failed is then the index of the file, and `error` says why
- * when it is not empty: -ENODATA when the file is empty, -EBADMSG when it is nothing that can be
- * read here. `options` are those of captures, and are kept; their `at` is not used. */
+/* Opens all files. Returns 0 or an error of base/err.h; *failed is then the index of the file, and
+ * `error` says why when it is not empty: HELIO_EFORMAT when the file is nothing that can be read
+ * here. `options` are those of captures, and are kept; their `at` is not used. */
 int input_open(struct input **out, const struct input_file *files, size_t count,
                const struct watch_options *options, input_complaint *complain, void *context,
                size_t *failed, char error[256]);
@@ -35,7 +35,8 @@ struct input_row {
     const struct bundle_row *bundle;
 };
 
-/* The next row: 1, 0 at the end of all files, -ECANCELED when `complain` said so, -ENOMEM, or -EIO
+/* The next row: 1, 0 at the end of all files, HELIO_ESTOPPED when `complain` said so, HELIO_ENOMEM,
+ * or HELIO_EIO
  * (*failed is the file: its data is damaged, or the disk is). Rows of equal time come in the order
  * of the files, those of drop logs last; within a file the order stays as it is. */
 int input_next(struct input *in, struct input_row *row, size_t *failed);

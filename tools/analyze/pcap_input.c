@@ -4,9 +4,10 @@
 #include "tools/analyze/pcap_input.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pcap.h>
 #include <stdlib.h>
+
+#include "base/err.h"
 
 struct pcap_input {
     pcap_t *pcap;
@@ -18,14 +19,14 @@ int pcap_input_open(struct pcap_input **out, FILE *f, char error[PCAP_INPUT_ERRO
     struct pcap_input *in = calloc(1, sizeof *in);
     if (in == NULL) {
         fclose(f);
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     }
     in->pcap = pcap_fopen_offline_with_tstamp_precision(f, PCAP_TSTAMP_PRECISION_NANO, why);
     if (in->pcap == NULL) {
         snprintf(error, PCAP_INPUT_ERROR_MAX, "%.200s", why);
         fclose(f);
         free(in);
-        return -EBADMSG;
+        return HELIO_EFORMAT;
     }
     *out = in;
     return 0;
@@ -53,7 +54,7 @@ int pcap_input_next(struct pcap_input *in, struct pcap_packet *out,
         return 0;
     if (rc != 1) {
         snprintf(error, PCAP_INPUT_ERROR_MAX, "%.200s", pcap_geterr(in->pcap));
-        return -EIO;
+        return HELIO_EIO;
     }
     tick seconds = head->ts.tv_sec > 0 ? (tick)head->ts.tv_sec : 0;
     tick rest = head->ts.tv_usec > 0 ? (tick)head->ts.tv_usec : 0;

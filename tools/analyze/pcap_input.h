@@ -12,7 +12,8 @@
 
 struct pcap_input;
 
-/* The file is closed with the input, also when this fails. 0, -ENOMEM, or -EBADMSG with `error`. */
+/* The file is closed with the input, also when this fails. 0, HELIO_ENOMEM, or HELIO_EFORMAT with
+ * `error`. */
 int pcap_input_open(struct pcap_input **out, FILE *f, char error[PCAP_INPUT_ERROR_MAX]);
 void pcap_input_close(struct pcap_input *in); /* NULL is nothing */
 
@@ -24,7 +25,7 @@ struct pcap_packet {
     uint32_t have, len; /* captured; what there was */
 };
 
-/* The next packet: 1, 0 at the end, -EIO (the file is damaged; `error` says how). */
+/* The next packet: 1, 0 at the end, HELIO_EIO (the file is damaged; `error` says how). */
 int pcap_input_next(struct pcap_input *in, struct pcap_packet *out,
                     char error[PCAP_INPUT_ERROR_MAX]);
 

@@ -5,11 +5,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "base/err.h"
 
 #define BUFFER (256 * 1024)
 
@@ -33,7 +36,7 @@ static int refill_buffer(struct stream *s)
     assert(s->at == 0 && s->len < BUFFER);
     int n = gzread(s->gz, s->bytes + s->len, (unsigned)(BUFFER - s->len));
     if (n < 0)
-        return -EIO;
+        return HELIO_EIO;
     s->len += (size_t)n;
     assert(s->len <= BUFFER);
     int error;
@@ -43,28 +46,29 @@ static int refill_buffer(struct stream *s)
     return 0;
 }
 
-int stream_open(struct stream **out, const char *path)
+int stream_open(struct stream **out, const char *path, char error[256])
 {
     struct stat st;
     bool standard = strcmp(path, "-") == 0;
     struct stream *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     s->bytes = malloc(BUFFER);
     errno = 0;
     s->gz = standard ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
-    int rc = s->gz != NULL && s->bytes != NULL ? 0 : errno != 0 ? -errno : -ENOMEM;
-    if (rc == 0 && !standard && stat(path, &st) == 0) {
+    int number = s->gz != NULL && s->bytes != NULL ? 0 : errno != 0 ? errno : ENOMEM;
+    if (number == 0 && !standard && stat(path, &st) == 0) {
         s->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-        rc = S_ISDIR(st.st_mode) ? -EISDIR : 0;
+        number = S_ISDIR(st.st_mode) ? EISDIR : 0;
     }
-    if (rc == 0)
+    if (number == 0) {
         (void)gzbuffer(s->gz, BUFFER);
-    if (rc == 0)
         *out = s;
-    else
-        stream_close(s);
-    return rc;
+        return 0;
+    }
+    snprintf(error, 256, "%s", strerror(number));
+    stream_close(s);
+    return helio_from_errno(number);
 }
 
 void stream_close(struct stream *s)

@@ -9,23 +9,23 @@
 
 struct stream;
 
-/* "-" is standard input. Returns 0 or -errno. */
-int stream_open(struct stream **out, const char *path);
+/* "-" is standard input. Returns 0, or an error of base/err.h with the reason in `error`. */
+int stream_open(struct stream **out, const char *path, char error[256]);
 void stream_close(struct stream *s); /* NULL is nothing */
 
 /* What the file begins with, as many bytes as there are up to `want` (64 KiB at most); they stay to
- * be read. Before the first line or byte is read. Returns 0 or -EIO. */
+ * be read. Before the first line or byte is read. Returns 0 or HELIO_EIO. */
 int stream_peek(struct stream *s, size_t want, const uint8_t **bytes, size_t *len);
 
-/* The next line without its newline: 1, 0 at the end, -EIO (the file is damaged). *whole is false
- * for a last line without its end, and for one longer than 256 KiB, whose rest is skipped. */
+/* The next line without its newline: 1, 0 at the end, HELIO_EIO (the file is damaged). *whole is
+ * false for a last line without its end, and for one longer than 256 KiB, whose rest is skipped. */
 int stream_line(struct stream *s, const char **line, size_t *len, bool *whole);
 uint64_t stream_line_number(const struct stream *s); /* of the last line, from 1 */
 
 /* Compressed data was cut off: what came before it has been read. Known at the end. */
 bool stream_cut(const struct stream *s);
 
-/* Up to `len` bytes: their number, 0 at the end, -EIO. */
+/* Up to `len` bytes: their number, 0 at the end, HELIO_EIO. */
 long stream_read(struct stream *s, void *out, size_t len);
 
 /* Bytes on the medium, 0 when not known, and how many of them have been read. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One space of errors: what the system says has a code in it, and each code a text. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+START_TEST(the_systems_errors_have_codes)
+{
+    static const struct {
+        int number, code;
+    } known[] = {{ENOMEM, HELIO_ENOMEM}, {EINVAL, HELIO_EINVAL},   {EAGAIN, HELIO_EAGAIN},
+                 {ENOENT, HELIO_ENOENT}, {EEXIST, HELIO_EEXIST},   {ENOSPC, HELIO_ESPACE},
+                 {EDQUOT, HELIO_ESPACE}, {EBADMSG, HELIO_EFORMAT}, {EIO, HELIO_EIO}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_int_eq(helio_from_errno(known[i].number), known[i].code);
+    for (int number = 1; number < 200; number++) {
+        int code = helio_from_errno(number);
+        ck_assert_int_lt(code, 0);
+        ck_assert_str_ne(helio_strerror(code), "unknown error");
+    }
+}
+END_TEST
+
+START_TEST(texts_differ)
+{
+    for (int a = HELIO_OK; a >= HELIO_ESTOPPED; a--) {
+        for (int b = HELIO_OK; b > a; b--)
+            ck_assert_str_ne(helio_strerror(a), helio_strerror(b));
+    }
+    ck_assert_str_eq(helio_strerror(HELIO_ESTOPPED - 1), "unknown error");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("base_err");
+    TCase *t = tcase_create("err");
+    tcase_add_test(t, the_systems_errors_have_codes);
+    tcase_add_test(t, texts_differ);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
