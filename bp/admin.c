@@ -6,6 +6,8 @@
  */
 #include "bp/admin.h"
 
+#include <assert.h>
+
 #include "bp/check.h"
 
 enum { RECORD_STATUS_REPORT = 1 };
@@ -57,6 +59,7 @@ int status_report_encode(const struct status_report *r, uint8_t *out, size_t cap
         item_put_uint(&w, r->subject.offset);
         item_put_uint(&w, r->subject_bytes);
     }
+    assert(w.bad || writer_len(&w) <= cap);
     return w.bad ? HELIO_ESPACE : (int)writer_len(&w);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "bp/block.h"
 
+#include <assert.h>
+
 #include "base/crc.h"
 
 #define SECTION "RFC 9171 §4.3.2"
@@ -26,6 +28,7 @@ size_t block_tail_size(enum crc_type crc)
 /* Check value over len bytes and the zeros in the place of the value itself. */
 static uint32_t crc_value(enum crc_type type, const uint8_t *start, size_t len)
 {
+    assert(type != CRC_NONE);
     static const uint8_t zeros[4];
     if (type == CRC_16)
         return crc16_x25(crc16_x25(0, start, len), zeros, 2);
@@ -58,6 +61,7 @@ void block_write_crc(struct writer *w, const uint8_t *start, enum crc_type crc)
         return;
     size_t n = crc_bytes(crc);
     item_put_bytes_head(w, n);
+    assert(w->bad || w->p >= start);
     uint32_t value = w->bad ? 0 : crc_value(crc, start, (size_t)(w->p - start));
     for (size_t i = n; i > 0; i--)
         writer_byte(w, (uint8_t)(value >> (8 * (i - 1))));
@@ -71,6 +75,7 @@ enum crc_type block_read_crc_type(struct item_reader *r)
         item_fail(r, "the CRC type is 0, 1 or 2", at);
         return CRC_NONE;
     }
+    assert(type <= CRC_32C || r->in.bad);
     return (enum crc_type)type;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "bp/block.h"
 
+#include <assert.h>
+
 #define SECTION_BUNDLE "RFC 9171 §4.1"
 
 static void note_number(struct check *c, const struct bundle *b, uint64_t number, size_t at)
@@ -29,6 +31,7 @@ static void note_too_many(struct check *c, size_t at)
 /* One canonical block; true when it was the payload. */
 static bool read_canonical(struct item_reader *r, struct check *c, struct bundle *b)
 {
+    assert(b->others_len <= BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
     struct bundle_block block;
     size_t at = item_at(r);
     block_read(r, c, &block);
@@ -45,6 +48,7 @@ static bool read_canonical(struct item_reader *r, struct check *c, struct bundle
         note_too_many(c, at);
     else
         b->others[b->others_len++] = block;
+    assert(b->others_len <= BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
     return false;
 }
 
@@ -120,6 +124,7 @@ static void read_known(struct bundle *b, const struct bundle_block *block, const
                    item_at(&r));
         return;
     }
+    assert(!*k->has);
     *k->has = true;
     *k->frame =
         (struct bundle_frame){.number = block->number, .flags = block->flags, .crc = block->crc};
@@ -154,6 +159,7 @@ static void read_extensions(struct bundle *b, struct check *c, const uint8_t *ba
         if (!taken[i])
             b->others[kept++] = b->others[i];
     }
+    assert(kept <= b->others_len);
     b->others_len = kept;
     if (kept > BUNDLE_BLOCKS_MAX)
         note_too_many(c, (size_t)(b->others[BUNDLE_BLOCKS_MAX].data.data - base));
@@ -190,5 +196,6 @@ int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct
     if (findings != NULL)
         findings->len = 0;
     bundle_read(data, len, &c, out);
+    assert(findings == NULL || findings->len <= sizeof findings->at / sizeof findings->at[0]);
     return c.bad ? HELIO_EFORMAT : 0;
 }

@@ -47,6 +47,7 @@ uint64_t bundle_id_hash(uint64_t seed, const struct bundle_id *id)
 static void plan_known(struct plan *p, uint64_t type, const struct bundle_frame *frame,
                        struct slice content)
 {
+    assert(p->len < BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
     p->blocks[p->len++] = (struct bundle_block){.type = type,
                                                 .number = frame->number,
                                                 .flags = frame->flags,
@@ -114,6 +115,7 @@ static bool plan_make(struct plan *p, const struct bundle *b)
     assert(!w.bad);
     for (size_t i = 0; i < b->others_len; i++)
         p->blocks[p->len++] = b->others[i];
+    assert(p->len <= BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
     plan_numbers(p);
     return plan_legal(p);
 }
@@ -139,6 +141,7 @@ static struct bundle_block payload_block(const struct bundle *b)
 
 static size_t plan_size(const struct plan *p, const struct bundle *b, size_t payload)
 {
+    assert(p->len <= BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
     struct bundle_block last = payload_block(b);
     size_t n = 1 + primary_size(b) + block_head_size(&last, payload);
     for (size_t i = 0; i < p->len; i++) {
@@ -183,6 +186,7 @@ static int encode_around(const struct plan *p, const struct bundle *b, struct bu
     size_t block_at = write_head(&w, p, b, payload->len);
     assert(!w.bad && writer_len(&w) == size);
     uint8_t *head = buf_prepend(payload, size);
+    assert(head != NULL);
     memcpy(head, scratch, size);
     buf_append(payload, tail);
     w = writer_of(head + size, room + tail);
@@ -195,6 +199,7 @@ static int encode_around(const struct plan *p, const struct bundle *b, struct bu
 
 int bundle_encode(const struct bundle *b, struct buf *payload)
 {
+    assert(payload->off + payload->len <= payload->cap);
     struct plan p;
     uint8_t small[BUNDLE_HEAD_MAX];
     if (!plan_make(&p, b) || !primary_legal(b, payload->len))

@@ -145,15 +145,18 @@ struct item_reader item_reader_of(const uint8_t *base, struct slice part)
 
 size_t item_at(const struct item_reader *r)
 {
+    assert(r->in.p >= r->base);
     return (size_t)(r->in.p - r->base);
 }
 
 void item_fail(struct item_reader *r, const char *why, size_t at)
 {
+    assert(why != NULL);
     if (r->in.bad)
         return;
     r->in.bad = true;
     r->why = why;
+    assert(r->in.bad);
     r->why_at = at;
 }
 
@@ -208,6 +211,7 @@ static struct found take_head(struct item_reader *r, enum item_kind kind, const 
         r->wide = true;
         r->wide_at = at;
     }
+    assert(got.read > 0 && got.read <= left);
     r->in.p += got.read;
     return f;
 }
@@ -285,13 +289,16 @@ void item_skip(struct item_reader *r, unsigned levels)
 
 static void note_written(struct writer *w, size_t n)
 {
+    assert(w->p <= w->end);
     if (n == 0)
         w->bad = true;
+    assert(n <= (size_t)(w->end - w->p));
     w->p += n;
 }
 
 static size_t room_left(const struct writer *w)
 {
+    assert(w->p <= w->end);
     return w->bad ? 0 : (size_t)(w->end - w->p);
 }
 

@@ -5,9 +5,13 @@
  */
 #include "bp/check.h"
 
+#include <assert.h>
+
 void check_note(struct check *c, enum check_weight weight, const char *section, const char *text,
                 size_t at)
 {
+    assert(section != NULL && text != NULL);
+    assert(c->findings == NULL || c->findings->len <= BUNDLE_FINDINGS_MAX);
     if (c->stop)
         return;
     bool fatal = weight >= CHECK_REFUSE || (weight == CHECK_RULE && c->mode == BUNDLE_STRICT);
@@ -20,6 +24,7 @@ void check_note(struct check *c, enum check_weight weight, const char *section, 
         return;
     if (f->len == BUNDLE_FINDINGS_MAX)
         f->len--;
+    assert(f->len < BUNDLE_FINDINGS_MAX);
     f->at[f->len++] =
         (struct bundle_finding){.section = section, .text = text, .at = at, .fatal = fatal};
 }

@@ -93,6 +93,7 @@ static int parse_imc(const char *p, struct eid *out)
         !parse_number(&p, UINT64_MAX, &service) || *p != '\0')
         return HELIO_EFORMAT;
     *out = eid_imc_of(group, service);
+    assert(out->scheme != EID_DTN);
     return 0;
 }
 
@@ -120,6 +121,7 @@ static int parse_dtn(const char *p, struct eid *out)
     if (form != EID_DTN_NONE && form != EID_DTN_FULL)
         return HELIO_EFORMAT;
     *out = (struct eid){.scheme = EID_DTN};
+    assert(len > 0 && len <= EID_SSP_MAX);
     memcpy(out->ssp, p, len);
     return 0;
 }
@@ -143,6 +145,7 @@ char *eid_put_number(char *p, uint64_t value)
         digits[n++] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
+    assert(n > 0 && n <= sizeof digits);
     while (n > 0)
         *p++ = digits[--n];
     return p;
@@ -172,6 +175,7 @@ size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX])
     *p++ = '.';
     p = eid_put_number(p, e->service);
     *p = '\0';
+    assert(p - out < EID_TEXT_MAX);
     return (size_t)(p - out);
 }
 
@@ -224,6 +228,7 @@ struct eid eid_node(const struct eid *e)
     if (e->scheme == EID_OTHER)
         return node;
     size_t len = node_length(e->ssp);
+    assert(len <= EID_SSP_MAX);
     memset(node.ssp + len, 0, sizeof node.ssp - len);
     return node;
 }

@@ -3,6 +3,7 @@
  * Patterns of routes: an EID, optionally with a "*" for its service or its node and service. What
  * can go wrong: a "*" elsewhere, or a rest that is no EID.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -11,6 +12,7 @@
 /* The text before the "*" with `end` in its place is an EID. */
 static int parse_prefix(const char *text, size_t prefix, const char *end, struct eid *out)
 {
+    assert(end != NULL);
     char whole[EID_TEXT_MAX];
     size_t tail = strlen(end);
     if (prefix + tail >= sizeof whole)
@@ -47,6 +49,7 @@ int eid_pattern_parse(const char *text, struct eid_pattern *out)
         rc = HELIO_EFORMAT;
     if (rc == 0)
         *out = p;
+    assert(rc == 0 || rc == HELIO_EFORMAT);
     return rc;
 }
 

@@ -21,6 +21,7 @@ int returns_init(struct returns *r, uint64_t seed, uint64_t max)
 
 static void forget_bundle(struct returns *r, struct forwarded *f)
 {
+    assert(r->ids.len > 0);
     hash_sub(&r->ids, &f->by_id);
     list_sub(&f->order);
     free(f);
@@ -30,6 +31,7 @@ void returns_fini(struct returns *r)
 {
     while (!list_empty(&r->order))
         forget_bundle(r, container_of(list_first(&r->order), struct forwarded, order));
+    assert(r->ids.len == 0);
     hash_fini(&r->ids);
 }
 
@@ -49,6 +51,7 @@ void returns_forwarded(struct returns *r, uint64_t hash)
     } else {
         list_sub(&f->order);
     }
+    assert(r->ids.len > 0 && r->ids.len <= r->max);
     list_add_tail(&r->order, &f->order);
 }
 

@@ -24,6 +24,7 @@ void routes_fini(struct routes *t)
 
 int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t link)
 {
+    assert(t->len <= t->cap && t->len <= ROUTES_MAX);
     if (t->len == ROUTES_MAX)
         return HELIO_EAGAIN;
     if (t->len == t->cap) {
@@ -38,9 +39,11 @@ int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t lin
     size_t i = t->len;
     while (i > 0 && t->at[i - 1].rank < rank)
         i--;
+    assert(i <= t->len && t->len < t->cap);
     memmove(t->at + i + 1, t->at + i, (t->len - i) * sizeof *t->at);
     t->at[i] = (struct route){.pattern = *pattern, .rank = rank, .link = link};
     t->len++;
+    assert((i == 0 || t->at[i - 1].rank >= rank) && (i + 1 == t->len || t->at[i + 1].rank < rank));
     return 0;
 }
 

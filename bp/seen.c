@@ -30,6 +30,7 @@ int seen_init(struct seen *s, uint64_t seed, uint64_t max)
 
 static void forget_id(struct seen *s, struct seen_id *e)
 {
+    assert(s->ids.len > 0 && heap_has(&e->end));
     hash_sub(&s->ids, &e->by_id);
     list_sub(&e->order);
     heap_sub(&s->ends, &e->end);
@@ -40,6 +41,7 @@ void seen_fini(struct seen *s)
 {
     while (!list_empty(&s->order))
         forget_id(s, container_of(list_first(&s->order), struct seen_id, order));
+    assert(s->ids.len == 0 && s->ends.len == 0);
     heap_fini(&s->ends);
     hash_fini(&s->ids);
 }
@@ -76,6 +78,7 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
         forget_id(s, container_of(heap_first(&s->ends), struct seen_id, end));
     while (s->ids.len >= s->max)
         forget_id(s, container_of(list_first(&s->order), struct seen_id, order));
+    assert(s->ids.len < s->max);
     heap_node_init(&e->end);
     int rc = heap_set(&s->ends, &e->end, until_ms);
     assert(rc == 0); /* there is room */
@@ -84,6 +87,7 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
     memcpy(e->id, id.data, id.len);
     hash_add(&s->ids, &e->by_id, hash);
     list_add_tail(&s->order, &e->order);
+    assert(s->ids.len == s->ends.len && s->ids.len <= s->max);
     return 0;
 }
 

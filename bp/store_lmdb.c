@@ -14,6 +14,7 @@
  * leave RESERVE of them, so that a full store can be emptied. The map is not writable, so that a
  * full medium is an error and never a signal.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -70,6 +71,7 @@ static bool in_place(const struct lmdb *l)
 
 static void take_back(struct lmdb *l)
 {
+    assert(l->txn == NULL);
     l->bytes = l->bytes_before;
     l->damaged = l->damaged_before;
 }
@@ -99,6 +101,7 @@ static int lmdb_begin(struct store *s)
         return HELIO_EINVAL;
     if (!in_place(l))
         return HELIO_ENOENT;
+    assert(l->txn == NULL);
     l->broken = 0;
     l->putting = 0;
     l->bytes_before = l->bytes;
@@ -118,6 +121,7 @@ static int lmdb_commit(struct store *s)
         lmdb_abort(s);
         return l->broken;
     }
+    assert(l->broken == 0);
     int rc = mdb_txn_commit(l->txn);
     l->txn = NULL;
     if (rc != 0)
@@ -151,6 +155,7 @@ static uint64_t free_bytes(struct lmdb *l)
 /* Is there room for the transaction's puts and `more`, with RESERVE left? 0 or HELIO_ESPACE. */
 static int reserve_space(struct lmdb *l, uint64_t more)
 {
+    assert(l->page_bytes > 0);
     MDB_envinfo info;
     mdb_filehandle_t fd;
     mdb_env_info(l->env, &info);
@@ -159,6 +164,7 @@ static int reserve_space(struct lmdb *l, uint64_t more)
     if (end <= l->reserved)
         return 0;
     for (uint64_t step = RESERVE_STEP;; step = 0) {
+        assert(end > l->reserved);
         off_t from = (off_t)l->reserved, len = (off_t)(end + step - l->reserved);
         int r;
         do {
@@ -186,6 +192,7 @@ static MDB_val key_of(uint64_t key, uint8_t name[8])
 
 static int write_head(struct lmdb *l, uint64_t key, const struct store_head *h, unsigned flags)
 {
+    assert(l->txn != NULL && key != 0);
     uint8_t name[8], row[STORE_HEAD_ROW_MAX];
     MDB_val k = key_of(key, name), v = val_of(row, store_head_write(key, h, row));
     return mdb_put(l->txn, l->heads, &k, &v, flags);
@@ -220,6 +227,7 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
         rc = mdb_put(l->txn, l->bundles, &k, &v, MDB_NOOVERWRITE);
     }
     if (rc == 0) {
+        assert(l->bytes <= l->limit - bundle.len);
         l->bytes += bundle.len;
         l->putting += pages;
         l->last_key = key > l->last_key ? key : l->last_key;
@@ -282,11 +290,13 @@ static int lmdb_set_aside(struct store *s, uint64_t key)
 static int begin_reading(struct lmdb *l, MDB_txn **txn)
 {
     *txn = l->txn;
+    assert(l->env != NULL);
     return l->txn != NULL ? 0 : mdb_txn_begin(l->env, NULL, MDB_RDONLY, txn);
 }
 
 static void reading_end(struct lmdb *l, MDB_txn *txn)
 {
+    assert(txn != NULL);
     if (txn != l->txn)
         mdb_txn_abort(txn);
 }
@@ -308,6 +318,7 @@ static int read_bundle(struct lmdb *l, MDB_txn *txn, uint64_t key, size_t head_r
         buf_drop(b);
         return HELIO_EFORMAT;
     }
+    assert(b->len == h->bytes);
     *out = b;
     return 0;
 }
@@ -431,6 +442,7 @@ static int lmdb_marks(struct store *s, int (*fn)(void *ctx, struct slice id, uin
 /* `more` is set when the batch was too short for all. */
 static int forget_some(struct lmdb *l, uint64_t now_ms, int *more)
 {
+    assert(l->txn != NULL);
     MDB_cursor *c;
     MDB_stat st;
     *more = 1;

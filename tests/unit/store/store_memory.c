@@ -6,6 +6,7 @@
  */
 #include "tests/unit/store/store_memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -94,6 +95,7 @@ static void item_free(struct item *it)
 
 static void mark_free(struct memory *m, struct mark *k)
 {
+    assert(m->marks.len > 0);
     hash_sub(&m->marks, &k->by_id);
     list_sub(&k->order);
     free(k);
@@ -101,16 +103,19 @@ static void mark_free(struct memory *m, struct mark *k)
 
 static void item_in(struct memory *m, struct item *it)
 {
+    assert(it->key != 0);
     struct list *at = m->order.prev;
     while (at != &m->order && container_of(at, struct item, order)->key > it->key)
         at = at->prev;
     list_add_head(at, &it->order);
     hash_add(&m->items, &it->by_key, hash_mix(1, it->key, 0));
+    assert(m->bytes <= UINT64_MAX - it->len);
     m->bytes += it->len;
 }
 
 static void item_out(struct memory *m, struct item *it)
 {
+    assert(m->bytes >= it->len && m->items.len > 0);
     hash_sub(&m->items, &it->by_key);
     list_sub(&it->order);
     m->bytes -= it->len;
@@ -139,6 +144,7 @@ static struct text *note_find(struct memory *m, const char *name)
 
 static void note_back(struct memory *m, const struct text *before)
 {
+    assert(m->in_transaction);
     struct text *n = note_find(m, before->name);
     n->len = before->len;
     memcpy(n->value, before->value, before->len);
@@ -146,6 +152,7 @@ static void note_back(struct memory *m, const struct text *before)
 
 static void undo_one(struct memory *m, struct undo *u)
 {
+    assert(m->in_transaction);
     switch (u->kind) {
     case UNDO_PUT:
         item_out(m, u->item);
@@ -179,6 +186,7 @@ static void memory_abort(struct store *s)
         undo_one(m, u);
         free(u);
     }
+    assert(list_empty(&m->undo));
     m->in_transaction = false;
 }
 
@@ -188,6 +196,7 @@ static int memory_begin(struct store *s)
     if (m->in_transaction)
         return HELIO_EINVAL;
     m->in_transaction = true;
+    assert(list_empty(&m->undo));
     return 0;
 }
 
@@ -206,6 +215,7 @@ static int memory_commit(struct store *s)
     }
     list_init(&m->undo);
     m->in_transaction = false;
+    assert(list_empty(&m->undo) && !m->in_transaction);
     return 0;
 }
 
@@ -232,6 +242,7 @@ static void memory_close(struct store *s)
 /* A note for abort; NULL when memory is out. */
 static struct undo *undo_new(struct memory *m, enum undo_kind kind)
 {
+    assert(m->in_transaction);
     struct undo *u = calloc(1, sizeof *u);
     if (u == NULL)
         return NULL;
@@ -281,6 +292,7 @@ static int memory_put(struct store *s, uint64_t key, struct slice head, struct s
     item_in(m, it);
     m->last_key = key > m->last_key ? key : m->last_key;
     u->item = it;
+    assert(m->bytes <= m->limit && m->last_key >= key);
     return 0;
 }
 
@@ -302,6 +314,7 @@ static int memory_update(struct store *s, uint64_t key, struct slice head)
     }
     u->item = it;
     u->head = it->head;
+    assert(it->key == key);
     it->head = copy;
     return 0;
 }
@@ -410,6 +423,7 @@ static int memory_forget(struct store *s, uint64_t now_ms)
     struct memory *m = memory_of(s);
     if (m->in_transaction)
         return HELIO_EINVAL;
+    assert(list_empty(&m->undo));
     list_for_each_safe (at, &m->marks_order) {
         struct mark *k = container_of(at, struct mark, order);
         if (k->until_ms <= now_ms || m->marks.len > m->marks_max)
