@@ -18,6 +18,7 @@ void lane_init(struct lane *l, uint64_t window)
     list_init(&l->front);
     list_init(&l->back);
     list_init(&l->busy);
+    assert(window > 0);
     list_init(&l->paused);
 }
 
@@ -51,6 +52,7 @@ static bool front_has_room(const struct lane *l)
 
 static void to_front(struct lane *l, struct record *r, bool first)
 {
+    assert(list_empty(&r->node) && r->lane == l);
     r->state = STATE_FRONT;
     l->front_len++;
     if (first)
@@ -88,6 +90,9 @@ void lane_add(struct agent *a, struct lane *l, struct record *r)
 static void take_out(struct record *r)
 {
     struct lane *l = r->lane;
+    assert(l != NULL && r->state >= STATE_FRONT && r->state < STATE_GONE);
+    assert(r->state != STATE_FRONT || l->front_len > 0);
+    assert(r->state != STATE_BUSY || l->busy_len > 0);
     list_sub(&r->node);
     if (r->state == STATE_FRONT)
         l->front_len--;
@@ -135,11 +140,13 @@ void lane_retry(struct agent *a, struct record *r)
 {
     const struct agent_config *c = &a->config;
     r->pause = r->pause == 0 ? c->retry_min : tick_min(tick_add(r->pause, r->pause), c->retry_max);
+    assert(r->pause > 0);
     lane_pause(a, r, tick_add(a->now.now, r->pause));
 }
 
 int lane_load(struct agent *a, struct record *r, struct agent_action *out)
 {
+    assert(r->buf == NULL && !r->loading && r->stored);
     r->loading = true;
     a->loading_bytes += r->bytes;
     *out = (struct agent_action){.kind = AGENT_LOAD, .key = r->key};
@@ -168,6 +175,7 @@ static int fill_ahead(struct agent *a, struct lane *l, struct agent_action *out)
 
 static int give_next(struct agent *a, struct record *r, struct agent_action *out)
 {
+    assert(r->state == STATE_FRONT && r->buf != NULL);
     struct lane *l = r->lane;
     take_out(r);
     r->state = STATE_BUSY;

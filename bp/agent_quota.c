@@ -44,6 +44,7 @@ static struct account *get_account(struct hash *table, uint64_t id)
     x = calloc(1, sizeof *x);
     if (x != NULL)
         hash_add(table, &x->by_id, id);
+    assert(x == NULL || find_account(table, id) == x);
     return x;
 }
 
@@ -64,6 +65,7 @@ static void let_go(struct hash *table, struct account *x)
 
 static uint64_t percent(uint64_t limit, uint64_t of)
 {
+    assert(of <= 100);
     uint64_t whole = limit / 100 * of, rest = (limit % 100 * of + 99) / 100;
     return whole + rest;
 }
@@ -82,6 +84,7 @@ static uint64_t above(const struct agent *a, const struct account *x, size_t kin
 /* Shares and what is used beyond them, after a peer was added or removed. */
 static void share_out(struct agent *a)
 {
+    assert(a->parties > 0);
     const struct agent_config *c = &a->config;
     const uint64_t limits[QUOTA_KINDS] = {[QUOTA_BUNDLES] = c->held_bundles,
                                           [QUOTA_BYTES] = c->held_bytes,
@@ -169,6 +172,7 @@ int quota_open(struct agent *a, const struct agent_head *h, struct holder *out)
 
 struct holder quota_keep(const struct holder *h)
 {
+    assert(h->peer->pins > 0 && h->source->pins > 0);
     h->peer->pins++;
     h->source->pins++;
     return *h;

@@ -6,6 +6,7 @@
  * refuses the block, whose sender then sends its bundles again, and the node knows those that it
  * has. What can go wrong: the block is no bundle, or not wholly made of bundles; memory.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "bp/bundle.h"
@@ -24,6 +25,7 @@ static void answer_block(struct hub *h, struct ltp_session_id id, bool ok)
 /* One bundle less to wait for. */
 static void group_less(struct hub *h, struct group *g, bool ok)
 {
+    assert(g->left > 0);
     g->refused |= !ok;
     if (--g->left > 0)
         return;
@@ -38,6 +40,7 @@ void incoming_answer(struct hub *h, uint64_t token, bool ok)
     if (n == NULL)
         return;
     struct incoming *m = container_of(n, struct incoming, node);
+    assert(m->link != NULL && m->node.hash == token);
     struct incoming was = *m;
     was.link->n.bundles_refused += !ok;
     hash_sub(&h->incoming, &m->node);
@@ -71,6 +74,7 @@ void incoming_drop(struct hub *h, const struct link *l)
 static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_id id,
                              struct group *group)
 {
+    assert(l != NULL);
     struct incoming *m = malloc(sizeof *m);
     if (m == NULL)
         return UINT64_MAX;
@@ -83,6 +87,7 @@ static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_i
 
 static void give_block(struct link *l, struct buf *bundle, uint64_t token)
 {
+    assert(bundle != NULL && bundle->len > 0);
     l->n.bundles_received++;
     l->env.events.received(l->env.events.context, &l->cla, bundle, token);
 }
@@ -119,6 +124,7 @@ static bool give_capsule(struct hub *h, struct link *l, struct slice unit, struc
 /* The bundles of an aggregate, one by one; the node may close the link meanwhile. */
 static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, bool confirm)
 {
+    assert(n->client_service == LTP_SERVICE_SDA && n->data != NULL);
     struct slice rest = buf_slice(n->data);
     struct sda_capsule c;
     struct group *g = confirm ? calloc(1, sizeof *g) : NULL;
@@ -134,6 +140,7 @@ static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, 
         ok = give_capsule(h, l, c.unit, n->id, g);
     if (g == NULL)
         return;
+    assert(g->left > 0);
     g->gone |= hub_owner(h, n->peer) != l;
     group_less(h, g, ok);
 }
@@ -147,6 +154,7 @@ static bool is_aggregate(const struct ltp_notice *n)
 /* A block that is no bundle; the peer is told so. */
 static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool whole)
 {
+    assert(n->data != NULL);
     bool red = n->kind == LTP_BLOCK;
     bool waits = red || (n->orange && whole);
     if (l != NULL && !red && n->red_len == 0 && !whole)
@@ -161,6 +169,7 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
 /* False: the other part of the block is not here yet, or will not come. */
 static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
 {
+    assert(l != NULL && mixed_is(n));
     if (n->kind == LTP_BLOCK && l->env.confirm)
         answer_block(h, n->id, true);
     n->data = mixed_add(h, l, n);
@@ -174,6 +183,8 @@ static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
 
 void incoming_block(struct hub *h, struct ltp_notice *n)
 {
+    assert(n->kind == LTP_BLOCK || n->kind == LTP_GREEN);
+    assert(n->data != NULL);
     struct link *l = hub_owner(h, n->peer);
     if (l != NULL && mixed_is(n) && !join_parts(h, l, n))
         return;

@@ -8,6 +8,7 @@
  * per block from then on; it refuses a block for one of its bundles, then the next ones go alone;
  * memory.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "bp/bundle.h"
@@ -17,6 +18,7 @@
 
 static struct outgoing *outgoing_new(struct link *l, size_t count)
 {
+    assert(count > 0 && count <= CAPSULES_RX_MAX);
     struct outgoing *x = malloc(sizeof *x + count * sizeof *x->keys);
     if (x == NULL)
         return NULL;
@@ -37,6 +39,7 @@ static void tell_carried(const struct link *l, const struct outgoing *x)
 static int send_block(struct link *l, struct outgoing *x, uint64_t client_service, struct buf *data,
                       struct ltp_link_choice choice)
 {
+    assert(x->link == l && x->count > 0 && data->len > 0);
     struct ltp_block block = {
         .peer = l->peer,
         .client_service = client_service,
@@ -83,6 +86,7 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
     list_add_tail(&l->waiting, &w->node);
     l->waiting_len++;
     l->waiting_bytes += sda_size(LTP_SERVICE_BUNDLES, bundle->len);
+    assert(l->waiting_len > 0 && !list_empty(&l->waiting));
     return 0;
 }
 
@@ -106,13 +110,16 @@ static bool holds(const struct outgoing *x, uint64_t key)
 
 static struct waiting *first(const struct link *l)
 {
+    assert(l->waiting_len > 0 && !list_empty(&l->waiting));
     return container_of(list_first(&l->waiting), struct waiting, node);
 }
 
 static void waiting_free(struct link *l, struct waiting *w)
 {
+    assert(l->waiting_len > 0);
     list_sub(&w->node);
     l->waiting_len--;
+    assert(l->waiting_bytes >= sda_size(LTP_SERVICE_BUNDLES, w->bundle->len));
     l->waiting_bytes -= sda_size(LTP_SERVICE_BUNDLES, w->bundle->len);
     buf_drop(w->bundle);
     free(w);
@@ -122,6 +129,7 @@ static void waiting_free(struct link *l, struct waiting *w)
  * nobody knows until when: what is over must not be sent then, and the others go again. */
 static void cancel_useless(struct link *l, struct outgoing *x)
 {
+    assert(x->link == l);
     if (x->over == 0 || (l->up && x->over < x->count))
         return;
     (void)ltp_cancel(l->hub->engine, x->id, LTP_USR_CNCLD, hub_now(l->hub)); /* or it is over */
@@ -161,6 +169,7 @@ void outgoing_down(struct link *l)
  * not end where it should could not be told from the next one. */
 static size_t company(struct link *l, size_t *bytes)
 {
+    assert(l->waiting_len > 0);
     size_t n = 0, size = 0;
     bool alone = l->alone > 0 || l->no_aggregates;
     list_for_each (it, &l->waiting) {
@@ -175,11 +184,13 @@ static size_t company(struct link *l, size_t *bytes)
         n++;
     }
     *bytes = size;
+    assert(n <= l->waiting_len && n <= CAPSULES_RX_MAX);
     return n < 2 ? 1 : n;
 }
 
 static int send_company(struct link *l, size_t count, size_t bytes)
 {
+    assert(count > 1 && count <= l->waiting_len);
     struct outgoing *x = outgoing_new(l, count);
     struct buf *block = buf_new(0, bytes);
     int r = x == NULL || block == NULL ? HELIO_ENOMEM : 0;
@@ -190,6 +201,7 @@ static int send_company(struct link *l, size_t count, size_t bytes)
         sdnv_put(buf_append(block, sdnv_len(LTP_SERVICE_BUNDLES)), LTP_SERVICE_BUNDLES);
         memcpy(buf_append(block, w->bundle->len), buf_data(w->bundle), w->bundle->len);
     }
+    assert(r != 0 || (i == count && block->len == bytes));
     if (r == 0)
         r = send_block(l, x, LTP_SERVICE_SDA, block, first(l)->choice);
     if (r != 0)
@@ -214,6 +226,7 @@ tick outgoing_due(const struct link *l)
 /* The next block. Bundles that memory is too short for have failed; the node knows what to do. */
 static int form_one(struct link *l)
 {
+    assert(l->waiting_len > 0);
     size_t bytes, count = company(l, &bytes);
     int r = count > 1 ? send_company(l, count, bytes)
                       : send_alone(l, first(l)->key, first(l)->bundle, first(l)->choice);
@@ -248,6 +261,7 @@ bool outgoing_form(struct hub *h)
 /* What a peer's cancellation says of aggregates. */
 static void learn_limit(struct link *l, const struct ltp_notice *n, size_t count)
 {
+    assert(count > 0);
     if (count < 2 || n->kind != LTP_EXPORT_CANCELLED || !n->remote)
         return;
     if (n->reason == LTP_UNREACH && !l->no_aggregates) {
@@ -338,7 +352,9 @@ static void tell_done(struct link *l, uint64_t key, enum cla_outcome outcome,
 
 void outgoing_closed(struct ltp_notice *n)
 {
+    assert(n->tag != 0);
     struct outgoing *x = (struct outgoing *)(uintptr_t)n->tag;
+    assert(x->count > 0 && x->colour <= LTP_LINK_ORANGE);
     if (x->link != NULL) {
         learn_limit(x->link, n, x->count);
         learn_orange(x->link, n);
@@ -359,6 +375,7 @@ void outgoing_forget(struct hub *h, struct link *l)
         if (x->link == l)
             x->link = NULL;
     }
+    assert(h == l->hub);
     while (!list_empty(&l->waiting))
         waiting_free(l, first(l));
 }

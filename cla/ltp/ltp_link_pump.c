@@ -8,6 +8,8 @@
  */
 #include "cla/ltp/ltp_link.h"
 
+#include <assert.h>
+
 /* Per turn, so that receiving has its turn; of it, so much is for guests before links take all. */
 #define OUTPUT_BYTES (256 * 1024)
 #define GUEST_BYTES (OUTPUT_BYTES / 8)
@@ -94,6 +96,7 @@ static bool notices(struct hub *h)
 static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket, uint64_t peer,
                             struct udp_peer *to, uint64_t *budget)
 {
+    assert(*budget > 0 && to != NULL);
     uint32_t segment = (uint32_t)l->config->segment;
     uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
     if (!udp_room(h->io, head_max) && !udp_flush(h->io))
@@ -101,6 +104,7 @@ static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket
     struct ltp_out out = {.head = udp_head(h->io, head_max), .head_cap = head_max};
     if (ltp_output(h->engine, peer, h->now, &out) == 0)
         return 0;
+    assert(out.head_len > 0 && out.head_len <= head_max);
     udp_add(h->io, to, out.head_len, out.data);
     h->quiet = false;
     uint64_t air = out.head_len + out.data.len + l->config->pace.overhead;
@@ -124,6 +128,7 @@ static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
 /* The same for all guests, at their host's rate. */
 static bool guest_output(struct hub *h, uint64_t *budget)
 {
+    assert(h->host != NULL);
     struct ltp_guest g;
     int r = 1;
     bucket_begin(&h->guest_bucket, h->now);
@@ -143,6 +148,7 @@ static bool guest_share(struct hub *h, struct budget *budget)
     bool room = guest_output(h, &budget->guests);
     uint64_t used = before - budget->guests;
     budget->all -= used < budget->all ? used : budget->all;
+    assert(budget->guests <= before);
     return room;
 }
 
@@ -184,6 +190,7 @@ static bool timers_fire(struct hub *h)
         rest = hub_input(h);
     bool due = ltp_deadline(h->engine) <= h->now;
     if (due && rest && h->held < HELD_MAX) {
+        assert(h->held < HELD_MAX);
         h->held++;
         return false;
     }
