@@ -104,6 +104,19 @@ class NodeTest(NodeCase):
             sessions = {(row["originator"], row["session"]) for row in csv.DictReader(f) if row["dir"] == "open"}
         self.assertTrue({(row["originator"], row["session"]) for row in rows if row["event"] == "carried"} <= sessions)
 
+    def test_a_log_without_room(self):
+        """A disk that is full is said; the bundles go on."""
+        log = "log: {segments: " + self.lab.path("node1.segments.csv") + ", bundles: /dev/full}\n"
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False, extra=log))
+        rx = self.client(1, "ipn:1.7", subscribe=True)
+        self.assertEqual(self.client(1, "ipn:1.5").request("ipn:1.7", b"x")[0], aap2.SUCCESS)
+        rx.delivery()
+
+        def said():
+            with open(self.lab.path("node1.log")) as f:
+                return "log: /dev/full: No space left on device; " in f.read()
+        wait_for(said)
+
     def test_second_daemon(self):
         store = f"{{path: {self.lab.path('store')}, durability: sync}}"
         config, _ = self.single(store=store)
