@@ -124,6 +124,17 @@ struct pair *plan_pair(const struct plan *p, uint64_t from, uint64_t to)
     return NULL;
 }
 
+bool plan_knows(const struct plan *p, uint64_t node)
+{
+    return plan_node(p, node) != NULL;
+}
+
+bool plan_meets(const struct plan *p, uint64_t from, uint64_t to)
+{
+    const struct pair *pair = plan_pair(p, from, to);
+    return pair != NULL && pair->len > 0;
+}
+
 int plan_make_pair(struct plan *p, uint64_t from, uint64_t to, struct pair **out)
 {
     struct node *a, *b;

@@ -105,6 +105,11 @@ struct plan_totals {
 };
 void plan_totals(const struct plan *p, struct plan_totals *out);
 
+/* Does a contact or range name, or has one named, this node? */
+bool plan_knows(const struct plan *p, uint64_t node);
+/* Has it a contact from the one to the other, at any time? */
+bool plan_meets(const struct plan *p, uint64_t from, uint64_t to);
+
 /* Visit all contacts, or all ranges, by nodes in the order in which they came, then time: begin
  * with a zeroed cursor. NULL or false at the end. The plan must not change in between. */
 struct plan_cursor {

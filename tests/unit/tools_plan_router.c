@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A contact plan as the agent's router: what it answers when, what it books, and what makes answers
+ * others. The agent is played. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "tools/node/plan_router.h"
+
+#define MBIT UINT64_C(1000000)
+#define S(n) ((n)*TICK_S)
+
+struct world {
+    struct plan *plan;
+    struct plan_router *router;
+    struct router ops;
+    struct router_link link[3]; /* 0: to 2, 1: to 3, 2: to 4 */
+    uint64_t others;
+};
+
+static struct router_link at(const void *context, uint32_t link)
+{
+    const struct world *w = context;
+    return link < 3 ? w->link[link] : (struct router_link){0};
+}
+
+static struct router_answer ask_other(void *context, const struct router_query *q)
+{
+    struct world *w = context;
+    (void)q;
+    w->others++;
+    return (struct router_answer){.verdict = ROUTER_LINK, .link = 2};
+}
+
+static void contact(struct world *w, uint64_t from, uint64_t to, tick start, tick end)
+{
+    struct plan_contact c = {from, to, start, end, 8 * MBIT, 1};
+    struct plan_range r = {from, to, start, end, TICK_MS};
+    uint64_t id;
+    ck_assert_int_eq(plan_add(w->plan, &c, &id), 0);
+    ck_assert_int_eq(plan_add_range(w->plan, &r), 0);
+}
+
+/* 1 meets 2 and then 3, both of which meet 4; 10 MB in each contact of 1. */
+static void begin(struct world *w)
+{
+    struct plan_config config;
+    static const struct router_ops other = {.ask = ask_other};
+    const struct router other_router = {&other, w};
+    plan_config_default(&config);
+    config.margin = false;
+    config.overhead_ppm = config.overhead_min = 0;
+    *w = (struct world){.others = 0};
+    ck_assert_int_eq(plan_new(&w->plan, &config), 0);
+    contact(w, 1, 2, S(10), S(20));
+    contact(w, 1, 3, S(15), S(25));
+    contact(w, 1, 2, S(40), S(50));
+    contact(w, 2, 4, S(0), S(100));
+    contact(w, 3, 4, S(0), S(100));
+    ck_assert_int_eq(plan_router_new(&w->router, w->plan, 1, &other_router, 0), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(plan_router_link(w->router, i, i + 2), 0);
+        w->link[i].used = true;
+    }
+    w->ops = plan_router(w->router);
+}
+
+static void end(struct world *w)
+{
+    plan_check(w->plan);
+    plan_router_free(w->router);
+    plan_free(w->plan);
+}
+
+static bool set_up(struct world *w, uint32_t link, bool up, tick now)
+{
+    w->link[link].up = up;
+    return w->ops.ops->changed(w->ops.state, link, &w->link[link], now);
+}
+
+static struct router_answer ask(struct world *w, uint64_t to, uint64_t bytes, tick now, int from,
+                                uint64_t booking)
+{
+    struct eid destination = eid_ipn(0, to, 7);
+    const struct router_links links = {w, at};
+    struct router_query q = {.now = now,
+                             .destination = &destination,
+                             .bytes = bytes,
+                             .expires = S(1000),
+                             .came_from = from,
+                             .avoid = from,
+                             .booking = booking,
+                             .links = &links};
+    return w->ops.ops->ask(w->ops.state, &q);
+}
+
+static void note(struct world *w, enum router_note_kind kind, uint64_t booking)
+{
+    const struct router_note n = {.kind = kind, .booking = booking};
+    w->ops.ops->note(w->ops.state, &n);
+}
+
+static uint64_t left(const struct world *w, uint64_t to, tick t)
+{
+    return plan_left(w->plan, plan_at(w->plan, 1, to, t), PLAN_NORMAL);
+}
+
+START_TEST(waits_for_the_contact)
+{
+    struct world w;
+    begin(&w);
+    struct router_answer a = ask(&w, 4, 1000000, 0, ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(10));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(10));
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(9)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
+    ck_assert(set_up(&w, 0, true, S(10)));
+    ck_assert(!set_up(&w, 0, true, S(10)));
+    a = ask(&w, 4, 1000000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    ck_assert_uint_eq(a.link, 0);
+    ck_assert_uint_ne(a.booking, 0);
+    end(&w);
+}
+END_TEST
+
+START_TEST(books_what_is_placed)
+{
+    struct world w;
+    struct plan_router_totals t;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask(&w, 4, 4000000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_uint_eq(left(&w, 2, S(10)), 10000000); /* an answer binds nothing */
+    note(&w, ROUTER_PLACED, a.booking);
+    ck_assert_uint_eq(left(&w, 2, S(10)), 6000000);
+    plan_router_totals(w.router, &t);
+    ck_assert_uint_eq(t.booked, 1);
+    /* Asked again, its own volume does not stand in its way. */
+    struct router_answer b = ask(&w, 4, 9000000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(b.verdict, ROUTER_WAIT); /* the first contact has 6 MB left: by 3 */
+    ck_assert_uint_eq(b.until, S(15));
+    b = ask(&w, 4, 9000000, S(10), ROUTER_NO_LINK, a.booking);
+    ck_assert_int_eq(b.verdict, ROUTER_LINK);
+    ck_assert_uint_eq(left(&w, 2, S(10)), 6000000);
+    note(&w, ROUTER_TAKEN_BACK, a.booking);
+    ck_assert_uint_eq(left(&w, 2, S(10)), 10000000);
+    a = ask(&w, 4, 4000000, S(10), ROUTER_NO_LINK, 0);
+    note(&w, ROUTER_PLACED, a.booking);
+    note(&w, ROUTER_SENT, a.booking); /* what was sent has used its volume */
+    ck_assert_uint_eq(left(&w, 2, S(10)), 6000000);
+    plan_router_totals(w.router, &t);
+    ck_assert_uint_eq(t.booked, 0);
+    a = ask(&w, 4, 4000000, S(10), ROUTER_NO_LINK, 0);
+    note(&w, ROUTER_PLACED, a.booking);
+    note(&w, ROUTER_FAILED, a.booking);
+    ck_assert_uint_eq(left(&w, 2, S(10)), 6000000);
+    end(&w);
+}
+END_TEST
+
+START_TEST(full_contacts_send_on)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    int placed = 0;
+    for (int i = 0; i < 20; i++) {
+        struct router_answer a = ask(&w, 4, 1000000, S(10), ROUTER_NO_LINK, 0);
+        if (a.verdict == ROUTER_LINK) {
+            note(&w, ROUTER_PLACED, a.booking);
+            w.link[0].bytes += 1000000;
+            placed++;
+        } else {
+            ck_assert_uint_eq(a.until, S(15));
+        }
+    }
+    ck_assert_int_ge(placed, 5); /* some go earlier by the next contact than behind the queue */
+    ck_assert_int_le(placed, 10);
+    end(&w);
+}
+END_TEST
+
+START_TEST(missed_contacts)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 1, true, S(5));
+    /* Its link may take a moment to come up. */
+    struct router_answer a = ask(&w, 4, 1000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    ck_assert_uint_eq(a.link, 0);
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(10));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(11));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(11)));
+    a = ask(&w, 4, 1000, S(11), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT); /* for 3 */
+    ck_assert_uint_eq(a.until, S(15));
+    ck_assert(set_up(&w, 0, true, S(12)));
+    a = ask(&w, 4, 1000, S(12), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    /* No other way at all: it waits for what may change. */
+    set_up(&w, 0, false, S(41));
+    a = ask(&w, 4, 1000, S(45), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_NONE); /* the edges were not looked at meanwhile */
+    ck_assert(w.ops.ops->expire(w.ops.state, S(45)));
+    a = ask(&w, 4, 1000, S(45), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(50));
+    end(&w);
+}
+END_TEST
+
+START_TEST(other_answers)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask(&w, 99, 1000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK); /* not in the plan */
+    ck_assert_uint_eq(a.link, 2);
+    ck_assert_uint_eq(w.others, 1);
+    /* Not back where it came from. */
+    a = ask(&w, 4, 1000, S(10), 0, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(15));
+    a = ask(&w, 4, 1000, S(50), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_NONE); /* no contact any more */
+    /* A neighbour of the plan without a link is no way. */
+    plan_router_unlink(w.router, 0);
+    a = ask(&w, 4, 1000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(15));
+    end(&w);
+}
+END_TEST
+
+START_TEST(links_follow_contacts)
+{
+    struct world w;
+    begin(&w);
+    ck_assert(!plan_router_open(w.router, 0, S(9)));
+    ck_assert(plan_router_open(w.router, 0, S(10)));
+    ck_assert(!plan_router_open(w.router, 0, S(20)));
+    ck_assert(plan_router_open(w.router, 2, S(9))); /* the plan says nothing of 1 and 4 */
+    ck_assert_uint_eq(plan_router_edge(w.router, S(20)), S(25));
+    /* A contact is cut. */
+    ck_assert_int_eq(plan_remove(w.plan, plan_find(w.plan, 1, 3, S(15))), 0);
+    ck_assert_int_eq(plan_remove_range(w.plan, 1, 3, S(15)), 0);
+    plan_router_changed(w.router, S(10));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(20));
+    struct router_answer a = ask(&w, 4, 9000000, S(12), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(40));
+    end(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("tools_plan_router");
+    TCase *tc = tcase_create("router");
+    tcase_add_test(tc, waits_for_the_contact);
+    tcase_add_test(tc, books_what_is_placed);
+    tcase_add_test(tc, full_contacts_send_on);
+    tcase_add_test(tc, missed_contacts);
+    tcase_add_test(tc, other_answers);
+    tcase_add_test(tc, links_follow_contacts);
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}

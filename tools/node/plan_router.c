@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking finds a route from this node; its first hop says the link. The route is kept until the
+ * agent notes that the bundle is placed, and is booked then; it is unbooked when the bundle leaves
+ * the queue unsent. Neighbours without a link, the one that a bundle came from, and those whose
+ * link is down although their contact has begun are excluded. What can go wrong: no memory for a
+ * booking; then the bundle goes all the same, and its volume is not counted.
+ */
+#include "tools/node/plan_router.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/list.h"
+
+#define EXCLUDED_MAX 32
+#define BACKLOG_MAX 256
+
+struct way {
+    uint64_t neighbour;
+    uint32_t link;
+    bool up;
+    tick down; /* since; 0: since before it was looked at */
+};
+
+struct booking {
+    struct hash_node by_id;
+    uint64_t id;
+    bool held; /* its volumes are booked */
+    struct plan_route *route;
+};
+
+struct plan_router {
+    struct plan *plan;
+    struct router other;
+    uint64_t node, ids;
+    struct way *ways;
+    size_t ways_len, ways_cap;
+    struct hash bookings;
+    tick edge;  /* of this node's contacts, the next */
+    tick check; /* of links that are still down */
+    struct plan_router_totals totals;
+    struct plan_route pending; /* of the last answer */
+    uint64_t pending_id;
+};
+
+bool plan_router_number(const struct eid *e, uint64_t *out)
+{
+    *out = e->allocator << 32 | e->node;
+    return e->scheme == EID_IPN;
+}
+
+static struct way *find_way(const struct plan_router *r, uint32_t link)
+{
+    for (size_t i = 0; i < r->ways_len; i++) {
+        if (r->ways[i].link == link)
+            return &r->ways[i];
+    }
+    return NULL;
+}
+
+/* The neighbour's link: of several the first that is up. */
+static const struct way *find_neighbour(const struct plan_router *r, uint64_t neighbour)
+{
+    const struct way *found = NULL;
+    for (size_t i = 0; i < r->ways_len; i++) {
+        const struct way *w = &r->ways[i];
+        if (w->neighbour == neighbour && (found == NULL || (w->up && !found->up)))
+            found = w;
+    }
+    return found;
+}
+
+static struct booking *find_booking(const struct plan_router *r, uint64_t id)
+{
+    struct hash_node *n = hash_find(&r->bookings, hash_mix(r->bookings.seed, id, 0));
+    for (; n != NULL; n = hash_next(n)) {
+        struct booking *b = container_of(n, struct booking, by_id);
+        if (b->id == id)
+            return b;
+    }
+    return NULL;
+}
+
+static void drop_booking(struct plan_router *r, struct booking *b)
+{
+    hash_sub(&r->bookings, &b->by_id);
+    free(b->route);
+    free(b);
+}
+
+/* --- asking --- */
+
+static size_t collect_backlog(const struct plan_router *r, const struct router_links *links,
+                              struct plan_backlog *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->ways_len && n < BACKLOG_MAX; i++) {
+        struct router_link state = links->at(links->context, r->ways[i].link);
+        if (state.used && state.bytes > 0)
+            out[n++] = (struct plan_backlog){r->ways[i].neighbour, state.bytes};
+    }
+    return n;
+}
+
+/* Its contact has begun, and the link has been down for longer than it may take to come up. */
+static bool has_missed(struct plan_router *r, const struct way *w, const struct plan_hop *h,
+                       tick now)
+{
+    const struct plan_contact *c = plan_get(r->plan, h->contact);
+    assert(c != NULL);
+    if (w->up || c->start > now)
+        return false;
+    tick since = c->start > w->down ? c->start : w->down;
+    tick until = tick_add(since, PLAN_ROUTER_GRACE);
+    if (now < until)
+        r->check = tick_min(r->check, until);
+    return now >= until;
+}
+
+/* A route whose first hop can be done; excludes neighbours until there is one or there is none. */
+static enum plan_reason find_route(struct plan_router *r, struct plan_query *q, uint64_t *excluded,
+                                   const struct way **way)
+{
+    enum plan_reason reason;
+    while ((reason = plan_route_find(r->plan, q, &r->pending)) == PLAN_FOUND) {
+        assert(r->pending.hops > 0);
+        const struct plan_hop *h = &r->pending.hop[0];
+        *way = find_neighbour(r, h->to);
+        if (*way != NULL && !has_missed(r, *way, h, q->now))
+            break;
+        if (q->excluded_len == EXCLUDED_MAX)
+            return PLAN_NO_ROUTE;
+        excluded[q->excluded_len++] = h->to;
+    }
+    return reason;
+}
+
+/* Excludes the neighbours of the links that are better not used: first both, then where it came
+ * from alone. */
+static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
+                                  struct plan_query *pq, const struct way **way)
+{
+    uint64_t excluded[EXCLUDED_MAX];
+    const struct way *from = q->came_from < 0 ? NULL : find_way(r, (uint32_t)q->came_from);
+    const struct way *avoid = q->avoid < 0 ? NULL : find_way(r, (uint32_t)q->avoid);
+    enum plan_reason reason = PLAN_NO_ROUTE;
+    pq->excluded = excluded;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        bool both = attempt == 0 && avoid != NULL && avoid != from;
+        pq->excluded_len = 0;
+        if (from != NULL)
+            excluded[pq->excluded_len++] = from->neighbour;
+        if (both)
+            excluded[pq->excluded_len++] = avoid->neighbour;
+        reason = find_route(r, pq, excluded, way);
+        if (reason == PLAN_FOUND || !both)
+            break;
+    }
+    pq->excluded = NULL;
+    pq->excluded_len = 0;
+    return reason;
+}
+
+static struct router_answer answer_route(struct plan_router *r, const struct way *way, tick now)
+{
+    const struct plan_contact *c = plan_get(r->plan, r->pending.hop[0].contact);
+    if (c->start > now)
+        return (struct router_answer){.verdict = ROUTER_WAIT, .until = c->start};
+    r->pending_id = ++r->ids;
+    return (struct router_answer){
+        .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id};
+}
+
+/* A contact that cannot be used now may be later: when its link comes up, or it ends. */
+static struct router_answer answer_none(struct plan_router *r, const struct plan_query *q,
+                                        enum plan_reason reason)
+{
+    struct plan_route *scratch = &r->pending;
+    bool later = reason != PLAN_FOUND && plan_route_find(r->plan, q, scratch) == PLAN_FOUND &&
+                 find_neighbour(r, scratch->hop[0].to) != NULL;
+    r->pending_id = 0;
+    if (later && r->edge > q->now)
+        return (struct router_answer){.verdict = ROUTER_WAIT, .until = r->edge};
+    return (struct router_answer){.verdict = ROUTER_NONE};
+}
+
+static struct router_answer ask_other(struct plan_router *r, const struct router_query *q)
+{
+    r->totals.others++;
+    struct router_answer a = r->other.ops->ask(r->other.state, q);
+    assert(a.booking == 0);
+    return a;
+}
+
+static struct router_answer ask_plan(void *router, const struct router_query *q)
+{
+    struct plan_router *r = router;
+    struct plan_backlog backlog[BACKLOG_MAX];
+    uint64_t to;
+    if (!plan_router_number(q->destination, &to) || !plan_knows(r->plan, to))
+        return ask_other(r, q);
+    struct plan_query pq = {.from = r->node,
+                            .to = to,
+                            .bytes = q->bytes,
+                            .priority = PLAN_NORMAL,
+                            .now = q->now,
+                            .expiry = q->expires,
+                            .backlog = backlog};
+    struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
+    const struct way *way = NULL;
+    /* What is in the queue is part of the backlog; its volume is its own. */
+    if (own != NULL && own->held)
+        plan_unbook(r->plan, own->route, PLAN_NORMAL);
+    else
+        pq.backlog_len = collect_backlog(r, q->links, backlog);
+    enum plan_reason reason = find_best(r, q, &pq, &way);
+    r->totals.answers[reason]++;
+    struct router_answer a =
+        reason == PLAN_FOUND ? answer_route(r, way, q->now) : answer_none(r, &pq, reason);
+    if (own != NULL && own->held)
+        own->held = plan_book(r->plan, own->route, PLAN_NORMAL) == 0;
+    return a;
+}
+
+/* --- notes --- */
+
+static void keep_booking(struct plan_router *r, uint64_t id)
+{
+    if (id != r->pending_id)
+        return; /* something else was asked meanwhile: not counted */
+    assert(r->pending.hops > 0);
+    struct booking *b = calloc(1, sizeof *b);
+    size_t size = offsetof(struct plan_route, hop) + r->pending.hops * sizeof r->pending.hop[0];
+    struct plan_route *route = malloc(sizeof *route);
+    if (b == NULL || route == NULL) {
+        free(b);
+        free(route);
+        return;
+    }
+    memcpy(route, &r->pending, size);
+    *b = (struct booking){.id = id, .route = route};
+    b->held = plan_book(r->plan, route, PLAN_NORMAL) == 0;
+    hash_add(&r->bookings, &b->by_id, hash_mix(r->bookings.seed, id, 0));
+}
+
+static void note_plan(void *router, const struct router_note *n)
+{
+    struct plan_router *r = router;
+    if (n->kind == ROUTER_PLACED) {
+        keep_booking(r, n->booking);
+        return;
+    }
+    struct booking *b = find_booking(r, n->booking);
+    if (b == NULL)
+        return; /* there was no memory for it */
+    /* What was sent has used its volume. */
+    if (b->held && n->kind != ROUTER_SENT)
+        plan_unbook(r->plan, b->route, PLAN_NORMAL);
+    drop_booking(r, b);
+}
+
+/* --- what changes --- */
+
+static bool link_changed(void *router, uint32_t link, const struct router_link *state, tick now)
+{
+    struct plan_router *r = router;
+    struct way *w = find_way(r, link);
+    if (w == NULL || (w->up == (state->used && state->up)))
+        return false;
+    w->up = state->used && state->up;
+    w->down = w->up ? 0 : now;
+    if (!w->up)
+        r->check = tick_min(r->check, tick_add(now, PLAN_ROUTER_GRACE));
+    return true;
+}
+
+static tick next_deadline(const void *router)
+{
+    const struct plan_router *r = router;
+    return tick_min(r->edge, r->check);
+}
+
+static bool expire_plan(void *router, tick now)
+{
+    struct plan_router *r = router;
+    if (now < r->edge && now < r->check)
+        return false;
+    r->check = r->check <= now ? TICK_NEVER : r->check;
+    r->edge = plan_next_change(r->plan, r->node, now);
+    return true;
+}
+
+/* --- making --- */
+
+int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
+                    const struct router *other, tick now)
+{
+    struct plan_router *r = calloc(1, sizeof *r);
+    if (r == NULL || hash_init(&r->bookings, 0) < 0) {
+        free(r);
+        return HELIO_ENOMEM;
+    }
+    r->plan = plan;
+    r->node = node;
+    r->other = *other;
+    r->check = TICK_NEVER;
+    r->edge = plan_next_change(plan, node, now);
+    *out = r;
+    return 0;
+}
+
+void plan_router_free(struct plan_router *r)
+{
+    if (r == NULL)
+        return;
+    struct hash_node *n;
+    while ((n = hash_walk(&r->bookings, NULL)) != NULL)
+        drop_booking(r, container_of(n, struct booking, by_id));
+    hash_fini(&r->bookings);
+    free(r->ways);
+    free(r);
+}
+
+struct router plan_router(struct plan_router *r)
+{
+    static const struct router_ops ops = {.ask = ask_plan,
+                                          .note = note_plan,
+                                          .changed = link_changed,
+                                          .deadline = next_deadline,
+                                          .expire = expire_plan};
+    return (struct router){&ops, r};
+}
+
+int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour)
+{
+    struct way *w = find_way(r, link);
+    if (w == NULL && r->ways_len == r->ways_cap) {
+        size_t more = r->ways_cap == 0 ? 8 : 2 * r->ways_cap;
+        struct way *grown = realloc(r->ways, more * sizeof *grown);
+        if (grown == NULL)
+            return HELIO_ENOMEM;
+        r->ways = grown;
+        r->ways_cap = more;
+    }
+    w = w == NULL ? &r->ways[r->ways_len++] : w;
+    *w = (struct way){.neighbour = neighbour, .link = link};
+    return 0;
+}
+
+void plan_router_unlink(struct plan_router *r, uint32_t link)
+{
+    struct way *w = find_way(r, link);
+    if (w != NULL)
+        *w = r->ways[--r->ways_len];
+}
+
+bool plan_router_open(const struct plan_router *r, uint32_t link, tick now)
+{
+    const struct way *w = find_way(r, link);
+    if (w == NULL || !plan_meets(r->plan, r->node, w->neighbour))
+        return true;
+    uint64_t id = plan_at(r->plan, r->node, w->neighbour, now);
+    return id != 0 && plan_get(r->plan, id)->start <= now;
+}
+
+tick plan_router_edge(const struct plan_router *r, tick t)
+{
+    return plan_next_change(r->plan, r->node, t);
+}
+
+void plan_router_changed(struct plan_router *r, tick now)
+{
+    r->edge = plan_next_change(r->plan, r->node, now);
+}
+
+void plan_router_totals(const struct plan_router *r, struct plan_router_totals *out)
+{
+    *out = r->totals;
+    out->booked = r->bookings.len;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A contact plan as the bundle agent's router (bp/router.h). A bundle goes to the link of the first
+ * hop of its best route while that contact lasts, and waits apart until it begins; what is in a
+ * queue has its volume booked along the whole route. All is asked anew when a contact of this node
+ * begins or ends, a link goes up or down, or one stays down although its contact has begun. Pure.
+ * Times of the plan are the agent's.
+ */
+#ifndef TOOLS_NODE_PLAN_ROUTER_H
+#define TOOLS_NODE_PLAN_ROUTER_H
+
+#include "bp/router.h"
+#include "route/plan_route.h"
+
+struct plan_router;
+
+/* How long after a contact's beginning its link may be down before other ways are looked for. */
+#define PLAN_ROUTER_GRACE TICK_S
+
+/* The plan is borrowed; who changes it says so by plan_router_changed. `other` is asked about
+ * destinations that the plan does not know. 0 or HELIO_ENOMEM. */
+int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
+                    const struct router *other, tick now);
+void plan_router_free(struct plan_router *r); /* NULL is allowed */
+
+struct router plan_router(struct plan_router *r);
+
+/* The link leads to this neighbour. 0 or HELIO_ENOMEM. */
+int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour);
+void plan_router_unlink(struct plan_router *r, uint32_t link);
+
+/* Should the link be up now? Yes where the plan has no contact with its neighbour at any time. */
+bool plan_router_open(const struct plan_router *r, uint32_t link, tick now);
+/* The first time after t at which one of this node's contacts begins or ends. */
+tick plan_router_edge(const struct plan_router *r, tick t);
+
+/* The plan is another one now: the answers' deadline is looked up anew. The agent is told by
+ * agent_reroute. */
+void plan_router_changed(struct plan_router *r, tick now);
+
+struct plan_router_totals {
+    size_t booked;                       /* routes that are booked now */
+    uint64_t answers[PLAN_TOO_LONG + 1]; /* by enum plan_reason */
+    uint64_t others;                     /* that the other router gave */
+};
+void plan_router_totals(const struct plan_router *r, struct plan_router_totals *out);
+
+/* The number of the node of an ipn endpoint, allocator included; false: it is none. */
+bool plan_router_number(const struct eid *e, uint64_t *out);
+
+#endif
