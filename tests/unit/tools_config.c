@@ -169,7 +169,7 @@ static const struct {
      "bundles in memory only"},
     {HEAD "sokcet: /tmp/t\n", "n.yaml:4: sokcet: unknown key; did you mean socket?"},
     {HEAD "zzzzzzzzzzz: 1\n", "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
-                              "socket, control, echo, priority, store, "
+                              "socket, control, echo, plan, priority, store, "
                               "bundles, log, links, routes"},
     {HEAD "socket: /tmp/t\n",
      "n.yaml:4: socket: this key is here twice, first in line 2; keep one"},

@@ -37,6 +37,7 @@ struct config {
     char *socket;  /* of applications (AAP2) */
     char *control; /* of helioctl */
     int priority;  /* enum config_priority */
+    char *plan;    /* file of the contact plan; "": none */
     char *echo;    /* "on", "off", or the service of the echo endpoint */
     struct {
         char *path;     /* "" with STORE_NONE */

@@ -26,6 +26,12 @@ const struct conf_option config_top[] = {
      .initial = "on",
      .help = "endpoint that returns what it gets: on (ipn service 128, dtn name echo), off, or a "
              "service number or name"},
+    {.key = "plan",
+     .type = OPTION_TEXT,
+     .offset = AT(plan),
+     .initial = "",
+     .help = "file of the contact plan (YAML, ION, HDTN) that bundles and links follow; empty: "
+             "static routes"},
     {.key = "priority",
      .type = OPTION_CHOICE,
      .offset = AT(priority),

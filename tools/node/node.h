@@ -16,6 +16,7 @@
 
 struct uv_loop_s;
 struct apps;
+struct node_plan;
 struct control;
 struct storage;
 struct node_handles;
@@ -36,6 +37,7 @@ struct node_link {
     struct node_link
         *host; /* it came in over that one; NULL: it is of the file, or an operator's */
     uint64_t peers, peers_refused; /* that came in over it: now; not let in */
+    bool shut;                     /* the contact plan has closed it */
     bool over;                     /* it came in, and is down: to be removed */
 };
 
@@ -69,6 +71,7 @@ struct node {
     void (*links_closed)(struct node *n); /* of node_links_close */
     void **anchors;                       /* one per adapter: what its links share */
     struct storage *storage;              /* NULL with durability none */
+    struct node_plan *plan;               /* NULL: none */
     struct apps *apps;
     struct control *control;
     struct seglog *segments;        /* NULL: not written */
@@ -161,6 +164,7 @@ int node_link_set(struct node_link *l, struct config_link *changed, char *why, s
 /* node_router.c: links whose adapters know what they reach are asked where static routes lead
  * nowhere, from now on. */
 void node_router_use(struct node *n);
+struct router node_router(struct node *n); /* that router */
 /* Removes what came in by itself and is down. Never called from within an adapter's event. */
 void node_links_tidy(struct node *n);
 /* All links end; `closed` is called when none is left, now or later. */

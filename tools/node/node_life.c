@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tools/node/node.h"
+#include "tools/node/node_plan.h"
 
 struct agent_now node_now(const struct node *n)
 {
@@ -51,6 +52,9 @@ int node_start(struct node *n)
     int err = node_open_links(n);
     if (err < 0)
         return err;
+    err = node_plan_open(n);
+    if (err < 0)
+        return err;
     err = echo_open(n);
     agent_expire(n->agent, node_now(n));
     node_wake(n);
@@ -62,6 +66,7 @@ void node_rest(struct node *n)
     if (n->round.run == NULL)
         return;
     alarm_fini(&n->deadline);
+    node_plan_rest(n);
     world_detach(&n->round);
     n->round.run = NULL;
 }
@@ -70,6 +75,7 @@ void node_close(struct node *n)
 {
     node_rest(n);
     agent_free(n->agent);
+    node_plan_close(n);
     node_links_free(n);
     free(n->anchors);
     n->agent = NULL;

@@ -12,6 +12,7 @@
 
 #include "tools/node/config_link.h"
 #include "tools/node/node.h"
+#include "tools/node/node_plan.h"
 
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
@@ -195,6 +196,7 @@ static int begin_link(struct node_link *l, struct cla *c)
             node_router_use(l->node);
         node_limits(l);
         node_wake(l->node);
+        err = node_plan_link(l);
     }
     return err;
 }
@@ -316,6 +318,7 @@ void node_link_remove(struct node_link *l)
     if (l->host != NULL)
         l->host->peers--;
     say(&n->say, LEVEL_INFO, "link %s is removed", l->config->name);
+    node_plan_unlink(l);
     (void)agent_link_remove(n->agent, l->index, node_now(n)); /* none when it never began */
     n->links[l->index] = NULL;
     l->cla = NULL;
@@ -372,7 +375,7 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     host->peers++;
     *events = events_of(l);
     node_limits(l);
-    if (add_peer_route(l) < 0)
+    if (add_peer_route(l) < 0 || node_plan_link(l) < 0)
         l->over = true;
     say(&n->say, LEVEL_INFO, "link %s came in", own->name);
     node_wake(n);

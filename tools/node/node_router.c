@@ -30,11 +30,17 @@ static struct router_answer ask_links(void *router, const struct router_query *q
     return answer;
 }
 
-void node_router_use(struct node *n)
+struct router node_router(struct node *n)
 {
     static const struct router_ops ops = {.ask = ask_links};
-    const struct router router = {.ops = &ops, .state = n};
-    if (!n->links_route)
+    return (struct router){.ops = &ops, .state = n};
+}
+
+void node_router_use(struct node *n)
+{
+    const struct router router = node_router(n);
+    /* A contact plan asks it about what it does not know. */
+    if (!n->links_route && n->plan == NULL)
         agent_router(n->agent, &router);
     n->links_route = true;
 }

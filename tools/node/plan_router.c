@@ -28,7 +28,8 @@ struct way {
 
 struct booking {
     struct hash_node by_id;
-    uint64_t id;
+    uint64_t id, key;
+    uint32_t link;
     bool held; /* its volumes are booked */
     struct plan_route *route;
 };
@@ -121,16 +122,23 @@ static bool has_missed(struct plan_router *r, const struct way *w, const struct 
     return now >= until;
 }
 
+/* Must it go whole, and is it longer than the link takes? */
+static bool is_too_long(const struct router_query *q, const struct way *w)
+{
+    const struct router_link l = q->links->at(q->links->context, w->link);
+    return q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max;
+}
+
 /* A route whose first hop can be done; excludes neighbours until there is one or there is none. */
-static enum plan_reason find_route(struct plan_router *r, struct plan_query *q, uint64_t *excluded,
-                                   const struct way **way)
+static enum plan_reason find_route(struct plan_router *r, const struct router_query *rq,
+                                   struct plan_query *q, uint64_t *excluded, const struct way **way)
 {
     enum plan_reason reason;
     while ((reason = plan_route_find(r->plan, q, &r->pending)) == PLAN_FOUND) {
         assert(r->pending.hops > 0);
         const struct plan_hop *h = &r->pending.hop[0];
         *way = find_neighbour(r, h->to);
-        if (*way != NULL && !has_missed(r, *way, h, q->now))
+        if (*way != NULL && !has_missed(r, *way, h, q->now) && !is_too_long(rq, *way))
             break;
         if (q->excluded_len == EXCLUDED_MAX)
             return PLAN_NO_ROUTE;
@@ -156,7 +164,7 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
             excluded[pq->excluded_len++] = from->neighbour;
         if (both)
             excluded[pq->excluded_len++] = avoid->neighbour;
-        reason = find_route(r, pq, excluded, way);
+        reason = find_route(r, q, pq, excluded, way);
         if (reason == PLAN_FOUND || !both)
             break;
     }
@@ -228,8 +236,9 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
 
 /* --- notes --- */
 
-static void keep_booking(struct plan_router *r, uint64_t id)
+static void keep_booking(struct plan_router *r, const struct router_note *n)
 {
+    uint64_t id = n->booking;
     if (id != r->pending_id)
         return; /* something else was asked meanwhile: not counted */
     assert(r->pending.hops > 0);
@@ -242,7 +251,7 @@ static void keep_booking(struct plan_router *r, uint64_t id)
         return;
     }
     memcpy(route, &r->pending, size);
-    *b = (struct booking){.id = id, .route = route};
+    *b = (struct booking){.id = id, .key = n->key, .link = n->link, .route = route};
     b->held = plan_book(r->plan, route, PLAN_NORMAL) == 0;
     hash_add(&r->bookings, &b->by_id, hash_mix(r->bookings.seed, id, 0));
 }
@@ -251,7 +260,7 @@ static void note_plan(void *router, const struct router_note *n)
 {
     struct plan_router *r = router;
     if (n->kind == ROUTER_PLACED) {
-        keep_booking(r, n->booking);
+        keep_booking(r, n);
         return;
     }
     struct booking *b = find_booking(r, n->booking);
@@ -365,6 +374,24 @@ bool plan_router_open(const struct plan_router *r, uint32_t link, tick now)
         return true;
     uint64_t id = plan_at(r->plan, r->node, w->neighbour, now);
     return id != 0 && plan_get(r->plan, id)->start <= now;
+}
+
+bool plan_router_over(const struct plan_router *r, uint32_t link, tick now)
+{
+    const struct way *w = find_way(r, link);
+    return w != NULL && plan_at(r->plan, r->node, w->neighbour, now) == 0;
+}
+
+size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max)
+{
+    size_t n = 0;
+    for (struct hash_node *h = hash_walk(&r->bookings, NULL); h != NULL;
+         h = hash_walk(&r->bookings, h)) {
+        const struct booking *b = container_of(h, struct booking, by_id);
+        if (b->link == link && n < max)
+            keys[n++] = b->key;
+    }
+    return n;
 }
 
 tick plan_router_edge(const struct plan_router *r, tick t)

@@ -31,6 +31,10 @@ void plan_router_unlink(struct plan_router *r, uint32_t link);
 
 /* Should the link be up now? Yes where the plan has no contact with its neighbour at any time. */
 bool plan_router_open(const struct plan_router *r, uint32_t link, tick now);
+/* Has the plan no contact with its neighbour from now on? */
+bool plan_router_over(const struct plan_router *r, uint32_t link, tick now);
+/* The bundles that are in its queue or on it, as far as they are booked. Returns how many. */
+size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max);
 /* The first time after t at which one of this node's contacts begins or ends. */
 tick plan_router_edge(const struct plan_router *r, tick t);
 
