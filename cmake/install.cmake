@@ -27,6 +27,7 @@ function(helio_install_library name)
         list(APPEND installed ${out})
     endforeach()
     add_custom_target(headers_${name} ALL DEPENDS ${installed})
+    add_dependencies(programs headers_${name} helio_${name}) # who builds these alone can install, too
     install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${name})
 
     list(JOIN A_REQUIRES " " requires)

@@ -129,6 +129,22 @@ class LinksTest(NodeCase):
         wait_for(lambda: json.loads(self.ctl(1, "--json", "status"))["bundles"] == 0)
         self.assertEqual(self.links(1)["to-2"]["sessions_open"], 0)
 
+    def test_a_file_in_any_form(self):
+        """A map in lines, in braces, as JSON; with comments before it, with or without the name."""
+        self.pair()
+        port, keys = self.links(1)["to-2"]["local_port"], dict(k.split("=", 1) for k in self.keys(3, *self.lab.udp_ports(2)))
+        braces = ", ".join(f"{k}: {v}" for k, v in keys.items())
+        forms = ("\n".join(f"{k}: {v}" for k, v in keys.items()), "# a comment\n\n  {" + braces + "}  # and one more\n",
+                 json.dumps(keys), json.dumps({**keys, "name": "to-3"}, indent=1))
+        for i, text in enumerate(forms):
+            file = self.lab.path(f"form{i}.yaml")
+            with open(file, "w") as f:
+                f.write(text)
+            self.ctl(1, "link", "add", "to-3", file)
+            self.assertEqual(self.links(1)["to-3"]["peer"], "ipn:3.0", text)
+            self.ctl(1, "link", "remove", "to-3")
+        self.assertEqual(self.links(1)["to-2"]["local_port"], port)
+
     def test_what_is_wrong_is_said(self):
         self.pair()
         ports = self.lab.udp_ports(2)

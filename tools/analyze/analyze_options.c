@@ -326,9 +326,8 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         "losses are known."
         "\vexamples:\n"
         "  helio-analyze node1.segments.csv node2.segments.csv\n"
-        "  helio-analyze --bundles lives.csv node1.bundles.csv node2.bundles.csv "
-        "node*.segments.csv\n"
-        "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv.gz drops.csv.gz\n"
+        "  helio-analyze --bundles lives.csv node*.bundles.csv node*.segments.csv\n"
+        "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv drops.csv\n"
         "  helio-analyze --html page.html --plot figures node1.csv.gz node2.csv.gz\n"
         "  helio-analyze --at sender a.pcap --at receiver b.pcap\n"
         "\nexit codes: 0 done, 1 a file could not be read or written, 2 wrong usage",

@@ -36,7 +36,7 @@ static const char help[] =
     "  cancel LINK SESSION\n"
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
     "                     peer opened it; a bundle of ours then goes again\n"
-    "  flush              the segment log holds all up to now when this is done\n"
+    "  flush              the logs hold all up to now when this is done\n"
     "\n"
     "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
     "  -j, --json         the answer as JSON\n"
@@ -196,6 +196,35 @@ static char *path_of(const struct request *r)
     return path;
 }
 
+/* Where the map's braces begin when it is written in them (JSON is), behind blanks and comments;
+ * the length of the text when it is written in lines. */
+static size_t find_brace(const char *text, size_t len)
+{
+    for (size_t at = 0; at < len; at++) {
+        if (text[at] == '#')
+            at += strcspn(text + at, "\n");
+        else if (strchr(" \t\r\n", text[at]) == NULL)
+            return text[at] == '{' ? at : len;
+    }
+    return len;
+}
+
+/* The caller's to free; NULL: memory is out. */
+static char *name_map(const char *text, size_t len, const char *name)
+{
+    size_t brace = find_brace(text, len);
+    char *whole = NULL;
+    json_t *quoted = json_string(name);
+    char *word = json_dumps(quoted, JSON_ENCODE_ANY);
+    json_decref(quoted);
+    int n = word == NULL  ? -1
+            : brace < len ? asprintf(&whole, "{name: %s, %.*s", word, (int)(len - brace - 1),
+                                     text + brace + 1)
+                          : asprintf(&whole, "name: %s\n%.*s", word, (int)len, text);
+    free(word);
+    return n < 0 ? NULL : whole;
+}
+
 /* A file's map, with the name in front when it has none; NULL: said. */
 static char *keys_of_file(const char *path, const char *name)
 {
@@ -208,10 +237,10 @@ static char *keys_of_file(const char *path, const char *name)
     struct conf_tree *map =
         text == NULL ? NULL : conf_tree_parse(text, len, "it needs a link's keys", errors);
     bool named = map != NULL && map->kind == CONF_MAP && conf_child(map, "name") != NULL;
-    if (map != NULL && len <= KEYS_FILE_MAX &&
-        asprintf(&whole, "%s%s%s%.*s", named ? "" : "name: ", named ? "" : name, named ? "" : "\n",
-                 (int)len, text) < 0)
-        whole = NULL;
+    if (map != NULL && named && len <= KEYS_FILE_MAX)
+        whole = strndup(text, len);
+    else if (map != NULL && len <= KEYS_FILE_MAX)
+        whole = name_map(text, len, name);
     if (map != NULL && len > KEYS_FILE_MAX)
         conf_error(errors, 0, "is too long for a link: %d bytes at most", KEYS_FILE_MAX);
     for (size_t i = 0; i < errors->len; i++)

@@ -11,8 +11,8 @@
 static const char help[] =
     "usage: heliod [--check] CONFIG.yaml | heliod --keys\n"
     "\n"
-    "Runs a DTN node (BPv7 over LTP) in the foreground until SIGTERM or SIGINT.\n"
-    "SIGHUP reopens the segment log.\n"
+    "Runs a DTN node (BPv7 over LTP and UDP) in the foreground until SIGTERM or SIGINT.\n"
+    "SIGHUP reopens the segment and bundle logs.\n"
     "\n"
     "  -c, --check    only validate the configuration: exit code 0 or 2\n"
     "  -k, --keys     every key of a configuration with its default and meaning\n"

@@ -355,7 +355,7 @@ int main(int argc, char **argv)
         "  helio-sim --trace F --sessions 10 --duration 20s\n"
         "  helio-sim --trace F --colour orange --resend 5\n"
         "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
-        "  helio-sim --trace none --drop checkpoint:first=2 --drop-return report:every=10\n",
+        "  helio-sim --drop checkpoint:first=2 --drop-return report:every=10\n",
         children,
         NULL,
         NULL};
