@@ -10,6 +10,10 @@
 #include "base/tick.h"
 #include "bp/bundle.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define BUNDLE_EVENTS(X)                                                                           \
     X(ACCEPTED, "accepted")   /* the node has it, and gives it to the store; `from` */             \
     X(REFUSED, "refused")     /* `reason`; with a key: the store refused what was accepted */      \
@@ -73,5 +77,9 @@ typedef void bundle_event_sink(void *context, const struct bundle_event *e);
 extern const char bundle_event_csv_header[];
 uint32_t bundle_event_csv(const struct bundle_event *e, const char *node, const char *link,
                           uint64_t epoch, char out[BUNDLE_EVENT_CSV_MAX]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -289,6 +289,15 @@ static void set_bin(struct run *r)
     }
 }
 
+static bool has_table_on_stdout(const struct analyze_options *o)
+{
+    const char *tables[] = {o->sessions, o->series, o->cdf, o->bundles};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tables[i] != NULL && strcmp(tables[i], "-") == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct run *r = calloc(1, sizeof *r);
@@ -304,10 +313,11 @@ int main(int argc, char **argv)
     bool ok = unprepared == 0 && analyse_inputs(r);
     r->totals.model = o->model;
     ok = ok && write_all(r);
+    FILE *summary = has_table_on_stdout(o) ? stderr : stdout; /* a table is for another program */
     if (ok && o->json)
-        ok = write_summary(stdout, r);
+        ok = write_summary(summary, r);
     else if (ok)
-        analyze_result_text(stdout, &r->analyze, &r->totals);
+        analyze_result_text(summary, &r->analyze, &r->totals);
     analyze_fini(&r->analyze);
     lives_fini(&r->lives);
     if (r->spool != NULL)
