@@ -166,6 +166,25 @@ START_TEST(the_drop_log_knows)
 }
 END_TEST
 
+/* The emulator's clock is 40 us ahead of the sender's: the first segment is lost before it is sent.
+ * Session 8 never begins. */
+START_TEST(a_loss_before_the_session_began)
+{
+    struct taken t;
+    begin(&t, true);
+    feed(&t, "860000,forward,2,trace,1024,,1,7,0,red_data,0,1000,,\n"
+             "870000,forward,3,trace,1024,,1,8,0,red_data,0,1000,,\n");
+    ck_assert_uint_eq(t.a.early_len, 2);
+    feed(&t, OPEN FIRST CLOSE);
+    ck_assert_uint_eq(t.a.early_len, 1);
+    (void)end(&t);
+    ck_assert_uint_eq(t.a.drop_rows, 2);
+    ck_assert_uint_eq(t.a.drop_strange, 1);
+    ck_assert_uint_eq(t.a.flows[0]->lossy, 1);
+    analyze_fini(&t.a);
+}
+END_TEST
+
 #define RECEIVED                                                                                   \
     "6000000,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"                                                      \
     "6000000,rx,2,1,1,7,0,red_data,red,1,0,1000,,,,,,,,,ok,1020\n"                                 \
@@ -302,6 +321,7 @@ int main(void)
     tcase_add_test(t, bad_rows_are_told_apart);
     tcase_add_test(t, every_column_of_a_senders_session);
     tcase_add_test(t, the_drop_log_knows);
+    tcase_add_test(t, a_loss_before_the_session_began);
     tcase_add_test(t, the_receivers_log_contradicts_the_drop_log);
     tcase_add_test(t, numbers_that_are_used_again);
     tcase_add_test(t, copies_spare_waits);

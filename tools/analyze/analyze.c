@@ -10,13 +10,15 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "tools/analyze/analyze_checkpoint.h"
 #include "tools/analyze/analyze_flow.h"
 
 #define CLOSING_MAX (60 * TICK_S)
-#define OPEN_MAX (1 << 17) /* so many may wait for a receiver of which nothing was heard yet */
+#define CLOCKS_APART TICK_MS /* of two programs or captures on one machine */
+#define OPEN_MAX (1 << 17)   /* so many may wait for a receiver of which nothing was heard yet */
 
 int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 {
@@ -327,6 +329,40 @@ static void note_time(struct analyze *a, tick now)
     a->first_row = tick_min(a->first_row, now);
 }
 
+static void drop_early(struct analyze *a, size_t at)
+{
+    assert(at < a->early_len);
+    a->early_len--;
+    memmove(a->early + at, a->early + at + 1, (a->early_len - at) * sizeof *a->early);
+}
+
+static void keep_early(struct analyze *a, const struct drop_event *d)
+{
+    assert(a->early_len <= ANALYZE_EARLY);
+    if (a->early_len == ANALYZE_EARLY) {
+        a->drop_strange++;
+        drop_early(a, 0);
+    }
+    a->early[a->early_len++] = *d;
+}
+
+/* A session begins: what was lost of it just before, by another clock, is its. */
+static int claim_early(struct analyze *a, struct analyze_session *s, tick now)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < a->early_len;) {
+        const struct drop_event d = a->early[i];
+        if (d.originator != s->originator || d.session != s->number || d.now > now ||
+            now - d.now > CLOCKS_APART) {
+            i++;
+            continue;
+        }
+        drop_early(a, i);
+        rc = analyze_dropped(a, s, &d);
+    }
+    return rc;
+}
+
 /* The row's session; NULL with 0 when there is none to be, else HELIO_ENOMEM. */
 static int session_of(struct analyze *a, const struct seglog_row *r, struct analyze_session **out)
 {
@@ -342,7 +378,7 @@ static int session_of(struct analyze *a, const struct seglog_row *r, struct anal
         return rc;
     *out = begin_session(a, r);
     assert(*out == NULL || (*out)->number == r->event.session);
-    return *out != NULL ? 0 : HELIO_ENOMEM;
+    return *out != NULL ? claim_early(a, *out, r->event.now) : HELIO_ENOMEM;
 }
 
 int analyze_row(struct analyze *a, const struct seglog_row *r)
@@ -379,7 +415,8 @@ int analyze_drop(struct analyze *a, const struct drop_event *d)
         return 0;
     struct analyze_session *s = find_session(a, d->originator, d->session);
     if (s == NULL) {
-        a->drop_strange += drop_is_loss(d);
+        if (drop_is_loss(d))
+            keep_early(a, d);
         return 0;
     }
     assert(s->path != NULL);
@@ -389,6 +426,8 @@ int analyze_drop(struct analyze *a, const struct drop_event *d)
 int analyze_end(struct analyze *a)
 {
     int rc = 0;
+    a->drop_strange += a->early_len;
+    a->early_len = 0;
     struct hash_node *n;
     struct list *const lists[] = {&a->over, &a->closing};
     for (int i = 0; i < 2; i++)

@@ -138,6 +138,10 @@ struct analyze_gap {
     tick from, to;
 };
 
+/* Losses of sessions that nobody has opened yet, which are kept: one clock can be ahead of another
+ * by a millisecond, so that a block's first segment is lost before it was sent. */
+#define ANALYZE_EARLY 16
+
 struct analyze {
     struct hash sessions;
     struct list closing; /* closed at the sender, not at the receiver: earliest first */
@@ -155,6 +159,8 @@ struct analyze {
     uint64_t rows, strange; /* rows of sessions whose opening is not in the logs */
     uint64_t bad;           /* datagrams that are no segments */
     uint64_t drop_rows, drop_strange;
+    struct drop_event early[ANALYZE_EARLY]; /* losses whose session has not begun, oldest first */
+    size_t early_len;
     uint64_t reopened;        /* a session number was used again before its session had ended */
     uint64_t open_max;        /* most sessions open at once */
     tick first_row, last_row; /* TICK_NEVER: none yet */
