@@ -81,19 +81,19 @@ static enum bundle_origin origin_of(const struct agent *a, const struct agent_he
     return eid_equal(&h->id.source, &a->config.node) ? BUNDLE_FROM_NODE : BUNDLE_FROM_APPLICATION;
 }
 
-static void emit_with(struct agent *a, struct bundle_event *e, const struct record *r)
+static void emit_with(struct agent *a, struct bundle_event e, const struct record *r)
 {
     struct agent_head h;
-    e->key = r->key;
-    e->bytes = r->whole ? 0 : r->bytes; /* a whole is never encoded */
-    e->whole = r->whole;
-    e->from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
+    e.key = r->key;
+    e.bytes = r->whole ? 0 : r->bytes; /* a whole is never encoded */
+    e.whole = r->whole;
+    e.from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     if (a->config.sink != NULL) {
         record_head(r, &h);
-        describe_record(e, &h);
-        e->from = origin_of(a, &h);
+        describe_record(&e, &h);
+        e.from = origin_of(a, &h);
     }
-    emit_event(a, e);
+    emit_event(a, &e);
 }
 
 void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r)
@@ -103,7 +103,7 @@ void emit_record(struct agent *a, enum bundle_event_kind kind, const struct reco
         e.link = r->came_from >= 0 ? r->came_from : TO_ENDPOINT;
     else if (r->lane != NULL)
         e.link = r->link;
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
 
 void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
@@ -111,21 +111,21 @@ void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct reco
 {
     struct bundle_event e = {
         .kind = kind, .link = r->lane != NULL ? r->link : TO_ENDPOINT, .reason = reason};
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
 
 void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
                       uint64_t reg)
 {
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT, .registration = reg};
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
 
 void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason)
 {
     struct bundle_event e = {
         .kind = BUNDLE_DECLINED, .link = TO_ENDPOINT, .registration = reg, .reason = reason};
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
 
 void emit_end(struct agent *a, const struct record *r, enum agent_end why)
@@ -134,7 +134,7 @@ void emit_end(struct agent *a, const struct record *r, enum agent_end why)
                              .link = r->lane != NULL ? r->link : TO_ENDPOINT,
                              .reason = agent_end_text(why),
                              .code = (int)why};
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
 
 void emit_not_stored(struct agent *a, const struct record *r)
@@ -143,7 +143,7 @@ void emit_not_stored(struct agent *a, const struct record *r)
                              .link = TO_ENDPOINT,
                              .reason = agent_refusal_word(REFUSE_STORE),
                              .code = REFUSE_STORE};
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
 
 void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
@@ -186,5 +186,5 @@ void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t 
                              .has_session = true,
                              .originator = originator,
                              .session = session};
-    emit_with(a, &e, r);
+    emit_with(a, e, r);
 }
