@@ -216,9 +216,7 @@ static int take_step(struct lives *l, struct stay *s, const struct bundle_row *r
         move_on(s, r->now, IN(LINK), LIFE_SESSION);
         take_session(l, s, r);
         return 0;
-    case BUNDLE_FRAGMENTED: /* the rest waits for its turn */
-        move_on(s, r->now, GIVEN, LIFE_QUEUE);
-        return 0;
+    case BUNDLE_FRAGMENTED:   /* the rest waits for its turn */
     case BUNDLE_ACKNOWLEDGED: /* `ended` follows at the same time */
         move_on(s, r->now, GIVEN, LIFE_QUEUE);
         return 0;
@@ -393,7 +391,7 @@ static void join_stays(struct stay **s, size_t n)
             source = s[i];
     for (size_t i = 0; i < n; i++) {
         struct stay *next = find_next(s[i], s, n);
-        if (s[i] == source)
+        if (source != NULL && s[i] == source)
             s[i]->hop = 1;
         s[i]->next = next;
         if (next != NULL && s[i]->hop > 0)
