@@ -141,7 +141,7 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
                    conf_kind_name(map->kind));
     else if (map != NULL)
         config_link_read(l, node, map, adapters, errors);
-    if (l != NULL && errors->total == before && strcmp(l->name, name) != 0)
+    if (l != NULL && l->name != NULL && errors->total == before && strcmp(l->name, name) != 0)
         conf_error(errors, map->line, "name: it is %s here, and was to be %s", l->name, name);
     conf_tree_free(map);
     if (l == NULL || errors->total == before)
@@ -268,9 +268,10 @@ struct config_link *config_link_change(const struct config_link *was, const char
                    conf_kind_name(map->kind));
     else if (l->ops->set == NULL)
         conf_error(errors, map->line, "%s the adapter %s cannot change a link", where, l->adapter);
-    for (const struct conf_tree *t = map->first; errors->total == before && t != NULL; t = t->next)
+    const struct conf_tree *t = l == NULL ? NULL : map->first;
+    for (; errors->total == before && t != NULL; t = t->next)
         change_key(l, t, where, errors);
-    if (errors->total == before)
+    if (l != NULL && errors->total == before)
         check_settings(node, map, where, l, errors);
     conf_tree_free(map);
     if (errors->total == before)

@@ -272,7 +272,7 @@ static char *keys_of_words(const struct request *r, bool add)
 static char *link_change_line(const struct request *r)
 {
     bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
-    bool file = add && strchr(r->words[3], '=') == NULL;
+    bool file = add && r->words_len == 4 && strchr(r->words[3], '=') == NULL;
     char *keys = remove ? NULL
                  : file ? keys_of_file(r->words[3], r->words[2])
                         : keys_of_words(r, add);
