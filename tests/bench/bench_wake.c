@@ -3,7 +3,7 @@
  * What pacing costs on this machine before any protocol: a sender that a timer wakes at a fixed
  * period, which then sends what is due as one message for the kernel to cut, and a receiver that
  * sleeps until something comes. Processor time of both for a wake-up, and as cores; how late the
- * sender wakes. No program that paces as finely can cost less.
+ * sender wakes. Who wakes up and sends as often pays at least this.
  *
  * usage: bench_wake [--rate BIT/S] [--segment BYTES] [--period US] [--seconds S]
  */
