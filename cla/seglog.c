@@ -2,16 +2,17 @@
 /* What can go wrong is the writer's; a line that it has no room for is counted there. */
 #include "cla/seglog.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/err.h"
 
 int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t epoch)
 {
     struct slice header = slice_of(event_csv_header, strlen(event_csv_header));
     struct seglog *s = malloc(sizeof *s);
     if (s == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     *s = (struct seglog){.node = node, .epoch = epoch};
     int r = log_writer_open(&s->file, path, LOG_APPEND | LOG_LINES, header);
     if (r == 0)

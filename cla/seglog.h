@@ -13,7 +13,7 @@ struct seglog {
 };
 
 /* Opens (appends to) the file; writes the header line when it is empty. epoch is added to event
- * times: CLOCK_REALTIME minus the engines' clock, ns. Returns 0 or -errno. */
+ * times: CLOCK_REALTIME minus the engines' clock, ns. Returns 0 or HELIO_E*. */
 int seglog_open(struct seglog **out, const char *path, uint64_t node, uint64_t epoch);
 
 /* An event_sink; context is the struct seglog. */

@@ -106,7 +106,7 @@ int address_bound(int fd, struct address *a)
 {
     socklen_t len = sizeof *a;
     *a = (struct address){.sa = {.sa_family = AF_UNSPEC}};
-    return getsockname(fd, &a->sa, &len) == 0 ? 0 : -errno;
+    return getsockname(fd, &a->sa, &len) == 0 ? 0 : helio_from_errno(errno);
 }
 
 struct slice address_bytes(const struct address *a)

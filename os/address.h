@@ -42,7 +42,7 @@ int address_from(struct slice sockaddr, struct address *a);
 struct slice address_bytes(const struct address *a);
 socklen_t address_len(const struct address *a); /* of the sockaddr */
 
-/* What a socket is bound to. 0 or -errno. */
+/* What a socket is bound to. 0 or HELIO_E*. */
 int address_bound(int fd, struct address *a);
 
 bool address_given(const struct address *a);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/err.h"
+
 extern char **environ;
 
 /* It hears signals even when we put them off. */
@@ -32,7 +34,7 @@ static int wait_for(pid_t pid, int *status)
 {
     while (waitpid(pid, status, 0) < 0) {
         if (errno != EINTR)
-            return -errno;
+            return helio_from_errno(errno);
     }
     return 0;
 }
@@ -62,7 +64,7 @@ int child_call(void (*run)(void *ctx), void *ctx)
     fflush(stdout);
     pid_t pid = fork();
     if (pid < 0)
-        return -errno;
+        return helio_from_errno(errno);
     if (pid == 0)
         be_the_child(run, ctx);
     int rc = wait_for(pid, &status);

@@ -11,7 +11,7 @@ int child_run(const char *const *argv);
 
 /* Runs `run` in a process of its own, which has a copy of our memory: what it shall tell lies in
  * child_share. The signal that ended it (SIGSEGV for what a sanitizer ends by an exit code), 0, or
- * -errno: there was no process. */
+ * HELIO_E*: there was no process. */
 int child_call(void (*run)(void *ctx), void *ctx);
 
 /* Memory, all 0, that children of child_call share; NULL when there is none. */

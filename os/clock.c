@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "base/err.h"
+
 #define OLD (10 * TICK_S)
 #define PAIRS 8
 
@@ -70,7 +72,7 @@ int clock_poll(struct pollfd *fds, nfds_t n, tick until)
     tick now = until == TICK_NEVER ? 0 : clock_now();
     struct timespec rest = clock_spec(until > now ? until - now : 0);
     int r = ppoll(fds, n, until == TICK_NEVER ? NULL : &rest, NULL);
-    return r >= 0 ? r : errno == EINTR ? 0 : -errno;
+    return r >= 0 ? r : errno == EINTR ? 0 : helio_from_errno(errno);
 }
 
 void clock_stamps_init(struct clock_stamps *c)

@@ -23,7 +23,7 @@ tick clock_cpu_process(void);
 struct timespec clock_spec(tick t);
 
 /* Waits for the descriptors (n >= 0 of them) until the monotonic time `until` at the latest,
- * TICK_NEVER: without end. How many have something; 0 also when a signal came; -errno. */
+ * TICK_NEVER: without end. How many have something; 0 also when a signal came; HELIO_E*. */
 int clock_poll(struct pollfd *fds, nfds_t n, tick until);
 
 /* The kernel stamps what arrives with the wall clock; the stamp is moved to the monotonic clock by

@@ -23,6 +23,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/err.h"
 #include "os/clock.h"
 
 #define PAGE_BYTES (1024u * 1024u)
@@ -126,7 +127,7 @@ static void write_page(struct log_writer *w, struct page *g)
         struct slice s = pack_page(w, g);
         errno = 0;
         size_t done = write_all(g->fd, s);
-        error = done == s.len ? 0 : errno != 0 ? -errno : -EIO;
+        error = done == s.len ? 0 : errno != 0 ? helio_from_errno(errno) : HELIO_EIO;
         kept = error == 0 ? g->records : cut_file(w, g, done);
     }
     if (w->error == 0)
@@ -251,7 +252,7 @@ int log_writer_sync(struct log_writer *w, unsigned timeout_ms)
     log_writer_flush(w);
     pthread_mutex_lock(&w->lock);
     while (w->head != NULL && r == 0)
-        r = -pthread_cond_timedwait(&w->drained, &w->lock, &until);
+        r = helio_from_errno(pthread_cond_timedwait(&w->drained, &w->lock, &until));
     r = w->head == NULL ? 0 : r;
     pthread_mutex_unlock(&w->lock);
     return r;
@@ -266,7 +267,7 @@ static int open_file(const char *path, bool append, bool *empty)
     int fd = open(path, flags, 0666);
     struct stat s;
     if (fd < 0)
-        return -errno;
+        return helio_from_errno(errno);
     fcntl(fd, F_SETFL, O_APPEND);
     *empty = fstat(fd, &s) == 0 && s.st_size == 0;
     return fd;
@@ -278,7 +279,7 @@ static int put_header(struct log_writer *w)
         return 0;
     void *room = log_writer_room(w, w->header.len);
     if (room == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     memcpy(room, w->header.data, w->header.len);
     log_writer_put(w, w->header.len);
     return 0;
@@ -293,7 +294,7 @@ int log_writer_reopen(struct log_writer *w)
     struct page *g = begin_page(w);
     if (g == NULL) {
         close(fd);
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     }
     g->last = true;
     queue_page(w);
@@ -310,13 +311,13 @@ static int begin_gzip(struct log_writer *w)
     if (len <= 3 || strcmp(w->path + len - 3, ".gz") != 0)
         return 0;
     if (deflateInit2(&w->gzip, 1, Z_DEFLATED, GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     w->packed_max = deflateBound(&w->gzip, PAGE_BYTES);
     w->packed = malloc(w->packed_max);
     if (w->packed != NULL)
         return 0;
     deflateEnd(&w->gzip);
-    return -ENOMEM;
+    return HELIO_ENOMEM;
 }
 
 static void init_locks(struct log_writer *w)
@@ -354,20 +355,20 @@ int log_writer_open(struct log_writer **out, const char *path, unsigned flags, s
     bool empty = false;
     struct log_writer *w = calloc(1, sizeof *w);
     if (w == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     w->flags = flags;
     w->header = header;
     w->tail = &w->head;
     w->fd = -1;
     init_locks(w);
     w->path = strdup(path);
-    int r = w->path == NULL ? -ENOMEM : begin_gzip(w);
+    int r = w->path == NULL ? HELIO_ENOMEM : begin_gzip(w);
     if (r == 0)
         r = w->fd = open_file(path, (flags & LOG_APPEND) != 0, &empty);
     if (r >= 0)
         r = empty || (flags & LOG_APPEND) == 0 ? put_header(w) : 0;
     if (r == 0)
-        r = -pthread_create(&w->thread, NULL, run_writer, w);
+        r = helio_from_errno(pthread_create(&w->thread, NULL, run_writer, w));
     if (r == 0) {
         *out = w;
         return 0;
@@ -405,7 +406,7 @@ int log_writer_finish(struct log_writer *w)
     pthread_join(w->thread, NULL);
     w->finished = true;
     if (close(w->fd) != 0 && w->error == 0)
-        w->error = -errno;
+        w->error = helio_from_errno(errno);
     return w->error;
 }
 

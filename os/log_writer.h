@@ -27,7 +27,7 @@ struct log_writer;
 
 /* Opens the file, which is compressed with gzip when its name ends in .gz. `header` is borrowed for
  * the writer's life and is the first record of every file that is empty; it may have length 0.
- * 0 or -errno (-ENXIO: a pipe that nobody reads); the caller owns *out. */
+ * 0 or HELIO_E* (HELIO_ENOENT also for a pipe that nobody reads); the caller owns *out. */
 int log_writer_open(struct log_writer **out, const char *path, unsigned flags, struct slice header);
 
 /* Room for a record of at most `max` bytes (<= LOG_RECORD_MAX), which the caller fills and then
@@ -41,21 +41,21 @@ void log_writer_flush(struct log_writer *w);
 /* Is anything gathered? */
 bool log_writer_pending(const struct log_writer *w);
 
-/* Flushes, and waits until it is written: 0, or -ETIMEDOUT after timeout_ms. */
+/* Flushes, and waits until it is written: 0, or HELIO_EAGAIN after timeout_ms. */
 int log_writer_sync(struct log_writer *w, unsigned timeout_ms);
 
-/* After the file was moved away: goes on in a new one of that name. 0, or -errno, then the old file
- * stays in use. */
+/* After the file was moved away: goes on in a new one of that name. 0, or HELIO_E*, then the old
+ * file stays in use. */
 int log_writer_reopen(struct log_writer *w);
 
 uint64_t log_writer_records(const struct log_writer *w); /* all, lost ones and headers included */
 uint64_t log_writer_lost(const struct log_writer *w);    /* exact after log_writer_finish */
 
-/* -errno of the latest write when that failed: the disk is full, …; 0: it went well. */
+/* The error of the latest write when that failed: the disk is full, …; 0: it went well. */
 int log_writer_trouble(const struct log_writer *w);
 
-/* Writes the rest and closes the file; call once. 0, or -errno of the first write that failed: then
- * the file holds whole records, records - lost of them. */
+/* Writes the rest and closes the file; call once. 0, or the error of the first write that failed:
+ * then the file holds whole records, records - lost of them. */
 int log_writer_finish(struct log_writer *w);
 /* What log_writer_finish returned; 0 before. */
 int log_writer_error(const struct log_writer *w);

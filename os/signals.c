@@ -7,6 +7,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/err.h"
+
 static bool is_ignored(int number)
 {
     struct sigaction action;
@@ -23,7 +25,7 @@ int signals_open(const int *signals, sigset_t *before)
     }
     sigprocmask(SIG_BLOCK, &set, before);
     int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    return fd >= 0 ? fd : -errno;
+    return fd >= 0 ? fd : helio_from_errno(errno);
 }
 
 int signals_take(int fd)

@@ -7,7 +7,7 @@
 
 /* Blocks the signals of the list, which 0 ends, and opens the descriptor; threads begun later
  * inherit that. SIGHUP stays ignored where it is (nohup). *before (NULL: nobody wants it) is the
- * mask until now. The descriptor, or -errno. */
+ * mask until now. The descriptor, or HELIO_E*. */
 int signals_open(const int *signals, sigset_t *before);
 
 /* The next one that came, 0: none. */

@@ -38,8 +38,8 @@ struct stream_user {
     /* A write took less than it was given; now there is room again. The first time on a stream of
      * stream_connect: it is connected. */
     void (*writable)(void *context);
-    /* Nothing more comes or goes: 0 the peer has ended it, or -errno (of a connection that did not
-     * come about, too). Comes once. */
+    /* Nothing more comes or goes: 0 the peer has ended it, or HELIO_E* (of a connection that did
+     * not come about, too). Comes once. */
     void (*ended)(void *context, int error);
 };
 

@@ -2,10 +2,10 @@
 /* Batches that somebody else than the kernel carries: a datagram at a time, at once. Nothing can go
  * wrong but memory at the beginning; what becomes of a datagram is the carrier's affair. */
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "os/udp_io_private.h"
 
 int udp_open_carried(struct udp_io **out, const struct udp_carrier *carrier, uint16_t port)
@@ -13,14 +13,14 @@ int udp_open_carried(struct udp_io **out, const struct udp_carrier *carrier, uin
     assert(carrier->send != NULL);
     struct udp_io *io = calloc(1, sizeof *io);
     if (io == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     io->fd = -1;
     io->port = port;
     io->carrier = *carrier;
     io->tx.heads = malloc(UDP_HEADS_MAX + UDP_DATAGRAM_MAX);
     if (io->tx.heads == NULL) {
         free(io);
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     }
     *out = io;
     return 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "os/udp_io_private.h"
 
 static bool set_option(int fd, int level, int name)
@@ -22,14 +23,14 @@ int udp_socket(const struct address *local, unsigned flags)
     int family = local->sa.sa_family, nonblock = (flags & UDP_NONBLOCK) != 0 ? SOCK_NONBLOCK : 0;
     int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | nonblock, 0);
     if (fd < 0)
-        return -errno;
+        return helio_from_errno(errno);
     if (family == AF_INET6 && (flags & UDP_V6ONLY) != 0)
         (void)set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
     (void)set_option(fd, SOL_UDP, UDP_GRO); /* an improvement that an old kernel may lack */
     if (((flags & UDP_STAMPS) == 0 || set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS)) &&
         bind(fd, &local->sa, address_len(local)) == 0)
         return fd;
-    int error = -errno;
+    int error = helio_from_errno(errno);
     close(fd);
     return error;
 }
@@ -38,10 +39,10 @@ int udp_open(struct udp_io **out, const struct address *local, bool segments)
 {
     struct udp_io *io = calloc(1, sizeof *io);
     if (io == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     io->fd = -1;
     struct address self;
-    int r = -ENOMEM;
+    int r = HELIO_ENOMEM;
     io->tx.segments = segments;
     io->tx.heads = malloc(UDP_HEADS_MAX + UDP_DATAGRAM_MAX);
     io->rx.mem = malloc((size_t)UDP_RX_MAX * UDP_RX_BUFFER);

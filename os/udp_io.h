@@ -38,7 +38,7 @@ struct udp_counters {
     uint64_t rx_socket_drops; /* datagrams that found the receive buffer full */
 };
 
-/* A bound, non-blocking socket. segments false: never use UDP_SEGMENT. 0 or -errno. */
+/* A bound, non-blocking socket. segments false: never use UDP_SEGMENT. 0 or HELIO_E*. */
 int udp_open(struct udp_io **out, const struct address *local, bool segments);
 void udp_close(struct udp_io *io); /* NULL is allowed */
 
@@ -49,7 +49,7 @@ struct udp_carrier {
     void *context;
 };
 
-/* Batches without a socket (udp_fd is -1). 0 or -ENOMEM. */
+/* Batches without a socket (udp_fd is -1). 0 or HELIO_ENOMEM. */
 int udp_open_carried(struct udp_io **out, const struct udp_carrier *carrier, uint16_t port);
 /* A datagram for them, for the next udp_fill. It must hold until udp_fill finds nothing more. */
 void udp_arrive(struct udp_io *io, const struct address *from, struct slice data);

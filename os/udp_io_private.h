@@ -72,14 +72,14 @@ enum udp_socket_flags {
     UDP_STAMPS = 4, /* the kernel's time of arrival, without which it does not open */
 };
 
-/* A bound socket that puts arriving datagrams together (UDP_GRO). The descriptor or -errno. */
+/* A bound socket that puts arriving datagrams together (UDP_GRO). The descriptor or HELIO_E*. */
 int udp_socket(const struct address *local, unsigned flags);
 /* Asks for a buffer (SO_RCVBUF, SO_SNDBUF and their _FORCE); returns what there is. */
 uint64_t udp_set_buffer(int fd, uint64_t want, int option, int force);
 
 void udp_rx_init(struct udp_io *io, unsigned messages);
 
-/* Reads up to so many messages: how many, or -errno. */
+/* Reads up to so many messages: how many, or HELIO_E*. */
 int udp_read(struct udp_io *io, unsigned want);
 
 /* What the kernel says of a message; drops are counted. */

@@ -9,6 +9,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "os/udp_io_private.h"
 
 void udp_rx_init(struct udp_io *io, unsigned messages)
@@ -40,7 +41,7 @@ int udp_read(struct udp_io *io, unsigned want)
     }
     int n = recvmmsg(io->fd, rx->msg, want, MSG_DONTWAIT, NULL);
     io->n.rx_calls++;
-    return n >= 0 ? n : -errno;
+    return n >= 0 ? n : helio_from_errno(errno);
 }
 
 bool udp_fill(struct udp_io *io, uint32_t bytes_max)

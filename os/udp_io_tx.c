@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "os/udp_io_private.h"
 
 bool udp_room(const struct udp_io *io, uint32_t head_max)
@@ -151,7 +152,7 @@ static enum outcome refuse_run(struct udp_io *io, int error, unsigned datagrams)
 {
     struct udp_tx *tx = &io->tx;
     for (unsigned i = 0; i < datagrams && tx->errors != NULL; i++)
-        tx->errors[tx->settled + i] = error;
+        tx->errors[tx->settled + i] = helio_from_errno(error);
     tx->settled += datagrams;
     io->n.tx_errors += datagrams;
     return SKIP;

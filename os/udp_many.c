@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "os/clock.h"
 #include "os/udp_io_private.h"
 
@@ -67,6 +68,13 @@ void udp_receiver_free(struct udp_receiver *r)
     free(r);
 }
 
+/* Nothing to read, or what the network says of an earlier datagram. */
+static bool is_transient(int number)
+{
+    return number == EAGAIN || number == EINTR || number == ECONNREFUSED ||
+           number == EHOSTUNREACH || number == ENETUNREACH;
+}
+
 int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *out)
 {
     struct udp_rx *rx = &r->io.rx;
@@ -82,9 +90,7 @@ int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *ou
             .from = &rx->from[i],
             .arrival = c.stamped ? clock_stamps_arrival(&r->clock, &c.stamp, now) : now};
     }
-    bool transient = n == -EAGAIN || n == -EINTR || n == -ECONNREFUSED || n == -EHOSTUNREACH ||
-                     n == -ENETUNREACH;
-    return transient ? 0 : n;
+    return is_transient(helio_errno(n)) ? 0 : n;
 }
 
 struct udp_sender *udp_sender_new(void)

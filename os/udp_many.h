@@ -11,7 +11,7 @@
 #include "os/udp_io.h"
 
 /* A bound socket with buffers of buffer_bytes, or as much as the kernel grants (*granted: for
- * receiving). One of IPv6 takes IPv4, too. The descriptor, or -errno. */
+ * receiving). One of IPv6 takes IPv4, too. The descriptor, or HELIO_E*. */
 int udp_many_open(const struct address *local, uint64_t buffer_bytes, uint64_t *granted);
 
 /* Datagrams that the kernel dropped since the socket was opened, mostly for lack of buffer. */
@@ -33,7 +33,7 @@ void udp_receiver_free(struct udp_receiver *r);
 #define UDP_RECEIVE_MAX 32
 
 /* The next datagrams without waiting, at most UDP_RECEIVE_MAX messages; they hold until the next
- * call. How many, 0 also after a transient error of the network; or -errno. */
+ * call. How many, 0 also after a transient error of the network; or HELIO_E*. */
 int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *out);
 
 struct udp_sender;
@@ -45,7 +45,7 @@ void udp_sender_free(struct udp_sender *s);
 
 /* Queues a datagram; the bytes and the peer must hold until udp_sender_flush. */
 void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, struct slice data);
-/* Sends what is queued. Of each datagram, in the order of udp_sender_add: 0, or the errno with
+/* Sends what is queued. Of each datagram, in the order of udp_sender_add: 0, or the error with
  * which the kernel refused it; holds until the next udp_sender_add. */
 const int *udp_sender_flush(struct udp_sender *s);
 

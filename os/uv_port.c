@@ -5,11 +5,11 @@
  * it is cleared, and its user told to read.
  */
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "base/err.h"
 #include "os/udp_io.h"
 #include "os/uv_world_private.h"
 
@@ -42,11 +42,11 @@ int uv_port_open(struct world *w, struct port **out, const struct address *local
 {
     struct uv_port *p = calloc(1, sizeof *p);
     if (p == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     p->port.world = w;
     int r = udp_open(&p->port.io, local, segments);
     if (r == 0)
-        r = uv_poll_init(uv_world_loop(w), &p->poll, udp_fd(p->port.io));
+        r = helio_from_errno(-uv_poll_init(uv_world_loop(w), &p->poll, udp_fd(p->port.io)));
     if (r != 0) {
         udp_close(p->port.io);
         free(p);

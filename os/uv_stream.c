@@ -4,8 +4,8 @@
  * ready, and given what it takes when its user writes; what it does not take stays with the user,
  * and libuv is asked when there is room.
  *
- * What can go wrong: a path that is too long or an address that is none (-EINVAL), what the system
- * says of sockets (-errno); descriptors run out: then a connection that comes is ended at once, for
+ * What can go wrong: a path that is too long or an address that is none (HELIO_EINVAL), what the
+ * system says of sockets; descriptors run out: then a connection that comes is ended at once, for
  * which one is kept in reserve.
  */
 #include <assert.h>
@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/err.h"
 #include "os/udp_io.h"
 #include "os/uv_world_private.h"
 
@@ -64,7 +65,7 @@ static int resolve_place(const struct stream_place *p, struct place *out)
     }
     un->sun_family = AF_UNIX;
     if (strlen(p->path) >= sizeof un->sun_path)
-        return -ENAMETOOLONG;
+        return helio_from_errno(ENAMETOOLONG);
     memcpy(un->sun_path, p->path, strlen(p->path) + 1);
     return 0;
 }
@@ -77,7 +78,7 @@ static int open_socket(const struct place *p)
     int fd = socket(p->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && p->address.ss_family != AF_UNIX)
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? helio_from_errno(errno) : fd;
 }
 
 /* ---- one stream ---- */
@@ -118,7 +119,7 @@ static bool read_piece(struct uv_stream *s)
     size_t len = 0;
     uint8_t *at = s->base.user->space(s->base.context, &len);
     if (at == NULL) {
-        end_stream(s, -ENOMEM);
+        end_stream(s, HELIO_ENOMEM);
         return false;
     }
     ssize_t n = read(s->fd, at, len);
@@ -129,7 +130,7 @@ static bool read_piece(struct uv_stream *s)
     if (n == 0)
         end_stream(s, 0);
     else if (errno != EAGAIN && errno != EINTR)
-        end_stream(s, -errno);
+        end_stream(s, helio_from_errno(errno));
     return false;
 }
 
@@ -137,7 +138,8 @@ static int take_socket_error(int fd)
 {
     int error = 0;
     socklen_t len = sizeof error;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? -errno : -error;
+    bool known = getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0;
+    return helio_from_errno(known ? error : errno);
 }
 
 static void free_stream(uv_handle_t *h)
@@ -206,13 +208,13 @@ static int connect_stream(struct world *w, struct stream **out, const struct str
     int fd = r < 0 ? r : open_socket(&p);
     if (fd < 0)
         return fd;
-    r = connect(fd, (const struct sockaddr *)&p.address, p.len) == 0 ? 0 : -errno;
-    if (r != 0 && r != -EINPROGRESS) {
+    r = connect(fd, (const struct sockaddr *)&p.address, p.len) == 0 ? 0 : helio_from_errno(errno);
+    if (r != 0 && helio_errno(r) != EINPROGRESS) {
         close(fd);
         return r;
     }
     *out = stream_new(uv_world_loop(w), fd, r != 0);
-    return *out == NULL ? -ENOMEM : 0;
+    return *out == NULL ? HELIO_ENOMEM : 0;
 }
 
 static void read_stream(struct stream *base, bool on)
@@ -237,7 +239,7 @@ static size_t write_some(struct uv_stream *s, const struct slice *parts, size_t 
     ssize_t got = sendmsg(s->fd, &m, MSG_NOSIGNAL);
     /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection */
     if (got < 0 && errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
-        end_stream(s, -errno);
+        end_stream(s, helio_from_errno(errno));
     return got < 0 ? 0 : (size_t)got;
 }
 
@@ -329,7 +331,7 @@ static int bind_socket(const struct place *p)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, (const struct sockaddr *)&p->address, p->len) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
-    int error = -errno;
+    int error = helio_from_errno(errno);
     close(fd);
     return error;
 }
@@ -345,7 +347,7 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
     if (l == NULL || uv_poll_init(uv_world_loop(w), &l->poll, fd) < 0) {
         free(l);
         close(fd);
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     }
     l->base.ops = &uv_stream_ops;
     l->poll.data = l;

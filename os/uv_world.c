@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/err.h"
 #include "os/clock.h"
 #include "os/uv_world_private.h"
 
@@ -121,11 +122,11 @@ int uv_world_open(struct world **out)
 {
     struct uv_world *u = calloc(1, sizeof *u);
     if (u == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     world_init(&u->world, &ops, false);
     u->armed = TICK_NEVER;
     u->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    int r = u->timer_fd < 0 ? -errno : uv_loop_init(&u->loop);
+    int r = u->timer_fd < 0 ? -errno : uv_loop_init(&u->loop); /* libuv's errors are -errno */
     if (r == 0) {
         r = uv_poll_init(&u->loop, &u->timer, u->timer_fd);
         if (r != 0)
@@ -135,7 +136,7 @@ int uv_world_open(struct world **out)
         if (u->timer_fd >= 0)
             close(u->timer_fd);
         free(u);
-        return r;
+        return helio_from_errno(-r);
     }
     uv_idle_init(&u->loop, &u->idle);
     uv_prepare_init(&u->loop, &u->prepare);
@@ -172,5 +173,5 @@ int uv_world_free(struct world *w)
     int r = uv_loop_close(&u->loop);
     close(u->timer_fd);
     free(u);
-    return r;
+    return helio_from_errno(-r);
 }

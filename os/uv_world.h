@@ -7,7 +7,7 @@
 
 struct uv_loop_s;
 
-/* 0, or -errno of what the kernel refused. */
+/* 0, or HELIO_E*: what the kernel refused. */
 int uv_world_open(struct world **out);
 
 /* For what else has handles in the same loop. */
@@ -19,7 +19,8 @@ void uv_world_run(struct world *w);
 /* No alarm goes off any more, and no round has an end: what is closing is all that is left. */
 void uv_world_end(struct world *w);
 
-/* After uv_world_run; NULL is allowed. 0, or -EBUSY when a handle was left open, which is lost. */
+/* After uv_world_run; NULL is allowed. 0, or HELIO_E* when a handle was left open, which is lost.
+ */
 int uv_world_free(struct world *w);
 
 #endif

@@ -120,7 +120,7 @@ static inline uint64_t world_random(struct world *w)
 void world_attach(struct world *w, struct round_end *e);
 void world_detach(struct round_end *e);
 
-/* Binds a port. segments: the kernel may cut long sends up (os/udp_io.h). 0 or -errno. `ready` is
+/* Binds a port. segments: the kernel may cut long sends up (os/udp_io.h). 0 or HELIO_E*. `ready` is
  * called after port_watch. */
 static inline int port_open(struct world *w, struct port **out, const struct address *local,
                             bool segments,
@@ -147,8 +147,8 @@ static inline void port_close(struct port *p, void (*closed)(void *context), voi
     p->world->ops->port_close(p, closed, context);
 }
 
-/* Accepts streams at a place. 0 or -errno (-EADDRINUSE, …). A file that is in the way of a path is
- * the caller's affair. */
+/* Accepts streams at a place. 0 or HELIO_E* (HELIO_EEXIST: somebody is there). A file that is in
+ * the way of a path is the caller's affair. */
 static inline int stream_listen(struct world *w, struct stream_listener **out,
                                 const struct stream_place *at,
                                 void (*accepted)(void *context, struct stream *s), void *context)
@@ -161,7 +161,7 @@ static inline int stream_listen(struct world *w, struct stream_listener **out,
     return r;
 }
 
-/* Begins to connect. 0 or -errno: then there is no stream. What is found out later is told by
+/* Begins to connect. 0 or HELIO_E*: then there is no stream. What is found out later is told by
  * user->ended. */
 static inline int stream_connect(struct world *w, struct stream **out,
                                  const struct stream_place *to, const struct stream_user *user,

@@ -11,7 +11,6 @@
  */
 #include "channel-emu/emu/emu_bridge.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -68,8 +67,7 @@ static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
 static void flush_ring(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
 {
     bool sent[EMU_PORT_BATCH];
-    emu_port_flush(b->port[!dir], sent);
-    int error = errno;
+    int error = emu_port_flush(b->port[!dir], sent);
     tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         if (sent[i]) {
@@ -130,7 +128,7 @@ static int wait_until(struct emu_bridge *b, tick until, bool ports, FILE *say)
                             {.fd = emu_port_fd(b->port[1]), .events = POLLIN}};
     int rc = clock_poll(fds, ports ? 3 : 1, until);
     if (rc < 0)
-        return HELIO_EIO;
+        return rc;
     if (rc > 0 && fds[0].revents != 0)
         take_signal(b, say);
     if (rc > 0 && ((fds[1].revents | fds[2].revents) & POLLERR) != 0)

@@ -10,7 +10,7 @@
 #include "os/address.h"
 #include "os/log_writer.h"
 
-/* A writer whose file begins with the pcap header. 0 or -errno. */
+/* A writer whose file begins with the pcap header. 0 or HELIO_E*. */
 int emu_capture_open(struct log_writer **out, const char *path);
 
 /* An Ethernet frame without FCS, at `wall` nanoseconds since 1970. A frame longer than

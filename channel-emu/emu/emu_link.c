@@ -8,7 +8,6 @@
  */
 #include "channel-emu/emu/emu_link.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -29,7 +28,7 @@ static int open_output(struct log_writer **w, const char *path, bool log, FILE *
     int rc = log ? drop_log_open(w, path, false) : emu_capture_open(w, path);
     if (rc == 0)
         return 0;
-    fprintf(say, "helio-emu: %s: cannot be created: %s\n", path, strerror(-rc));
+    fprintf(say, "helio-emu: %s: cannot be created: %s\n", path, helio_strerror(rc));
     return HELIO_EIO;
 }
 
@@ -238,7 +237,7 @@ void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, in
 {
     struct emu_way *w = &l->way[dir];
     w->send_failed++;
-    w->send_errno = error;
+    w->send_error = error;
     log_out(l, dir, out, "send", EVENT_NONE);
 }
 

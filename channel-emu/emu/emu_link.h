@@ -34,7 +34,7 @@ struct emu_way {
     uint64_t too_long; /* super-packets: never entered the channel */
     uint64_t gone;     /* came out of the channel when its peer was gone */
     uint64_t send_failed, sent_bytes;
-    int send_errno;           /* of the last that failed */
+    int send_error;           /* of the last that failed */
     tick origin, first, last; /* of trace and windows; arrivals */
     uint64_t late_beyond;     /* frames released later than the tolerance */
     struct emu_late late;
@@ -78,7 +78,7 @@ int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size
 tick emu_link_deadline(const struct emu_link *l);
 /* The next frame due: 1, or 0. Its bytes hold until the next input in its direction. */
 int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out);
-/* The kernel has taken the frame; or it refused it, with errno. */
+/* The kernel has taken the frame; or it refused it, with this error. */
 void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick now);
 void emu_link_unsent(struct emu_link *l, int dir, const struct chan_out *out, int error);
 
@@ -97,7 +97,7 @@ tick emu_link_flush_due(const struct emu_link *l);
 /* Ends the outputs; what could not be written is in the report from now on. */
 void emu_link_finish(struct emu_link *l);
 
-/* Signals that end a run, or ask for a report on the way, as a descriptor; -1 and errno. Before
+/* Signals that end a run, or ask for a report on the way, as a descriptor, or HELIO_E*. Before
  * emu_link_init, whose threads shall not get them. A pipe without a reader and the limit of a
  * file's size are errors of writing from then on, not the end of the process. */
 int emu_link_signals(void);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "channel-emu/emu/emu_port_io.h"
 #include "os/clock.h"
 
@@ -95,12 +96,17 @@ static void capture_forget(void *io)
     ((struct capture *)io)->queued = 0;
 }
 
-static void capture_flush(void *io, bool *sent)
+static int capture_flush(void *io, bool *sent)
 {
     struct capture *c = io;
-    for (unsigned i = 0; i < c->queued; i++)
+    int error = 0;
+    for (unsigned i = 0; i < c->queued; i++) {
         sent[i] = pcap_inject(c->pcap, c->queue[i].data, c->queue[i].len) >= 0;
+        if (!sent[i])
+            error = helio_from_errno(errno);
+    }
     c->queued = 0;
+    return error;
 }
 
 static uint64_t capture_drops(void *io)

@@ -151,18 +151,16 @@ void emu_port_send(struct emu_port *p, const uint8_t *data, size_t len)
     p->queued++;
 }
 
-void emu_port_flush(struct emu_port *p, bool *sent)
+int emu_port_flush(struct emu_port *p, bool *sent)
 {
     struct ifreq r;
     unsigned n = p->queued;
     p->queued = 0;
-    if (query_device(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_RUNNING) != 0) {
-        p->io->flush(p->state, sent);
-        return;
-    }
+    if (query_device(p, SIOCGIFFLAGS, &r) < 0 || (r.ifr_flags & IFF_RUNNING) != 0)
+        return p->io->flush(p->state, sent);
     p->io->forget(p->state);
     memset(sent, 0, n * sizeof *sent);
-    errno = ENETDOWN;
+    return helio_from_errno(ENETDOWN);
 }
 
 bool emu_port_exists(const struct emu_port *p)

@@ -47,10 +47,10 @@ int emu_port_receive(struct emu_port *p, tick now, struct emu_frame *out);
 
 /* Queues a frame; the bytes must hold until emu_port_flush. */
 void emu_port_send(struct emu_port *p, const uint8_t *data, size_t len);
-/* Sends what is queued. `sent[i]`, of as many as were queued, tells which the kernel took; errno is
- * of the last that it did not. Nothing is sent while the link is down: the kernel would take it and
- * throw it away. */
-void emu_port_flush(struct emu_port *p, bool *sent);
+/* Sends what is queued. `sent[i]`, of as many as were queued, tells which the kernel took. Returns
+ * the error of the last that it did not, or 0. Nothing is sent while the link is down: the kernel
+ * would take it and throw it away. */
+int emu_port_flush(struct emu_port *p, bool *sent);
 
 /* Is the interface still there? */
 bool emu_port_exists(const struct emu_port *p);

@@ -15,7 +15,7 @@ struct emu_port_io {
     int (*receive)(void *io, struct clock_stamps *clock, tick now, struct emu_frame *out);
     void (*send)(void *io, const uint8_t *data, size_t len);
     void (*forget)(void *io); /* what is queued */
-    void (*flush)(void *io, bool *sent);
+    int (*flush)(void *io, bool *sent);
     uint64_t (*drops)(void *io); /* since the opening */
 };
 

@@ -17,7 +17,6 @@
  */
 #include "channel-emu/emu/emu_relay.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -74,7 +73,9 @@ static void close_flow(struct emu_relay *r, struct emu_flow *flow)
         r->flows.latest = NULL;
 }
 
-static struct emu_flow *new_flow(struct emu_relay *r, const struct address *peer, tick now)
+/* 0 and the flow, or the error of its socket. */
+static int new_flow(struct emu_relay *r, const struct address *peer, tick now,
+                    struct emu_flow **out)
 {
     bool evicted;
     int fd = r->listen_fd;
@@ -85,13 +86,12 @@ static struct emu_flow *new_flow(struct emu_relay *r, const struct address *peer
         uint64_t granted;
         struct address any = address_any(&r->options->to);
         fd = udp_many_open(&any, r->options->settings.buffer_bytes, &granted);
-        if (fd < 0) {
-            errno = -fd;
-            return NULL;
-        }
+        if (fd < 0)
+            return fd;
     }
     emu_flow_open(&r->flows, place, peer, fd, now);
-    return place;
+    *out = place;
+    return 0;
 }
 
 static struct emu_flow *return_flow(struct emu_relay *r, int fd)
@@ -120,10 +120,9 @@ static int take_return(struct emu_relay *r, int fd, const struct udp_message *d)
 static int take_forward(struct emu_relay *r, const struct udp_message *d)
 {
     struct emu_flow *flow = emu_flow_find(&r->flows, d->from);
-    if (flow == NULL)
-        flow = new_flow(r, d->from, d->arrival);
-    if (flow == NULL)
-        return HELIO_EIO;
+    int rc = flow == NULL ? new_flow(r, d->from, d->arrival, &flow) : 0;
+    if (rc < 0)
+        return rc;
     flow->last_active = d->arrival;
     r->flows.latest = flow;
     return into_channel(r, EMU_FORWARD, d, flow->id);
@@ -143,10 +142,8 @@ static int read_socket(struct emu_relay *r, int fd)
     int rounds = 0;
     for (int n = UDP_RECEIVE_MAX; n == UDP_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
         n = udp_receive(r->receiver, fd, clock_now(), in);
-        if (n < 0) {
-            errno = -n;
-            return HELIO_EIO;
-        }
+        if (n < 0)
+            return n;
         for (int i = 0; i < n; i++) {
             bool back = fd != r->listen_fd || from_far_end(r, &in[i]);
             int rc = back ? take_return(r, fd, &in[i]) : take_forward(r, &in[i]);
@@ -253,7 +250,7 @@ static int wait_until(struct emu_relay *r, tick until, bool sockets, struct poll
         }
     }
     int rc = clock_poll(fds, n, until);
-    return rc < 0 ? HELIO_EIO : rc == 0 ? 0 : (int)n;
+    return rc <= 0 ? rc : (int)n;
 }
 
 /* Of the sockets that have something, or of all when nobody looked. Whether something came. */
@@ -306,8 +303,7 @@ static int serve_side(struct emu_relay *r, tick until, FILE *say)
 static int end_relay(struct emu_relay *r, int rc, FILE *say)
 {
     if (rc < 0)
-        fprintf(say, "helio-emu: the relay ends: %s\n",
-                rc == HELIO_EIO ? strerror(errno) : helio_strerror(rc));
+        fprintf(say, "helio-emu: the relay ends: %s\n", helio_strerror(rc));
     count_before(r);
     r->link.ended = rc < 0;
     emu_link_finish(&r->link);
@@ -361,7 +357,7 @@ static int open_listening(struct emu_relay *r, FILE *say)
     r->listen_fd = udp_many_open(&r->options->listen, s->buffer_bytes, &granted);
     if (r->listen_fd < 0) {
         fprintf(say, "helio-emu: cannot listen at %s: %s\n",
-                address_write(&r->options->listen, text), strerror(-r->listen_fd));
+                address_write(&r->options->listen, text), helio_strerror(r->listen_fd));
         return HELIO_EIO;
     }
     say_buffer(s, granted, say);

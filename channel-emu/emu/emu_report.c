@@ -5,12 +5,12 @@
  * duplicated = out + dropped + queued adds up. What could not be done in time is never silent: the
  * words NOT FAITHFUL and the reasons.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "channel-emu/emu/emu_link.h"
 #include "os/clock.h"
 
@@ -152,7 +152,7 @@ static void text_way(const struct emu_link *l, int dir, FILE *to)
                 forgotten(w));
     if (w->send_failed > 0)
         fprintf(to, "         the last frame that could not be sent: %s\n",
-                strerror(w->send_errno));
+                helio_strerror(w->send_error));
 }
 
 static int output_error(const struct log_writer *w)
@@ -176,7 +176,7 @@ static void text_outputs(const struct emu_link *l, FILE *to)
             fprintf(to,
                     "helio-emu: %s: cannot be written: %s; what is there is whole up to its "
                     "end\n",
-                    paths[i], strerror(-output_error(all[i])));
+                    paths[i], helio_strerror(output_error(all[i])));
     }
 }
 

@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "channel-emu/emu/emu_ether.h"
 #include "channel-emu/emu/emu_port_io.h"
 #include "os/clock.h"
@@ -201,10 +202,10 @@ static void ring_forget(void *io)
     ((struct ring *)io)->queued = 0;
 }
 
-static void ring_flush(void *io, bool *sent)
+static int ring_flush(void *io, bool *sent)
 {
     struct ring *r = io;
-    int tries = 0;
+    int tries = 0, error = 0;
     for (unsigned done = 0; done < r->queued;) {
         int n = sendmmsg(r->out_fd, r->heads + done, r->queued - done, MSG_DONTWAIT);
         for (int i = 0; i < n; i++)
@@ -214,10 +215,12 @@ static void ring_flush(void *io, bool *sent)
         } else if (errno != EINTR &&
                    ((errno != EAGAIN && errno != ENOBUFS) || ++tries == TRIES_MAX)) {
             sent[done++] = false;
+            error = helio_from_errno(errno);
             tries = 0;
         }
     }
     r->queued = 0;
+    return error;
 }
 
 /* The kernel forgets its count when it is read. */

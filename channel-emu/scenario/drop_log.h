@@ -20,7 +20,7 @@ struct drop_row {
     const struct ltp_fields *ltp; /* NULL: it holds no LTP segment */
 };
 
-/* A writer whose file begins with the header; `wait`: LOG_WAIT. 0 or -errno. */
+/* A writer whose file begins with the header; `wait`: LOG_WAIT. 0 or HELIO_E*. */
 int drop_log_open(struct log_writer **out, const char *path, bool wait);
 
 void drop_log_put(struct log_writer *w, const struct drop_row *row);

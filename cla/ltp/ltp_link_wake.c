@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "cla/ltp/ltp_link.h"
 
 /* More than this in one reading is not little: 2.5 Gbit/s, gathered for 100 us. */
@@ -73,7 +74,7 @@ int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap
     int r = port_open(h->world, &h->port, &h->local, l->config->udp.batch, on_ready, h);
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&h->local, text),
-                 strerror(-r));
+                 helio_strerror(r));
         return HELIO_EIO;
     }
     h->io = h->port->io;

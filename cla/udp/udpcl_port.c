@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "cla/udp/udpcl_link.h"
 
 #define INPUT_BYTES (512 * 1024) /* per turn, so that sending has its turn */
@@ -143,7 +144,7 @@ static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *
     int r = port_open(p->world, &p->port, &p->local, l->config->udp.batch, on_ready, p);
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&p->local, text),
-                 strerror(-r));
+                 helio_strerror(r));
         free(p);
         return HELIO_EIO;
     }

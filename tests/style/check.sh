@@ -58,6 +58,9 @@ git grep -nE '^#include "[a-z/-]+_(impl|private)\.h"' -- '*.c' '*.h' |
 git grep -nwE 'clock_gettime|gettimeofday|signalfd|ppoll|recvmmsg|getaddrinfo|posix_spawnp?|pthread_create' \
     -- '*.c' ':!os' ':!tests' | grep -vE '^[^:]+:[0-9]+: (\*|/\*)|^[^:]+:[0-9]+:/\*' &&
     fail "the system's call belongs in os/: look what is there"
+# one space of errors (base/err.h); LMDB's own are -errno
+git grep -nE '(^|[^A-Za-z0-9_)])-(errno|E[A-Z]{3,})\b|strerror\(-' -- '*.c' '*.h' ':!tests/unit/store_reserve.c' |
+    grep -vE 'libuv.s errors are' && fail "an error is HELIO_E*: helio_from_errno, helio_strerror"
 for f in channel-emu/chan/*.[ch]; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|channel-emu/chan/)' && fail "$f: chan is pure: base only"
 done

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/err.h"
 #include "channel-emu/scenario/drop_log.h"
 
 static const struct slice none;
@@ -149,7 +150,7 @@ START_TEST(a_full_disk_is_counted)
     struct drop_row row = {.reason = "rule", .late_ns = EVENT_NONE};
     for (row.frame = 1; row.frame <= 100000; row.frame++)
         drop_log_put(w, &row);
-    ck_assert_int_eq(log_writer_finish(w), -ENOSPC);
+    ck_assert_int_eq(log_writer_finish(w), helio_from_errno(ENOSPC));
     ck_assert_uint_gt(log_writer_lost(w), 0);
     ck_assert_uint_le(log_writer_lost(w), log_writer_records(w));
     log_writer_free(w);
@@ -178,8 +179,8 @@ static void filled(const char *suffix, rlim_t limit)
     for (row.frame = 1; row.frame <= 100000; row.frame++)
         drop_log_put(w, &row);
     ck_assert_int_eq(log_writer_error(w), 0);
-    ck_assert_int_eq(log_writer_finish(w), -EFBIG);
-    ck_assert_int_eq(log_writer_error(w), -EFBIG);
+    ck_assert_int_eq(log_writer_finish(w), helio_from_errno(EFBIG));
+    ck_assert_int_eq(log_writer_error(w), helio_from_errno(EFBIG));
     limit_files(RLIM_INFINITY);
     size_t cap = 4000000, whole = 0;
     char *text = malloc(cap);
@@ -307,12 +308,12 @@ END_TEST
 START_TEST(no_such_directory_or_reader)
 {
     struct log_writer *w;
-    ck_assert_int_eq(log_writer_open(&w, "/nonexistent/x.csv", 0, none), -ENOENT);
+    ck_assert_int_eq(log_writer_open(&w, "/nonexistent/x.csv", 0, none), helio_from_errno(ENOENT));
     char path[] = "/tmp/helio-drop-XXXXXX";
     close(mkstemp(path));
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    ck_assert_int_eq(log_writer_open(&w, path, 0, none), -ENXIO);
+    ck_assert_int_eq(log_writer_open(&w, path, 0, none), helio_from_errno(ENXIO));
     unlink(path);
 }
 END_TEST

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/err.h"
 #include "os/log_writer.h"
 
 static char folder[] = "/tmp/logXXXXXX";
@@ -131,13 +132,13 @@ START_TEST(goes_on_when_there_is_room_again)
     uint64_t lost = log_writer_lost(w);
     limit_files(RLIM_INFINITY);
     ck_assert_int_eq(synced, 0);
-    ck_assert_int_eq(trouble, -EFBIG);
+    ck_assert_int_eq(trouble, helio_from_errno(EFBIG));
     ck_assert_uint_gt(lost, 1000);
     put(w, 300000, 300010);
     ck_assert_int_eq(log_writer_sync(w, 20000), 0);
     ck_assert_int_eq(log_writer_trouble(w), 0);
     ck_assert_uint_eq(log_writer_lost(w), lost);
-    ck_assert_int_eq(log_writer_finish(w), -EFBIG); /* of the first that failed */
+    ck_assert_int_eq(log_writer_finish(w), helio_from_errno(EFBIG)); /* of the first that failed */
     uint64_t last, lines = count(path, 0, &last);
     ck_assert_uint_eq(1 + lines, log_writer_records(w) - lost);
     ck_assert_uint_eq(last, 300009);
@@ -159,7 +160,7 @@ START_TEST(a_page_of_records_stays_whole_or_goes)
     put(w, 10, 1000);
     int finished = log_writer_finish(w);
     limit_files(RLIM_INFINITY);
-    ck_assert_int_eq(finished, -EFBIG);
+    ck_assert_int_eq(finished, helio_from_errno(EFBIG));
     ck_assert_uint_eq(log_writer_lost(w), 990);
     ck_assert_int_eq(stat(path, &s), 0);
     ck_assert_int_eq(s.st_size, 20);
@@ -175,9 +176,9 @@ START_TEST(a_pipe_that_failed_gets_no_more)
     ck_assert_int_eq(log_writer_open(&w, "/dev/full", LOG_LINES, header()), 0);
     put(w, 0, 10);
     ck_assert_int_eq(log_writer_sync(w, 20000), 0);
-    ck_assert_int_eq(log_writer_trouble(w), -ENOSPC);
+    ck_assert_int_eq(log_writer_trouble(w), helio_from_errno(ENOSPC));
     put(w, 10, 20);
-    ck_assert_int_eq(log_writer_finish(w), -ENOSPC);
+    ck_assert_int_eq(log_writer_finish(w), helio_from_errno(ENOSPC));
     ck_assert_uint_eq(log_writer_lost(w), 21);
     ck_assert_uint_eq(log_writer_records(w), 21);
     log_writer_free(w);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "os/clock.h"
 #include "os/udp_many.h"
 
@@ -136,7 +137,7 @@ START_TEST(each_has_its_own_fate)
     }
     const int *errors = udp_sender_flush(r.sender);
     for (int i = 0; i < 7; i++)
-        ck_assert_int_eq(errors[i], i == 3 ? EMSGSIZE : 0);
+        ck_assert_int_eq(errors[i], i == 3 ? helio_from_errno(EMSGSIZE) : 0);
     expect(&r, len, 6, from);
     rig_fini(&r);
 }
@@ -181,10 +182,10 @@ START_TEST(what_the_kernel_dropped_is_counted)
     ck_assert_uint_eq(udp_many_drops(r.to), 0);
     struct udp_message in[UDP_RECEIVE_MAX];
     ck_assert_int_eq(udp_receive(r.receiver, r.to, clock_now(), in), 0); /* nothing is there */
-    ck_assert_int_eq(udp_receive(r.receiver, -1, clock_now(), in), -EBADF);
+    ck_assert_int_eq(udp_receive(r.receiver, -1, clock_now(), in), helio_from_errno(EBADF));
     close(small);
     ck_assert_int_eq(udp_many_open(&bound, 5000, &granted) >= 0, 1);
-    ck_assert_int_eq(udp_many_open(&r.peer.address, 5000, &granted), -EADDRINUSE);
+    ck_assert_int_eq(udp_many_open(&r.peer.address, 5000, &granted), helio_from_errno(EADDRINUSE));
     rig_fini(&r);
 }
 END_TEST

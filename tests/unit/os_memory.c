@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* os/ without memory: each allocation fails once; what was opened is closed again. */
 #include <check.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "os/log_writer.h"
 #include "os/udp_many.h"
 
@@ -53,13 +53,13 @@ START_TEST(a_log_that_cannot_be_opened)
     close(mkstemp(path));
     snprintf(name, sizeof name, "%s.gz", path);
     long n = 0;
-    for (int r = -ENOMEM, before = lowest_fd(); r != 0; n++) {
+    for (int r = HELIO_ENOMEM, before = lowest_fd(); r != 0; n++) {
         struct log_writer *w;
         countdown = n;
         r = log_writer_open(&w, name, LOG_LINES, slice_of("header\n", 7));
         countdown = -1;
         ck_assert_int_lt(n, 100);
-        ck_assert_msg(r == 0 || r == -ENOMEM, "%d", r);
+        ck_assert_msg(r == 0 || r == HELIO_ENOMEM, "%d", r);
         if (r == 0)
             log_writer_free(w);
         ck_assert_int_eq(lowest_fd(), before);
@@ -80,7 +80,7 @@ START_TEST(sockets_and_batches)
         countdown = n;
         int r = udp_open(&io, &at, true);
         countdown = -1;
-        ck_assert_int_eq(r, -ENOMEM);
+        ck_assert_int_eq(r, HELIO_ENOMEM);
         ck_assert_int_eq(lowest_fd(), before);
     }
     for (long n = 0; n < 2; n++) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/list.h"
 #include "os/udp_io.h"
 #include "os/uv_world.h"
@@ -271,19 +272,22 @@ START_TEST(nobody_there)
     struct stream_listener *other;
     struct stream_place at = {.path = r->path};
     struct address address = free_port();
-    ck_assert_int_eq(stream_connect(r->world, &r->client.stream, &at, &user, &r->client), -ENOENT);
+    ck_assert_int_eq(stream_connect(r->world, &r->client.stream, &at, &user, &r->client),
+                     helio_from_errno(ENOENT));
     ck_assert_ptr_null(r->client.stream);
     ck_assert_int_eq(stream_listen(r->world, &r->listener, &at, accepted, r), 0);
-    ck_assert_int_eq(stream_listen(r->world, &other, &at, accepted, r), -EADDRINUSE);
+    ck_assert_int_eq(stream_listen(r->world, &other, &at, accepted, r),
+                     helio_from_errno(EADDRINUSE));
     char longer[200] = {0};
     memset(longer, 'x', sizeof longer - 1);
     at.path = longer;
-    ck_assert_int_eq(stream_listen(r->world, &other, &at, accepted, r), -ENAMETOOLONG);
+    ck_assert_int_eq(stream_listen(r->world, &other, &at, accepted, r),
+                     helio_from_errno(ENAMETOOLONG));
     at = (struct stream_place){.address = &address};
     ck_assert_int_eq(stream_connect(r->world, &r->client.stream, &at, &user, &r->client), 0);
     uv_world_run(r->world);
     ck_assert(r->client.ended);
-    ck_assert_int_eq(r->client.error, -ECONNREFUSED);
+    ck_assert_int_eq(r->client.error, helio_from_errno(ECONNREFUSED));
     rig_free(r);
 }
 END_TEST

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "tools/sim/pipes.h"
 
 #define DELAY 1000
@@ -209,7 +210,7 @@ START_TEST(a_write_to_nobody)
     ck_assert_int_eq(l->client.ended, 0);
     run_until(l, 2 * DELAY);
     ck_assert_int_eq(l->client.ended, 1);
-    ck_assert_int_eq(l->client.error, -EPIPE);
+    ck_assert_int_eq(l->client.error, helio_from_errno(EPIPE));
     lab_free(l);
 }
 END_TEST
@@ -237,7 +238,7 @@ START_TEST(no_space_ends_it)
     ck_assert_uint_eq(write_bytes(&l->client, 0, 10), 10);
     run_until(l, 0);
     ck_assert_int_eq(l->server.ended, 1);
-    ck_assert_int_eq(l->server.error, -ENOMEM);
+    ck_assert_int_eq(l->server.error, HELIO_ENOMEM);
     lab_free(l);
 }
 END_TEST
@@ -248,14 +249,17 @@ START_TEST(nobody_there)
     struct stream_listener *second;
     struct stream *s;
     struct end other = {0};
-    ck_assert_int_eq(stream_listen(&l->world, &second, &place, accepted, l), -EADDRINUSE);
+    ck_assert_int_eq(stream_listen(&l->world, &second, &place, accepted, l),
+                     helio_from_errno(EADDRINUSE));
     struct stream_place nowhere = {.path = "/nowhere"};
-    ck_assert_int_eq(stream_connect(&l->world, &s, &nowhere, &user, &other), -ECONNREFUSED);
+    ck_assert_int_eq(stream_connect(&l->world, &s, &nowhere, &user, &other),
+                     helio_from_errno(ECONNREFUSED));
     stream_unlisten(l->listener); /* the client is not accepted yet */
     l->listener = NULL;
     run_until(l, DELAY);
     ck_assert_int_eq(l->client.ended, 1);
-    ck_assert_int_eq(stream_connect(&l->world, &s, &place, &user, &other), -ECONNREFUSED);
+    ck_assert_int_eq(stream_connect(&l->world, &s, &place, &user, &other),
+                     helio_from_errno(ECONNREFUSED));
     lab_free(l);
 }
 END_TEST

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+
 #define STREAM_BUFFER (4 << 20)
 #define PACKED_MAX 1024 /* of the message before an ADU: two EIDs and numbers */
 
@@ -376,7 +378,7 @@ static void on_writable(void *context)
 static void on_ended(void *context, int error)
 {
     struct aap2_client *c = context;
-    fail_client(c, error == -ENOMEM ? HELIO_ENOMEM : HELIO_EIO);
+    fail_client(c, error == HELIO_ENOMEM ? HELIO_ENOMEM : HELIO_EIO);
     tell_ready(c);
 }
 
@@ -395,11 +397,11 @@ static int connect_stream(struct aap2_client *c, const char *path, char why[AAP2
 {
     struct stream_place to = {.path = path};
     int r = stream_connect(c->world, &c->stream, &to, &user, c);
-    if (r == -ENAMETOOLONG)
+    if (helio_errno(r) == ENAMETOOLONG)
         snprintf(why, AAP2_WHY_MAX, "the path of a socket has at most %d characters: %.100s…",
                  STREAM_PATH_MAX, path);
     else if (r < 0)
-        snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, strerror(-r));
+        snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, helio_strerror(r));
     return r < 0 ? HELIO_EIO : 0;
 }
 

@@ -95,7 +95,7 @@ static int read_all(struct run *r, struct input *in)
     if (terminal)
         fprintf(stderr, "\r%78s\r", "");
     const char *why = input_error(in);
-    if (rc == HELIO_EIO)
+    if (helio_code(rc) == HELIO_EIO)
         fprintf(stderr, "helio-analyze: %s: %s\n", r->options.files[failed].path,
                 why[0] != '\0' ? why : "the file is damaged");
     r->totals.captures = input_captures(in, &r->totals.capture);

@@ -5,11 +5,11 @@
  * address cannot be bound; a machine that is late, which the bucket's slack makes good.
  */
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "conf/json_number.h"
 #include "os/clock.h"
 #include "os/signals.h"
@@ -64,7 +64,7 @@ static int open_socket(struct port *p, const struct ltp_tool_options *o)
     int r = udp_open(&p->io, &o->local, true);
     if (r != 0) {
         fprintf(stderr, "helio-ltp: --local: cannot bind %s: %s\n", address_write(&o->local, text),
-                strerror(-r));
+                helio_strerror(r));
         return -1;
     }
     if (!udp_buffers(p->io, SOCKET_BYTES, SEND_BYTES, &rx, &tx) && rx < 4 * 1024 * 1024)
@@ -92,7 +92,7 @@ int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports
     if (r == 0 && o->log != NULL) {
         r = seglog_open(&p->log, o->log, o->engine, clock_offset());
         if (r != 0)
-            fprintf(stderr, "helio-ltp: --log %s: %s\n", o->log, strerror(-r));
+            fprintf(stderr, "helio-ltp: --log %s: %s\n", o->log, helio_strerror(r));
     }
     if (r == 0)
         r = open_socket(p, o);

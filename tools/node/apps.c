@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "os/world.h"
 #include "tools/node/app.h"
 #include "tools/node/app_message.h"
@@ -216,7 +217,7 @@ int apps_open(struct apps **out, struct node *n, const char *path, char *why, si
     struct stream_place at = {.path = path};
     int r = stream_listen(n->world, &a->server, &at, on_accepted, a);
     if (r < 0) {
-        snprintf(why, why_cap, "%s: %s", path, strerror(-r));
+        snprintf(why, why_cap, "%s: %s", path, helio_strerror(r));
         hash_fini(&a->requests);
         free(a);
         return HELIO_EIO;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/list.h"
 #include "os/world.h"
 #include "tools/node/control.h"
@@ -152,7 +153,7 @@ int control_open(struct control **out, struct node *n, const char *path, char *w
     list_init(&c->all);
     int r = stream_listen(n->world, &c->listener, &at, on_accepted, c);
     if (r < 0) {
-        snprintf(why, why_cap, "%s: %s", path, strerror(-r));
+        snprintf(why, why_cap, "%s: %s", path, helio_strerror(r));
         free(c);
         return HELIO_EIO;
     }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/err.h"
 #include "cla/seglog.h"
 #include "os/clock.h"
 
@@ -36,7 +37,7 @@ static void take_event(void *context, const struct bundle_event *e)
 static int say_failed(struct node *n, const char *path, int err)
 {
     if (err < 0)
-        say(&n->say, LEVEL_ERROR, "log: %s: %s", path, strerror(-err));
+        say(&n->say, LEVEL_ERROR, "log: %s: %s", path, helio_strerror(err));
     return err;
 }
 
@@ -78,7 +79,7 @@ static void tell_trouble(struct node *n, const struct log_writer *log, const cha
     if (trouble == 0 || now < n->log_quiet)
         return;
     n->log_quiet = now + TROUBLE_PAUSE;
-    say(&n->say, LEVEL_ERROR, "log: %s: %s; %llu lines are lost", path, strerror(-trouble),
+    say(&n->say, LEVEL_ERROR, "log: %s: %s; %llu lines are lost", path, helio_strerror(trouble),
         (unsigned long long)log_writer_lost(log));
 }
 
@@ -100,7 +101,8 @@ static bool reopen(struct node *n, struct log_writer *log, const char *path)
 {
     int err = log != NULL ? log_writer_reopen(log) : 0;
     if (err < 0)
-        say(&n->say, LEVEL_ERROR, "log: %s: %s; the old file stays in use", path, strerror(-err));
+        say(&n->say, LEVEL_ERROR, "log: %s: %s; the old file stays in use", path,
+            helio_strerror(err));
     return err == 0;
 }
 

@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/err.h"
+
 #define NICE (-10)
 #define SLICE_NS 100000
 
@@ -24,8 +26,8 @@ static int raise_group(void)
 {
     FILE *f = fopen("/proc/self/autogroup", "we");
     if (f == NULL)
-        return errno == ENOENT ? 0 : -errno;
-    int r = fprintf(f, "%d", NICE) > 0 && fflush(f) == 0 ? 0 : -errno;
+        return errno == ENOENT ? 0 : helio_from_errno(errno);
+    int r = fprintf(f, "%d", NICE) > 0 && fflush(f) == 0 ? 0 : helio_from_errno(errno);
     (void)fclose(f);
     return r;
 }
@@ -44,7 +46,7 @@ static void ask_short_turns(void)
 int priority_raise(void)
 {
     if (setpriority(PRIO_PROCESS, 0, NICE) < 0)
-        return -errno;
+        return helio_from_errno(errno);
     ask_short_turns();
     return getsid(0) == getpid() ? raise_group() : 0;
 }

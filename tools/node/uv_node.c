@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "bp/store_record.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
@@ -270,7 +271,7 @@ static void hurry_node(const struct node *n)
         say(&n->say, LEVEL_WARNING,
             "priority: high is not permitted here (%s; CAP_SYS_NICE, or as root): the node runs as "
             "any other program",
-            strerror(-r));
+            helio_strerror(r));
 }
 
 int node_run(const struct config *config)

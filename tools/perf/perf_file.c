@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc.h"
+#include "base/err.h"
 #include "tools/perf/perf_wire.h"
 
 #define NAMES_MAX 1000
@@ -29,7 +30,7 @@ int perf_file_new(struct perf_file **out, const char *dir, uint64_t session, str
 {
     struct perf_file *f = calloc(1, sizeof *f);
     if (f == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     f->size = size;
     perf_safe_name(name, f->base);
     snprintf(f->hidden, sizeof f->hidden, ".perf-%016llx.part", (unsigned long long)session);
@@ -45,17 +46,17 @@ int perf_file_new(struct perf_file **out, const char *dir, uint64_t session, str
     if (f->dir >= 0)
         close(f->dir);
     free(f);
-    return -error;
+    return helio_from_errno(error);
 }
 
 int perf_file_write(struct perf_file *f, uint64_t offset, struct slice piece)
 {
     if (offset > f->size || piece.len > f->size - offset)
-        return -EINVAL;
+        return HELIO_EINVAL;
     while (piece.len > 0) {
         ssize_t n = pwrite(f->fd, piece.data, piece.len, (off_t)offset);
         if (n < 0 && errno != EINTR)
-            return -errno;
+            return helio_from_errno(errno);
         if (n > 0) {
             piece = slice_of(piece.data + n, piece.len - (size_t)n);
             offset += (uint64_t)n;
@@ -72,16 +73,16 @@ static int check_whole(struct perf_file *f, uint32_t want)
     while (at < f->size) {
         ssize_t n = pread(f->fd, part, sizeof part, (off_t)at);
         if (n < 0)
-            return -errno;
+            return helio_from_errno(errno);
         if (n == 0)
-            return -EBADMSG;
+            return HELIO_EFORMAT;
         crc = crc32c(crc, part, (size_t)n);
         at += (uint64_t)n;
     }
     struct stat st;
     if (fstat(f->fd, &st) != 0)
-        return -errno;
-    return crc == want && (uint64_t)st.st_size == f->size ? 0 : -EBADMSG;
+        return helio_from_errno(errno);
+    return crc == want && (uint64_t)st.st_size == f->size ? 0 : HELIO_EFORMAT;
 }
 
 int perf_file_finish(struct perf_file *f, uint32_t crc)
@@ -96,7 +97,7 @@ int perf_file_finish(struct perf_file *f, uint32_t crc)
         if (linkat(f->dir, f->hidden, f->dir, name, 0) == 0)
             snprintf(f->name, sizeof f->name, "%s", name);
         else if (errno != EEXIST || i == NAMES_MAX)
-            rc = -errno;
+            rc = helio_from_errno(errno);
     }
     if (rc == 0)
         (void)unlinkat(f->dir, f->hidden, 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Both ends of helio-perf as programs, in the kernel's world: they begin, run, and tell the result.
  * What can go wrong at the start: no memory, no descriptors, no node. */
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/perf/perf_client.h"
@@ -39,8 +39,8 @@ static int run_open(struct run *r)
     int rc = uv_world_open(&r->world);
     if (rc == 0)
         r->signals = uv_signals_open(r->world, numbers, 2, on_signal, r);
-    if (rc < 0 && rc != -ENOMEM)
-        fprintf(stderr, "helio-perf: cannot wait for events: %s\n", strerror(-rc));
+    if (rc < 0 && rc != HELIO_ENOMEM)
+        fprintf(stderr, "helio-perf: cannot wait for events: %s\n", helio_strerror(rc));
     else if (r->signals == NULL)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
     return rc == 0 && r->signals != NULL ? 0 : HELIO_EIO;

@@ -35,7 +35,7 @@ void perf_session_free(struct perf_session *s)
 static int problem(struct perf_session *s, int error)
 {
     if (s->file_problem[0] == '\0')
-        snprintf(s->file_problem, sizeof s->file_problem, "%s", strerror(-error));
+        snprintf(s->file_problem, sizeof s->file_problem, "%s", helio_strerror(error));
     return HELIO_EAGAIN;
 }
 
@@ -44,7 +44,7 @@ static int take_piece(struct perf_session *s, const struct perf_options *o,
 {
     int rc = 0;
     if (h->total > o->file_max)
-        return problem(s, -EFBIG);
+        return problem(s, helio_from_errno(EFBIG));
     if (s->file == NULL)
         rc = perf_file_new(&s->file, o->output, s->id, h->name, h->total);
     if (rc == 0)

@@ -4,7 +4,6 @@
  * read, the experiment runs, the result is printed and the log closed. What can go wrong: a wrong
  * option (exit 2, saying what would be right), a trace or log file (exit 1).
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +286,7 @@ static int open_log(struct arguments *a, struct log *log)
     int rc = log_writer_open(&log->file, a->log_path, LOG_LINES | LOG_WAIT,
                              slice_of(event_csv_header, strlen(event_csv_header)));
     if (rc < 0) {
-        fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, strerror(-rc));
+        fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, helio_strerror(rc));
         return 1;
     }
     a->params.log = write_log;
@@ -299,7 +298,8 @@ static int finish_file(const char *path, struct log_writer *w)
 {
     int rc = w == NULL ? 0 : log_writer_finish(w);
     if (rc < 0)
-        fprintf(stderr, "helio-sim: %s: could not be written whole: %s\n", path, strerror(-rc));
+        fprintf(stderr, "helio-sim: %s: could not be written whole: %s\n", path,
+                helio_strerror(rc));
     log_writer_free(w);
     return rc < 0;
 }
@@ -322,7 +322,7 @@ static int open_drops(struct arguments *a, struct log_writer **drops)
 {
     int rc = a->drops_path == NULL ? 0 : drop_log_open(drops, a->drops_path, true);
     if (rc < 0)
-        fprintf(stderr, "helio-sim: %s: %s\n", a->drops_path, strerror(-rc));
+        fprintf(stderr, "helio-sim: %s: %s\n", a->drops_path, helio_strerror(rc));
     if (*drops != NULL) {
         a->params.fate = write_fate;
         a->params.fate_context = *drops;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+
 struct event {
     tick due; /* TICK_NEVER: none */
     uint64_t number;
@@ -155,7 +157,7 @@ static void hand_over(struct pipe_end *e, struct piece *piece)
         size_t room = 0, left = piece->len - piece->off;
         uint8_t *at = e->base.user->space(e->base.context, &room);
         if (at == NULL) {
-            fail_end(e, -ENOMEM);
+            fail_end(e, HELIO_ENOMEM);
             break;
         }
         room = room < left ? room : left;
@@ -186,7 +188,8 @@ static void do_event(struct pipe_end *e, struct event what)
         e->base.user->writable(e->base.context);
     } else if (what.number == e->end.number) {
         e->told = true;
-        e->base.user->ended(e->base.context, e->full && e->error == 0 ? -EPIPE : e->error);
+        e->base.user->ended(e->base.context,
+                            e->full && e->error == 0 ? helio_from_errno(EPIPE) : e->error);
     } else {
         assert(piece != NULL && piece->there.number == what.number);
         hand_over(e, piece);
@@ -240,12 +243,12 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
 {
     size_t len = at->path == NULL ? 0 : strlen(at->path);
     if (len == 0)
-        return -EINVAL;
+        return HELIO_EINVAL;
     if (find_listener(w->pipes, at->path) != NULL)
-        return -EADDRINUSE;
+        return helio_from_errno(EADDRINUSE);
     struct pipe_listener *l = calloc(1, sizeof *l + len + 1);
     if (l == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     l->base.ops = &pipe_ops;
     l->pipes = w->pipes;
     memcpy(l->path, at->path, len + 1);
@@ -274,14 +277,14 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     struct pipes *p = w->pipes;
     struct pipe_listener *l = find_listener(p, to->path);
     if (l == NULL)
-        return -ECONNREFUSED;
+        return helio_from_errno(ECONNREFUSED);
     struct pipe_end *client = end_new(p, false), *server = end_new(p, true);
     if (client == NULL || server == NULL) {
         if (client != NULL)
             free_end(client);
         if (server != NULL)
             free_end(server);
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     }
     client->other = server;
     server->other = client;
@@ -360,7 +363,7 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
     size_t len = want < room ? want : room;
     struct piece *piece = len > 0 ? piece_new(parts, n, len) : NULL;
     if (len > 0 && piece == NULL) {
-        fail_end(e, -ENOMEM);
+        fail_end(e, HELIO_ENOMEM);
         len = 0;
     }
     if (piece != NULL) {

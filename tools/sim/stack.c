@@ -5,6 +5,7 @@
  * errors but those of its logs.
  */
 #include "tools/sim/stack.h"
+#include "base/err.h"
 #include "os/clock.h"
 #include "os/signals.h"
 
@@ -63,7 +64,7 @@ static int finish_stack(struct log_writer **w, const char *what, size_t number)
     *w = NULL;
     if (rc < 0)
         fprintf(stderr, "helio-sim: %s %zu could not be written whole: %s\n", what, number,
-                strerror(-rc));
+                helio_strerror(rc));
     return rc < 0 ? HELIO_EIO : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "tools/sim/stack.h"
 #include "tools/sim/stack_words.h"
@@ -56,7 +57,7 @@ int stack_channel_open(struct stack_channel *c, size_t number)
                  c->stack->gzip ? ".gz" : "");
     rc = drop_log_open(&c->drops, path, true);
     if (rc < 0)
-        fprintf(stderr, "helio-sim: %s: %s\n", path, strerror(-rc));
+        fprintf(stderr, "helio-sim: %s: %s\n", path, helio_strerror(rc));
     return rc < 0 ? HELIO_EIO : 0;
 }
 

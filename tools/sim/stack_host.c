@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "tools/node/node_log.h"
 #include "tools/sim/stack.h"
 
@@ -90,7 +91,7 @@ static int open_log(const struct stack_host *h, const char *what, const char *he
              s->gzip ? ".gz" : "");
     int rc = log_writer_open(out, path, LOG_LINES | LOG_WAIT, slice_of(header, strlen(header)));
     if (rc < 0) {
-        fprintf(stderr, "helio-sim: %s: %s\n", path, strerror(-rc));
+        fprintf(stderr, "helio-sim: %s: %s\n", path, helio_strerror(rc));
         return HELIO_EIO;
     }
     return 0;

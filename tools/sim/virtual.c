@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+
 static struct virtual_world *virtual_of(const struct world *w)
 {
     return container_of((struct world *)(uintptr_t)w, struct virtual_world, world);
@@ -59,10 +61,10 @@ static int open_port(struct world *w, struct port **out, const struct address *l
     struct virtual_port *p = calloc(1, sizeof *p);
     (void)segments; /* each datagram goes by itself */
     if (p == NULL)
-        return -ENOMEM;
+        return HELIO_ENOMEM;
     struct udp_carrier carrier = {carry_datagram, p};
     p->self = *local;
-    int r = has_port(v, local) ? -EADDRINUSE : 0;
+    int r = has_port(v, local) ? helio_from_errno(EADDRINUSE) : 0;
     if (r == 0)
         r = udp_open_carried(&p->port.io, &carrier, address_port(local));
     if (r != 0) {

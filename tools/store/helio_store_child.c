@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/err.h"
 #include "os/child.h"
 #include "tools/store/helio_store.h"
 
@@ -29,7 +30,7 @@ static int run_apart(void (*run)(void *ctx), void *ctx)
 {
     int sig = child_call(run, ctx);
     if (sig < 0)
-        fprintf(stderr, "helio-store: no process: %s\n", strerror(-sig));
+        fprintf(stderr, "helio-store: no process: %s\n", helio_strerror(sig));
     return sig;
 }
 
