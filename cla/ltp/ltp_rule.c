@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rule is a conjunction of what it names; one that names nothing fits every bundle. The bundle is
- * decoded only when there are rules that ask for more than its size. What can go wrong: a bundle
- * that cannot be decoded (none that comes from an agent) has the link's own colour.
+ * The bundle is decoded only when there are rules that ask for more than its size. What can go
+ * wrong: a bundle that cannot be decoded (none that comes from an agent) has the link's own colour.
  */
 #include "cla/ltp/ltp_rule.h"
 
@@ -20,16 +19,18 @@ static const struct conf_option options[] = {
      "destination: an endpoint id, ipn:2.*, ipn:*.*, dtn://name/*, or *"},
     {"from", OPTION_TEXT, AT(from), "*", 0, 0, NULL,
      "source, likewise"},
-    {"service", OPTION_COUNT, AT(service), "any", 1, 0, "any",
+    {"service", OPTION_COUNT, AT(rule.service), "any", 1, 0, "any",
      "ipn service number of the destination"},
-    {"size_min", OPTION_SIZE, AT(size_min), "0", 0, 0, NULL,
+    {"size_min", OPTION_SIZE, AT(rule.size_min), "0", 0, 0, NULL,
      "bundles of at least so many bytes"},
-    {"size_max", OPTION_SIZE, AT(size_max), "0", 0, 0, NULL,
+    {"size_max", OPTION_SIZE, AT(rule.size_max), "0", 0, 0, NULL,
      "bundles of at most so many bytes; 0: of any length"},
-    {"flag", OPTION_CHOICE, AT(flag), "any", 0, 0, "any|admin|fragment|no_fragment|ack|report",
+    {"flag", OPTION_CHOICE, AT(rule.flag), "any", 0, 0, RULE_FLAG_WORDS,
      "administrative records, fragments, bundles that must not be fragmented, that want an application's answer, or any status report"},
     {"block", OPTION_COUNT, AT(block), "any", 1, 0, "any",
-     "bundles with an extension block of this type: BPv7 has no priority, other stacks put theirs into a block"},
+     "bundles with an extension block of this type"},
+    {"priority", OPTION_CHOICE, AT(rule.priority), "any", 0, 0, RULE_PRIORITY_WORDS,
+     "bundles of this priority, as their block says; without one they are normal"},
     {"colour", OPTION_CHOICE, AT(colour), NULL, 0, 0, "red|green|orange",
      "of the bundles that fit"},
     {"red", OPTION_SIZE, AT(red), "0", 0, UINT32_MAX, NULL,
@@ -50,11 +51,11 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
     static const char pattern[] =
         "is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *";
     struct ltp_link_rule *r = item;
-    if (eid_pattern_parse(r->to, &r->to_pattern) != 0)
+    if (eid_pattern_parse(r->to, &r->rule.to) != 0)
         return wrong(key, "to", why, cap, pattern);
-    if (eid_pattern_parse(r->from, &r->from_pattern) != 0)
+    if (eid_pattern_parse(r->from, &r->rule.from) != 0)
         return wrong(key, "from", why, cap, pattern);
-    if (r->size_max != 0 && r->size_max < r->size_min)
+    if (r->rule.size_max != 0 && r->rule.size_max < r->rule.size_min)
         return wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
     if (r->red != 0 && r->colour != LTP_LINK_RED)
         return wrong(key, "red", why, cap, "counts only with colour: red; leave it away");
@@ -72,19 +73,6 @@ const struct cla_list ltp_link_lists[] = {
     {.key = NULL},
 };
 
-static bool has_flag(const struct bundle *b, int flag)
-{
-    static const uint64_t bits[] = {
-        [LTP_LINK_FLAG_ADMIN] = BUNDLE_IS_ADMIN,
-        [LTP_LINK_FLAG_FRAGMENT] = BUNDLE_IS_FRAGMENT,
-        [LTP_LINK_FLAG_NO_FRAGMENT] = BUNDLE_NO_FRAGMENT,
-        [LTP_LINK_FLAG_ACK] = BUNDLE_APP_ACK,
-        [LTP_LINK_FLAG_REPORT] = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
-                                 BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION,
-    };
-    return flag == LTP_LINK_FLAG_ANY || (b->flags & bits[flag]) != 0;
-}
-
 static bool has_block(const struct bundle *b, uint64_t type)
 {
     bool has = type == 0 || (type == BLOCK_PREVIOUS_NODE && b->has_previous) ||
@@ -95,16 +83,6 @@ static bool has_block(const struct bundle *b, uint64_t type)
     return has;
 }
 
-static bool fits(const struct ltp_link_rule *r, const struct bundle *b, size_t size)
-{
-    bool service = r->service == 0 ||
-                   (b->destination.scheme == EID_IPN && b->destination.service == r->service);
-    return size >= r->size_min && (r->size_max == 0 || size <= r->size_max) && service &&
-           has_flag(b, r->flag) && has_block(b, r->block) &&
-           eid_pattern_match(&r->to_pattern, &b->destination) &&
-           eid_pattern_match(&r->from_pattern, &b->id.source);
-}
-
 struct ltp_link_choice ltp_link_choose(const struct ltp_link_config *k, struct slice bundle)
 {
     struct ltp_link_choice own = {.colour = k->colour};
@@ -112,9 +90,16 @@ struct ltp_link_choice ltp_link_choose(const struct ltp_link_config *k, struct s
     if (k->colours_len == 0 ||
         bundle_decode(bundle.data, bundle.len, BUNDLE_LENIENT, &b, NULL) != 0)
         return own;
+    struct bundle_qos qos;
+    bundle_qos(&b, &qos);
+    const struct rule_subject subject = {.to = &b.destination,
+                                         .from = &b.id.source,
+                                         .bytes = bundle.len,
+                                         .flags = b.flags,
+                                         .priority = qos.priority};
     for (size_t i = 0; i < k->colours_len; i++) {
         const struct ltp_link_rule *r = &k->colours[i];
-        if (fits(r, &b, bundle.len))
+        if (rule_fits(&r->rule, &subject) && has_block(&b, r->block))
             return (struct ltp_link_choice){.colour = r->colour,
                                             .red = r->red < bundle.len ? r->red : 0};
     }

@@ -4,24 +4,16 @@
 #ifndef CLA_LTP_RULE_H
 #define CLA_LTP_RULE_H
 
+#include "bp/rule.h"
 #include "cla/cla.h"
 #include "cla/ltp/ltp_config.h"
-
-enum ltp_link_flag {
-    LTP_LINK_FLAG_ANY,
-    LTP_LINK_FLAG_ADMIN,
-    LTP_LINK_FLAG_FRAGMENT,
-    LTP_LINK_FLAG_NO_FRAGMENT,
-    LTP_LINK_FLAG_ACK,
-    LTP_LINK_FLAG_REPORT
-};
 
 /* Explained by the table's help texts. */
 struct ltp_link_rule {
     char *to, *from;
-    struct eid_pattern to_pattern, from_pattern; /* made by the check */
-    uint64_t service, size_min, size_max, block, red;
-    int flag, colour;
+    struct rule rule; /* with the patterns that the check makes of these */
+    uint64_t block, red;
+    int colour;
 };
 
 #define LTP_LINK_RULES_MAX 64

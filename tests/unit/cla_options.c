@@ -282,23 +282,25 @@ START_TEST(colours_by_rule)
     struct {
         const char *to, *from;
         uint64_t service, size_min, size_max, block;
-        int flag;
+        int flag, priority;
         const char *fits; /* which of the bundles below */
     } cases[] = {
-        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_ANY, "012345"},
-        {"ipn:2.*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_ANY, "0134"},
-        {"*", "ipn:9.1", 0, 0, 0, 0, LTP_LINK_FLAG_ANY, "4"},
-        {"*", "*", 7, 0, 0, 0, LTP_LINK_FLAG_ANY, "013"},
-        {"*", "*", 0, 1000, 0, 0, LTP_LINK_FLAG_ANY, "1"},
-        {"*", "*", 0, 0, 999, 0, LTP_LINK_FLAG_ANY, "02345"},
-        {"*", "*", 0, 0, 0, 193, LTP_LINK_FLAG_ANY, "3"},
-        {"*", "*", 0, 0, 0, BLOCK_HOP_COUNT, LTP_LINK_FLAG_ANY, "5"},
-        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_ADMIN, "4"},
-        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_REPORT, "5"},
-        {"*", "*", 0, 0, 0, 0, LTP_LINK_FLAG_FRAGMENT, ""},
-        {"ipn:2.*", "*", 7, 1000, 0, 0, LTP_LINK_FLAG_ANY, "1"},
+        {"*", "*", 0, 0, 0, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "012345"},
+        {"ipn:2.*", "*", 0, 0, 0, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "0134"},
+        {"*", "ipn:9.1", 0, 0, 0, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "4"},
+        {"*", "*", 7, 0, 0, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "013"},
+        {"*", "*", 0, 1000, 0, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "1"},
+        {"*", "*", 0, 0, 999, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "02345"},
+        {"*", "*", 0, 0, 0, 193, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "3"},
+        {"*", "*", 0, 0, 0, BLOCK_HOP_COUNT, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "5"},
+        {"*", "*", 0, 0, 0, 0, RULE_FLAG_ADMIN, RULE_PRIORITY_ANY, "4"},
+        {"*", "*", 0, 0, 0, 0, RULE_FLAG_REPORT, RULE_PRIORITY_ANY, "5"},
+        {"*", "*", 0, 0, 0, 0, RULE_FLAG_FRAGMENT, RULE_PRIORITY_ANY, ""},
+        {"ipn:2.*", "*", 7, 1000, 0, 0, RULE_FLAG_ANY, RULE_PRIORITY_ANY, "1"},
+        {"*", "*", 0, 0, 0, 0, RULE_FLAG_ANY, 1 + BUNDLE_NORMAL, "01245"},
+        {"*", "*", 0, 0, 0, 0, RULE_FLAG_ANY, 1 + BUNDLE_EXPEDITED, "3"},
     };
-    static const uint8_t bytes[2000], priority[] = {0x01};
+    static const uint8_t bytes[2000], priority[] = {0x84, 0, 2, 0, 0};
     struct buf *bundles[6];
     for (int i = 0; i < 6; i++) {
         struct bundle b;
@@ -311,8 +313,8 @@ START_TEST(colours_by_rule)
         b.has_hops = i == 5;
         b.hop_limit = 9;
         if (i == 3)
-            b.others[b.others_len++] =
-                (struct bundle_block){.type = 193, .crc = CRC_32C, .data = slice_of(priority, 1)};
+            b.others[b.others_len++] = (struct bundle_block){
+                .type = 193, .crc = CRC_32C, .data = slice_of(priority, sizeof priority)};
         bundles[i] = bundle_encode_copy(&b);
         ck_assert_ptr_nonnull(bundles[i]);
         ck_assert_int_eq(ltp_link_choose(&k, buf_slice(bundles[i])).colour, LTP_LINK_RED);
@@ -320,11 +322,12 @@ START_TEST(colours_by_rule)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct ltp_link_rule r[2] = {{.to = (char *)(uintptr_t)cases[c].to,
                                       .from = (char *)(uintptr_t)cases[c].from,
-                                      .service = cases[c].service,
-                                      .size_min = cases[c].size_min,
-                                      .size_max = cases[c].size_max,
+                                      .rule = {.service = cases[c].service,
+                                               .size_min = cases[c].size_min,
+                                               .size_max = cases[c].size_max,
+                                               .flag = cases[c].flag,
+                                               .priority = cases[c].priority},
                                       .block = cases[c].block,
-                                      .flag = cases[c].flag,
                                       .colour = LTP_LINK_ORANGE},
                                      {.to = (char *)(uintptr_t) "ipn:3.*",
                                       .from = (char *)(uintptr_t) "*",
