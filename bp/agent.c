@@ -120,6 +120,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->removals);
     list_init(&a->unplaced);
     list_init(&a->ready);
+    list_init(&a->spent);
     list_init(&a->gathering);
     a->next_key = 1;
     if (endpoint_open_admin(a) < 0) {
@@ -164,12 +165,14 @@ void agent_free(struct agent *a)
     struct hash_node *n = hash_walk(&a->endpoints, NULL);
     while (n != NULL) {
         struct hash_node *next = hash_walk(&a->endpoints, n);
+        lane_fini(&container_of(n, struct endpoint, by_eid)->lane);
         free(container_of(n, struct endpoint, by_eid));
         n = next;
     }
     while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
         assembly_free(a, container_of(n, struct assembly, by_id));
     links_fini(a);
+    lane_free_spent(a);
     quota_fini(a);
     free(a->polled);
     free(a->notices);
@@ -188,6 +191,7 @@ void agent_free(struct agent *a)
 void agent_begin(struct agent *a, struct agent_now now)
 {
     a->now = now;
+    lane_free_spent(a);
     if (!a->life_begun)
         agent_restore_clock(a, now.dtn_ms, now);
     if (a->anew)

@@ -19,6 +19,7 @@
 #include "bp/bundle.h"
 #include "bp/event.h"
 #include "bp/router.h"
+#include "bp/rule.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,6 +89,29 @@ void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struc
 /* The window of a link is another one now, >= 1. A smaller one recalls nothing: nothing further is
  * sent until there is room in it. */
 void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now);
+/* How bundles of different priorities that wait for a link share it, and which of them a rule puts
+ * into the queue of another priority there: the first that fits. Copied. Those that wait already
+ * stay in their queues. HELIO_ENOENT, HELIO_EINVAL (a weight of 0, above 1,000,000), HELIO_ENOMEM.
+ * A new link, and every endpoint of this node, serves by the usual weights. */
+struct agent_queue_rule {
+    struct rule rule;
+    enum bundle_priority queue;
+};
+struct agent_service {
+    bool strict; /* a priority goes when no higher one waits; else by weights: none starves */
+    uint32_t weights[BUNDLE_PRIORITIES]; /* bytes of each against the others'; all 0: 1, 8, 64 */
+    const struct agent_queue_rule *rules;
+    size_t rules_len;
+};
+int agent_link_service(struct agent *a, uint32_t link, const struct agent_service *s);
+/* What is in a link's queues and on the link, by queue, and what was given to the link from them
+ * (fragments and repetitions too). False: there is no such link. */
+struct agent_backlog {
+    uint64_t bundles, bytes;
+    uint64_t given, given_bytes;
+};
+bool agent_backlog(const struct agent *a, uint32_t link,
+                   struct agent_backlog out[BUNDLE_PRIORITIES]);
 /* Static routes (bp/routes.h): the agent's own router, which it asks unless it is given another
  * one. HELIO_ENOENT: there is no such link, no such route. What waits is placed anew with the next
  * push (until then agent_deadline is 0). */
@@ -154,6 +178,7 @@ struct agent_request {
     int crc;              /* enum crc_type of the payload block, or -1: as configured */
     struct buf *payload;
     const struct bundle_block *block; /* one extension block more, number 0; or NULL */
+    const struct bundle_qos *qos;     /* a block that says so; NULL: none, and it is normal */
     uint64_t token;                   /* of the binder */
 };
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, struct agent_now now,
@@ -253,6 +278,8 @@ struct agent_action {
     struct bundle_id id;                 /* DELIVER, CONFIRM */
     struct eid destination;              /* DELIVER */
     uint64_t flags, age_ms, lifetime_ms; /* DELIVER */
+    enum bundle_priority priority;       /* DELIVER */
+    uint8_t ordinal;                     /* likewise */
 };
 /* The next action: 1, or 0. SEND comes only for a link that is up with room in its window; DELIVER
  * only with room in the registration's. */
@@ -324,6 +351,8 @@ struct agent_bundle_info {
     uint64_t bytes, expires_ms; /* DTN time, by the clock of the last push */
     const char *state;          /* "storing", "waiting", "sending", "delivering" … static */
     int link;                   /* -1: none */
+    enum bundle_priority priority;
+    uint8_t ordinal;
 };
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
 

@@ -27,6 +27,15 @@ static uint64_t life_left(const struct agent *a, const struct bundle *b)
     return age < b->lifetime_ms ? b->lifetime_ms - age : 0;
 }
 
+static struct agent_qos qos_of(const struct bundle *b)
+{
+    struct bundle_qos q;
+    bundle_qos(b, &q);
+    return (struct agent_qos){.priority = q.priority,
+                              .ordinal = q.priority == BUNDLE_EXPEDITED ? q.ordinal : 0,
+                              .critical = (q.flags & QOS_CRITICAL) != 0};
+}
+
 static void head_of(const struct agent *a, const struct bundle *b, bool from_link,
                     struct agent_head *h)
 {
@@ -45,6 +54,7 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
         .report_to = b->report_to,
         .id = b->id,
     };
+    h->qos = qos_of(b);
     uint64_t left = life_left(a, b);
     /* §4.3.1: an overriding lifetime, for this node only; the bundle keeps its own. */
     if (left > a->config.lifetime_max_ms)
@@ -164,7 +174,9 @@ static bool request_legal(const struct agent *a, const struct agent_request *q)
         BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK | BUNDLE_REPORT_TIME | reports;
     bool anonymous = eid_is_none(&q->source);
     if (q->payload == NULL || eid_is_none(&q->destination) || (q->flags & ~allowed) ||
-        q->crc > CRC_32C)
+        q->crc > CRC_32C ||
+        (q->qos != NULL &&
+         (q->qos->priority >= BUNDLE_PRIORITIES || q->qos->ordinal > QOS_ORDINAL_MAX)))
         return false;
     if (!anonymous && !agent_is_here(a, &q->source))
         return false;
@@ -192,6 +204,14 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
     b.lifetime_ms = q->lifetime_ms == 0 ? a->config.default_lifetime_ms : q->lifetime_ms;
     if (q->block != NULL)
         b.others[b.others_len++] = *q->block;
+    uint8_t content[QOS_CONTENT_MAX];
+    if (q->qos != NULL)
+        b.others[b.others_len++] =
+            (struct bundle_block){.type = BLOCK_QOS,
+                                  .flags = BLOCK_REPLICATE,
+                                  .crc = a->config.crc,
+                                  .data = slice_of(content, qos_encode(q->qos, content))};
+    assert(b.others_len <= BUNDLE_BLOCKS_MAX);
     struct record *r;
     enum agent_refusal refusal = agent_originate(a, &b, q->payload, &r);
     if (refusal != REFUSE_NONE) {
@@ -211,6 +231,8 @@ static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
 {
     bool report = false, remove = false;
     for (size_t i = 0; i < b->others_len; i++) {
+        if (bundle_qos_block(b, i))
+            continue;
         report = report || (b->others[i].flags & BLOCK_REPORT_IF_UNKNOWN);
         remove = remove || (b->others[i].flags & BLOCK_DELETE_BUNDLE_IF_UNKNOWN);
     }

@@ -19,6 +19,9 @@ static struct router_link describe_link(const void *context, uint32_t link)
                                 .up = l->open,
                                 .bundles = l->bundles,
                                 .bytes = l->bytes,
+                                .bytes_of = {l->backlog[BUNDLE_BULK].bytes,
+                                             l->backlog[BUNDLE_NORMAL].bytes,
+                                             l->backlog[BUNDLE_EXPEDITED].bytes},
                                 .bundle_max = link_at(a, link)->bundle_max};
 }
 
@@ -45,6 +48,8 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
         .bytes = h->payload_len,
         .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
         .expires = agent_expiry(a, h->expires_ms),
+        .priority = h->qos.priority,
+        .critical = h->qos.critical,
         .came_from = came_from,
         .avoid = came_from,
     };
@@ -65,6 +70,8 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         .bytes = r->bytes,
         .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
         .expires = r->expires,
+        .priority = r->qos.priority,
+        .critical = r->qos.critical,
         .came_from = r->came_from,
         .avoid = r->avoid,
         .booking = r->booking,

@@ -32,6 +32,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     assert(r->buf != NULL || r->stored);
     assert(!r->loading || (r->buf == NULL && (r->state == STATE_FRONT || r->state == STATE_PIECE)));
     assert((r->lane != NULL) == (r->state >= STATE_FRONT));
+    assert((r->queue != NULL) == (r->state == STATE_FRONT || r->state == STATE_BACK));
+    assert(r->band < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
     assert(r->state != STATE_BUSY || heap_has(&r->timer) == !r->recalled);
     assert(!r->recalled || (r->state == STATE_BUSY && r->link != TO_ENDPOINT));
     assert(!r->taken_back);
@@ -185,6 +187,8 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
             .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
             .state = state_text(r),
             .link = r->lane == NULL ? TO_ENDPOINT : r->link,
+            .priority = r->qos.priority,
+            .ordinal = r->qos.ordinal,
         };
     }
     return len;

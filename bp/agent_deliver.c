@@ -51,6 +51,7 @@ void endpoint_tidy(struct agent *a, struct lane *l)
     list_sub(&l->node);
     assert(e != a->admin);
     hash_sub(&a->endpoints, &e->by_eid);
+    lane_fini(l);
     free(e);
 }
 
@@ -161,6 +162,8 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
         .flags = h.flags,
         .age_ms = record_age_ms(a, r, h.age_ms),
         .lifetime_ms = h.lifetime_ms,
+        .priority = r->qos.priority,
+        .ordinal = r->qos.ordinal,
     };
     emit_application(a, BUNDLE_HANDED, r, out->reg);
     if (h.id.time_ms != 0)

@@ -16,7 +16,7 @@ static void drop_unknown_blocks(struct bundle *b)
 {
     size_t kept = 0;
     for (size_t i = 0; i < b->others_len; i++) {
-        if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN))
+        if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN) || bundle_qos_block(b, i))
             b->others[kept++] = b->others[i];
     }
     b->others_len = kept;

@@ -11,6 +11,7 @@
 #include "bp/check.h"
 
 #define HEAD_VERSION 1
+#define HEAD_VERSION_QOS 2 /* has a number more: a bundle that is not like all others */
 
 enum head_flag {
     HEAD_FROM_LINK = 1,
@@ -127,11 +128,37 @@ size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t
     return writer_len(&w);
 }
 
+/* Priority, ordinal and flags in one number. */
+#define QOS_CRITICAL_BIT 4u
+
+static uint64_t pack_qos(const struct agent_qos *q)
+{
+    assert(q->priority < BUNDLE_PRIORITIES);
+    return (uint64_t)q->ordinal << 3 | (q->critical ? QOS_CRITICAL_BIT : 0) | (uint64_t)q->priority;
+}
+
+static bool has_qos(const struct agent_qos *q)
+{
+    return pack_qos(q) != BUNDLE_NORMAL;
+}
+
+static void get_qos(struct reader *r, struct agent_qos *q)
+{
+    const uint64_t v = get_number(r);
+    if ((v & 3) >= BUNDLE_PRIORITIES || v >> 3 > UINT8_MAX) {
+        r->bad = true;
+        return;
+    }
+    q->priority = (enum bundle_priority)(v & 3);
+    q->critical = v & QOS_CRITICAL_BIT;
+    q->ordinal = (uint8_t)(v >> 3);
+}
+
 size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX], size_t *id_off)
 {
     struct writer w = writer_of(out, AGENT_HEAD_MAX);
     bool with_peer = h->from_link && h->peer != 0;
-    writer_byte(&w, HEAD_VERSION);
+    writer_byte(&w, has_qos(&h->qos) ? HEAD_VERSION_QOS : HEAD_VERSION);
     writer_byte(&w, (uint8_t)((h->from_link ? HEAD_FROM_LINK : 0) |
                               (h->rewrite ? HEAD_REWRITE : 0) | (h->has_hops ? HEAD_HOPS : 0) |
                               (h->destination.three ? HEAD_DESTINATION_THREE : 0) |
@@ -146,6 +173,8 @@ size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX]
     put_eid(&w, &h->report_to);
     if (with_peer)
         put_number(&w, h->peer);
+    if (has_qos(&h->qos))
+        put_number(&w, pack_qos(&h->qos));
     *id_off = writer_len(&w);
     put_id(&w, &h->id, h->payload_len);
     assert(!w.bad);
@@ -169,7 +198,8 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
 {
     struct reader r = reader_of(head.data, head.len);
     *h = (struct agent_head){0};
-    if (head.len > AGENT_HEAD_MAX || reader_byte(&r) != HEAD_VERSION)
+    const uint8_t version = reader_byte(&r);
+    if (head.len > AGENT_HEAD_MAX || (version != HEAD_VERSION && version != HEAD_VERSION_QOS))
         return HELIO_EFORMAT;
     uint8_t flags = reader_byte(&r);
     h->from_link = flags & HEAD_FROM_LINK;
@@ -185,6 +215,9 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
     h->peer = flags & HEAD_PEER ? get_number(&r) : 1;
     if (h->peer == 0)
         return HELIO_EFORMAT;
+    h->qos.priority = BUNDLE_NORMAL;
+    if (version == HEAD_VERSION_QOS)
+        get_qos(&r, &h->qos);
     *id_off = head.len - reader_left(&r);
     get_id(&r, h, flags & HEAD_SOURCE_THREE);
     return r.bad || reader_left(&r) > 0 ? HELIO_EFORMAT : 0;

@@ -8,10 +8,17 @@
 #define BP_AGENT_HEAD_H
 
 #include "base/slice.h"
-#include "bp/bundle.h"
+#include "bp/qos.h"
 
 #define AGENT_HEAD_MAX 1024 /* longest encoding, bytes; = STORE_HEAD_MAX */
 #define AGENT_ID_MAX 400    /* longest id; = STORE_MARK_MAX */
+
+/* What of a bundle's priority block (bp/qos.h) the agent acts upon. */
+struct agent_qos {
+    enum bundle_priority priority;
+    uint8_t ordinal;
+    bool critical;
+};
 
 struct agent_head {
     uint64_t peer;  /* from_link: quota_peer_id of the neighbour; 0 on the way in, 1 on the
@@ -25,6 +32,7 @@ struct agent_head {
     uint64_t age_ms;               /* when it came here */
     uint64_t hop_limit, hop_count; /* as it came here */
     uint64_t payload_len;
+    struct agent_qos qos;
     struct eid destination, report_to;
     struct bundle_id id;
 };

@@ -9,6 +9,7 @@
 #include "base/ranges.h"
 #include "bp/agent.h"
 #include "bp/agent_head.h"
+#include "bp/agent_queue.h"
 #include "bp/returns.h"
 #include "bp/router.h"
 #include "bp/routes.h"
@@ -24,15 +25,16 @@
 #define ASIDE (-3)       /* where a bundle goes that has no way now */
 
 /*
- * A queue in front of a link or an endpoint. Bundles move from `back` (any length, bytes perhaps
- * only in the store) to `front` (short, in memory or being loaded), to `busy` (given away, outcome
+ * What waits for a link or an endpoint: in queues by priority, then `busy` (given away, outcome
  * open). Those whose forwarding failed sit in `paused` until their time comes.
  */
 struct lane {
     struct list node; /* in agent.ready, when it may have work */
-    struct list front, back, busy, paused;
-    uint64_t front_len, busy_len, window;
-    uint64_t bundles, bytes; /* in all four */
+    struct queues queues;
+    struct list busy, paused;
+    uint64_t busy_len, window;
+    uint64_t bundles, bytes;                         /* in all of these */
+    struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* of the same; and what went */
     uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
     bool open;     /* link up, or endpoint registered */
 };
@@ -41,6 +43,8 @@ struct link {
     struct eid peer;
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
+    struct agent_queue_rule *rules; /* its own */
+    size_t rules_len;
 };
 
 /* Exists while it is registered or bundles wait for it. */
@@ -85,6 +89,8 @@ struct record {
     struct list answer;             /* in agent.answers; later in agent.recalls */
     struct heap_node timer;         /* expiry, or the end of its pause */
     enum record_state state;
+    enum bundle_priority band; /* in its lane: its own, or what a rule of the link says */
+    struct queue *queue;       /* FRONT, BACK */
     uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
     uint64_t bytes;      /* of the encoded bundle */
     struct buf *buf;     /* NULL: in the store only */
@@ -113,8 +119,9 @@ struct record {
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
     size_t id_off, head_len;
-    size_t mark_len; /* of the id: what is remembered when the bundle is gone */
-    uint8_t head[];  /* what the store keeps (agent_head.h); ends with the id */
+    struct agent_qos qos; /* as in the head */
+    size_t mark_len;      /* of the id: what is remembered when the bundle is gone */
+    uint8_t head[];       /* what the store keeps (agent_head.h); ends with the id */
 };
 
 /*
@@ -156,6 +163,7 @@ struct agent {
     struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
     struct heap timers;     /* has room for every record */
     struct list to_store, answers, recalls, removals, unplaced, ready;
+    struct list spent;      /* ranks of queues that are empty, to be freed */
     bool place;             /* unplaced bundles may have a way now */
     bool anew;              /* so may those in queues of links have another one */
     struct record *polled;  /* freed at the next poll: the last action shows its bytes */
@@ -251,9 +259,12 @@ void quota_check(const struct agent *a);
 
 /* agent_lane.c */
 void lane_init(struct lane *l, uint64_t window);
+void lane_fini(struct lane *l); /* nothing waits; no memory stays */
 bool lane_empty(const struct lane *l);
 void lane_wake(struct agent *a, struct lane *l);
-void lane_add(struct agent *a, struct lane *l, struct record *r);
+/* band: the queue that it waits in. */
+void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band);
+void lane_free_spent(struct agent *a); /* ranks of queues that nobody walks any more */
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
 void lane_pause(struct agent *a, struct record *r, tick until);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues in front of links and endpoints: first in, first out, every step O(1). A bundle whose
- * turn is near but whose bytes are only in the store is asked for ahead of time (PREFETCH), so that
- * a link with a full window never waits for the medium; under memory pressure at least the one at
- * the head is loaded, so that a queue always moves. Deliveries keep their bytes until they are
- * answered, and anybody can name an endpoint: under pressure one that nobody registered has none in
- * memory, and a registered one has one.
+ * Queues in front of links and endpoints, by priority (agent_queue.c), each first in, first out. A
+ * bundle whose turn is near but whose bytes are only in the store is asked for ahead of time
+ * (PREFETCH), so that a link with a full window never waits for the medium; under memory pressure
+ * at least the one at the head is loaded, so that a queue always moves. Deliveries keep their bytes
+ * until they are answered, and anybody can name an endpoint: under pressure one that nobody
+ * registered has none in memory, and a registered one has one.
  */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "bp/agent_impl.h"
 
@@ -15,22 +16,35 @@ void lane_init(struct lane *l, uint64_t window)
 {
     *l = (struct lane){.window = window};
     list_init(&l->node);
-    list_init(&l->front);
-    list_init(&l->back);
+    queues_init(&l->queues);
     list_init(&l->busy);
     assert(window > 0);
     list_init(&l->paused);
 }
 
+void lane_fini(struct lane *l)
+{
+    queues_fini(&l->queues);
+}
+
+void lane_free_spent(struct agent *a)
+{
+    while (!list_empty(&a->spent)) {
+        struct list *n = list_first(&a->spent);
+        list_sub(n);
+        free(container_of(n, struct queue, node));
+    }
+    assert(list_empty(&a->spent));
+}
+
 bool lane_empty(const struct lane *l)
 {
-    return list_empty(&l->front) && list_empty(&l->back) && list_empty(&l->busy) &&
-           list_empty(&l->paused);
+    return l->queues.waiting == 0 && list_empty(&l->busy) && list_empty(&l->paused);
 }
 
 void lane_wake(struct agent *a, struct lane *l)
 {
-    if (l->open && list_empty(&l->node) && (!list_empty(&l->front) || !list_empty(&l->back)))
+    if (l->open && list_empty(&l->node) && l->queues.waiting > 0)
         list_add_tail(&a->ready, &l->node);
 }
 
@@ -45,71 +59,64 @@ bool lane_memory_full(const struct agent *a, uint64_t more)
     return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
 }
 
-static bool front_has_room(const struct lane *l)
+static bool front_has_room(const struct lane *l, const struct queue *q)
 {
-    return l->front_len + count_given(l) < l->window + PREFETCH;
-}
-
-static void to_front(struct lane *l, struct record *r, bool first)
-{
-    assert(list_empty(&r->node) && r->lane == l);
-    r->state = STATE_FRONT;
-    l->front_len++;
-    if (first)
-        list_add_head(&l->front, &r->node);
-    else
-        list_add_tail(&l->front, &r->node);
+    return q->front_len + count_given(l) < l->window + PREFETCH;
 }
 
 /* May the bundle's bytes stay in memory, or come there, although the memory is full? */
-static bool keeps_bytes(const struct lane *l, const struct record *r)
+static bool keeps_bytes(const struct lane *l, const struct queue *q, const struct record *r)
 {
     if (r->link == TO_ENDPOINT)
-        return l->open && l->front_len + count_given(l) == 0;
-    return l->front_len == 0;
+        return l->open && q->front_len + count_given(l) == 0;
+    return q->front_len == 0;
 }
 
-void lane_add(struct agent *a, struct lane *l, struct record *r)
+void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band)
 {
-    assert(r->lane == NULL);
+    assert(r->lane == NULL && band < BUNDLE_PRIORITIES);
+    struct queue *q = queues_get(&l->queues, band, r->qos.ordinal);
     r->lane = l;
+    r->band = band;
     l->bundles++;
     l->bytes += r->bytes;
-    bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, r) || !lane_memory_full(a, 0);
-    if (r->buf != NULL && stays && list_empty(&l->back) && front_has_room(l)) {
-        to_front(l, r, false);
-    } else {
-        r->state = STATE_BACK;
-        list_add_tail(&l->back, &r->node);
-        if (lane_memory_full(a, 0))
-            record_release(a, r);
-    }
+    l->backlog[band].bundles++;
+    l->backlog[band].bytes += r->bytes;
+    bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, r) || !lane_memory_full(a, 0);
+    bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q);
+    queues_add(&l->queues, q, r, !ahead, false);
+    if (!ahead && lane_memory_full(a, 0))
+        record_release(a, r);
     lane_wake(a, l);
+    assert(l->bundles >= l->queues.waiting && l->backlog[band].bundles > 0);
 }
 
-static void take_out(struct record *r)
+static void take_out(struct agent *a, struct record *r)
 {
     struct lane *l = r->lane;
     assert(l != NULL && r->state >= STATE_FRONT && r->state < STATE_GONE);
-    assert(r->state != STATE_FRONT || l->front_len > 0);
     assert(r->state != STATE_BUSY || l->busy_len > 0);
-    list_sub(&r->node);
-    if (r->state == STATE_FRONT)
-        l->front_len--;
-    else if (r->state == STATE_BUSY)
-        l->busy_len--;
+    if (r->state == STATE_FRONT || r->state == STATE_BACK) {
+        queues_sub(a, &l->queues, r);
+    } else {
+        list_sub(&r->node);
+        l->busy_len -= r->state == STATE_BUSY;
+    }
     if (r->recalled)
         list_sub(&r->answer);
     r->recalled = false;
+    assert(r->queue == NULL && list_empty(&r->node));
 }
 
 void lane_leave(struct agent *a, struct record *r)
 {
     struct lane *l = r->lane;
-    assert(l->bundles > 0 && l->bytes >= r->bytes);
-    take_out(r);
+    assert(l->bundles > 0 && l->bytes >= r->bytes && l->backlog[r->band].bundles > 0);
+    take_out(a, r);
     l->bundles--;
     l->bytes -= r->bytes;
+    l->backlog[r->band].bundles--;
+    l->backlog[r->band].bytes -= r->bytes;
     r->lane = NULL;
     ask_ended(a, r, ROUTER_TAKEN_BACK);
     if (r->link == TO_ENDPOINT)
@@ -120,16 +127,17 @@ void lane_leave(struct agent *a, struct record *r)
 
 void lane_return(struct agent *a, struct record *r)
 {
-    take_out(r);
-    to_front(r->lane, r, true);
+    struct lane *l = r->lane;
+    take_out(a, r);
+    queues_add(&l->queues, queues_get(&l->queues, r->band, r->qos.ordinal), r, false, true);
     record_set_timer(a, r, r->expires);
-    lane_wake(a, r->lane);
+    lane_wake(a, l);
 }
 
 void lane_pause(struct agent *a, struct record *r, tick until)
 {
     struct lane *l = r->lane;
-    take_out(r);
+    take_out(a, r);
     r->state = STATE_PAUSED;
     list_add_tail(&l->paused, &r->node);
     record_set_timer(a, r, tick_min(r->expires, until));
@@ -159,14 +167,13 @@ static int load_record(struct agent *a, struct record *r, struct agent_action *o
 }
 
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
-static int fill_ahead(struct agent *a, struct lane *l, struct agent_action *out)
+static int fill_ahead(struct agent *a, struct lane *l, struct queue *q, struct agent_action *out)
 {
-    while (!list_empty(&l->back) && front_has_room(l)) {
-        struct record *r = container_of(list_first(&l->back), struct record, node);
-        if (r->buf == NULL && !keeps_bytes(l, r) && lane_memory_full(a, r->bytes))
+    while (!list_empty(&q->back) && front_has_room(l, q)) {
+        struct record *r = container_of(list_first(&q->back), struct record, node);
+        if (r->buf == NULL && !keeps_bytes(l, q, r) && lane_memory_full(a, r->bytes))
             break;
-        take_out(r);
-        to_front(l, r, false);
+        queues_move_up(&l->queues, r);
         if (r->buf == NULL && load_record(a, r, out))
             return 1;
     }
@@ -177,38 +184,60 @@ static int give_next(struct agent *a, struct record *r, struct agent_action *out
 {
     assert(r->state == STATE_FRONT && r->buf != NULL);
     struct lane *l = r->lane;
-    take_out(r);
+    const enum bundle_priority band = r->band;
+    take_out(a, r);
     r->state = STATE_BUSY;
     l->busy_len++;
     list_add_tail(&l->busy, &r->node);
     record_set_timer(a, r, r->expires);
-    return r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out);
+    if (!(r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out)))
+        return 0;
+    assert(out->kind == AGENT_SEND || out->kind == AGENT_DELIVER);
+    queues_served(&l->queues, band, out->bundle->len);
+    l->backlog[band].given++;
+    l->backlog[band].given_bytes += out->bundle->len;
+    return 1;
+}
+
+/* The head of a priority comes to memory, and what follows it. 1: an action; else *moved: there may
+ * be something to give now. */
+static int make_ready(struct agent *a, struct lane *l, struct queue *q, struct agent_action *out,
+                      bool *moved)
+{
+    const uint64_t before = q->front_len;
+    if (before > 0) {
+        struct record *r = container_of(list_first(&q->front), struct record, node);
+        if (r->buf == NULL && !r->loading) {
+            if (load_record(a, r, out))
+                return 1;
+            if (r->buf != NULL || r->state != STATE_FRONT) {
+                *moved = true;
+                return 0;
+            }
+        }
+    }
+    if (fill_ahead(a, l, q, out))
+        return 1;
+    *moved = *moved || (before == 0 && q->front_len > 0);
+    return 0;
 }
 
 int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
 {
-    while (l->open) {
-        if (list_empty(&l->front) && list_empty(&l->back))
-            return 0;
-        if (!list_empty(&l->front)) {
-            struct record *r = container_of(list_first(&l->front), struct record, node);
-            if (r->buf != NULL && count_given(l) < l->window) {
-                if (give_next(a, r, out))
-                    return 1;
-                continue;
-            }
-            if (r->buf == NULL && !r->loading) {
-                if (load_record(a, r, out))
-                    return 1;
-                if (r->buf != NULL || r->state != STATE_FRONT)
-                    continue;
-            }
+    for (bool moved = true; l->open && moved && l->queues.waiting > 0;) {
+        const enum bundle_priority next = queues_turn(&l->queues);
+        if (next != BUNDLE_PRIORITIES && count_given(l) < l->window) {
+            struct queue *q = queues_first(&l->queues, next);
+            if (give_next(a, container_of(list_first(&q->front), struct record, node), out))
+                return 1;
+            continue;
         }
-        size_t before = l->front_len;
-        if (fill_ahead(a, l, out))
-            return 1;
-        if (l->front_len == before || before > 0)
-            return 0;
+        moved = false;
+        for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
+            struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
+            if (q != NULL && make_ready(a, l, q, out, &moved))
+                return 1;
+        }
     }
     return 0;
 }
@@ -217,26 +246,55 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
 #undef NDEBUG
 #include <assert.h>
 
-/* Counts a list whose records are all in this state. */
-static void check_list(const struct list *l, enum record_state state, uint64_t *bundles,
-                       uint64_t *bytes)
+/* Of a list whose records are all in this state. */
+static void check_list(const struct list *l, enum record_state state, const struct queue *q,
+                       struct agent_backlog sum[BUNDLE_PRIORITIES])
 {
     list_for_each (it, l) {
         const struct record *r = container_of(it, struct record, node);
-        assert(r->state == state);
-        ++*bundles;
-        *bytes += r->bytes;
+        assert(r->state == state && r->queue == q && r->band < BUNDLE_PRIORITIES);
+        sum[r->band].bundles++;
+        sum[r->band].bytes += r->bytes;
     }
+}
+
+static uint64_t count_sum(const struct agent_backlog sum[BUNDLE_PRIORITIES])
+{
+    uint64_t bundles = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        bundles += sum[p].bundles;
+    return bundles;
+}
+
+static void check_queue(const struct queue *q, struct agent_backlog sum[BUNDLE_PRIORITIES])
+{
+    const uint64_t before = count_sum(sum);
+    check_list(&q->front, STATE_FRONT, q, sum);
+    assert(count_sum(sum) == before + q->front_len);
+    check_list(&q->back, STATE_BACK, q, sum);
+    assert(count_sum(sum) == before + q->front_len + q->back_len);
 }
 
 void lane_check(const struct lane *l)
 {
-    uint64_t bundles = 0, bytes = 0;
-    check_list(&l->front, STATE_FRONT, &bundles, &bytes);
-    assert(bundles == l->front_len);
-    check_list(&l->busy, STATE_BUSY, &bundles, &bytes);
-    assert(bundles == l->front_len + l->busy_len);
-    check_list(&l->back, STATE_BACK, &bundles, &bytes);
-    check_list(&l->paused, STATE_PAUSED, &bundles, &bytes);
-    assert(bundles == l->bundles && bytes == l->bytes);
+    struct agent_backlog sum[BUNDLE_PRIORITIES] = {{0}};
+    uint64_t bytes = 0;
+    unsigned above = UINT8_MAX + 1;
+    list_for_each (it, &l->queues.ranks) {
+        const struct queue *rank = container_of(it, struct queue, node);
+        assert(rank->ordinal > 0 && rank->ordinal < above && rank->front_len + rank->back_len > 0);
+        above = rank->ordinal;
+        check_queue(rank, sum);
+    }
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        check_queue(&l->queues.of[p], sum);
+    assert(count_sum(sum) == l->queues.waiting);
+    check_list(&l->busy, STATE_BUSY, NULL, sum);
+    assert(count_sum(sum) == l->queues.waiting + l->busy_len);
+    check_list(&l->paused, STATE_PAUSED, NULL, sum);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        assert(sum[p].bundles == l->backlog[p].bundles && sum[p].bytes == l->backlog[p].bytes);
+        bytes += sum[p].bytes;
+    }
+    assert(count_sum(sum) == l->bundles && bytes == l->bytes);
 }

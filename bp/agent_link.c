@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bp/agent_impl.h"
 
@@ -27,6 +28,13 @@ static int make_room(struct agent *a, uint32_t link)
     a->links = grown;
     a->links_cap = cap;
     return 0;
+}
+
+static void free_link(struct link *l)
+{
+    lane_fini(&l->lane);
+    free(l->rules);
+    free(l);
 }
 
 int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window)
@@ -97,13 +105,48 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     quota_sub_peer(a, quota_peer_id(&l->peer));
     forget_link(a, link);
     place_elsewhere(a, &l->lane.busy);
-    place_elsewhere(a, &l->lane.front);
-    place_elsewhere(a, &l->lane.back);
+    queues_each(&l->lane.queues, place_elsewhere, a);
     place_elsewhere(a, &l->lane.paused);
     assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
     list_sub(&l->lane.node);
-    free(l);
+    free_link(l);
     return 0;
+}
+
+int agent_link_service(struct agent *a, uint32_t link, const struct agent_service *s)
+{
+    struct link *l = link_at(a, link);
+    if (l == NULL)
+        return HELIO_ENOENT;
+    const uint32_t usual[BUNDLE_PRIORITIES] = QUEUE_WEIGHTS;
+    const bool none = s->weights[0] == 0 && s->weights[1] == 0 && s->weights[2] == 0;
+    const uint32_t *weights = none ? usual : s->weights;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        if (weights[p] == 0 || weights[p] > QUEUE_WEIGHT_MAX)
+            return HELIO_EINVAL;
+    struct agent_queue_rule *rules = NULL;
+    if (s->rules_len > 0) {
+        rules = malloc(s->rules_len * sizeof *rules);
+        if (rules == NULL)
+            return HELIO_ENOMEM;
+        memcpy(rules, s->rules, s->rules_len * sizeof *rules);
+    }
+    free(l->rules);
+    l->rules = rules;
+    l->rules_len = s->rules_len;
+    l->lane.queues.strict = s->strict;
+    memcpy(l->lane.queues.weight, weights, sizeof usual);
+    assert((l->rules == NULL) == (l->rules_len == 0));
+    return 0;
+}
+
+bool agent_backlog(const struct agent *a, uint32_t link,
+                   struct agent_backlog out[BUNDLE_PRIORITIES])
+{
+    const struct link *l = link_at(a, link);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        out[p] = l == NULL ? (struct agent_backlog){0} : l->lane.backlog[p];
+    return l != NULL;
 }
 
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
@@ -144,7 +187,9 @@ void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_
 
 void links_fini(struct agent *a)
 {
-    for (uint32_t i = 0; i < a->links_cap; i++)
-        free(a->links[i]);
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL)
+            free_link(a->links[i]);
+    }
     free(a->links);
 }

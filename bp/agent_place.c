@@ -38,6 +38,24 @@ static struct lane *lane_of(struct agent *a, const struct record *r, const struc
     return e == NULL ? NULL : &e->lane;
 }
 
+/* Which of its queues: the first rule of the link that fits decides, else the bundle itself. */
+static enum bundle_priority band_of(const struct agent *a, const struct record *r,
+                                    const struct agent_head *h)
+{
+    const struct link *l = r->link == TO_ENDPOINT ? NULL : link_at(a, r->link);
+    const struct rule_subject s = {.to = &h->destination,
+                                   .from = &h->id.source,
+                                   .bytes = r->bytes,
+                                   .flags = h->flags,
+                                   .priority = r->qos.priority};
+    for (size_t i = 0; l != NULL && i < l->rules_len; i++) {
+        if (rule_fits(&l->rules[i].rule, &s))
+            return l->rules[i].queue;
+    }
+    assert(r->qos.priority < BUNDLE_PRIORITIES);
+    return r->qos.priority;
+}
+
 static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
                      const struct ask_answer *answer)
 {
@@ -55,7 +73,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
         return;
     }
     record_set_timer(a, r, r->expires);
-    lane_add(a, l, r);
+    lane_add(a, l, r, band_of(a, r, h));
     r->aside = false;
     emit_record(a, BUNDLE_QUEUED, r);
     ask_placed(a, r, answer->booking);
@@ -129,10 +147,7 @@ static void place_list_again(struct agent *a, struct list *l)
 
 static void place_lane_again(struct agent *a, struct lane *l)
 {
-    if (list_empty(&l->front) && list_empty(&l->back) && list_empty(&l->paused))
-        return;
-    place_list_again(a, &l->front);
-    place_list_again(a, &l->back);
+    queues_each(&l->queues, place_list_again, a);
     place_list_again(a, &l->paused);
 }
 

@@ -163,7 +163,8 @@ int agent_poll(struct agent *a, struct agent_action *out)
 {
     free(a->polled);
     a->polled = NULL;
-    assert(a->polled == NULL);
+    lane_free_spent(a);
+    assert(a->polled == NULL && list_empty(&a->spent));
     for (;;) {
         if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) ||
             poll_recall(a, out) || poll_removal(a, out))

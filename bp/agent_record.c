@@ -111,6 +111,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     r->key = key;
     r->bytes = bytes;
     r->from_link = h->from_link;
+    r->qos = h->qos;
     r->head_len = len;
     r->id_off = id_off;
     r->mark_len = len - id_off;

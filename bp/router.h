@@ -12,7 +12,7 @@
 #define BP_ROUTER_H
 
 #include "base/tick.h"
-#include "bp/eid.h"
+#include "bp/qos.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,9 +22,10 @@ extern "C" {
 
 /* A link as the agent has it at the moment. */
 struct router_link {
-    bool used, up;           /* exists; its adapter says that bundles go over it */
-    uint64_t bundles, bytes; /* backlog: in its queue and on their way over it */
-    uint64_t bundle_max;     /* longest bundle that it carries, bytes; 0: any */
+    bool used, up;                        /* exists; its adapter says that bundles go over it */
+    uint64_t bundles, bytes;              /* backlog: in its queues and on their way over it */
+    uint64_t bytes_of[BUNDLE_PRIORITIES]; /* of these, by the queue that they are in */
+    uint64_t bundle_max;                  /* longest bundle that it carries, bytes; 0: any */
 };
 
 /* The agent's links by their index; one beyond the last has used = false. */
@@ -42,8 +43,10 @@ struct router_query {
     tick expires;                  /* when its lifetime ends here; TICK_NEVER: not in our time */
     bool whole;                    /* it must not go in fragments: no link carries it whose
                                       bundle_max is less than its bytes */
-    int came_from;                 /* the link that brought it; ROUTER_NO_LINK: started here, or
-                                      not known any more (a restart) */
+    enum bundle_priority priority;
+    bool critical;    /* its source wants it to go over all routes (QOS_CRITICAL) */
+    int came_from;    /* the link that brought it; ROUTER_NO_LINK: started here, or
+                         not known any more (a restart) */
     int avoid;        /* the link that it came from, or that failed it last: better another one */
     uint64_t booking; /* of an answer that was noted and still holds for it: its volume is its own;
                          0: none */

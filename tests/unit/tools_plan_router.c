@@ -16,6 +16,7 @@ struct world {
     struct router ops;
     struct router_link link[3]; /* 0: to 2, 1: to 3, 2: to 4 */
     uint64_t others;
+    enum bundle_priority priority; /* of what is asked for */
 };
 
 static struct router_link at(const void *context, uint32_t link)
@@ -50,7 +51,7 @@ static void begin(struct world *w)
     plan_config_default(&config);
     config.margin = false;
     config.overhead_ppm = config.overhead_min = 0;
-    *w = (struct world){.others = 0};
+    *w = (struct world){.others = 0, .priority = BUNDLE_NORMAL};
     ck_assert_int_eq(plan_new(&w->plan, &config), 0);
     contact(w, 1, 2, S(10), S(20));
     contact(w, 1, 3, S(15), S(25));
@@ -87,6 +88,7 @@ static struct router_answer ask(struct world *w, uint64_t to, uint64_t bytes, ti
                              .destination = &destination,
                              .bytes = bytes,
                              .expires = S(1000),
+                             .priority = w->priority,
                              .came_from = from,
                              .avoid = from,
                              .booking = booking,
@@ -122,6 +124,35 @@ START_TEST(waits_for_the_contact)
     ck_assert_int_eq(a.verdict, ROUTER_LINK);
     ck_assert_uint_eq(a.link, 0);
     ck_assert_uint_ne(a.booking, 0);
+    end(&w);
+}
+END_TEST
+
+/* An urgent bundle's volume is lost to all, a bulk one's to bulk only; each is given back as what
+ * it was booked. */
+START_TEST(books_by_priority)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    const uint64_t contact = plan_at(w.plan, 1, 2, S(10));
+    static const uint64_t expected[][BUNDLE_PRIORITIES] = {
+        {6000000, 6000000, 6000000}, {3000000, 6000000, 6000000}, {7000000, 10000000, 10000000}};
+    w.priority = BUNDLE_EXPEDITED;
+    const uint64_t urgent = ask(&w, 4, 4000000, S(10), ROUTER_NO_LINK, 0).booking;
+    note(&w, ROUTER_PLACED, urgent);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        ck_assert_uint_eq(plan_left(w.plan, contact, (enum plan_priority)p), expected[0][p]);
+    w.priority = BUNDLE_BULK;
+    const uint64_t bulk = ask(&w, 4, 3000000, S(10), ROUTER_NO_LINK, 0).booking;
+    note(&w, ROUTER_PLACED, bulk);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        ck_assert_uint_eq(plan_left(w.plan, contact, (enum plan_priority)p), expected[1][p]);
+    note(&w, ROUTER_TAKEN_BACK, urgent);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        ck_assert_uint_eq(plan_left(w.plan, contact, (enum plan_priority)p), expected[2][p]);
+    note(&w, ROUTER_TAKEN_BACK, bulk);
+    ck_assert_uint_eq(plan_left(w.plan, contact, PLAN_BULK), 10000000);
     end(&w);
 }
 END_TEST
@@ -264,6 +295,7 @@ int main(void)
     Suite *s = suite_create("tools_plan_router");
     TCase *tc = tcase_create("router");
     tcase_add_test(tc, waits_for_the_contact);
+    tcase_add_test(tc, books_by_priority);
     tcase_add_test(tc, books_what_is_placed);
     tcase_add_test(tc, full_contacts_send_on);
     tcase_add_test(tc, missed_contacts);

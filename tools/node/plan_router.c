@@ -19,6 +19,11 @@
 #define EXCLUDED_MAX 32
 #define BACKLOG_MAX 256
 
+static_assert((int)PLAN_BULK == (int)BUNDLE_BULK && (int)PLAN_NORMAL == (int)BUNDLE_NORMAL &&
+                  (int)PLAN_EXPEDITED == (int)BUNDLE_EXPEDITED &&
+                  (int)PLAN_PRIORITIES == (int)BUNDLE_PRIORITIES,
+              "a bundle's priority is that of its volume");
+
 struct way {
     uint64_t neighbour;
     uint32_t link;
@@ -30,6 +35,7 @@ struct booking {
     struct hash_node by_id;
     uint64_t id, key;
     uint32_t link;
+    enum plan_priority priority;
     bool held; /* its volumes are booked */
     struct plan_route *route;
 };
@@ -45,6 +51,7 @@ struct plan_router {
     tick check; /* of links that are still down */
     struct plan_router_totals totals;
     struct plan_route pending; /* of the last answer */
+    enum plan_priority pending_priority;
     uint64_t pending_id;
 };
 
@@ -96,13 +103,16 @@ static void drop_booking(struct plan_router *r, struct booking *b)
 /* --- asking --- */
 
 static size_t collect_backlog(const struct plan_router *r, const struct router_links *links,
-                              struct plan_backlog *out)
+                              enum bundle_priority priority, struct plan_backlog *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->ways_len && n < BACKLOG_MAX; i++) {
         struct router_link state = links->at(links->context, r->ways[i].link);
-        if (state.used && state.bytes > 0)
-            out[n++] = (struct plan_backlog){r->ways[i].neighbour, state.bytes};
+        uint64_t bytes = 0; /* what goes before it */
+        for (int p = (int)priority; p < BUNDLE_PRIORITIES; p++)
+            bytes += state.bytes_of[p];
+        if (state.used && bytes > 0)
+            out[n++] = (struct plan_backlog){r->ways[i].neighbour, bytes};
     }
     return n;
 }
@@ -211,26 +221,28 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     uint64_t to;
     if (!plan_router_number(q->destination, &to) || !plan_knows(r->plan, to))
         return ask_other(r, q);
+    const enum plan_priority priority = (enum plan_priority)q->priority;
     struct plan_query pq = {.from = r->node,
                             .to = to,
                             .bytes = q->bytes,
-                            .priority = PLAN_NORMAL,
+                            .priority = priority,
                             .now = q->now,
                             .expiry = q->expires,
                             .backlog = backlog};
+    r->pending_priority = priority;
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
     const struct way *way = NULL;
     /* What is in the queue is part of the backlog; its volume is its own. */
     if (own != NULL && own->held)
-        plan_unbook(r->plan, own->route, PLAN_NORMAL);
+        plan_unbook(r->plan, own->route, own->priority);
     else
-        pq.backlog_len = collect_backlog(r, q->links, backlog);
+        pq.backlog_len = collect_backlog(r, q->links, q->priority, backlog);
     enum plan_reason reason = find_best(r, q, &pq, &way);
     r->totals.answers[reason]++;
     struct router_answer a =
         reason == PLAN_FOUND ? answer_route(r, way, q->now) : answer_none(r, &pq, reason);
     if (own != NULL && own->held)
-        own->held = plan_book(r->plan, own->route, PLAN_NORMAL) == 0;
+        own->held = plan_book(r->plan, own->route, own->priority) == 0;
     return a;
 }
 
@@ -251,8 +263,9 @@ static void keep_booking(struct plan_router *r, const struct router_note *n)
         return;
     }
     memcpy(route, &r->pending, size);
-    *b = (struct booking){.id = id, .key = n->key, .link = n->link, .route = route};
-    b->held = plan_book(r->plan, route, PLAN_NORMAL) == 0;
+    *b = (struct booking){
+        .id = id, .key = n->key, .link = n->link, .priority = r->pending_priority, .route = route};
+    b->held = plan_book(r->plan, route, b->priority) == 0;
     hash_add(&r->bookings, &b->by_id, hash_mix(r->bookings.seed, id, 0));
 }
 
@@ -268,7 +281,7 @@ static void note_plan(void *router, const struct router_note *n)
         return; /* there was no memory for it */
     /* What was sent has used its volume. */
     if (b->held && n->kind != ROUTER_SENT)
-        plan_unbook(r->plan, b->route, PLAN_NORMAL);
+        plan_unbook(r->plan, b->route, b->priority);
     drop_booking(r, b);
 }
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose turn it is. Strict: the highest priority that has something. By weights, so that none
+ * starves: each priority has a time at which its next bundle may begin; the earliest goes, and its
+ * next turn is later by its bytes divided by its weight; one that had nothing to send does not
+ * save up. That is start-time fair queueing rather than rounds of deficits: a bundle longer than
+ * any round's share takes no rounds without service, and there is no share to choose. Between two
+ * turns of one priority another one with k times its weight sends k times the bytes of the one
+ * between them, and one bundle more, at most.
+ *
+ * Expedited bundles with an ordinal have a queue for each ordinal that is there: at most 254 are
+ * walked. What can go wrong is memory for one; its bundles are served with those of ordinal 0.
+ */
+#include "bp/agent_queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent_impl.h"
+
+#define TURN_SCALE (UINT64_C(1) << 20) /* above QUEUE_WEIGHT_MAX, so that each byte counts */
+
+static_assert(TURN_SCALE > QUEUE_WEIGHT_MAX, "a byte of the heaviest priority takes time");
+
+static void init_queue(struct queue *q, uint8_t ordinal)
+{
+    *q = (struct queue){.ordinal = ordinal};
+    list_init(&q->node);
+    list_init(&q->front);
+    list_init(&q->back);
+}
+
+void queues_init(struct queues *q)
+{
+    *q = (struct queues){.weight = QUEUE_WEIGHTS};
+    list_init(&q->ranks);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        init_queue(&q->of[p], 0);
+    assert(q->waiting == 0 && q->weight[BUNDLE_BULK] > 0);
+}
+
+static bool is_empty(const struct queue *q)
+{
+    return q->front_len + q->back_len == 0;
+}
+
+struct queue *queues_get(struct queues *q, enum bundle_priority p, uint8_t ordinal)
+{
+    assert(p < BUNDLE_PRIORITIES);
+    if (p != BUNDLE_EXPEDITED || ordinal == 0)
+        return &q->of[p];
+    struct list *before = &q->ranks; /* what it comes in front of */
+    list_for_each (it, &q->ranks) {
+        struct queue *rank = container_of(it, struct queue, node);
+        before = it;
+        if (rank->ordinal == ordinal)
+            return rank;
+        if (rank->ordinal < ordinal)
+            break;
+        before = &q->ranks;
+    }
+    struct queue *rank = malloc(sizeof *rank);
+    if (rank == NULL)
+        return &q->of[p];
+    init_queue(rank, ordinal);
+    list_add_tail(before, &rank->node);
+    assert(rank->ordinal > 0 && is_empty(rank));
+    return rank;
+}
+
+struct queue *queues_first(const struct queues *q, enum bundle_priority p)
+{
+    assert(p < BUNDLE_PRIORITIES);
+    const struct queue *own = &q->of[p];
+    if (p == BUNDLE_EXPEDITED) {
+        list_for_each (it, &q->ranks) {
+            struct queue *rank = container_of(it, struct queue, node);
+            if (!is_empty(rank))
+                return rank;
+        }
+    }
+    return is_empty(own) ? NULL : (struct queue *)own;
+}
+
+void queues_add(struct queues *q, struct queue *to, struct record *r, bool back, bool first)
+{
+    assert(list_empty(&r->node) && r->queue == NULL);
+    struct list *l = back ? &to->back : &to->front;
+    r->state = back ? STATE_BACK : STATE_FRONT;
+    r->queue = to;
+    to->back_len += back;
+    to->front_len += !back;
+    q->waiting++;
+    if (first)
+        list_add_head(l, &r->node);
+    else
+        list_add_tail(l, &r->node);
+    assert(q->waiting > 0 && !is_empty(to));
+}
+
+void queues_move_up(struct queues *q, struct record *r)
+{
+    struct queue *own = r->queue;
+    assert(own != NULL && r->state == STATE_BACK && own->back_len > 0 && q->waiting > 0);
+    list_sub(&r->node);
+    own->back_len--;
+    own->front_len++;
+    r->state = STATE_FRONT;
+    list_add_tail(&own->front, &r->node);
+}
+
+void queues_sub(struct agent *a, struct queues *q, struct record *r)
+{
+    struct queue *from = r->queue;
+    assert(from != NULL && q->waiting > 0 && !is_empty(from));
+    assert(r->state == STATE_FRONT || r->state == STATE_BACK);
+    list_sub(&r->node);
+    from->front_len -= r->state == STATE_FRONT;
+    from->back_len -= r->state == STATE_BACK;
+    q->waiting--;
+    r->queue = NULL;
+    if (from->ordinal == 0 || !is_empty(from))
+        return;
+    list_sub(&from->node);
+    list_add_tail(&a->spent, &from->node);
+}
+
+static bool is_ready(const struct queues *q, enum bundle_priority p)
+{
+    const struct queue *first = queues_first(q, p);
+    if (first == NULL || list_empty(&first->front))
+        return false;
+    return container_of(list_first(&first->front), struct record, node)->buf != NULL;
+}
+
+static bool is_before(uint64_t turn, uint64_t other)
+{
+    return (int64_t)(turn - other) < 0;
+}
+
+enum bundle_priority queues_turn(const struct queues *q)
+{
+    enum bundle_priority next = BUNDLE_PRIORITIES;
+    for (int i = BUNDLE_PRIORITIES - 1; i >= 0; i--) {
+        const enum bundle_priority p = (enum bundle_priority)i;
+        if (!is_ready(q, p))
+            continue;
+        if (next == BUNDLE_PRIORITIES || (!q->strict && is_before(q->turn[p], q->turn[next])))
+            next = p;
+    }
+    return next;
+}
+
+void queues_served(struct queues *q, enum bundle_priority p, uint64_t bytes)
+{
+    assert(p < BUNDLE_PRIORITIES && q->weight[p] > 0);
+    if (is_before(q->clock, q->turn[p]))
+        q->clock = q->turn[p];
+    q->turn[p] += bytes * TURN_SCALE / q->weight[p];
+    for (int i = 0; i < BUNDLE_PRIORITIES; i++) {
+        if (queues_first(q, (enum bundle_priority)i) == NULL && is_before(q->turn[i], q->clock))
+            q->turn[i] = q->clock;
+    }
+}
+
+static void visit_queue(struct queue *q, void (*fn)(struct agent *a, struct list *l),
+                        struct agent *a)
+{
+    fn(a, &q->front);
+    fn(a, &q->back);
+}
+
+void queues_each(struct queues *q, void (*fn)(struct agent *a, struct list *l), struct agent *a)
+{
+    list_for_each_safe (it, &q->ranks)
+        visit_queue(container_of(it, struct queue, node), fn, a);
+    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--)
+        visit_queue(&q->of[p], fn, a);
+}
+
+void queues_fini(struct queues *q)
+{
+    list_for_each_safe (it, &q->ranks) {
+        list_sub(it);
+        free(container_of(it, struct queue, node));
+    }
+    assert(list_empty(&q->ranks));
+}
