@@ -54,6 +54,7 @@ static void set_defaults(struct agent_config *c)
     c->assembly_idle = or_default(c->assembly_idle, 10 * TICK_S);
     c->lifetime_max_ms = or_default(c->lifetime_max_ms, UINT64_MAX);
     c->source_percent = or_default(c->source_percent, 100);
+    c->report_rate = or_default(c->report_rate, 100);
     c->retry_min = or_default(c->retry_min, TICK_S);
     c->retry_max = or_default(c->retry_max, 60 * TICK_S);
     if (c->retry_max < c->retry_min)
@@ -98,8 +99,9 @@ by_key:
 
 int agent_new(struct agent **out, const struct agent_config *config)
 {
-    if (!eid_is_node(&config->node) || eid_is_none(&config->node) || config->crc > CRC_32C ||
-        config->reserve_percent > 100 || config->source_percent > 100)
+    if (!eid_is_node(&config->node) || eid_is_none(&config->node) || eid_is_local(&config->node) ||
+        config->crc > CRC_32C || config->reserve_percent > 100 || config->source_percent > 100 ||
+        config->hop_limit > 255 || config->report_rate > TICK_S)
         return HELIO_EINVAL;
     struct agent *a = calloc(1, sizeof *a);
     if (a == NULL)
@@ -200,9 +202,20 @@ void agent_begin(struct agent *a, struct agent_now now)
         agent_place_all(a);
 }
 
+/* §5.5: was it this node's overriding lifetime that ended, and not the bundle's own? */
+static enum status_reason expiry_reason(const struct agent *a, const struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    assert(r->doomed || r->expires <= a->now.now);
+    bool overridden = h.expires_ms - h.arrived_ms == a->config.lifetime_max_ms;
+    return overridden ? REASON_TRAFFIC_PARED : REASON_LIFETIME_EXPIRED;
+}
+
 static void expire_record(struct agent *a, struct record *r)
 {
-    agent_report(a, r, STATUS_DELETED, REASON_LIFETIME_EXPIRED);
+    if (a->config.status_reports)
+        agent_report(a, r, STATUS_DELETED, expiry_reason(a, r));
     record_end(a, r, END_EXPIRED);
 }
 

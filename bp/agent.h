@@ -57,9 +57,11 @@ struct agent_config {
     uint64_t source_percent;  /* of the same: at most for one source [100] */
     bool confirm_dropped;     /* what is dropped for another reason than lack of room is confirmed
                                  [false: the peer shall keep it] */
-    bool status_reports;      /* send reports that bundles ask for [false: RFC 9171 §5 discourages
-                                 floods] */
-    bundle_event_sink *sink;  /* bundle log; NULL: none. Event times are agent_now.now */
+    bool status_reports; /* send reports that bundles ask for [false: RFC 9171 §5.1 wants it so] */
+    uint64_t report_rate;    /* status reports a second, as many at once; more are not sent [100] */
+    uint64_t hop_limit;      /* of bundles that start here, 1 to 255; they have a hop count block
+                                then [0: none] */
+    bundle_event_sink *sink; /* bundle log; NULL: none. Event times are agent_now.now */
     void *sink_context;
     tick retry_min,
         retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
@@ -325,8 +327,10 @@ struct agent_counters {
     uint64_t lost;    /* tries, by unreliable links */
     uint64_t lenient; /* received bundles with findings that only the lenient mode lets pass */
     uint64_t reports_sent, reports_received;
-    uint64_t returned;  /* bundles that came again after they had been forwarded */
-    uint64_t forgotten; /* ids that found no memory: duplicates of these are not known */
+    uint64_t reports_limited; /* asked for and not sent: more than report_rate */
+    uint64_t records_ignored; /* administrative records of unknown types, or malformed */
+    uint64_t returned;        /* bundles that came again after they had been forwarded */
+    uint64_t forgotten;       /* ids that found no memory: duplicates of these are not known */
     uint64_t bundles, bytes, memory_bytes; /* now */
     uint64_t record_bytes; /* now: memory that bundles take beside their bytes in memory */
     uint64_t storing, storing_bytes; /* now, of bundles that wait for agent_stored, with what they

@@ -128,6 +128,11 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     stamp_arrival(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
     b->age_ms = 0;
+    /* §4.4.3: its first hop is counted when it is written, here or when it goes. */
+    b->has_hops = a->config.hop_limit > 0;
+    b->hop_limit = a->config.hop_limit;
+    b->hop_count = b->has_hops && !b->has_age ? 1 : 0;
+    assert(b->hop_limit <= 255 && b->hop_count <= b->hop_limit);
     const size_t off = payload->off, len = payload->len;
     b->payload = buf_slice(payload);
     struct agent_head h;
@@ -166,6 +171,15 @@ static bool resolve_ways(const struct agent *a, struct eid *e)
     return !eid_is_local(e);
 }
 
+/* The agent itself makes the blocks that it knows, at most one of each (§4.4). */
+static bool block_legal(const struct bundle_block *b, bool silent)
+{
+    bool own = b->type <= BLOCK_PAYLOAD || b->type == BLOCK_PREVIOUS_NODE || b->type == BLOCK_AGE ||
+               b->type == BLOCK_HOP_COUNT;
+    /* §4.2.4 */
+    return !own && b->number == 0 && !(silent && (b->flags & BLOCK_REPORT_IF_UNKNOWN));
+}
+
 static bool request_legal(const struct agent *a, const struct agent_request *q)
 {
     const uint64_t reports = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
@@ -173,15 +187,19 @@ static bool request_legal(const struct agent *a, const struct agent_request *q)
     const uint64_t allowed =
         BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK | BUNDLE_REPORT_TIME | reports;
     bool anonymous = eid_is_none(&q->source);
+    bool silent = anonymous || (q->flags & BUNDLE_IS_ADMIN);
     if (q->payload == NULL || eid_is_none(&q->destination) || (q->flags & ~allowed) ||
         q->crc > CRC_32C ||
         (q->qos != NULL &&
          (q->qos->priority >= BUNDLE_PRIORITIES || q->qos->ordinal > QOS_ORDINAL_MAX)))
         return false;
-    if (!anonymous && !agent_is_here(a, &q->source))
+    /* §5.2: the source is none, or an endpoint that this node alone is in. */
+    if (!anonymous && (!agent_is_here(a, &q->source) || eid_is_group(&q->source)))
+        return false;
+    if (q->block != NULL && !block_legal(q->block, silent))
         return false;
     /* §4.2.3: no reports about administrative records and anonymous bundles */
-    return !((q->flags & reports) && (anonymous || (q->flags & BUNDLE_IS_ADMIN)));
+    return !((q->flags & reports) && silent);
 }
 
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, struct agent_now now,
@@ -292,9 +310,20 @@ static void report_refusal(struct agent *a, const struct agent_head *h, enum age
         [REFUSE_ENDPOINT] = REASON_DESTINATION_UNAVAILABLE,
         [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
         [REFUSE_FRAGMENT] = REASON_BLOCK_UNINTELLIGIBLE,
+        [REFUSE_MALFORMED] = REASON_BLOCK_UNINTELLIGIBLE,
     };
     if (reasons[refusal] != REASON_NONE && !agent_keeps(a, refusal))
         agent_report_head(a, h, STATUS_DELETED, reasons[refusal]);
+}
+
+/* §5.6 step 3. Who asks for the report is known only when the primary block itself is sound. */
+static void report_malformed(struct agent *a, const struct bundle *b)
+{
+    struct agent_head h;
+    if (!b->primary_sound)
+        return;
+    head_of(a, b, true, &h);
+    report_refusal(a, &h, REFUSE_MALFORMED);
 }
 
 static bool duplicate(const struct agent *a, const struct bundle *b, struct record **held)
@@ -349,8 +378,10 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     *out = NULL;
     if (whole->len > a->config.bundle_max)
         return *answer = REFUSE_TOO_LONG;
-    if (bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings) < 0)
+    if (bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings) < 0) {
+        report_malformed(a, b);
         return *answer = REFUSE_MALFORMED;
+    }
     if (findings.len > 0)
         a->counters.lenient++;
     struct record *held;

@@ -188,6 +188,7 @@ struct agent {
     uint64_t sequence_noted; /* the store knows that those below may be used */
     uint64_t loading_bytes;  /* asked for with LOAD */
     enum crc_type primary_crc;
+    tick reports_spent; /* of config.report_rate */
 };
 
 /* agent.c */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Status reports (RFC 9171 §5.1, §6.1): made when the node's configuration allows it and the bundle
- * asks for it, sent as bundles that start here. They are a courtesy: a report that finds no route,
- * no room or no memory is not sent, and nothing else changes.
+ * asks for it, sent as bundles that start here, so many a second at most. They are a courtesy: a
+ * report that finds no route, no room or no memory is not sent, and nothing else changes. A record
+ * that is not understood is ignored (RFC 9713 §2): its bundle was delivered all the same.
  */
+#include <assert.h>
+
+#include "base/allowance.h"
 #include "bp/agent_impl.h"
 
 static bool wanted(const struct agent_head *h, enum status_item item)
@@ -26,19 +30,30 @@ static bool reportable(const struct agent_head *h)
            !eid_is_none(&h->report_to) && !eid_is_local(&h->report_to);
 }
 
+/* Reports are small, but a bundle of 100 bytes can ask for two at each node (§5.1). */
+static bool within_rate(struct agent *a)
+{
+    const uint64_t rate = a->config.report_rate;
+    assert(rate > 0 && rate <= TICK_S);
+    bool within = allowance_take(&a->reports_spent, TICK_S / rate, rate, a->now.now);
+    a->counters.reports_limited += !within;
+    return within;
+}
+
 void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
                       enum status_reason reason)
 {
-    if (!a->config.status_reports || !reportable(h))
+    if (!a->config.status_reports || !reportable(h) || !within_rate(a))
         return;
     static const char *const item_words[STATUS_ITEMS] = {[STATUS_RECEIVED] = "received",
                                                          [STATUS_FORWARDED] = "forwarded",
                                                          [STATUS_DELIVERED] = "delivered",
                                                          [STATUS_DELETED] = "deleted"};
+    assert(item < STATUS_ITEMS && item_words[item] != NULL);
     struct status_report s = {.reason = (uint64_t)reason, .subject = h->id};
     s.subject_bytes = h->id.fragment ? h->payload_len : 0;
     s.asserted[item] = true;
-    s.timed[item] = (h->flags & BUNDLE_REPORT_TIME) && a->now.dtn_ms != 0;
+    s.timed[item] = (h->flags & BUNDLE_REPORT_TIME) != 0; /* without a clock 0: not known, §4.2.6 */
     s.time_ms[item] = a->now.dtn_ms;
     struct buf *payload = buf_new(BUNDLE_HEAD_MAX, 512 + BUNDLE_TAIL_MAX);
     if (payload == NULL)
@@ -83,6 +98,8 @@ static void read_record(struct agent *a, struct slice payload)
     struct status_report s;
     if (status_report_decode(payload.data, payload.len, &s) == 0)
         a->counters.reports_received++;
+    else
+        a->counters.records_ignored++;
 }
 
 bool agent_consume(struct agent *a, const struct bundle *b)

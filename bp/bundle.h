@@ -95,6 +95,8 @@ struct bundle {
     uint64_t payload_flags;
     enum crc_type payload_crc;
     struct slice payload; /* view */
+    bool primary_sound; /* decoded: the primary block is legal and has a CRC that matches, whatever
+                           became of the others; for encoding it means nothing */
 };
 
 /* Defaults: lifetime 1 day, CRC-32C on all blocks, no flags, no extension blocks, all EIDs

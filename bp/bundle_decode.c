@@ -180,6 +180,7 @@ void bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle
     }
     if (!c->stop)
         primary_read(&r, c, out);
+    out->primary_sound = !c->bad && out->crc != CRC_NONE;
     if (!c->stop)
         read_blocks(&r, c, out, open, count);
     note_wide(c, &r);

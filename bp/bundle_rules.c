@@ -36,6 +36,18 @@ static void flag_rules(const struct bundle *b, struct check *c)
               "a fragment of a bundle that must not be fragmented");
 }
 
+static void name_rules(const struct bundle *b, struct check *c)
+{
+    hold_rule(c, eid_is_local(&b->id.source) || eid_is_local(&b->destination), CHECK_REFUSE,
+              "RFC 9758 §5.4", "ipn:! is neither source nor destination of a bundle on a link");
+    hold_rule(c, eid_is_local(&b->report_to), CHECK_RULE, "RFC 9758 §5.4",
+              "ipn:! does not get reports about a bundle on a link");
+    hold_rule(c, eid_is_group(&b->id.source), CHECK_RULE, "RFC 9171 §4.2.5.2",
+              "the source of a bundle is none, or an endpoint of one node");
+    hold_rule(c, b->has_previous && (eid_is_none(&b->previous) || eid_is_group(&b->previous)),
+              CHECK_RULE, "RFC 9171 §4.4.1", "a previous node is named by an endpoint of one node");
+}
+
 static bool reports_unknown(const struct bundle *b)
 {
     uint64_t flags = b->payload_flags;
@@ -93,8 +105,5 @@ void bundle_rules(const struct bundle *b, struct check *c)
               "a bundle whose creation time is 0 has a bundle age block");
     hold_rule(c, b->has_hops && (b->hop_limit < 1 || b->hop_limit > 255), CHECK_RULE,
               "RFC 9171 §4.4.3", "a hop limit is 1 to 255");
-    hold_rule(c, eid_is_local(&b->id.source) || eid_is_local(&b->destination), CHECK_REFUSE,
-              "RFC 9758 §5.4", "ipn:! is neither source nor destination of a bundle on a link");
-    hold_rule(c, eid_is_local(&b->report_to), CHECK_RULE, "RFC 9758 §5.4",
-              "ipn:! does not get reports about a bundle on a link");
+    name_rules(b, c);
 }

@@ -233,6 +233,14 @@ struct eid eid_node(const struct eid *e)
     return node;
 }
 
+bool eid_is_group(const struct eid *e)
+{
+    uint64_t group, service;
+    if (e->scheme != EID_DTN)
+        return eid_imc(e, &group, &service);
+    return strncmp(e->ssp, "//", 2) == 0 && e->ssp[node_length(e->ssp)] == '~';
+}
+
 bool eid_is_node(const struct eid *e)
 {
     if (e->scheme == EID_IPN)

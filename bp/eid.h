@@ -45,6 +45,10 @@ struct eid eid_ipn(uint64_t allocator, uint64_t node, uint64_t service);
 #define EID_LOCAL_NODE UINT32_MAX
 bool eid_is_local(const struct eid *e);
 
+/* By its name an endpoint of several nodes: "dtn://name/~demux" (RFC 9171 §4.2.5.1.1), imc. It
+ * names no node, and sends nothing. */
+bool eid_is_group(const struct eid *e);
+
 /* "imc:group.service"; false: another one. */
 bool eid_imc(const struct eid *e, uint64_t *group, uint64_t *service);
 struct eid eid_imc_of(uint64_t group, uint64_t service);

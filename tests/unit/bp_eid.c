@@ -100,6 +100,25 @@ START_TEST(longest_dtn)
 }
 END_TEST
 
+/* RFC 9171 §4.2.5.1.1: a demux that begins with ~ is that of a group. */
+START_TEST(names_of_groups)
+{
+    static const char *const of_several[] = {"dtn://h/~", "dtn://h/~all", "imc:5.1", "imc:0.0"};
+    static const char *const others[] = {"dtn://h/", "dtn://h/a~", "dtn://~h/a", "dtn:none",
+                                         "ipn:1.2",  "ipn:9.1.2",  "ipn:!.7"};
+    for (size_t i = 0; i < sizeof of_several / sizeof *of_several; i++) {
+        struct eid e = parsed(of_several[i]);
+        ck_assert_msg(eid_is_group(&e), "%s", of_several[i]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct eid e = parsed(others[i]);
+        ck_assert_msg(!eid_is_group(&e), "%s", others[i]);
+    }
+    struct eid short_of = {.scheme = EID_DTN, .ssp = "//h"}, odd = {.scheme = EID_DTN, .ssp = "~x"};
+    ck_assert(!eid_is_group(&short_of) && !eid_is_group(&odd));
+}
+END_TEST
+
 START_TEST(comparison)
 {
     struct eid a = parsed("ipn:1.2"), b = parsed("ipn:1.3"), none = eid_none(),
@@ -326,6 +345,7 @@ static void add(TCase *t)
     tcase_add_test(t, bad_texts);
     tcase_add_test(t, longest_dtn);
     tcase_add_test(t, comparison);
+    tcase_add_test(t, names_of_groups);
     tcase_add_test(t, patterns);
     tcase_add_test(t, bad_patterns);
     tcase_add_test(t, ranks_rise_with_detail);

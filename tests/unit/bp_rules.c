@@ -86,6 +86,14 @@ START_TEST(field_rules)
     assert_bundle(b, STRICT_ONLY, "RFC 9758 §5.4", "does not get reports");
     b = good, b.report_to = (struct eid){.scheme = EID_IPN, .service = 5};
     assert_bundle(b, NOTED, "RFC 9758 §3.4.1", "service number 0");
+    b = good, b.id.source = (struct eid){.scheme = EID_DTN, .ssp = "//node/~all"};
+    assert_bundle(b, STRICT_ONLY, "RFC 9171 §4.2.5.2", "an endpoint of one node");
+    b = good, b.id.source = eid_imc_of(5, 1);
+    assert_bundle(b, STRICT_ONLY, "RFC 9171 §4.2.5.2", "an endpoint of one node");
+    b = good, b.previous = (struct eid){.scheme = EID_DTN, .ssp = "//node/~all"};
+    assert_bundle(b, STRICT_ONLY, "RFC 9171 §4.4.1", "named by an endpoint of one node");
+    b = good, b.previous = eid_none();
+    assert_bundle(b, STRICT_ONLY, "RFC 9171 §4.4.1", "named by an endpoint of one node");
     b = good, b.report_to = (struct eid){.scheme = EID_DTN, .ssp = "//node"};
     assert_bundle(b, STRICT_ONLY, "RFC 9171 §4.2.5.1.1 with erratum 7272", "node-name/demux");
 }

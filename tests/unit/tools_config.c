@@ -85,7 +85,7 @@ static const char good[] = "node: ipn:1.0\n"
                            "socket: /tmp/n1.sock\n"
                            "store: {path: /tmp/n1, durability: async, limit: 3GiB}\n"
                            "bundles: {lifetime: 2h, crc: crc16, mode: strict, status_reports: yes, "
-                           "fragments: 9}\n"
+                           "report_rate: 7, hop_limit: 33, fragments: 9}\n"
                            "log:\n"
                            "  segments: /tmp/seg.csv\n"
                            "links:\n"
@@ -117,6 +117,8 @@ START_TEST(a_good_file)
     ck_assert_int_eq(c.bundles.crc, CRC_16);
     ck_assert_int_eq(c.bundles.mode, BUNDLE_STRICT);
     ck_assert(c.bundles.status_reports);
+    ck_assert_uint_eq(c.bundles.report_rate, 7);
+    ck_assert_uint_eq(c.bundles.hop_limit, 33);
     ck_assert_uint_eq(c.bundles.assemblies, 1024);
     ck_assert_uint_eq(c.bundles.fragments, 9);
     ck_assert_uint_eq(c.links_len, 1);
@@ -162,6 +164,10 @@ static const struct {
      "n.yaml:1: node: this key is missing; it is the node's own endpoint id"},
     {"node: ipn:1.5\nsocket: /tmp/s\nstore: {durability: none}\n",
      "n.yaml:1: node: \"ipn:1.5\" is an endpoint; write its node's id, ipn:1.0"},
+    {"node: ipn:!.0\nsocket: /tmp/s\nstore: {durability: none}\n",
+     "n.yaml:1: node: ipn:!.0 names no node; write one such as ipn:1.0"},
+    {HEAD "bundles: {hop_limit: 256}\n",
+     "n.yaml:4: bundles.hop_limit: 256 is out of range; write a value from 0 to 255"},
     {"node: ipn:x\nsocket: /tmp/s\nstore: {durability: none}\n",
      "n.yaml:1: node: \"ipn:x\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/"},
     {"node: ipn:1.0\nsocket: /tmp/s\n",

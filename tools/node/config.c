@@ -142,7 +142,7 @@ static void check_node(const struct config *c, const struct conf_tree *root,
     if (eid_parse(t->text, &parsed) < 0)
         return;
     eid_text(&node, text);
-    if (eid_is_none(&c->node))
+    if (eid_is_none(&c->node) || eid_is_local(&c->node))
         conf_error(errors, t->line, "node: %s names no node; write one such as ipn:1.0", t->text);
     else if (!eid_is_node(&c->node))
         conf_error(errors, t->line, "node: \"%s\" is an endpoint; write its node's id, %s", t->text,

@@ -58,6 +58,8 @@ struct config {
         int mode;                 /* enum bundle_mode */
         bool refuse;              /* to peers, what has no place here for whatever reason */
         bool status_reports;
+        uint64_t report_rate; /* a second */
+        uint64_t hop_limit;   /* of bundles that start here; 0: none */
         tick retry_min, retry_max;
     } bundles;
     struct {

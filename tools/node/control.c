@@ -251,6 +251,8 @@ static void fill_agent(const struct agent_counters *c, json_t *o)
     set_int(o, "forgotten", c->forgotten);
     set_int(o, "reports_sent", c->reports_sent);
     set_int(o, "reports_received", c->reports_received);
+    set_int(o, "reports_limited", c->reports_limited);
+    set_int(o, "records_ignored", c->records_ignored);
     json_object_set_new(o, "refused", refused);
 }
 

@@ -6,6 +6,7 @@
  * of an endpoint, in all and with the same payload. Neither are administrative records, nor bundles
  * of sources where no application can be.
  */
+#include "base/allowance.h"
 #include "base/hash.h"
 #include "tools/node/node.h"
 
@@ -47,10 +48,10 @@ bool echo_allow(struct echo_table *t, uint64_t hash, tick pause, unsigned burst,
             at = i;
     }
     tick spent = t->at[set][at].hash == hash ? t->at[set][at].spent : 0;
-    if (spent > tick_add(now, pause * (burst - 1)))
+    if (!allowance_take(&spent, pause, burst, now))
         return false;
     t->at[set][at].hash = hash;
-    t->at[set][at].spent = tick_add(spent > now ? spent : now, pause);
+    t->at[set][at].spent = spent;
     return true;
 }
 

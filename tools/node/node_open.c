@@ -25,6 +25,8 @@ int node_open_agent(struct node *n, bool memory_only)
         .source_percent = c->bundles.source,
         .confirm_dropped = !c->bundles.refuse,
         .status_reports = c->bundles.status_reports,
+        .report_rate = c->bundles.report_rate,
+        .hop_limit = c->bundles.hop_limit,
         .retry_min = c->bundles.retry_min,
         .retry_max = c->bundles.retry_max,
         .sink = n->bundle_sink,

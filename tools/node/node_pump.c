@@ -99,7 +99,8 @@ void node_tell_shortage(struct node *n)
     tick now = node_now(n).now;
     uint64_t gave_way = c->ended[END_GAVE_WAY] - n->shortage.gave_way;
     uint64_t refused = c->refused[REFUSE_QUOTA] + c->refused[REFUSE_FULL] - n->shortage.refused;
-    if (now < n->shortage.after || gave_way + refused == 0)
+    uint64_t reports = c->reports_limited - n->shortage.reports;
+    if (now < n->shortage.after || gave_way + refused + reports == 0)
         return;
     if (gave_way > 0)
         say(&n->say, LEVEL_WARNING,
@@ -109,6 +110,11 @@ void node_tell_shortage(struct node *n)
         say(&n->say, LEVEL_WARNING,
             "%llu bundles were refused: the node, or the share of their peer or source, is full",
             (unsigned long long)refused);
+    if (reports > 0)
+        say(&n->say, LEVEL_WARNING,
+            "%llu status reports were not sent: more than report_rate, %llu a second",
+            (unsigned long long)reports, (unsigned long long)n->config->bundles.report_rate);
+    n->shortage.reports += reports;
     n->shortage.gave_way += gave_way;
     n->shortage.refused += refused;
     n->shortage.after = now + 10 * TICK_S;
