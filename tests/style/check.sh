@@ -38,6 +38,11 @@ may route base route
 may cla os base ltp bp cla conf
 may cla/ltp os base ltp bp cla conf
 may cla/udp os base bp cla conf
+may cla/tcpcl os base bp cla conf
+# the session of TCPCL is pure: base only
+for f in cla/tcpcl/tcpcl_{wire,session,parse,import,export,plan,check}.c cla/tcpcl/tcpcl_{wire,session,session_private}.h; do
+    grep -nHE '^#include "' "$f" | grep -vE '"(base/|cla/tcpcl/tcpcl_(wire|session|session_private)\.h)' && fail "$f: a session is pure: base only"
+done
 # an adapter is one folder and one line of the table: nobody else includes its headers, but its tests
 for folder in cla/*/; do
     git grep -nE "^#include \"$folder" -- '*.c' '*.h' | grep -vE "^($folder|tests/)" &&

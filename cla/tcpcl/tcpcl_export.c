@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles that go out: one after the other in segments, any number of them waiting for their
+ * acknowledgement. What can go wrong: the peer refuses one, answers what was never sent, or the
+ * session is over first.
+ */
+#include "cla/tcpcl/tcpcl_session_private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+static uint64_t hash_id(uint64_t id)
+{
+    return hash_mix(0, id, 0);
+}
+
+struct tcpcl_export *tcpcl_export_find(const struct tcpcl_session *s, uint64_t id)
+{
+    struct list *first = list_first(&s->exports.begun);
+    if (first == NULL)
+        return NULL;
+    struct tcpcl_export *e = container_of(first, struct tcpcl_export, node);
+    if (e->id == id) /* as a rule */
+        return e;
+    for (struct hash_node *n = hash_find(&s->exports.ids, hash_id(id)); n != NULL;
+         n = hash_next(n)) {
+        e = container_of(n, struct tcpcl_export, by_id);
+        if (e->id == id)
+            return e;
+    }
+    return NULL;
+}
+
+void tcpcl_export_drop(struct tcpcl_session *s, struct tcpcl_export *e)
+{
+    if (e->planned > 0)
+        hash_sub(&s->exports.ids, &e->by_id);
+    if (s->exports.now == e)
+        s->exports.now = NULL;
+    list_sub(&e->node);
+    buf_drop(e->bundle);
+    free(e);
+    assert(s->exports.count > 0);
+    s->exports.count--;
+}
+
+int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle)
+{
+    if (s->state != TCPCL_IN_UP)
+        return HELIO_EAGAIN;
+    if (bundle->len == 0 || bundle->len > s->peer.transfer_mru)
+        return HELIO_ESPACE;
+    struct tcpcl_export *e = malloc(sizeof *e);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    *e = (struct tcpcl_export){.key = key, .bundle = buf_keep(bundle)};
+    list_add_tail(&s->exports.waiting, &e->node);
+    s->exports.count++;
+    return 0;
+}
+
+bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key)
+{
+    list_for_each (it, &s->exports.waiting) {
+        struct tcpcl_export *e = container_of(it, struct tcpcl_export, node);
+        if (e->key != key)
+            continue;
+        tcpcl_export_drop(s, e);
+        return true;
+    }
+    return false;
+}
+
+static bool end_export(struct tcpcl_session *s, struct tcpcl_export *e, enum tcpcl_fate fate,
+                       enum tcpcl_refusal refusal, struct tcpcl_notice *out)
+{
+    *out =
+        (struct tcpcl_notice){.kind = TCPCL_DONE, .key = e->key, .fate = fate, .refusal = refusal};
+    tcpcl_export_drop(s, e);
+    return true;
+}
+
+/* Of a transfer that is not there: it has its outcome already, or never was (§5.1.2). */
+static void answer_unknown(struct tcpcl_session *s, uint64_t id, uint8_t type, tick now)
+{
+    if (id < s->exports.next_id)
+        s->n->late++;
+    else
+        tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, type, now);
+}
+
+/* Its last acknowledgement is the one for all its bytes, whatever flags it has: no segment of ours
+ * is empty. */
+bool tcpcl_acked(struct tcpcl_session *s, uint64_t id, uint64_t length, struct tcpcl_notice *out,
+                 tick now)
+{
+    struct tcpcl_export *e = tcpcl_export_find(s, id);
+    if (e == NULL)
+        answer_unknown(s, id, TCPCL_XFER_ACK, now);
+    else if (length > e->planned)
+        tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_XFER_ACK, now);
+    else if (length == e->bundle->len)
+        return end_export(s, e, TCPCL_ACKED, TCPCL_REFUSE_UNKNOWN, out);
+    return false;
+}
+
+bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
+                       struct tcpcl_notice *out, tick now)
+{
+    enum tcpcl_refusal why =
+        reason < TCPCL_REFUSAL_COUNT ? (enum tcpcl_refusal)reason : TCPCL_REFUSE_UNKNOWN;
+    struct tcpcl_export *e = tcpcl_export_find(s, id);
+    s->n->refused_rx[why]++;
+    if (e != NULL)
+        return end_export(s, e, TCPCL_REFUSED, why, out);
+    answer_unknown(s, id, TCPCL_XFER_REFUSE, now);
+    return false;
+}
+
+bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *out)
+{
+    struct list *l = list_first(&s->exports.waiting);
+    enum tcpcl_fate fate = TCPCL_UNSENT;
+    if (l == NULL && all) {
+        l = list_first(&s->exports.begun);
+        fate = TCPCL_LOST;
+    }
+    return l != NULL && end_export(s, container_of(l, struct tcpcl_export, node), fate,
+                                   TCPCL_REFUSE_UNKNOWN, out);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One session of TCPCLv4 (RFC 9174), pure: it does no I/O and reads no clock. Its owner has the
+ * byte stream, and the time, which never goes back.
+ *
+ *   push:  tcpcl_fed · tcpcl_wrote · tcpcl_closed · tcpcl_secured · tcpcl_admit · tcpcl_send ·
+ *          tcpcl_confirm · tcpcl_terminate · tcpcl_expire
+ *   pull:  tcpcl_poll (the next notice) · tcpcl_space and tcpcl_reads (what to read, and whether) ·
+ *          tcpcl_output (what to write) · tcpcl_deadline
+ *
+ * After each push the owner polls until there is no notice, then writes what tcpcl_output gives, in
+ * turns until it gives nothing or the stream takes no more. Payloads are not copied on the way out,
+ * and long ones are read straight into their bundle on the way in.
+ *
+ * The life of a session: contact headers → TCPCL_CONTACT, TLS or not → tcpcl_secured → SESS_INIT
+ * both ways → TCPCL_PEER, the owner says whether → tcpcl_admit → TCPCL_UP → transfers → SESS_TERM
+ * both ways or the end of the stream → an outcome for each bundle that has none → TCPCL_OVER.
+ */
+#ifndef CLA_TCPCL_SESSION_H
+#define CLA_TCPCL_SESSION_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/tick.h"
+#include "cla/tcpcl/tcpcl_wire.h"
+
+struct tcpcl_session;
+
+#define TCPCL_NODE_ID_MAX 263   /* longest Node ID that is read or sent: the longest EID */
+#define TCPCL_ANSWERS_MAX 65536 /* acknowledgements and refusals that wait to be sent */
+
+/* Does this side want TLS (§4.4)? OFF: CAN_TLS is 0. OPTIONAL: if the peer can. REQUIRED: without
+ * it the session ends with "contact failure". */
+enum tcpcl_tls { TCPCL_TLS_OFF, TCPCL_TLS_OPTIONAL, TCPCL_TLS_REQUIRED };
+
+/* What this side says in its SESS_INIT (§4.6), and its own limits. */
+struct tcpcl_terms {
+    char node_id[TCPCL_NODE_ID_MAX + 1];
+    uint16_t keepalive_s;  /* 0: none */
+    uint64_t segment_mru;  /* longest segment to receive, bytes, >= 1 */
+    uint64_t transfer_mru; /* longest bundle to receive, bytes, >= 1 */
+    uint64_t segment_max;  /* longest segment to send, bytes, >= 1 */
+    tick idle;             /* silence of the peer that ends the session; 0: twice the negotiated
+                              keepalive, never without one */
+    uint64_t held_bytes;   /* of bundles that wait for tcpcl_confirm: with more, nothing is read */
+};
+
+/* What was sent and received, and what was found: of all sessions that share it. */
+struct tcpcl_counters {
+    uint64_t tx[TCPCL_MESSAGE_COUNT], rx[TCPCL_MESSAGE_COUNT]; /* messages; 0: contact headers */
+    uint64_t tx_bytes, rx_bytes;                               /* of the stream */
+    uint64_t refused_tx[TCPCL_REFUSAL_COUNT], refused_rx[TCPCL_REFUSAL_COUNT];
+    uint64_t rejected_tx[TCPCL_REJECTION_COUNT], rejected_rx[TCPCL_REJECTION_COUNT]; /* 0: others */
+    uint64_t term_tx[TCPCL_TERM_COUNT], term_rx[TCPCL_TERM_COUNT];
+    uint64_t items_ignored; /* extension items of unknown type that were not critical */
+    uint64_t unknown_rx;    /* messages of unknown type */
+    uint64_t late;          /* answers to transfers that have their outcome */
+    uint64_t transfers_cut; /* incoming transfers that ended without END */
+};
+
+struct tcpcl_setup {
+    bool active; /* this side connected */
+    enum tcpcl_tls tls;
+    tick contact_timeout;            /* from the beginning to established */
+    tick ending_timeout;             /* from SESS_TERM to the end, for transfers under way */
+    struct tcpcl_terms terms;        /* active: at once; passive: tcpcl_admit has others */
+    struct tcpcl_counters *counters; /* outlives the session */
+};
+
+enum tcpcl_state {
+    TCPCL_IN_CONTACT,  /* the peer's contact header is awaited */
+    TCPCL_IN_SECURING, /* tcpcl_secured is awaited */
+    TCPCL_IN_INIT,     /* the peer's SESS_INIT is awaited */
+    TCPCL_IN_ADMIT,    /* tcpcl_admit is awaited */
+    TCPCL_IN_UP,       /* established */
+    TCPCL_IN_ENDING,   /* SESS_TERM was sent or received: no new transfers */
+    TCPCL_IN_CLOSING,  /* nothing is read any more; what was begun is still written */
+    TCPCL_IN_OVER,     /* the owner closes the stream */
+};
+
+/* Why a session is over. */
+#define TCPCL_ENDS(X)                                                                              \
+    X(NONE, "it is not over")                                                                      \
+    X(STREAM, "the connection ended")                                                              \
+    X(MAGIC, "what the peer sent is no contact header")                                            \
+    X(VERSION, "the peer has another protocol version")                                            \
+    X(NO_TLS, "TLS is required, and the peer does not offer it")                                   \
+    X(TLS, "the TLS handshake failed")                                                             \
+    X(INIT, "the peer's SESS_INIT is not acceptable")                                              \
+    X(NOT_ADMITTED, "the peer is not let in")                                                      \
+    X(CONTACT_TIMEOUT, "the peer did not say who it is in time")                                   \
+    X(IDLE, "nothing was heard of the peer")                                                       \
+    X(PROTOCOL, "the peer violated the protocol")                                                  \
+    X(OWN_TERM, "this side ended the session")                                                     \
+    X(PEER_TERM, "the peer ended the session")                                                     \
+    X(MEMORY, "out of memory")
+#define TCPCL_END_ENUM(name, text) TCPCL_END_##name,
+enum tcpcl_end { TCPCL_ENDS(TCPCL_END_ENUM) TCPCL_END_COUNT };
+#undef TCPCL_END_ENUM
+const char *tcpcl_end_text(enum tcpcl_end e); /* static */
+
+enum tcpcl_fate {
+    TCPCL_ACKED,   /* all of it was acknowledged: the peer has it */
+    TCPCL_REFUSED, /* XFER_REFUSE; `refusal` says why */
+    TCPCL_UNSENT,  /* the session ends, and nothing of it was sent */
+    TCPCL_LOST,    /* it was sent in whole or in part, and the session is over without an answer */
+};
+
+struct tcpcl_notice {
+    enum {
+        TCPCL_CONTACT,  /* answer with tcpcl_secured, now or later. `tls`: after a handshake */
+        TCPCL_PEER,     /* tcpcl_peer tells who; answer with tcpcl_admit or tcpcl_terminate */
+        TCPCL_UP,       /* established: bundles can be sent */
+        TCPCL_RECEIVED, /* `bundle` is the owner's; answer `token` with tcpcl_confirm */
+        TCPCL_DONE,     /* `fate` of the bundle `key` of tcpcl_send; once for each */
+        TCPCL_ENDING,   /* no more bundles can be sent; what is under way may finish */
+        TCPCL_OVER,     /* comes last, once; `end` says why */
+    } kind;
+    bool tls;
+    struct buf *bundle;
+    uint64_t token, key;
+    enum tcpcl_fate fate;
+    enum tcpcl_refusal refusal;
+    enum tcpcl_end end;
+};
+
+/* What the peer said in its SESS_INIT, and what follows from both. Of a session that came as far
+ * as TCPCL_PEER. */
+struct tcpcl_peer {
+    char node_id[TCPCL_NODE_ID_MAX + 1]; /* "": it has none */
+    uint16_t keepalive_s;                /* negotiated: the smaller one */
+    uint64_t segment_mru, transfer_mru;
+};
+
+/* NULL: memory is out. */
+struct tcpcl_session *tcpcl_new(const struct tcpcl_setup *setup, tick now);
+/* In any state; bundles without an outcome are dropped. */
+void tcpcl_free(struct tcpcl_session *s);
+
+enum tcpcl_state tcpcl_state(const struct tcpcl_session *s);
+const struct tcpcl_peer *tcpcl_peer(const struct tcpcl_session *s);
+
+/* True while bytes of the stream are wanted (back-pressure). */
+bool tcpcl_reads(const struct tcpcl_session *s);
+/* Where the next bytes go, *len >= 1 at most. Before TLS no byte behind the contact header is asked
+ * for. tcpcl_reads must be true. */
+uint8_t *tcpcl_space(struct tcpcl_session *s, size_t *len);
+void tcpcl_fed(struct tcpcl_session *s, size_t len, tick now); /* so many lie there */
+
+/* The stream has ended. */
+void tcpcl_closed(struct tcpcl_session *s, tick now);
+
+/* Answers to TCPCL_CONTACT: bytes from here on are those behind TLS, or of the same stream. !ok:
+ * the handshake failed. */
+void tcpcl_secured(struct tcpcl_session *s, bool ok, tick now);
+/* Answers to TCPCL_PEER; terms: of a passive side, whose SESS_INIT has them; ignored for an active
+ * one. */
+void tcpcl_admit(struct tcpcl_session *s, const struct tcpcl_terms *terms, tick now);
+
+/* Takes its own reference; TCPCL_DONE follows. 0; HELIO_EAGAIN: not established, or ending;
+ * HELIO_ENOMEM; HELIO_ESPACE: longer than the peer's transfer MRU, or empty. */
+int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
+/* True: nothing of it was sent, and no TCPCL_DONE follows. False: it goes on, or it is not there.
+ */
+bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key);
+
+/* Answers TCPCL_RECEIVED: ok acknowledges, else it is refused for this reason. Once for each token,
+ * as long as the session is not over; also between two polls. */
+void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_refusal reason);
+
+/* Ends the session as §6.1 has it: transfers under way finish, those not begun come back. Before
+ * it is established: at once. */
+void tcpcl_terminate(struct tcpcl_session *s, enum tcpcl_term reason, tick now);
+
+/* Up to `max` slices of what is to be written next, one behind the other; 0: nothing. They stay
+ * until the next call of tcpcl_wrote, which says how many bytes were taken. */
+size_t tcpcl_output(struct tcpcl_session *s, struct slice *parts, size_t max, tick now);
+void tcpcl_wrote(struct tcpcl_session *s, size_t len, tick now);
+
+/* The next notice; false: there is none now. */
+bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now);
+
+tick tcpcl_deadline(const struct tcpcl_session *s);
+void tcpcl_expire(struct tcpcl_session *s, tick now);
+
+/* Its own invariants, asserted. */
+void tcpcl_check(const struct tcpcl_session *s);
+
+/* For those who show it: bundles sent and not yet answered, received and not yet confirmed. */
+uint64_t tcpcl_in_flight(const struct tcpcl_session *s);
+uint64_t tcpcl_unconfirmed(const struct tcpcl_session *s);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a session, for its files. */
+#ifndef CLA_TCPCL_SESSION_PRIVATE_H
+#define CLA_TCPCL_SESSION_PRIVATE_H
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "cla/tcpcl/tcpcl_session.h"
+
+#define SCRATCH_BYTES (256u * 1024) /* heads and short payloads are read here */
+#define READ_LEAST 4096u
+#define DIRECT_LEAST 4096u             /* of a segment's rest: it is read into its bundle */
+#define GROW_LEAST (UINT64_C(4) << 20) /* a bundle up to so long has its room at once */
+#define PIECES 256u                    /* slices to write; a power of two */
+#define CONTROL_BYTES 16384u
+#define CONTROL_LEAST 512u /* room that any message's own bytes fit into */
+#define PLANNED_BYTES                                                                              \
+    (256u * 1024) /* with so many planned, answers wait for no further segment                     \
+                   */
+#define REJECTS_MAX 16u
+
+/* A bundle on its way out: in `waiting` until its first segment is planned, then in `begun`. */
+struct tcpcl_export {
+    struct list node;
+    struct hash_node by_id; /* of those in `begun` */
+    uint64_t key, id;
+    struct buf *bundle;
+    uint64_t planned; /* bytes that are in segments */
+};
+
+/* What answers an incoming segment: they are sent in the order of the segments (§5.2.4: a refusal
+ * comes after the answers to all transfers before it). */
+struct tcpcl_answer {
+    uint64_t id, length; /* of XFER_ACK; what a bundle holds while it is not confirmed */
+    uint8_t flags;       /* of XFER_ACK */
+    uint8_t refusal;     /* of XFER_REFUSE */
+    bool refuse;
+    bool ready; /* false: tcpcl_confirm is awaited */
+};
+
+struct tcpcl_piece {
+    const uint8_t *data;
+    size_t len;
+    struct buf *keep; /* NULL: the bytes lie in `control` */
+};
+
+enum tcpcl_step {
+    STEP_CONTACT, /* a contact header */
+    STEP_HEAD,    /* of a message, up to what has a length of its own */
+    STEP_ITEMS,   /* extension items, of SESS_INIT or of a segment */
+    STEP_LENGTH,  /* of the data of a START segment, behind its items */
+    STEP_DATA,    /* of a segment */
+};
+
+struct tcpcl_session {
+    struct tcpcl_setup setup;
+    struct tcpcl_terms terms;
+    struct tcpcl_counters *n;
+    enum tcpcl_state state;
+    enum tcpcl_end end;
+    tick started, heard, spoke; /* spoke: the last byte that was written */
+    tick ending_due;            /* TICK_NEVER: not ending */
+    struct tcpcl_peer peer;
+    bool use_tls; /* both can (§4.3) */
+    bool stream_over, told_contact, told_peer, told_up, told_ending, told_over;
+
+    struct { /* what is read */
+        uint8_t *scratch;
+        size_t off, len; /* [off, len) is not parsed yet */
+        size_t size;     /* of the next read */
+        bool direct;     /* tcpcl_space gave room of the bundle */
+        enum tcpcl_step step;
+        uint8_t type, flags;
+        uint64_t id, items, left; /* bytes of items, of data that are still to come */
+        bool skip;                /* the data of this segment are dropped */
+        bool items_bad;           /* the list of items is not whole: the rest is dropped */
+        bool has_total;           /* a Transfer Length item */
+    } in;
+
+    struct {                /* the incoming transfer */
+        bool open;          /* begun, not ended */
+        bool refused;       /* what follows of it is dropped, and refused again */
+        bool critical;      /* an item that must be understood is not */
+        uint64_t id, total; /* total: by its Transfer Length; UINT64_MAX: not given */
+        struct buf *bundle;
+    } import;
+
+    struct { /* answers, in the order of the segments */
+        struct tcpcl_answer *ring;
+        size_t size;             /* of the ring, a power of two, or 0 */
+        uint64_t first, next;    /* tokens: [first, next) wait */
+        uint64_t bundles, bytes; /* not confirmed */
+    } answers;
+
+    struct {
+        struct list waiting, begun; /* struct tcpcl_export.node */
+        struct hash ids;            /* of begun */
+        struct tcpcl_export *now;   /* its segments are being sent; NULL: none */
+        uint64_t next_id, count;
+    } exports;
+
+    struct { /* what is written */
+        struct tcpcl_piece ring[PIECES];
+        size_t first, count;
+        size_t planned; /* bytes of them */
+        uint8_t control[CONTROL_BYTES];
+        size_t head, tail; /* [tail, head) is in use, around the end */
+        uint8_t rejects[REJECTS_MAX][2];
+        size_t rejects_len;
+        bool contact_due, init_due, term_due, term_reply, term_sent, term_heard, alive_due;
+        uint8_t term_reason;
+    } out;
+};
+
+/* tcpcl_session.c: the session ends; what is planned is still written. */
+void tcpcl_end(struct tcpcl_session *s, enum tcpcl_end end, tick now);
+void tcpcl_end_with(struct tcpcl_session *s, enum tcpcl_end end, uint8_t reason, tick now);
+void tcpcl_begin_ending(struct tcpcl_session *s, enum tcpcl_end end, tick now);
+bool tcpcl_established(const struct tcpcl_session *s);
+
+/* tcpcl_parse.c: one step. */
+enum tcpcl_parsed { PARSED_NOTHING, PARSED_SOME, PARSED_NOTICE };
+enum tcpcl_parsed tcpcl_parse(struct tcpcl_session *s, struct tcpcl_notice *out, tick now);
+void tcpcl_reject(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t type, tick now);
+void tcpcl_take(struct tcpcl_session *s, size_t len); /* so many bytes are parsed */
+
+/* tcpcl_import.c. head: a segment's head is there; false: it was an error that ended the session.
+ * item: of a segment. data: its length is known. room: for its next bytes; NULL: they are dropped
+ * from now on. ended: its last byte is there. */
+void tcpcl_segment_head(struct tcpcl_session *s, tick now);
+void tcpcl_segment_item(struct tcpcl_session *s, uint8_t flags, unsigned type, struct slice value);
+void tcpcl_segment_data(struct tcpcl_session *s);
+bool tcpcl_segment_room(struct tcpcl_session *s);
+bool tcpcl_segment_ended(struct tcpcl_session *s, struct tcpcl_notice *out);
+bool tcpcl_answers_full(const struct tcpcl_session *s);
+void tcpcl_import_drop(struct tcpcl_session *s);
+
+/* tcpcl_export.c. */
+struct tcpcl_export *tcpcl_export_find(const struct tcpcl_session *s, uint64_t id);
+void tcpcl_export_drop(struct tcpcl_session *s, struct tcpcl_export *e);
+bool tcpcl_acked(struct tcpcl_session *s, uint64_t id, uint64_t length, struct tcpcl_notice *out,
+                 tick now);
+bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
+                       struct tcpcl_notice *out, tick now);
+bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *out);
+
+/* tcpcl_plan.c */
+void tcpcl_plan_drop(struct tcpcl_session *s);
+bool tcpcl_plan_empty(const struct tcpcl_session *s); /* nothing is due or under way */
+
+#endif
