@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes as a person writes them. What can go wrong: another character, an odd number of digits, too
  * many of them. */
+#include <assert.h>
 #include <ctype.h>
 
 #include "cla/ltp/auth.h"
@@ -27,5 +28,6 @@ int auth_hex(const char *text, size_t len, uint8_t *out, size_t cap)
         *byte = (uint8_t)(digits % 2 == 0 ? d << 4 : *byte | d);
         digits++;
     }
+    assert((digits + 1) / 2 <= cap);
     return digits % 2 == 0 ? (int)(digits / 2) : HELIO_EFORMAT;
 }

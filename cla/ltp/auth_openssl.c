@@ -4,6 +4,7 @@
  * each segment. What can go wrong: a key file that cannot be read or does not hold such a key, told
  * with its name; in use, memory (then nothing is signed, and nothing verified).
  */
+#include <assert.h>
 #include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -95,6 +96,7 @@ static bool given(const char *text)
 
 static int hmac_open(struct keys *k, const uint8_t *key, size_t len)
 {
+    assert(len >= HMAC_KEY_MIN && len <= HMAC_KEY_MAX);
     char digest[] = "SHA1";
     OSSL_PARAM params[] = {
         OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
@@ -214,6 +216,7 @@ int auth_open(struct ltp_auth **out, const struct auth_config *config, const cha
         auth_close(&k->face);
     else
         *out = &k->face;
+    assert(r != 0 || (k->face.value_len > 0 && k->face.verify != NULL));
     return r;
 }
 

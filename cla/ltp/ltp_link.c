@@ -5,6 +5,7 @@
  * at open: the address is in use, engine numbers are missing or clash; all with a text for the
  * operator. Later on: the window is full (HELIO_EAGAIN), memory.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,14 +76,17 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
         return r;
     }
     link_limits(l);
+    assert(l->hub != NULL);
     *out = &l->cla;
     return 0;
 }
 
 static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
 {
-    int r = outgoing_send(link_of(c), key, bundle);
-    link_limits(link_of(c)); /* a long bundle may have closed the window */
+    struct link *l = link_of(c);
+    assert(l->hub != NULL && l->closed == NULL);
+    int r = outgoing_send(l, key, bundle);
+    link_limits(l); /* a long bundle may have closed the window */
     return r == 0              ? CLA_REASON_NONE
            : r == HELIO_EAGAIN ? CLA_REASON_BUSY
            : r == HELIO_ENOMEM ? CLA_REASON_NO_MEMORY
@@ -186,13 +190,15 @@ static void ltp_set_link(struct cla *c, bool up)
     if (!up)
         outgoing_down(l);
     int r = ltp_link(l->hub->engine, l->peer, up, hub_now(l->hub));
-    (void)r; /* the span exists as long as the link */
+    assert(r == 0); /* the span exists as long as the link */
+    (void)r;
     hub_kick(l->hub);
 }
 
 static void ltp_close(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct link *l = link_of(c);
+    assert(l->closed == NULL);
     l->closed = closed;
     l->closed_context = context;
     hub_leave(l);

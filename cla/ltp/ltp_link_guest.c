@@ -5,6 +5,7 @@
  * to them goes to the address that each began with, all together at the host's rate. What can go
  * wrong: only that memory for their addresses is out at the start.
  */
+#include <assert.h>
 #include <jansson.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 int guest_init(struct hub *h, struct link *host, tick now)
 {
     const struct ltp_link_config *k = host->config;
+    assert(h->host == NULL && h->guest_to == NULL);
     if (k->accept_unknown == 0)
         return 0;
     h->guest_to = calloc(k->accept_unknown, sizeof *h->guest_to);
@@ -32,6 +34,7 @@ int guest_init(struct hub *h, struct link *host, tick now)
  * that waits for the socket may still hold segments for the former. */
 struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
 {
+    assert(h->host != NULL && g->place < h->host->config->accept_unknown);
     struct udp_peer *to = &h->guest_to[g->place];
     struct slice source = slice_of(g->source, g->source_len);
     if (slice_equal(address_bytes(&to->address), source))

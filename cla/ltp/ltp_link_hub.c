@@ -5,6 +5,7 @@
  * once, pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning:
  * the address cannot be bound, or another link of it has another engine number or the same peer.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ void link_limits(struct link *l)
 {
     l->cla.limits.window = link_window(l);
     l->cla.limits.resend = l->config->resend;
+    assert(l->cla.limits.window >= 1);
 }
 
 struct link *hub_owner(struct hub *h, uint64_t peer)
@@ -72,6 +74,7 @@ static void tell_left(struct hub *h)
 {
     while (!list_empty(&h->leaving)) {
         struct link *l = container_of(list_first(&h->leaving), struct link, node);
+        assert(l->hub == h);
         list_sub(&l->node);
         void (*closed)(void *context) = l->closed;
         void *context = l->closed_context;
@@ -85,6 +88,7 @@ static void tell_left(struct hub *h)
  * or for the same processor. */
 static void take_lateness(struct hub *h, tick late)
 {
+    assert(late > 0);
     h->late_ns += late;
     if (late <= LATE)
         return;
@@ -94,6 +98,7 @@ static void take_lateness(struct hub *h, tick late)
 
 void hub_turn_begin(struct hub *h)
 {
+    assert(!h->busy && !h->ending);
     hub_now(h);
     h->busy = true;
     if (h->now > h->due)
@@ -115,6 +120,7 @@ static void read_clock(struct hub *h)
 bool hub_input(struct hub *h)
 {
     struct slice datagram;
+    assert(h->busy);
     if (!udp_fill(h->io, INPUT_BYTES))
         return false;
     read_clock(h);
@@ -126,10 +132,12 @@ bool hub_input(struct hub *h)
 
 void hub_turn_end(struct hub *h)
 {
+    assert(h->busy);
     hub_pump(h);
     h->busy = false;
     if (h->ending)
         return;
+    assert(!list_empty(&h->links) && alarm_due(&h->alarm) <= h->due);
     hub_watch(h);
     tell_left(h);
 }
@@ -148,9 +156,11 @@ void hub_again(struct hub *h)
 
 void hub_free(struct hub *h)
 {
+    assert(h->ending && list_empty(&h->links));
     tell_left(h);
     incoming_drop(h, NULL);
     mixed_drop(h, NULL);
+    assert(list_empty(&h->leaving) && h->halves_bytes == 0);
     hash_fini(&h->incoming);
     ltp_free(h->engine);
     while (!list_empty(&h->outgoing)) {
@@ -170,6 +180,7 @@ void hub_free(struct hub *h)
 
 static void hub_end(struct hub *h)
 {
+    assert(!h->ending && list_empty(&h->links));
     h->ending = true;
     for (struct hub **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
         if (*p == h) {
@@ -274,6 +285,7 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
         h->next = *h->anchor;
         *h->anchor = h;
     }
+    assert(h->engine != NULL && h->io != NULL);
     *out = h;
     return 0;
 }
@@ -347,6 +359,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     const struct ltp_link_config *k = l->config;
     struct hub *h = hub_find(l);
     bool fresh = h == NULL;
+    assert(l->hub == NULL);
     snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
     int r = fresh ? hub_open(&h, l, engine, why, why_cap) : may_join(h, l, engine, why, why_cap);
     if (r != 0)
@@ -367,6 +380,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     ask_buffers(l);
     hub_kick(h);
+    assert(hub_link(h, l->peer) == l);
     return 0;
 }
 
@@ -380,6 +394,7 @@ static void change_rate(struct bucket *b, const struct pace_keys *k, tick now)
 int hub_change(struct link *l, char *why, size_t why_cap)
 {
     struct hub *h = l->hub;
+    assert(hub_link(h, l->peer) == l);
     tick now = hub_now(h);
     struct ltp_span span = ltp_link_span(l->config, l->peer, l->env.bundle_max, l->env.confirm);
     span.auth = l->auth;
@@ -413,6 +428,7 @@ static void end_sessions(struct hub *h, uint64_t peer)
 void hub_leave(struct link *l)
 {
     struct hub *h = l->hub;
+    assert(!h->ending && hub_link(h, l->peer) == l);
     mixed_drop(h, l);
     list_sub(&l->node);
     list_add_tail(&h->leaving, &l->node);
@@ -423,7 +439,8 @@ void hub_leave(struct link *l)
     outgoing_forget(h, l);
     end_sessions(h, l->peer);
     int r = ltp_link(h->engine, l->peer, false, hub_now(h));
-    (void)r; /* the span exists as long as the hub */
+    assert(r == 0); /* the span exists as long as the hub */
+    (void)r;
     if (list_empty(&h->links))
         hub_end(h);
     else

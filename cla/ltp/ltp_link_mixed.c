@@ -39,6 +39,7 @@ void mixed_drop(struct hub *h, const struct link *l)
         if (l == NULL || hub_owner(h, x->peer) == l)
             half_free(h, x);
     }
+    assert(l != NULL || (h->halves_len == 0 && h->halves_bytes == 0));
 }
 
 /* One whose other part will not come. */
@@ -85,6 +86,7 @@ static void keep_half(struct hub *h, struct link *l, const struct ltp_notice *n)
         return;
     }
     make_room(h, l, n->data->len);
+    assert(h->halves_len < HALVES_MAX);
     *x = (struct half){.id = n->id,
                        .peer = n->peer,
                        .data = n->data,
@@ -103,6 +105,7 @@ static struct buf *put_together(struct buf *red, struct buf *green)
         return NULL;
     memcpy(buf_append(whole, red->len), buf_data(red), red->len);
     memcpy(buf_append(whole, green->len), buf_data(green), green->len);
+    assert(whole->len == red->len + green->len);
     return whole;
 }
 
@@ -113,6 +116,7 @@ bool mixed_is(const struct ltp_notice *n)
 
 struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n)
 {
+    assert(mixed_is(n) && n->data != NULL);
     struct half *x = find_half(h, n);
     bool red = n->kind == LTP_BLOCK;
     bool part = red || (n->end && n->offset == n->red_len);

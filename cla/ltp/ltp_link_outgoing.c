@@ -150,6 +150,7 @@ int outgoing_cancel(struct link *l, uint64_t key)
         if (x->link != l || !holds(x, key))
             continue;
         x->over++;
+        assert(x->over <= x->count);
         cancel_useless(l, x);
         return 0;
     }
@@ -378,4 +379,5 @@ void outgoing_forget(struct hub *h, struct link *l)
     assert(h == l->hub);
     while (!list_empty(&l->waiting))
         waiting_free(l, first(l));
+    assert(l->waiting_len == 0 && l->waiting_bytes == 0);
 }

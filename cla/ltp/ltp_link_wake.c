@@ -7,6 +7,7 @@
  * beginning: the address cannot be bound, or descriptors are out. The hub's memory goes when its
  * port has closed.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static void on_ready(void *context, bool readable, bool writable)
 
 void hub_watch(struct hub *h)
 {
+    assert(!h->ending);
     port_watch(h->port, h->gather.until == TICK_NEVER, udp_pending(h->io));
 }
 
@@ -63,11 +65,13 @@ void hub_arm(struct hub *h, tick wake)
     wake = tick_min(wake, g->until);
     if (wake < alarm_due(&h->alarm))
         alarm_set(&h->alarm, wake);
+    assert(alarm_due(&h->alarm) <= wake);
 }
 
 int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
 {
     char text[ADDRESS_TEXT_MAX];
+    assert(h->port == NULL);
     h->world = l->env.world;
     h->gather = (struct hub_gather){.wait = h->world->wakeups_free ? 0 : l->config->gather,
                                     .until = TICK_NEVER};
@@ -90,6 +94,7 @@ static void on_closed(void *context)
 
 void hub_wake_close(struct hub *h)
 {
+    assert(h->ending && h->port != NULL);
     alarm_fini(&h->alarm);
     port_close(h->port, on_closed, h);
 }

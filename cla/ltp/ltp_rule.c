@@ -5,6 +5,7 @@
  */
 #include "cla/ltp/ltp_rule.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +86,7 @@ static bool has_block(const struct bundle *b, uint64_t type)
 
 struct ltp_link_choice ltp_link_choose(const struct ltp_link_config *k, struct slice bundle)
 {
+    assert(k->colours_len <= LTP_LINK_RULES_MAX);
     struct ltp_link_choice own = {.colour = k->colour};
     struct bundle b;
     if (k->colours_len == 0 ||

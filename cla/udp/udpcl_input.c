@@ -4,6 +4,7 @@
  * it came from, from whatever port; else of the link that takes unknown senders, or of nobody. What
  * can go wrong: nobody wants it, it is no bundle, memory; all counted.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "cla/udp/udpcl_link.h"
@@ -51,6 +52,7 @@ static void refuse_datagram(struct udpcl_port *p, const struct address *from)
 
 void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct address *from)
 {
+    assert(!p->ending && !list_empty(&p->links));
     bool known;
     struct udpcl_link *l = find_link(p, from, &known);
     if (l == NULL) {

@@ -47,6 +47,7 @@ static int udpcl_open(struct cla **out, const struct cla_env *env, const void *c
         free(l);
         return r;
     }
+    assert(l->port != NULL && l->cla.limits.window >= 1);
     *out = &l->cla;
     return 0;
 }
@@ -76,6 +77,7 @@ static int udpcl_cancel(struct cla *c, uint64_t key)
         struct udpcl_sending *s = container_of(it, struct udpcl_sending, node);
         if (s->key != key)
             continue;
+        assert(l->waiting_len > 0);
         list_sub(&s->node);
         l->waiting_len--;
         buf_drop(s->bundle);

@@ -38,6 +38,7 @@ static bool tell_one(struct udpcl_link *l)
     s = l->up ? NULL : first_of(&l->waiting);
     if (s == NULL)
         return false;
+    assert(l->waiting_len > 0);
     l->waiting_len--;
     l->n.bundles_failed++;
     to->done(to->context, &l->cla, end_sending(s), CLA_FAILED, CLA_REASON_DOWN);

@@ -37,6 +37,7 @@ static void tell_left(struct udpcl_port *p)
 {
     while (!list_empty(&p->leaving)) {
         struct udpcl_link *l = container_of(list_first(&p->leaving), struct udpcl_link, node);
+        assert(l->port == p);
         list_sub(&l->node);
         void (*closed)(void *context) = l->closed;
         void *context = l->closed_context;
@@ -88,6 +89,7 @@ static void take_turn(struct udpcl_port *p, bool writable)
     port_watch(p->port, true, udp_pending(p->io));
     if (wake < alarm_due(&p->alarm))
         alarm_set(&p->alarm, wake);
+    assert(alarm_due(&p->alarm) <= wake);
 }
 
 static void on_alarm(void *context)
@@ -104,6 +106,7 @@ static void on_ready(void *context, bool readable, bool writable)
 static void free_port(void *context)
 {
     struct udpcl_port *p = context;
+    assert(p->ending && list_empty(&p->links));
     tell_left(p);
     free(p);
 }

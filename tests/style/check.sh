@@ -97,7 +97,7 @@ dense() { # AT-LEAST FOLDER...
             fail "$folder/: $asserts assertions in $lines lines; $1 for 1000 lines at least"
     done
 }
-dense 20 ltp bp channel-emu/chan tools/analyze
+dense 20 ltp bp cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
 for f in $(grep -ohE '(base|os|conf|ltp|bp|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
