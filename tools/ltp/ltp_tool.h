@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-ltp: files as LTP blocks over UDP, without bundles. What its parts share: the port (one
- * engine, one socket, one clock) and the two directions.
+ * helio-ltp: files as LTP blocks over UDP, without bundles. What its parts share: one engine at one
+ * port of a world (os/world.h), and the two directions.
  */
 #ifndef TOOLS_LTP_TOOL_H
 #define TOOLS_LTP_TOOL_H
@@ -13,46 +13,58 @@
 #include "cla/seglog.h"
 #include "ltp/ltp.h"
 #include "os/udp_io.h"
+#include "os/world.h"
 #include "tools/ltp/ltp_tool_options.h"
 
-struct port {
+struct uv_signals;
+
+/* What a direction does in a turn. */
+struct tool_user {
+    bool (*take)(void *context); /* the engine's notices; true when there were any */
+    tick (*next)(void *context); /* another turn at this time at the latest; TOOL_END: no more */
+};
+
+#define TOOL_END 0u
+
+struct tool {
+    const struct ltp_tool_options *options;
     struct ltp *engine;
-    struct udp_io *io;
+    struct world *world;
+    struct port *port;
+    struct alarm alarm;
+    struct uv_signals *signals;
+    const struct tool_user *user;
+    void *context;
     struct udp_peer to;
     bool known;  /* `to` is */
     bool follow; /* `to` is where the peer's segments come from */
     tick heard;  /* when the latest of them came from there */
-    tick rto;
     struct bucket bucket;
-    uint64_t peer;
-    uint32_t segment, overhead;
     struct seglog *log;
-    int signals;  /* a descriptor */
     bool stopped; /* by SIGINT or SIGTERM */
+    bool over;    /* nothing is open in the world any more */
     bool behind;  /* a turn's work was not enough */
-    tick now, flushed;
+    tick now, due, flushed;
+    tick calm, end;            /* of tool_linger */
+    struct udp_counters count; /* of the port, once it is over */
 };
 
 /* Binds, makes the engine and its one span with `exports` sessions. 0, or -1 after a message. */
-int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports);
-void port_close(struct port *p);
+int tool_open(struct tool *t, const struct ltp_tool_options *o, uint32_t exports);
+void tool_close(struct tool *t);
 
-/* Hands to the socket what the engine has and the rate allows. Makes notices. */
-void port_output(struct port *p);
+/* Turns, each with what arrived and which timers ran out, until the user wants no more. */
+void tool_run(struct tool *t, const struct tool_user *user, void *context);
 
-/* Waits until something arrives, a timer runs out or `until` comes; takes what arrived. Makes
- * notices. */
-void port_wait(struct port *p, tick until);
+/* To be returned by the user's `next`: it is done, but what the peer still repeats is answered,
+ * until the engine has been idle for `quiet`, at most for `most`. Notices are dropped. */
+tick tool_linger(struct tool *t, tick quiet, tick most);
 
-/* Answers what the peer still repeats, until the engine has been idle for `quiet`, at most for
- * `most`. Notices are dropped. */
-void port_linger(struct port *p, tick quiet, tick most);
-
-/* What went through the engine, for --json. */
-json_t *port_counters(const struct port *p);
+/* What went through the engine, for --json; after tool_run. */
+json_t *tool_counters(const struct tool *t);
 
 /* The word of a cancel reason (RFC 5326 §3.2.4), static. */
-const char *port_reason(enum ltp_reason reason);
+const char *tool_reason(enum ltp_reason reason);
 
 /* Exit codes. */
 int ltp_tool_send(const struct ltp_tool_options *o);

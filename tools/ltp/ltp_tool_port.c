@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One engine at one socket, driven by ppoll: whoever owns the port sends, takes the notices, waits,
- * and begins again. The socket is asked for nothing new while it is full. What can go wrong: the
- * address cannot be bound; a machine that is late, which the bucket's slack makes good.
+ * One engine at one port. What the port or the alarm says begins a turn: what arrived goes in,
+ * timers run out, the user takes the notices, segments go out as the rate allows, and the alarm is
+ * set for whatever comes next. The engine is asked for nothing new while the socket is full. What
+ * can go wrong: the address cannot be bound; a machine that is late, which the bucket's slack makes
+ * good.
  */
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "conf/json_number.h"
 #include "os/clock.h"
-#include "os/signals.h"
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
 #include "tools/ltp/ltp_tool.h"
 
 /* Per turn, so that both directions have theirs. */
@@ -24,116 +27,33 @@
 #define LATE TICK_MS  /* what is usual on a machine that has time is below */
 #define FOLLOW_RTOS 3 /* a sender repeats each rto what is not answered */
 
-static int open_engine(struct port *p, const struct ltp_tool_options *o, uint32_t exports)
+static uint64_t peer_of(const struct tool *t)
 {
-    struct ltp_config config = {
-        .engine = o->engine,
-        .seed = clock_wall() ^ (uint64_t)getpid(),
-        .held_bytes = 2 * o->block_max,
-        .sink = p->log == NULL ? NULL : seglog_sink,
-        .sink_context = p->log,
-    };
-    struct ltp_span span = {
-        .peer = o->peer_engine,
-        .segment_max = p->segment,
-        .export_sessions = exports,
-        .block_max = o->block_max,
-        .rto = o->rto,
-        .retries_max = (uint32_t)o->retries,
-        .idle_timeout = o->idle,
-        .confirm_import = o->receive,
-        .recovery = o->recovery ? ltp_recovery_default : ltp_recovery_plain,
-        .profile = o->profile,
-    };
-    int r = ltp_new(&p->engine, &config);
-    if (r == 0)
-        r = ltp_service_open(p->engine, o->service);
-    if (r == 0)
-        r = ltp_span_set(p->engine, &span, p->now);
-    if (r == 0 && p->known)
-        r = ltp_link(p->engine, p->peer, true, p->now);
-    if (r != 0)
-        fprintf(stderr, "helio-ltp: LTP engine: %s\n", helio_strerror(r));
-    return r == 0 ? 0 : -1;
+    return t->options->peer_engine;
 }
 
-static int open_socket(struct port *p, const struct ltp_tool_options *o)
+static void send_segments(struct tool *t)
 {
-    char text[ADDRESS_TEXT_MAX];
-    uint64_t rx, tx;
-    int r = udp_open(&p->io, &o->local, true);
-    if (r != 0) {
-        fprintf(stderr, "helio-ltp: --local: cannot bind %s: %s\n", address_write(&o->local, text),
-                helio_strerror(r));
-        return -1;
-    }
-    if (!udp_buffers(p->io, SOCKET_BYTES, SEND_BYTES, &rx, &tx) && rx < 4 * 1024 * 1024)
-        fprintf(stderr,
-                "helio-ltp: the receive buffer has only %llu bytes (net.core.rmem_max): bursts "
-                "may be lost\n",
-                (unsigned long long)rx);
-    return 0;
-}
-
-int port_open(struct port *p, const struct ltp_tool_options *o, uint32_t exports)
-{
-    memset(p, 0, sizeof *p);
-    p->now = clock_now();
-    p->peer = o->peer_engine;
-    p->segment = (uint32_t)o->segment;
-    p->overhead = (uint32_t)o->overhead;
-    p->rto = o->rto;
-    p->known = address_given(&o->remote);
-    p->follow = !p->known;
-    p->to.address = o->remote;
-    bucket_init(&p->bucket, o->rate_bps, BURST, SLACK, p->now);
-    p->signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, NULL);
-    int r = p->signals < 0 ? -1 : 0;
-    if (r == 0 && o->log != NULL) {
-        r = seglog_open(&p->log, o->log, o->engine, clock_offset());
-        if (r != 0)
-            fprintf(stderr, "helio-ltp: --log %s: %s\n", o->log, helio_strerror(r));
-    }
-    if (r == 0)
-        r = open_socket(p, o);
-    if (r == 0)
-        r = open_engine(p, o, exports);
-    if (r != 0)
-        port_close(p);
-    return r == 0 ? 0 : -1;
-}
-
-void port_close(struct port *p)
-{
-    ltp_free(p->engine);
-    udp_close(p->io);
-    seglog_close(p->log);
-    if (p->signals >= 0)
-        close(p->signals);
-    memset(p, 0, sizeof *p);
-    p->signals = -1;
-}
-
-void port_output(struct port *p)
-{
-    uint32_t head_max = p->segment > LTP_HEAD_MAX ? p->segment : LTP_HEAD_MAX;
+    struct udp_io *io = t->port->io;
+    uint32_t segment = (uint32_t)t->options->segment;
+    uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
     uint64_t sent = 0;
-    p->behind = false;
-    if (!p->known || udp_pending(p->io))
+    t->behind = false;
+    if (!t->known || udp_pending(io))
         return;
-    bucket_begin(&p->bucket, p->now);
-    while (sent < TURN_BYTES && bucket_ready(&p->bucket, p->now)) {
-        if (!udp_room(p->io, head_max) && !udp_flush(p->io))
+    bucket_begin(&t->bucket, t->now);
+    while (sent < TURN_BYTES && bucket_ready(&t->bucket, t->now)) {
+        if (!udp_room(io, head_max) && !udp_flush(io))
             return;
-        struct ltp_out out = {.head = udp_head(p->io, head_max), .head_cap = head_max};
-        if (ltp_output(p->engine, p->peer, p->now, &out) == 0)
+        struct ltp_out out = {.head = udp_head(io, head_max), .head_cap = head_max};
+        if (ltp_output(t->engine, peer_of(t), t->now, &out) == 0)
             break;
-        udp_add(p->io, &p->to, out.head_len, out.data);
-        uint64_t air = out.head_len + out.data.len + p->overhead;
-        bucket_spend(&p->bucket, air, p->now);
+        udp_add(io, &t->to, out.head_len, out.data);
+        uint64_t air = out.head_len + out.data.len + t->options->overhead;
+        bucket_spend(&t->bucket, air, t->now);
         sent += air;
     }
-    p->behind = udp_flush(p->io) && sent >= TURN_BYTES;
+    t->behind = udp_flush(io) && sent >= TURN_BYTES;
 }
 
 /* Is it a segment of the peer's sessions, or of one that it would like to open? */
@@ -146,79 +66,240 @@ static bool is_peers(enum verdict v)
 
 /* Answers go to where the peer's segments come from; to another place than before only when none
  * came from there for a while. */
-static void follow_peer(struct port *p, const struct address *from)
+static void follow_peer(struct tool *t, const struct address *from)
 {
-    bool same = p->known && address_equal(from, &p->to.address);
-    if (!same && p->known && p->now - p->heard < FOLLOW_RTOS * p->rto)
-        return;
-    if (!same && udp_pending(p->io))
+    bool same = t->known && address_equal(from, &t->to.address);
+    bool recent = t->known && t->now - t->heard < FOLLOW_RTOS * t->options->rto;
+    if (!same && (recent || udp_pending(t->port->io)))
         return;
     if (!same)
-        p->to = (struct udp_peer){.address = *from};
-    p->heard = p->now;
-    if (!p->known)
-        (void)ltp_link(p->engine, p->peer, true, p->now); /* the span exists */
-    p->known = true;
+        t->to = (struct udp_peer){.address = *from};
+    t->heard = t->now;
+    if (!t->known)
+        (void)ltp_link(t->engine, peer_of(t), true, t->now); /* the span exists */
+    t->known = true;
 }
 
-static void input_datagrams(struct port *p)
+static void input_datagrams(struct tool *t)
 {
     struct slice datagram;
-    if (!udp_fill(p->io, TURN_BYTES))
+    if (!udp_fill(t->port->io, TURN_BYTES))
         return;
-    while (udp_next(p->io, &datagram)) { /* each verdict is counted */
-        enum verdict v = ltp_input(p->engine, datagram.data, datagram.len, p->now);
-        if (p->follow && is_peers(v))
-            follow_peer(p, udp_from(p->io));
+    while (udp_next(t->port->io, &datagram)) { /* each verdict is counted */
+        enum verdict v = ltp_input(t->engine, datagram.data, datagram.len, t->now);
+        if (t->follow && is_peers(v))
+            follow_peer(t, udp_from(t->port->io));
     }
 }
 
-static tick wake_time(const struct port *p, tick until)
+static void end_run(struct tool *t)
 {
-    tick wake = tick_min(until, ltp_deadline(p->engine));
-    if (p->known && !udp_pending(p->io) && ltp_has_output(p->engine, p->peer))
-        wake = tick_min(wake, bucket_wake(&p->bucket, p->now));
-    if (p->log != NULL)
-        wake = tick_min(wake, p->now + TICK_S);
-    return p->behind ? p->now : wake;
+    assert(!t->over);
+    t->over = true;
+    if (t->port != NULL) {
+        t->count = *udp_counters(t->port->io);
+        alarm_fini(&t->alarm);
+        port_close(t->port, NULL, NULL);
+    }
+    uv_signals_close(t->signals);
+    uv_world_end(t->world);
 }
 
-void port_wait(struct port *p, tick until)
+/* When it is due; what there is to read comes earlier. */
+static void set_alarm(struct tool *t, tick wake)
 {
-    struct pollfd fds[] = {
-        {.fd = udp_fd(p->io), .events = (short)(POLLIN | (udp_pending(p->io) ? POLLOUT : 0))},
-        {.fd = p->signals, .events = POLLIN}};
-    tick wake = wake_time(p, until), due = wake > p->now ? wake : p->now;
-    int r = clock_poll(fds, 2, wake);
-    p->now = clock_now();
-    if (p->now > tick_add(due, LATE)) /* no time in which the peer could have answered */
-        ltp_late(p->engine, p->now - due);
-    if (r > 0) {
-        if (udp_pending(p->io))
-            (void)udp_flush(p->io);
-        if (fds[0].revents != 0)
-            input_datagrams(p); /* an error of the socket is cleared by reading it */
-        if (fds[1].revents & POLLIN)
-            p->stopped = true;
-    }
-    ltp_expire(p->engine, p->now);
-    if (p->log != NULL && p->now - p->flushed >= TICK_S) {
-        log_writer_flush(p->log->file);
-        p->flushed = p->now;
-    }
+    bool pending = udp_pending(t->port->io);
+    wake = tick_min(wake, ltp_deadline(t->engine));
+    if (t->known && !pending && ltp_has_output(t->engine, peer_of(t)))
+        wake = tick_min(wake, bucket_wake(&t->bucket, t->now));
+    if (t->log != NULL)
+        wake = tick_min(wake, t->now + TICK_S);
+    if (t->behind || wake < t->now)
+        wake = t->now;
+    t->due = wake;
+    alarm_set(&t->alarm, wake == t->now ? 0 : wake);
+    port_watch(t->port, true, pending);
 }
 
-void port_linger(struct port *p, tick quiet, tick most)
+static void take_turn(struct tool *t, bool readable)
 {
-    tick end = tick_add(p->now, most), calm = tick_add(p->now, quiet);
-    while (p->now < end && !p->stopped && (p->now < calm || !ltp_idle(p->engine))) {
-        struct ltp_notice n;
-        port_output(p);
-        while (ltp_poll(p->engine, &n) != 0)
-            buf_drop(n.data);
-        port_wait(p, ltp_idle(p->engine) ? calm : end);
+    t->now = world_now(t->world);
+    if (t->now > tick_add(t->due, LATE)) /* no time in which the peer could have answered */
+        ltp_late(t->engine, t->now - t->due);
+    if (readable)
+        input_datagrams(t);
+    ltp_expire(t->engine, t->now);
+    if (t->log != NULL && t->now - t->flushed >= TICK_S) {
+        log_writer_flush(t->log->file);
+        t->flushed = t->now;
     }
-    port_output(p);
+    do
+        send_segments(t);
+    while (t->user->take(t->context));
+    tick wake = t->user->next(t->context);
+    if (wake == TOOL_END)
+        end_run(t);
+    else
+        set_alarm(t, wake);
+}
+
+static void on_alarm(void *context)
+{
+    take_turn(context, false);
+}
+
+static void on_ready(void *context, bool readable, bool writable)
+{
+    struct tool *t = context;
+    if (writable && udp_pending(t->port->io))
+        (void)udp_flush(t->port->io);
+    take_turn(t, readable);
+}
+
+static void on_signal(void *context, int number)
+{
+    struct tool *t = context;
+    (void)number;
+    t->stopped = true;
+    alarm_set(&t->alarm, 0);
+}
+
+void tool_run(struct tool *t, const struct tool_user *user, void *context)
+{
+    t->user = user;
+    t->context = context;
+    t->due = t->now = world_now(t->world);
+    alarm_set(&t->alarm, 0);
+    port_watch(t->port, true, false);
+    uv_world_run(t->world);
+    assert(t->over);
+}
+
+static bool drop_notices(void *context)
+{
+    struct tool *t = context;
+    struct ltp_notice n;
+    while (ltp_poll(t->engine, &n) != 0)
+        buf_drop(n.data);
+    return false;
+}
+
+static tick stay(void *context)
+{
+    const struct tool *t = context;
+    bool idle = ltp_idle(t->engine) && !udp_pending(t->port->io);
+    bool more = t->now < t->end && !t->stopped && (t->now < t->calm || !idle);
+    return !more ? TOOL_END : idle ? tick_min(t->calm, t->end) : t->end;
+}
+
+tick tool_linger(struct tool *t, tick quiet, tick most)
+{
+    static const struct tool_user lingering = {drop_notices, stay};
+    t->user = &lingering;
+    t->context = t;
+    t->calm = tick_add(t->now, quiet);
+    t->end = tick_add(t->now, most);
+    return stay(t);
+}
+
+static int open_engine(struct tool *t, uint32_t exports)
+{
+    const struct ltp_tool_options *o = t->options;
+    struct ltp_config config = {
+        .engine = o->engine,
+        .seed = world_random(t->world),
+        .held_bytes = 2 * o->block_max,
+        .sink = t->log == NULL ? NULL : seglog_sink,
+        .sink_context = t->log,
+    };
+    struct ltp_span span = {
+        .peer = o->peer_engine,
+        .segment_max = (uint32_t)o->segment,
+        .export_sessions = exports,
+        .block_max = o->block_max,
+        .rto = o->rto,
+        .retries_max = (uint32_t)o->retries,
+        .idle_timeout = o->idle,
+        .confirm_import = o->receive,
+        .recovery = o->recovery ? ltp_recovery_default : ltp_recovery_plain,
+        .profile = o->profile,
+    };
+    int r = ltp_new(&t->engine, &config);
+    if (r == 0)
+        r = ltp_service_open(t->engine, o->service);
+    if (r == 0)
+        r = ltp_span_set(t->engine, &span, t->now);
+    if (r == 0 && t->known)
+        r = ltp_link(t->engine, o->peer_engine, true, t->now);
+    if (r != 0)
+        fprintf(stderr, "helio-ltp: LTP engine: %s\n", helio_strerror(r));
+    return r;
+}
+
+static int open_port(struct tool *t)
+{
+    char text[ADDRESS_TEXT_MAX];
+    uint64_t rx, tx;
+    const struct address *local = &t->options->local;
+    int r = port_open(t->world, &t->port, local, true, on_ready, t);
+    if (r != 0) {
+        fprintf(stderr, "helio-ltp: --local: cannot bind %s: %s\n", address_write(local, text),
+                helio_strerror(r));
+        return r;
+    }
+    alarm_init(&t->alarm, t->world, ALARM_LINK, on_alarm, t);
+    if (!udp_buffers(t->port->io, SOCKET_BYTES, SEND_BYTES, &rx, &tx) && rx < 4 * 1024 * 1024)
+        fprintf(stderr,
+                "helio-ltp: the receive buffer has only %llu bytes (net.core.rmem_max): bursts "
+                "may be lost\n",
+                (unsigned long long)rx);
+    return 0;
+}
+
+static int open_log(struct tool *t)
+{
+    const struct ltp_tool_options *o = t->options;
+    int r = o->log == NULL ? 0 : seglog_open(&t->log, o->log, o->engine, clock_offset());
+    if (r != 0)
+        fprintf(stderr, "helio-ltp: --log %s: %s\n", o->log, helio_strerror(r));
+    return r;
+}
+
+int tool_open(struct tool *t, const struct ltp_tool_options *o, uint32_t exports)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    *t = (struct tool){.options = o, .known = address_given(&o->remote), .to.address = o->remote};
+    t->follow = !t->known;
+    int r = uv_world_open(&t->world);
+    if (r == 0 && (t->signals = uv_signals_open(t->world, numbers, 2, on_signal, t)) == NULL)
+        r = HELIO_ENOMEM;
+    if (r != 0) {
+        fprintf(stderr, "helio-ltp: cannot wait for events: %s\n", helio_strerror(r));
+    } else {
+        t->now = world_now(t->world);
+        bucket_init(&t->bucket, o->rate_bps, BURST, SLACK, t->now);
+        r = open_log(t);
+    }
+    if (r == 0)
+        r = open_port(t);
+    if (r == 0)
+        r = open_engine(t, exports);
+    if (r != 0)
+        tool_close(t);
+    return r == 0 ? 0 : -1;
+}
+
+/* What is closing goes in the world's last rounds. */
+void tool_close(struct tool *t)
+{
+    if (t->world != NULL && !t->over) {
+        end_run(t);
+        uv_world_run(t->world);
+    }
+    (void)uv_world_free(t->world);
+    ltp_free(t->engine);
+    seglog_close(t->log);
+    *t = (struct tool){.over = true};
 }
 
 static void put_segment(json_t *o, const char *key, uint64_t v)
@@ -226,17 +307,17 @@ static void put_segment(json_t *o, const char *key, uint64_t v)
     json_object_set_new(o, key, json_number(v));
 }
 
-json_t *port_counters(const struct port *p)
+json_t *tool_counters(const struct tool *t)
 {
-    const struct ltp_counters *n = ltp_counters(p->engine);
+    const struct ltp_counters *n = ltp_counters(t->engine);
     json_t *o = json_object(), *types = json_object(), *verdicts = json_object();
     for (int i = 0; i < 16; i++) {
         if (n->rx[i] == 0 && n->tx[i] == 0)
             continue;
-        json_t *t = json_object();
-        put_segment(t, "rx", n->rx[i]);
-        put_segment(t, "tx", n->tx[i]);
-        json_object_set_new(types, event_type_name(i), t);
+        json_t *type = json_object();
+        put_segment(type, "rx", n->rx[i]);
+        put_segment(type, "tx", n->tx[i]);
+        json_object_set_new(types, event_type_name(i), type);
     }
     for (int v = 0; v < VERDICT_COUNT; v++)
         put_segment(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
@@ -245,13 +326,13 @@ json_t *port_counters(const struct port *p)
     put_segment(o, "retransmitted_bytes", n->retransmitted_bytes);
     put_segment(o, "checkpoint_timers", n->timers[TIMER_CHECKPOINT]);
     put_segment(o, "report_timers", n->timers[TIMER_REPORT]);
-    put_segment(o, "datagrams_rx", udp_counters(p->io)->rx_datagrams);
-    put_segment(o, "datagrams_tx", udp_counters(p->io)->tx_datagrams);
-    put_segment(o, "socket_drops", udp_counters(p->io)->rx_socket_drops);
+    put_segment(o, "datagrams_rx", t->count.rx_datagrams);
+    put_segment(o, "datagrams_tx", t->count.tx_datagrams);
+    put_segment(o, "socket_drops", t->count.rx_socket_drops);
     return o;
 }
 
-const char *port_reason(enum ltp_reason reason)
+const char *tool_reason(enum ltp_reason reason)
 {
     static const char *const names[] = {"user_cancelled",       "unreachable_service",
                                         "retransmission_limit", "miscoloured",

@@ -33,7 +33,8 @@ struct block {
 
 struct receiver {
     const struct ltp_tool_options *options;
-    struct port port;
+    struct tool tool;
+    tick end, swept;
     struct list blocks; /* open ones */
     uint64_t whole, failed;
     bool disk_failed;
@@ -73,7 +74,7 @@ static struct block *block_new(struct receiver *r, const struct ltp_notice *n)
     b->id = n->id;
     b->service = n->client_service;
     b->length = EVENT_NONE;
-    b->began = r->port.now;
+    b->began = r->tool.now;
     b->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (b->fd < 0) {
         disk(r, path);
@@ -142,13 +143,13 @@ static void take_block(struct receiver *r, struct ltp_notice *n)
     if (b == NULL) {
         r->disk_failed = true;
         buf_drop(n->data);
-        (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now);
+        (void)ltp_cancel(r->tool.engine, n->id, LTP_SYS_CNCLD, r->tool.now);
         return;
     }
     if (!write_at(b->fd, buf_slice(n->data), n->offset)) {
         disk(r, r->options->output);
         buf_drop(n->data);
-        (void)ltp_cancel(r->port.engine, n->id, LTP_SYS_CNCLD, r->port.now); /* the peer is told */
+        (void)ltp_cancel(r->tool.engine, n->id, LTP_SYS_CNCLD, r->tool.now); /* the peer is told */
         finish_file(r, b, "not_written");
         return;
     }
@@ -162,7 +163,7 @@ static void take_block(struct receiver *r, struct ltp_notice *n)
     buf_drop(n->data);
     bool whole = b->red && b->bytes == b->length;
     if (n->kind == LTP_BLOCK || (whole && n->orange))
-        (void)ltp_accept(r->port.engine, n->id, r->port.now);
+        (void)ltp_accept(r->tool.engine, n->id, r->tool.now);
     if (whole)
         finish_file(r, b, "received");
 }
@@ -177,7 +178,7 @@ static void cancelled(struct receiver *r, const struct ltp_notice *n)
         return;
     }
     snprintf(why, sizeof why, "cancelled%s: %s", n->remote ? "_by_peer" : "",
-             port_reason(n->reason));
+             tool_reason(n->reason));
     if (b != NULL) {
         finish_file(r, b, why);
         return;
@@ -186,11 +187,12 @@ static void cancelled(struct receiver *r, const struct ltp_notice *n)
     r->failed++;
 }
 
-static bool notices(struct receiver *r)
+static bool take_notices(void *context)
 {
+    struct receiver *r = context;
     struct ltp_notice n;
     bool any = false;
-    while (!r->disk_failed && ltp_poll(r->port.engine, &n) != 0) {
+    while (!r->disk_failed && ltp_poll(r->tool.engine, &n) != 0) {
         any = true;
         if (n.kind == LTP_BLOCK || n.kind == LTP_GREEN)
             take_block(r, &n);
@@ -212,10 +214,10 @@ static bool is_open(const struct ltp_session_info *open, size_t count, struct lt
 static void sweep_files(struct receiver *r)
 {
     struct ltp_session_info *open;
-    size_t count = ltp_sessions(r->port.engine, NULL, 0);
+    size_t count = ltp_sessions(r->tool.engine, NULL, 0);
     if (list_empty(&r->blocks) || (open = calloc(count + 1, sizeof *open)) == NULL)
         return;
-    ltp_sessions(r->port.engine, open, count);
+    ltp_sessions(r->tool.engine, open, count);
     struct list *it = list_first(&r->blocks);
     while (it != &r->blocks) {
         struct block *b = container_of(it, struct block, node);
@@ -226,29 +228,35 @@ static void sweep_files(struct receiver *r)
     free(open);
 }
 
+static bool is_served(const struct receiver *r)
+{
+    return r->options->blocks > 0 && r->whole + r->failed >= r->options->blocks;
+}
+
+static tick next_turn(void *context)
+{
+    struct receiver *r = context;
+    struct tool *t = &r->tool;
+    if (t->now - r->swept >= TICK_MS) {
+        r->swept = t->now;
+        sweep_files(r);
+    }
+    /* The sender repeats its checkpoint until our report has reached it. */
+    if (is_served(r) || r->disk_failed)
+        return tool_linger(t, 0, tick_min(10 * r->options->rto, 10 * TICK_S));
+    if (t->stopped || t->now >= r->end)
+        return TOOL_END;
+    return list_empty(&r->blocks) ? r->end : tick_min(r->end, t->now + 20 * TICK_MS);
+}
+
 static void run_receiver(struct receiver *r)
 {
-    struct port *p = &r->port;
+    static const struct tool_user user = {take_notices, next_turn};
     const struct ltp_tool_options *o = r->options;
-    tick end = o->timeout == 0 ? TICK_NEVER : tick_add(p->now, o->timeout);
-    tick swept = p->now;
-    while (!p->stopped && !r->disk_failed && p->now < end) {
-        port_output(p);
-        if (notices(r))
-            continue;
-        if (p->now - swept >= TICK_MS) {
-            swept = p->now;
-            sweep_files(r);
-        }
-        if (o->blocks > 0 && r->whole + r->failed >= o->blocks)
-            break;
-        port_wait(p, list_empty(&r->blocks) ? end : tick_min(end, p->now + 20 * TICK_MS));
-    }
-    bool served = o->blocks > 0 && r->whole + r->failed >= o->blocks;
-    /* The sender repeats its checkpoint until our report has reached it. */
-    if (served || r->disk_failed)
-        port_linger(p, 0, tick_min(10 * o->rto, 10 * TICK_S));
-    if (p->now >= end && !served)
+    r->end = o->timeout == 0 ? TICK_NEVER : tick_add(r->tool.now, o->timeout);
+    r->swept = r->tool.now;
+    tool_run(&r->tool, &user, r);
+    if (r->tool.now >= r->end && !is_served(r))
         r->failed++;
 }
 
@@ -258,7 +266,7 @@ static void print_result(const struct receiver *r)
     json_object_set(all, "blocks", r->done);
     json_object_set_new(all, "received", json_integer((json_int_t)r->whole));
     json_object_set_new(all, "failed", json_integer((json_int_t)r->failed));
-    json_object_set_new(all, "counters", port_counters(&r->port));
+    json_object_set_new(all, "counters", tool_counters(&r->tool));
     if (r->options->json) {
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
@@ -290,16 +298,16 @@ int ltp_tool_receive(const struct ltp_tool_options *o)
         fprintf(stderr, "helio-ltp: --output %s: %s\n", o->output, strerror(errno));
         return 1;
     }
-    if (port_open(&r.port, o, 1) != 0)
+    if (tool_open(&r.tool, o, 1) != 0)
         return 1;
     r.done = json_array();
     fprintf(stderr, "helio-ltp: receiving at %s (port %u), ready\n",
-            address_write(&o->local, local), udp_port(r.port.io));
+            address_write(&o->local, local), udp_port(r.tool.port->io));
     run_receiver(&r);
     while (!list_empty(&r.blocks))
         finish_file(&r, container_of(list_first(&r.blocks), struct block, node), "unfinished");
     print_result(&r);
     json_decref(r.done);
-    port_close(&r.port);
+    tool_close(&r.tool);
     return r.disk_failed || (o->blocks > 0 && r.failed > 0);
 }

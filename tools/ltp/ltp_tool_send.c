@@ -29,7 +29,7 @@ struct sent {
 
 struct sender {
     const struct ltp_tool_options *options;
-    struct port port;
+    struct tool tool;
     struct sent *sent;
     size_t waiting;
     tick began;
@@ -64,13 +64,13 @@ out:
 static int send_block(struct sender *s, size_t i)
 {
     struct sent *x = &s->sent[i];
-    struct ltp_block block = {.peer = s->port.peer,
+    struct ltp_block block = {.peer = s->options->peer_engine,
                               .client_service = s->options->service,
                               .data = x->data,
                               .red_len = x->red_len,
                               .orange = s->options->orange,
                               .tag = i};
-    return ltp_send(s->port.engine, &block, s->port.now, &x->id);
+    return ltp_send(s->tool.engine, &block, s->tool.now, &x->id);
 }
 
 static int begin_block(struct sender *s, size_t i)
@@ -97,7 +97,7 @@ static bool send_again(struct sender *s, const struct ltp_notice *n)
     struct sent *x = &s->sent[n->tag];
     struct ltp_bearing b;
     if (n->kind != LTP_EXPORT_CANCELLED || !n->remote || n->reason != LTP_RLEXC || x->again ||
-        !s->options->recovery || !ltp_peer_bearing(s->port.engine, s->port.peer, &b) ||
+        !s->options->recovery || !ltp_peer_bearing(s->tool.engine, s->options->peer_engine, &b) ||
         b.learnt != LTP_LEARNT_PLAIN)
         return false;
     x->again = true;
@@ -107,11 +107,12 @@ static bool send_again(struct sender *s, const struct ltp_notice *n)
     return send_block(s, (size_t)n->tag) == 0;
 }
 
-static bool notices(struct sender *s)
+static bool take_notices(void *context)
 {
+    struct sender *s = context;
     struct ltp_notice n;
     bool any = false;
-    while (ltp_poll(s->port.engine, &n) != 0) {
+    while (ltp_poll(s->tool.engine, &n) != 0) {
         any = true;
         buf_drop(n.data);
         if (n.kind == LTP_INITIAL_SENT || send_again(s, &n))
@@ -123,27 +124,22 @@ static bool notices(struct sender *s)
         x->orange = n.orange;
         x->reason = n.reason;
         x->remote = n.remote;
-        x->ended = s->port.now;
+        x->ended = s->tool.now;
         s->waiting--;
     }
     return any;
 }
 
-static void run_sender(struct sender *s)
+static tick next_turn(void *context)
 {
-    struct port *p = &s->port;
-    tick end = s->options->timeout == 0 ? TICK_NEVER : tick_add(s->began, s->options->timeout);
-    while (s->waiting > 0 && !p->stopped && p->now < end) {
-        port_output(p);
-        if (!notices(s))
-            port_wait(p, end);
-    }
+    struct sender *s = context;
+    const struct ltp_tool_options *o = s->options;
+    tick end = o->timeout == 0 ? TICK_NEVER : tick_add(s->began, o->timeout);
     /* The peer repeats its last report until our acknowledgement has reached it. */
     if (s->waiting == 0)
-        port_linger(
-            p,
-            s->options->red == 0 && !s->options->orange ? 0 : tick_min(2 * s->options->rto, TICK_S),
-            TICK_S);
+        return tool_linger(&s->tool, o->red == 0 && !o->orange ? 0 : tick_min(2 * o->rto, TICK_S),
+                           TICK_S);
+    return s->tool.stopped || s->tool.now >= end ? TOOL_END : end;
 }
 
 static const char *outcome_name(const struct sent *x)
@@ -160,14 +156,14 @@ static const char *outcome_name(const struct sent *x)
 static json_t *to_json(const struct sender *s, const struct sent *x)
 {
     json_t *o = json_object();
-    double seconds = (double)((x->ended == 0 ? s->port.now : x->ended) - s->began) / 1e9;
+    double seconds = (double)((x->ended == 0 ? s->tool.now : x->ended) - s->began) / 1e9;
     json_object_set_new(o, "file", json_string(x->file));
     json_object_set_new(o, "session", json_number(x->id.number));
     json_object_set_new(o, "bytes", json_integer((json_int_t)x->data->len));
     json_object_set_new(o, "red_bytes", json_integer((json_int_t)x->red_len));
     json_object_set_new(o, "outcome", json_string(outcome_name(x)));
     if (x->outcome == CANCELLED)
-        json_object_set_new(o, "reason", json_string(port_reason(x->reason)));
+        json_object_set_new(o, "reason", json_string(tool_reason(x->reason)));
     json_object_set_new(o, "seconds", json_real(seconds));
     return o;
 }
@@ -181,12 +177,12 @@ static void print_result(const struct sender *s)
         if (!s->options->json)
             printf("%s: %s%s%s, %zu bytes (%" PRIu64 " red), session %" PRIu64 "\n", x->file,
                    outcome_name(x), x->outcome == CANCELLED ? ": " : "",
-                   x->outcome == CANCELLED ? port_reason(x->reason) : "", x->data->len, x->red_len,
+                   x->outcome == CANCELLED ? tool_reason(x->reason) : "", x->data->len, x->red_len,
                    x->id.number);
     }
     json_t *all = json_object();
     json_object_set_new(all, "blocks", blocks);
-    json_object_set_new(all, "counters", port_counters(&s->port));
+    json_object_set_new(all, "counters", tool_counters(&s->tool));
     if (s->options->json) {
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
@@ -196,27 +192,28 @@ static void print_result(const struct sender *s)
 
 int ltp_tool_send(const struct ltp_tool_options *o)
 {
+    static const struct tool_user user = {take_notices, next_turn};
     struct sender s = {.options = o};
     int status = 1;
     if (o->count > FILES_MAX) {
         fprintf(stderr, "helio-ltp: at most %d files\n", FILES_MAX);
         return 2;
     }
-    if (port_open(&s.port, o, (uint32_t)o->count) != 0)
+    if (tool_open(&s.tool, o, (uint32_t)o->count) != 0)
         return 1;
-    s.began = s.port.now;
+    s.began = s.tool.now;
     s.sent = calloc(o->count, sizeof *s.sent);
     bool ready = s.sent != NULL;
     for (size_t i = 0; ready && i < o->count; i++)
         ready = begin_block(&s, i) == 0;
     if (ready) {
-        run_sender(&s);
+        tool_run(&s.tool, &user, &s);
         print_result(&s);
         status = 0;
         for (size_t i = 0; i < o->count; i++)
             status |= s.sent[i].outcome != DELIVERED;
     }
-    port_close(&s.port);
+    tool_close(&s.tool);
     for (size_t i = 0; s.sent != NULL && i < o->count; i++)
         buf_drop(s.sent[i].data);
     free(s.sent);
