@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Certificate, key and CAs become a context of OpenSSL. Reading them again makes a new one, which
+ * takes the old one's place only when it is whole; streams keep theirs.
+ *
+ * What can go wrong: a file cannot be read, or does not hold what it should, or the key is not the
+ * certificate's; told with the file's name. A certificate that was replaced before its key is told
+ * once, and read again when the key is there.
+ */
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "os/tls_private.h"
+
+#define CHAIN_MAX 65536 /* bytes of the certificates that a peer shows */
+#define DEPTH_MAX 8     /* certificates between the peer's and the CA's */
+
+/* AES-128 first: BCP 195 has it first, too, and it is the fastest where the processor helps. */
+#define SUITES "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+#define SUITES_12 "ECDHE+AESGCM:ECDHE+CHACHA20"
+
+struct complaint {
+    unsigned *file;
+    char *why;
+};
+
+static const char *const holds[TLS_FILES] = {
+    "this node's certificate and those above it (PEM)",
+    "the certificate's private key (PEM, no passphrase)",
+    "the certificates of those who are trusted (PEM)",
+};
+
+__attribute__((format(printf, 3, 4))) static int wrong(const struct complaint *c, unsigned file,
+                                                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->why, TLS_WHY_MAX, format, args);
+    va_end(args);
+    *c->file = file;
+    return HELIO_EINVAL;
+}
+
+/* What OpenSSL said first of the last call. */
+static const char *reason_text(void)
+{
+    const char *text = ERR_reason_error_string(ERR_peek_error());
+    return text != NULL ? text : "not understood";
+}
+
+/* No question on a terminal: keys are not under a passphrase here. */
+static int no_passphrase(char *buf, int size, int rw, void *context)
+{
+    (void)buf;
+    (void)size;
+    (void)rw;
+    (void)context;
+    return -1;
+}
+
+static int check_readable(const struct tls *t, unsigned file, const struct complaint *c)
+{
+    FILE *f = fopen(t->paths[file], "r");
+    if (f == NULL)
+        return wrong(c, file, "%.100s: %s; it should hold %s", t->paths[file], strerror(errno),
+                     holds[file]);
+    fclose(f);
+    return 0;
+}
+
+static bool take_file(SSL_CTX *x, unsigned file, const char *path)
+{
+    ERR_clear_error();
+    switch (file) {
+    case TLS_CERTIFICATE:
+        return SSL_CTX_use_certificate_chain_file(x, path) == 1;
+    case TLS_KEY:
+        return SSL_CTX_use_PrivateKey_file(x, path, SSL_FILETYPE_PEM) == 1;
+    default:
+        return SSL_CTX_load_verify_file(x, path) == 1;
+    }
+}
+
+static int load_files(const struct tls *t, SSL_CTX *x, const struct complaint *c)
+{
+    for (unsigned file = 0; file < TLS_FILES; file++) {
+        const char *path = t->paths[file];
+        if (path == NULL)
+            continue;
+        int r = check_readable(t, file, c);
+        if (r != 0)
+            return r;
+        if (take_file(x, file, path))
+            continue;
+        /* OpenSSL sees that a key is not the certificate's already when it takes the key */
+        if (ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH)
+            return wrong(c, file, "%.100s: is not the key of the certificate %.100s", path,
+                         t->paths[TLS_CERTIFICATE]);
+        return wrong(c, file, "%.100s: %.60s; it should hold %s", path, reason_text(), holds[file]);
+    }
+    return 0;
+}
+
+static SSL_CTX *context_new(void)
+{
+    SSL_CTX *x = SSL_CTX_new(TLS_method());
+    if (x == NULL)
+        return NULL;
+    SSL_CTX_set_options(x, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION |
+                               SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(x, SSL_MODE_NO_AUTO_CHAIN); /* what the file has; the CA's own is known */
+    SSL_CTX_set_default_passwd_cb(x, no_passphrase);
+    SSL_CTX_set_max_cert_list(x, CHAIN_MAX);
+    SSL_CTX_set_verify_depth(x, DEPTH_MAX);
+    X509_VERIFY_PARAM *p = SSL_CTX_get0_param(x);
+    /* What a certificate is for is judged by RFC 9174's rule (tls_verify), not by that for the web;
+     * a peer's own certificate may be what is trusted. */
+    bool ok = X509_VERIFY_PARAM_set_purpose(p, X509_PURPOSE_ANY) == 1 &&
+              X509_VERIFY_PARAM_set_flags(p, X509_V_FLAG_PARTIAL_CHAIN) == 1 &&
+              SSL_CTX_set_num_tickets(x, 0) == 1 &&
+              SSL_CTX_set_min_proto_version(x, TLS1_2_VERSION) == 1 &&
+              SSL_CTX_set_ciphersuites(x, SUITES) == 1 &&
+              SSL_CTX_set_cipher_list(x, SUITES_12) == 1;
+    if (ok)
+        return x;
+    SSL_CTX_free(x);
+    return NULL;
+}
+
+static void see_files(const struct tls *t, struct stat *seen)
+{
+    for (unsigned i = 0; i < TLS_FILES; i++) {
+        memset(&seen[i], 0, sizeof seen[i]);
+        if (t->paths[i] != NULL && stat(t->paths[i], &seen[i]) != 0)
+            memset(&seen[i], 0, sizeof seen[i]);
+    }
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int64_t end_of(const SSL_CTX *x)
+{
+    struct tm tm;
+    const X509 *own = SSL_CTX_get0_certificate(x);
+    if (own == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(own), &tm) != 1)
+        return 0;
+    return (int64_t)timegm(&tm);
+}
+
+int tls_reload(struct tls *t, unsigned *file, char *why)
+{
+    const struct complaint c = {file, why};
+    /* First, so that a change while they are read is not missed. */
+    see_files(t, t->seen);
+    SSL_CTX *x = context_new();
+    if (x == NULL)
+        return HELIO_ENOMEM;
+    int r = load_files(t, x, &c);
+    if (r == 0 && t->paths[TLS_CERTIFICATE] != NULL && SSL_CTX_check_private_key(x) != 1)
+        r = wrong(&c, TLS_KEY, "%.100s: is not the key of the certificate %.100s",
+                  t->paths[TLS_KEY], t->paths[TLS_CERTIFICATE]);
+    if (r != 0) {
+        SSL_CTX_free(x);
+        return r;
+    }
+    SSL_CTX_free(t->context);
+    t->context = x;
+    t->own.not_after = end_of(x);
+    t->own.loads++;
+    return 0;
+}
+
+bool tls_changed(const struct tls *t)
+{
+    struct stat now[TLS_FILES];
+    see_files(t, now);
+    for (unsigned i = 0; i < TLS_FILES; i++)
+        if (!same_file(&now[i], &t->seen[i]))
+            return true;
+    return false;
+}
+
+void tls_own(const struct tls *t, struct tls_own *out)
+{
+    *out = t->own;
+}
+
+static bool keep_path(struct tls *t, unsigned file, const char *path)
+{
+    if (path == NULL || path[0] == '\0')
+        return true;
+    t->paths[file] = strdup(path);
+    return t->paths[file] != NULL;
+}
+
+int tls_new(struct tls **out, const struct tls_files *files, unsigned *file, char *why)
+{
+    const struct complaint c = {file, why};
+    struct tls *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return HELIO_ENOMEM;
+    t->refs = 1;
+    t->method = tls_method_new();
+    int r = 0;
+    if (t->method == NULL || !keep_path(t, TLS_CERTIFICATE, files->certificate) ||
+        !keep_path(t, TLS_KEY, files->key) || !keep_path(t, TLS_CA, files->ca))
+        r = HELIO_ENOMEM;
+    else if ((t->paths[TLS_CERTIFICATE] == NULL) != (t->paths[TLS_KEY] == NULL))
+        r = wrong(&c, t->paths[TLS_KEY] == NULL ? TLS_KEY : TLS_CERTIFICATE,
+                  "is not given; a certificate and its key go together");
+    if (r == 0)
+        r = tls_reload(t, file, why);
+    if (r != 0)
+        tls_free(t);
+    else
+        *out = t;
+    return r;
+}
+
+void tls_keep(struct tls *t)
+{
+    assert(t->refs > 0);
+    t->refs++;
+}
+
+void tls_free(struct tls *t)
+{
+    if (t == NULL || --t->refs > 0)
+        return;
+    for (unsigned i = 0; i < TLS_FILES; i++)
+        free(t->paths[i]);
+    SSL_CTX_free(t->context);
+    BIO_meth_free(t->method);
+    free(t);
+}

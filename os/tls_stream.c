@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stream over a stream. What comes from below lies in `in` until OpenSSL has read it and its
+ * user has room; what is written is encrypted at once into `out`, in whole records, and goes below
+ * in one write with whatever else is there. Every call from below and the alarm end in one place,
+ * advance_stream, which does what can be done and tells the user what there is to tell; calls of
+ * the user only leave work for it.
+ *
+ * What can go wrong: a handshake that fails and records that are not as they should be (the stream
+ * ends, the peer is told by an alert, tls_why says what); the lower stream's end; memory.
+ */
+#include <assert.h>
+#include <openssl/err.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "os/tls_private.h"
+
+static const struct stream_ops tls_stream_ops;
+
+struct tls_stream *tls_stream_of(struct stream *s)
+{
+    assert(s->ops == &tls_stream_ops);
+    return container_of(s, struct tls_stream, base);
+}
+
+/* Soon, from the loop. */
+static void call_back(struct tls_stream *s)
+{
+    alarm_set(&s->alarm, 0);
+}
+
+/* ---- the end ---- */
+
+static void end_stream(struct tls_stream *s, int error)
+{
+    if (s->state == TLS_OVER)
+        return;
+    s->state = TLS_OVER;
+    s->error = error;
+}
+
+/* OpenSSL 3.0 has no name for those of TLS 1.3, but its reason has. */
+static const char *alert_text(int alert, const char *reason)
+{
+    const char *text = SSL_alert_desc_string_long(alert);
+    return strcmp(text, "unknown") == 0 && reason != NULL ? reason : text;
+}
+
+/* Who or what is to blame, as far as it can be said. */
+static void note_failure(struct tls_stream *s)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_error());
+    if (s->why[0] != '\0')
+        return;
+    if (s->alert >= 0)
+        snprintf(s->why, sizeof s->why, "the peer refuses: %s", alert_text(s->alert, reason));
+    else if (s->verify && s->unverified != NULL)
+        snprintf(s->why, sizeof s->why, "the peer's certificate: %s", s->unverified);
+    else
+        snprintf(s->why, sizeof s->why, "%s", reason != NULL ? reason : "not TLS");
+}
+
+static void fail_stream(struct tls_stream *s)
+{
+    note_failure(s);
+    end_stream(s, HELIO_EFORMAT);
+}
+
+/* The stream below ends; what came before it has been read. */
+static void end_below(struct tls_stream *s)
+{
+    bool shaking = s->state == TLS_SHAKING;
+    s->cut = true;
+    if (shaking && s->below_error == 0)
+        snprintf(s->why, sizeof s->why, "the peer ended the connection in the handshake");
+    end_stream(s, shaking && s->below_error == 0 ? HELIO_EFORMAT : s->below_error);
+}
+
+/* What a call of OpenSSL that did not do its work means. True: it goes on when more comes. */
+static bool goes_on(struct tls_stream *s, int result)
+{
+    int error = SSL_get_error(s->ssl, result);
+    if (error == SSL_ERROR_WANT_READ) {
+        if (s->below_over)
+            end_below(s);
+        return s->state != TLS_OVER;
+    }
+    if (error == SSL_ERROR_ZERO_RETURN)
+        end_stream(s, 0);
+    else
+        fail_stream(s);
+    return false;
+}
+
+/* ---- below ---- */
+
+static void flush_out(struct tls_stream *s)
+{
+    size_t len = s->out_tail - s->out_head;
+    if (len == 0 || s->below_full || s->below_over)
+        return;
+    struct slice all = slice_of(s->out + s->out_head, len);
+    size_t got = stream_write(s->lower, &all, 1);
+    assert(got <= len);
+    s->below_full = got < len;
+    s->out_head += got;
+    if (s->out_head == s->out_tail)
+        s->out_head = s->out_tail = 0;
+}
+
+/* Something came that is not read yet. */
+static bool has_input(const struct tls_stream *s)
+{
+    return s->in_head < s->in_tail || SSL_pending(s->ssl) > 0;
+}
+
+static void watch_below(struct tls_stream *s)
+{
+    bool wanted = s->state == TLS_SHAKING || (s->state == TLS_OPEN && s->reading);
+    bool on = wanted && !s->below_over && s->in_tail < TLS_IN && s->out_tail <= TLS_OUT_PAUSE;
+    if (on == s->below_reading)
+        return;
+    s->below_reading = on;
+    stream_read(s->lower, on);
+}
+
+/* ---- the handshake ---- */
+
+static void shake_hands(struct tls_stream *s)
+{
+    ERR_clear_error();
+    int r = SSL_do_handshake(s->ssl);
+    if (r != 1) {
+        (void)goes_on(s, r);
+        return;
+    }
+    if (!tls_look_at_peer(s)) {
+        end_stream(s, s->why[0] != '\0' ? HELIO_EFORMAT : HELIO_ENOMEM);
+        return;
+    }
+    assert(!s->verify || s->unverified == NULL);
+    s->state = TLS_OPEN;
+}
+
+/* ---- to the user ---- */
+
+/* One piece; false: there is no more for now, or ever. */
+static bool read_piece(struct tls_stream *s)
+{
+    size_t room = 0, got = 0;
+    uint8_t *at = s->base.user->space(s->base.context, &room);
+    if (s->closed)
+        return false;
+    if (at == NULL) {
+        end_stream(s, HELIO_ENOMEM);
+        return false;
+    }
+    assert(room > 0);
+    ERR_clear_error();
+    int r = SSL_read_ex(s->ssl, at, room, &got);
+    if (r != 1) {
+        (void)goes_on(s, r);
+        return false;
+    }
+    s->base.user->fed(s->base.context, got);
+    return !s->closed;
+}
+
+/* No more than the buffer holds: then others have their turn. */
+static void read_on(struct tls_stream *s)
+{
+    while (s->state == TLS_OPEN && s->reading && (s->out_tail <= TLS_OUT_PAUSE || s->below_over))
+        if (!read_piece(s))
+            break;
+}
+
+static void tell_writable(struct tls_stream *s)
+{
+    bool first = !s->announced;
+    if (s->state != TLS_OPEN || (!first && (!s->full || s->out_tail > 0)))
+        return;
+    s->announced = true;
+    s->full = false;
+    s->base.user->writable(s->base.context);
+}
+
+/* As any stream: an end without error is told to who reads or waits for room. */
+static void tell_end(struct tls_stream *s)
+{
+    if (s->state == TLS_OPEN && s->below_over && (s->below_error != 0 || s->full))
+        end_below(s);
+    bool heard = s->reading || s->full || s->error != 0 || !s->announced;
+    if (s->state != TLS_OVER || s->told || !heard)
+        return;
+    s->told = true;
+    s->base.user->ended(s->base.context, s->error);
+}
+
+static void free_stream(struct tls_stream *s)
+{
+    tls_forget_peer(s);
+    SSL_free(s->ssl);
+    tls_free(s->tls);
+    free(s);
+}
+
+static void advance_stream(struct tls_stream *s)
+{
+    assert(!s->busy && !s->closed);
+    s->busy = true;
+    if (s->state == TLS_SHAKING)
+        shake_hands(s);
+    flush_out(s);
+    tell_writable(s);
+    if (!s->closed)
+        read_on(s);
+    if (!s->closed) {
+        flush_out(s);
+        tell_end(s);
+    }
+    s->busy = false;
+    if (s->closed)
+        free_stream(s);
+    else
+        watch_below(s);
+}
+
+static void on_alarm(void *context)
+{
+    advance_stream(context);
+}
+
+/* ---- what the stream below tells ---- */
+
+static uint8_t *space_below(void *context, size_t *len)
+{
+    struct tls_stream *s = context;
+    if (s->in_head > 0 && TLS_IN - s->in_tail < TLS_IN / 4) {
+        memmove(s->in, s->in + s->in_head, s->in_tail - s->in_head);
+        s->in_tail -= s->in_head;
+        s->in_head = 0;
+    }
+    *len = TLS_IN - s->in_tail;
+    assert(*len > 0);
+    return s->in + s->in_tail;
+}
+
+static void fed_below(void *context, size_t len)
+{
+    struct tls_stream *s = context;
+    assert(len <= TLS_IN - s->in_tail);
+    s->in_tail += len;
+    advance_stream(s);
+}
+
+static void writable_below(void *context)
+{
+    struct tls_stream *s = context;
+    s->below_full = false;
+    advance_stream(s);
+}
+
+static void ended_below(void *context, int error)
+{
+    struct tls_stream *s = context;
+    s->below_over = true;
+    s->below_error = error;
+    advance_stream(s);
+}
+
+static const struct stream_user below = {space_below, fed_below, writable_below, ended_below};
+
+/* ---- writing ---- */
+
+/* A walk over the parts of a write. */
+struct walk {
+    const struct slice *parts;
+    size_t len, at, off; /* of parts; in the one at `at` */
+    size_t left;         /* bytes in all */
+};
+
+/* The next bytes as one piece, a record's at most: where they lie, or put together in `record`. */
+static struct slice next_piece(struct tls_stream *s, struct walk *w)
+{
+    size_t want = w->left < TLS_RECORD ? w->left : TLS_RECORD, have = 0;
+    while (have < want) {
+        const struct slice *part = &w->parts[w->at];
+        size_t there = part->len - w->off, take = there < want - have ? there : want - have;
+        const uint8_t *from = part->data + w->off;
+        w->off += take;
+        if (w->off == part->len) {
+            w->at++;
+            w->off = 0;
+        }
+        w->left -= take;
+        if (take == want)
+            return slice_of(from, take);
+        if (take > 0)
+            memcpy(s->record + have, from, take);
+        have += take;
+    }
+    return slice_of(s->record, want);
+}
+
+/* RFC 8446 §5.5: a key bears so much. TLS 1.2 has no such change, and OpenSSL does none by itself.
+ */
+static bool change_keys(struct tls_stream *s, size_t len)
+{
+    s->since += len;
+    if (s->since <= s->rekey || SSL_version(s->ssl) != TLS1_3_VERSION)
+        return true;
+    s->since = len;
+    return SSL_key_update(s->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1;
+}
+
+static bool seal_piece(struct tls_stream *s, struct slice piece)
+{
+    size_t put = 0;
+    ERR_clear_error();
+    if (!change_keys(s, piece.len) || SSL_write_ex(s->ssl, piece.data, piece.len, &put) != 1) {
+        fail_stream(s);
+        call_back(s);
+        return false;
+    }
+    assert(put == piece.len);
+    return true;
+}
+
+static size_t write_tls(struct stream *base, const struct slice *parts, size_t n)
+{
+    struct tls_stream *s = tls_stream_of(base);
+    struct walk w = {.parts = parts, .len = n};
+    size_t got = 0;
+    assert(!s->closed && n <= STREAM_PARTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        w.left += parts[i].len;
+    if (w.left == 0)
+        return 0;
+    while (s->state == TLS_OPEN && s->announced && !s->full && w.left > 0) {
+        if (s->out_tail >= TLS_OUT)
+            flush_out(s);
+        if (s->out_tail >= TLS_OUT)
+            break;
+        struct slice piece = next_piece(s, &w);
+        if (!seal_piece(s, piece))
+            return got;
+        got += piece.len;
+    }
+    flush_out(s);
+    s->full = w.left > 0;
+    if (s->full && s->below_over)
+        call_back(s);
+    return got;
+}
+
+/* ---- the table ---- */
+
+static void read_tls(struct stream *base, bool on)
+{
+    struct tls_stream *s = tls_stream_of(base);
+    assert(!s->closed);
+    s->reading = on;
+    if (s->busy)
+        return; /* advance_stream looks at it when the call is over, or at the alarm: */
+    if (on && (has_input(s) || s->below_over || s->state == TLS_OVER))
+        call_back(s);
+    watch_below(s);
+}
+
+static void grow_buffers(struct stream *base, uint32_t bytes)
+{
+    stream_buffers(tls_stream_of(base)->lower, bytes);
+}
+
+static void close_tls(struct stream *base)
+{
+    struct tls_stream *s = tls_stream_of(base);
+    assert(!s->closed);
+    s->closed = true;
+    if (s->state == TLS_OPEN) {
+        ERR_clear_error();
+        (void)SSL_shutdown(s->ssl); /* close_notify; the peer's is not waited for */
+    }
+    flush_out(s);
+    stream_close(s->lower);
+    alarm_fini(&s->alarm);
+    if (!s->busy)
+        free_stream(s);
+}
+
+static const struct stream_ops tls_stream_ops = {
+    .read = read_tls,
+    .write = write_tls,
+    .buffers = grow_buffers,
+    .close = close_tls,
+};
+
+/* ---- a new one ---- */
+
+static void note_alert(const SSL *ssl, int where, int value)
+{
+    struct tls_stream *s = SSL_get_app_data(ssl);
+    if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && value >> 8 == SSL3_AL_FATAL)
+        s->alert = value;
+}
+
+/* 0: there is no clock, and no certificate is too old. */
+static void set_time(SSL *ssl, const struct world *w)
+{
+    uint64_t wall = world_wall(w);
+    if (wall == 0)
+        (void)X509_VERIFY_PARAM_set_flags(SSL_get0_param(ssl), X509_V_FLAG_NO_CHECK_TIME);
+    else
+        X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl), (time_t)(wall / TICK_S));
+}
+
+static bool begin_ssl(struct tls_stream *s, struct world *w, const struct tls_setup *setup)
+{
+    s->ssl = SSL_new(s->tls->context);
+    BIO *bio = s->ssl == NULL ? NULL : BIO_new(s->tls->method);
+    if (bio == NULL)
+        return false;
+    BIO_set_data(bio, s);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(s->ssl, bio, bio);
+    if (SSL_set_app_data(s->ssl, s) != 1)
+        return false;
+    int mode = SSL_VERIFY_PEER | (setup->verify ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0);
+    SSL_set_verify(s->ssl, mode, tls_verify);
+    SSL_set_info_callback(s->ssl, note_alert);
+    set_time(s->ssl, w);
+    if (setup->server)
+        SSL_set_accept_state(s->ssl);
+    else
+        SSL_set_connect_state(s->ssl);
+    return setup->server || setup->host == NULL ||
+           SSL_set_tlsext_host_name(s->ssl, setup->host) == 1;
+}
+
+int tls_stream(struct stream **out, struct tls *t, struct world *w, struct stream *lower,
+               const struct tls_setup *setup)
+{
+    if ((setup->server && t->paths[TLS_CERTIFICATE] == NULL) ||
+        (setup->verify && t->paths[TLS_CA] == NULL) || setup->early.len > TLS_IN)
+        return HELIO_EINVAL;
+    struct tls_stream *s = malloc(sizeof *s); /* its buffers need not be zero */
+    if (s == NULL)
+        return HELIO_ENOMEM;
+    memset(s, 0, offsetof(struct tls_stream, in));
+    s->base.ops = &tls_stream_ops;
+    s->tls = t;
+    tls_keep(t);
+    s->alert = -1;
+    s->verify = setup->verify;
+    s->any_purpose = setup->any_purpose;
+    s->rekey = setup->rekey_bytes == 0 ? TLS_REKEY_BYTES : setup->rekey_bytes;
+    if (!begin_ssl(s, w, setup)) {
+        free_stream(s);
+        ERR_clear_error();
+        return HELIO_ENOMEM;
+    }
+    s->in_tail = setup->early.len;
+    if (s->in_tail > 0)
+        memcpy(s->in, setup->early.data, s->in_tail);
+    s->lower = lower;
+    stream_use(lower, &below, s);
+    alarm_init(&s->alarm, w, ALARM_STREAM, on_alarm, s);
+    call_back(s);
+    *out = &s->base;
+    return 0;
+}
