@@ -251,8 +251,8 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         return;
     }
     r->stored = true;
-    uint64_t noted = agent_sequence_end(r);
-    a->sequence_noted = noted > a->sequence_noted ? noted : a->sequence_noted;
+    if (r->sequence_end > a->sequence_noted)
+        a->sequence_noted = r->sequence_end;
     emit_record(a, BUNDLE_STORED, r);
     agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
     if (agent_overdue(a, r))

@@ -156,6 +156,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     r->payload_off = off - payload->off;
     r->payload_len = len;
     record_fit(a, r); /* the room was for the blocks around a payload */
+    r->sequence_end = agent_sequence_end(b->id.sequence);
     a->sequence = b->id.sequence + 1;
     emit_record(a, BUNDLE_ACCEPTED, r); /* what is refused, its caller says */
     *out = r;

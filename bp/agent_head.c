@@ -34,6 +34,8 @@ static void put_number(struct writer *w, uint64_t v)
 static uint64_t get_number(struct reader *r)
 {
     uint64_t v = 0;
+    if (r->p < r->end && *r->p < 0x80) /* most are */
+        return reader_byte(r);
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t b = reader_byte(r);
         if (shift == 63 && b > 1)
@@ -66,46 +68,53 @@ static void put_eid(struct writer *w, const struct eid *e)
     writer_bytes(w, e->ssp, len);
 }
 
-static struct eid get_other(struct reader *r)
+static void get_other(struct reader *r, struct eid *e)
 {
-    struct eid e = {.scheme = EID_OTHER, .number = get_number(r)};
+    e->scheme = EID_OTHER;
+    e->number = get_number(r);
     struct slice raw = reader_take(r, get_number(r));
     if (raw.len > 0 && raw.len <= EID_RAW_MAX) {
-        e.raw_len = raw.len;
-        memcpy(e.ssp, raw.data, raw.len);
+        e->raw_len = raw.len;
+        memcpy(e->ssp, raw.data, raw.len);
     }
-    if (eid_legal(&e))
-        return e;
-    r->bad = true;
-    return eid_none();
+    r->bad = r->bad || !eid_legal(e);
 }
 
-static struct eid get_eid(struct reader *r, bool three)
+static void get_ipn(struct reader *r, bool three, struct eid *e)
 {
-    struct eid e = eid_none();
-    uint8_t scheme = reader_byte(r);
-    if (scheme == EID_OTHER)
-        return get_other(r);
+    uint64_t allocator = get_number(r), node = get_number(r), service = get_number(r);
+    r->bad = r->bad || allocator > UINT32_MAX || node > UINT32_MAX;
+    if (r->bad)
+        return;
+    e->scheme = EID_IPN;
+    e->allocator = allocator;
+    e->node = node;
+    e->service = service;
+    e->three = three;
+}
+
+/* *e is all zero before. An EID is wide and a head is read several times in a bundle's life: no
+ * copies. */
+static void get_eid(struct reader *r, bool three, struct eid *e)
+{
+    const uint8_t scheme = reader_byte(r);
+    if (scheme == EID_OTHER) {
+        get_other(r, e);
+        return;
+    }
     if (scheme == EID_IPN) {
-        uint64_t allocator = get_number(r), node = get_number(r), service = get_number(r);
-        if (r->bad || allocator > UINT32_MAX || node > UINT32_MAX) {
-            r->bad = true;
-            return e;
-        }
-        e = eid_ipn(allocator, node, service);
-        e.three = three;
-        return e;
+        get_ipn(r, three, e);
+        return;
     }
     struct slice ssp = reader_take(r, get_number(r));
     if (scheme != EID_DTN || ssp.len > EID_SSP_MAX ||
         (ssp.len > 0 && memchr(ssp.data, 0, ssp.len) != NULL)) {
         r->bad = true;
-        return e;
+        return;
     }
-    memset(e.ssp, 0, sizeof e.ssp);
+    e->scheme = EID_DTN;
     if (ssp.len > 0)
-        memcpy(e.ssp, ssp.data, ssp.len);
-    return e;
+        memcpy(e->ssp, ssp.data, ssp.len);
 }
 
 static void put_id(struct writer *w, const struct bundle_id *id, uint64_t payload_len)
@@ -183,7 +192,7 @@ size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX]
 
 static void get_id(struct reader *r, struct agent_head *h, bool three)
 {
-    h->id.source = get_eid(r, three);
+    get_eid(r, three, &h->id.source);
     h->id.time_ms = get_number(r);
     h->id.sequence = get_number(r);
     if (!h->id.fragment)
@@ -210,8 +219,8 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
                            &h->age_ms, &h->hop_limit,  &h->hop_count,  &h->payload_len};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         *numbers[i] = get_number(&r);
-    h->destination = get_eid(&r, flags & HEAD_DESTINATION_THREE);
-    h->report_to = get_eid(&r, flags & HEAD_REPORT_TO_THREE);
+    get_eid(&r, flags & HEAD_DESTINATION_THREE, &h->destination);
+    get_eid(&r, flags & HEAD_REPORT_TO_THREE, &h->report_to);
     h->peer = flags & HEAD_PEER ? get_number(&r) : 1;
     if (h->peer == 0)
         return HELIO_EFORMAT;

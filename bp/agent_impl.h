@@ -96,6 +96,9 @@ struct record {
     struct buf *buf;     /* NULL: in the store only */
     tick arrived;        /* when it came, or was placed after a restart */
     uint64_t rest_ms;    /* residence before that */
+    /* Noted with it, so that its number is not used after a restart; 0: it did not start here, or
+     * was noted. */
+    uint64_t sequence_end;
     tick expires;
     tick pause;       /* the last one; 0 = none yet */
     int link;         /* or TO_ENDPOINT */
@@ -375,8 +378,8 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
                                    struct record **out);
 
 /* agent_poll.c */
-/* What is noted with a bundle that starts here, so that its number is not used after a restart. */
-uint64_t agent_sequence_end(const struct record *r);
+/* What is noted with a bundle that starts here: a restart skips the rest of a block of numbers. */
+uint64_t agent_sequence_end(uint64_t sequence);
 int notice_reserve(struct agent *a); /* 0 or HELIO_ENOMEM */
 void notice_add(struct agent *a, const struct notice *n);
 void notice_forget(struct agent *a, uint32_t link); /* nobody waits for them */

@@ -97,13 +97,9 @@ static int poll_answer(struct agent *a, struct agent_action *out)
 /* Numbers are noted in blocks: a restart skips the rest of one. */
 #define SEQUENCE_BLOCK 4096
 
-uint64_t agent_sequence_end(const struct record *r)
+uint64_t agent_sequence_end(uint64_t sequence)
 {
-    if (r->from_link)
-        return 0;
-    struct agent_head h;
-    record_head(r, &h);
-    return (h.id.sequence / SEQUENCE_BLOCK + 1) * SEQUENCE_BLOCK;
+    return (sequence / SEQUENCE_BLOCK + 1) * SEQUENCE_BLOCK;
 }
 
 static int poll_store(struct agent *a, struct agent_action *out)
@@ -119,8 +115,7 @@ static int poll_store(struct agent *a, struct agent_action *out)
         .head = slice_of(r->head, r->head_len),
         .bundle = buf_keep(r->buf),
     };
-    uint64_t end = agent_sequence_end(r);
-    out->sequence_end = end > a->sequence_noted ? end : 0;
+    out->sequence_end = r->sequence_end > a->sequence_noted ? r->sequence_end : 0;
     return 1;
 }
 

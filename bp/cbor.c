@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call of the library's streaming decoder reads one head; a callback for each kind leaves what
- * it found in a struct on the stack. What can go wrong: the data ends, the item is of another kind
+ * Heads of numbers, strings and arrays of definite length, some fifty in a small bundle, are read
+ * here: a callback for each would cost more than all else that is done with them. The others come
+ * from the library's streaming decoder, where a callback for each kind leaves what it found in a
+ * struct on the stack. What can go wrong: the data ends, the item is of another kind
  * than the caller can use, or it is not well-formed; the reader then stays where it was and keeps
  * the first reason.
  */
@@ -15,6 +17,8 @@ struct found {
     enum item_kind kind;
     uint64_t value;
     struct slice string;
+    size_t size; /* of the head, and of a string's bytes */
+    bool cut;    /* the data ends within the item; kind is ITEM_NONE */
 };
 
 static void found_number(void *ctx, enum item_kind kind, uint64_t value)
@@ -171,14 +175,12 @@ size_t item_size(uint64_t value)
     return value <= UINT32_MAX ? 5 : 9;
 }
 
-enum item_kind item_peek(const struct item_reader *r)
+static uint64_t big_endian(const uint8_t *p, size_t len)
 {
-    struct found f = {.kind = ITEM_NONE};
-    if (r->in.bad || r->in.p == r->in.end)
-        return ITEM_NONE;
-    struct cbor_decoder_result got =
-        cbor_stream_decode(r->in.p, reader_left(&r->in), &callbacks, &f);
-    return got.status == CBOR_DECODER_FINISHED ? f.kind : ITEM_NONE;
+    uint64_t v = 0;
+    for (size_t i = 0; i < len; i++)
+        v = v << 8 | p[i];
+    return v;
 }
 
 static size_t head_size(uint8_t first)
@@ -187,33 +189,72 @@ static size_t head_size(uint8_t first)
     return info >= 24 && info <= 27 ? 1 + ((size_t)1 << (info - 24)) : 1;
 }
 
-/* The next item, which must be of this kind. */
+/* RFC 8949 §3: major types 0 to 4 with a definite argument. False: another one, or cut. */
+static bool read_plain(const uint8_t *p, size_t left, struct found *f)
+{
+    static const enum item_kind kinds[] = {ITEM_UINT, ITEM_NEGATIVE, ITEM_BYTES, ITEM_TEXT,
+                                           ITEM_ARRAY};
+    const unsigned major = p[0] >> 5, info = p[0] & 0x1f;
+    const size_t head = head_size(p[0]);
+    if (major > 4 || info > 27 || head > left)
+        return false;
+    const uint64_t value = info < 24 ? info : big_endian(p + 1, head - 1);
+    const bool string = major == 2 || major == 3;
+    if (string && value > left - head)
+        return false;
+    f->kind = kinds[major];
+    f->value = value;
+    f->size = head + (string ? (size_t)value : 0);
+    if (string)
+        f->string = slice_of(p + head, (size_t)value);
+    assert(f->size > 0 && f->size <= left);
+    return true;
+}
+
+/* The next item, which stays where it is. */
+static void find_item(const struct item_reader *r, struct found *f)
+{
+    const size_t left = reader_left(&r->in);
+    *f = (struct found){.kind = ITEM_NONE, .cut = left == 0};
+    if (r->in.bad || left == 0 || read_plain(r->in.p, left, f))
+        return;
+    const struct cbor_decoder_result got = cbor_stream_decode(r->in.p, left, &callbacks, f);
+    f->size = got.read;
+    f->cut = got.status == CBOR_DECODER_NEDATA;
+    if (got.status != CBOR_DECODER_FINISHED)
+        f->kind = ITEM_NONE;
+}
+
+enum item_kind item_peek(const struct item_reader *r)
+{
+    struct found f;
+    find_item(r, &f);
+    return f.kind;
+}
+
+static void pass_item(struct item_reader *r, const struct found *f)
+{
+    const enum item_kind kind = f->kind;
+    assert(f->size > 0 && f->size <= reader_left(&r->in));
+    if (kind != ITEM_BOOL && kind != ITEM_BREAK && kind != ITEM_ARRAY_OPEN && !r->wide &&
+        head_size(*r->in.p) != item_size(f->value)) {
+        r->wide = true;
+        r->wide_at = item_at(r);
+    }
+    r->in.p += f->size;
+}
+
+/* The next item, which must be of this kind; all zero after an error. */
 static struct found take_head(struct item_reader *r, enum item_kind kind, const char *expected)
 {
-    const struct found none = {.kind = ITEM_NONE};
-    struct found f = none;
-    if (r->in.bad)
-        return none;
-    size_t at = item_at(r), left = reader_left(&r->in);
-    struct cbor_decoder_result got = {.status = CBOR_DECODER_NEDATA};
-    if (left > 0)
-        got = cbor_stream_decode(r->in.p, left, &callbacks, &f);
-    if (got.status == CBOR_DECODER_NEDATA) {
-        item_fail(r, "the data ends within an item", at);
-        return none;
+    struct found f;
+    find_item(r, &f);
+    if (!r->in.bad && f.kind == kind) {
+        pass_item(r, &f);
+        return f;
     }
-    if (got.status != CBOR_DECODER_FINISHED || f.kind != kind) {
-        item_fail(r, expected, at);
-        return none;
-    }
-    if (kind != ITEM_BOOL && kind != ITEM_BREAK && kind != ITEM_ARRAY_OPEN && !r->wide &&
-        head_size(*r->in.p) != item_size(f.value)) {
-        r->wide = true;
-        r->wide_at = at;
-    }
-    assert(got.read > 0 && got.read <= left);
-    r->in.p += got.read;
-    return f;
+    item_fail(r, f.cut ? "the data ends within an item" : expected, item_at(r));
+    return (struct found){.kind = ITEM_NONE};
 }
 
 uint64_t item_uint(struct item_reader *r)
@@ -256,9 +297,10 @@ void item_break(struct item_reader *r)
     take_head(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
 }
 
-static void skip_one(struct item_reader *r, enum item_kind kind)
+static bool is_scalar(enum item_kind kind)
 {
-    take_head(r, kind, "no bundle has such an item");
+    return kind == ITEM_UINT || kind == ITEM_NEGATIVE || kind == ITEM_BYTES || kind == ITEM_TEXT ||
+           kind == ITEM_BOOL;
 }
 
 void item_skip(struct item_reader *r, unsigned levels)
@@ -268,22 +310,24 @@ void item_skip(struct item_reader *r, unsigned levels)
     unsigned depth = 0;
     assert(levels <= ITEM_LEVELS_MAX);
     while (!r->in.bad) {
-        enum item_kind next = item_peek(r);
         if (left[depth] == 0) {
             if (depth-- == 0)
                 return;
             continue;
         }
+        struct found next;
+        find_item(r, &next);
         left[depth]--;
-        if (next == ITEM_ARRAY && depth == levels)
+        if (next.kind == ITEM_ARRAY && depth == levels) {
             item_fail(r, "arrays are nested too deeply", item_at(r));
-        else if (next == ITEM_ARRAY)
-            left[++depth] = item_array(r);
-        else if (next == ITEM_UINT || next == ITEM_NEGATIVE || next == ITEM_BYTES ||
-                 next == ITEM_TEXT || next == ITEM_BOOL)
-            skip_one(r, next);
-        else
+        } else if (next.kind == ITEM_ARRAY) {
+            pass_item(r, &next);
+            left[++depth] = next.value;
+        } else if (is_scalar(next.kind)) {
+            pass_item(r, &next);
+        } else {
             item_fail(r, "no bundle has such an item", item_at(r));
+        }
     }
 }
 
