@@ -11,7 +11,7 @@
 #include "tools/aap2/aap2_wire.h"
 #include "tools/node/apps.h"
 
-#define APP_REQUESTS_MAX 64        /* unanswered requests of a connection */
+#define APP_REQUESTS_MAX 4096      /* unanswered requests of a connection */
 #define APP_OUT_MAX (1U << 20)     /* bytes waiting to be written, beyond which reading stops */
 #define APP_WINDOW_MAX 1024        /* deliveries outstanding */
 #define APP_CONNECTIONS_MAX 512    /* below the usual limit of 1024 descriptors */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GIVEN_MAX 256  /* bundles that the node has not confirmed, in rate mode */
+#define GIVEN_MAX 4096 /* bundles that the node has not confirmed, in rate mode */
 #define BIG_BODY 65536 /* from here on bundles are written one by one */
 #define REFUSED_PAUSE (50 * TICK_MS)
 #define REFUSED_MAX (30 * TICK_S) /* nothing but refusals for so long: give up */
