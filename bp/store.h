@@ -77,7 +77,7 @@ struct store_ops {
                 int (*fn)(void *ctx, uint64_t key, struct slice head, uint64_t bytes), void *ctx);
     /* Small records beside the bundles: ids (1..STORE_MARK_MAX bytes) of bundles seen (duplicate
      * suppression over restarts). `until` is a DTN time in ms after which the record may be
-     * forgotten. A second mark of the same id replaces the first. */
+     * forgotten. Of two marks of the same id the later end counts: `marks` gives it last. */
     int (*mark)(struct store *s, struct slice id, uint64_t until_ms);
     int (*marks)(struct store *s, int (*fn)(void *ctx, struct slice id, uint64_t until_ms),
                  void *ctx);

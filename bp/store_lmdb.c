@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The store in an LMDB file: some tables in one environment; a transaction here is a transaction
- * there. Heads (with the bundle's length and check value before them) lie apart from the bundles,
- * so that a restart reads kilobytes per bundle and not all of it; marks have a second table sorted
- * by their end.
+ * there. Heads (with the bundle's length and check value before them) lie apart from long bundles,
+ * so that a restart reads at most two kilobytes per bundle and not all of it; short bundles lie in
+ * their heads' rows, so that each is one row to write and one to remove.
  *
  * What can go wrong: the limit of bytes or the medium is full (refused before the database is
  * touched), the map is full or a write fails all the same (the transaction is spoilt; commit says
@@ -22,7 +22,6 @@
 #include "base/crc.h"
 #include "bp/store_lmdb_impl.h"
 
-#define FORGET_BATCH 4096
 #define NOTE_NAME_MAX 32
 #define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */
 #define RESERVE_STEP (UINT64_C(16) << 20)
@@ -51,7 +50,7 @@ int lmdb_error(int rc)
     }
 }
 
-static int fail_store(struct lmdb *l, int rc)
+int lmdb_fail(struct lmdb *l, int rc)
 {
     int error = lmdb_error(rc);
     if (error != HELIO_ENOENT && error != 0)
@@ -69,18 +68,27 @@ static bool in_place(const struct lmdb *l)
            here.st_ino == there.st_ino;
 }
 
+/* Before the transaction ends. */
+static void close_cursor(struct lmdb *l)
+{
+    if (l->cursor != NULL)
+        mdb_cursor_close(l->cursor);
+    l->cursor = NULL;
+}
+
 static void take_back(struct lmdb *l)
 {
-    assert(l->txn == NULL);
+    assert(l->txn == NULL && l->cursor == NULL);
     l->bytes = l->bytes_before;
     l->damaged = l->damaged_before;
 }
 
-static void lmdb_abort(struct store *s)
+void lmdb_abort(struct store *s)
 {
     struct lmdb *l = lmdb_of(s);
     if (l->txn == NULL)
         return;
+    close_cursor(l);
     mdb_txn_abort(l->txn);
     l->txn = NULL;
     take_back(l);
@@ -94,7 +102,7 @@ static void lmdb_close(struct store *s)
     lmdb_free(lmdb_of(s));
 }
 
-static int lmdb_begin(struct store *s)
+int lmdb_begin(struct store *s)
 {
     struct lmdb *l = lmdb_of(s);
     if (l->txn != NULL)
@@ -112,7 +120,7 @@ static int lmdb_begin(struct store *s)
     return lmdb_error(rc);
 }
 
-static int lmdb_commit(struct store *s)
+int lmdb_commit(struct store *s)
 {
     struct lmdb *l = lmdb_of(s);
     if (l->txn == NULL)
@@ -122,6 +130,7 @@ static int lmdb_commit(struct store *s)
         return l->broken;
     }
     assert(l->broken == 0);
+    close_cursor(l);
     int rc = mdb_txn_commit(l->txn);
     l->txn = NULL;
     if (rc != 0)
@@ -190,12 +199,45 @@ static MDB_val key_of(uint64_t key, uint8_t name[8])
     return val_of(name, 8);
 }
 
+/* Of the heads: what is put or removed one after the other lies side by side. 0 or an error. */
+static int open_cursor(struct lmdb *l)
+{
+    assert(l->txn != NULL);
+    return l->cursor != NULL ? 0 : mdb_cursor_open(l->txn, l->heads, &l->cursor);
+}
+
+/* Keys go up, as a rule: such rows fill their pages, and need no search. */
+static unsigned append_flag(const struct lmdb *l, uint64_t key)
+{
+    return key > l->last_key ? MDB_APPEND : 0;
+}
+
 static int write_head(struct lmdb *l, uint64_t key, const struct store_head *h, unsigned flags)
 {
     assert(l->txn != NULL && key != 0);
-    uint8_t name[8], row[STORE_HEAD_ROW_MAX];
-    MDB_val k = key_of(key, name), v = val_of(row, store_head_write(key, h, row));
-    return mdb_put(l->txn, l->heads, &k, &v, flags);
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), v = {.mv_size = store_head_size(h)};
+    int rc = open_cursor(l);
+    if (rc == 0)
+        rc = mdb_cursor_put(l->cursor, &k, &v, flags | MDB_RESERVE);
+    if (rc == 0)
+        store_head_write(key, h, v.mv_data);
+    return rc;
+}
+
+static int write_bundle(struct lmdb *l, uint64_t key, struct slice bundle, unsigned flags)
+{
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), v = val_of(bundle.data, bundle.len);
+    return mdb_put(l->txn, l->bundles, &k, &v, flags);
+}
+
+/* The head, and where the bundle goes. */
+static struct store_head head_for(struct slice head, struct slice bundle, uint32_t crc)
+{
+    struct store_head h = {bundle.len, crc, head, true, bundle};
+    h.within = store_head_size(&h) <= STORE_WITHIN_MAX;
+    return h;
 }
 
 /* 0, MDB_NOTFOUND …, or HELIO_EFORMAT: damaged. */
@@ -217,22 +259,37 @@ static int lmdb_put(struct store *s, uint64_t key, struct slice head, struct sli
     uint64_t pages = bundle.len + PAGES_PER_PUT * l->page_bytes;
     if (reserve_space(l, pages) < 0)
         return HELIO_ESPACE;
-    struct store_head h = {bundle.len, crc32c(0, bundle.data, bundle.len), head};
-    int rc = write_head(l, key, &h, MDB_NOOVERWRITE);
+    struct store_head h = head_for(head, bundle, crc32c(0, bundle.data, bundle.len));
+    const unsigned flags = MDB_NOOVERWRITE | append_flag(l, key);
+    int rc = write_head(l, key, &h, flags);
     if (rc == MDB_KEYEXIST)
         return HELIO_EEXIST;
-    if (rc == 0) {
-        uint8_t name[8];
-        MDB_val k = key_of(key, name), v = val_of(bundle.data, bundle.len);
-        rc = mdb_put(l->txn, l->bundles, &k, &v, MDB_NOOVERWRITE);
-    }
+    if (rc == 0 && !h.within)
+        rc = write_bundle(l, key, bundle, flags);
     if (rc == 0) {
         assert(l->bytes <= l->limit - bundle.len);
         l->bytes += bundle.len;
         l->putting += pages;
         l->last_key = key > l->last_key ? key : l->last_key;
     }
-    return fail_store(l, rc);
+    return lmdb_fail(l, rc);
+}
+
+/* A head that is longer now may leave its bundle no room in the row. */
+static int replace_head(struct lmdb *l, uint64_t key, const struct store_head *old,
+                        struct slice head)
+{
+    uint8_t copy[STORE_WITHIN_MAX]; /* the row may move */
+    struct store_head h = *old;
+    h.head = head;
+    if (!old->within)
+        return write_head(l, key, &h, 0);
+    assert(old->bundle.len < sizeof copy);
+    if (old->bundle.len > 0)
+        memcpy(copy, old->bundle.data, old->bundle.len);
+    h = head_for(head, slice_of(copy, old->bundle.len), old->crc);
+    int rc = write_head(l, key, &h, 0);
+    return rc == 0 && !h.within ? write_bundle(l, key, h.bundle, 0) : rc;
 }
 
 static int lmdb_update(struct store *s, uint64_t key, struct slice head)
@@ -244,46 +301,69 @@ static int lmdb_update(struct store *s, uint64_t key, struct slice head)
     int rc = read_head(l, l->txn, key, &h);
     if (rc == HELIO_EFORMAT)
         return rc;
-    h.head = head;
-    return fail_store(l, rc != 0 ? rc : write_head(l, key, &h, 0));
+    return lmdb_fail(l, rc != 0 ? rc : replace_head(l, key, &h, head));
+}
+
+/* Out of the bundles' own table; *bytes: how many it had. */
+static int remove_bundle(struct lmdb *l, MDB_val *k, uint64_t *bytes)
+{
+    MDB_val old;
+    int rc = mdb_get(l->txn, l->bundles, k, &old);
+    *bytes = rc == 0 ? old.mv_size : 0;
+    return rc == 0 ? mdb_del(l->txn, l->bundles, k, NULL) : rc;
 }
 
 static int lmdb_remove(struct store *s, uint64_t key)
 {
     struct lmdb *l = lmdb_of(s);
+    struct store_head h = {0};
     uint8_t name[8];
-    MDB_val k = key_of(key, name), old;
+    MDB_val k = key_of(key, name), row;
     if (l->txn == NULL)
         return HELIO_EINVAL;
-    int rc = mdb_del(l->txn, l->heads, &k, NULL);
-    if (rc != 0)
-        return fail_store(l, rc);
-    rc = mdb_get(l->txn, l->bundles, &k, &old);
-    uint64_t bytes = rc == 0 ? old.mv_size : 0;
+    int rc = open_cursor(l);
     if (rc == 0)
-        rc = mdb_del(l->txn, l->bundles, &k, NULL);
-    l->bytes -= bytes;
-    return fail_store(l, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc);
+        rc = mdb_cursor_get(l->cursor, &k, &row, MDB_SET_KEY);
+    if (rc != 0)
+        return lmdb_fail(l, rc);
+    const bool whole = store_head_read(key, slice_of_val(&row), &h) == 0;
+    rc = mdb_cursor_del(l->cursor, 0);
+    uint64_t bytes = h.bytes;
+    k = key_of(key, name);
+    if (rc == 0 && !h.within)
+        rc = remove_bundle(l, &k, &bytes);
+    l->bytes -= bytes < l->bytes ? bytes : l->bytes; /* of a damaged row it may be another */
+    if (rc == MDB_NOTFOUND)
+        rc = whole ? MDB_CORRUPTED : 0; /* a damaged head had it, perhaps */
+    return lmdb_fail(l, rc);
 }
 
 static int lmdb_set_aside(struct store *s, uint64_t key)
 {
     struct lmdb *l = lmdb_of(s);
-    uint8_t name[8];
+    uint8_t name[8], copy[STORE_WITHIN_MAX];
     MDB_val k = key_of(key, name), row, bundle;
+    struct store_head h = {0};
     if (l->txn == NULL)
         return HELIO_EINVAL;
     int rc = mdb_get(l->txn, l->heads, &k, &row);
-    if (rc == 0)
-        rc = lmdb_put_aside(l, l->txn, &k, &row);
-    if (rc == 0)
+    if (rc == 0 && row.mv_size > sizeof copy)
+        rc = MDB_CORRUPTED;
+    if (rc != 0)
+        return lmdb_fail(l, rc);
+    memcpy(copy, row.mv_data, row.mv_size); /* the page under it may move */
+    row.mv_data = copy;
+    (void)store_head_read(key, slice_of_val(&row), &h);
+    if ((rc = lmdb_put_aside(l, l->txn, &k, &row)) == 0)
         rc = mdb_del(l->txn, l->heads, &k, NULL);
     if (rc == 0) {
         l->damaged++;
-        if (mdb_get(l->txn, l->bundles, &k, &bundle) == 0)
+        if (h.within)
+            l->bytes -= h.bytes;
+        else if (mdb_get(l->txn, l->bundles, &k, &bundle) == 0)
             l->bytes -= bundle.mv_size;
     }
-    return fail_store(l, rc);
+    return lmdb_fail(l, rc);
 }
 
 /* A transaction to read in: the open one, or a new one that reading_end closes. */
@@ -306,8 +386,8 @@ static int read_bundle(struct lmdb *l, MDB_txn *txn, uint64_t key, size_t head_r
                        const struct store_head *h, struct buf **out)
 {
     uint8_t name[8];
-    MDB_val k = key_of(key, name), v;
-    int rc = mdb_get(txn, l->bundles, &k, &v);
+    MDB_val k = key_of(key, name), v = val_of(h->bundle.data, h->bundle.len);
+    int rc = h->within ? 0 : mdb_get(txn, l->bundles, &k, &v);
     if (rc != 0 || v.mv_size != h->bytes)
         return rc == 0 || rc == MDB_NOTFOUND ? HELIO_EFORMAT : rc;
     struct buf *b = buf_new(head_room, v.mv_size);
@@ -341,9 +421,8 @@ static int lmdb_get(struct store *s, uint64_t key, size_t head_room, struct buf 
     return rc == HELIO_EFORMAT || rc == HELIO_ENOMEM ? rc : lmdb_error(rc);
 }
 
-/* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
-static int walk_table(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
-                      void *ctx)
+int lmdb_each_row(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
+                  void *ctx)
 {
     MDB_txn *txn;
     MDB_cursor *c;
@@ -387,99 +466,7 @@ static int lmdb_each(struct store *s,
 {
     struct lmdb *l = lmdb_of(s);
     struct each e = {.fn = fn, .ctx = ctx};
-    return walk_table(l, l->heads, each_row, &e);
-}
-
-static int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms)
-{
-    struct lmdb *l = lmdb_of(s);
-    if (l->txn == NULL || id.len == 0 || id.len > STORE_MARK_MAX)
-        return HELIO_EINVAL;
-    uint8_t row[STORE_MARK_ROW], end[STORE_END_KEY_MAX], end_row[STORE_END_ROW];
-    uint64_t before;
-    MDB_val k = val_of(id.data, id.len), v, e;
-    int rc = mdb_get(l->txn, l->marks, &k, &v);
-    if (rc == 0 && store_mark_read(id, slice_of_val(&v), &before) == 0) {
-        e = val_of(end, store_end_key(before, id, end));
-        rc = mdb_del(l->txn, l->ends, &e, NULL);
-    }
-    if (rc != 0 && rc != MDB_NOTFOUND)
-        return fail_store(l, rc);
-    v = val_of(row, store_mark_write(id, until_ms, row));
-    rc = mdb_put(l->txn, l->marks, &k, &v, 0);
-    if (rc == 0) {
-        e = val_of(end, store_end_key(until_ms, id, end));
-        store_end_write(slice_of_val(&e), end_row);
-        v = val_of(end_row, sizeof end_row);
-        rc = mdb_put(l->txn, l->ends, &e, &v, 0);
-    }
-    return fail_store(l, rc);
-}
-
-struct marks {
-    int (*fn)(void *ctx, struct slice id, uint64_t until_ms);
-    void *ctx;
-};
-
-static int mark_row(void *ctx, MDB_val *k, MDB_val *v)
-{
-    const struct marks *m = ctx;
-    uint64_t until_ms;
-    struct slice id;
-    if (store_end_read(slice_of_val(k), slice_of_val(v), &until_ms, &id) < 0)
-        return 0; /* one id less against duplicates */
-    return m->fn(m->ctx, id, until_ms);
-}
-
-static int lmdb_marks(struct store *s, int (*fn)(void *ctx, struct slice id, uint64_t until_ms),
-                      void *ctx)
-{
-    struct lmdb *l = lmdb_of(s);
-    struct marks m = {.fn = fn, .ctx = ctx};
-    return walk_table(l, l->ends, mark_row, &m);
-}
-
-/* `more` is set when the batch was too short for all. */
-static int forget_some(struct lmdb *l, uint64_t now_ms, int *more)
-{
-    assert(l->txn != NULL);
-    MDB_cursor *c;
-    MDB_stat st;
-    *more = 1;
-    int rc = mdb_stat(l->txn, l->ends, &st);
-    if (rc != 0 || (rc = mdb_cursor_open(l->txn, l->ends, &c)) != 0)
-        return rc;
-    size_t left = st.ms_entries;
-    MDB_val k, v;
-    for (int i = 0; i < FORGET_BATCH; i++, left--) {
-        rc = mdb_cursor_get(c, &k, &v, MDB_FIRST);
-        bool whole = rc == 0 && k.mv_size > 8; /* a damaged one goes, too */
-        if (rc != 0 || (whole && store_number_read(k.mv_data) > now_ms && left <= l->marks_max)) {
-            *more = 0;
-            break;
-        }
-        MDB_val id = val_of((uint8_t *)k.mv_data + 8, whole ? k.mv_size - 8 : 0);
-        rc = whole ? mdb_del(l->txn, l->marks, &id, NULL) : 0;
-        if ((rc != 0 && rc != MDB_NOTFOUND) || (rc = mdb_cursor_del(c, 0)) != 0)
-            break;
-    }
-    mdb_cursor_close(c);
-    return rc == MDB_NOTFOUND ? 0 : rc;
-}
-
-static int lmdb_forget(struct store *s, uint64_t now_ms)
-{
-    struct lmdb *l = lmdb_of(s);
-    int more, rc = lmdb_begin(s);
-    if (rc != 0)
-        return rc;
-    rc = forget_some(l, now_ms, &more);
-    if (rc == 0) {
-        rc = lmdb_commit(s);
-        return rc == 0 ? more : rc;
-    }
-    lmdb_abort(s);
-    return lmdb_error(rc);
+    return lmdb_each_row(l, l->heads, each_row, &e);
 }
 
 static int lmdb_note(struct store *s, const char *name, struct slice value)
@@ -489,7 +476,7 @@ static int lmdb_note(struct store *s, const char *name, struct slice value)
     if (l->txn == NULL || value.len > STORE_NOTE_MAX || strlen(name) >= NOTE_NAME_MAX)
         return HELIO_EINVAL;
     MDB_val k = val_of(name, strlen(name)), v = val_of(row, store_note_write(name, value, row));
-    return fail_store(l, mdb_put(l->txn, l->notes, &k, &v, 0));
+    return lmdb_fail(l, mdb_put(l->txn, l->notes, &k, &v, 0));
 }
 
 static int lmdb_recall(struct store *s, const char *name, uint8_t out[STORE_NOTE_MAX], size_t *len)

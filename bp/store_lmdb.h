@@ -54,7 +54,7 @@ int store_lmdb_about(const char *path, struct store_about *out, char *why, size_
 /* Of a store that is open, in a transaction: all rows of a bundle go, whatever they are. 0 or an
  * error. */
 int store_lmdb_erase(struct store *s, uint64_t key);
-/* The same for damaged marks, their ends, and notes. */
+/* The same for damaged marks and notes. */
 int store_lmdb_erase_marks(struct store *s);
 
 #endif

@@ -16,8 +16,9 @@
 struct lmdb {
     struct store store;
     MDB_env *env;
-    MDB_txn *txn; /* between begin and commit */
-    MDB_dbi heads, bundles, marks, ends, notes, aside;
+    MDB_txn *txn;       /* between begin and commit */
+    MDB_cursor *cursor; /* of the heads, in txn; NULL: none yet */
+    MDB_dbi heads, bundles, ends, notes, aside;
     char *file; /* path of the database */
     uint64_t limit, marks_max;
     uint64_t bytes, bytes_before;     /* now, and when the transaction began */
@@ -45,7 +46,20 @@ static inline struct slice slice_of_val(const MDB_val *v)
 }
 
 /* store_lmdb.c */
-int lmdb_error(int rc); /* ours for one of LMDB or the system */
+int lmdb_error(int rc);                /* ours for one of LMDB or the system */
+int lmdb_fail(struct lmdb *l, int rc); /* the same; the transaction is spoilt by it */
+int lmdb_begin(struct store *s);       /* as begin, commit and abort of store_ops */
+int lmdb_commit(struct store *s);
+void lmdb_abort(struct store *s);
+/* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
+int lmdb_each_row(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
+                  void *ctx);
+
+/* store_lmdb_marks.c: of store_ops */
+int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms);
+int lmdb_marks(struct store *s, int (*fn)(void *ctx, struct slice id, uint64_t until_ms),
+               void *ctx);
+int lmdb_forget(struct store *s, uint64_t now_ms);
 
 /* store_lmdb_open.c */
 int lmdb_open(struct store **out, const struct store_options *o, char *why, size_t why_cap);

@@ -149,14 +149,25 @@ static int make_tables(struct lmdb *l, MDB_txn *txn)
     const struct {
         const char *name;
         MDB_dbi *table;
-    } tables[] = {{"heads2", &l->heads}, {"bundles", &l->bundles}, {"marks", &l->marks},
-                  {"ends", &l->ends},    {"notes", &l->notes},     {"aside", &l->aside}};
+    } tables[] = {{"heads2", &l->heads},
+                  {"bundles", &l->bundles},
+                  {"ends", &l->ends},
+                  {"notes", &l->notes},
+                  {"aside", &l->aside}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         int rc = mdb_dbi_open(txn, tables[i].name, MDB_CREATE, tables[i].table);
         if (rc != 0)
             return rc;
     }
     return 0;
+}
+
+/* Earlier formats had each mark a second time, sorted by its id. */
+static int drop_marks(MDB_txn *txn)
+{
+    MDB_dbi marks;
+    int rc = mdb_dbi_open(txn, "marks", 0, &marks);
+    return rc == 0 ? mdb_drop(txn, marks, 1) : rc == MDB_NOTFOUND ? 0 : rc;
 }
 
 static int open_tables(struct lmdb *l, char *why, size_t cap)
@@ -176,7 +187,7 @@ static int open_tables(struct lmdb *l, char *why, size_t cap)
     }
     if (rc == 0)
         rc = make_tables(l, txn);
-    if (rc == 0 && format != STORE_FORMAT)
+    if (rc == 0 && format != STORE_FORMAT && (rc = drop_marks(txn)) == 0)
         rc = write_format(l, txn);
     if (rc == 0)
         return mdb_txn_commit(txn);

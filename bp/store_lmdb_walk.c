@@ -76,6 +76,8 @@ static void judge_row(struct walk *w, struct store_row *r, bool old)
     } else {
         r->head = h.head;
     }
+    if (h.within)
+        r->bundle = h.bundle;
     if (r->bundle.data == NULL)
         r->state = STORE_ROW_BUNDLE_MISSING;
     else if (r->bundle.len != h.bytes ||
@@ -168,31 +170,22 @@ int store_lmdb_walk(const char *path, struct store_walk *at,
 
 static int count_marks(MDB_txn *txn, struct store_about *out)
 {
-    static const char *const names[] = {"marks", "ends"};
-    for (size_t i = 0; i < 2; i++) {
-        MDB_dbi table;
-        MDB_cursor *c;
-        MDB_val k, v;
-        bool has;
-        uint64_t until_ms;
-        struct slice id;
-        int rc = open_one(txn, names[i], &table, &has);
-        if (rc == 0 && has)
-            rc = mdb_cursor_open(txn, table, &c);
-        if (rc != 0)
-            return rc;
-        while (has && (rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
-            struct slice key = slice_of_val(&k), row = slice_of_val(&v);
-            out->marks += i == 0;
-            out->marks_damaged += (i == 0 ? store_mark_read(key, row, &until_ms)
-                                          : store_end_read(key, row, &until_ms, &id)) < 0;
-        }
-        if (has)
-            mdb_cursor_close(c);
-        if (rc != 0 && rc != MDB_NOTFOUND)
-            return rc;
+    MDB_dbi table;
+    MDB_cursor *c;
+    MDB_val k, v;
+    bool has;
+    uint64_t until_ms;
+    struct slice id;
+    int rc = open_one(txn, "ends", &table, &has);
+    if (rc != 0 || !has || (rc = mdb_cursor_open(txn, table, &c)) != 0)
+        return rc;
+    while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
+        out->marks++;
+        out->marks_damaged +=
+            store_end_read(slice_of_val(&k), slice_of_val(&v), &until_ms, &id) < 0;
     }
-    return 0;
+    mdb_cursor_close(c);
+    return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
 static void keep_note(const char *name, struct slice value, struct store_about *out)
@@ -305,12 +298,6 @@ static int erase_bad(struct lmdb *l, MDB_dbi table, bool (*bad)(struct slice key
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-static bool bad_mark(struct slice key, struct slice row)
-{
-    uint64_t until_ms;
-    return store_mark_read(key, row, &until_ms) < 0;
-}
-
 static bool bad_end(struct slice key, struct slice row)
 {
     uint64_t until_ms;
@@ -331,9 +318,7 @@ int store_lmdb_erase_marks(struct store *s)
     struct lmdb *l = lmdb_of(s);
     if (l->txn == NULL)
         return HELIO_EINVAL;
-    int rc = erase_bad(l, l->marks, bad_mark);
-    if (rc == 0)
-        rc = erase_bad(l, l->ends, bad_end);
+    int rc = erase_bad(l, l->ends, bad_end);
     if (rc == 0)
         rc = erase_bad(l, l->notes, bad_note);
     return lmdb_error(rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed fields, then what the user gave; the CRC-32C comes first (heads, notes) or last (marks and
- * their ends, whose rows of the older format are the same without it). What can go wrong is a row
+ * Fixed fields, then what the user gave; the CRC-32C comes first (heads, notes), or is all (ends
+ * of marks, whose rows of the oldest format are empty). What can go wrong is a row
  * that is not what was written, and that is all a reader says of it.
  */
 #include "bp/store_record.h"
@@ -48,43 +48,47 @@ static uint32_t head_crc(uint64_t key, struct slice rest)
     return crc_with_key(slice_of(name, sizeof name), rest);
 }
 
-size_t store_head_write(uint64_t key, const struct store_head *h, uint8_t out[STORE_HEAD_ROW_MAX])
+#define WITHIN (UINT64_C(1) << 63) /* of the length: no bundle is so long */
+
+size_t store_head_size(const struct store_head *h)
 {
-    assert(h->head.len <= STORE_HEAD_MAX);
-    store_number_write(h->bytes, out + 4);
+    assert(!h->within || h->bundle.len == h->bytes);
+    return 16 + h->head.len + (h->within ? h->bundle.len : 0);
+}
+
+size_t store_head_write(uint64_t key, const struct store_head *h, uint8_t *out)
+{
+    assert(h->head.len <= STORE_HEAD_MAX && h->bytes < WITHIN);
+    assert(!h->within || store_head_size(h) <= STORE_WITHIN_MAX);
+    store_number_write(h->bytes | (h->within ? WITHIN : 0), out + 4);
     write_crc(h->crc, out + 12);
     if (h->head.len > 0)
         memcpy(out + 16, h->head.data, h->head.len);
     write_crc(head_crc(key, slice_of(out + 4, 12 + h->head.len)), out);
-    return 16 + h->head.len;
+    if (h->within && h->bundle.len > 0)
+        memcpy(out + 16 + h->head.len, h->bundle.data, h->bundle.len);
+    return store_head_size(h);
 }
 
 int store_head_read(uint64_t key, struct slice row, struct store_head *out)
 {
-    if (row.len < 16 || row.len > STORE_HEAD_ROW_MAX ||
-        read_crc(row.data) != head_crc(key, slice_of(row.data + 4, row.len - 4)))
+    if (row.len < 16)
         return HELIO_EFORMAT;
-    out->bytes = store_number_read(row.data + 4);
-    out->crc = read_crc(row.data + 12);
-    out->head = slice_of(row.data + 16, row.len - 16);
-    return 0;
-}
-
-size_t store_mark_write(struct slice id, uint64_t until_ms, uint8_t out[STORE_MARK_ROW])
-{
-    store_number_write(until_ms, out);
-    write_crc(crc_with_key(id, slice_of(out, 8)), out + 8);
-    return STORE_MARK_ROW;
-}
-
-int store_mark_read(struct slice id, struct slice row, uint64_t *until_ms)
-{
-    if (row.len != 8 && row.len != STORE_MARK_ROW)
+    const uint64_t bytes = store_number_read(row.data + 4);
+    const bool within = (bytes & WITHIN) != 0;
+    size_t rest = row.len - 16;
+    if (within && (row.len > STORE_WITHIN_MAX || (bytes & ~WITHIN) > rest))
         return HELIO_EFORMAT;
-    if (row.len == STORE_MARK_ROW &&
-        read_crc(row.data + 8) != crc_with_key(id, slice_of(row.data, 8)))
+    rest -= within ? (size_t)(bytes & ~WITHIN) : 0;
+    if (rest > STORE_HEAD_MAX ||
+        read_crc(row.data) != head_crc(key, slice_of(row.data + 4, 12 + rest)))
         return HELIO_EFORMAT;
-    *until_ms = store_number_read(row.data);
+    *out = (struct store_head){.bytes = bytes & ~WITHIN,
+                               .crc = read_crc(row.data + 12),
+                               .head = slice_of(row.data + 16, rest),
+                               .within = within};
+    if (within)
+        out->bundle = slice_of(row.data + 16 + rest, row.len - 16 - rest);
     return 0;
 }
 

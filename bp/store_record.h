@@ -8,17 +8,22 @@
 
 #include "bp/store.h"
 
-#define STORE_FORMAT 2 /* 1 had no check values; rows of marks without one are its */
+/* 1 had no check values (ends without one are its); 2 no bundles within their heads' rows, and its
+ * marks had a second table. */
+#define STORE_FORMAT 3
 #define STORE_HEAD_ROW_MAX (16 + STORE_HEAD_MAX)
+#define STORE_WITHIN_MAX 2000 /* bytes of a row that has its bundle within */
 #define STORE_NOTE_ROW_MAX (4 + STORE_NOTE_MAX)
-#define STORE_MARK_ROW 12
 #define STORE_END_ROW 4
 
-/* What is known of a bundle without reading it. */
+/* What is known of a bundle without reading it. A small one lies in the same row behind its head:
+ * one row is written where two would be. */
 struct store_head {
-    uint64_t bytes;    /* of the bundle */
-    uint32_t crc;      /* CRC-32C of the bundle */
-    struct slice head; /* the user's */
+    uint64_t bytes;      /* of the bundle */
+    uint32_t crc;        /* CRC-32C of the bundle */
+    struct slice head;   /* the user's */
+    bool within;         /* the bundle is in this row … */
+    struct slice bundle; /* … here; the row's check value does not cover it, crc does */
 };
 
 /* Numbers in the byte order in which they sort. */
@@ -26,11 +31,9 @@ void store_number_write(uint64_t v, uint8_t out[8]);
 uint64_t store_number_read(const uint8_t in[8]);
 
 /* Each write returns the row's length; each read 0 or HELIO_EFORMAT, and views into row. */
-size_t store_head_write(uint64_t key, const struct store_head *h, uint8_t out[STORE_HEAD_ROW_MAX]);
+size_t store_head_size(const struct store_head *h); /* of its row */
+size_t store_head_write(uint64_t key, const struct store_head *h, uint8_t *out);
 int store_head_read(uint64_t key, struct slice row, struct store_head *out);
-
-size_t store_mark_write(struct slice id, uint64_t until_ms, uint8_t out[STORE_MARK_ROW]);
-int store_mark_read(struct slice id, struct slice row, uint64_t *until_ms);
 
 /* The key of a mark in the order of their ends, and the row under it. */
 #define STORE_END_KEY_MAX (8 + STORE_MARK_MAX)

@@ -70,7 +70,7 @@ class StoreToolTest(unittest.TestCase):
     def test_whole(self):
         self.fill_and_stop()
         found = self.check()
-        self.assertEqual((found["good"], found["bundles"], found["damaged"], found["format"]), (True, 6, 0, 2))
+        self.assertEqual((found["good"], found["bundles"], found["damaged"], found["format"]), (True, 6, 0, 3))
         rows = self.listed()
         self.assertEqual([r["key"] for r in rows], [1, 2, 3, 4, 5, 6])
         self.assertEqual({(r["source"], r["destination"], r["state"]) for r in rows}, {("ipn:1.5", "ipn:1.9", "whole")})
@@ -185,7 +185,7 @@ class StoreToolTest(unittest.TestCase):
         self.assertEqual({r["state"] for r in self.listed()}, {"unchecked"})
         self.run_it(0, "repair", self.store)
         found = self.check()
-        self.assertEqual((found["format"], found["bundles"]), (2, 3))
+        self.assertEqual((found["format"], found["bundles"]), (3, 3))
         self.assertEqual({r["state"] for r in self.listed()}, {"whole"})
 
 

@@ -95,6 +95,47 @@ START_TEST(put_get_update_remove)
 }
 END_TEST
 
+/* Around the length at which a bundle has a row of its own, with heads that grow and shrink. */
+START_TEST(bundles_of_any_length_and_their_heads)
+{
+    enum { LEAST = 900, MOST = 2100 };
+    struct place p;
+    uint8_t data[MOST], head[STORE_HEAD_MAX];
+    struct store *s = place_open(&p, backends[_i], 10000000, STORE_SYNC);
+    const struct store_ops *o = s->ops;
+    memset(head, 'h', sizeof head);
+    uint64_t total = 0;
+    ck_assert_int_eq(o->begin(s), 0);
+    for (size_t len = LEAST; len < MOST; len += 7, total += len - 7) {
+        memset(data, (int)len, len);
+        ck_assert_int_eq(o->put(s, len, slice_of(head, 60), slice_of(data, len)), 0);
+    }
+    ck_assert_int_eq(o->commit(s), 0);
+    ck_assert_uint_eq(o->bytes(s), total);
+    for (size_t head_len = STORE_HEAD_MAX; head_len > 0; head_len = head_len / 32) {
+        ck_assert_int_eq(o->begin(s), 0);
+        for (size_t len = LEAST; len < MOST; len += 7)
+            ck_assert_int_eq(o->update(s, len, slice_of(head, head_len)), 0);
+        ck_assert_int_eq(o->commit(s), 0);
+        for (size_t len = LEAST; len < MOST; len += 7) {
+            struct buf *b;
+            memset(data, (int)len, len);
+            ck_assert_int_eq(o->get(s, len, 0, &b), 0);
+            ck_assert(slice_equal(buf_slice(b), slice_of(data, len)));
+            buf_drop(b);
+        }
+        ck_assert_uint_eq(o->bytes(s), total);
+    }
+    ck_assert_int_eq(o->begin(s), 0);
+    for (size_t len = LEAST; len < MOST; len += 7)
+        ck_assert_int_eq(len % 2 == 0 ? o->remove(s, len) : o->set_aside(s, len), 0);
+    ck_assert_int_eq(o->commit(s), 0);
+    ck_assert_uint_eq(o->bytes(s), 0);
+    ck_assert_uint_eq(o->damaged(s), 86);
+    place_done(&p, s);
+}
+END_TEST
+
 START_TEST(abort_takes_everything_back)
 {
     struct place p;
@@ -272,6 +313,7 @@ int main(void)
     Suite *s = suite_create("store");
     TCase *t = tcase_create("every backend");
     tcase_add_loop_test(t, put_get_update_remove, 0, count);
+    tcase_add_loop_test(t, bundles_of_any_length_and_their_heads, 0, count);
     tcase_add_loop_test(t, abort_takes_everything_back, 0, count);
     tcase_add_loop_test(t, limit_refuses_one_and_keeps_the_transaction, 0, count);
     tcase_add_loop_test(t, marks_end_and_are_bounded, 0, count);
