@@ -88,6 +88,13 @@ struct cla_events {
     void (*say)(void *context, struct cla *c, int level, const char *text);
 };
 
+/* What a contact plan says of a link from now on. */
+struct cla_contact {
+    bool transmit, receive; /* this node may send to the peer; what the peer sends arrives here */
+    uint64_t rate;          /* bit/s on the air; 0: as configured */
+    tick round_trip;        /* light time there and back; TICK_NEVER: not known */
+};
+
 struct cla_env {
     struct world *world; /* clock, alarms, ports, streams: os/world.h */
     struct eid node;
@@ -160,8 +167,13 @@ struct cla_ops {
     void (*check_self)(const struct cla *c);
     /* Adds what is worth showing (counters, sessions, rates) to a JSON object. */
     void (*status)(struct cla *c, struct json_t *object);
-    /* An operator's or contact plan's word: the link is up or down. */
+    /* An operator's word: the link is up or down. */
     void (*set_link)(struct cla *c, bool up);
+    /* A contact plan's word, which holds beside the operator's: bundles go where both say so. It
+     * bounds the configured rate, and the timers follow its light time. `contact` is borrowed for
+     * the call; NULL: the plan says nothing of this link any more. NULL: set_link is told whether
+     * the link transmits. */
+    void (*contact)(struct cla *c, const struct cla_contact *contact);
     /* Ends the link; open sessions are dropped, and no event of this link follows but `closed`,
      * which comes from the loop, later than the call. */
     void (*close)(struct cla *c, void (*closed)(void *context), void *context);

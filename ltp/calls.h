@@ -17,6 +17,7 @@ void ltp_timers_resume(struct ltp *l, struct peer *peer, tick now);
  * so long ago, repeated by its timer or not. */
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries);
 void ltp_rtt_needless(const struct peer *p, struct rtt *r);
+void ltp_rtt_move(struct rtt *r, tick from, tick to); /* the light time is another one */
 void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tick since_last,
                       bool repeated);
 void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now);

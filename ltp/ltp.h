@@ -153,6 +153,8 @@ struct ltp_span {
      * transmission. Fixed, the binder computes it: either as configured, or 2 x one-way light time
      * + margins. 100 µs … ; no default. */
     tick rto;
+    tick round_trip; /* light time there and back, ns, where it is known [0 = it is not]. When it
+                        changes, what was measured changes by as much */
     uint32_t retries_max; /* times that a checkpoint, report or cancel is sent again [20] */
     uint32_t cycles_max;  /* retransmission cycles of an export session (checkpoints whose reports
                              asked for data again); one more cancels it, reason RXMTCYCEXC [0 = any

@@ -164,6 +164,10 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     if (rc < 0)
         return rc;
     l->guarded -= p->ext_count > 0;
+    if (p->span.round_trip != 0 && full.round_trip != 0) {
+        ltp_rtt_move(&p->checkpoint_rtt, p->span.round_trip, full.round_trip);
+        ltp_rtt_move(&p->report_rtt, p->span.round_trip, full.round_trip);
+    }
     p->span = full;
     ltp_bearing_apply(p);
     ltp_guard_set(p);

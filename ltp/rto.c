@@ -114,6 +114,24 @@ void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tic
     }
 }
 
+static tick move_time(tick t, tick from, tick to)
+{
+    if (to >= from)
+        return tick_add(t, to - from);
+    return t > from - to ? t - (from - to) : 1;
+}
+
+void ltp_rtt_move(struct rtt *r, tick from, tick to)
+{
+    if (r->latest == 0)
+        return;
+    r->smooth = move_time(r->smooth, from, to);
+    r->latest = move_time(r->latest, from, to);
+    if (r->least != 0)
+        r->least = move_time(r->least, from, to);
+    assert(r->smooth > 0 && r->latest > 0);
+}
+
 /* One measurement at a time; the serials of a session grow. */
 void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now)
 {

@@ -62,8 +62,9 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     }
     l->cla.ops = &ltp_link_ops;
     l->env = *env;
-    l->config = k;
-    l->up = k->state == LTP_LINK_UP;
+    l->config = l->given = k;
+    l->contact.round_trip = TICK_NEVER;
+    l->allowed = l->up = l->hears = k->state == LTP_LINK_UP;
     list_init(&l->node);
     list_init(&l->waiting);
     uint64_t own;
@@ -170,13 +171,16 @@ static const char *const live[] = {"rate",
 static int ltp_set(struct cla *c, const void *config, char *why, size_t why_cap)
 {
     struct link *l = link_of(c);
-    const struct ltp_link_config *was = l->config;
-    l->config = config;
+    const struct ltp_link_config *was = l->given;
+    l->given = config;
+    link_refresh(l);
     int r = hub_change(l, why, why_cap);
     if (r != 0) {
-        l->config = was;
+        l->given = was;
+        link_refresh(l);
         return r;
     }
+    hub_buffers(l);
     l->to.dscp = (uint8_t)l->config->udp.dscp;
     link_limits(l);
     hub_kick(l->hub);
@@ -186,13 +190,8 @@ static int ltp_set(struct cla *c, const void *config, char *why, size_t why_cap)
 static void ltp_set_link(struct cla *c, bool up)
 {
     struct link *l = link_of(c);
-    l->up = up;
-    if (!up)
-        outgoing_down(l);
-    int r = ltp_link(l->hub->engine, l->peer, up, hub_now(l->hub));
-    assert(r == 0); /* the span exists as long as the link */
-    (void)r;
-    hub_kick(l->hub);
+    l->allowed = up;
+    link_ways(l);
 }
 
 static void ltp_close(struct cla *c, void (*closed)(void *context), void *context)
@@ -222,5 +221,6 @@ const struct cla_ops ltp_link_ops = {
     .check_self = link_check,
     .status = link_status,
     .set_link = ltp_set_link,
+    .contact = link_contact,
     .close = ltp_close,
 };

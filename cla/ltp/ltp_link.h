@@ -78,11 +78,17 @@ struct link {
     struct list node; /* in hub->links or hub->leaving */
     struct hub *hub;
     struct cla_env env;
-    const struct ltp_link_config *config;
+    const struct ltp_link_config *config; /* in force: `given`, or that bounded by the contact */
+    const struct ltp_link_config *given;
+    struct ltp_link_config bounded;
+    struct cla_contact contact;
+    bool planned;  /* there is a contact's word */
     uint64_t peer; /* engine number */
     struct udp_peer to;
     struct bucket bucket;
-    bool up, told_up, told;
+    bool allowed;   /* by the operator */
+    bool up, hears; /* we transmit, the peer does: both words together */
+    bool told_up, told;
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
     const struct ltp_auth *auth;   /* of its span, the hub's; NULL: none */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
@@ -147,17 +153,25 @@ void hub_free(struct hub *h);
 int hub_join(struct link *l, uint64_t engine, char *why,
              size_t why_cap); /* 0 or an error with its text */
 void hub_leave(struct link *l);
-/* The link's configuration is another one now. 0 or an error with its text. */
+/* The link's configuration in force is another one now. 0 or an error with its text. */
 int hub_change(struct link *l, char *why, size_t why_cap);
-tick hub_now(struct hub *h);   /* for a push: within a turn the time of that turn */
-void hub_kick(struct hub *h);  /* a push from outside: pump soon, once */
-void hub_again(struct hub *h); /* from within a turn: another one soon */
+tick hub_now(struct hub *h);      /* for a push: within a turn the time of that turn */
+void hub_buffers(struct link *l); /* asks the kernel for what its configuration needs */
+void hub_kick(struct hub *h);     /* a push from outside: pump soon, once */
+void hub_again(struct hub *h);    /* from within a turn: another one soon */
 uint32_t link_window(const struct link *l);
 void link_limits(struct link *l); /* brings cla.limits up to date; the node reads them */
 struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */
 struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a guest its host */
 void link_say(struct link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ltp_link_contact.c: the configuration in force, from what is given and the contact; whether the
+ * link is up, each way; the light time there and back, 0 when it is not known; cla_ops.contact. */
+void link_refresh(struct link *l);
+void link_ways(struct link *l);
+tick link_round_trip(const struct link *l);
+void link_contact(struct cla *c, const struct cla_contact *contact);
 
 /* ltp_link_pump.c */
 void hub_pump(struct hub *h);

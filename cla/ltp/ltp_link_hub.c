@@ -301,7 +301,7 @@ static struct hub *hub_find(const struct link *l)
     return NULL;
 }
 
-static void ask_buffers(struct link *l)
+void hub_buffers(struct link *l)
 {
     uint64_t want = ltp_link_buffer(l->config);
     if (udp_buffers(l->hub->io, want, want, &l->rx_buffer, &l->tx_buffer))
@@ -378,7 +378,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     l->hub = h;
     list_add_tail(&h->links, &l->node);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
-    ask_buffers(l);
+    hub_buffers(l);
     hub_kick(h);
     assert(hub_link(h, l->peer) == l);
     return 0;
@@ -386,6 +386,8 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
 
 static void change_rate(struct bucket *b, const struct pace_keys *k, tick now)
 {
+    if (b->rate_bps == k->rate && b->burst == k->burst && b->slack == k->slack)
+        return;
     tick lost = b->lost;
     bucket_init(b, k->rate, k->burst, k->slack, now);
     b->lost = lost;
@@ -398,6 +400,7 @@ int hub_change(struct link *l, char *why, size_t why_cap)
     tick now = hub_now(h);
     struct ltp_span span = ltp_link_span(l->config, l->peer, l->env.bundle_max, l->env.confirm);
     span.auth = l->auth;
+    span.round_trip = link_round_trip(l);
     int r = ltp_span_set(h->engine, &span, now);
     if (r != 0) {
         snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
@@ -406,7 +409,6 @@ int hub_change(struct link *l, char *why, size_t why_cap)
     change_rate(&l->bucket, &l->config->pace, now);
     if (h->host == l)
         change_rate(&h->guest_bucket, &l->config->pace, now);
-    ask_buffers(l);
     return 0;
 }
 

@@ -116,6 +116,9 @@ static void put_bearing(json_t *o, const struct link *l)
 static void put_link(json_t *o, const struct link *l)
 {
     json_object_set_new(o, "up", json_boolean(l->up));
+    json_object_set_new(o, "receives", json_boolean(l->hears));
+    if (link_round_trip(l) != 0)
+        put_number(o, "round_trip_ns", link_round_trip(l));
     put_number(o, "engine", l->hub->engine_number);
     put_number(o, "peer_engine", l->peer);
     put_number(o, "window", l->cla.limits.window);

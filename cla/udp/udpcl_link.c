@@ -22,6 +22,24 @@ static void set_limits(struct udpcl_link *l)
                                         .bundle_max = udpcl_bundle_max(l->config)};
 }
 
+/* The lower one of what is configured and what the contact carries. */
+static void set_rate(struct udpcl_link *l)
+{
+    const struct pace_keys *pace = &l->config->pace;
+    uint64_t rate = l->planned ? l->contact.rate : 0;
+    tick lost = l->bucket.lost;
+    l->rate_bps = rate == 0 || (pace->rate != 0 && pace->rate < rate) ? pace->rate : rate;
+    bucket_init(&l->bucket, l->rate_bps, pace->burst, pace->slack, world_now(l->env.world));
+    l->bucket.lost = lost;
+}
+
+/* Up is what operator and plan both say. */
+static void set_up(struct udpcl_link *l)
+{
+    l->up = l->allowed && (!l->planned || l->contact.transmit);
+    udpcl_kick(l->port);
+}
+
 extern const struct cla_ops udpcl_ops;
 
 static int udpcl_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
@@ -36,7 +54,8 @@ static int udpcl_open(struct cla **out, const struct cla_env *env, const void *c
     l->cla.ops = &udpcl_ops;
     l->env = *env;
     l->config = k;
-    l->up = k->state == UDPCL_UP;
+    l->allowed = l->up = k->state == UDPCL_UP;
+    l->rate_bps = k->pace.rate;
     l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
     list_init(&l->node);
     list_init(&l->waiting);
@@ -103,11 +122,9 @@ static int udpcl_set(struct cla *c, const void *config, char *why, size_t why_ca
     const struct udpcl_config *k = config;
     (void)why;
     (void)why_cap;
-    tick lost = l->bucket.lost;
     l->config = k;
     l->to.dscp = (uint8_t)k->udp.dscp;
-    bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, world_now(l->env.world));
-    l->bucket.lost = lost;
+    set_rate(l);
     set_limits(l);
     udpcl_kick(l->port);
     return 0;
@@ -122,8 +139,20 @@ static void udpcl_confirm(struct cla *c, uint64_t token, bool ok)
 static void udpcl_set_link(struct cla *c, bool up)
 {
     struct udpcl_link *l = link_of(c);
-    l->up = up;
-    udpcl_kick(l->port);
+    l->allowed = up;
+    set_up(l);
+}
+
+static void udpcl_contact(struct cla *c, const struct cla_contact *contact)
+{
+    struct udpcl_link *l = link_of(c);
+    uint64_t rate = contact != NULL ? contact->rate : 0;
+    bool other = rate != l->contact.rate;
+    l->planned = contact != NULL;
+    l->contact = contact != NULL ? *contact : (struct cla_contact){0};
+    if (other)
+        set_rate(l);
+    set_up(l);
 }
 
 static void udpcl_close(struct cla *c, void (*closed)(void *context), void *context)
@@ -150,5 +179,6 @@ const struct cla_ops udpcl_ops = {
     .check_self = udpcl_check_self,
     .status = udpcl_status,
     .set_link = udpcl_set_link,
+    .contact = udpcl_contact,
     .close = udpcl_close,
 };

@@ -37,6 +37,10 @@ struct udpcl_link {
     struct bucket bucket;
     struct list waiting, leaving; /* struct udpcl_sending: for their turn; in the batch */
     uint64_t waiting_len;
+    uint64_t rate_bps; /* in force: what is configured, bounded by the contact; 0: unlimited */
+    struct cla_contact contact;
+    bool planned; /* there is a contact's word */
+    bool allowed; /* by the operator */
     bool up, told_up, told;
     struct {
         uint64_t bundles_sent, bundles_failed, bundles_received, bundles_refused;

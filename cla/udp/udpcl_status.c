@@ -31,7 +31,7 @@ void udpcl_status(struct cla *c, struct json_t *object)
     json_object_set_new(object, "up", json_boolean(l->up));
     put_number(object, "window", l->cla.limits.window);
     put_number(object, "bundle_max", l->cla.limits.bundle_max);
-    put_number(object, "rate_bps", l->config->pace.rate);
+    put_number(object, "rate_bps", l->rate_bps);
     put_number(object, "overhead", l->config->pace.overhead);
     put_number(object, "bundles_waiting", l->waiting_len);
     put_number(object, "bundles_sent", l->n.bundles_sent);

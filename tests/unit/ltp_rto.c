@@ -71,6 +71,38 @@ START_TEST(path_gets_longer)
 }
 END_TEST
 
+/* The same, known as light times are: the timer moves with it, and none runs out; and shrinks. */
+START_TEST(light_takes_longer)
+{
+    struct ltp_span to = too_short(2);
+    struct pair *p = pair_far(5 * TICK_MS);
+    transfer(p, 2 * TICK_S);
+    to.round_trip = 10 * TICK_MS;
+    for (tick light = 5 * TICK_MS; light <= 150 * TICK_MS; light += 29 * TICK_MS) {
+        p->delay = light;
+        to.round_trip = 2 * light;
+        to.rto = 2 * light + 20 * TICK_MS;
+        /* The first one has no former light time to move from. */
+        ck_assert_int_eq(ltp_span_set(p->l[0], &to, p->now), 0);
+        transfer(p, p->now + 2 * TICK_S);
+    }
+    ck_assert_uint_eq(ltp_counters(p->l[0])->timers[TIMER_CHECKPOINT], 0);
+    to.round_trip = 10 * TICK_MS;
+    p->delay = 5 * TICK_MS;
+    ck_assert_int_eq(ltp_span_set(p->l[0], &to, p->now), 0);
+    transfer(p, p->now + 2 * TICK_S);
+    ck_assert_uint_eq(ltp_counters(p->l[0])->timers[TIMER_CHECKPOINT], 0);
+    /* It is as short as it was: what is lost is sent again soon. */
+    pair_drop(p, LTP_RED_CP_EOB, p->sent[LTP_RED_CP_EOB]);
+    tick lost = p->now;
+    pair_send(p, 700, 700);
+    pair_run(p);
+    ck_assert_uint_eq(ltp_counters(p->l[0])->timers[TIMER_CHECKPOINT], 1);
+    ck_assert_uint_lt(p->now - lost, 60 * TICK_MS);
+    pair_free(p);
+}
+END_TEST
+
 /* A peer that is not there: the timer of one checkpoint grows to 8 times the first, or to rto_max,
  * and that of the next one begins as the first did. */
 START_TEST(nobody_answers)
@@ -119,6 +151,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, learns_upward, 0, 2);
     tcase_add_test(t, path_gets_longer);
+    tcase_add_test(t, light_takes_longer);
     tcase_add_loop_test(t, nobody_answers, 0, 2);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

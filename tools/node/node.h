@@ -37,7 +37,10 @@ struct node_link {
     struct node_link
         *host; /* it came in over that one; NULL: it is of the file, or an operator's */
     uint64_t peers, peers_refused; /* that came in over it: now; not let in */
-    bool shut;                     /* the contact plan has closed it */
+    bool planned;                  /* a contact plan says something of it: */
+    struct cla_contact contact;    /* this */
+    tick heard_since;              /* it has no contact any more, but the peer; TICK_NEVER: else */
+    bool given_up;                 /* it has none, and what is unfinished goes another way */
     bool over;                     /* it came in, and is down: to be removed */
 };
 

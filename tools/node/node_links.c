@@ -155,7 +155,8 @@ static struct node_link *new_link(struct node *n, const struct config_link *c)
     struct node_link *l = place == SIZE_MAX ? NULL : calloc(1, sizeof *l);
     if (l == NULL)
         return NULL;
-    *l = (struct node_link){.node = n, .config = c, .index = (uint32_t)place};
+    *l = (struct node_link){
+        .node = n, .config = c, .index = (uint32_t)place, .heard_since = TICK_NEVER};
     n->links[place] = l;
     return l;
 }

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "tools/node/plan_link.h"
 #include "tools/node/plan_router.h"
 #include "tools/plan/plan_draft.h"
 
@@ -82,25 +83,81 @@ static void give_up_link(struct node_plan *p, struct node_link *l)
     free(keys);
 }
 
+static bool same_contact(const struct cla_contact *a, const struct cla_contact *b)
+{
+    return a->transmit == b->transmit && a->receive == b->receive && a->rate == b->rate &&
+           a->round_trip == b->round_trip;
+}
+
+/* The plan's word, when it is another one. NULL: it has none any more. */
+static void tell_contact(struct node_link *l, const struct cla_contact *c)
+{
+    const struct cla_ops *ops = l->cla->ops;
+    if (c == NULL ? !l->planned : l->planned && same_contact(&l->contact, c))
+        return;
+    bool up = c == NULL || c->transmit, was = !l->planned || l->contact.transmit;
+    l->planned = c != NULL;
+    if (c != NULL)
+        l->contact = *c;
+    if (ops->contact != NULL)
+        ops->contact(l->cla, c);
+    else if (up != was)
+        ops->set_link(l->cla, up);
+}
+
+/* Is the link done with? What was sent last may still be answered while the neighbour transmits:
+ * for a round trip and some time more. *due: when to look again. */
+static bool is_over(struct node_link *l, const struct plan_link *is, tick now, tick *due)
+{
+    if (!is->over || !is->receive)
+        l->heard_since = TICK_NEVER;
+    else if (l->heard_since == TICK_NEVER)
+        l->heard_since = now;
+    bool before = l->given_up;
+    tick wait = is->round_trip == TICK_NEVER ? 0 : is->round_trip;
+    tick last = tick_add(l->heard_since, tick_add(wait, PLAN_ROUTER_GRACE));
+    l->given_up = is->over && (before || is->silent || now >= last);
+    if (is->over && !l->given_up)
+        *due = tick_min(*due, last);
+    return l->given_up && !before;
+}
+
+/* Returns until when this holds. */
+static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
+{
+    struct plan_link is;
+    uint64_t neighbour;
+    if (!plan_router_number(&l->config->peer, &neighbour))
+        return TICK_NEVER;
+    plan_link_at(p->plan, plan_router_node(p->router), neighbour, now, &is);
+    if (!is.known) {
+        tell_contact(l, NULL);
+        return TICK_NEVER;
+    }
+    tick due = is.until;
+    if (is_over(l, &is, now, &due))
+        give_up_link(p, l);
+    const struct cla_contact c = {.transmit = is.transmit,
+                                  .receive = is.receive,
+                                  .rate = is.rate,
+                                  .round_trip = is.round_trip};
+    tell_contact(l, &c);
+    return due;
+}
+
 /* Links are as the plan says, and the next time that it says something. */
 static void drive_links(void *context)
 {
     struct node_plan *p = context;
     struct node *n = p->node;
-    tick now = world_now(n->world);
+    tick now = world_now(n->world), next = TICK_NEVER;
     if (n->stopping)
         return;
     for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        bool open = l != NULL && plan_router_open(p->router, l->index, now);
-        if (l == NULL || l->cla == NULL || l->shut == !open)
-            continue;
-        l->shut = !open;
-        if (!open && plan_router_over(p->router, l->index, now))
-            give_up_link(p, l);
-        l->cla->ops->set_link(l->cla, open);
+        if (n->links[i] != NULL && n->links[i]->cla != NULL)
+            next = tick_min(next, drive_link(p, n->links[i], now));
     }
-    alarm_set(&p->edge, plan_router_edge(p->router, now));
+    alarm_set(&p->edge, next);
     node_wake(n);
 }
 

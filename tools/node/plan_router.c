@@ -380,19 +380,9 @@ void plan_router_unlink(struct plan_router *r, uint32_t link)
         *w = r->ways[--r->ways_len];
 }
 
-bool plan_router_open(const struct plan_router *r, uint32_t link, tick now)
+uint64_t plan_router_node(const struct plan_router *r)
 {
-    const struct way *w = find_way(r, link);
-    if (w == NULL || !plan_meets(r->plan, r->node, w->neighbour))
-        return true;
-    uint64_t id = plan_at(r->plan, r->node, w->neighbour, now);
-    return id != 0 && plan_get(r->plan, id)->start <= now;
-}
-
-bool plan_router_over(const struct plan_router *r, uint32_t link, tick now)
-{
-    const struct way *w = find_way(r, link);
-    return w != NULL && plan_at(r->plan, r->node, w->neighbour, now) == 0;
+    return r->node;
 }
 
 size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max)
@@ -405,11 +395,6 @@ size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *ke
             keys[n++] = b->key;
     }
     return n;
-}
-
-tick plan_router_edge(const struct plan_router *r, tick t)
-{
-    return plan_next_change(r->plan, r->node, t);
 }
 
 void plan_router_changed(struct plan_router *r, tick now)

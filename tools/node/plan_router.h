@@ -29,15 +29,10 @@ struct router plan_router(struct plan_router *r);
 int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour);
 void plan_router_unlink(struct plan_router *r, uint32_t link);
 
-/* Should the link be up now? Yes where the plan has no contact with its neighbour at any time. */
-bool plan_router_open(const struct plan_router *r, uint32_t link, tick now);
-/* Has the plan no contact with its neighbour from now on? */
-bool plan_router_over(const struct plan_router *r, uint32_t link, tick now);
+/* The number of this node. */
+uint64_t plan_router_node(const struct plan_router *r);
 /* The bundles that are in its queue or on it, as far as they are booked. Returns how many. */
 size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max);
-/* The first time after t at which one of this node's contacts begins or ends. */
-tick plan_router_edge(const struct plan_router *r, tick t);
-
 /* The plan is another one now: the answers' deadline is looked up anew. The agent is told by
  * agent_reroute. */
 void plan_router_changed(struct plan_router *r, tick now);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A link as its contact is. What the operator configured bounds what a contact plan says: the rate
+ * is the lower one, and the timer is that of the light time, but never shorter than a configured
+ * `rto` that is long enough. Up is what both say. What can go wrong: nothing, since another rate
+ * and another timer always fit what is open.
+ */
+#include <assert.h>
+
+#include "cla/ltp/ltp_link.h"
+
+#define RTO_LEAST (100 * TICK_US)
+
+/* The timer for this light time: with rto and owlt their difference is the margin, too. */
+static tick contact_rto(const struct ltp_link_config *k, tick round_trip)
+{
+    tick own = tick_add(k->owlt, k->owlt), margin = k->margin;
+    if (k->rto != 0 && k->owlt == 0 && k->rto > round_trip)
+        return k->rto;
+    if (k->rto != 0 && k->owlt != 0)
+        margin = k->rto - own;
+    tick rto = tick_add(round_trip, margin);
+    return rto < RTO_LEAST ? RTO_LEAST : rto;
+}
+
+void link_refresh(struct link *l)
+{
+    const struct cla_contact *c = &l->contact;
+    l->config = l->given;
+    if (!l->planned)
+        return;
+    l->bounded = *l->given;
+    struct pace_keys *pace = &l->bounded.pace;
+    if (c->rate != 0 && (pace->rate == 0 || c->rate < pace->rate))
+        pace->rate = c->rate;
+    if (c->round_trip != TICK_NEVER) {
+        l->bounded.rto = contact_rto(l->given, c->round_trip);
+        l->bounded.owlt = c->round_trip / 2;
+    }
+    l->config = &l->bounded;
+    assert(ltp_link_rto(l->config) >= RTO_LEAST);
+}
+
+void link_ways(struct link *l)
+{
+    const unsigned both = LTP_TRANSMIT | LTP_RECEIVE;
+    struct ltp *engine = l->hub->engine;
+    tick now = hub_now(l->hub);
+    bool transmit = l->allowed && (!l->planned || l->contact.transmit);
+    bool receive = l->allowed && (!l->planned || l->contact.receive);
+    l->up = transmit;
+    l->hears = receive;
+    if (!transmit)
+        outgoing_down(l);
+    int r =
+        ltp_link_ways(engine, l->peer, transmit == receive ? both : LTP_TRANSMIT, transmit, now);
+    assert(r == 0); /* the span exists as long as the link */
+    r = ltp_link_ways(engine, l->peer, LTP_RECEIVE, receive, now);
+    assert(r == 0);
+    (void)r;
+    hub_kick(l->hub);
+}
+
+tick link_round_trip(const struct link *l)
+{
+    bool known = l->planned && l->contact.round_trip != TICK_NEVER;
+    return known ? l->contact.round_trip : 0;
+}
+
+void link_contact(struct cla *c, const struct cla_contact *contact)
+{
+    struct link *l = container_of(c, struct link, cla);
+    char why[128];
+    l->planned = contact != NULL;
+    l->contact = contact != NULL ? *contact : (struct cla_contact){.round_trip = TICK_NEVER};
+    link_refresh(l);
+    if (hub_change(l, why, sizeof why) < 0)
+        link_say(l, 1, "the contact's rate and light time: %s", why);
+    link_limits(l);
+    link_ways(l);
+}
