@@ -28,7 +28,7 @@ log=build/realtime_again.log failed=0
 : >"$log"
 for ((i = 1; i <= times; i++)); do
     begun=$(date +%s)
-    if ctest --test-dir "build/$preset" -L realtime --no-tests=error --output-on-failure "$@" >>"$log" 2>&1; then
+    if ctest --test-dir "build/$preset" -L realtime -j2 --no-tests=error --output-on-failure "$@" >>"$log" 2>&1; then
         result=passed
     else
         result=FAILED

@@ -52,8 +52,8 @@ if [ "$mode" = threads ]; then
 fi
 step "style"
 tests/style/check.sh
-build debug
 if [ "$mode" = quick ]; then
+    build debug
     check debug -LE 'slow|realtime|release' -j2
     exit 0
 fi
@@ -62,15 +62,15 @@ step "clang-tidy"
 tests/style/tidy.sh build/clang
 step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
 tests/builds.sh gcc-Release
+# The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build.
 build release
-check debug -LE 'realtime|release' -j2
-check release -L 'release' -j2
-# In real time, one at a time, and once more before a failure counts: a stall of a shared machine
+check release -LE 'realtime' -j2
+# In real time, those that measure one at a time, and once more before a failure counts: a stall of a shared machine
 # does not come twice. What a sanitizer said counts at once, and the end tells what needed the second try.
-check release -L 'realtime' --repeat until-pass:2
+check release -L 'realtime' -j2 --repeat until-pass:2
 build asan
 check asan -LE 'release|realtime' -j2
-check asan -L 'realtime' --repeat until-pass:2
+check asan -L 'realtime' -j2 --repeat until-pass:2
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
 build fuzz
 step "fuzz: each target for 5 s from its corpus"

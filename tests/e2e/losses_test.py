@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lab import Failed, Lab  # noqa: E402
 
 PAYLOAD = 50_000
-SHORT = (("kills", 10), ("stops", 5), ("line", 30))
+SHORT = (("kills", 7), ("stops", 4), ("line", 20))
 
 
 class Line:
