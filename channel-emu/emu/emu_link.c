@@ -8,7 +8,6 @@
  */
 #include "channel-emu/emu/emu_link.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,6 +16,7 @@
 #include "channel-emu/emu/emu_capture.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "os/clock.h"
+#include "os/priority.h"
 #include "os/signals.h"
 
 #define FLUSH_NS (500 * TICK_MS)
@@ -279,20 +279,12 @@ int emu_link_signals(void)
     return signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, SIGUSR1, 0}, NULL);
 }
 
-static void set_priority(bool realtime)
-{
-    struct sched_param none = {0}, least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-    (void)sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, realtime ? &least : &none);
-}
-
 void emu_link_hurry(struct emu_link *l)
 {
     const struct emu_settings *s = l->settings;
     prctl(PR_SET_TIMERSLACK, 1000UL);
-    if (s->realtime)
-        set_priority(true);
-    emu_pace_init(&l->pace, s->batch, s->realtime && sched_getscheduler(0) == SCHED_RR,
-                  clock_now());
+    bool realtime = s->realtime && priority_realtime(true) == 0;
+    emu_pace_init(&l->pace, s->batch, realtime, clock_now());
     l->pace.cpu = clock_cpu_thread();
 }
 
@@ -304,7 +296,7 @@ void emu_link_turn(struct emu_link *l, tick now)
         return;
     emu_pace_judge(p, now, clock_cpu_thread());
     if (p->realtime != before)
-        set_priority(p->realtime);
+        (void)priority_realtime(p->realtime);
 }
 
 tick emu_link_release(const struct emu_link *l)

@@ -4,7 +4,7 @@
 19 and at nice 0. Goodput, efficiency, checkpoint timers that fired without a loss, processor time, lateness.
 
 usage: busy_bench.py BIN_DIR [--seconds 10] [--rounds 1] [--competitors 0,1,2] [--nice 19,0] [--rate 500Mbit/s] [--trace A]
-                     [--sessions 7] [--recovery default] [--priority high|normal] [--emu OPTION]… [--emu-bin DIR]
+                     [--sessions 7] [--recovery default] [--priority realtime|high|normal] [--emu OPTION]… [--emu-bin DIR]
                      [--link KEY=VALUE]… [--against BIN_DIR] [--json FILE]
 
 --against runs other programs, too, in turns with the first ones, and gives the ratio of processor times within each pair.
@@ -64,7 +64,7 @@ class Run(Lab):
         common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": "30ms", "recovery": o.recovery}
         forward = self.link(2, port1, port, rate=o.rate, sessions=o.sessions, colour="red", **common, **dict(x.split("=", 1) for x in o.link))
         back = self.link(1, port2, port, rate="unlimited", sessions=64, colour="green", **common)
-        self.node = {n: self.start_node(n, self.write_node(n, [link], extra="priority: high\n" if o.priority == "high" else "")) for n, link in ((1, forward), (2, back))}
+        self.node = {n: self.start_node(n, self.write_node(n, [link], extra="" if o.priority == "normal" else f"priority: {o.priority}\n")) for n, link in ((1, forward), (2, back))}
         if self.relay.poll() is not None:
             raise Failed(f"the relay did not start:{self.why('relay')}")
         self.server = self.start("server", "helio-perf", "server", "--socket", self.socket(2), "--json", self.path("server.json"))
@@ -138,7 +138,7 @@ def options():
     for name, kind, default in (("seconds", float, 10), ("rounds", int, 1), ("competitors", str, "0,1,2"), ("nice", str, "19,0"),
                                 ("rate", str, "500Mbit/s"), ("trace", str, "A"), ("delay", str, "5ms"), ("sessions", int, 7),
                                 ("recovery", str, "default"), ("emu-bin", str, None), ("against", str, None),
-                                ("priority", str, "high"), ("json", str, None)):
+                                ("priority", str, "realtime"), ("json", str, None)):
         p.add_argument(f"--{name}", type=kind, default=default)
     p.add_argument("--emu", action="append", default=[])
     p.add_argument("--link", action="append", default=[], metavar="KEY=VALUE")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The processor before others: `priority: high` of a node. usage: priority_test.py BIN OUT"""
+"""The processor before others: `priority: high` and `realtime` of a node. usage: priority_test.py BIN OUT"""
 
 import os
 import shutil
@@ -48,6 +48,31 @@ class PriorityTest(unittest.TestCase):
         self.assertIn("is ready", p.stderr.readline())
         p.terminate()
         self.assertEqual(p.wait(20), 0)
+
+    def test_realtime(self):
+        """The loop's thread alone, and not while it takes more than its share."""
+        ports = self.lab.udp_ports(2)
+        p = {}
+        for n, other in ((1, 2), (2, 1)):
+            link = self.lab.link(other, ports[n - 1], ports[other - 1], colour="green", rate="unlimited", sessions=64, rto="100ms")
+            config = self.lab.write_node(n, [link], log=False, extra="priority: realtime\nlog: {level: info}\n")
+            p[n] = self.lab.start_node(n, config)
+        with open(self.lab.path("node1.log")) as f:
+            log = f.read()
+        if subprocess.run(["chrt", "-r", "1", "true"], stderr=subprocess.DEVNULL).returncode != 0:  # a control group may forbid it to root
+            self.assertIn("priority: realtime is not permitted", log)
+            return
+        self.assertNotIn("not permitted", log)
+        self.assertEqual(os.sched_getscheduler(p[1].pid) & ~os.SCHED_RESET_ON_FORK, os.SCHED_RR)
+        threads = {int(t) for t in os.listdir(f"/proc/{p[1].pid}/task")} - {p[1].pid}
+        self.assertEqual({os.sched_getscheduler(t) for t in threads}, {os.SCHED_OTHER} if threads else set())
+        self.lab.start("server", "helio-perf", "server", "--socket", self.lab.socket(2))
+        self.lab.run("helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000", "-T", "3", "-W", "64", "-P", "100000")
+        logs = ""
+        for n in p:
+            with open(self.lab.path(f"node{n}.log")) as f:
+                logs += f.read()
+        self.assertIn("real-time priority is given back", logs)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ struct config_route {
     uint32_t line;
 };
 
-enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH };
+enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH, PRIORITY_REALTIME };
 enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
 struct config {

@@ -14,6 +14,8 @@
 
 #include "base/err.h"
 #include "bp/store_record.h"
+#include "os/clock.h"
+#include "os/priority.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/node/apps.h"
@@ -21,7 +23,6 @@
 #include "tools/node/local_socket.h"
 #include "tools/node/node.h"
 #include "tools/node/node_log.h"
-#include "tools/node/priority.h"
 #include "tools/node/storage.h"
 
 #define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */
@@ -33,7 +34,10 @@ struct node_handles {
     struct alarm second, log_flush;
     struct uv_signals *signals;
     uint64_t seconds;
-    bool begun; /* the handles above are open */
+    bool begun;            /* the handles above are open */
+    struct round_end turn; /* attached while the loop has real-time priority, or had it */
+    struct priority_bound bound;
+    bool bound_told;
 };
 
 static void on_log_flush(void *context)
@@ -263,15 +267,55 @@ static void end_node(struct node *n)
     node_log_close(n);
 }
 
-/* Before any thread is started. */
+/* ---- priority ---- */
+
+static void tell_not_permitted(const struct node *n, const char *priority, int error)
+{
+    say(&n->say, LEVEL_WARNING,
+        "priority: %s is not permitted here (%s; CAP_SYS_NICE, or as root): the node runs as any "
+        "other program",
+        priority, helio_strerror(error));
+}
+
+/* Before any thread is started: those that store and log are normal ones in any case. */
 static void hurry_node(const struct node *n)
 {
-    int r = n->config->priority == PRIORITY_HIGH ? priority_raise() : 0;
-    if (r < 0)
-        say(&n->say, LEVEL_WARNING,
-            "priority: high is not permitted here (%s; CAP_SYS_NICE, or as root): the node runs as "
-            "any other program",
-            helio_strerror(r));
+    if (n->config->priority == PRIORITY_NORMAL)
+        return;
+    int err = priority_raise();
+    if (err < 0)
+        tell_not_permitted(n, n->config->priority == PRIORITY_HIGH ? "high" : "realtime", err);
+}
+
+static bool on_turn(void *context)
+{
+    struct node *n = context;
+    struct node_handles *h = n->handles;
+    tick now = world_now(n->world);
+    if (!priority_bound_over(&h->bound, now) ||
+        !priority_bound_judge(&h->bound, now, clock_cpu_thread()))
+        return false;
+    if (priority_realtime(h->bound.held) == 0 && !h->bound.held && !h->bound_told) {
+        h->bound_told = true;
+        say(&n->say, LEVEL_INFO,
+            "the node takes more than %.0f %% of a processor: while it does, real-time priority is "
+            "given back",
+            100 * PRIORITY_SHARE);
+    }
+    return false;
+}
+
+static void hurry_loop(struct node *n)
+{
+    struct node_handles *h = n->handles;
+    int err = priority_realtime(true);
+    if (err < 0) {
+        tell_not_permitted(n, "realtime", err);
+        return;
+    }
+    priority_bound_init(&h->bound, world_now(n->world), clock_cpu_thread());
+    h->turn = (struct round_end){.run = on_turn, .context = n};
+    world_attach(n->world, &h->turn);
 }
 
 int node_run(const struct config *config)
@@ -295,6 +339,8 @@ int node_run(const struct config *config)
         char text[EID_TEXT_MAX];
         eid_text(&config->node, text);
         say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, config->socket);
+        if (config->priority == PRIORITY_REALTIME)
+            hurry_loop(n);
         uv_world_run(n->world);
     } else if (h->begun) {
         stop_node(n);

@@ -5,8 +5,9 @@
  * terminal takes as much as the node. The group of a session that others share is left alone. What
  * can go wrong is that it is not permitted (CAP_SYS_NICE).
  */
-#include "tools/node/priority.h"
+#include "os/priority.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/sched.h>
 #include <linux/sched/types.h>
@@ -19,6 +20,7 @@
 #include "base/err.h"
 
 #define NICE (-10)
+#define LEAST 1 /* of SCHED_RR, in Linux */
 #define SLICE_NS 100000
 
 /* Where there are no such groups the file is not there. */
@@ -34,19 +36,47 @@ static int raise_group(void)
 
 /* Short turns of the processor, from Linux 6.12 on: who asks for them gets the next one sooner.
  * Before, it means nothing. */
-static void ask_short_turns(void)
+static int take_short_turns(int nice)
 {
     struct sched_attr a = {.size = sizeof a,
                            .sched_policy = SCHED_NORMAL,
-                           .sched_nice = NICE,
+                           .sched_nice = nice,
                            .sched_runtime = SLICE_NS};
-    (void)syscall(SYS_sched_setattr, 0, &a, 0);
+    return syscall(SYS_sched_setattr, 0, &a, 0) < 0 ? helio_from_errno(errno) : 0;
 }
 
 int priority_raise(void)
 {
     if (setpriority(PRIO_PROCESS, 0, NICE) < 0)
         return helio_from_errno(errno);
-    ask_short_turns();
+    (void)take_short_turns(NICE);
     return getsid(0) == getpid() ? raise_group() : 0;
+}
+
+int priority_realtime(bool on)
+{
+    if (!on)
+        return take_short_turns(getpriority(PRIO_PROCESS, 0));
+    struct sched_attr a = {.size = sizeof a,
+                           .sched_policy = SCHED_RR,
+                           .sched_flags = SCHED_FLAG_RESET_ON_FORK,
+                           .sched_priority = LEAST};
+    return syscall(SYS_sched_setattr, 0, &a, 0) < 0 ? helio_from_errno(errno) : 0;
+}
+
+void priority_bound_init(struct priority_bound *b, tick now, tick cpu)
+{
+    *b = (struct priority_bound){.held = true, .began = now, .cpu = cpu};
+}
+
+bool priority_bound_judge(struct priority_bound *b, tick now, tick cpu)
+{
+    assert(now > b->began && cpu >= b->cpu);
+    bool before = b->held;
+    b->windows++;
+    b->given_back += !before;
+    b->held = (double)(cpu - b->cpu) <= PRIORITY_SHARE * (double)(now - b->began);
+    b->began = now;
+    b->cpu = cpu;
+    return b->held != before;
 }
