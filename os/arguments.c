@@ -1,11 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The readers of base/units.h and their hints, for argp. */
+/* The choice of a command; the readers of base/units.h and their hints, for argp. */
 #include "os/arguments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
+
+static const char *name_at(const void *commands, size_t i, size_t size)
+{
+    const char *name;
+    memcpy(&name, (const char *)commands + i * size, sizeof name);
+    return name;
+}
+
+/* "PROGRAM: 'x' is unknown; right is a, b or c" */
+static void refuse_command(const char *word, const void *commands, size_t count, size_t size)
+{
+    const char *first = name_at(commands, 0, size);
+    fprintf(stderr, "%.*s: ", (int)strcspn(first, " "), first);
+    if (*word == '\0')
+        fputs("a command is missing: ", stderr);
+    else
+        fprintf(stderr, "'%s' is unknown; right is ", word);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, "%s%s",
+                i == 0          ? ""
+                : i + 1 < count ? ", "
+                                : " or ",
+                strchr(name_at(commands, i, size), ' ') + 1);
+    fputc('\n', stderr);
+}
+
+size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
+                        const char *usage)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    argp_err_exit_status = 2;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = name_at(commands, i, size);
+        if (strcmp(strchr(name, ' ') + 1, word) != 0)
+            continue;
+        argv[1] = (char *)(uintptr_t)name;
+        return i;
+    }
+    bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0;
+    bool version = strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
+    if (!help && !version)
+        refuse_command(word, commands, count, size);
+    if (version)
+        puts(argp_program_version);
+    else
+        fputs(usage, help ? stdout : stderr);
+    exit(help || version ? 0 : 2);
+}
 
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint)
 {

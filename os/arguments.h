@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of options on a command line. What is wrong ends the program by argp_error, with a message
- * that names the option, what was given and what would be right. `option` is without its dashes;
- * bounds are inclusive. */
+/* A program's commands, and values of options on a command line. What is wrong ends the program by
+ * argp_error, with a message that names the option, what was given and what would be right.
+ * `option` is without its dashes; bounds are inclusive. */
 #ifndef OS_ARGUMENTS_H
 #define OS_ARGUMENTS_H
 
 #include <argp.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/tick.h"
 #include "os/address.h"
+
+/* Which of a program's commands argv[1] names: `count` of them, `size` bytes each, which begin with
+ * a const char * to "PROGRAM COMMAND". That takes the place of argv[1], so that messages begin with
+ * it; the command's own words are argc - 1, argv + 1. Ends the program when it is none of them:
+ * with 0 after `usage` (for --help) or the version, else with 2 after what would be right. */
+size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
+                        const char *usage);
 
 /* "--option 'arg': expected hint" */
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint);

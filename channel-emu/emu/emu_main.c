@@ -4,18 +4,16 @@
 #include <string.h>
 
 #include "channel-emu/emu/emu_commands.h"
+#include "os/arguments.h"
 
 const char *argp_program_version = "helio-emu " HELIO_VERSION;
 
 static const struct command {
-    const char *name;
+    const char *name; /* what messages begin with */
     int (*run)(int argc, char **argv);
-} commands[] = {{"relay", emu_relay_main},
-                {"bridge", emu_bridge_main},
-                {"check", emu_check_main},
-                {"--check", emu_check_main}};
-
-#define COMMANDS (sizeof commands / sizeof *commands)
+} commands[] = {{"helio-emu relay", emu_relay_main},
+                {"helio-emu bridge", emu_bridge_main},
+                {"helio-emu check", emu_check_main}};
 
 static const char usage[] =
     "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
@@ -57,25 +55,9 @@ bool emu_report_end(const struct emu_link *l, const char *command, FILE *json)
 
 int main(int argc, char **argv)
 {
-    const char *command = argc > 1 ? argv[1] : "";
-    char name[32];
-    if (strcmp(command, "--help") == 0) {
-        fputs(usage, stdout);
-        return 0;
-    }
-    if (strcmp(command, "--version") == 0) {
-        puts(argp_program_version);
-        return 0;
-    }
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(command, commands[i].name) != 0)
-            continue;
-        snprintf(name, sizeof name, "helio-emu %s", command);
-        argv[1] = name;
-        return commands[i].run(argc - 1, argv + 1);
-    }
-    if (*command != '\0')
-        fprintf(stderr, "helio-emu: '%s' is unknown; right is relay, bridge or check\n", command);
-    fputs(usage, stderr);
-    return 2;
+    if (argc > 1 && strcmp(argv[1], "--check") == 0) /* as heliod has it */
+        argv[1] += 2;
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    return commands[i].run(argc - 1, argv + 1);
 }

@@ -3,16 +3,16 @@
  * and has its own options. Exit codes: 0 done, 1 failed, 2 usage or malformed input. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/units.h"
 #include "channel-emu/trace/trace_command.h"
+#include "os/arguments.h"
 
 const char *argp_program_version = "helio-trace " HELIO_VERSION;
 
 static const struct command {
-    const char *name;
+    const char *name; /* what messages begin with */
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"helio-trace gen", trace_command_gen},
@@ -45,45 +45,23 @@ int trace_command_fail(int rc, const char *error)
     return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 2 : 1;
 }
 
-static void print_usage(FILE *to)
-{
-    fprintf(to, "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
-                "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
-                "       helio-trace convert IN OUT [--format FORM]\n"
-                "       helio-trace info FILE|NAME [--json]\n"
-                "       helio-trace COMMAND --help\n"
-                "       helio-trace --version\n"
-                "Makes, converts and describes erasure traces of optical links.\n"
-                "\n"
-                "Examples:\n"
-                "  helio-trace info A\n"
-                "  helio-trace gen --preset H --seed 7 -o H7.htr\n"
-                "  helio-trace convert H7.htr H7.csv\n");
-}
+static const char usage[] = "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
+                            "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
+                            "       helio-trace convert IN OUT [--format FORM]\n"
+                            "       helio-trace info FILE|NAME [--json]\n"
+                            "       helio-trace COMMAND --help\n"
+                            "       helio-trace --version\n"
+                            "Makes, converts and describes erasure traces of optical links.\n"
+                            "\n"
+                            "Examples:\n"
+                            "  helio-trace info A\n"
+                            "  helio-trace gen --preset H --seed 7 -o H7.htr\n"
+                            "  helio-trace convert H7.htr H7.csv\n";
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    argp_err_exit_status = 2;
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-?") == 0) {
-        print_usage(stdout);
-        return 0;
-    }
-    if (strcmp(name, "--version") == 0) {
-        puts(argp_program_version);
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        const struct command *c = &commands[i];
-        if (strcmp(c->name + strlen("helio-trace "), name) != 0)
-            continue;
-        argv[1] = (char *)(uintptr_t)c->name;
-        int rc = c->run(argc - 1, argv + 1);
-        return fflush(stdout) != 0 && rc == 0 ? 1 : rc;
-    }
-    if (*name != '\0')
-        fprintf(stderr, "helio-trace: '%s' is unknown; right is gen, from-power, convert or info\n",
-                name);
-    print_usage(stderr);
-    return 2;
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    int rc = commands[i].run(argc - 1, argv + 1);
+    return fflush(stdout) != 0 && rc == 0 ? 1 : rc;
 }

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/arguments.h"
+
 #define FILE_MAX (UINT64_C(1) << 30) /* longest bundle that is read */
 
 const char *argp_program_version = "helio-bundle " HELIO_VERSION;
@@ -181,46 +183,27 @@ int command_lint(int argc, char **argv)
     return code;
 }
 
-static int print_usage(FILE *to, int code)
-{
-    fputs("Usage: helio-bundle lint FILE...    check against the standards\n"
-          "       helio-bundle show FILE...    print the fields\n"
-          "       helio-bundle make OPTION...  make a bundle\n"
-          "       helio-bundle --version\n"
-          "`helio-bundle COMMAND --help` tells more.\n"
-          "\n"
-          "examples:\n"
-          "  helio-bundle make --source ipn:1.5 --destination ipn:2.7 --text hello -o b.cbor\n"
-          "  helio-bundle show b.cbor\n"
-          "  helio-bundle lint b.cbor\n",
-          to);
-    return code;
-}
+static const char usage[] =
+    "Usage: helio-bundle lint FILE...    check against the standards\n"
+    "       helio-bundle show FILE...    print the fields\n"
+    "       helio-bundle make OPTION...  make a bundle\n"
+    "       helio-bundle --version\n"
+    "`helio-bundle COMMAND --help` tells more.\n"
+    "\n"
+    "examples:\n"
+    "  helio-bundle make --source ipn:1.5 --destination ipn:2.7 --text hello -o b.cbor\n"
+    "  helio-bundle show b.cbor\n"
+    "  helio-bundle lint b.cbor\n";
 
 int main(int argc, char **argv)
 {
-    struct {
-        const char *name;
-        char full[24]; /* what messages begin with */
+    static const struct {
+        const char *name; /* what messages begin with */
         int (*run)(int argc, char **argv);
-    } commands[] = {{"lint", "helio-bundle lint", command_lint},
-                    {"show", "helio-bundle show", command_show},
-                    {"make", "helio-bundle make", command_make}};
-    argp_err_exit_status = EXIT_USAGE;
-    if (argc < 2)
-        return print_usage(stderr, EXIT_USAGE);
-    if (strcmp(argv[1], "--help") == 0)
-        return print_usage(stdout, EXIT_DONE);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts(argp_program_version);
-        return EXIT_DONE;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        argv[1] = commands[i].full;
-        return commands[i].run(argc - 1, argv + 1);
-    }
-    fprintf(stderr, "helio-bundle: no command \"%s\"; lint, show or make is expected\n", argv[1]);
-    return EXIT_USAGE;
+    } commands[] = {{"helio-bundle lint", command_lint},
+                    {"helio-bundle show", command_show},
+                    {"helio-bundle make", command_make}};
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    return commands[i].run(argc - 1, argv + 1);
 }

@@ -199,7 +199,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const char help[] =
+static const char usage[] =
     "usage: helio-ltp send FILE... --local ADDR:PORT --remote ADDR:PORT --engine N --peer-engine "
     "M\n"
     "       helio-ltp receive --local ADDR:PORT --engine M --peer-engine N --output DIR\n"
@@ -209,7 +209,7 @@ static const char help[] =
     "examples:\n"
     "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 --output in\n"
     "  helio-ltp send image.tif --local 127.0.0.1:1113 --remote 127.0.0.1:1114 --engine 1 "
-    "--peer-engine 2";
+    "--peer-engine 2\n";
 
 void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
 {
@@ -237,19 +237,13 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    const char *mode = argc > 1 ? argv[1] : "";
-    if (strcmp(mode, "--version") == 0 || strcmp(mode, "--help") == 0) {
-        puts(mode[2] == 'v' ? "helio-ltp " HELIO_VERSION : help);
-        exit(0);
-    }
-    if (strcmp(mode, "send") != 0 && strcmp(mode, "receive") != 0) {
-        if (*mode != '\0')
-            fprintf(stderr, "helio-ltp: %s \"%s\"; send or receive comes first\n",
-                    *mode == '-' ? "unknown option" : "unknown word", mode);
-        fprintf(stderr, "%s\n", help);
-        exit(2);
-    }
-    *o = (struct ltp_tool_options){.receive = mode[0] == 'r',
+    static const struct {
+        const char *name; /* what messages begin with */
+        const struct argp *argp;
+    } commands[] = {{"helio-ltp send", &send}, {"helio-ltp receive", &receive}};
+    argp_program_version = "helio-ltp " HELIO_VERSION;
+    size_t i = argument_command(argc, argv, commands, 2, sizeof *commands, usage);
+    *o = (struct ltp_tool_options){.receive = i == 1,
                                    .profile = LTP_PROFILE_AUTO,
                                    .service = 1,
                                    .overhead = 42,
@@ -258,10 +252,5 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
                                    .rto = TICK_S,
                                    .red = LTP_TOOL_ALL,
                                    .block_max = UINT64_C(1) << 30};
-    argp_err_exit_status = 2;
-    argp_program_version = "helio-ltp " HELIO_VERSION;
-    char shown[32];
-    snprintf(shown, sizeof shown, "helio-ltp %s", mode);
-    argv[1] = shown;
-    (void)argp_parse(o->receive ? &receive : &send, argc - 1, argv + 1, 0, NULL, o);
+    (void)argp_parse(commands[i].argp, argc - 1, argv + 1, 0, NULL, o);
 }

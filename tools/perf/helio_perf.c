@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-perf: generates traffic between two nodes and measures it (docs/helio-perf.md). */
-#include <stdio.h>
-#include <string.h>
-
+#include "os/arguments.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_options.h"
 #include "tools/perf/perf_server.h"
@@ -23,26 +21,10 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "";
+    static const char *const commands[] = {"helio-perf client", "helio-perf server"};
     struct perf_options o;
-    if (strcmp(what, "--version") == 0 || strcmp(what, "-V") == 0) {
-        printf("helio-perf %s\n", HELIO_VERSION);
-        return 0;
-    }
-    if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
-        fputs(help, stdout);
-        return 0;
-    }
-    if (*what == '\0') {
-        fputs("helio-perf: client or server is missing; see helio-perf --help\n", stderr);
-        return 2;
-    }
-    if (strcmp(what, "client") != 0 && strcmp(what, "server") != 0) {
-        fprintf(stderr,
-                "helio-perf: %s \"%s\": client or server comes first; see helio-perf --help\n",
-                *what == '-' ? "unknown option" : "unknown word", what);
-        return 2;
-    }
+    argp_program_version = "helio-perf " HELIO_VERSION;
+    (void)argument_command(argc, argv, commands, 2, sizeof *commands, help);
     perf_options_read(&o, argc, argv);
     return o.server ? perf_server_run(&o) : perf_client_run(&o);
 }

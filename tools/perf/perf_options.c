@@ -356,7 +356,7 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
                                .deliveries = 64};
     char *name = argv[1];
     char shown[32] = "helio-perf client";
-    o->server = strcmp(name, "server") == 0;
+    o->server = strstr(name, "server") != NULL;
     if (o->server)
         memcpy(shown, "helio-perf server", sizeof "helio-perf server");
     argv[1] = shown;

@@ -37,8 +37,8 @@ struct perf_options {
     uint32_t deliveries; /* window of the server's connection */
 };
 
-/* Reads `client …` or `server …` (argv[1]). Exits with 2 and a message when the line is wrong, with
- * 0 after --help and --version. */
+/* Reads `client …` or `server …` (argv[1], with or without the program's name before it). Exits
+ * with 2 and a message when the line is wrong, with 0 after --help and --version. */
 void perf_options_read(struct perf_options *o, int argc, char **argv);
 
 /* "500000", "500kB", "50k", "4M", "1G", "64B": bytes. 0 or HELIO_EFORMAT. */

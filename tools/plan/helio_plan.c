@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "os/arguments.h"
 
 const char *argp_program_version = "helio-plan " HELIO_VERSION;
 
 enum { KEY_START = 256, KEY_PLOT, KEY_CLASS, KEY_LIFETIME, KEY_EXCLUDE, KEY_BACKLOG, KEY_BARE };
 
 struct command {
-    const char *name, *full, *args;
+    const char *name, *args; /* the name is what messages begin with */
     int (*run)(const struct plan_options *o);
     const struct argp_option *options;
     const char *doc;
@@ -209,26 +210,26 @@ static const struct argp_option route_options[] = {
     COMMON};
 
 static const struct command commands[] = {
-    {"check", "helio-plan check", "PLAN", command_check, check_options,
+    {"helio-plan check", "PLAN", command_check, check_options,
      "Reads a plan and says what is in it, and what will not work: times without a light time, "
      "contacts without a way back.\v"
      "examples:\n"
      "  helio-plan check examples/plan.yaml\n"
      "  helio-plan check --json examples/plan.ionrc\n"
      "\nexit codes: 0 it can be used, 1 it cannot, 2 usage"},
-    {"convert", "helio-plan convert", "PLAN", command_convert, convert_options,
+    {"helio-plan convert", "PLAN", command_convert, convert_options,
      "Writes a plan in another format, and says what that cannot hold.\v"
      "examples:\n"
      "  helio-plan convert examples/plan.yaml --to ion\n"
      "  helio-plan convert examples/plan.ionrc --to hdtn -o /tmp/plan.json\n"
      "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"},
-    {"show", "helio-plan show", "PLAN", command_show, show_options,
+    {"helio-plan show", "PLAN", command_show, show_options,
      "Prints contacts with their volumes and light times, and each way as a line over time.\v"
      "examples:\n"
      "  helio-plan show examples/plan.yaml\n"
      "  helio-plan show examples/plan.yaml --plot /tmp/plan.png\n"
      "\nexit codes: 0 done, 1 it could not be read or drawn, 2 usage"},
-    {"route", "helio-plan route", "PLAN FROM TO SIZE [AT]", command_route, route_options,
+    {"helio-plan route", "PLAN FROM TO SIZE [AT]", command_route, route_options,
      "Prints how a bundle of SIZE that is at node FROM at the time AT (a duration, or a date; the "
      "plan's beginning) comes to node TO, hop by hop, and what decides when it arrives.\v"
      "examples:\n"
@@ -248,44 +249,23 @@ static int run_command(const struct command *c, int argc, char **argv)
     return c->run(&p.line);
 }
 
-static int print_usage(FILE *to, int code)
-{
-    fputs("Usage: helio-plan check PLAN                      can it be used?\n"
-          "       helio-plan convert PLAN --to FORMAT        yaml, ion or hdtn\n"
-          "       helio-plan show PLAN [--plot FILE]         contacts over time\n"
-          "       helio-plan route PLAN FROM TO SIZE [AT]    the way of a bundle, hop by hop\n"
-          "       helio-plan --version\n"
-          "PLAN is a contact plan: YAML, ION's lines or HDTN's JSON. `helio-plan COMMAND --help` "
-          "tells more.\n"
-          "\n"
-          "examples:\n"
-          "  helio-plan check examples/plan.yaml\n"
-          "  helio-plan show examples/plan.yaml\n"
-          "  helio-plan route examples/plan.yaml 1 4 500kB 2min\n",
-          to);
-    return code;
-}
+static const char usage[] =
+    "Usage: helio-plan check PLAN                      can it be used?\n"
+    "       helio-plan convert PLAN --to FORMAT        yaml, ion or hdtn\n"
+    "       helio-plan show PLAN [--plot FILE]         contacts over time\n"
+    "       helio-plan route PLAN FROM TO SIZE [AT]    the way of a bundle, hop by hop\n"
+    "       helio-plan --version\n"
+    "PLAN is a contact plan: YAML, ION's lines or HDTN's JSON. `helio-plan COMMAND --help` "
+    "tells more.\n"
+    "\n"
+    "examples:\n"
+    "  helio-plan check examples/plan.yaml\n"
+    "  helio-plan show examples/plan.yaml\n"
+    "  helio-plan route examples/plan.yaml 1 4 500kB 2min\n";
 
 int main(int argc, char **argv)
 {
-    argp_err_exit_status = EXIT_USAGE;
-    if (argc < 2)
-        return print_usage(stderr, EXIT_USAGE);
-    if (strcmp(argv[1], "--help") == 0)
-        return print_usage(stdout, EXIT_DONE);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts(argp_program_version);
-        return EXIT_DONE;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char full[32];
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        snprintf(full, sizeof full, "%s", commands[i].full);
-        argv[1] = full;
-        return run_command(&commands[i], argc - 1, argv + 1);
-    }
-    fprintf(stderr, "helio-plan: no command \"%s\"; check, convert, show or route is expected\n",
-            argv[1]);
-    return EXIT_USAGE;
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    return run_command(&commands[i], argc - 1, argv + 1);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "os/arguments.h"
 #include "tools/node/store_lock.h"
 
 const char *argp_program_version = "helio-store " HELIO_VERSION;
@@ -19,8 +20,7 @@ const char *argp_program_version = "helio-store " HELIO_VERSION;
 enum { KEY_DAMAGED = 256, KEY_KEY };
 
 struct command {
-    const char *name;
-    char full[24]; /* what messages begin with */
+    const char *name; /* what messages begin with */
     int (*run)(const struct store_options_line *o);
     const struct argp_option *options;
     const char *doc;
@@ -83,27 +83,27 @@ static const struct argp_option repair_options[] = {
     {0}};
 
 static const struct command commands[] = {
-    {"check", "helio-store check", command_check, plain_options,
+    {"helio-store check", command_check, plain_options,
      "Compares everything in a store with its check values. Changes nothing."
      "\vexamples:\n"
      "  helio-store check /var/lib/helio/1\n"
      "  helio-store check --json /var/lib/helio/1\n"
      "\nexit codes: 0 all is whole, 1 something is not, 2 usage"},
-    {"list", "helio-store list", command_list, plain_options,
+    {"helio-store list", command_list, plain_options,
      "Prints the bundles: key, id, destination, length, how long it has been here, what is left of "
      "its lifetime, state. Changes nothing."
      "\vexamples:\n"
      "  helio-store list /var/lib/helio/1\n"
      "  helio-store list --json /var/lib/helio/1 | jq .destination\n"
      "\nexit codes: 0 done, 1 not all could be read, 2 usage"},
-    {"export", "helio-store export", command_export, export_options,
+    {"helio-store export", command_export, export_options,
      "Writes each bundle to a file KEY.bundle, as `helio-bundle show` reads it. Changes nothing in "
      "the store."
      "\vexamples:\n"
      "  helio-store export /var/lib/helio/1 -o saved\n"
      "  helio-store export /var/lib/helio/1 -o saved --damaged --key 17\n"
      "\nexit codes: 0 done, 1 not all could be read or written, 2 usage"},
-    {"repair", "helio-store repair", command_repair, repair_options,
+    {"helio-store repair", command_repair, repair_options,
      "Moves what is damaged out of the store into a file, one JSON object a line, and makes a "
      "store "
      "of an older format one of this."
@@ -137,44 +137,23 @@ static int run_command(const struct command *c, int argc, char **argv)
     return code;
 }
 
-static int print_usage(FILE *to, int code)
-{
-    fputs("Usage: helio-store check DIRECTORY             is everything as it was written?\n"
-          "       helio-store list DIRECTORY              the bundles\n"
-          "       helio-store export DIRECTORY -o FOLDER  the bundles as files\n"
-          "       helio-store repair DIRECTORY            moves what is damaged to a file\n"
-          "       helio-store --version\n"
-          "DIRECTORY is the store.path of a node that does not run. `helio-store COMMAND --help` "
-          "tells more.\n"
-          "\n"
-          "examples:\n"
-          "  helio-store check /var/lib/helio/1\n"
-          "  helio-store list --json /var/lib/helio/1\n"
-          "  helio-store export /var/lib/helio/1 -o saved && helio-bundle show saved/17.bundle\n",
-          to);
-    return code;
-}
+static const char usage[] =
+    "Usage: helio-store check DIRECTORY             is everything as it was written?\n"
+    "       helio-store list DIRECTORY              the bundles\n"
+    "       helio-store export DIRECTORY -o FOLDER  the bundles as files\n"
+    "       helio-store repair DIRECTORY            moves what is damaged to a file\n"
+    "       helio-store --version\n"
+    "DIRECTORY is the store.path of a node that does not run. `helio-store COMMAND --help` "
+    "tells more.\n"
+    "\n"
+    "examples:\n"
+    "  helio-store check /var/lib/helio/1\n"
+    "  helio-store list --json /var/lib/helio/1\n"
+    "  helio-store export /var/lib/helio/1 -o saved && helio-bundle show saved/17.bundle\n";
 
 int main(int argc, char **argv)
 {
-    argp_err_exit_status = EXIT_USAGE;
-    if (argc < 2)
-        return print_usage(stderr, EXIT_USAGE);
-    if (strcmp(argv[1], "--help") == 0)
-        return print_usage(stdout, EXIT_DONE);
-    if (strcmp(argv[1], "--version") == 0) {
-        puts(argp_program_version);
-        return EXIT_DONE;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        char full[24];
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        snprintf(full, sizeof full, "%s", commands[i].full);
-        argv[1] = full;
-        return run_command(&commands[i], argc - 1, argv + 1);
-    }
-    fprintf(stderr, "helio-store: no command \"%s\"; check, list, export or repair is expected\n",
-            argv[1]);
-    return EXIT_USAGE;
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    return run_command(&commands[i], argc - 1, argv + 1);
 }
