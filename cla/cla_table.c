@@ -4,10 +4,11 @@
 
 #include "cla/cla.h"
 
-extern const struct cla_ops ltp_link_ops, udpcl_ops;
+extern const struct cla_ops ltp_link_ops, tcpcl_ops, udpcl_ops;
 
 static const struct cla_ops *const table[] = {
     &ltp_link_ops,
+    &tcpcl_ops,
     &udpcl_ops,
 };
 

@@ -61,12 +61,13 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle)
     return 0;
 }
 
-bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key)
+bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key, uint64_t *len)
 {
     list_for_each (it, &s->exports.waiting) {
         struct tcpcl_export *e = container_of(it, struct tcpcl_export, node);
         if (e->key != key)
             continue;
+        *len = e->bundle->len;
         tcpcl_export_drop(s, e);
         return true;
     }
@@ -76,8 +77,11 @@ bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key)
 static bool end_export(struct tcpcl_session *s, struct tcpcl_export *e, enum tcpcl_fate fate,
                        enum tcpcl_refusal refusal, struct tcpcl_notice *out)
 {
-    *out =
-        (struct tcpcl_notice){.kind = TCPCL_DONE, .key = e->key, .fate = fate, .refusal = refusal};
+    *out = (struct tcpcl_notice){.kind = TCPCL_DONE,
+                                 .key = e->key,
+                                 .length = e->bundle->len,
+                                 .fate = fate,
+                                 .refusal = refusal};
     tcpcl_export_drop(s, e);
     return true;
 }

@@ -271,6 +271,16 @@ void tcpcl_expire(struct tcpcl_session *s, tick now)
 
 /* ---- for those who show it ---- */
 
+static_assert(sizeof(struct tcpcl_counters) % sizeof(uint64_t) == 0, "nothing but counters");
+
+void tcpcl_add_counters(struct tcpcl_counters *sum, const struct tcpcl_counters *n)
+{
+    uint64_t *to = (uint64_t *)(void *)sum;
+    const uint64_t *from = (const uint64_t *)(const void *)n;
+    for (size_t i = 0; i < sizeof *n / sizeof *to; i++)
+        to[i] += from[i];
+}
+
 uint64_t tcpcl_in_flight(const struct tcpcl_session *s)
 {
     return s->exports.count;

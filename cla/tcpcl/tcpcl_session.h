@@ -119,7 +119,7 @@ struct tcpcl_notice {
     } kind;
     bool tls;
     struct buf *bundle;
-    uint64_t token, key;
+    uint64_t token, key, length; /* length: bytes of the bundle `key` */
     enum tcpcl_fate fate;
     enum tcpcl_refusal refusal;
     enum tcpcl_end end;
@@ -132,6 +132,9 @@ struct tcpcl_peer {
     uint16_t keepalive_s;                /* negotiated: the smaller one */
     uint64_t segment_mru, transfer_mru;
 };
+
+/* Adds each counter of `n` to that of `sum`. */
+void tcpcl_add_counters(struct tcpcl_counters *sum, const struct tcpcl_counters *n);
 
 /* NULL: memory is out. */
 struct tcpcl_session *tcpcl_new(const struct tcpcl_setup *setup, tick now);
@@ -161,9 +164,10 @@ void tcpcl_admit(struct tcpcl_session *s, const struct tcpcl_terms *terms, tick 
 /* Takes its own reference; TCPCL_DONE follows. 0; HELIO_EAGAIN: not established, or ending;
  * HELIO_ENOMEM; HELIO_ESPACE: longer than the peer's transfer MRU, or empty. */
 int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
-/* True: nothing of it was sent, and no TCPCL_DONE follows. False: it goes on, or it is not there.
+/* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it goes on, or
+ * it is not there.
  */
-bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key);
+bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key, uint64_t *len);
 
 /* Answers TCPCL_RECEIVED: ok acknowledges, else it is refused for this reason. Once for each token,
  * as long as the session is not over; also between two polls. */

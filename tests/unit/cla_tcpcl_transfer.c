@@ -88,13 +88,15 @@ END_TEST
 START_TEST(taken_back)
 {
     struct end e;
+    uint64_t len = 0;
     establish(&e, true);
     send_one(&e, 1, 5);
-    ck_assert(tcpcl_take_back(e.s, 1));
+    ck_assert(tcpcl_take_back(e.s, 1, &len));
+    ck_assert_uint_eq(len, 5);
     OUT(&e, "");
     send_one(&e, 2, 5);
     settle(&e);
-    ck_assert(!tcpcl_take_back(e.s, 2)); /* it has left */
+    ck_assert(!tcpcl_take_back(e.s, 2, &len)); /* it has left */
     finish_end(&e);
 }
 END_TEST

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/address.h"
+
 #include "base/err.h"
 
 struct event {
@@ -29,6 +31,7 @@ struct pipe_listener {
     struct stream_listener base;
     struct list node; /* of pipes->listeners */
     struct pipes *pipes;
+    struct address address; /* without a path */
     char path[];
 };
 
@@ -229,29 +232,47 @@ static void on_alarm(void *context)
 
 /* ---- the table ---- */
 
-static struct pipe_listener *find_listener(const struct pipes *p, const char *path)
+/* An address that is unspecified is that of every host. */
+static bool is_there(const struct pipe_listener *l, const struct stream_place *p)
+{
+    if (p->path != NULL || l->path[0] != '\0')
+        return p->path != NULL && strcmp(l->path, p->path) == 0;
+    struct address any = address_any(p->address);
+    address_set_port(&any, address_port(p->address));
+    return address_equal(&l->address, p->address) || address_equal(&l->address, &any);
+}
+
+static struct pipe_listener *find_listener(const struct pipes *p, const struct stream_place *at)
 {
     list_for_each (l, &p->listeners) {
-        struct pipe_listener *at = container_of(l, struct pipe_listener, node);
-        if (path != NULL && strcmp(at->path, path) == 0)
-            return at;
+        struct pipe_listener *there = container_of(l, struct pipe_listener, node);
+        if (is_there(there, at))
+            return there;
     }
     return NULL;
+}
+
+bool pipes_reach(const struct pipes *p, const struct stream_place *to)
+{
+    return find_listener(p, to) != NULL;
 }
 
 static int listen_at(struct world *w, struct stream_listener **out, const struct stream_place *at)
 {
     size_t len = at->path == NULL ? 0 : strlen(at->path);
-    if (len == 0)
+    if (at->path != NULL ? len == 0 : address_port(at->address) == 0)
         return HELIO_EINVAL;
-    if (find_listener(w->pipes, at->path) != NULL)
+    if (find_listener(w->pipes, at) != NULL)
         return helio_from_errno(EADDRINUSE);
     struct pipe_listener *l = calloc(1, sizeof *l + len + 1);
     if (l == NULL)
         return HELIO_ENOMEM;
     l->base.ops = &pipe_ops;
     l->pipes = w->pipes;
-    memcpy(l->path, at->path, len + 1);
+    if (at->path != NULL)
+        memcpy(l->path, at->path, len + 1);
+    else
+        l->address = *at->address;
     list_add_tail(&w->pipes->listeners, &l->node);
     *out = &l->base;
     return 0;
@@ -275,7 +296,7 @@ static struct pipe_end *end_new(struct pipes *p, bool served)
 static int connect_to(struct world *w, struct stream **out, const struct stream_place *to)
 {
     struct pipes *p = w->pipes;
-    struct pipe_listener *l = find_listener(p, to->path);
+    struct pipe_listener *l = find_listener(p, to);
     if (l == NULL)
         return helio_from_errno(ECONNREFUSED);
     struct pipe_end *client = end_new(p, false), *server = end_new(p, true);

@@ -37,6 +37,9 @@ void pipes_fini(struct pipes *p);
  * before other alarms. */
 bool pipes_step(struct pipes *p);
 
+/* Does somebody listen there? A path, or an address. */
+bool pipes_reach(const struct pipes *p, const struct stream_place *to);
+
 /* Its own invariants, asserted. */
 void pipes_check(const struct pipes *p);
 

@@ -130,7 +130,7 @@ void stack_net_init(struct stack *s);
 void stack_net_fini(struct stack *s);
 tick stack_net_due(const struct stack *s);
 void stack_net_step(struct stack *s);
-/* Is there a port, or a relay's listening address? */
+/* Is there a port, somebody who takes streams, or a relay's listening address? */
 bool stack_net_reaches(const struct stack *s, const struct address *remote);
 /* The port with this address; NULL: nobody. */
 struct virtual_port *stack_port(const struct stack *s, const struct address *to);

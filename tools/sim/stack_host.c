@@ -181,6 +181,7 @@ void stack_host_free(struct stack_host *h)
         if (n->links[i] != NULL && n->links[i]->cla != NULL)
             n->links[i]->cla->ops->close(n->links[i]->cla, on_closed, NULL);
     virtual_settle(&h->stack->world);
+    virtual_fire_soon(&h->stack->world);
     if (n->apps != NULL) {
         apps_stop(n->apps);
         apps_close(n->apps);

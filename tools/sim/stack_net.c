@@ -85,7 +85,8 @@ bool stack_net_reaches(const struct stack *s, const struct address *remote)
     for (size_t i = 0; i < s->channels_len; i++)
         if (s->channels[i]->relay && address_equal(&s->channels[i]->options.listen, remote))
             return true;
-    return stack_port(s, remote) != NULL;
+    return stack_port(s, remote) != NULL ||
+           pipes_reach(&s->world.pipes, &(struct stream_place){.address = remote});
 }
 
 static struct packet *first_packet(const struct stack *s)

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -144,6 +145,11 @@ tick virtual_due(struct virtual_world *v)
 void virtual_fire(struct virtual_world *v)
 {
     (void)world_fire(&v->world, v->now, 1);
+}
+
+void virtual_fire_soon(struct virtual_world *v)
+{
+    (void)world_fire(&v->world, 0, UINT_MAX);
 }
 
 void virtual_advance(struct virtual_world *v, tick due)

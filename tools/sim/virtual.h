@@ -60,6 +60,10 @@ void virtual_arrive(struct virtual_port *p, const struct address *from, struct s
 /* By its number; NULL: there is none. */
 struct virtual_port *virtual_port_at(const struct virtual_world *v, uint64_t number);
 
+/* What is due at once goes off, whatever else would come first: for the end of a run, when adapters
+ * tell that they have closed. */
+void virtual_fire_soon(struct virtual_world *v);
+
 /* What was closed since the last call has closed now. */
 void virtual_settle(struct virtual_world *v);
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The invariants of a link, its connections and its hub, between two turns. */
+/* These assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+
+static void check_conn(const struct tcpcl_conn *c)
+{
+    assert(c->stream != NULL && c->session != NULL && !c->pumping);
+    assert(c->up == (tcpcl_state(c->session) == TCPCL_IN_UP));
+    assert(tcpcl_state(c->session) != TCPCL_IN_OVER);
+    /* who waits is woken up */
+    assert(alarm_due(&c->hub->alarm) <= tcpcl_deadline(c->session));
+    tcpcl_check(c->session);
+}
+
+void tcpcl_check_self(const struct cla *c)
+{
+    const struct tcpcl_link *l = container_of((struct cla *)(uintptr_t)c, struct tcpcl_link, cla);
+    uint64_t flight = 0;
+    size_t conns = 0;
+    assert(l->closed == NULL && !l->hub->ending);
+    list_for_each (it, &l->conns) {
+        const struct tcpcl_conn *n = container_of(it, struct tcpcl_conn, node);
+        assert(n->link == l && n->hub == l->hub);
+        check_conn(n);
+        flight += tcpcl_in_flight(n->session);
+        conns++;
+    }
+    assert(conns == l->conns_len && flight == l->flight);
+    assert(c->limits.window >= 1 && (l->flight > 0 || l->flight_bytes == 0));
+    conns = 0;
+    list_for_each (it, &l->hub->newcomers) {
+        const struct tcpcl_conn *n = container_of(it, struct tcpcl_conn, node);
+        assert(n->link == NULL);
+        check_conn(n);
+        conns++;
+    }
+    assert(conns == l->hub->newcomers_len);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes wrong is the user's: a link that neither listens nor connects, or both ways of one. */
+#include "cla/tcpcl/tcpcl_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cla/tcpcl/tcpcl_session.h"
+
+#define AT(field) offsetof(struct tcpcl_config, field)
+
+/* clang-format off */
+const struct conf_option tcpcl_options[] = {
+    {"remote", OPTION_ADDRESS, AT(remote), "", TCPCL_PORT, 0, NULL,
+     "address and port to connect to; without it, the peer connects"},
+    {"local", OPTION_ADDRESS, AT(local), "", TCPCL_PORT, 0, NULL,
+     "address and port where peers connect; links with the same one share it"},
+    {"remote_path", OPTION_TEXT, AT(remote_path), "", 0, 0, NULL,
+     "UNIX socket to connect to, instead of remote"},
+    {"local_path", OPTION_TEXT, AT(local_path), "", 0, 0, NULL,
+     "UNIX socket where peers connect, instead of local; links with the same one share it"},
+    {"keepalive", OPTION_DURATION, AT(keepalive), "30s", 0, 65535 * TICK_S, NULL,
+     "interval of keepalives to propose, whole seconds: the peers' smaller one counts; 0: none"},
+    {"idle", OPTION_DURATION, AT(idle), "0", 0, 86400 * TICK_S, NULL,
+     "silence of the peer that ends a session; 0: twice the keepalive, never without one"},
+    {"timeout", OPTION_DURATION, AT(timeout), "30s", TICK_MS, 3600 * TICK_S, NULL,
+     "from the beginning of a connection to an established session"},
+    {"ending", OPTION_DURATION, AT(ending), "10s", TICK_MS, 3600 * TICK_S, NULL,
+     "from SESS_TERM to the end of the connection, for transfers under way"},
+    {"reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,
+     "pause before the next attempt to connect; twice as long after each that fails"},
+    {"reconnect_max", OPTION_DURATION, AT(reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL,
+     "longest such pause"},
+    {"segment", OPTION_SIZE, AT(segment), "1MiB", 1, UINT64_C(1) << 40, NULL,
+     "longest segment to send, so far as the peer's MRU allows: acknowledgements wait for its end"},
+    {"segment_mru", OPTION_SIZE, AT(segment_mru), "1GiB", 1, UINT64_C(1) << 40, NULL,
+     "longest segment to receive"},
+    {"window", OPTION_COUNT, AT(window), "1024", 1, 65536, NULL,
+     "bundles that wait for their acknowledgement at once; others wait at the node"},
+    {"window_bytes", OPTION_SIZE, AT(window_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,
+     "their bytes; one bundle may be longer"},
+    {"held_bytes", OPTION_SIZE, AT(held_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,
+     "received bundles that wait for the store; with more, nothing further is read"},
+    {"sessions", OPTION_COUNT, AT(sessions), "4", 1, 64, NULL,
+     "sessions of this link at once; the newest one sends, all receive"},
+    {"newcomers", OPTION_COUNT, AT(newcomers), "64", 1, 65536, NULL,
+     "connections of the local address that have not said who they are yet"},
+    {"check_peer", OPTION_BOOL, AT(check_peer), "yes", 0, 0, NULL,
+     "who answers at remote must be the link's peer; no: whoever it is, he is taken for it"},
+    {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
+     "socket buffers to ask for; 0: the kernel finds their size"},
+    {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
+     "state of the link at the start"},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+static bool find_place(const struct address *a, const char *path, struct stream_place *out)
+{
+    bool unix_socket = path != NULL && *path != '\0';
+    *out = (struct stream_place){.path = unix_socket ? path : NULL, .address = a};
+    return unix_socket || address_given(a);
+}
+
+bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out)
+{
+    return find_place(&k->local, k->local_path, out);
+}
+
+bool tcpcl_remote(const struct tcpcl_config *k, struct stream_place *out)
+{
+    return find_place(&k->remote, k->remote_path, out);
+}
+
+const char *tcpcl_place_text(const struct stream_place *p, char out[TCPCL_PLACE_MAX])
+{
+    char text[ADDRESS_TEXT_MAX];
+    snprintf(out, TCPCL_PLACE_MAX, "%s",
+             p->path != NULL ? p->path : address_write(p->address, text));
+    return out;
+}
+
+static bool has_text(const char *s)
+{
+    return s != NULL && *s != '\0';
+}
+
+static int blame(const char **key, const char *which, char *why, size_t cap, const char *text)
+{
+    *key = which;
+    snprintf(why, cap, "%s", text);
+    return HELIO_EINVAL;
+}
+
+int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap)
+{
+    const struct tcpcl_config *k = config;
+    struct stream_place place;
+    if (!tcpcl_remote(k, &place) && !tcpcl_local(k, &place))
+        return blame(key, "remote", why, why_cap,
+                     "is not given, nor is local; write where to connect to, such as "
+                     "192.0.2.2:4556, or where peers connect, or both");
+    if (address_given(&k->remote) && has_text(k->remote_path))
+        return blame(key, "remote_path", why, why_cap, "remote is given, too; write one of them");
+    if (address_given(&k->local) && has_text(k->local_path))
+        return blame(key, "local_path", why, why_cap, "local is given, too; write one of them");
+    if (address_given(&k->remote) && address_port(&k->remote) == 0)
+        return blame(key, "remote", why, why_cap, "has port 0; write the port of the peer");
+    if (has_text(k->remote_path) && strlen(k->remote_path) > STREAM_PATH_MAX)
+        return blame(key, "remote_path", why, why_cap, "is longer than 107 characters");
+    if (has_text(k->local_path) && strlen(k->local_path) > STREAM_PATH_MAX)
+        return blame(key, "local_path", why, why_cap, "is longer than 107 characters");
+    if (k->keepalive % TICK_S != 0)
+        return blame(key, "keepalive", why, why_cap,
+                     "is not in whole seconds; RFC 9174 has no others");
+    if (k->reconnect_max < k->reconnect)
+        return blame(key, "reconnect_max", why, why_cap, "is shorter than reconnect");
+    return 0;
+}

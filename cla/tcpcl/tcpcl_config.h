@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of a TCPCL link: keys, and relations between them. */
+#ifndef CLA_TCPCL_CONFIG_H
+#define CLA_TCPCL_CONFIG_H
+
+#include "cla/cla.h"
+#include "os/stream.h"
+
+enum tcpcl_wanted { TCPCL_WANTED_UP, TCPCL_WANTED_DOWN };
+
+/* Explained by the table's help texts. */
+struct tcpcl_config {
+    struct address local, remote;   /* TCP; not given: none */
+    char *local_path, *remote_path; /* UNIX sockets; "": none */
+    tick keepalive, idle, timeout, ending, reconnect, reconnect_max;
+    uint64_t segment, segment_mru, window, window_bytes, held_bytes, sessions, newcomers;
+    uint64_t socket_buffer;
+    bool check_peer;
+    int state;
+};
+
+extern const struct conf_option tcpcl_options[];
+
+/* As cla_ops.check. */
+int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap);
+
+/* Where it listens, where it connects to; false: nowhere. */
+bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out);
+bool tcpcl_remote(const struct tcpcl_config *k, struct stream_place *out);
+
+/* For messages and status: "127.0.0.1:4556", "/run/x.sock". */
+#define TCPCL_PLACE_MAX 128
+const char *tcpcl_place_text(const struct stream_place *p, char out[TCPCL_PLACE_MAX]);
+
+#endif

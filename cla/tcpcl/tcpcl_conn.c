@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection: a stream, and the session that says what to do with it. Whatever happens ends in
+ * tcpcl_conn_pump: notices are told, then as much is written as the stream takes. What can go
+ * wrong: it does not come about, or ends; memory.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+
+#define SERIALS (UINT32_C(1) << 24)
+#define TOKEN_BITS 40
+
+static void end_conn(struct tcpcl_conn *c);
+
+/* ---- notices ---- */
+
+/*
+ * The contact headers are exchanged, and not a byte behind them was read: TLS begins here, when
+ * both want it, by putting a stream that wraps this one in the place of c->stream; its handshake
+ * ends in tcpcl_secured. This side wants none as long as its setup says TCPCL_TLS_OFF.
+ */
+static void begin_security(struct tcpcl_conn *c, bool tls)
+{
+    assert(!tls);
+    tcpcl_secured(c->session, !tls, world_now(c->hub->world));
+}
+
+static void tell_received(struct tcpcl_conn *c, const struct tcpcl_notice *n)
+{
+    struct tcpcl_link *l = c->link;
+    assert(n->token < UINT64_C(1) << TOKEN_BITS);
+    l->bundles_received++;
+    l->bytes_received += n->bundle->len;
+    l->env.events.received(l->env.events.context, &l->cla, n->bundle,
+                           (uint64_t)c->serial << TOKEN_BITS | n->token);
+}
+
+static void read_fate(const struct tcpcl_notice *n, enum cla_outcome *outcome,
+                      enum cla_reason *reason)
+{
+    bool has_it = n->fate == TCPCL_ACKED ||
+                  (n->fate == TCPCL_REFUSED && n->refusal == TCPCL_REFUSE_COMPLETED); /* §5.2.4 */
+    bool later = n->fate == TCPCL_REFUSED && n->refusal == TCPCL_REFUSE_SESSION_TERMINATING;
+    *outcome = has_it                               ? CLA_DELIVERED
+               : n->fate == TCPCL_REFUSED && !later ? CLA_REFUSED
+                                                    : CLA_FAILED;
+    *reason = has_it                               ? CLA_REASON_NONE
+              : n->fate == TCPCL_REFUSED && !later ? CLA_REASON_PEER_REFUSED
+              : n->fate == TCPCL_LOST              ? CLA_REASON_NO_ANSWER
+                                                   : CLA_REASON_DOWN;
+}
+
+static void tell_done(struct tcpcl_conn *c, const struct tcpcl_notice *n)
+{
+    struct tcpcl_link *l = c->link;
+    enum cla_outcome outcome;
+    enum cla_reason reason;
+    read_fate(n, &outcome, &reason);
+    assert(l->flight > 0 && l->flight_bytes >= n->length);
+    l->flight--;
+    l->flight_bytes -= n->length;
+    l->env.events.done(l->env.events.context, &l->cla, n->key, outcome, reason);
+    tcpcl_set_limits(l, true);
+}
+
+static void tell_up(struct tcpcl_conn *c, bool up)
+{
+    struct tcpcl_link *l = c->link;
+    c->up = up;
+    if (up) {
+        l->established++;
+        l->pause = 0;
+    }
+    tcpcl_set_limits(l, true);
+    tcpcl_tell_link(l);
+}
+
+static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
+{
+    struct tcpcl_link *l = c->link;
+    bool good = end == TCPCL_END_OWN_TERM || end == TCPCL_END_PEER_TERM;
+    if (l == NULL) {
+        c->hub->ends[end]++;
+        return;
+    }
+    l->ends[end]++;
+    if (end == TCPCL_END_STREAM && c->error != 0)
+        tcpcl_say(l, 1, "%s: %s", c->n.rx[0] == 0 ? "cannot connect" : tcpcl_end_text(end),
+                  helio_strerror(c->error));
+    else
+        tcpcl_say(l, good ? 2 : 1, "a session is over: %s", tcpcl_end_text(end));
+}
+
+static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
+{
+    switch (n->kind) {
+    case TCPCL_CONTACT:
+        begin_security(c, n->tls);
+        break;
+    case TCPCL_PEER:
+        tcpcl_admit_peer(c);
+        break;
+    case TCPCL_UP:
+        tell_up(c, true);
+        break;
+    case TCPCL_RECEIVED:
+        tell_received(c, n);
+        break;
+    case TCPCL_DONE:
+        tell_done(c, n);
+        break;
+    case TCPCL_ENDING:
+        tell_up(c, false);
+        break;
+    case TCPCL_OVER:
+        tell_over(c, n->end);
+        break;
+    }
+}
+
+/* ---- the pump ---- */
+
+/* False: the stream takes no more now, or there is no more. */
+static bool write_some(struct tcpcl_conn *c)
+{
+    struct slice parts[STREAM_PARTS_MAX];
+    tick now = world_now(c->hub->world);
+    size_t want = 0, n = tcpcl_output(c->session, parts, STREAM_PARTS_MAX, now);
+    if (n == 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        want += parts[i].len;
+    size_t got = stream_write(c->stream, parts, n);
+    tcpcl_wrote(c->session, got, now);
+    return got == want;
+}
+
+static void watch_stream(struct tcpcl_conn *c)
+{
+    bool reads = tcpcl_reads(c->session);
+    if (reads != c->reading) {
+        c->reading = reads;
+        stream_read(c->stream, reads);
+    }
+    tcpcl_wake_at(c->hub, tcpcl_deadline(c->session));
+}
+
+void tcpcl_conn_pump(struct tcpcl_conn *c)
+{
+    struct tcpcl_notice n;
+    bool more = true;
+    list_sub(&c->todo);
+    if (c->stream == NULL || c->pumping)
+        return;
+    c->pumping = true;
+    while (more) {
+        more = false;
+        for (tick now = world_now(c->hub->world); tcpcl_poll(c->session, &n, now); more = true)
+            take_notice(c, &n);
+        more = write_some(c) || more;
+    }
+    c->pumping = false;
+    if (tcpcl_state(c->session) == TCPCL_IN_OVER)
+        end_conn(c);
+    else
+        watch_stream(c);
+}
+
+void tcpcl_conn_touch(struct tcpcl_conn *c)
+{
+    if (c->pumping || c->stream == NULL || !list_empty(&c->todo))
+        return;
+    list_add_tail(&c->hub->dirty, &c->todo);
+}
+
+/* ---- the stream ---- */
+
+static uint8_t *give_space(void *context, size_t *len)
+{
+    struct tcpcl_conn *c = context;
+    return tcpcl_space(c->session, len);
+}
+
+static void take_bytes(void *context, size_t len)
+{
+    struct tcpcl_conn *c = context;
+    tcpcl_fed(c->session, len, world_now(c->hub->world));
+    tcpcl_conn_pump(c);
+}
+
+static void on_writable(void *context)
+{
+    tcpcl_conn_pump(context);
+}
+
+static void on_ended(void *context, int error)
+{
+    struct tcpcl_conn *c = context;
+    c->error = error;
+    tcpcl_closed(c->session, world_now(c->hub->world));
+    tcpcl_conn_pump(c);
+}
+
+static const struct stream_user user = {
+    .space = give_space, .fed = take_bytes, .writable = on_writable, .ended = on_ended};
+
+/* ---- from the beginning to the end ---- */
+
+void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out)
+{
+    const struct tcpcl_config *k = l->config;
+    *out = (struct tcpcl_terms){.keepalive_s = (uint16_t)(k->keepalive / TICK_S),
+                                .segment_mru = k->segment_mru,
+                                .transfer_mru = l->env.bundle_max,
+                                .segment_max = k->segment,
+                                .idle = k->idle,
+                                .held_bytes = k->held_bytes};
+    static_assert(sizeof out->node_id >= EID_TEXT_MAX, "any EID");
+    (void)eid_text(&l->env.node, out->node_id);
+}
+
+/* With the terms of a link of the hub; a newcomer gets those of its own link later. */
+static struct tcpcl_conn *conn_new(struct tcpcl_hub *h, const struct tcpcl_link *l, bool active)
+{
+    struct tcpcl_conn *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    struct tcpcl_setup setup = {.active = active,
+                                .tls = TCPCL_TLS_OFF,
+                                .contact_timeout = l->config->timeout,
+                                .ending_timeout = l->config->ending,
+                                .counters = &c->n};
+    tcpcl_conn_terms(l, &setup.terms);
+    c->session = tcpcl_new(&setup, world_now(h->world));
+    if (c->session == NULL) {
+        free(c);
+        return NULL;
+    }
+    c->hub = h;
+    c->active = active;
+    c->serial = h->serial = (h->serial + 1) % SERIALS;
+    list_init(&c->node);
+    list_init(&c->todo);
+    return c;
+}
+
+static void free_conn(struct tcpcl_conn *c)
+{
+    tcpcl_free(c->session);
+    free(c);
+}
+
+void tcpcl_conn_accept(struct tcpcl_hub *h, struct stream *s)
+{
+    const struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
+    struct tcpcl_conn *c = conn_new(h, first, false);
+    if (c == NULL) {
+        h->turned_away++;
+        stream_close(s);
+        return;
+    }
+    c->stream = s;
+    stream_use(s, &user, c);
+    if (first->config->socket_buffer != 0)
+        stream_buffers(s, (uint32_t)first->config->socket_buffer);
+    list_add_tail(&h->newcomers, &c->node);
+    h->newcomers_len++;
+    tcpcl_conn_pump(c);
+}
+
+void tcpcl_conn_connect(struct tcpcl_link *l)
+{
+    struct stream_place to;
+    char text[TCPCL_PLACE_MAX];
+    if (!l->wanted || l->conns_len > 0 || !tcpcl_remote(l->config, &to))
+        return; /* the end of what is there brings the next attempt */
+    struct tcpcl_conn *c = conn_new(l->hub, l, true);
+    l->connects++;
+    int r = c == NULL ? HELIO_ENOMEM : stream_connect(l->env.world, &c->stream, &to, &user, c);
+    if (r != 0) {
+        l->connects_failed++;
+        tcpcl_say(l, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text), helio_strerror(r));
+        if (c != NULL)
+            free_conn(c);
+        tcpcl_retry_later(l, true);
+        return;
+    }
+    if (l->config->socket_buffer != 0)
+        stream_buffers(c->stream, (uint32_t)l->config->socket_buffer);
+    c->link = l;
+    list_add_head(&l->conns, &c->node);
+    l->conns_len++;
+    tcpcl_conn_pump(c);
+}
+
+/* Off its list, the counters to whom they belong; the memory goes in the next turn. */
+static void bury_conn(struct tcpcl_conn *c)
+{
+    struct tcpcl_link *l = c->link;
+    stream_close(c->stream);
+    c->stream = NULL;
+    c->up = false;
+    list_sub(&c->todo);
+    list_sub(&c->node);
+    if (l == NULL)
+        c->hub->newcomers_len--;
+    else
+        l->conns_len--;
+    tcpcl_add_counters(l == NULL ? &c->hub->newcomer_n : &l->n, &c->n);
+    tcpcl_free(c->session);
+    c->session = NULL;
+    list_add_tail(&c->hub->dead, &c->node);
+    tcpcl_kick(c->hub);
+}
+
+static void end_conn(struct tcpcl_conn *c)
+{
+    struct tcpcl_link *l = c->link;
+    bool there = tcpcl_peer(c->session)->segment_mru != 0;
+    bool active = c->active;
+    bury_conn(c);
+    if (l == NULL)
+        return;
+    if (active && !there)
+        l->connects_failed++;
+    if (l->conns_len == 0)
+        tcpcl_retry_later(l, !there);
+    tcpcl_tell_link(l);
+}
+
+/* §6.1: an unclean end is preceded by SESS_TERM and the acknowledgements that are due, as far as
+ * the stream takes them at once. */
+void tcpcl_conn_drop(struct tcpcl_conn *c)
+{
+    assert(!c->pumping);
+    tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->hub->world));
+    while (write_some(c))
+        continue;
+    bury_conn(c);
+}

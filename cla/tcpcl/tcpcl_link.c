@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter "tcpcl": TCPCLv4 (RFC 9174) over TCP or UNIX sockets. The calls of the node; what
+ * they ask for happens at the end of the round, or in the hub's next turn. What can go wrong at
+ * open: the local address is in use; memory. Later on: no session is established, the window is
+ * full, a bundle is longer than the peer takes, memory.
+ */
+#include "cla/tcpcl/tcpcl_link.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAY_PAUSE (10 * TICK_S)
+#define TOKEN_BITS 40 /* of the session's; above it, the connection's number */
+
+extern const struct cla_ops tcpcl_ops;
+
+static struct tcpcl_link *link_of(struct cla *c)
+{
+    return container_of(c, struct tcpcl_link, cla);
+}
+
+void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    tick now = world_now(l->env.world);
+    if (l->env.events.say == NULL || now < l->say_after)
+        return;
+    l->say_after = tick_add(now, SAY_PAUSE);
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+/* ---- state and limits ---- */
+
+struct tcpcl_conn *tcpcl_sender(const struct tcpcl_link *l)
+{
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->up)
+            return c;
+    }
+    return NULL;
+}
+
+void tcpcl_tell_link(struct tcpcl_link *l)
+{
+    bool up = l->wanted && tcpcl_sender(l) != NULL;
+    if (l->told && l->told_up == up)
+        return;
+    l->told = true;
+    l->told_up = up;
+    if (l->env.events.link != NULL)
+        l->env.events.link(l->env.events.context, &l->cla, up);
+}
+
+/* What the peer takes, and, when the window is full of bytes, no more bundles than there are. */
+void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
+{
+    const struct tcpcl_conn *c = tcpcl_sender(l);
+    struct cla_limits was = l->cla.limits;
+    bool full = l->flight_bytes >= l->config->window_bytes && l->flight > 0;
+    l->cla.limits.window =
+        (uint32_t)(full && l->flight < l->config->window ? l->flight : l->config->window);
+    if (c != NULL)
+        l->cla.limits.bundle_max = tcpcl_peer(c->session)->transfer_mru;
+    assert(l->cla.limits.window >= 1);
+    bool changed = was.window != l->cla.limits.window || was.bundle_max != l->cla.limits.bundle_max;
+    if (changed && tell && l->env.events.limits != NULL)
+        l->env.events.limits(l->env.events.context, &l->cla);
+}
+
+void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
+{
+    struct stream_place to;
+    l->retry_at = TICK_NEVER;
+    if (!tcpcl_remote(l->config, &to) || !l->wanted || l->guest)
+        return;
+    if (!failed || l->pause < l->config->reconnect)
+        l->pause = l->config->reconnect;
+    l->retry_at = tick_add(world_now(l->env.world), l->pause);
+    l->pause = 2 * l->pause < l->config->reconnect_max ? 2 * l->pause : l->config->reconnect_max;
+    tcpcl_wake_at(l->hub, l->retry_at);
+}
+
+/* ---- the calls ---- */
+
+void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
+                     const struct tcpcl_config *config)
+{
+    l->cla.ops = &tcpcl_ops;
+    l->env = *env;
+    l->config = config;
+    l->wanted = config->state == TCPCL_WANTED_UP;
+    l->retry_at = TICK_NEVER;
+    list_init(&l->node);
+    list_init(&l->conns);
+    tcpcl_set_limits(l, false);
+}
+
+static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                      size_t why_cap)
+{
+    struct stream_place to;
+    struct tcpcl_link *l = calloc(1, sizeof *l);
+    snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+    if (l == NULL)
+        return HELIO_ENOMEM;
+    tcpcl_link_init(l, env, config);
+    int r = tcpcl_join(l, why, why_cap);
+    if (r != 0) {
+        free(l);
+        return r;
+    }
+    if (l->wanted && tcpcl_remote(l->config, &to))
+        l->retry_at = 0; /* in the first turn */
+    tcpcl_kick(l->hub);
+    *out = &l->cla;
+    return 0;
+}
+
+static enum cla_reason tcpcl_give(struct cla *cla, uint64_t key, struct buf *bundle)
+{
+    struct tcpcl_link *l = link_of(cla);
+    struct tcpcl_conn *c = l->wanted ? tcpcl_sender(l) : NULL;
+    if (c == NULL)
+        return CLA_REASON_DOWN;
+    bool full = l->flight_bytes >= l->config->window_bytes && l->flight > 0;
+    if (l->flight >= l->config->window || full)
+        return CLA_REASON_BUSY;
+    int r = tcpcl_send(c->session, key, bundle);
+    if (r != 0)
+        return r == HELIO_ESPACE   ? CLA_REASON_TOO_LONG
+               : r == HELIO_ENOMEM ? CLA_REASON_NO_MEMORY
+                                   : CLA_REASON_DOWN;
+    l->flight++;
+    l->flight_bytes += bundle->len;
+    tcpcl_set_limits(l, false); /* the caller looks */
+    tcpcl_conn_touch(c);
+    return CLA_REASON_NONE;
+}
+
+static int tcpcl_cancel(struct cla *cla, uint64_t key)
+{
+    struct tcpcl_link *l = link_of(cla);
+    uint64_t len;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (!tcpcl_take_back(c->session, key, &len))
+            continue;
+        assert(l->flight > 0 && l->flight_bytes >= len);
+        l->flight--;
+        l->flight_bytes -= len;
+        tcpcl_kick(l->hub); /* limits */
+        return HELIO_ENOENT;
+    }
+    return 0; /* a transfer that has begun ends */
+}
+
+static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
+{
+    const struct tcpcl_config *k = config;
+    *out = k->remote;
+    return i == 0 && address_given(&k->remote);
+}
+
+static const char *const live[] = {
+    "keepalive",   "idle",   "timeout",      "ending",     "reconnect", "reconnect_max", "segment",
+    "segment_mru", "window", "window_bytes", "held_bytes", "sessions",  "check_peer",    NULL};
+
+/* Sessions that are there keep what they have said (§4.7); the window is another one at once. */
+static int tcpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)
+{
+    struct tcpcl_link *l = link_of(c);
+    (void)why;
+    (void)why_cap;
+    l->config = config;
+    tcpcl_set_limits(l, false);
+    tcpcl_kick(l->hub);
+    return 0;
+}
+
+static void tcpcl_confirm_bundle(struct cla *cla, uint64_t token, bool ok)
+{
+    struct tcpcl_link *l = link_of(cla);
+    l->bundles_refused += !ok;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->serial != token >> TOKEN_BITS)
+            continue;
+        tcpcl_confirm(c->session, token & ((UINT64_C(1) << TOKEN_BITS) - 1), ok,
+                      TCPCL_REFUSE_NO_RESOURCES);
+        tcpcl_conn_touch(c);
+        return;
+    } /* its session is over: nobody can be told */
+}
+
+static void tcpcl_set_link(struct cla *cla, bool up)
+{
+    struct tcpcl_link *l = link_of(cla);
+    l->wanted = up;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (up)
+            continue;
+        tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(l->env.world));
+        tcpcl_conn_touch(c);
+    }
+    struct stream_place to;
+    bool connects = up && tcpcl_remote(l->config, &to) && !l->guest && l->conns_len == 0;
+    l->retry_at = connects ? 0 : l->retry_at;
+    tcpcl_kick(l->hub);
+}
+
+static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void *context)
+{
+    struct tcpcl_link *l = link_of(c);
+    assert(l->closed == NULL && closed != NULL);
+    l->closed = closed;
+    l->closed_context = context;
+    while (!list_empty(&l->conns))
+        tcpcl_conn_drop(container_of(list_first(&l->conns), struct tcpcl_conn, node));
+    tcpcl_leave(l);
+}
+
+const struct cla_ops tcpcl_ops = {
+    .name = "tcpcl",
+    .options = tcpcl_options,
+    .config_size = sizeof(struct tcpcl_config),
+    .check = tcpcl_config_check,
+    .open = tcpcl_open,
+    .send = tcpcl_give,
+    .cancel = tcpcl_cancel,
+    .remote = tcpcl_remote_at,
+    .inbound = true,
+    .live = live,
+    .set = tcpcl_set,
+    .confirm = tcpcl_confirm_bundle,
+    .check_self = tcpcl_check_self,
+    .status = tcpcl_status,
+    .set_link = tcpcl_set_link,
+    .close = tcpcl_close_link,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose a session is, by the Node ID of the peer's SESS_INIT: of the link that connected, when the
+ * peer is the one it names; of the link that names who came; else of a fresh link, when one of the
+ * local address lets in whom no link names (`peers`). What can go wrong: it is nobody's, it is this
+ * node itself, a link has its sessions; memory. Each is counted, and ends the session.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+
+static tick time_of(const struct tcpcl_conn *c)
+{
+    return world_now(c->hub->world);
+}
+
+static void refuse_peer(struct tcpcl_conn *c, enum tcpcl_term reason)
+{
+    tcpcl_terminate(c->session, reason, time_of(c));
+}
+
+/* A Node ID that is one; "" is the lack of one (§4.6). */
+static bool read_node(const struct tcpcl_conn *c, struct eid *out)
+{
+    const char *id = tcpcl_peer(c->session)->node_id;
+    return *id != '\0' && eid_parse(id, out) == 0 && eid_is_node(out) && !eid_is_none(out);
+}
+
+/* ---- this side connected ---- */
+
+static void admit_called(struct tcpcl_conn *c)
+{
+    struct tcpcl_link *l = c->link;
+    struct eid who;
+    bool expected = eid_is_none(&l->env.peer) || !l->config->check_peer ||
+                    (read_node(c, &who) && eid_same_node(&who, &l->env.peer));
+    if (expected) {
+        tcpcl_admit(c->session, NULL, time_of(c));
+        return;
+    }
+    char peer[EID_TEXT_MAX];
+    l->peer_mismatch++;
+    eid_text(&l->env.peer, peer);
+    tcpcl_say(l, 1, "who answers says that he is \"%s\", not %s", tcpcl_peer(c->session)->node_id,
+              peer);
+    refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
+}
+
+/* ---- the peer connected ---- */
+
+static struct tcpcl_link *find_link(const struct tcpcl_hub *h, const struct eid *who)
+{
+    list_for_each (it, &h->links) {
+        struct tcpcl_link *l = container_of(it, struct tcpcl_link, node);
+        if (eid_same_node(&l->env.peer, who))
+            return l;
+    }
+    return NULL;
+}
+
+/* In the place of the host's, with its own limits; the node fills in the events. */
+static struct tcpcl_link *guest_new(const struct tcpcl_link *host, const struct eid *who)
+{
+    struct tcpcl_link *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    l->own = *host->config;
+    l->own.remote = (struct address){.sa = {.sa_family = AF_UNSPEC}};
+    l->own.remote_path = l->own.local_path = NULL;
+    l->own.state = TCPCL_WANTED_UP;
+    tcpcl_link_init(l, &host->env, &l->own);
+    l->env.peer = *who;
+    l->env.events = (struct cla_events){0};
+    l->guest = true;
+    return l;
+}
+
+static struct tcpcl_link *let_in(struct tcpcl_hub *h, const struct eid *who)
+{
+    list_for_each (it, &h->links) {
+        struct tcpcl_link *host = container_of(it, struct tcpcl_link, node);
+        const struct cla_events *to = &host->env.events;
+        struct tcpcl_link *l = to->peer == NULL || host->guest ? NULL : guest_new(host, who);
+        if (l == NULL)
+            continue;
+        struct cla_events events = {0};
+        if (to->peer(to->context, &host->cla, &l->cla, who, &events)) {
+            l->env.events = events;
+            l->told = true; /* it is up soon; down is its end */
+            tcpcl_enter(h, l);
+            return l;
+        }
+        free(l);
+    }
+    return NULL;
+}
+
+static void refuse_unknown(struct tcpcl_conn *c)
+{
+    struct tcpcl_hub *h = c->hub;
+    h->unknown_refused++;
+    refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
+    tcpcl_say(container_of(list_first(&h->links), struct tcpcl_link, node), 1,
+              "no link names \"%s\", who connected and is refused (%llu so far); peers: above 0 "
+              "would let such in",
+              tcpcl_peer(c->session)->node_id, (unsigned long long)h->unknown_refused);
+}
+
+static void take_newcomer(struct tcpcl_conn *c, struct tcpcl_link *l)
+{
+    struct tcpcl_terms terms;
+    assert(c->link == NULL && c->hub->newcomers_len > 0);
+    list_sub(&c->node);
+    c->hub->newcomers_len--;
+    c->link = l;
+    list_add_head(&l->conns, &c->node);
+    l->conns_len++;
+    tcpcl_conn_terms(l, &terms);
+    tcpcl_admit(c->session, &terms, time_of(c));
+}
+
+static void admit_newcomer(struct tcpcl_conn *c)
+{
+    struct eid who;
+    struct tcpcl_link *l = NULL;
+    bool named = read_node(c, &who);
+    const struct tcpcl_link *first =
+        container_of(list_first(&c->hub->links), struct tcpcl_link, node);
+    if (named && !eid_same_node(&who, &first->env.node)) {
+        l = find_link(c->hub, &who);
+        if (l == NULL)
+            l = let_in(c->hub, &who);
+    }
+    if (l == NULL)
+        refuse_unknown(c);
+    else if (!l->wanted || l->conns_len >= l->config->sessions)
+        refuse_peer(c, TCPCL_TERM_BUSY);
+    else
+        take_newcomer(c, l);
+}
+
+void tcpcl_admit_peer(struct tcpcl_conn *c)
+{
+    if (c->active)
+        admit_called(c);
+    else
+        admit_newcomer(c);
+}

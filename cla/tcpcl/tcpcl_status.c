@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a link shows of itself: messages and verdicts of all its sessions, and those that are there.
+ * What newcomers did, and who was turned away, is that of the local address. Memory that runs out
+ * leaves fields away. */
+#include <jansson.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+#include "conf/json_number.h"
+
+static void put_number(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+static json_t *list_codes(const uint64_t *n, unsigned first, unsigned count,
+                          const char *(*text)(unsigned code))
+{
+    json_t *o = json_object();
+    for (unsigned i = first; i < count; i++)
+        put_number(o, text(i), n[i]);
+    return o;
+}
+
+static json_t *list_messages(const uint64_t *n)
+{
+    json_t *o = list_codes(n, 1, TCPCL_MESSAGE_COUNT, tcpcl_message_text);
+    put_number(o, "contact", n[0]);
+    return o;
+}
+
+static json_t *list_ends(const uint64_t *n)
+{
+    json_t *o = json_object();
+    for (unsigned e = TCPCL_END_NONE + 1; e < TCPCL_END_COUNT; e++)
+        if (n[e] > 0)
+            put_number(o, tcpcl_end_text((enum tcpcl_end)e), n[e]);
+    return o;
+}
+
+static void put_counters(json_t *o, const struct tcpcl_counters *n)
+{
+    json_object_set_new(o, "messages_tx", list_messages(n->tx));
+    json_object_set_new(o, "messages_rx", list_messages(n->rx));
+    put_number(o, "stream_bytes_tx", n->tx_bytes);
+    put_number(o, "stream_bytes_rx", n->rx_bytes);
+    json_object_set_new(o, "refused_tx",
+                        list_codes(n->refused_tx, 0, TCPCL_REFUSAL_COUNT, tcpcl_refusal_text));
+    json_object_set_new(o, "refused_rx",
+                        list_codes(n->refused_rx, 0, TCPCL_REFUSAL_COUNT, tcpcl_refusal_text));
+    json_object_set_new(o, "rejected_tx",
+                        list_codes(n->rejected_tx, 1, TCPCL_REJECTION_COUNT, tcpcl_rejection_text));
+    json_object_set_new(o, "rejected_rx",
+                        list_codes(n->rejected_rx, 0, TCPCL_REJECTION_COUNT, tcpcl_rejection_text));
+    json_object_set_new(o, "term_tx", list_codes(n->term_tx, 0, TCPCL_TERM_COUNT, tcpcl_term_text));
+    json_object_set_new(o, "term_rx", list_codes(n->term_rx, 0, TCPCL_TERM_COUNT, tcpcl_term_text));
+    put_number(o, "unknown_rx", n->unknown_rx);
+    put_number(o, "items_ignored", n->items_ignored);
+    put_number(o, "late", n->late);
+    put_number(o, "transfers_cut", n->transfers_cut);
+}
+
+static json_t *show_session(const struct tcpcl_conn *c)
+{
+    static const char *const states[] = {"contact", "securing", "init",    "admit",
+                                         "up",      "ending",   "closing", "over"};
+    const struct tcpcl_peer *p = tcpcl_peer(c->session);
+    json_t *o = json_object();
+    json_object_set_new(o, "role", json_string(c->active ? "active" : "passive"));
+    json_object_set_new(o, "state", json_string(states[tcpcl_state(c->session)]));
+    json_object_set_new(o, "peer", json_string(p->node_id));
+    put_number(o, "keepalive_s", p->keepalive_s);
+    put_number(o, "segment_mru", p->segment_mru);
+    put_number(o, "transfer_mru", p->transfer_mru);
+    put_number(o, "in_flight", tcpcl_in_flight(c->session));
+    put_number(o, "unconfirmed", tcpcl_unconfirmed(c->session));
+    return o;
+}
+
+static void put_hub(json_t *o, const struct tcpcl_hub *h)
+{
+    put_number(o, "newcomers", h->newcomers_len);
+    put_number(o, "newcomers_accepted", h->accepted);
+    put_number(o, "newcomers_turned_away", h->turned_away);
+    put_number(o, "unknown_refused", h->unknown_refused);
+    json_object_set_new(o, "newcomer_ends", list_ends(h->ends));
+}
+
+void tcpcl_status(struct cla *c, struct json_t *object)
+{
+    const struct tcpcl_link *l = container_of(c, struct tcpcl_link, cla);
+    struct tcpcl_counters n = l->n;
+    json_t *sessions = json_array();
+    list_for_each (it, &l->conns) {
+        const struct tcpcl_conn *conn = container_of(it, struct tcpcl_conn, node);
+        tcpcl_add_counters(&n, &conn->n);
+        json_array_append_new(sessions, show_session(conn));
+    }
+    json_object_set_new(object, "up", json_boolean(l->told_up));
+    json_object_set_new(object, "sessions", sessions);
+    put_number(object, "window", l->cla.limits.window);
+    put_number(object, "bundle_max", l->cla.limits.bundle_max);
+    put_number(object, "in_flight", l->flight);
+    put_number(object, "in_flight_bytes", l->flight_bytes);
+    put_number(object, "connects", l->connects);
+    put_number(object, "connects_failed", l->connects_failed);
+    put_number(object, "established", l->established);
+    put_number(object, "peer_mismatch", l->peer_mismatch);
+    put_number(object, "bundles_received", l->bundles_received);
+    put_number(object, "bundle_bytes_received", l->bytes_received);
+    put_number(object, "bundles_refused", l->bundles_refused);
+    json_object_set_new(object, "ends", list_ends(l->ends));
+    put_counters(object, &n);
+    put_hub(object, l->hub);
+}
