@@ -91,6 +91,25 @@ START_TEST(too_many_names)
 }
 END_TEST
 
+/* Names that are none: of another form, another type, not printable, too long. */
+START_TEST(odd_names)
+{
+    struct scene s;
+    struct tls_peer p;
+    char names[2000] = "otherName:1.3.6.1.5.5.7.8.11;UTF8:ipn:2.0,otherName:1.2.3.4;IA5:ipn:3.0,"
+                       "DNS:with space,email:a@b.example,DNS:two.example,DNS:";
+    size_t len = strlen(names);
+    memset(names + len, 'x', TLS_NAME_MAX + 1 - (size_t)_i);
+    scene_init(&s, &(struct wish){.names = names}, &of_one);
+    begin_both(&s, strict);
+    run_scene(&s);
+    ck_assert(tls_peer(s.client.stream, &p) && p.verified);
+    ck_assert_uint_eq(p.names_len, 1 + (size_t)_i);
+    ck_assert(p.names[0].kind == TLS_DNS && strcmp(p.names[0].text, "two.example") == 0);
+    scene_fini(&s);
+}
+END_TEST
+
 /* A node without a clock cannot tell an old certificate. */
 START_TEST(no_clock)
 {
@@ -245,6 +264,7 @@ int main(void)
     tcase_add_loop_test(t, certificates, 0, sizeof faults / sizeof *faults);
     tcase_add_loop_test(t, client_refused, 0, 2);
     tcase_add_loop_test(t, too_many_names, 0, 2);
+    tcase_add_loop_test(t, odd_names, 0, 2);
     tcase_add_test(t, no_clock);
     tcase_add_loop_test(t, versions, 0, 3);
     tcase_add_test(t, renegotiation);
