@@ -19,6 +19,10 @@ cargo=$(PATH=$PATH:$HOME/.cargo/bin cargo --version 2>/dev/null | cut -d' ' -f2 
 if [ "${1:-build}" = test ] && [ "$(printf '%s\n' 1.85 "${cargo:-0}" | sort -V | head -1)" != 1.85 ]; then
     want+=(cargo-web)
 fi
+# dtn7-go is built with go 1.19 or later, which is Debian's.
+if [ "${1:-build}" = test ] && ! PATH=$PATH:/usr/local/go/bin go version >/dev/null 2>&1; then
+    want+=(golang-go)
+fi
 
 missing=()
 for package in "${want[@]}"; do
