@@ -285,6 +285,77 @@ START_TEST(contacts_are_cut)
 }
 END_TEST
 
+/* The plan's clock is a day ahead, then an hour more: times of answers are the agent's. */
+START_TEST(clocks_differ)
+{
+    struct world w;
+    begin(&w);
+    const tick day = S(86400);
+    struct plan_contact c = {1, 2, day + S(10), day + S(20), 8 * MBIT, 1};
+    struct plan_range r = {1, 2, day, 2 * day, TICK_MS}, on = {2, 4, day, 2 * day, TICK_MS};
+    struct plan_contact next = {2, 4, day, 2 * day, 8 * MBIT, 1};
+    uint64_t id;
+    ck_assert_int_eq(plan_add(w.plan, &c, &id) | plan_add(w.plan, &next, &id), 0);
+    ck_assert_int_eq(plan_add_range(w.plan, &r) | plan_add_range(w.plan, &on), 0);
+    plan_router_ahead(w.router, day, S(2));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(10));
+    struct router_answer a = ask(&w, 4, 1000000, S(2), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(10));
+    set_up(&w, 0, true, S(10));
+    ck_assert_int_eq(ask(&w, 4, 1000000, S(10), ROUTER_NO_LINK, 0).verdict, ROUTER_LINK);
+    plan_router_ahead(w.router, day - S(4), S(10)); /* the wall clock steps back */
+    a = ask(&w, 4, 1000000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(14));
+    end(&w);
+}
+END_TEST
+
+/* What is booked of a plan that is no more is nothing to the next one. */
+START_TEST(another_plan)
+{
+    struct world w, other;
+    begin(&w);
+    begin(&other);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask(&w, 4, 4000000, S(10), ROUTER_NO_LINK, 0);
+    note(&w, ROUTER_PLACED, a.booking);
+    struct router_answer b = ask(&w, 4, 1000000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(plan_remove(other.plan, plan_find(other.plan, 1, 2, S(10))), 0);
+    plan_router_replace(w.router, other.plan, S(10));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
+    note(&w, ROUTER_PLACED, b.booking); /* an answer of the former plan */
+    struct router_answer c = ask(&w, 4, 4000000, S(10), ROUTER_NO_LINK, a.booking);
+    ck_assert_int_eq(c.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(c.until, S(15));
+    note(&w, ROUTER_TAKEN_BACK, a.booking);
+    note(&w, ROUTER_TAKEN_BACK, b.booking);
+    ck_assert_uint_eq(plan_left(other.plan, plan_at(other.plan, 1, 3, 0), PLAN_NORMAL), 10000000);
+    plan_check(other.plan);
+    plan_router_replace(w.router, w.plan, S(10));
+    end(&w);
+    end(&other);
+}
+END_TEST
+
+/* A contact has begun, its light time is known later only. */
+START_TEST(waits_for_a_light_time)
+{
+    struct world w;
+    begin(&w);
+    ck_assert_int_eq(plan_remove_range(w.plan, 1, 2, S(10)), 0);
+    struct plan_range r = {1, 2, S(12), S(20), TICK_MS};
+    ck_assert_int_eq(plan_add_range(w.plan, &r), 0);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask(&w, 4, 1000, S(10), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(12));
+    ck_assert_int_eq(ask(&w, 4, 1000, S(12), ROUTER_NO_LINK, 0).verdict, ROUTER_LINK);
+    end(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_plan_router");
@@ -296,6 +367,9 @@ int main(void)
     tcase_add_test(tc, missed_contacts);
     tcase_add_test(tc, other_answers);
     tcase_add_test(tc, contacts_are_cut);
+    tcase_add_test(tc, clocks_differ);
+    tcase_add_test(tc, another_plan);
+    tcase_add_test(tc, waits_for_a_light_time);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

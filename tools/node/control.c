@@ -506,6 +506,10 @@ static const struct command {
     {"link-add", do_link_add},
     {"link-set", do_link_set},
     {"link-remove", do_link_remove},
+    {"plan", control_plan},
+    {"plan-reload", control_plan_reload},
+    {"contact", control_contact},
+    {"range", control_range},
 };
 
 struct json_t *control_answer(struct node *n, const char *line, size_t len)
@@ -522,9 +526,11 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
     if (in == NULL)
         fail_request(out, "the request is not JSON");
     else if (found == NULL)
-        fail_request(out,
-                     "unknown command; there are status, links, sessions, bundles, counters, link, "
-                     "delete, cancel, flush, link-add, link-set, link-remove, route");
+        fail_request(
+            out,
+            "unknown command; there are status, links, sessions, bundles, counters, link, "
+            "delete, cancel, flush, link-add, link-set, link-remove, route, plan, plan-reload, "
+            "contact, range");
     else
         found->run(n, in, out);
     json_decref(in);

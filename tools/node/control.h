@@ -3,7 +3,9 @@
  * The operator's socket: one JSON object per line asks, one per line answers. {"cmd": "status"},
  * "links", "sessions", "bundles", "counters", {"cmd": "link", "name": …, "state": "up"|"down"},
  * {"cmd": "link-add"|"link-set", "name": …, "keys": "a YAML map"}, {"cmd": "link-remove", "name":
- * …}, {"cmd": "delete", "key": …}. An answer has "ok": true, or false and "error".
+ * …}, {"cmd": "delete", "key": …}, {"cmd": "plan"}, {"cmd": "plan-reload", "file": …},
+ * {"cmd": "contact"|"range", "do": "add", "keys": "{a map in braces}"}, the same with "do":
+ * "remove", "from", "to", "at". An answer has "ok": true, or false and "error".
  */
 #ifndef TOOLS_CONTROL_H
 #define TOOLS_CONTROL_H
@@ -16,6 +18,12 @@ struct json_t;
 
 /* The answer to one request line; a new JSON object, NULL when memory is out. */
 struct json_t *control_answer(struct node *n, const char *line, size_t len);
+
+/* control_plan.c: the contact plan; commands, as those of control.c. */
+void control_plan(struct node *n, const struct json_t *in, struct json_t *out);
+void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out);
+void control_contact(struct node *n, const struct json_t *in, struct json_t *out);
+void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 
 /* control_visit.c: as apps_open and its companions. */
 int control_open(struct control **out, struct node *n, const char *path, char *why, size_t why_cap);

@@ -13,6 +13,7 @@
 #include "tools/aap2/aap2_wire.h"
 #include "tools/node/config.h"
 #include "tools/node/ctl_table.h"
+#include "tools/node/helioctl_plan.h"
 #include "tools/node/local_socket.h"
 
 static const char help[] =
@@ -32,6 +33,14 @@ static const char help[] =
     "  link remove NAME   removes a link; what waits for it goes another way, or waits\n"
     "  route add|remove PATTERN LINK\n"
     "                     adds or removes a route; what waits is placed anew\n"
+    "  plan               the contact plan: what it is, this node's contacts from now on\n"
+    "  plan reload [FILE] reads the plan's file again, or another one; what is wrong with\n"
+    "                     it is told, and the old plan stays\n"
+    "  contact add KEY=VALUE…, range add KEY=VALUE…\n"
+    "                     adds contacts or a light time: keys as in a plan's YAML file;\n"
+    "                     times are dates, or count from now\n"
+    "  contact remove FROM TO [AT], range remove FROM TO [AT]\n"
+    "                     removes the one in force at AT (a date, a time from now; now)\n"
     "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
     "  cancel LINK SESSION\n"
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
@@ -50,6 +59,8 @@ static const char help[] =
     "  helioctl node1.yaml link add to-3 adapter=ltp-udp peer=ipn:3.0 \\\n"
     "           local=127.0.0.1:1113 remote=127.0.0.1:3113 rto=30ms\n"
     "  helioctl node1.yaml link set to-3 rate=100Mbit/s\n"
+    "  helioctl node1.yaml contact add from=1 to=2 start=10s end=70s rate=1Gbit/s \\\n"
+    "           owlt=10ms both=yes\n"
     "\n"
     "exit codes: 0 done, 1 failed, 2 usage\n";
 
@@ -122,6 +133,13 @@ static int check_words(const struct request *r)
     int want = arguments_of(r->words[0]);
     if (is_link_change(r))
         return check_link_change(r);
+    if (ctl_plan_is(r->words[0])) {
+        const char *wrong = ctl_plan_check(r->words, r->words_len);
+        return wrong != NULL ? usage("write: ", wrong)
+               : r->socket == NULL && r->config == NULL
+                   ? usage("which node? write --socket PATH or its CONFIG.yaml", "")
+                   : -1;
+    }
     if (want < 0)
         return usage("unknown command ", r->words[0]);
     if (r->words_len != (size_t)want + 1)
@@ -164,7 +182,7 @@ static int parse_option(int argc, char **argv, struct request *r)
         } else if (*a == '-') {
             return usage("unknown option ", a);
         } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&
-                   arguments_of(a) < 0) {
+                   arguments_of(a) < 0 && !ctl_plan_is(a)) {
             r->config = a;
         } else if (r->words_len < WORDS_MAX) {
             r->words[r->words_len++] = a;
@@ -295,6 +313,8 @@ static char *request_line(const struct request *r)
 {
     if (is_link_change(r))
         return link_change_line(r);
+    if (ctl_plan_is(r->words[0]))
+        return ctl_plan_line(r->words, r->words_len);
     json_t *o = json_object();
     json_object_set_new(o, "cmd", json_string(r->words[0]));
     if (strcmp(r->words[0], "link") == 0) {
@@ -489,6 +509,8 @@ static void show_answer(const struct request *r, json_t *answer)
         table_print(stdout, bundle_columns, LEN(bundle_columns), list, colour);
         if (total > (json_int_t)json_array_size(list))
             printf("… %lld in all\n", (long long)total);
+    } else if (strcmp(command, "plan") == 0) {
+        ctl_plan_show(answer, colour);
     } else {
         size_t at;
         json_t *l;

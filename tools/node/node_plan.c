@@ -1,72 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan's times are dates; the agent's count from another origin. So all of it is moved by what
- * the wall clock is ahead when it is read. At each beginning and end of one of this node's contacts
- * the links are told, before the agent asks its router. What can go wrong: the file, each error of
- * which is said with its line; the node has no number.
+ * The plan's times are dates; the agent's count from another origin, and the router knows by how
+ * much. At each time at which the plan says something else of a link, the link is told, before the
+ * agent asks its router. What can go wrong: the file, each error of which is said with its line;
+ * the node has no number; the wall clock steps, which is told.
  */
 #include "tools/node/node_plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/node/plan_link.h"
-#include "tools/node/plan_router.h"
 #include "tools/plan/plan_draft.h"
 
 #define OVERHEAD_PPM 70000
+/* A step of the wall clock below this is its own drift against the reading of two clocks. */
+#define STEP_LEAST TICK_MS
 
-struct node_plan {
-    struct node *node;
-    struct plan *plan;
-    struct plan_router *router;
-    struct alarm edge;
-    bool running; /* the alarm is there */
-};
-
-/* By so much earlier; what begins before 0 begins there. False: it has ended by then. */
-static bool move_times(tick *start, tick *end, tick by)
+void node_plan_look(struct node_plan *p)
 {
-    *start = *start > by ? *start - by : 0;
-    *end = *end == TICK_NEVER ? TICK_NEVER : *end > by ? *end - by : 0;
-    return *end > 0;
-}
-
-static void move_draft(struct plan_draft *d, tick by)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < d->contacts_len; i++) {
-        d->contacts[kept] = d->contacts[i];
-        kept += move_times(&d->contacts[kept].is.start, &d->contacts[kept].is.end, by);
-    }
-    d->contacts_len = kept;
-    kept = 0;
-    for (size_t i = 0; i < d->ranges_len; i++) {
-        d->ranges[kept] = d->ranges[i];
-        kept += move_times(&d->ranges[kept].is.start, &d->ranges[kept].is.end, by);
-    }
-    d->ranges_len = kept;
-}
-
-static int read_plan(struct node *n, struct plan *p)
-{
-    const char *path = n->config->plan;
+    const struct node *n = p->node;
     tick wall = world_wall(n->world), now = world_now(n->world);
+    p->ahead = wall > now ? wall - now : 0;
+    plan_router_ahead(p->router, p->ahead, now);
+}
+
+static int new_plan(const struct node *n, struct plan **out)
+{
+    struct plan_config config;
+    plan_config_default(&config);
+    config.seed = n->seed;
+    /* SABR's 3 % are too few for segments of 1 kB in UDP, IP and Ethernet. */
+    config.overhead_ppm = OVERHEAD_PPM;
+    return plan_new(out, &config);
+}
+
+int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
+                   struct conf_errors *e)
+{
+    const tick wall = world_wall(n->world);
     struct plan_draft d;
-    struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
-        return HELIO_ENOMEM;
-    conf_errors_init(e, path);
     plan_draft_init(&d, wall);
-    int rc = plan_file_read(&d, path, plan_format_guess(path), e);
-    if (rc == 0) {
-        move_draft(&d, wall > now ? wall - now : 0);
-        rc = plan_draft_build(&d, p, e);
-    }
-    for (size_t i = 0; i < e->len; i++)
-        say(&n->say, LEVEL_ERROR, "plan: %s", e->text[i]);
+    *out = NULL;
+    int rc = new_plan(n, out);
+    if (rc < 0)
+        conf_error(e, 0, "%s", helio_strerror(rc));
+    if (rc == 0 && (plan_file_read(&d, path, plan_format_guess(path), e) < 0 ||
+                    plan_draft_build(&d, *out, e) < 0))
+        rc = HELIO_EFORMAT;
+    *dated = d.dated || d.start != wall;
     plan_draft_fini(&d);
-    free(e);
-    return rc < 0 ? HELIO_EFORMAT : 0;
+    if (rc < 0) {
+        plan_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 /* The last contact is over: what it could not finish is not left on the link, but goes another way.
@@ -129,12 +117,12 @@ static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
     uint64_t neighbour;
     if (!plan_router_number(&l->config->peer, &neighbour))
         return TICK_NEVER;
-    plan_link_at(p->plan, plan_router_node(p->router), neighbour, now, &is);
+    plan_link_at(p->plan, plan_router_node(p->router), neighbour, tick_add(now, p->ahead), &is);
     if (!is.known) {
         tell_contact(l, NULL);
         return TICK_NEVER;
     }
-    tick due = is.until;
+    tick due = is.until == TICK_NEVER ? TICK_NEVER : is.until - p->ahead;
     if (is_over(l, &is, now, &due))
         give_up_link(p, l);
     const struct cla_contact c = {.transmit = is.transmit,
@@ -179,13 +167,55 @@ void node_plan_unlink(struct node_link *l)
         plan_router_unlink(l->node->plan->router, l->index);
 }
 
-static int begin_plan(struct node *n, struct node_plan *p, uint64_t number)
+void node_plan_give_up(struct node_plan *p, uint64_t neighbour)
+{
+    struct node *n = p->node;
+    uint64_t to;
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l != NULL && l->cla != NULL && plan_router_number(&l->config->peer, &to) &&
+            to == neighbour)
+            give_up_link(p, l);
+    }
+}
+
+void node_plan_changed(struct node_plan *p)
+{
+    struct node *n = p->node;
+    plan_router_changed(p->router, world_now(n->world));
+    drive_links(p);
+    agent_reroute(n->agent);
+    agent_expire(n->agent, node_now(n));
+    node_wake(n);
+}
+
+void node_plan_tick(struct node *n)
+{
+    struct node_plan *p = n->plan;
+    if (p == NULL || !p->dated || n->stopping)
+        return;
+    tick wall = world_wall(n->world), now = world_now(n->world), before = p->ahead;
+    tick ahead = wall > now ? wall - now : 0;
+    tick step = ahead > before ? ahead - before : before - ahead;
+    if (step < STEP_LEAST)
+        return;
+    say(&n->say, LEVEL_WARNING,
+        "plan: the wall clock has gone %s by %.3f s: contacts begin and end so much %s",
+        ahead > before ? "forward" : "back", (double)step / 1e9,
+        ahead > before ? "earlier" : "later");
+    p->steps++;
+    node_plan_look(p);
+    node_plan_changed(p);
+}
+
+static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
 {
     struct router other = node_router(n);
-    int rc = read_plan(n, p->plan);
-    rc = rc < 0 ? rc : plan_router_new(&p->router, p->plan, number, &other, world_now(n->world));
+    tick now = world_now(n->world);
+    int rc = plan_router_new(&p->router, p->plan, number, &other, now);
     if (rc < 0)
         return rc;
+    node_plan_look(p);
     alarm_init(&p->edge, n->world, ALARM_LINK, drive_links, p);
     p->running = true;
     n->plan = p;
@@ -197,32 +227,45 @@ static int begin_plan(struct node *n, struct node_plan *p, uint64_t number)
     return rc;
 }
 
-int node_plan_open(struct node *n)
+int node_plan_begin(struct node *n, const char *path, struct conf_errors *e)
 {
-    struct plan_config config;
     uint64_t number;
-    if (*n->config->plan == '\0')
-        return 0;
     if (!plan_router_number(&n->config->node, &number)) {
-        say(&n->say, LEVEL_ERROR, "plan: this node has no number; a plan needs an ipn name");
+        conf_error(e, 0, "this node has no number; a plan needs an ipn name");
         return HELIO_EINVAL;
     }
-    plan_config_default(&config);
-    config.seed = n->seed;
-    /* SABR's 3 % are too few for segments of 1 kB in UDP, IP and Ethernet. */
-    config.overhead_ppm = OVERHEAD_PPM;
     struct node_plan *p = calloc(1, sizeof *p);
-    int rc = p == NULL ? HELIO_ENOMEM : plan_new(&p->plan, &config);
+    char *own = p == NULL ? NULL : strdup(path);
+    int rc = own == NULL ? HELIO_ENOMEM : node_plan_read(n, path, &p->plan, &p->dated, e);
     if (rc == 0) {
         p->node = n;
-        rc = begin_plan(n, p, number);
+        p->path = own;
+        rc = begin_router(n, p, number);
     }
-    if (rc < 0)
-        say(&n->say, LEVEL_ERROR, "plan: %s: %s", n->config->plan, helio_strerror(rc));
-    if (rc < 0 && p != NULL && n->plan == NULL) {
-        plan_free(p->plan);
+    if (rc == HELIO_ENOMEM)
+        conf_error(e, 0, "%s", helio_strerror(rc));
+    if (rc < 0 && n->plan == NULL) {
+        if (p != NULL)
+            plan_free(p->plan);
+        free(own);
         free(p);
     }
+    return rc;
+}
+
+int node_plan_open(struct node *n)
+{
+    const char *path = n->config->plan;
+    if (*path == '\0')
+        return 0;
+    struct conf_errors *e = malloc(sizeof *e);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    conf_errors_init(e, path);
+    int rc = node_plan_begin(n, path, e);
+    for (size_t i = 0; i < e->len; i++)
+        say(&n->say, LEVEL_ERROR, "plan: %s", e->text[i]);
+    free(e);
     return rc;
 }
 
@@ -242,6 +285,7 @@ void node_plan_close(struct node *n)
     node_plan_rest(n);
     plan_router_free(p->router);
     plan_free(p->plan);
+    free(p->path);
     free(p);
     n->plan = NULL;
 }

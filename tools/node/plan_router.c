@@ -44,6 +44,7 @@ struct plan_router {
     struct plan *plan;
     struct router other;
     uint64_t node, ids;
+    tick ahead; /* the plan's time less the agent's */
     struct way *ways;
     size_t ways_len, ways_cap;
     struct hash bookings;
@@ -54,6 +55,23 @@ struct plan_router {
     enum plan_priority pending_priority;
     uint64_t pending_id;
 };
+
+/* The agent's time as the plan's, and back; what is long past is 0. */
+static tick plan_time(const struct plan_router *r, tick t)
+{
+    return tick_add(t, r->ahead);
+}
+
+static tick agent_time(const struct plan_router *r, tick t)
+{
+    return t == TICK_NEVER ? t : t > r->ahead ? t - r->ahead : 0;
+}
+
+/* Of this node's contacts and light times, the first change after now. */
+static tick next_edge(const struct plan_router *r, tick now)
+{
+    return agent_time(r, plan_next_change(r->plan, r->node, plan_time(r, now)));
+}
 
 bool plan_router_number(const struct eid *e, uint64_t *out)
 {
@@ -123,9 +141,10 @@ static bool has_missed(struct plan_router *r, const struct way *w, const struct 
 {
     const struct plan_contact *c = plan_get(r->plan, h->contact);
     assert(c != NULL);
-    if (w->up || c->start > now)
+    tick start = agent_time(r, c->start);
+    if (w->up || start > now)
         return false;
-    tick since = c->start > w->down ? c->start : w->down;
+    tick since = start > w->down ? start : w->down;
     tick until = tick_add(since, PLAN_ROUTER_GRACE);
     if (now < until)
         r->check = tick_min(r->check, until);
@@ -148,7 +167,7 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
         assert(r->pending.hops > 0);
         const struct plan_hop *h = &r->pending.hop[0];
         *way = find_neighbour(r, h->to);
-        if (*way != NULL && !has_missed(r, *way, h, q->now) && !is_too_long(rq, *way))
+        if (*way != NULL && !has_missed(r, *way, h, rq->now) && !is_too_long(rq, *way))
             break;
         if (q->excluded_len == EXCLUDED_MAX)
             return PLAN_NO_ROUTE;
@@ -186,8 +205,15 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
 static struct router_answer answer_route(struct plan_router *r, const struct way *way, tick now)
 {
     const struct plan_contact *c = plan_get(r->plan, r->pending.hop[0].contact);
-    if (c->start > now)
-        return (struct router_answer){.verdict = ROUTER_WAIT, .until = c->start};
+    struct plan_range light;
+    tick begins = agent_time(r, c->start);
+    /* Until there is a light time the contact is not used. */
+    if (plan_range_at(r->plan, c->from, c->to, plan_time(r, now), &light) == 0) {
+        tick known = agent_time(r, light.start);
+        begins = known > begins ? known : begins;
+    }
+    if (begins > now)
+        return (struct router_answer){.verdict = ROUTER_WAIT, .until = begins};
     r->pending_id = ++r->ids;
     return (struct router_answer){
         .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id};
@@ -195,13 +221,13 @@ static struct router_answer answer_route(struct plan_router *r, const struct way
 
 /* A contact that cannot be used now may be later: when its link comes up, or it ends. */
 static struct router_answer answer_none(struct plan_router *r, const struct plan_query *q,
-                                        enum plan_reason reason)
+                                        enum plan_reason reason, tick now)
 {
     struct plan_route *scratch = &r->pending;
     bool later = reason != PLAN_FOUND && plan_route_find(r->plan, q, scratch) == PLAN_FOUND &&
                  find_neighbour(r, scratch->hop[0].to) != NULL;
     r->pending_id = 0;
-    if (later && r->edge > q->now)
+    if (later && r->edge > now)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = r->edge};
     return (struct router_answer){.verdict = ROUTER_NONE};
 }
@@ -226,8 +252,8 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
                             .to = to,
                             .bytes = q->bytes,
                             .priority = priority,
-                            .now = q->now,
-                            .expiry = q->expires,
+                            .now = plan_time(r, q->now),
+                            .expiry = plan_time(r, q->expires),
                             .backlog = backlog};
     r->pending_priority = priority;
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
@@ -240,7 +266,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     enum plan_reason reason = find_best(r, q, &pq, &way);
     r->totals.answers[reason]++;
     struct router_answer a =
-        reason == PLAN_FOUND ? answer_route(r, way, q->now) : answer_none(r, &pq, reason);
+        reason == PLAN_FOUND ? answer_route(r, way, q->now) : answer_none(r, &pq, reason, q->now);
     if (own != NULL && own->held)
         own->held = plan_book(r->plan, own->route, own->priority) == 0;
     return a;
@@ -312,7 +338,7 @@ static bool expire_plan(void *router, tick now)
     if (now < r->edge && now < r->check)
         return false;
     r->check = r->check <= now ? TICK_NEVER : r->check;
-    r->edge = plan_next_change(r->plan, r->node, now);
+    r->edge = next_edge(r, now);
     return true;
 }
 
@@ -330,7 +356,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
     r->node = node;
     r->other = *other;
     r->check = TICK_NEVER;
-    r->edge = plan_next_change(plan, node, now);
+    r->edge = next_edge(r, now);
     *out = r;
     return 0;
 }
@@ -399,7 +425,23 @@ size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *ke
 
 void plan_router_changed(struct plan_router *r, tick now)
 {
-    r->edge = plan_next_change(r->plan, r->node, now);
+    r->edge = next_edge(r, now);
+}
+
+void plan_router_ahead(struct plan_router *r, tick ahead, tick now)
+{
+    r->ahead = ahead;
+    plan_router_changed(r, now);
+}
+
+void plan_router_replace(struct plan_router *r, struct plan *plan, tick now)
+{
+    for (struct hash_node *h = hash_walk(&r->bookings, NULL); h != NULL;
+         h = hash_walk(&r->bookings, h))
+        container_of(h, struct booking, by_id)->held = false;
+    r->plan = plan;
+    r->pending_id = 0; /* its contacts were of the former one */
+    plan_router_changed(r, now);
 }
 
 void plan_router_totals(const struct plan_router *r, struct plan_router_totals *out)

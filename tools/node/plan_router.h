@@ -4,7 +4,8 @@
  * hop of its best route while that contact lasts, and waits apart until it begins; what is in a
  * queue has its volume booked along the whole route. All is asked anew when a contact of this node
  * begins or ends, a link goes up or down, or one stays down although its contact has begun. Pure.
- * Times of the plan are the agent's.
+ * Times of the plan are ahead of the agent's by so much as plan_router_ahead says: what a wall
+ * clock is ahead of the agent's clock, or 0.
  */
 #ifndef TOOLS_NODE_PLAN_ROUTER_H
 #define TOOLS_NODE_PLAN_ROUTER_H
@@ -33,9 +34,14 @@ void plan_router_unlink(struct plan_router *r, uint32_t link);
 uint64_t plan_router_node(const struct plan_router *r);
 /* The bundles that are in its queue or on it, as far as they are booked. Returns how many. */
 size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max);
-/* The plan is another one now: the answers' deadline is looked up anew. The agent is told by
+/* The plan has changed: the answers' deadline is looked up anew. The agent is told by
  * agent_reroute. */
 void plan_router_changed(struct plan_router *r, tick now);
+/* How far the plan's times are ahead of the agent's [0]; as above. */
+void plan_router_ahead(struct plan_router *r, tick ahead, tick now);
+/* Another plan from now on, borrowed as the first one. What is booked was booked of the former one.
+ * As above. */
+void plan_router_replace(struct plan_router *r, struct plan *plan, tick now);
 
 struct plan_router_totals {
     size_t booked;                       /* routes that are booked now */

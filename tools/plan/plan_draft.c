@@ -60,8 +60,8 @@ static int grow_list(void **list, size_t len, size_t *cap, size_t size, uint32_t
 }
 
 /* Where the same things are wrong of contacts and ranges. */
-static int check_ends(uint64_t from, uint64_t to, tick start, tick end, uint32_t line,
-                      const char *where, struct conf_errors *e)
+static int check_ends(const struct plan_draft *d, uint64_t from, uint64_t to, tick start, tick end,
+                      uint32_t line, const char *where, struct conf_errors *e)
 {
     char a[PLAN_TIME_CAP], b[PLAN_TIME_CAP];
     if (from == to) {
@@ -70,8 +70,8 @@ static int check_ends(uint64_t from, uint64_t to, tick start, tick end, uint32_t
         return -1;
     }
     if (start >= end) {
-        conf_error(e, line, "%send: %ss is not after its start, %ss", where,
-                   plan_seconds_text(end, a), plan_seconds_text(start, b));
+        conf_error(e, line, "%send: %s is not after its start, %s", where,
+                   plan_time_text(end, d->start, a), plan_time_text(start, d->start, b));
         return -1;
     }
     return 0;
@@ -80,7 +80,7 @@ static int check_ends(uint64_t from, uint64_t to, tick start, tick end, uint32_t
 int plan_draft_contact(struct plan_draft *d, const struct plan_contact *c, uint32_t line,
                        const char *where, struct conf_errors *e)
 {
-    if (check_ends(c->from, c->to, c->start, c->end, line, where, e) < 0)
+    if (check_ends(d, c->from, c->to, c->start, c->end, line, where, e) < 0)
         return -1;
     if (!(c->confidence > 0 && c->confidence <= 1)) {
         conf_error(e, line, "%sconfidence: %g is out of range; write one above 0, at most 1", where,
@@ -97,7 +97,7 @@ int plan_draft_contact(struct plan_draft *d, const struct plan_contact *c, uint3
 int plan_draft_range(struct plan_draft *d, const struct plan_range *r, uint32_t line,
                      const char *where, struct conf_errors *e)
 {
-    if (check_ends(r->from, r->to, r->start, r->end, line, where, e) < 0)
+    if (check_ends(d, r->from, r->to, r->start, r->end, line, where, e) < 0)
         return -1;
     if (grow_list((void **)&d->ranges, d->ranges_len, &d->ranges_cap, sizeof *d->ranges, line, e) <
         0)
@@ -169,4 +169,69 @@ int plan_draft_build(struct plan_draft *d, struct plan *p, struct conf_errors *e
             other = r->line;
     }
     return e->total == before ? 0 : -1;
+}
+
+static void tell_contact(const struct plan *p, const struct plan_contact *c, int rc, tick start,
+                         struct conf_errors *e)
+{
+    char a[PLAN_TIME_CAP], b[PLAN_TIME_CAP];
+    const struct plan_contact *other = plan_get(p, plan_at(p, c->from, c->to, c->start));
+    if (rc == HELIO_EEXIST && other != NULL)
+        conf_error(e, 0,
+                   "contact %" PRIu64 " to %" PRIu64 ": overlaps the one from %s to %s; remove "
+                   "that first, or write other times",
+                   c->from, c->to, plan_time_text(other->start, start, a),
+                   plan_time_text(other->end, start, b));
+    else
+        conf_error(e, 0, "contact %" PRIu64 " to %" PRIu64 ": %s", c->from, c->to,
+                   helio_strerror(rc));
+}
+
+static void tell_range(const struct plan *p, const struct plan_range *r, int rc, tick start,
+                       struct conf_errors *e)
+{
+    char a[PLAN_TIME_CAP], b[PLAN_TIME_CAP];
+    struct plan_range other;
+    if (rc == HELIO_EEXIST && plan_range_at(p, r->from, r->to, r->start, &other) == 0)
+        conf_error(e, 0,
+                   "range %" PRIu64 " to %" PRIu64 ": overlaps the one from %s to %s; remove "
+                   "that first, or write other times",
+                   r->from, r->to, plan_time_text(other.start, start, a),
+                   plan_time_text(other.end, start, b));
+    else
+        conf_error(e, 0, "range %" PRIu64 " to %" PRIu64 ": %s", r->from, r->to,
+                   helio_strerror(rc));
+}
+
+/* Takes the first ones out again; they are what their nodes and starts name. */
+static void undo_add(const struct plan_draft *d, struct plan *p, size_t contacts, size_t ranges)
+{
+    for (size_t i = 0; i < contacts; i++) {
+        const struct plan_contact *c = &d->contacts[i].is;
+        (void)plan_remove(p, plan_find(p, c->from, c->to, c->start));
+    }
+    for (size_t i = 0; i < ranges; i++) {
+        const struct plan_range *r = &d->ranges[i].is;
+        (void)plan_remove_range(p, r->from, r->to, r->start);
+    }
+}
+
+int plan_draft_add(const struct plan_draft *d, struct plan *p, tick start, struct conf_errors *e)
+{
+    size_t contacts = 0, ranges = 0;
+    int rc = 0;
+    uint64_t id;
+    for (; contacts < d->contacts_len && rc == 0; contacts += rc == 0) {
+        rc = plan_add(p, &d->contacts[contacts].is, &id);
+        if (rc < 0)
+            tell_contact(p, &d->contacts[contacts].is, rc, start, e);
+    }
+    for (; ranges < d->ranges_len && rc == 0; ranges += rc == 0) {
+        rc = plan_add_range(p, &d->ranges[ranges].is);
+        if (rc < 0)
+            tell_range(p, &d->ranges[ranges].is, rc, start, e);
+    }
+    if (rc < 0)
+        undo_add(d, p, contacts, ranges);
+    return rc < 0 ? -1 : 0;
 }

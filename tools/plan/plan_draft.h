@@ -52,6 +52,10 @@ int plan_draft_range(struct plan_draft *d, const struct plan_range *r, uint32_t 
 /* Puts all of it into an empty plan. 0, or -1 with errors: what overlaps, with both lines. */
 int plan_draft_build(struct plan_draft *d, struct plan *p, struct conf_errors *e);
 
+/* Adds all of it to a plan that has something, or nothing: 0, or -1 with an error that says what it
+ * overlaps. `start` as in plan_time_text. */
+int plan_draft_add(const struct plan_draft *d, struct plan *p, tick start, struct conf_errors *e);
+
 /* --- reading. 0, or -1 with errors; the draft has what was understood. --- */
 
 int plan_ion_read(struct plan_draft *d, const char *text, size_t len, struct conf_errors *e);

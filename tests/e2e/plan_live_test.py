@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contact plan that an operator changes while its nodes run, and a wall clock that is set. usage: plan_live_test.py BIN OUT SHIM [TEST...]"""
+import datetime
+import os
+import struct
+import subprocess
+import sys
+import time
+
+import node_case
+from node_case import NodeCase, aap2, wait_for
+
+SHIM = ""
+FAR = "contacts:\n  - {from: 1, to: 2, start: 1h, end: 2h, rate: 100Mbit/s, both: yes}\nranges:\n  - {from: 1, to: 2, end: 1d, owlt: 0s}\n"
+
+
+class PlanLiveTest(NodeCase):
+    def write_plan(self, text, name="plan.yaml"):
+        with open(self.lab.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return self.lab.path(name)
+
+    def nodes(self, pairs, plan, plans=None):
+        """Nodes with links between these pairs, all of which follow the plan (plans: only these)."""
+        ports = {p: self.lab.udp_ports(2) for p in pairs}
+        for n in sorted({n for p in pairs for n in p}):
+            links = [self.lab.link(*((b, *ports[a, b]) if n == a else (a, *ports[a, b][::-1])), rto="300ms")
+                     for a, b in pairs if n in (a, b)]
+            follow = f"plan: {plan}\n" if plans is None or n in plans else ""
+            self.lab.start_node(n, self.lab.write_node(n, links, log=False, extra=follow))
+
+    def ctl(self, number, *words):
+        """Exit code and messages."""
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", *words],
+                              capture_output=True, text=True, timeout=30)
+        return done.returncode, done.stdout + done.stderr
+
+    def done(self, number, *words):
+        code, text = self.ctl(number, *words)
+        self.assertEqual(code, 0, text)
+        return text
+
+    def send(self, to, payload=b"x"):
+        c = self.client(1, f"ipn:1.{1000 + len(self.lab.processes) + len(payload)}")
+        self.assertEqual(c.request(to, payload)[:2], (aap2.SUCCESS, ""))
+
+    def waits(self, number=1):
+        return [b["state"] for b in self.lab.control(number, "bundles")["bundles"]]
+
+    def log(self, number=1):
+        with open(self.lab.path(f"node{number}.log"), encoding="utf-8") as f:
+            return f.read()
+
+    def test_contact_added(self):
+        """What waits for a contact in an hour goes at once when one is added."""
+        self.nodes([(1, 2)], self.write_plan(FAR))
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        self.send("ipn:2.7", b"waits")
+        self.assertEqual(len(self.waits()), 1)
+        for n in (1, 2):
+            self.done(n, "contact", "add", "from=1", "to=2", "start=0s", "end=1min", "rate=10Mbit/s", "both=yes")
+        self.assertEqual(rx.delivery()[1], b"waits")
+        plan = self.lab.control(1, "plan")
+        self.assertEqual((plan["contacts"], plan["changes"], plan["reloads"]), (4, 2, 0))
+        self.assertEqual([c["state"] for c in plan["contacts_here"]].count("now"), 2)
+        self.assertEqual(self.lab.control(1, "links")["links"][0]["rate_bps"], 10_000_000)
+        self.assertIn("VOLUME", self.done(1, "plan"))
+
+    def test_contact_removed(self):
+        """What waits for a contact that is removed goes by another node."""
+        self.nodes([(1, 2), (2, 3), (1, 3)], self.write_plan(
+            "contacts:\n  - {from: 2, to: 3, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"
+            "  - {from: 1, to: 3, start: 5min, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"
+            "  - {from: 1, to: 2, start: 30min, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"))
+        rx = self.client(3, "ipn:3.7", subscribe=True)
+        self.send("ipn:3.7", b"by 2")
+        time.sleep(0.3)
+        self.done(1, "contact", "remove", "1", "3", "5min")
+        for n in (1, 2):
+            self.done(n, "contact", "remove", "1", "2", "30min")
+            self.done(n, "contact", "add", "from=1", "to=2", "end=10min", "rate=unlimited", "owlt=0s")
+        self.assertEqual(rx.delivery()[1], b"by 2")
+        self.assertEqual([ln["received"] for ln in self.lab.control(3, "links")["links"] if ln["name"] == "to-2"], [1])
+
+    def test_contact_cut(self):
+        """A contact that is cut gives back what is on it: nobody answers there, and it goes by another node."""
+        self.nodes([(1, 2), (2, 3), (1, 3)], self.write_plan(
+            "contacts:\n  - {from: 1, to: 3, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"
+            "  - {from: 1, to: 2, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"
+            "  - {from: 2, to: 3, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"))
+        rx = self.client(3, "ipn:3.7", subscribe=True)
+        self.done(3, "link", "to-1", "down")  # it does not hear us, and we do not know
+        self.done(3, "link", "set", "to-1", "rate=100bit/s")
+        self.send("ipn:3.7", b"cut")
+        wait_for(lambda: self.lab.control(1, "links")["links"][1]["sessions_open"] == 1)
+        self.done(1, "contact", "remove", "1", "3")
+        self.assertEqual(rx.delivery()[1], b"cut")
+        self.assertEqual(self.lab.control(1, "links")["links"][0]["sent"], 1)
+
+    def test_range_added(self):
+        """A contact without a light time is not used; then it is."""
+        self.nodes([(1, 2)], self.write_plan("contacts:\n  - {from: 1, to: 2, end: 1h, rate: 1Mbit/s, both: yes}\n"
+                                             "  - {from: 1, to: 9, start: 1h, end: 2h, rate: 1Mbit/s, owlt: 0s}\n"))
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        self.done(1, "range", "add", "from=1", "to=2", "start=30min", "end=1h", "owlt=10ms")
+        self.send("ipn:2.7", b"light")
+        self.assertEqual(len(self.waits()), 1)
+        self.done(1, "range", "add", "from=2", "to=1", "end=30min", "owlt=200ms")
+        self.assertEqual(rx.delivery()[1], b"light")
+        wait_for(lambda: self.lab.control(1, "links")["links"][0]["rto_ns"] == 420_000_000)  # 2 x 200 ms + 20 ms
+        code, text = self.ctl(1, "range", "remove", "1", "2")
+        self.assertEqual((code, "the other way" in text), (1, True), text)
+        self.done(1, "range", "remove", "2", "1")
+        self.assertEqual(self.lab.control(1, "plan")["ranges"], 2)
+
+    def test_reload(self):
+        """The file again, and another one; what is wrong is told, and the old plan stays."""
+        plan = self.write_plan(FAR)
+        self.nodes([(1, 2)], plan)
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        self.send("ipn:2.7", b"reloaded")
+        self.write_plan("contacts:\n  - {from: 1, to: 2, end: soon, rate: 1Mbit/s}\n")
+        code, text = self.ctl(1, "plan", "reload")
+        self.assertEqual(code, 1)
+        self.assertIn(f"{plan}:2:", text)
+        self.assertIn("soon", text)
+        for words in (("plan", "reload", self.lab.path("nowhere")), ("contact", "remove", "1", "2"), ("contact", "remove", "3", "2", "x"),
+                      ("contact", "add", "from=1", "to=2", "start=90min", "end=3h", "rate=1Mbit/s"),
+                      ("contact", "add", "from=1", "to=2", "end=2000-01-01T00:00:00Z", "rate=1Mbit/s"),
+                      ("contact", "add", "from=1", "to=2", "end=30min", "speed=1Mbit/s"),
+                      ("contact", "add", "from=1", "to=2", "end=30min", "rate=1Mbit/s", "owlt=1s")):
+            code, text = self.ctl(1, *words)
+            self.assertEqual(code, 1, words)
+            self.assertRegex(text, "nowhere|next one begins at|write|overlaps|not after its start|unknown", words)
+        before = self.lab.control(1, "plan")
+        self.assertEqual((before["contacts"], before["ranges"], before["changes"], len(self.waits())), (2, 1, 0, 1))
+        now = self.write_plan(FAR.replace("start: 1h, ", ""), "now.yaml")
+        for n in (1, 2):
+            self.done(n, "plan", "reload", now)
+        self.assertEqual(rx.delivery()[1], b"reloaded")
+        after = self.lab.control(1, "plan")
+        self.assertEqual((after["file"], after["contacts"], after["reloads"]), (now, 2, 1))
+
+    def test_first_plan(self):
+        """A node without a plan gets one while it runs."""
+        self.nodes([(1, 2)], "", plans=())
+        for words in (("plan",), ("plan", "reload"), ("contact", "add", "from=1", "to=2", "end=1s", "rate=1bit/s"), ("range", "remove", "1", "2")):
+            code, text = self.ctl(1, *words)
+            self.assertEqual((code, "follows no contact plan" in text), (1, True), text)
+        self.done(1, "plan", "reload", self.write_plan(FAR))
+        self.assertFalse(self.lab.control(1, "links")["links"][0]["up"])
+        self.send("ipn:2.7")
+        self.assertEqual(len(self.waits()), 1)
+
+    def test_words(self):
+        for words in (("plan", "now"), ("plan", "reload", "a", "b"), ("contact",), ("contact", "add"), ("contact", "add", "from"),
+                      ("contact", "remove", "1"), ("contact", "remove", "a", "2"), ("range", "change")):
+            code, text = self.ctl(1, *words)
+            self.assertEqual((code, "write: " in text), (2, True), text)
+
+    def test_clock_is_set(self):
+        """Contacts at dates come when the clock says so, whatever it said before; a step is told."""
+        clock = self.lab.path("clock")
+
+        def ahead(seconds):
+            with open(clock, "r+b" if os.path.exists(clock) else "wb") as f:
+                f.write(struct.pack("=q", int(seconds * 1e9)))
+        ahead(0)
+        start = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+        end = start + datetime.timedelta(hours=1)
+        plan = self.write_plan(FAR.replace("start: 1h", f"start: {start:%Y-%m-%dT%H:%M:%SZ}").replace("2h", f"{end:%Y-%m-%dT%H:%M:%SZ}"))
+        os.environ.update(LD_PRELOAD=SHIM, HELIO_TEST_CLOCK=clock)
+        os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        try:
+            self.nodes([(1, 2)], plan, plans=(1,))
+        finally:
+            os.environ.pop("LD_PRELOAD", None)
+        up = lambda: self.lab.control(1, "links")["links"][0]["up"]
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        self.send("ipn:2.7", b"later")
+        self.assertFalse(up())
+        ahead(5400)
+        self.assertEqual(rx.delivery()[1], b"later")
+        self.assertTrue(up())
+        self.assertIn("plan: the wall clock has gone forward by 5400.0", self.log())
+        ahead(0)  # it was wrong
+        wait_for(lambda: not up())
+        self.assertIn("plan: the wall clock has gone back by 5400.0", self.log())
+        self.assertEqual(self.lab.control(1, "plan")["clock_steps"], 2)
+
+
+if __name__ == "__main__":
+    SHIM = sys.argv.pop(3)
+    node_case.main("PlanLiveTest")
