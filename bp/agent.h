@@ -150,6 +150,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(NO_ROUTE, "no route to the destination")                                                     \
     X(ENDPOINT, "the administrative endpoint takes administrative records only")                   \
     X(BLOCK, "a block that this node cannot process demands deletion")                             \
+    X(TOO_LATE, "no contact can bring it there before its lifetime ends")                          \
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
     X(QUOTA, "the share of its peer or its source in the node's limits is used up")                \
@@ -330,6 +331,7 @@ struct agent_counters {
     uint64_t reports_limited; /* asked for and not sent: more than report_rate */
     uint64_t records_ignored; /* administrative records of unknown types, or malformed */
     uint64_t returned;        /* bundles that came again after they had been forwarded */
+    uint64_t too_late;        /* accepted ones of which the router said that no way is in time */
     uint64_t forgotten;       /* ids that found no memory: duplicates of these are not known */
     uint64_t bundles, bytes, memory_bytes; /* now */
     uint64_t record_bytes; /* now: memory that bundles take beside their bytes in memory */

@@ -57,7 +57,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
     if (answer.verdict != ROUTER_NONE)
         return REFUSE_NONE;
-    return answer.too_long ? REFUSE_TOO_LONG : REFUSE_NO_ROUTE;
+    return answer.too_long ? REFUSE_TOO_LONG : answer.too_late ? REFUSE_TOO_LATE : REFUSE_NO_ROUTE;
 }
 
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
@@ -80,6 +80,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
     if (answer.verdict == ROUTER_LINK)
         return (struct ask_answer){.link = (int)answer.link, .booking = answer.booking};
     return (struct ask_answer){.link = ASIDE,
+                               .too_late = answer.too_late,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};
 }
 

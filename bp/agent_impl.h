@@ -118,6 +118,7 @@ struct record {
     bool recalled;   /* given to a link, which was or will be asked to end it */
     bool taken_back; /* from an application */
     bool aside;      /* it waits apart, and that was said */
+    bool too_late;   /* no way was in time when it was asked for last */
     bool whole;      /* what fragments make together; the store does not know it */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
@@ -305,6 +306,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
 struct ask_answer {
     int link;         /* TO_ENDPOINT, a link, or ASIDE */
     tick until;       /* ASIDE: when to ask again */
+    bool too_late;    /* ASIDE: no way is in time */
     uint64_t booking; /* of a link; 0: none */
 };
 /* Where it goes from here. Changes nothing. */

@@ -61,6 +61,8 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
 {
     assert(r->lane == NULL && r->state != STATE_GONE);
     r->link = answer->link;
+    a->counters.too_late += answer->too_late && !r->too_late; /* once, until there is a way */
+    r->too_late = answer->too_late;
     if (r->link == ASIDE) {
         agent_set_aside(a, r, answer->until);
         return;

@@ -64,6 +64,7 @@ struct router_answer {
     uint32_t link;    /* ROUTER_LINK */
     tick until;       /* ROUTER_WAIT: later than now; TICK_NEVER: no time is known */
     bool too_long;    /* ROUTER_NONE: there are ways, but none for a bundle of such length */
+    bool too_late;    /* ROUTER_NONE, ROUTER_WAIT: no way, as far as is known, brings it in time */
     uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
 };
 

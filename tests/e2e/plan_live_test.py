@@ -20,13 +20,13 @@ class PlanLiveTest(NodeCase):
             f.write(text)
         return self.lab.path(name)
 
-    def nodes(self, pairs, plan, plans=None):
+    def nodes(self, pairs, plan, plans=None, keys=""):
         """Nodes with links between these pairs, all of which follow the plan (plans: only these)."""
         ports = {p: self.lab.udp_ports(2) for p in pairs}
         for n in sorted({n for p in pairs for n in p}):
             links = [self.lab.link(*((b, *ports[a, b]) if n == a else (a, *ports[a, b][::-1])), rto="300ms")
                      for a, b in pairs if n in (a, b)]
-            follow = f"plan: {plan}\n" if plans is None or n in plans else ""
+            follow = f"plan: {plan}\n{keys}" if plans is None or n in plans else ""
             self.lab.start_node(n, self.lab.write_node(n, links, log=False, extra=follow))
 
     def ctl(self, number, *words):
@@ -151,6 +151,27 @@ class PlanLiveTest(NodeCase):
         self.assertFalse(self.lab.control(1, "links")["links"][0]["up"])
         self.send("ipn:2.7")
         self.assertEqual(len(self.waits()), 1)
+
+    def test_too_late(self):
+        """No contact before its end: the application hears that at once, the operator too; or it waits, as he says."""
+        self.nodes([(1, 2)], self.write_plan(FAR))
+        c = self.client(1, "ipn:1.5")
+        self.assertEqual(c.request("ipn:2.7", b"x", lifetime_ms=60000)[:2],
+                         (aap2.ERROR, "no contact can bring it there before its lifetime ends"))
+        self.assertEqual(self.lab.control(1, "counters")["agent"]["refused"], {"no contact can bring it there before its lifetime ends": 1})
+        wait_for(lambda: "1 bundles were refused: no contact can bring them before their lifetime ends" in self.log())
+        self.assertEqual(c.request("ipn:2.7", b"x", lifetime_ms=7200000)[:2], (aap2.SUCCESS, ""))
+
+    def test_too_late_is_kept(self):
+        self.nodes([(1, 2)], self.write_plan(FAR), keys="routing: {unreachable: keep}\n")
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        c = self.client(1, "ipn:1.5")
+        self.assertEqual(c.request("ipn:2.7", b"kept", lifetime_ms=60000)[:2], (aap2.SUCCESS, ""))
+        wait_for(lambda: "1 bundles wait here, but no contact can bring them before their lifetime ends" in self.log())
+        self.assertEqual(self.lab.control(1, "counters")["agent"]["too_late"], 1)
+        for n in (1, 2):
+            self.done(n, "contact", "add", "from=1", "to=2", "end=30s", "rate=1Mbit/s", "both=yes")
+        self.assertEqual(rx.delivery()[1], b"kept")
 
     def test_words(self):
         for words in (("plan", "now"), ("plan", "reload", "a", "b"), ("contact",), ("contact", "add"), ("contact", "add", "from"),

@@ -227,6 +227,38 @@ START_TEST(no_way_refuses_but_what_is_here_waits)
 }
 END_TEST
 
+/* A new one is refused with the reason; one that is here waits, and is counted once until there is
+ * a way again. */
+START_TEST(too_late_is_told)
+{
+    struct binder n;
+    struct oracle o;
+    struct agent_config c = config_of("ipn:2.0");
+    start(&n, &o, &plain, &c);
+    app(&n, "ipn:9.1");
+    o.answer = (struct router_answer){.verdict = ROUTER_NONE, .too_late = true};
+    expect(&n, "store 1\nconfirm app 5\n");
+    ck_assert_uint_eq(agent_counters(n.a)->too_late, 1);
+    struct agent_request q = request_of("ipn:2.7", "ipn:9.1", 5);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_TOO_LATE);
+    ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_TOO_LATE], 1);
+    o.answer =
+        (struct router_answer){.verdict = ROUTER_WAIT, .too_late = true, .until = T0 + 5 * TICK_S};
+    agent_reroute(n.a);
+    pass(&n, 0);
+    ck_assert_uint_eq(agent_counters(n.a)->too_late, 1);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE); /* it may wait */
+    expect(&n, "store 2\nconfirm app 5\n");
+    ck_assert_uint_eq(agent_counters(n.a)->too_late, 2);
+    o.answer = (struct router_answer){.verdict = ROUTER_WAIT, .until = T0 + 6 * TICK_S};
+    pass(&n, 5 * TICK_S);
+    o.answer = (struct router_answer){.verdict = ROUTER_NONE, .too_late = true};
+    pass(&n, TICK_S);
+    ck_assert_uint_eq(agent_counters(n.a)->too_late, 4);
+    binder_fini(&n);
+}
+END_TEST
+
 /* One on its way over link 1, with a window of two, and two more behind. */
 static void fill_queue(struct binder *n)
 {
@@ -461,6 +493,7 @@ int main(void)
     tcase_add_test(t, a_link_that_comes_up_may_change_answers);
     tcase_add_test(t, bookings_follow_their_bundles);
     tcase_add_test(t, another_router_begins_anew);
+    tcase_add_test(t, too_late_is_told);
     tcase_add_test(t, waiting_apart_takes_no_memory);
     tcase_add_test(t, routes_change_while_bundles_wait);
     tcase_add_test(t, a_route_that_is_removed_moves_its_queue);

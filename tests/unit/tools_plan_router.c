@@ -356,6 +356,57 @@ START_TEST(waits_for_a_light_time)
 }
 END_TEST
 
+/* What nothing brings in time: refused with the reason, or kept until something changes. */
+START_TEST(too_late)
+{
+    struct world w;
+    begin(&w);
+    struct eid far = eid_ipn(0, 4, 7);
+    const struct router_links links = {&w, at};
+    struct router_query q = {.destination = &far,
+                             .bytes = 1000,
+                             .expires = S(10),
+                             .came_from = ROUTER_NO_LINK,
+                             .avoid = ROUTER_NO_LINK,
+                             .links = &links};
+    struct router_answer a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert(a.verdict == ROUTER_NONE && a.too_late && !a.too_long);
+    q.expires = S(100);
+    q.bytes = 20000000; /* contacts carry 10 MB */
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert(a.verdict == ROUTER_NONE && !a.too_late && a.too_long);
+    plan_router_rules(w.router, true, NULL, 0);
+    q.bytes = 1000;
+    q.expires = S(10);
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert(a.verdict == ROUTER_WAIT && a.too_late);
+    ck_assert_uint_eq(a.until, S(10)); /* the next contact: something may change */
+    q.expires = S(1000);
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert(a.verdict == ROUTER_WAIT && !a.too_late);
+    end(&w);
+}
+END_TEST
+
+/* 2 is not to be used, but for what goes to itself. */
+START_TEST(excluded_neighbours)
+{
+    struct world w;
+    static const uint64_t two = 2, both[] = {2, 3};
+    begin(&w);
+    plan_router_rules(w.router, false, &two, 1);
+    struct router_answer a = ask(&w, 4, 1000, 0, ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(15));
+    a = ask(&w, 2, 1000, 0, ROUTER_NO_LINK, 0);
+    ck_assert_uint_eq(a.until, S(10));
+    plan_router_rules(w.router, false, both, 2);
+    a = ask(&w, 4, 1000, 0, ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_NONE);
+    end(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_plan_router");
@@ -368,6 +419,8 @@ int main(void)
     tcase_add_test(tc, other_answers);
     tcase_add_test(tc, contacts_are_cut);
     tcase_add_test(tc, clocks_differ);
+    tcase_add_test(tc, too_late);
+    tcase_add_test(tc, excluded_neighbours);
     tcase_add_test(tc, another_plan);
     tcase_add_test(tc, waits_for_a_light_time);
     suite_add_tcase(s, tc);

@@ -22,10 +22,16 @@
 #define NONE_LIMIT (UINT64_C(1) << 30)
 
 static const struct config_section sections[] = {
-    {"", config_top},    {"store", config_store},        {"bundles", config_bundles},
-    {"log", config_log}, {"links", config_link_options}, {"routes", config_route_options},
+    {"", config_top},
+    {"store", config_store},
+    {"bundles", config_bundles},
+    {"log", config_log},
+    {"routing", config_routing},
+    {"links", config_link_options},
+    {"routes", config_route_options},
 };
-static const char *const section_words[] = {"store", "bundles", "log", "links", "routes", NULL};
+static const char *const section_words[] = {"store", "bundles", "log", "routing",
+                                            "links", "routes",  NULL};
 
 const struct config_section *config_section_at(size_t i)
 {
@@ -198,6 +204,33 @@ static void check_lifetimes(const struct config *c, const struct conf_tree *root
                    "one, or a shorter lifetime");
 }
 
+size_t config_numbers(const char *text, uint64_t *out, size_t max)
+{
+    size_t n = 0, len;
+    for (text += strspn(text, ", "); *text != '\0'; text += len, text += strspn(text, ", ")) {
+        char word[24];
+        len = strcspn(text, ", ");
+        if (len >= sizeof word || n == max)
+            return SIZE_MAX;
+        snprintf(word, sizeof word, "%.*s", (int)len, text);
+        if (units_count(word, UINT64_MAX, &out[n++]) != 0)
+            return SIZE_MAX;
+    }
+    return n;
+}
+
+static void check_exclude(const struct config *c, const struct conf_tree *root,
+                          struct conf_errors *errors)
+{
+    uint64_t numbers[CONFIG_EXCLUDE_MAX];
+    const char *text = c->routing.exclude;
+    if (text != NULL && config_numbers(text, numbers, CONFIG_EXCLUDE_MAX) == SIZE_MAX)
+        conf_error(errors, line_in(root, "routing", "exclude"),
+                   "routing.exclude: \"%s\" is not understood; write at most %d numbers of "
+                   "neighbours, such as 3, 5",
+                   text, CONFIG_EXCLUDE_MAX);
+}
+
 static void note_lines(struct config *c, const struct conf_tree *root)
 {
     c->lines.socket = line_in(root, NULL, "socket");
@@ -214,6 +247,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
     check_echo(c, root, errors);
     check_store(c, root, errors);
     check_lifetimes(c, root, errors);
+    check_exclude(c, root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
         conf_error(errors, line_of(root, "bundles"),
                    "bundles.retry_max: shorter than retry_min; write a longer one");
@@ -242,7 +276,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
                    conf_kind_name(root->kind));
         return;
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         if (conf_options_default(sections[i].options, c, config_set) < 0) {
             conf_error(errors, 0, "out of memory");
             return;
@@ -251,7 +285,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
     c->node = eid_none();
     struct conf_part part = {config_top, c, config_set};
     conf_section_read(root, "", &part, 1, section_words, errors);
-    for (size_t i = 1; i < 4; i++)
+    for (size_t i = 1; i < 5; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
     check_all(c, root, errors);
@@ -285,7 +319,7 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
 
 void config_fini(struct config *c)
 {
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         conf_options_free(sections[i].options, c);
     for (size_t i = 0; i < c->links_len; i++)
         config_link_fini(&c->links[i]);

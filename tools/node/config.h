@@ -29,6 +29,7 @@ struct config_route {
     uint32_t line;
 };
 
+enum config_unreachable { UNREACHABLE_REFUSE, UNREACHABLE_KEEP };
 enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH, PRIORITY_REALTIME };
 enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
@@ -38,7 +39,13 @@ struct config {
     char *control; /* of helioctl */
     int priority;  /* enum config_priority */
     char *plan;    /* file of the contact plan; "": none */
-    char *echo;    /* "on", "off", or the service of the echo endpoint */
+    struct {
+        int unreachable; /* enum config_unreachable */
+        char *exclude;   /* numbers of neighbours, with blanks or commas between */
+        bool margin;
+        double overhead, confidence_min;
+    } routing;  /* by the contact plan */
+    char *echo; /* "on", "off", or the service of the echo endpoint */
     struct {
         char *path;     /* "" with STORE_NONE */
         int durability; /* enum store_durability */
@@ -102,6 +109,10 @@ struct config_section {
     const struct conf_option *options;
 };
 const struct config_section *config_section_at(size_t i);
+
+/* routing.exclude as numbers; SIZE_MAX: it is not understood, or has more. */
+#define CONFIG_EXCLUDE_MAX 16
+size_t config_numbers(const char *text, uint64_t *out, size_t max);
 
 /* The echo endpoint of the node; false when it is off. */
 bool config_echo(const struct config *c, struct eid *out);

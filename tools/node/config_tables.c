@@ -216,6 +216,39 @@ const struct conf_option config_log[] = {
     END,
 };
 
+const struct conf_option config_routing[] = {
+    {.key = "unreachable",
+     .type = OPTION_CHOICE,
+     .offset = AT(routing.unreachable),
+     .choices = "refuse|keep",
+     .initial = "refuse",
+     .help = "a bundle that no contact of the plan can bring before its lifetime ends: refuse, or "
+             "keep for a change of the plan"},
+    {.key = "exclude",
+     .type = OPTION_TEXT,
+     .offset = AT(routing.exclude),
+     .initial = "",
+     .help = "numbers of neighbours that the plan must not give bundles to, but their own, such as "
+             "3, 5"},
+    {.key = "margin",
+     .type = OPTION_BOOL,
+     .offset = AT(routing.margin),
+     .initial = "yes",
+     .help = "light times get SABR's margin for the motion of nodes, 125/186282"},
+    {.key = "overhead",
+     .type = OPTION_SHARE,
+     .offset = AT(routing.overhead),
+     .initial = "0.07",
+     .help = "what links add to a bundle for segments and headers, as a share of its bytes; 100 "
+             "bytes at least"},
+    {.key = "confidence",
+     .type = OPTION_SHARE,
+     .offset = AT(routing.confidence_min),
+     .initial = "0",
+     .help = "contacts that are less sure are not used"},
+    END,
+};
+
 const struct conf_option config_link_options[] = {
     {.key = "name",
      .type = OPTION_TEXT,

@@ -6,7 +6,8 @@
 #include "tools/node/config.h"
 
 /* Tables that end with a NULL key; offsets are in struct config. */
-extern const struct conf_option config_top[], config_store[], config_bundles[], config_log[];
+extern const struct conf_option config_top[], config_store[], config_bundles[], config_log[],
+    config_routing[];
 /* Offsets in struct config_link, struct config_route. */
 extern const struct conf_option config_link_options[], config_route_options[];
 

@@ -246,6 +246,7 @@ static void fill_agent(const struct agent_counters *c, json_t *o)
     set_int(o, "send_failures", c->send_failures);
     set_int(o, "lost", c->lost);
     set_int(o, "load_failures", c->load_failures);
+    set_int(o, "too_late", c->too_late);
     set_int(o, "returned", c->returned);
     set_int(o, "lenient", c->lenient);
     set_int(o, "forgotten", c->forgotten);

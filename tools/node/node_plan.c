@@ -13,7 +13,6 @@
 #include "tools/node/plan_link.h"
 #include "tools/plan/plan_draft.h"
 
-#define OVERHEAD_PPM 70000
 /* A step of the wall clock below this is its own drift against the reading of two clocks. */
 #define STEP_LEAST TICK_MS
 
@@ -30,8 +29,10 @@ static int new_plan(const struct node *n, struct plan **out)
     struct plan_config config;
     plan_config_default(&config);
     config.seed = n->seed;
-    /* SABR's 3 % are too few for segments of 1 kB in UDP, IP and Ethernet. */
-    config.overhead_ppm = OVERHEAD_PPM;
+    /* SABR's 3 % are too few for segments of 1 kB in UDP, IP and Ethernet: the key has more. */
+    config.overhead_ppm = (uint64_t)(n->config->routing.overhead * 1e6);
+    config.margin = n->config->routing.margin;
+    config.confidence_min = n->config->routing.confidence_min;
     return plan_new(out, &config);
 }
 
@@ -215,6 +216,11 @@ static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
     int rc = plan_router_new(&p->router, p->plan, number, &other, now);
     if (rc < 0)
         return rc;
+    uint64_t excluded[CONFIG_EXCLUDE_MAX];
+    _Static_assert(CONFIG_EXCLUDE_MAX <= PLAN_ROUTER_EXCLUDED, "the router takes all of them");
+    size_t len = config_numbers(n->config->routing.exclude, excluded, CONFIG_EXCLUDE_MAX);
+    plan_router_rules(p->router, n->config->routing.unreachable == UNREACHABLE_KEEP, excluded,
+                      len == SIZE_MAX ? 0 : len);
     node_plan_look(p);
     alarm_init(&p->edge, n->world, ALARM_LINK, drive_links, p);
     p->running = true;

@@ -93,6 +93,25 @@ static void do_answer(struct node *n, const struct agent_action *a)
         c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !a->keep);
 }
 
+/* What no contact of the plan brings in time: at once, and then now and then. */
+static void tell_too_late(struct node *n, const struct agent_counters *c)
+{
+    uint64_t refused = c->refused[REFUSE_TOO_LATE] - n->shortage.too_late;
+    uint64_t kept = c->too_late - n->shortage.kept;
+    if (refused > 0)
+        say(&n->say, LEVEL_WARNING,
+            "%llu bundles were refused: no contact can bring them before their lifetime ends",
+            (unsigned long long)refused);
+    if (kept > 0)
+        say(&n->say, LEVEL_WARNING,
+            "%llu bundles wait here, but no contact can bring them before their lifetime ends",
+            (unsigned long long)kept);
+    if (refused + kept > 0)
+        n->shortage.after = node_now(n).now + 10 * TICK_S;
+    n->shortage.too_late += refused;
+    n->shortage.kept += kept;
+}
+
 void node_tell_shortage(struct node *n)
 {
     const struct agent_counters *c = agent_counters(n->agent);
@@ -100,7 +119,10 @@ void node_tell_shortage(struct node *n)
     uint64_t gave_way = c->ended[END_GAVE_WAY] - n->shortage.gave_way;
     uint64_t refused = c->refused[REFUSE_QUOTA] + c->refused[REFUSE_FULL] - n->shortage.refused;
     uint64_t reports = c->reports_limited - n->shortage.reports;
-    if (now < n->shortage.after || gave_way + refused + reports == 0)
+    if (now < n->shortage.after)
+        return;
+    tell_too_late(n, c);
+    if (gave_way + refused + reports == 0)
         return;
     if (gave_way > 0)
         say(&n->say, LEVEL_WARNING,

@@ -35,8 +35,8 @@ struct booking {
     struct hash_node by_id;
     uint64_t id, key;
     uint32_t link;
+    bool held; /* its volumes are booked, in this class */
     enum plan_priority priority;
-    bool held; /* its volumes are booked */
     struct plan_route *route;
 };
 
@@ -45,6 +45,9 @@ struct plan_router {
     struct router other;
     uint64_t node, ids;
     tick ahead; /* the plan's time less the agent's */
+    bool keep;
+    uint64_t excluded[PLAN_ROUTER_EXCLUDED];
+    size_t excluded_len;
     struct way *ways;
     size_t ways_len, ways_cap;
     struct hash bookings;
@@ -176,6 +179,17 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
     return reason;
 }
 
+/* Those that an operator wants to have nothing but their own. */
+static size_t exclude_always(const struct plan_router *r, uint64_t to, uint64_t *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->excluded_len; i++) {
+        if (r->excluded[i] != to)
+            out[n++] = r->excluded[i];
+    }
+    return n;
+}
+
 /* Excludes the neighbours of the links that are better not used: first both, then where it came
  * from alone. */
 static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
@@ -188,7 +202,7 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
     pq->excluded = excluded;
     for (int attempt = 0; attempt < 2; attempt++) {
         bool both = attempt == 0 && avoid != NULL && avoid != from;
-        pq->excluded_len = 0;
+        pq->excluded_len = exclude_always(r, pq->to, excluded);
         if (from != NULL)
             excluded[pq->excluded_len++] = from->neighbour;
         if (both)
@@ -219,17 +233,33 @@ static struct router_answer answer_route(struct plan_router *r, const struct way
         .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id};
 }
 
-/* A contact that cannot be used now may be later: when its link comes up, or it ends. */
+static bool exclude_has(const struct plan_router *r, uint64_t to, uint64_t neighbour)
+{
+    for (size_t i = 0; i < r->excluded_len; i++) {
+        if (r->excluded[i] == neighbour && neighbour != to)
+            return true;
+    }
+    return false;
+}
+
+/* A contact that cannot be used now may be later: when its link comes up, or it ends. Else nothing
+ * that is known brings it in time, and the operator has said what then. */
 static struct router_answer answer_none(struct plan_router *r, const struct plan_query *q,
                                         enum plan_reason reason, tick now)
 {
     struct plan_route *scratch = &r->pending;
-    bool later = reason != PLAN_FOUND && plan_route_find(r->plan, q, scratch) == PLAN_FOUND &&
+    bool later = plan_route_find(r->plan, q, scratch) == PLAN_FOUND &&
                  find_neighbour(r, scratch->hop[0].to) != NULL;
+    bool excluded = later && exclude_has(r, q->to, scratch->hop[0].to);
     r->pending_id = 0;
-    if (later && r->edge > now)
+    if (later && !excluded && r->edge > now)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = r->edge};
-    return (struct router_answer){.verdict = ROUTER_NONE};
+    if (r->keep)
+        return (struct router_answer){
+            .verdict = ROUTER_WAIT, .too_late = true, .until = r->edge > now ? r->edge : now + 1};
+    return (struct router_answer){.verdict = ROUTER_NONE,
+                                  .too_long = reason == PLAN_TOO_LONG,
+                                  .too_late = reason == PLAN_TOO_LATE || reason == PLAN_NO_VOLUME};
 }
 
 static struct router_answer ask_other(struct plan_router *r, const struct router_query *q)
@@ -404,6 +434,15 @@ void plan_router_unlink(struct plan_router *r, uint32_t link)
     struct way *w = find_way(r, link);
     if (w != NULL)
         *w = r->ways[--r->ways_len];
+}
+
+void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *excluded, size_t len)
+{
+    assert(len <= PLAN_ROUTER_EXCLUDED);
+    r->keep = keep;
+    r->excluded_len = len;
+    for (size_t i = 0; i < len; i++)
+        r->excluded[i] = excluded[i];
 }
 
 uint64_t plan_router_node(const struct plan_router *r)

@@ -30,6 +30,11 @@ struct router plan_router(struct plan_router *r);
 int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour);
 void plan_router_unlink(struct plan_router *r, uint32_t link);
 
+/* What an operator wants of it: bundles that nothing brings in time wait instead of being refused
+ * [false]; these neighbours get none but their own [none]; at most PLAN_ROUTER_EXCLUDED, copied. */
+#define PLAN_ROUTER_EXCLUDED 16
+void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *excluded, size_t len);
+
 /* The number of this node. */
 uint64_t plan_router_node(const struct plan_router *r);
 /* The bundles that are in its queue or on it, as far as they are booked. Returns how many. */
