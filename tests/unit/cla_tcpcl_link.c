@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The adapter "tcpcl" in a virtual world: two nodes' links, and what their nodes are told. */
+#include "tests/unit/cla_tcpcl_pair.h"
+
+START_TEST(delivered)
+{
+    struct pair *p = pair_open();
+    ck_assert_uint_eq(p->a.cla->limits.window, 16);
+    ck_assert_uint_eq(p->a.cla->limits.bundle_max, 1 << 20);
+    for (uint64_t i = 0; i < 16; i++)
+        ck_assert_int_eq(side_send(&p->a, i, 100 + i), CLA_REASON_NONE);
+    ck_assert_int_eq(side_send(&p->a, 16, 100), CLA_REASON_BUSY);
+    ck_assert_int_eq(side_send(&p->b, 0, 300000), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 16);
+    ck_assert_uint_eq(p->b.received, 16);
+    ck_assert_uint_eq(p->b.outcomes[CLA_DELIVERED], 1);
+    ck_assert_uint_eq(p->a.received_bytes, 300000);
+    ck_assert_int_eq(side_send(&p->a, 17, (1 << 20) + 1), CLA_REASON_TOO_LONG);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(told_when_the_store_has_it)
+{
+    struct pair *p = pair_open();
+    p->b.hold = true;
+    for (uint64_t i = 0; i < 3; i++)
+        ck_assert_int_eq(side_send(&p->a, i, 1000), CLA_REASON_NONE);
+    pair_pass(p, 10 * TICK_S);
+    ck_assert_uint_eq(p->b.received, 3);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 0);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], true);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[1], false); /* full */
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 1);
+    ck_assert_uint_eq(p->a.outcomes[CLA_REFUSED], 1);
+    ck_assert_uint_eq(p->a.reasons[CLA_REASON_PEER_REFUSED], 1);
+    ck_assert_uint_eq(p->a.last_key, 1);
+    p->b.cla->ops->set_link(p->b.cla, false); /* what is under way ends */
+    pair_pass(p, TICK_S);
+    ck_assert(!p->a.up && !p->b.up);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[2], true);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 2);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(window_of_bytes)
+{
+    struct pair *p = pair_open();
+    p->b.hold = true;
+    for (uint64_t i = 0; i < 3; i++)
+        ck_assert_int_eq(side_send(&p->a, i, 400000), CLA_REASON_NONE); /* the third fills it */
+    ck_assert_uint_eq(p->a.cla->limits.window, 3);
+    ck_assert_int_eq(side_send(&p->a, 3, 1), CLA_REASON_BUSY);
+    pair_pass(p, TICK_S);
+    p->a.limits = 0;
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], true);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.cla->limits.window, 16);
+    ck_assert_uint_ge(p->a.limits, 1);
+    ck_assert_int_eq(side_send(&p->a, 3, 1), CLA_REASON_NONE);
+    pair_free(p); /* with some under way */
+}
+END_TEST
+
+START_TEST(down_and_up)
+{
+    struct pair *p = pair_open();
+    p->a.cla->ops->set_link(p->a.cla, false);
+    ck_assert_int_eq(side_send(&p->a, 1, 10), CLA_REASON_DOWN);
+    pair_pass(p, 100 * TICK_S);
+    ck_assert(!p->a.up && !p->b.up);
+    p->a.cla->ops->set_link(p->a.cla, true);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up && p->b.up);
+    ck_assert_uint_eq(p->a.ups, 2);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(connects_again_with_a_growing_pause)
+{
+    struct pair *p = pair_new();
+    ck_assert_int_eq(side_open(p, &p->a), 0); /* nobody listens */
+    pair_pass(p, 100 * TICK_MS);
+    ck_assert(!p->a.up && p->a.downs == 1 && p->a.said == 1);
+    pair_pass(p, 20 * TICK_S); /* at 1, 3, 7, 15 s; then at 31 */
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    pair_pass(p, 9 * TICK_S);
+    ck_assert(!p->a.up);
+    pair_pass(p, 3 * TICK_S);
+    ck_assert(p->a.up && p->b.up);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(lost_with_the_session)
+{
+    struct pair *p = pair_open();
+    p->b.hold = true;
+    ck_assert_int_eq(side_send(&p->a, 7, 10), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    side_close(&p->b);
+    pair_pass(p, TICK_S);
+    ck_assert(p->b.closed && !p->a.up);
+    ck_assert_uint_eq(p->a.outcomes[CLA_FAILED], 1);
+    ck_assert_uint_eq(p->a.reasons[CLA_REASON_NO_ANSWER], 1);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(taken_back)
+{
+    struct pair *p = pair_open();
+    ck_assert_int_eq(side_send(&p->a, 7, 10), CLA_REASON_NONE);
+    ck_assert_int_eq(p->a.cla->ops->cancel(p->a.cla, 7), HELIO_ENOENT);
+    ck_assert_int_eq(side_send(&p->a, 8, 10), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    ck_assert_int_eq(p->a.cla->ops->cancel(p->a.cla, 9), 0);
+    ck_assert_uint_eq(p->b.received, 1);
+    ck_assert_uint_eq(p->a.last_key, 8);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(both_connect)
+{
+    struct pair *p = pair_new();
+    ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->a.config.local), 0);
+    ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->b.config.remote), 0);
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    pair_pass(p, 5 * TICK_S);
+    for (uint64_t i = 0; i < 10; i++) {
+        ck_assert_int_eq(side_send(&p->a, i, 10), CLA_REASON_NONE);
+        ck_assert_int_eq(side_send(&p->b, i, 10), CLA_REASON_NONE);
+    }
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 10);
+    ck_assert_uint_eq(p->b.outcomes[CLA_DELIVERED], 10);
+    ck_assert_uint_eq(p->a.downs + p->b.downs, 2); /* before the first session */
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(another_peer_answers)
+{
+    struct pair *p = pair_new();
+    p->a.peer = eid_ipn(0, 3, 0);
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    pair_pass(p, 2 * TICK_S);
+    ck_assert(!p->a.up && p->a.said >= 1);
+    p->a.config.check_peer = false;
+    pair_pass(p, 60 * TICK_S);
+    ck_assert(p->a.up);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(whom_no_link_names)
+{
+    struct pair *p = pair_new();
+    p->b.peer = eid_ipn(0, 9, 0);
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    pair_pass(p, TICK_S);
+    ck_assert(!p->a.up && !p->b.up);
+    pair_free(p);
+    p = pair_new();
+    p->b.peer = eid_ipn(0, 9, 0);
+    p->b.let_in = true;
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up && !p->b.up && p->guest.up);
+    ck_assert_int_eq(eid_same_node(&p->guest.peer, &p->a.node), true);
+    ck_assert_int_eq(side_send(&p->guest, 1, 10), CLA_REASON_NONE);
+    ck_assert_int_eq(side_send(&p->a, 1, 10), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->guest.outcomes[CLA_DELIVERED], 1);
+    ck_assert_uint_eq(p->guest.received, 1);
+    side_close(&p->a);
+    pair_pass(p, TICK_S);
+    ck_assert(!p->guest.up && p->guest.downs == 1);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(more_sessions_than_a_link_has)
+{
+    struct pair *p = pair_open();
+    struct side more[6] = {0};
+    p->b.config.sessions = 4;
+    for (int i = 0; i < 6; i++) { /* the same node, again and again */
+        more[i].node = p->a.node;
+        more[i].peer = p->a.peer;
+        side_defaults(&more[i]);
+        more[i].config.remote = p->a.config.remote;
+        ck_assert_int_eq(side_open(p, &more[i]), 0);
+        pair_pass(p, 100 * TICK_MS);
+        ck_assert_int_eq(more[i].up, i < 3);
+    }
+    ck_assert_int_eq(side_send(&p->b, 1, 10), CLA_REASON_NONE); /* by the newest */
+    pair_pass(p, 100 * TICK_MS);
+    ck_assert_uint_eq(more[2].received, 1);
+    for (int i = 0; i < 6; i++)
+        side_close(&more[i]);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up && p->b.up);
+    pair_free(p);
+}
+END_TEST
+
+/* Who connects and says nothing has a place for a while; with all places taken, others have none.
+ */
+static void no_end(void *context, int error)
+{
+    (void)error;
+    ++*(unsigned *)context;
+}
+
+static uint8_t *no_space(void *context, size_t *len)
+{
+    static uint8_t dump[16];
+    (void)context;
+    *len = sizeof dump;
+    return dump;
+}
+
+static void no_bytes(void *context, size_t len)
+{
+    (void)context;
+    (void)len;
+}
+
+static void no_room(void *context)
+{
+    (void)context;
+}
+
+START_TEST(silent_newcomers)
+{
+    static const struct stream_user user = {
+        .space = no_space, .fed = no_bytes, .writable = no_room, .ended = no_end};
+    struct pair *p = pair_new();
+    struct stream *s[10];
+    unsigned ended = 0;
+    struct stream_place at = {.address = &p->b.config.local};
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    for (int i = 0; i < 10; i++) {
+        ck_assert_int_eq(stream_connect(&p->v.world, &s[i], &at, &user, &ended), 0);
+        stream_read(s[i], true);
+    }
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(ended, 2); /* eight places */
+    pair_pass(p, 30 * TICK_S);
+    ck_assert_uint_eq(ended, 10);
+    for (int i = 0; i < 10; i++)
+        stream_close(s[i]);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(local_in_use)
+{
+    struct pair *p = pair_open();
+    struct side other = {.node = eid_ipn(0, 5, 0), .peer = eid_ipn(0, 6, 0), .pair = p};
+    side_defaults(&other);
+    other.config.local = p->b.config.local;
+    ck_assert_int_ne(side_open(p, &other), 0); /* of another node */
+    other.node = p->b.node;
+    other.shared = p->b.shared; /* of this one: shared */
+    ck_assert_int_eq(side_open(p, &other), 0);
+    side_close(&other);
+    pair_pass(p, TICK_S);
+    ck_assert(other.closed && p->b.up);
+    pair_free(p);
+}
+END_TEST
+
+START_TEST(relations_of_keys)
+{
+    struct tcpcl_config k;
+    struct side s;
+    const char *key = NULL;
+    char why[256], text[TCPCL_PLACE_MAX];
+    char path[] = "/run/x.sock";
+    struct stream_place place;
+    side_defaults(&s);
+    k = s.config;
+    ck_assert_int_eq(tcpcl_config_check(&k, &key, why, sizeof why), HELIO_EINVAL);
+    ck_assert_str_eq(key, "remote");
+    k.remote_path = path;
+    ck_assert_int_eq(tcpcl_config_check(&k, &key, why, sizeof why), 0);
+    ck_assert(tcpcl_remote(&k, &place) && !tcpcl_local(&k, &place));
+    ck_assert(tcpcl_remote(&k, &place));
+    ck_assert_str_eq(tcpcl_place_text(&place, text), "/run/x.sock");
+    k.keepalive = TICK_S + 1;
+    ck_assert_int_eq(tcpcl_config_check(&k, &key, why, sizeof why), HELIO_EINVAL);
+    ck_assert_str_eq(key, "keepalive");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("tcpcl_link");
+    TCase *t = tcase_create("tcpcl_link");
+    tcase_add_test(t, delivered);
+    tcase_add_test(t, told_when_the_store_has_it);
+    tcase_add_test(t, window_of_bytes);
+    tcase_add_test(t, down_and_up);
+    tcase_add_test(t, connects_again_with_a_growing_pause);
+    tcase_add_test(t, lost_with_the_session);
+    tcase_add_test(t, taken_back);
+    tcase_add_test(t, both_connect);
+    tcase_add_test(t, another_peer_answers);
+    tcase_add_test(t, whom_no_link_names);
+    tcase_add_test(t, more_sessions_than_a_link_has);
+    tcase_add_test(t, silent_newcomers);
+    tcase_add_test(t, local_in_use);
+    tcase_add_test(t, relations_of_keys);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
