@@ -64,6 +64,7 @@ struct stream_ops {
     void (*read)(struct stream *s, bool on);
     size_t (*write)(struct stream *s, const struct slice *parts, size_t parts_len);
     void (*buffers)(struct stream *s, uint32_t bytes);
+    bool (*peer)(const struct stream *s, struct address *out); /* NULL: not known */
     void (*close)(struct stream *s);
 };
 
@@ -92,6 +93,12 @@ static inline size_t stream_write(struct stream *s, const struct slice *parts, s
 static inline void stream_buffers(struct stream *s, uint32_t bytes)
 {
     s->ops->buffers(s, bytes);
+}
+
+/* Who is at the other end; false: it is not known, or no address. */
+static inline bool stream_peer(const struct stream *s, struct address *out)
+{
+    return s->ops->peer != NULL && s->ops->peer(s, out);
 }
 
 static inline void stream_close(struct stream *s)

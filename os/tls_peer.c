@@ -178,11 +178,7 @@ void tls_forget_peer(struct tls_stream *s)
 
 static struct tls_stream *stream_in(const struct stream *s)
 {
-    union { /* the stream is not changed */
-        const struct stream *in;
-        struct stream *out;
-    } at = {.in = s};
-    return tls_stream_of(at.out);
+    return tls_stream_of((struct stream *)(uintptr_t)s); /* it is not changed */
 }
 
 bool tls_peer(const struct stream *base, struct tls_peer *out)

@@ -376,6 +376,12 @@ static void grow_buffers(struct stream *base, uint32_t bytes)
     stream_buffers(tls_stream_of(base)->lower, bytes);
 }
 
+static bool find_peer(const struct stream *base, struct address *out)
+{
+    const struct tls_stream *s = tls_stream_of((struct stream *)(uintptr_t)base);
+    return stream_peer(s->lower, out);
+}
+
 static void close_tls(struct stream *base)
 {
     struct tls_stream *s = tls_stream_of(base);
@@ -396,6 +402,7 @@ static const struct stream_ops tls_stream_ops = {
     .read = read_tls,
     .write = write_tls,
     .buffers = grow_buffers,
+    .peer = find_peer,
     .close = close_tls,
 };
 

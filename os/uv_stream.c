@@ -21,6 +21,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "os/address.h"
 #include "os/udp_io.h"
 #include "os/uv_world_private.h"
 
@@ -270,6 +271,16 @@ static void grow_buffers(struct stream *base, uint32_t bytes)
         (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
+static bool find_peer(const struct stream *base, struct address *out)
+{
+    const struct uv_stream *s =
+        container_of((struct stream *)(uintptr_t)base, struct uv_stream, base);
+    struct sockaddr_storage at;
+    socklen_t len = sizeof at;
+    return getpeername(s->fd, (struct sockaddr *)&at, &len) == 0 &&
+           address_from(slice_of(&at, len), out) == 0;
+}
+
 static void close_stream(struct stream *base)
 {
     struct uv_stream *s = uv_stream_of(base);
@@ -379,5 +390,6 @@ const struct stream_ops uv_stream_ops = {
     .read = read_stream,
     .write = write_stream,
     .buffers = grow_buffers,
+    .peer = find_peer,
     .close = close_stream,
 };
