@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cla/tcpcl/tcpcl_session.h"
+#include "cla/tcpcl/tcpcl_tls.h"
 
 #define AT(field) offsetof(struct tcpcl_config, field)
 
@@ -49,6 +50,20 @@ const struct conf_option tcpcl_options[] = {
      "who answers at remote must be the link's peer; no: whoever it is, he is taken for it"},
     {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
      "socket buffers to ask for; 0: the kernel finds their size"},
+    {"tls", OPTION_CHOICE, AT(tls), "off", 0, 0, "off|optional|required",
+     "encrypt and authenticate: not at all; if the peer can; or else there is no session"},
+    {"tls_certificate", OPTION_TEXT, AT(tls_certificate), "", 0, 0, NULL,
+     "file of this node's certificate and those between it and the CA's (PEM)"},
+    {"tls_key", OPTION_TEXT, AT(tls_key), "", 0, 0, NULL,
+     "file of the certificate's private key, without a passphrase (PEM)"},
+    {"tls_ca", OPTION_TEXT, AT(tls_ca), "", 0, 0, NULL,
+     "file of the CAs that are trusted, or of peers' own certificates (PEM)"},
+    {"tls_peer", OPTION_CHOICE, AT(tls_peer), "node", 0, 0, "node|host|address|ca|none",
+     "what the peer's certificate must name: his node, tls_host, his address; any name under the CA; none: it is not looked at"},
+    {"tls_host", OPTION_TEXT, AT(tls_host), "", 0, 0, NULL,
+     "DNS name of the peer, for tls_peer: host; told to the peer when this side connects"},
+    {"tls_purpose", OPTION_CHOICE, AT(tls_purpose), "bundle", 0, 0, "bundle|any",
+     "an extended key usage must have id-kp-bundleSecurity (RFC 9174), or may be any"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
      "state of the link at the start"},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
@@ -92,6 +107,26 @@ static int blame(const char **key, const char *which, char *why, size_t cap, con
     return HELIO_EINVAL;
 }
 
+/* §4.4.3: both sides show a certificate. */
+static int check_tls(const struct tcpcl_config *k, const char **key, char *why, size_t cap)
+{
+    if (k->tls == TCPCL_TLS_OFF)
+        return 0;
+    if (!has_text(k->tls_certificate))
+        return blame(key, "tls_certificate", why, cap,
+                     "is not given; TLS needs a certificate, or write tls: off");
+    if (!has_text(k->tls_key))
+        return blame(key, "tls_key", why, cap, "is not given; write the file of its private key");
+    if (k->tls_peer != TCPCL_BY_NONE && !has_text(k->tls_ca))
+        return blame(key, "tls_ca", why, cap,
+                     "is not given; write the file of the CAs that are trusted, or tls_peer: none");
+    if (k->tls_peer == TCPCL_BY_HOST && !has_text(k->tls_host))
+        return blame(key, "tls_host", why, cap, "is not given; tls_peer: host needs the name");
+    if (k->tls_peer == TCPCL_BY_ADDRESS && (has_text(k->remote_path) || has_text(k->local_path)))
+        return blame(key, "tls_peer", why, cap, "is address; UNIX sockets have none");
+    return 0;
+}
+
 int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct tcpcl_config *k = config;
@@ -115,5 +150,5 @@ int tcpcl_config_check(const void *config, const char **key, char *why, size_t w
                      "is not in whole seconds; RFC 9174 has no others");
     if (k->reconnect_max < k->reconnect)
         return blame(key, "reconnect_max", why, why_cap, "is shorter than reconnect");
-    return 0;
+    return check_tls(k, key, why, why_cap);
 }

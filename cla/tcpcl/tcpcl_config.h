@@ -17,6 +17,8 @@ struct tcpcl_config {
     uint64_t socket_buffer;
     bool check_peer;
     int state;
+    int tls, tls_peer, tls_purpose; /* enum tcpcl_tls, enum tcpcl_tls_peer, 1: any */
+    char *tls_certificate, *tls_key, *tls_ca, *tls_host; /* "": none */
 };
 
 extern const struct conf_option tcpcl_options[];

@@ -14,18 +14,21 @@
 #define TOKEN_BITS 40
 
 static void end_conn(struct tcpcl_conn *c);
+static const struct stream_user user;
 
 /* ---- notices ---- */
 
-/*
- * The contact headers are exchanged, and not a byte behind them was read: TLS begins here, when
- * both want it, by putting a stream that wraps this one in the place of c->stream; its handshake
- * ends in tcpcl_secured. This side wants none as long as its setup says TCPCL_TLS_OFF.
- */
-static void begin_security(struct tcpcl_conn *c, bool tls)
+/* The contact headers are exchanged, and not a byte behind them was read: TLS begins here, when
+ * both want it, by putting a stream that wraps this one in the place of c->stream. */
+static void begin_security(struct tcpcl_conn *c, bool tls, tick now)
 {
-    assert(!tls);
-    tcpcl_secured(c->session, !tls, world_now(c->hub->world));
+    if (tls && tcpcl_tls_begin(c)) {
+        c->reading = false;
+        stream_use(c->stream, &user, c);
+        return; /* its handshake ends in on_writable or on_ended */
+    }
+    c->hub->tls_n.plain += !tls && c->can_tls;
+    tcpcl_secured(c->session, !tls, now);
 }
 
 static void tell_received(struct tcpcl_conn *c, const struct tcpcl_notice *n)
@@ -89,8 +92,8 @@ static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
     l->ends[end]++;
     if (end == TCPCL_END_STREAM && c->error != 0)
         tcpcl_say(l, 1, "%s: %s", c->n.rx[0] == 0 ? "cannot connect" : tcpcl_end_text(end),
-                  helio_strerror(c->error));
-    else
+                  tcpcl_tls_why(c));
+    else if (end != TCPCL_END_TLS) /* which has been told */
         tcpcl_say(l, good ? 2 : 1, "a session is over: %s", tcpcl_end_text(end));
 }
 
@@ -98,7 +101,7 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 {
     switch (n->kind) {
     case TCPCL_CONTACT:
-        begin_security(c, n->tls);
+        begin_security(c, n->tls, world_now(c->hub->world));
         break;
     case TCPCL_PEER:
         tcpcl_admit_peer(c);
@@ -193,14 +196,24 @@ static void take_bytes(void *context, size_t len)
 
 static void on_writable(void *context)
 {
-    tcpcl_conn_pump(context);
+    struct tcpcl_conn *c = context;
+    if (c->securing) {
+        tcpcl_tls_done(c);
+        tcpcl_secured(c->session, true, world_now(c->hub->world));
+    }
+    tcpcl_conn_pump(c);
 }
 
 static void on_ended(void *context, int error)
 {
     struct tcpcl_conn *c = context;
+    tick now = world_now(c->hub->world);
     c->error = error;
-    tcpcl_closed(c->session, world_now(c->hub->world));
+    if (c->securing) {
+        tcpcl_tls_failed(c, error);
+        tcpcl_secured(c->session, false, now);
+    }
+    tcpcl_closed(c->session, now);
     tcpcl_conn_pump(c);
 }
 
@@ -229,7 +242,7 @@ static struct tcpcl_conn *conn_new(struct tcpcl_hub *h, const struct tcpcl_link 
     if (c == NULL)
         return NULL;
     struct tcpcl_setup setup = {.active = active,
-                                .tls = TCPCL_TLS_OFF,
+                                .tls = (enum tcpcl_tls)l->config->tls,
                                 .contact_timeout = l->config->timeout,
                                 .ending_timeout = l->config->ending,
                                 .counters = &c->n};
@@ -241,6 +254,7 @@ static struct tcpcl_conn *conn_new(struct tcpcl_hub *h, const struct tcpcl_link 
     }
     c->hub = h;
     c->active = active;
+    c->can_tls = l->config->tls != TCPCL_TLS_OFF;
     c->serial = h->serial = (h->serial + 1) % SERIALS;
     list_init(&c->node);
     list_init(&c->todo);

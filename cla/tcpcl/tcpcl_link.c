@@ -22,18 +22,36 @@ static struct tcpcl_link *link_of(struct cla *c)
     return container_of(c, struct tcpcl_link, cla);
 }
 
-void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
+static void say_args(struct tcpcl_link *l, int level, const char *format, va_list args)
 {
     char text[512];
+    vsnprintf(text, sizeof text, format, args);
+    if (l->env.events.say != NULL)
+        l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
+{
     va_list args;
     tick now = world_now(l->env.world);
-    if (l->env.events.say == NULL || now < l->say_after)
+    if (now < l->say_after)
         return;
     l->say_after = tick_add(now, SAY_PAUSE);
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    say_args(l, level, format, args);
     va_end(args);
-    l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
+{
+    va_list args;
+    tick now = world_now(l->env.world);
+    if (level < 2 && now < l->tls_say_after)
+        return;
+    l->tls_say_after = tick_add(now, SAY_PAUSE);
+    va_start(args, format);
+    say_args(l, level, format, args);
+    va_end(args);
 }
 
 /* ---- state and limits ---- */
@@ -112,8 +130,11 @@ static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *c
     if (l == NULL)
         return HELIO_ENOMEM;
     tcpcl_link_init(l, env, config);
-    int r = tcpcl_join(l, why, why_cap);
+    int r = tcpcl_tls_open(&l->tls, l->config, why, why_cap);
+    if (r == 0)
+        r = tcpcl_join(l, why, why_cap);
     if (r != 0) {
+        tls_free(l->tls);
         free(l);
         return r;
     }
@@ -169,16 +190,25 @@ static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
     return i == 0 && address_given(&k->remote);
 }
 
-static const char *const live[] = {
-    "keepalive",   "idle",   "timeout",      "ending",     "reconnect", "reconnect_max", "segment",
-    "segment_mru", "window", "window_bytes", "held_bytes", "sessions",  "check_peer",    NULL};
+static const char *const live[] = {"keepalive",  "idle",          "timeout",         "ending",
+                                   "reconnect",  "reconnect_max", "segment",         "segment_mru",
+                                   "window",     "window_bytes",  "held_bytes",      "sessions",
+                                   "check_peer", "tls",           "tls_certificate", "tls_key",
+                                   "tls_ca",     "tls_peer",      "tls_host",        "tls_purpose",
+                                   NULL};
 
 /* Sessions that are there keep what they have said (§4.7); the window is another one at once. */
 static int tcpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)
 {
     struct tcpcl_link *l = link_of(c);
-    (void)why;
-    (void)why_cap;
+    struct tls *tls = NULL;
+    if (tcpcl_tls_differs(l->config, config)) {
+        int r = tcpcl_tls_open(&tls, config, why, why_cap);
+        if (r != 0)
+            return r;
+        tls_free(l->tls);
+        l->tls = tls;
+    }
     l->config = config;
     tcpcl_set_limits(l, false);
     tcpcl_kick(l->hub);
@@ -225,6 +255,8 @@ static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void 
     l->closed_context = context;
     while (!list_empty(&l->conns))
         tcpcl_conn_drop(container_of(list_first(&l->conns), struct tcpcl_conn, node));
+    tls_free(l->tls); /* its streams have ended */
+    l->tls = NULL;
     tcpcl_leave(l);
 }
 

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "cla/tcpcl/tcpcl_config.h"
 #include "cla/tcpcl/tcpcl_session.h"
+#include "cla/tcpcl/tcpcl_tls.h"
 #include "os/world.h"
 
 struct json_t;
@@ -30,6 +31,7 @@ struct tcpcl_hub {
     uint32_t serial;                  /* of the last connection */
     struct tcpcl_counters newcomer_n; /* of sessions while they are newcomers */
     uint64_t accepted, turned_away, unknown_refused;
+    struct tcpcl_tls_counters tls_n;
     uint64_t ends[TCPCL_END_COUNT]; /* of newcomers */
 };
 
@@ -40,6 +42,7 @@ struct tcpcl_link {
     struct cla_env env;
     const struct tcpcl_config *config; /* of one who came in: &own */
     struct tcpcl_config own;
+    struct tls *tls;   /* NULL: off, or a guest's, who does not connect */
     struct list conns; /* struct tcpcl_conn.node, the newest first */
     size_t conns_len;
     bool guest; /* it came in by `peer` */
@@ -47,7 +50,7 @@ struct tcpcl_link {
     bool told, told_up;
     tick retry_at;                 /* of the next connection; TICK_NEVER: none is wanted */
     tick pause;                    /* before the one after it */
-    tick say_after;                /* then the next trouble is told */
+    tick say_after, tls_say_after; /* then the next trouble is told; of TLS */
     uint64_t flight, flight_bytes; /* bundles without an outcome */
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
@@ -66,7 +69,10 @@ struct tcpcl_conn {
     struct tcpcl_counters n; /* until it has a link */
     uint32_t serial;         /* of its tokens; below 2^24 */
     bool active, up, reading, pumping;
-    int error; /* of the stream's end */
+    bool can_tls;          /* this side can */
+    bool securing, secure; /* the stream is TLS: its handshake runs; is over */
+    int trusted_by;        /* enum tcpcl_tls_peer, of those admitted */
+    int error;             /* of the stream's end */
 };
 
 /* tcpcl_hub.c. join: listens when it is the first link there; 0 or an error with its text. leave:
@@ -92,6 +98,9 @@ void tcpcl_admit_peer(struct tcpcl_conn *c);
 
 /* tcpcl_link.c. say: now and then; what a peer can bring about must not fill the log. */
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same about TLS, which other trouble does not keep quiet. */
+void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
                      const struct tcpcl_config *config);

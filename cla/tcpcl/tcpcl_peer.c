@@ -33,8 +33,13 @@ static void admit_called(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = c->link;
     struct eid who;
+    bool named = read_node(c, &who);
     bool expected = eid_is_none(&l->env.peer) || !l->config->check_peer ||
-                    (read_node(c, &who) && eid_same_node(&who, &l->env.peer));
+                    (named && eid_same_node(&who, &l->env.peer));
+    if (expected && !tcpcl_tls_trusts(c, l, named ? &who : &l->env.peer)) {
+        refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
+        return;
+    }
     if (expected) {
         tcpcl_admit(c->session, NULL, time_of(c));
         return;
@@ -68,6 +73,7 @@ static struct tcpcl_link *guest_new(const struct tcpcl_link *host, const struct 
     l->own = *host->config;
     l->own.remote = (struct address){.sa = {.sa_family = AF_UNSPEC}};
     l->own.remote_path = l->own.local_path = NULL;
+    l->own.tls_certificate = l->own.tls_key = l->own.tls_ca = l->own.tls_host = NULL;
     l->own.state = TCPCL_WANTED_UP;
     tcpcl_link_init(l, &host->env, &l->own);
     l->env.peer = *who;
@@ -120,6 +126,19 @@ static void take_newcomer(struct tcpcl_conn *c, struct tcpcl_link *l)
     tcpcl_admit(c->session, &terms, time_of(c));
 }
 
+/* Whose rules count for who comes by link `l`, or by none: those of the link that lets in. */
+static struct tcpcl_link *rules_for(const struct tcpcl_hub *h, struct tcpcl_link *l)
+{
+    if (l != NULL && !l->guest)
+        return l;
+    list_for_each (it, &h->links) {
+        struct tcpcl_link *host = container_of(it, struct tcpcl_link, node);
+        if (host->env.events.peer != NULL && !host->guest)
+            return host;
+    }
+    return l;
+}
+
 static void admit_newcomer(struct tcpcl_conn *c)
 {
     struct eid who;
@@ -129,6 +148,11 @@ static void admit_newcomer(struct tcpcl_conn *c)
         container_of(list_first(&c->hub->links), struct tcpcl_link, node);
     if (named && !eid_same_node(&who, &first->env.node)) {
         l = find_link(c->hub, &who);
+        struct tcpcl_link *rules = rules_for(c->hub, l);
+        if (rules != NULL && !tcpcl_tls_trusts(c, rules, &who)) {
+            refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
+            return;
+        }
         if (l == NULL)
             l = let_in(c->hub, &who);
     }

@@ -73,6 +73,7 @@ static json_t *show_session(const struct tcpcl_conn *c)
     put_number(o, "transfer_mru", p->transfer_mru);
     put_number(o, "in_flight", tcpcl_in_flight(c->session));
     put_number(o, "unconfirmed", tcpcl_unconfirmed(c->session));
+    json_object_set_new(o, "tls", tcpcl_tls_show(c));
     return o;
 }
 
@@ -111,4 +112,5 @@ void tcpcl_status(struct cla *c, struct json_t *object)
     json_object_set_new(object, "ends", list_ends(l->ends));
     put_counters(object, &n);
     put_hub(object, l->hub);
+    tcpcl_tls_put(object, l);
 }

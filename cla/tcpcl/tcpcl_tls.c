@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * After the contact headers the stream is wrapped, the handshake runs, and SESS_INIT says who the
+ * peer is: then its certificate is held against that name. Who connects is not known by name in the
+ * handshake, so the certificates and mode of the local address's first link count there, and the
+ * rules of the link that names him afterwards.
+ *
+ * What can go wrong: files (at the start, told with their key; later the old ones stay, told once),
+ * the handshake, a certificate that does not make the peer who he says he is.
+ */
+#include "cla/tcpcl/tcpcl_tls.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+#include "conf/json_number.h"
+
+#define SOON (14 * INT64_C(86400)) /* s: a certificate that ends is told of so long before */
+
+static const char *const keys[] = {"tls_certificate", "tls_key", "tls_ca"};
+static const char *const rules_text[] = {"node", "host", "address", "ca", "none"};
+
+const char *tcpcl_trust_text(enum tcpcl_trust t)
+{
+#define TCPCL_TRUST_TEXT(name, text) text,
+    static const char *const texts[] = {TCPCL_TRUSTS(TCPCL_TRUST_TEXT)};
+#undef TCPCL_TRUST_TEXT
+    return (unsigned)t < TCPCL_TRUST_COUNT ? texts[t] : "?";
+}
+
+/* ---- certificates ---- */
+
+int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, size_t why_cap)
+{
+    char text[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    const struct tls_files files = {k->tls_certificate, k->tls_key, k->tls_ca};
+    *out = NULL;
+    if (k->tls == TCPCL_TLS_OFF)
+        return 0;
+    int r = tls_new(out, &files, &file, text);
+    if (r == HELIO_EINVAL)
+        snprintf(why, why_cap, "%s: %s", keys[file], text);
+    return r;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
+}
+
+bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *b)
+{
+    return (a->tls == TCPCL_TLS_OFF) != (b->tls == TCPCL_TLS_OFF) ||
+           !same_text(a->tls_certificate, b->tls_certificate) ||
+           !same_text(a->tls_key, b->tls_key) || !same_text(a->tls_ca, b->tls_ca);
+}
+
+/* The link that has a say before the peer has said who he is. */
+static struct tcpcl_link *first_link(const struct tcpcl_conn *c)
+{
+    return c->link != NULL ? c->link
+                           : container_of(list_first(&c->hub->links), struct tcpcl_link, node);
+}
+
+static void read_again(struct tcpcl_link *l, struct tcpcl_tls_counters *n)
+{
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    if (!tls_changed(l->tls))
+        return;
+    int r = tls_reload(l->tls, &file, why);
+    n->reloads += r == 0;
+    n->reloads_failed += r != 0;
+    if (r == 0) {
+        tcpcl_tls_say(l, 2, "the certificates were read again");
+    } else {
+        l->tls_say_after = 0; /* once for each change of the files */
+        tcpcl_tls_say(l, 1, "%s: %s; the certificates that were read before stay in use",
+                      keys[file], r == HELIO_EINVAL ? why : helio_strerror(r));
+    }
+}
+
+static void warn_of_end(struct tcpcl_link *l)
+{
+    struct tls_own own;
+    int64_t now = (int64_t)(world_wall(l->env.world) / TICK_S);
+    tls_own(l->tls, &own);
+    if (now > 0 && own.not_after > 0 && now > own.not_after - SOON)
+        tcpcl_tls_say(l, 1, "%s: this node's certificate %s in %lld hours", keys[0],
+                      now > own.not_after ? "has ended, less than" : "ends",
+                      (long long)((own.not_after - now) / 3600));
+}
+
+/* ---- the handshake ---- */
+
+bool tcpcl_tls_begin(struct tcpcl_conn *c)
+{
+    struct tcpcl_link *l = first_link(c);
+    struct stream *secure;
+    assert(!c->securing && !c->secure && l->tls != NULL);
+    read_again(l, &c->hub->tls_n);
+    warn_of_end(l);
+    const struct tcpcl_config *k = l->config;
+    bool named = k->tls_host != NULL && k->tls_host[0] != '\0';
+    const struct tls_setup setup = {.server = !c->active,
+                                    .verify = k->tls_peer != TCPCL_BY_NONE,
+                                    .any_purpose = k->tls_purpose != 0,
+                                    .host = named && c->active ? k->tls_host : NULL};
+    int r = tls_stream(&secure, l->tls, c->hub->world, c->stream, &setup);
+    if (r != 0) {
+        c->hub->tls_n.failed++;
+        tcpcl_tls_say(l, 1, "no TLS: %s", helio_strerror(r));
+        return false;
+    }
+    c->stream = secure;
+    c->securing = true;
+    return true;
+}
+
+void tcpcl_tls_done(struct tcpcl_conn *c)
+{
+    assert(c->securing && !c->secure);
+    c->securing = false;
+    c->secure = true;
+    c->hub->tls_n.sessions++;
+}
+
+const char *tcpcl_tls_why(const struct tcpcl_conn *c)
+{
+    bool tls = (c->secure || c->securing) && helio_code(c->error) == HELIO_EFORMAT;
+    return tls ? tls_why(c->stream) : helio_strerror(c->error);
+}
+
+void tcpcl_tls_failed(struct tcpcl_conn *c, int error)
+{
+    assert(c->securing);
+    c->error = error;
+    c->hub->tls_n.failed++;
+    tcpcl_tls_say(first_link(c), 1, "the TLS handshake with %s failed: %s",
+                  c->active ? "the peer" : "somebody who connected", tcpcl_tls_why(c));
+    c->securing = false;
+}
+
+/* ---- who the peer is ---- */
+
+/* §4.4.1: names that are no node's do not count. */
+static enum tls_match match_node(const struct tls_peer *p, const struct eid *who)
+{
+    enum tls_match m = TLS_ABSENT;
+    for (size_t i = 0; i < p->names_len; i++) {
+        struct eid named;
+        if (p->names[i].kind != TLS_BUNDLE_EID || eid_parse(p->names[i].text, &named) != 0 ||
+            !eid_is_node(&named))
+            continue;
+        if (eid_same_node(&named, who))
+            return TLS_SUCCESS;
+        m = TLS_FAILURE;
+    }
+    return m;
+}
+
+static enum tls_match match_address(const struct tcpcl_conn *c)
+{
+    struct address at;
+    return stream_peer(c->stream, &at) ? tls_match_address(c->stream, &at) : TLS_FAILURE;
+}
+
+static enum tcpcl_trust judge_names(const struct tcpcl_conn *c, const struct tcpcl_config *k,
+                                    const struct tls_peer *p, const struct eid *who)
+{
+    enum tls_match node = match_node(p, who);
+    if (node == TLS_FAILURE)
+        return TCPCL_TRUST_OTHER_NODE;
+    if (k->tls_peer == TCPCL_BY_NODE && node != TLS_SUCCESS)
+        return TCPCL_TRUST_NO_NODE;
+    if (k->tls_peer == TCPCL_BY_HOST && tls_match_host(c->stream, k->tls_host) != TLS_SUCCESS)
+        return TCPCL_TRUST_OTHER_HOST;
+    if (k->tls_peer == TCPCL_BY_ADDRESS && match_address(c) != TLS_SUCCESS)
+        return TCPCL_TRUST_OTHER_ADDRESS;
+    return TCPCL_TRUST_GIVEN;
+}
+
+static enum tcpcl_trust judge_peer(const struct tcpcl_conn *c, const struct tcpcl_config *k,
+                                   const struct eid *who)
+{
+    struct tls_peer p;
+    if (!c->secure)
+        return k->tls == TCPCL_TLS_REQUIRED ? TCPCL_TRUST_PLAIN : TCPCL_TRUST_GIVEN;
+    if (k->tls_peer == TCPCL_BY_NONE || k->tls == TCPCL_TLS_OFF)
+        return TCPCL_TRUST_GIVEN;
+    if (!tls_peer(c->stream, &p) || !p.verified)
+        return TCPCL_TRUST_UNVERIFIED;
+    return judge_names(c, k, &p, who);
+}
+
+bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who)
+{
+    struct tls_peer p = {.subject = ""};
+    enum tcpcl_trust t = judge_peer(c, rules->config, who);
+    assert(t < TCPCL_TRUST_COUNT);
+    if (t == TCPCL_TRUST_GIVEN) {
+        c->trusted_by = rules->config->tls_peer;
+        return true;
+    }
+    c->hub->tls_n.refused[t]++;
+    if (c->secure)
+        (void)tls_peer(c->stream, &p);
+    tcpcl_tls_say(rules, 1, "who says that he is \"%s\" is refused: %s%s%s",
+                  tcpcl_peer(c->session)->node_id, tcpcl_trust_text(t),
+                  p.subject[0] != '\0' ? "; its subject is " : "", p.subject);
+    return false;
+}
+
+/* ---- status ---- */
+
+static void put_number(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+static json_t *list_names(const struct tls_peer *p)
+{
+    json_t *o = json_array();
+    for (size_t i = 0; i < p->names_len; i++)
+        json_array_append_new(o, json_string(p->names[i].text));
+    return o;
+}
+
+struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c)
+{
+    struct tls_peer p;
+    if (!c->secure || !tls_peer(c->stream, &p))
+        return json_null();
+    json_t *o = json_object();
+    json_object_set_new(o, "version", json_string(p.version));
+    json_object_set_new(o, "cipher", json_string(p.cipher));
+    json_object_set_new(o, "verified", json_boolean(p.verified));
+    if (p.unverified != NULL)
+        json_object_set_new(o, "unverified", json_string(p.unverified));
+    json_object_set_new(o, "subject", json_string(p.subject));
+    json_object_set_new(o, "names", list_names(&p));
+    if (tcpcl_state(c->session) >= TCPCL_IN_UP)
+        json_object_set_new(o, "authenticated_by", json_string(rules_text[c->trusted_by]));
+    return o;
+}
+
+void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l)
+{
+    static const char *const modes[] = {"off", "optional", "required"};
+    const struct tcpcl_tls_counters *n = &l->hub->tls_n;
+    json_t *refused = json_object();
+    json_object_set_new(o, "tls", json_string(modes[l->config->tls]));
+    put_number(o, "tls_sessions", n->sessions);
+    put_number(o, "tls_plain", n->plain);
+    put_number(o, "tls_failed", n->failed);
+    put_number(o, "tls_reloads", n->reloads);
+    put_number(o, "tls_reloads_failed", n->reloads_failed);
+    for (unsigned t = TCPCL_TRUST_GIVEN + 1; t < TCPCL_TRUST_COUNT; t++)
+        if (n->refused[t] > 0)
+            put_number(refused, tcpcl_trust_text((enum tcpcl_trust)t), n->refused[t]);
+    json_object_set_new(o, "tls_refused", refused);
+    if (l->tls == NULL)
+        return;
+    struct tls_own own;
+    tls_own(l->tls, &own);
+    put_number(o, "tls_loads", own.loads);
+    json_object_set_new(o, "tls_not_after", json_integer(own.not_after));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TLS in TCPCL (RFC 9174 §4.4): a link's certificates, the handshake of a connection, and whether
+ * the certificate that the peer showed makes him who he says he is.
+ */
+#ifndef CLA_TCPCL_TLS_H
+#define CLA_TCPCL_TLS_H
+
+#include "bp/eid.h"
+#include "os/tls.h"
+
+struct json_t;
+struct tcpcl_config;
+struct tcpcl_conn;
+struct tcpcl_hub;
+struct tcpcl_link;
+
+/* Which of a peer's names must be in its certificate (key tls_peer). But for NONE, the certificate
+ * must be valid, and if it names nodes, the peer is one of them. */
+enum tcpcl_tls_peer { TCPCL_BY_NODE, TCPCL_BY_HOST, TCPCL_BY_ADDRESS, TCPCL_BY_CA, TCPCL_BY_NONE };
+
+/* Why a peer is not trusted. */
+#define TCPCL_TRUSTS(X)                                                                            \
+    X(GIVEN, "it is")                                                                              \
+    X(PLAIN, "it came without TLS, which the link requires")                                       \
+    X(UNVERIFIED, "its certificate is not valid")                                                  \
+    X(NO_NODE, "its certificate names no node")                                                    \
+    X(OTHER_NODE, "its certificate names another node")                                            \
+    X(OTHER_HOST, "its certificate does not name the host")                                        \
+    X(OTHER_ADDRESS, "its certificate does not name the address")
+#define TCPCL_TRUST_ENUM(name, text) TCPCL_TRUST_##name,
+enum tcpcl_trust { TCPCL_TRUSTS(TCPCL_TRUST_ENUM) TCPCL_TRUST_COUNT };
+#undef TCPCL_TRUST_ENUM
+const char *tcpcl_trust_text(enum tcpcl_trust t); /* static */
+
+/* Of a local address, or of a link that does not listen. */
+struct tcpcl_tls_counters {
+    uint64_t sessions;                   /* handshakes that came to their end */
+    uint64_t plain;                      /* sessions without TLS where it was optional */
+    uint64_t failed;                     /* handshakes that did not */
+    uint64_t refused[TCPCL_TRUST_COUNT]; /* peers, by why */
+    uint64_t reloads, reloads_failed;
+};
+
+/* A link's context as its keys say; NULL when TLS is off. 0, or an error with a text that names the
+ * key. */
+int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, size_t why_cap);
+/* Would tcpcl_tls_open read other files? */
+bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *b);
+
+/* Puts TLS in the place of the connection's stream; files that have changed are read before. False:
+ * it cannot be, and the stream is as it was. */
+bool tcpcl_tls_begin(struct tcpcl_conn *c);
+/* The handshake is over, or not: `error` as stream_user.ended has it. Counted and told. */
+void tcpcl_tls_done(struct tcpcl_conn *c);
+void tcpcl_tls_failed(struct tcpcl_conn *c, int error);
+
+/* What ended this connection's stream, for the operator. */
+const char *tcpcl_tls_why(const struct tcpcl_conn *c);
+
+/* May this peer, who says that he is `who`, use the link by its rules? Counted and told if not. */
+bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who);
+
+struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c); /* of its session; null: plain */
+void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l);
+
+#endif

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCPCLv4 with TLS between real nodes (RFC 9174 §4.4): who is let in and who is not, what is told, certificates that are
+replaced. usage: tcpcl_tls_test.py BIN OUT [TEST...]"""
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+
+import aap2
+import node_case
+from certificates import BUNDLES, NODE, Authority
+import tcpcl_test
+from node_case import NodeCase, wait_for
+from tcpcl_test import INIT, TERM
+from udpcl_test import bundle, ipn
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop"))
+from stream_recorder import StreamRecorder  # noqa: E402
+
+FAILURE = (TERM, 0, 4)  # SESS_TERM, "contact failure"
+
+
+class TcpclTlsTest(NodeCase):
+    ctl, links, link, tcpcl, port, up, nodes, exchange, peer = (
+        getattr(tcpcl_test.TcpclTest, name)
+        for name in ("ctl", "links", "link", "tcpcl", "port", "up", "nodes", "exchange", "peer"))
+
+    def setUp(self):
+        super().setUp()
+        self.ca = Authority(self.lab.path("ca"))
+        self.names = {n: f"{NODE}ipn:{n}.0" for n in (1, 2)}
+
+    def keys(self, n, tls="required", ca=None, names=None, by=None, purpose=BUNDLES, **keys):
+        """Of node n's link: a certificate by `by` (its own name: the usual)."""
+        certificate, key = (by or self.ca).issue(f"node{n}", names if names is not None else self.names[n], purpose)
+        return {"tls": tls, "tls_certificate": certificate, "tls_key": key, "tls_ca": (ca or self.ca).file, **keys}
+
+    def start(self, one, two, up=True):
+        """Node 1 connects to node 2, through a recorder."""
+        port = self.port()
+        self.recorder = StreamRecorder(self.lab.path("link.pcap"), port)
+        self.addCleanup(self.recorder.stop)
+        links = {1: self.tcpcl(2, remote=f"127.0.0.1:{self.recorder.port}", **one),
+                 2: self.tcpcl(1, local=f"127.0.0.1:{port}", **two)}
+        for n in (2, 1):
+            self.lab.start_node(n, self.lab.write_node(n, [links[n]], log=False))
+        if up:
+            self.up(1)
+
+    def dial(self, port):
+        """The node's applications are served a moment before its links listen."""
+        def connected():
+            try:
+                return socket.create_connection(("127.0.0.1", port))
+            except ConnectionRefusedError:
+                return None
+        found = []
+        wait_for(lambda: found.append(connected()) or found[-1])
+        return found[-1]
+
+    def said(self, n, text, seconds=20):
+        def found():
+            with open(self.lab.path(f"node{n}.log")) as f:
+                return re.search(text, f.read())
+        wait_for(found, seconds)
+
+    def session(self, n):
+        return self.link(n)["sessions"][0]
+
+    def one_bundle(self, payload=b"hello"):
+        receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")
+        self.assertEqual(sender.request("ipn:2.7", payload)[0], aap2.SUCCESS)
+        self.assertEqual(receiver.delivery()[1], payload)
+        receiver.close()
+        sender.close()
+
+    def refused(self, one, two, why, at=1, told=None, other=None):
+        """No session; node `at` says why, and so does the other one."""
+        self.start(one, two, up=False)
+        self.said(at, why)
+        if told:
+            self.assertGreater(self.link(at)["tls_refused"][told], 0)
+        self.said(3 - at, other or "contact failure|the peer ended the session|the TLS handshake")
+        self.assertEqual(self.link(at)["state"], "down")  # the other one may have thought for a moment that it is up
+
+    # ---- it works ----
+
+    def test_exchange(self):
+        self.start(self.keys(1), self.keys(2))
+        self.exchange()
+        for n in (1, 2):
+            tls = self.session(n)["tls"]
+            self.assertEqual((tls["version"], tls["cipher"]), ("TLSv1.3", "TLS_AES_128_GCM_SHA256"))
+            self.assertEqual((tls["verified"], tls["authenticated_by"]), (True, "node"))
+            self.assertEqual((tls["names"], tls["subject"]), ([f"ipn:{3 - n}.0"], f"/CN=node{3 - n}"))
+            link = self.link(n)
+            self.assertEqual((link["tls"], link["tls_sessions"], link["tls_failed"], link["tls_refused"]),
+                             ("required", 1, 0, {}))
+            self.assertEqual((link["failed"], link["tls_plain"]), (0, 0))
+        for way in (0, 1):  # a contact header with CAN_TLS, then a handshake record of TLS
+            self.assertEqual(self.recorder.came(way)[0][:7], b"dtn!\x04\x01\x16")
+
+    def test_unix_socket(self):
+        path = self.lab.path("link.sock")
+        self.nodes({"remote_path": path, **self.keys(1)}, {"local_path": path, **self.keys(2)})
+        self.one_bundle()
+        self.assertEqual(self.session(1)["tls"]["authenticated_by"], "node")
+
+    def test_by_host_and_address(self):
+        names = {1: "IP:127.0.0.1", 2: "DNS:two.example,IP:127.0.0.1"}
+        self.start(self.keys(1, names=names[1], tls_peer="host", tls_host="two.example"),
+                   self.keys(2, names=names[2], tls_peer="address"))
+        self.one_bundle()
+        self.assertEqual([self.session(n)["tls"]["authenticated_by"] for n in (1, 2)], ["host", "address"])
+
+    def test_any_name_or_none(self):
+        other = Authority(self.lab.path("other"))
+        self.start(self.keys(1, tls_peer="none", purpose="serverAuth", by=other, ca=other, names=""),
+                   self.keys(2, tls_peer="ca", ca=other, tls_purpose="any", names=""))
+        self.one_bundle()
+        one, two = (self.session(n)["tls"] for n in (1, 2))
+        self.assertEqual((one["authenticated_by"], two["authenticated_by"]), ("none", "ca"))
+        self.assertFalse(one["verified"])
+        self.assertIn("issuer", one["unverified"])
+        self.assertTrue(two["verified"])
+
+    def test_each_trusts_the_other(self):
+        """No CA: the file of those who are trusted has the peer's own certificate."""
+        pairs = {n: self.ca.make(f"alone{n}", ["-addext", f"subjectAltName={self.names[n]}"]) for n in (1, 2)}
+        one, two = ({"tls": "required", "tls_certificate": pairs[n][0], "tls_key": pairs[n][1], "tls_ca": pairs[3 - n][0]}
+                    for n in (1, 2))
+        self.start(one, two)
+        self.one_bundle()
+
+    def test_unknown_peers_by_policy(self):
+        """Who is let in is he whom his certificate names, or he is not."""
+        port = self.port()
+        keys = self.keys(2)
+        self.lab.start_node(2, self.lab.write_node(2, [self.tcpcl(9, local=f"127.0.0.1:{port}", peers=2, **keys)], log=False))
+        self.lab.start_node(1, self.lab.write_node(1, [self.tcpcl(2, remote=f"127.0.0.1:{port}", **self.keys(1))], log=False))
+        wait_for(lambda: "to-9/ipn:1.0" in self.links(2))
+        self.up(1)
+        self.one_bundle()
+        self.lab.start_node(3, self.lab.write_node(3, [self.tcpcl(2, remote=f"127.0.0.1:{port}",
+                                                                  **self.keys(1))], log=False))
+        wait_for(lambda: self.links(2)["to-9"]["tls_refused"].get("its certificate names another node", 0) > 0)
+        self.assertNotIn("to-9/ipn:3.0", self.links(2))
+
+    # ---- it is refused ----
+
+    def test_another_ca(self):
+        other = Authority(self.lab.path("other"))
+        self.refused(self.keys(1), self.keys(2, by=other), "handshake with the peer failed: the peer's certificate: unable to get",
+                     other="handshake with somebody who connected failed: the peer refuses: bad certificate")
+        self.assertGreater(self.link(1)["tls_failed"], 0)
+        self.assertGreater(self.link(2)["tls_failed"], 0)
+
+    def test_another_ca_of_the_client(self):
+        other = Authority(self.lab.path("other"))
+        self.refused(self.keys(1, by=other), self.keys(2), "somebody who connected failed: the peer's certificate", at=2,
+                     other="the peer refuses: bad certificate")
+
+    def test_another_node(self):
+        self.refused(self.keys(1), self.keys(2, names=f"{NODE}ipn:3.0"), "\"ipn:2.0\" is refused: its certificate names another",
+                     told="its certificate names another node")
+        self.assertGreater(self.link(1)["term_tx"]["contact failure"], 0)
+
+    def test_another_node_connects(self):
+        self.refused(self.keys(1, names=f"{NODE}ipn:3.0"), self.keys(2), "\"ipn:1.0\" is refused: its certificate names another",
+                     at=2, told="its certificate names another node")
+
+    def test_no_node(self):
+        self.refused(self.keys(1), self.keys(2, names="DNS:two.example"), "its certificate names no node",
+                     told="its certificate names no node")
+
+    def test_another_host(self):
+        self.refused(self.keys(1, tls_peer="host", tls_host="one.example"), self.keys(2, names="DNS:two.example"),
+                     "does not name the host", told="its certificate does not name the host")
+
+    def test_another_address(self):
+        self.refused(self.keys(1, tls_peer="address"), self.keys(2, names="IP:127.0.0.2"), "does not name the address",
+                     told="its certificate does not name the address")
+
+    def test_purpose(self):
+        self.refused(self.keys(1), self.keys(2, purpose="serverAuth"), "extended key usage does not allow bundle security")
+
+    # ---- with TLS or without ----
+
+    def test_optional_falls_back(self):
+        for one, two in (("optional", "off"), ("off", "optional")):
+            with self.subTest(one=one):
+                self.start(self.keys(1, tls=one), self.keys(2, tls=two))
+                self.one_bundle()
+                self.assertIsNone(self.session(1)["tls"])
+                self.assertEqual(self.link(1 if one == "optional" else 2)["tls_plain"], 1)
+                self.assertEqual({w: self.recorder.came(w)[0][5] for w in (0, 1)}, {0: one == "optional", 1: two == "optional"})
+                self.stop_all()
+
+    def test_both_optional(self):
+        self.start(self.keys(1, tls="optional"), self.keys(2, tls="optional"))
+        self.one_bundle()
+        self.assertEqual(self.session(2)["tls"]["version"], "TLSv1.3")
+
+    def test_required_refuses_plain(self):
+        for one, two, at in (("required", "off", 1), ("off", "required", 2)):
+            with self.subTest(one=one):
+                self.start(self.keys(1, tls=one), self.keys(2, tls=two), up=False)
+                wait_for(lambda: {**self.link(at)["ends"], **self.link(at)["newcomer_ends"]}.get(
+                    "TLS is required, and the peer does not offer it", 0) > 0)
+                wait_for(lambda: self.link(1)["term_rx" if one == "off" else "term_tx"]["contact failure"] > 0)
+                self.assertEqual({self.link(n)["state"] for n in (1, 2)}, {"down"})
+                self.stop_all()
+
+    def test_required_by_a_later_link(self):
+        """The first link of the local address lets plain peers in; the one that names this peer does not."""
+        port = self.port()
+        links = [self.tcpcl(3, local=f"127.0.0.1:{port}", **self.keys(2, tls="optional")),
+                 self.tcpcl(1, local=f"127.0.0.1:{port}", **self.keys(2))]
+        self.lab.start_node(2, self.lab.write_node(2, links, log=False))
+        peer = self.peer(self.dial(port))
+        self.assertEqual(peer.contact(True), b"dtn!\x04\x01")
+        peer.init("ipn:1.0")
+        self.assertEqual(peer.message(), FAILURE)
+        self.assertEqual(self.link(2, "to-1")["tls_refused"], {"it came without TLS, which the link requires": 1})
+        peer = self.peer(self.dial(port))
+        peer.contact(True)
+        peer.init("ipn:3.0")
+        self.assertEqual(peer.message()[0], INIT)
+
+    # ---- a peer that is not ours ----
+
+    def connect_tls(self, port, version, **certificate):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = context.maximum_version = version
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        if certificate:
+            context.load_cert_chain(*self.ca.issue("python", **certificate))
+        s = self.dial(port)
+        s.sendall(b"dtn!\x04\x01")
+        header = s.recv(6, socket.MSG_WAITALL)
+        self.assertEqual(header, b"dtn!\x04\x01")
+        return self.peer(context.wrap_socket(s))
+
+    def listening(self, **keys):
+        port = self.port()
+        self.lab.start_node(1, self.lab.write_node(1, [self.tcpcl(2, local=f"127.0.0.1:{port}", **self.keys(1, **keys))],
+                                                   log=False))
+        return port
+
+    def test_python_connects(self):
+        port = self.listening()
+        receiver = self.client(1, "ipn:1.5", subscribe=True)
+        for version, name in ((ssl.TLSVersion.TLSv1_2, "TLSv1.2"), (ssl.TLSVersion.TLSv1_3, "TLSv1.3")):
+            with self.subTest(name):
+                peer = self.connect_tls(port, version, names=f"{NODE}ipn:2.0")
+                peer.init("ipn:2.0")
+                self.assertEqual(peer.message()[4], "ipn:1.0")
+                self.up(1)
+                self.assertEqual(self.session(1)["tls"]["version"], name)
+                peer.segment(0, bundle(ipn(2, 9), ipn(1, 5), name.encode() * 9999, 1 + version))
+                self.assertEqual(receiver.delivery(), ("ipn:2.9", name.encode() * 9999))
+                self.assertEqual(peer.message()[0], 2)
+                peer.s.close()
+                wait_for(lambda: self.link(1)["state"] == "down")
+
+    def test_python_without_certificate(self):
+        port = self.listening()
+        with self.assertRaises((ssl.SSLError, EOFError, ConnectionError)):
+            peer = self.connect_tls(port, ssl.TLSVersion.TLSv1_3)
+            peer.init("ipn:2.0")
+            peer.message()
+        wait_for(lambda: self.link(1)["tls_failed"] == 1)
+        self.said(1, "somebody who connected failed: peer did not return a certificate")
+
+    def test_python_says_another_name(self):
+        port = self.listening()
+        peer = self.connect_tls(port, ssl.TLSVersion.TLSv1_3, names=f"{NODE}ipn:3.0")
+        peer.init("ipn:2.0")
+        self.assertEqual(peer.message(), FAILURE)
+        self.assertEqual(self.link(1)["tls_refused"], {"its certificate names another node": 1})
+
+    def test_handshake_that_stops(self):
+        port = self.listening(timeout="500ms")
+        s = self.peer(self.dial(port)).s
+        s.sendall(b"dtn!\x04\x01")
+        self.assertEqual(s.recv(6, socket.MSG_WAITALL), b"dtn!\x04\x01")
+        self.assertEqual(s.recv(1), b"")
+        wait_for(lambda: self.link(1)["newcomer_ends"].get("the peer did not say who it is in time") == 1)
+        s = self.peer(self.dial(port)).s
+        s.sendall(b"dtn!\x04\x01" + b"GET / HTTP/1.0\r\n\r\n")  # plain text behind the header is TLS, or nothing
+        self.assertEqual(s.recv(6, socket.MSG_WAITALL), b"dtn!\x04\x01")
+        while s.recv(100):
+            pass
+        wait_for(lambda: self.link(1)["tls_failed"] == 1)
+
+    # ---- certificates are replaced ----
+
+    def replace(self, n, **keys):
+        """The files of node n's certificate are others."""
+        issued = self.ca.issue(f"new{n}", self.names[n], **keys)
+        for new, end in zip(issued, ("pem", "key"), strict=True):
+            shutil.move(new, os.path.join(self.ca.folder, f"node{n}.{end}"))
+
+    def again(self):
+        self.ctl(1, "link", "to-2", "down")
+        wait_for(lambda: not self.link(1)["sessions"])
+        self.ctl(1, "link", "to-2", "up")
+        self.up(1)
+
+    def test_replaced(self):
+        self.start(self.keys(1), self.keys(2))
+        receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")
+        done = threading.Event()
+        sent, came = [], []
+
+        def send():
+            while not done.is_set():
+                self.assertEqual(sender.request("ipn:2.7", bytes([len(sent) % 256]) * 50000)[0], aap2.SUCCESS)
+                sent.append(len(sent) % 256)
+
+        def receive():
+            while not done.is_set() or len(came) < len(sent):
+                came.append(receiver.delivery()[1][0])
+
+        threads = [threading.Thread(target=f, daemon=True) for f in (send, receive)]
+        for t in threads:
+            t.start()
+        wait_for(lambda: len(came) > 20)
+        self.replace(2)
+        before = len(came)
+        wait_for(lambda: len(came) > before + 20)  # the session that is there goes on
+        self.assertEqual(self.session(1)["tls"]["subject"], "/CN=node2")
+        self.again()
+        self.assertEqual(self.session(1)["tls"]["subject"], "/CN=new2")
+        self.said(2, "the certificates were read again")
+        self.assertEqual((self.link(2)["tls_reloads"], self.link(2)["tls_loads"]), (1, 2))
+        before = len(came)
+        wait_for(lambda: len(came) > before + 20)
+        done.set()
+        for t in threads:
+            t.join(60)
+        self.assertEqual(sorted(set(came)), sorted(set(sent)))
+        self.assertEqual(len(came), len(sent))
+
+    def test_replaced_badly(self):
+        self.start(self.keys(1), self.keys(2))
+        with open(os.path.join(self.ca.folder, "node2.pem"), "w") as f:
+            f.write("not a certificate\n")
+        self.again()  # the old one serves
+        self.said(2, "tls_certificate: .*node2.pem: .*the certificates that were read before stay in use")
+        self.assertEqual((self.link(2)["tls_reloads"], self.link(2)["tls_reloads_failed"]), (0, 1))
+        self.replace(2)
+        self.again()
+        self.assertEqual(self.session(1)["tls"]["subject"], "/CN=new2")
+        self.assertEqual(self.link(2)["tls_reloads"], 1)
+
+    def test_set(self):
+        """Keys of a link that is open."""
+        self.start(self.keys(1), self.keys(2))
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "set", "to-2",
+                            "tls_ca=/missing"], capture_output=True, text=True, timeout=30)
+        self.assertNotEqual(p.returncode, 0)
+        self.assertIn("tls_ca: /missing: No such file or directory", p.stderr)
+        certificate, key = self.ca.issue("other1", self.names[1])
+        self.ctl(1, "link", "set", "to-2", f"tls_certificate={certificate}", f"tls_key={key}")
+        self.again()
+        self.assertEqual(self.session(2)["tls"]["subject"], "/CN=other1")
+
+    def test_configuration(self):
+        good = self.keys(1)
+        for keys, text in (({"tls_certificate": '""'}, "tls_certificate: is not given"),
+                           ({"tls_key": '""'}, "tls_key: is not given"), ({"tls_ca": '""'}, "tls_ca: is not given"),
+                           ({"tls_peer": "host"}, "tls_host: is not given"), ({"tls": "maybe"}, "off, optional, required")):
+            with self.subTest(text):
+                link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, **keys})
+                p = self.heliod("--check", self.lab.write_node(1, [link], log=False))
+                self.assertEqual(p.returncode, 2)
+                self.assertIn(text, p.stdout + p.stderr)
+        link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, "tls_key": "/missing"})
+        p = self.heliod(self.lab.write_node(1, [link], log=False))
+        self.assertNotEqual(p.returncode, 0)
+        self.assertIn("tls_key: /missing: No such file or directory", p.stdout + p.stderr)
+
+
+if __name__ == "__main__":
+    node_case.main("TcpclTlsTest")
