@@ -99,6 +99,7 @@ struct agent_queue_rule {
     struct rule rule;
     enum bundle_priority queue;
 };
+#define AGENT_WEIGHT_MAX 1000000
 struct agent_service {
     bool strict; /* a priority goes when no higher one waits; else by weights: none starves */
     uint32_t weights[BUNDLE_PRIORITIES]; /* bytes of each against the others'; all 0: 1, 8, 64 */

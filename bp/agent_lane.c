@@ -5,7 +5,7 @@
  * (PREFETCH), so that a link with a full window never waits for the medium; under memory pressure
  * at least the one at the head is loaded, so that a queue always moves. Deliveries keep their bytes
  * until they are answered, and anybody can name an endpoint: under pressure one that nobody
- * registered has none in memory, and a registered one has one.
+ * registered has none in memory, and a registered one has one of each priority at most.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -59,17 +59,19 @@ bool lane_memory_full(const struct agent *a, uint64_t more)
     return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
 }
 
-static bool front_has_room(const struct lane *l, const struct queue *q)
+/* ahead: bundles of its priority that are ready before it. */
+static bool front_has_room(const struct lane *l, const struct queue *q, uint64_t ahead)
 {
-    return q->front_len + count_given(l) < l->window + PREFETCH;
+    return ahead + q->front_len + count_given(l) < l->window + PREFETCH;
 }
 
 /* May the bundle's bytes stay in memory, or come there, although the memory is full? */
-static bool keeps_bytes(const struct lane *l, const struct queue *q, const struct record *r)
+static bool keeps_bytes(const struct lane *l, const struct queue *q, uint64_t ahead,
+                        const struct record *r)
 {
     if (r->link == TO_ENDPOINT)
-        return l->open && q->front_len + count_given(l) == 0;
-    return q->front_len == 0;
+        return l->open && ahead + q->front_len + count_given(l) == 0;
+    return ahead + q->front_len == 0;
 }
 
 void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band)
@@ -82,8 +84,8 @@ void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_pri
     l->bytes += r->bytes;
     l->backlog[band].bundles++;
     l->backlog[band].bytes += r->bytes;
-    bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, r) || !lane_memory_full(a, 0);
-    bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q);
+    bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, 0, r) || !lane_memory_full(a, 0);
+    bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q, 0);
     queues_add(&l->queues, q, r, !ahead, false);
     if (!ahead && lane_memory_full(a, 0))
         record_release(a, r);
@@ -167,11 +169,12 @@ static int load_record(struct agent *a, struct record *r, struct agent_action *o
 }
 
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
-static int fill_ahead(struct agent *a, struct lane *l, struct queue *q, struct agent_action *out)
+static int fill_ahead(struct agent *a, struct lane *l, struct queue *q, uint64_t ahead,
+                      struct agent_action *out)
 {
-    while (!list_empty(&q->back) && front_has_room(l, q)) {
+    while (!list_empty(&q->back) && front_has_room(l, q, ahead)) {
         struct record *r = container_of(list_first(&q->back), struct record, node);
-        if (r->buf == NULL && !keeps_bytes(l, q, r) && lane_memory_full(a, r->bytes))
+        if (r->buf == NULL && !keeps_bytes(l, q, ahead, r) && lane_memory_full(a, r->bytes))
             break;
         queues_move_up(&l->queues, r);
         if (r->buf == NULL && load_record(a, r, out))
@@ -199,10 +202,10 @@ static int give_next(struct agent *a, struct record *r, struct agent_action *out
     return 1;
 }
 
-/* The head of a priority comes to memory, and what follows it. 1: an action; else *moved: there may
- * be something to give now. */
-static int make_ready(struct agent *a, struct lane *l, struct queue *q, struct agent_action *out,
-                      bool *moved)
+/* The head of a queue comes to memory, and what follows it. 1: an action; else *moved: there may be
+ * something to give now. */
+static int ready_queue(struct agent *a, struct lane *l, struct queue *q, uint64_t ahead,
+                       struct agent_action *out, bool *moved)
 {
     const uint64_t before = q->front_len;
     if (before > 0) {
@@ -216,9 +219,28 @@ static int make_ready(struct agent *a, struct lane *l, struct queue *q, struct a
             }
         }
     }
-    if (fill_ahead(a, l, q, out))
+    if (fill_ahead(a, l, q, ahead, out))
         return 1;
     *moved = *moved || (before == 0 && q->front_len > 0);
+    return 0;
+}
+
+/* The same of a priority: first the queue that goes first, then those behind it, so that the next
+ * ordinal is there when its turn comes. */
+static int make_ready(struct agent *a, struct lane *l, enum bundle_priority p,
+                      struct agent_action *out, bool *moved)
+{
+    uint64_t ahead = 0;
+    const uint64_t most = l->window + PREFETCH;
+    struct queue *next, *q = queues_first(&l->queues, p);
+    for (; q != NULL && ahead < most && !*moved; q = next) {
+        next = queues_behind(&l->queues, p, q); /* q may be empty, and spent, afterwards */
+        if (ready_queue(a, l, q, ahead, out, moved))
+            return 1;
+        ahead += q->front_len;
+        if (!list_empty(&q->back))
+            break; /* no room, or no memory, for more */
+    }
     return 0;
 }
 
@@ -233,9 +255,8 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
             continue;
         }
         moved = false;
-        for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
-            struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
-            if (q != NULL && make_ready(a, l, q, out, &moved))
+        for (int p = BUNDLE_PRIORITIES - 1; p >= 0 && !moved; p--) {
+            if (make_ready(a, l, (enum bundle_priority)p, out, &moved))
                 return 1;
         }
     }

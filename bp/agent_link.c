@@ -122,7 +122,7 @@ int agent_link_service(struct agent *a, uint32_t link, const struct agent_servic
     const bool none = s->weights[0] == 0 && s->weights[1] == 0 && s->weights[2] == 0;
     const uint32_t *weights = none ? usual : s->weights;
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
-        if (weights[p] == 0 || weights[p] > QUEUE_WEIGHT_MAX)
+        if (weights[p] == 0 || weights[p] > AGENT_WEIGHT_MAX)
             return HELIO_EINVAL;
     struct agent_queue_rule *rules = NULL;
     if (s->rules_len > 0) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whose turn it is. Strict: the highest priority that has something. By weights, so that none
- * starves: each priority has a time at which its next bundle may begin; the earliest goes, and its
- * next turn is later by its bytes divided by its weight; one that had nothing to send does not
- * save up. That is start-time fair queueing rather than rounds of deficits: a bundle longer than
- * any round's share takes no rounds without service, and there is no share to choose. Between two
- * turns of one priority another one with k times its weight sends k times the bytes of the one
- * between them, and one bundle more, at most.
+ * starves: each priority has a time up to which it was served, which advances by bytes / weight;
+ * the one whose next bundle would end first goes; one that had nothing to send does not save up.
+ * That is self-clocked fair queueing rather than rounds of deficits: a bundle longer than any
+ * round's share takes no rounds without service, there is no share to choose, and what is light
+ * goes first when all begin at once. Between two turns of one priority another one with k times its
+ * weight sends k times the bytes of the one between them, and one bundle more, at most.
  *
  * Expedited bundles with an ordinal have a queue for each ordinal that is there: at most 254 are
  * walked. What can go wrong is memory for one; its bundles are served with those of ordinal 0.
@@ -18,9 +18,9 @@
 
 #include "bp/agent_impl.h"
 
-#define TURN_SCALE (UINT64_C(1) << 20) /* above QUEUE_WEIGHT_MAX, so that each byte counts */
+#define TURN_SCALE (UINT64_C(1) << 20) /* above AGENT_WEIGHT_MAX, so that each byte counts */
 
-static_assert(TURN_SCALE > QUEUE_WEIGHT_MAX, "a byte of the heaviest priority takes time");
+static_assert(TURN_SCALE > AGENT_WEIGHT_MAX, "a byte of the heaviest priority takes time");
 
 static void init_queue(struct queue *q, uint8_t ordinal)
 {
@@ -68,18 +68,28 @@ struct queue *queues_get(struct queues *q, enum bundle_priority p, uint8_t ordin
     return rank;
 }
 
+/* From this list node on. */
+static struct queue *find_filled(const struct queues *q, enum bundle_priority p, struct list *from)
+{
+    const struct queue *own = &q->of[p];
+    for (struct list *it = from; p == BUNDLE_EXPEDITED && it != &q->ranks; it = it->next) {
+        struct queue *rank = container_of(it, struct queue, node);
+        if (!is_empty(rank))
+            return rank;
+    }
+    return is_empty(own) ? NULL : (struct queue *)own;
+}
+
 struct queue *queues_first(const struct queues *q, enum bundle_priority p)
 {
     assert(p < BUNDLE_PRIORITIES);
-    const struct queue *own = &q->of[p];
-    if (p == BUNDLE_EXPEDITED) {
-        list_for_each (it, &q->ranks) {
-            struct queue *rank = container_of(it, struct queue, node);
-            if (!is_empty(rank))
-                return rank;
-        }
-    }
-    return is_empty(own) ? NULL : (struct queue *)own;
+    return find_filled(q, p, q->ranks.next);
+}
+
+struct queue *queues_behind(const struct queues *q, enum bundle_priority p, struct queue *before)
+{
+    assert(p < BUNDLE_PRIORITIES);
+    return before == &q->of[p] ? NULL : find_filled(q, p, before->node.next);
 }
 
 void queues_add(struct queues *q, struct queue *to, struct record *r, bool back, bool first)
@@ -125,42 +135,56 @@ void queues_sub(struct agent *a, struct queues *q, struct record *r)
     list_add_tail(&a->spent, &from->node);
 }
 
-static bool is_ready(const struct queues *q, enum bundle_priority p)
+static uint64_t cost_of(const struct queues *q, enum bundle_priority p, uint64_t bytes)
+{
+    assert(q->weight[p] > 0);
+    return bytes * TURN_SCALE / q->weight[p];
+}
+
+static bool is_before(uint64_t time, uint64_t other)
+{
+    return (int64_t)(time - other) < 0;
+}
+
+/* NULL: none waits, or the first one's bytes are not in memory. */
+static const struct record *find_ready(const struct queues *q, enum bundle_priority p)
 {
     const struct queue *first = queues_first(q, p);
     if (first == NULL || list_empty(&first->front))
-        return false;
-    return container_of(list_first(&first->front), struct record, node)->buf != NULL;
-}
-
-static bool is_before(uint64_t turn, uint64_t other)
-{
-    return (int64_t)(turn - other) < 0;
+        return NULL;
+    const struct record *r = container_of(list_first(&first->front), struct record, node);
+    return r->buf != NULL ? r : NULL;
 }
 
 enum bundle_priority queues_turn(const struct queues *q)
 {
     enum bundle_priority next = BUNDLE_PRIORITIES;
+    uint64_t best = 0;
     for (int i = BUNDLE_PRIORITIES - 1; i >= 0; i--) {
         const enum bundle_priority p = (enum bundle_priority)i;
-        if (!is_ready(q, p))
+        const struct record *r = find_ready(q, p);
+        if (r == NULL)
             continue;
-        if (next == BUNDLE_PRIORITIES || (!q->strict && is_before(q->turn[p], q->turn[next])))
+        const uint64_t end = q->served[p] + cost_of(q, p, r->bytes);
+        if (next == BUNDLE_PRIORITIES || (!q->strict && is_before(end, best))) {
             next = p;
+            best = end;
+        }
     }
     return next;
 }
 
 void queues_served(struct queues *q, enum bundle_priority p, uint64_t bytes)
 {
-    assert(p < BUNDLE_PRIORITIES && q->weight[p] > 0);
-    if (is_before(q->clock, q->turn[p]))
-        q->clock = q->turn[p];
-    q->turn[p] += bytes * TURN_SCALE / q->weight[p];
+    assert(p < BUNDLE_PRIORITIES);
+    q->served[p] += cost_of(q, p, bytes);
+    if (is_before(q->clock, q->served[p]))
+        q->clock = q->served[p];
     for (int i = 0; i < BUNDLE_PRIORITIES; i++) {
-        if (queues_first(q, (enum bundle_priority)i) == NULL && is_before(q->turn[i], q->clock))
-            q->turn[i] = q->clock;
+        if (queues_first(q, (enum bundle_priority)i) == NULL && is_before(q->served[i], q->clock))
+            q->served[i] = q->clock;
     }
+    assert(!is_before(q->clock, q->served[p]));
 }
 
 static void visit_queue(struct queue *q, void (*fn)(struct agent *a, struct list *l),

@@ -23,7 +23,6 @@ struct queue {
     {                                                                                              \
         1, 8, 64                                                                                   \
     } /* unless others are given: bulk, normal, expedited */
-#define QUEUE_WEIGHT_MAX 1000000
 
 struct queues {
     struct queue of[BUNDLE_PRIORITIES]; /* that of the expedited has those of ordinal 0 */
@@ -31,9 +30,9 @@ struct queues {
     uint64_t waiting;                   /* in all of them */
     bool strict;
     uint32_t weight[BUNDLE_PRIORITIES];
-    /* By weights: when each priority's turn comes, in bytes / weight of a time that only service
-     * makes pass (start-time fair queueing). It wraps. */
-    uint64_t turn[BUNDLE_PRIORITIES], clock;
+    /* By weights: up to when each was served, in a time that only service makes pass: bytes /
+     * weight (self-clocked fair queueing). It wraps. */
+    uint64_t served[BUNDLE_PRIORITIES], clock;
 };
 
 void queues_init(struct queues *q);
@@ -41,6 +40,8 @@ void queues_init(struct queues *q);
 struct queue *queues_get(struct queues *q, enum bundle_priority p, uint8_t ordinal);
 /* Of a priority: the one whose head goes first; NULL: none waits. */
 struct queue *queues_first(const struct queues *q, enum bundle_priority p);
+/* The next one of the priority that is not empty; NULL: none. */
+struct queue *queues_behind(const struct queues *q, enum bundle_priority p, struct queue *before);
 /* The bundle is in no list; `back`: it may wait for long. */
 void queues_add(struct queues *q, struct queue *to, struct record *r, bool back, bool first);
 /* From the back of its queue to the end of its front. */
