@@ -70,8 +70,9 @@ static int decode_hdtn(struct slice content, struct bundle_qos *out)
     return 0;
 }
 
-static bool read_block(const struct bundle *b, size_t i, struct bundle_qos *out)
+bool bundle_qos_read(const struct bundle *b, size_t i, struct bundle_qos *out)
 {
+    assert(i < b->others_len);
     const struct bundle_block *block = &b->others[i];
     if (block->type == BLOCK_QOS)
         return qos_decode(block->data, out) == 0 && !bundle_targeted(b, BLOCK_BCB, block->number);
@@ -83,7 +84,7 @@ bool bundle_qos_block(const struct bundle *b, size_t i)
 {
     struct bundle_qos q;
     assert(i < b->others_len);
-    return read_block(b, i, &q);
+    return bundle_qos_read(b, i, &q);
 }
 
 bool bundle_qos(const struct bundle *b, struct bundle_qos *out)
@@ -92,7 +93,7 @@ bool bundle_qos(const struct bundle *b, struct bundle_qos *out)
     bool found = false;
     *out = bundle_qos_none();
     for (size_t i = 0; i < b->others_len; i++) {
-        if (!read_block(b, i, &q) || (found && b->others[i].type != BLOCK_QOS))
+        if (!bundle_qos_read(b, i, &q) || (found && b->others[i].type != BLOCK_QOS))
             continue;
         *out = q;
         found = true;

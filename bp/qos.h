@@ -43,7 +43,9 @@ struct bundle_qos {
 struct bundle_qos bundle_qos_none(void);
 /* False, and that of none, when no block that can be read says it. */
 bool bundle_qos(const struct bundle *b, struct bundle_qos *out);
-/* Is others[i] of b a block that bundle_qos reads? Then it is none of unknown type. */
+/* The same of others[i] alone. */
+bool bundle_qos_read(const struct bundle *b, size_t i, struct bundle_qos *out);
+/* Is others[i] of b a block that is read? Then it is none of unknown type. */
 bool bundle_qos_block(const struct bundle *b, size_t i);
 
 /* The content of a block BLOCK_QOS; returns its length. */

@@ -64,8 +64,9 @@ def config(endpoint, subscribe=False, secret="s", auth=0, keepalive=0, window=0)
     return framed([(CONFIG, [(1, int(subscribe)), (2, auth), (3, secret), (4, endpoint), (5, keepalive), (100, window)])])
 
 
-def adu(destination, payload, source="", lifetime_ms=0, flags=()):
+def adu(destination, payload, source="", lifetime_ms=0, flags=(), priority=0, ordinal=0):
     head = [(1, source), (2, destination), (5, len(payload)), (100, lifetime_ms)] + [(6, f) for f in flags]
+    head += [(number, value) for number, value in ((103, priority), (104, ordinal)) if value]
     return framed([(ADU, head)]) + payload
 
 
@@ -136,6 +137,11 @@ class Client:
 
     def delivery(self, answer=SUCCESS):
         """(source, payload) of the next bundle, answered unless `answer` is None; keepalives are answered."""
+        head, payload = self.arrival(answer)
+        return head[1].decode(), payload
+
+    def arrival(self, answer=SUCCESS):
+        """The same with all fields of its head."""
         while True:
             m = unpack(self.message())
             if KEEPALIVE in m:
@@ -145,4 +151,4 @@ class Client:
             payload = self.exactly(head.get(5, 0))
             if answer is not None:
                 self.send(response(answer))
-            return head[1].decode(), payload
+            return head, payload

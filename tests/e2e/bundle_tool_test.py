@@ -25,7 +25,9 @@ class Tool(unittest.TestCase):
                 (BASE + ["-d", "ipn:1"], "ipn:NODE.SERVICE"), (BASE + ["-l", "3 fortnights"], "--lifetime"),
                 (BASE + ["-f", "frob"], "frob"), (BASE + ["-f", "fragment"], "fragment"),
                 (BASE + ["--hop-limit", "256"], "1 to 255"), (BASE + ["--block", "200:1"], "TYPE:FLAGS:HEX"),
-                (BASE + ["--block", "200:1:abc"], "TYPE:FLAGS:HEX"), (BASE + ["--fragment", "3"], "OFFSET:TOTAL"),
+                (BASE + ["--block", "200:1:abc"], "TYPE:FLAGS:HEX"),
+                (BASE + ["--priority", "urgent"], "expedited:N"), (BASE + ["--priority", "bulk:1"], "expedited:N"),
+                (BASE + ["--priority", "expedited:255"], "expedited:N"), (BASE + ["--fragment", "3"], "OFFSET:TOTAL"),
                 (BASE + ["--block", "200:1:"] * 33, "at most 32"), (BASE + ["-p", "-"], "--payload"),
                 (BASE + ["--sequence", "-1"], "number"), (BASE + ["stray"], "stray"),
                 (["make", "--text", "x"], "--destination"), (["make", "-d", "ipn:2.1"], "--payload")):
@@ -56,6 +58,18 @@ class Tool(unittest.TestCase):
                          (1, f"-:{len(wire) - 6}: error: the CRC does not match the block [RFC 9171 §4.2.1]\n"))
         code, out, _ = run("show", "--json", "-", stdin=bytes(broken))
         self.assertEqual((code, json.loads(out)["findings"][0]["section"]), (1, "RFC 9171 §4.2.1"))
+
+    def test_priority(self):
+        """As ION writes it: block type 193, [flags, priority, ordinal, label]."""
+        code, wire, _ = run(*BASE, "--priority", "expedited:9")
+        self.assertEqual(code, 0)
+        self.assertIn(bytes.fromhex("4584000209008"[:12]), wire)
+        self.assertEqual(run("lint", "-", stdin=wire), (0, b"", ""))
+        block = json.loads(run("show", "--json", "-", stdin=wire)[1])["blocks"][0]
+        self.assertEqual((block["type"], block["flags"], block["priority"], block["ordinal"]), (193, ["replicate"], "expedited", 9))
+        hdtn = run(*BASE, "--block", "13:16:00")[1]
+        block = json.loads(run("show", "--json", "-", stdin=hdtn)[1])["blocks"][0]
+        self.assertEqual((block["type"], block["priority"]), (13, "bulk"))
 
     def test_files_and_blocks(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -137,6 +137,41 @@ START_TEST(a_good_file)
 }
 END_TEST
 
+START_TEST(queues_of_a_link)
+{
+    static const char text[] =
+        "node: ipn:1.0\nsocket: /tmp/s\nstore: {durability: none}\n"
+        "links:\n  - name: to-2\n    adapter: fake\n    peer: ipn:2.0\n    rto: 30ms\n"
+        "    queues: strict\n    weights: 2:3:1000000\n    priorities:\n"
+        "      - {to: \"ipn:2.*\", size_max: 1kB, queue: expedited}\n"
+        "      - {is: bulk, flag: report, service: 7, from: \"ipn:9.*\", queue: normal}\n"
+        "  - {name: to-3, adapter: fake, peer: ipn:3.0, rto: 30ms}\n";
+    struct config c;
+    struct conf_errors e;
+    conf_errors_init(&e, "n.yaml");
+    int err = config_parse(&c, text, sizeof text - 1, adapters, &e);
+    ck_assert_msg(err == 0, "%s", e.text[0]);
+    const struct config_link *l = &c.links[0];
+    ck_assert_int_eq(l->queues, QUEUES_STRICT);
+    ck_assert(l->weight[0] == 2 && l->weight[1] == 3 && l->weight[2] == 1000000);
+    ck_assert_uint_eq(l->priorities_len, 2);
+    const struct config_queue *q = l->priorities;
+    ck_assert_int_eq(q[0].rule.queue, BUNDLE_EXPEDITED);
+    ck_assert_uint_eq(q[0].rule.rule.size_max, 1000);
+    ck_assert(q[0].rule.rule.from.any && !q[0].rule.rule.to.any);
+    ck_assert_int_eq(q[1].rule.queue, BUNDLE_NORMAL);
+    ck_assert_int_eq(q[1].rule.rule.priority, 1 + BUNDLE_BULK);
+    ck_assert_int_eq(q[1].rule.rule.flag, RULE_FLAG_REPORT);
+    ck_assert_uint_eq(q[1].rule.rule.service, 7);
+    ck_assert(q[1].rule.rule.to.any && q[1].rule.rule.from.eid.node == 9);
+    l = &c.links[1];
+    ck_assert_int_eq(l->queues, QUEUES_WEIGHTED);
+    ck_assert(l->weight[0] == 1 && l->weight[1] == 8 && l->weight[2] == 64);
+    ck_assert_uint_eq(l->priorities_len, 0);
+    config_fini(&c);
+}
+END_TEST
+
 /* All errors of `text`, one per line, in *out. */
 static void errors_of(const char *text, struct conf_errors *e)
 {
@@ -241,6 +276,23 @@ static const struct {
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n    rto: 10s\n"
           "    rate: 1Mbit/s\n",
      "n.yaml:8: links[a].rto: longer than this rate allows; write less than 10s"},
+    {LINK "    queues: fair\n",
+     "n.yaml:9: links[to-2].queues: \"fair\" is not known; write one of: weighted, strict"},
+    {LINK "    weights: 1:8\n", "n.yaml:9: links[to-2].weights: \"1:8\" is not understood; write "
+                                "three numbers from 1 to 1000000, "
+                                "for bulk, normal and expedited bundles, such as 1:8:64"},
+    {LINK "    weights: 1:0:64\n", "n.yaml:9: links[to-2].weights: \"1:0:64\" is not understood; "
+                                   "write three numbers from 1 to 1000000, "
+                                   "for bulk, normal and expedited bundles, such as 1:8:64"},
+    {LINK "    priorities:\n      - {service: 7}\n",
+     "n.yaml:10: links[to-2].priorities.queue: this key is missing; it is where those that fit "
+     "wait for "
+     "this link"},
+    {LINK "    priorities:\n      - {to: \"ipn:x\", queue: bulk}\n",
+     "n.yaml:10: links[to-2].priorities.to: is not a pattern; write one such as ipn:2.*, ipn:2.1, "
+     "dtn://name/* or *"},
+    {LINK "    priorities:\n      - size_min: 2kB\n        size_max: 1kB\n        queue: bulk\n",
+     "n.yaml:11: links[to-2].priorities.size_max: is below size_min; raise it or lower that"},
     {LINK "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n",
      "n.yaml:10: routes.via: there is no link \"to-3\"; did you mean to-2"},
     {LINK "routes:\n  - {to: \"nowhere\", via: to-2}\n",
@@ -360,6 +412,7 @@ int main(void)
     Suite *s = suite_create("tools_config");
     TCase *t = tcase_create("all");
     tcase_add_test(t, a_good_file);
+    tcase_add_test(t, queues_of_a_link);
     tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(t, all_errors_at_once);
     tcase_add_test(t, at_most_twenty_errors_are_held);

@@ -208,6 +208,25 @@ START_TEST(quantities)
 }
 END_TEST
 
+START_TEST(priorities)
+{
+    static const struct {
+        const char *text;
+        uint32_t priority, ordinal;
+    } right[] = {{"bulk", 1, 0}, {"normal", 2, 0}, {"expedited", 3, 0}, {"expedited:254", 3, 254}};
+    static const char *const wrong[] = {
+        "", "urgent", "bulky", "bulk:1", "expedited:255", "expedited:", "expedited7"};
+    uint32_t priority, ordinal;
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        ck_assert_int_eq(perf_options_priority(right[i].text, &priority, &ordinal), 0);
+        ck_assert_uint_eq(priority, right[i].priority);
+        ck_assert_uint_eq(ordinal, right[i].ordinal);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        ck_assert_int_ne(perf_options_priority(wrong[i], &priority, &ordinal), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("perf");
@@ -219,6 +238,7 @@ int main(void)
     tcase_add_test(t, limits_double_in_an_outage);
     tcase_add_test(t, the_ring_is_not_overrun);
     tcase_add_test(t, quantities);
+    tcase_add_test(t, priorities);
     Suite *s = suite_create("tools_perf");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

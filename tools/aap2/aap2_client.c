@@ -142,6 +142,8 @@ int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu)
     a.payload_length = adu->head.len + adu->body.len;
     a.lifetime_ms = adu->lifetime_ms;
     a.crc_type = adu->crc_type;
+    a.priority = adu->priority;
+    a.ordinal = adu->ordinal;
     m.msg_case = AAP2__AAPMESSAGE__MSG_ADU;
     m.adu = &a;
     int rc = queue_message(c, &m.base);

@@ -70,6 +70,8 @@ struct aap2_adu {
     const char *destination;
     uint64_t lifetime_ms; /* 0: the node's default */
     uint32_t crc_type;    /* of aap2.proto: 0 the node's default, 1 none, 2 CRC-16, 3 CRC-32C */
+    uint32_t priority;    /* likewise: 0 none given, 1 bulk, 2 normal, 3 expedited */
+    uint32_t ordinal;     /* of an expedited one: 0 to 254 */
     struct slice head;    /* copied, AAP2_HEAD_MAX at most */
     struct slice body;    /* borrowed until the connection is flushed or closed */
 };

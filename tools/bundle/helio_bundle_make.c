@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/units.h"
+#include "bp/qos.h"
 #include "os/clock.h"
 #include "tools/bundle/helio_bundle.h"
 
@@ -37,6 +38,7 @@ enum {
     KEY_BLOCK,
     KEY_FRAGMENT,
     KEY_TEXT,
+    KEY_PRIORITY,
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +57,10 @@ static const struct argp_option options[] = {
     {"previous-node", KEY_PREVIOUS, "EID", 0, "Add a previous node block", 0},
     {"age", KEY_AGE, "TIME", 0, "Add a bundle age block", 0},
     {"hop-limit", KEY_HOPS, "N[:COUNT]", 0, "Add a hop count block", 0},
+    {"priority", KEY_PRIORITY, "CLASS[:N]", 0,
+     "Add a priority block (type 193): bulk, normal, expedited, or expedited:N with an ordinal, 0 "
+     "to 254",
+     0},
     {"block", KEY_BLOCK, "TYPE:FLAGS:HEX", 0, "Add an extension block; may be repeated", 0},
     {"fragment", KEY_FRAGMENT, "OFFSET:TOTAL", 0, "Make the payload a fragment", 0},
     {"payload", 'p', "FILE", 0, "Payload; \"-\" is standard input", 0},
@@ -178,6 +184,35 @@ static void add_block(struct argp_state *state, struct make_options *o, char *ar
                               .data = slice_of(o->block_bytes + start, o->block_used - start)};
 }
 
+static void add_priority(struct argp_state *state, struct make_options *o, char *arg)
+{
+    struct bundle *b = &o->bundle;
+    struct bundle_qos q = {.priority = BUNDLE_PRIORITIES};
+    char *ordinal = after_colon(arg);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        if (strcmp(arg, bundle_priority_word((enum bundle_priority)p)) == 0)
+            q.priority = (enum bundle_priority)p;
+    uint64_t n = ordinal == NULL ? 0 : parse_number(state, "priority", ordinal);
+    if (q.priority == BUNDLE_PRIORITIES || n > QOS_ORDINAL_MAX ||
+        (ordinal != NULL && q.priority != BUNDLE_EXPEDITED)) {
+        argp_error(state,
+                   "--priority: bulk, normal, expedited, or expedited:N with N from 0 to 254");
+        return;
+    }
+    if (b->others_len == BUNDLE_BLOCKS_MAX || o->block_used > BLOCK_BYTES_MAX - QOS_CONTENT_MAX) {
+        argp_error(state, "--priority: the bundle has too many extension blocks");
+        return;
+    }
+    q.ordinal = (uint8_t)n;
+    uint8_t *content = o->block_bytes + o->block_used;
+    const size_t len = qos_encode(&q, content);
+    o->block_used += len;
+    b->others[b->others_len++] = (struct bundle_block){.type = BLOCK_QOS,
+                                                       .flags = BLOCK_REPLICATE,
+                                                       .crc = CRC_32C,
+                                                       .data = slice_of(content, len)};
+}
+
 static error_t parse_extension(int key, char *arg, struct argp_state *state)
 {
     struct make_options *o = state->input;
@@ -196,6 +231,9 @@ static error_t parse_extension(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_BLOCK:
         add_block(state, o, arg);
+        return 0;
+    case KEY_PRIORITY:
+        add_priority(state, o, arg);
         return 0;
     case KEY_FRAGMENT:
         set_fragment(state, b, arg);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "bp/admin.h"
+#include "bp/qos.h"
 #include "conf/json_number.h"
 #include "tools/bundle/helio_bundle.h"
 
@@ -94,6 +95,20 @@ static json_t *report_json(const struct status_report *r)
     return o;
 }
 
+/* What a priority block says, in either of its forms. */
+static void set_qos(json_t *block, const struct bundle *b, size_t i)
+{
+    struct bundle_qos q;
+    if (!bundle_qos_read(b, i, &q))
+        return;
+    json_object_set_new(block, "priority", json_string(bundle_priority_word(q.priority)));
+    if (b->others[i].type != BLOCK_QOS)
+        return;
+    json_object_set_new(block, "ordinal", json_number(q.ordinal));
+    json_object_set_new(block, "qos_flags", json_number(q.flags));
+    json_object_set_new(block, "data_label", json_number(q.label));
+}
+
 static json_t *blocks_json(const struct bundle *b)
 {
     json_t *list = json_array(), *block;
@@ -117,6 +132,7 @@ static json_t *blocks_json(const struct bundle *b)
         const struct bundle_block *o = &b->others[i];
         block = frame_json(o->type, o->number, o->flags, o->crc);
         json_object_set_new(block, "bytes", json_number(o->data.len));
+        set_qos(block, b, i);
         json_array_append_new(list, block);
     }
     block = frame_json(BLOCK_PAYLOAD, 1, b->payload_flags, b->payload_crc);

@@ -301,10 +301,13 @@ static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
 
 /* NULL, or what is wrong with it. */
 static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
-                                struct agent_request *out)
+                                struct agent_request *out, struct bundle_qos *qos)
 {
     *out = (struct agent_request){
         .lifetime_ms = m->lifetime_ms, .flags = m->bundle_flags, .crc = (int)m->crc_type - 1};
+    *qos = (struct bundle_qos){.priority = (enum bundle_priority)(m->priority - 1),
+                               .ordinal = (uint8_t)m->ordinal};
+    out->qos = m->priority == 0 ? NULL : qos;
     if (c->endpoint == NULL)
         return "the connection is not configured";
     out->source = c->endpoint->eid;
@@ -321,6 +324,10 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
         return "report_to_eid is not an endpoint id";
     if (m->crc_type > 3)
         return "crc_type is 0 to 3";
+    if (m->priority > BUNDLE_PRIORITIES)
+        return "priority is 0 to 3";
+    if (m->ordinal > QOS_ORDINAL_MAX || (m->ordinal > 0 && m->priority != 1 + BUNDLE_EXPEDITED))
+        return "ordinal is 0 to 254, of priority 3";
     return NULL;
 }
 
@@ -328,7 +335,8 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
 {
     struct apps *a = c->apps;
     struct agent_request q;
-    const char *why = make_request(c, m, &q);
+    struct bundle_qos qos;
+    const char *why = make_request(c, m, &q, &qos);
     struct app_request *r = why == NULL ? request_new(c) : NULL;
     if (r == NULL) {
         if (why != NULL)

@@ -72,6 +72,8 @@ struct app_out *message_adu(const struct agent_action *a)
     d.payload_length = a->payload.len;
     d.lifetime_ms = a->lifetime_ms;
     d.bundle_flags = a->flags;
+    d.priority = 1 + (uint32_t)a->priority;
+    d.ordinal = a->ordinal;
     if (a->flags & BUNDLE_IS_ADMIN) {
         d.n_adu_flags = 1;
         d.adu_flags = &report;

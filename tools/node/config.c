@@ -28,6 +28,7 @@ static const struct config_section sections[] = {
     {"log", config_log},
     {"routing", config_routing},
     {"links", config_link_options},
+    {"priorities", config_queue_options},
     {"routes", config_route_options},
 };
 static const char *const section_words[] = {"store", "bundles", "log", "routing",

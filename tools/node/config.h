@@ -6,17 +6,32 @@
 #ifndef TOOLS_CONFIG_H
 #define TOOLS_CONFIG_H
 
-#include "bp/bundle.h"
+#include "bp/agent.h"
 #include "bp/store.h"
 #include "cla/cla.h"
 #include "conf/conf_tree.h"
 
 #define CONFIG_LINKS_MAX 65536 /* of a file */
 
+enum config_queues { QUEUES_WEIGHTED, QUEUES_STRICT };
+
+/* An item of a link's list `priorities`. */
+struct config_queue {
+    char *to, *from;
+    struct agent_queue_rule rule; /* its patterns are made of these by the check */
+    int priority;                 /* enum bundle_priority */
+};
+#define CONFIG_PRIORITIES_MAX 64
+
 struct config_link {
     char *name, *adapter;
     struct eid peer;
     uint64_t peers; /* that may come in over it by themselves */
+    int queues;     /* enum config_queues */
+    char *weights;
+    uint32_t weight[BUNDLE_PRIORITIES]; /* made of it by the check */
+    void *priorities;                   /* struct config_queue */
+    size_t priorities_len;
     const struct cla_ops *ops;
     void *settings; /* ops->config_size bytes */
     uint32_t line;

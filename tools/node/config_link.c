@@ -71,12 +71,38 @@ static void check_peer(const struct eid *node, const struct conf_tree *map, cons
                    text);
 }
 
+/* "1:8:64" */
+static void read_weights(const struct conf_tree *map, const char *where, struct config_link *l,
+                         struct conf_errors *errors)
+{
+    unsigned long weight[BUNDLE_PRIORITIES] = {0};
+    int end = 0;
+    const struct conf_tree *t = conf_child(map, "weights");
+    if (l->weights == NULL)
+        return;
+    bool good =
+        strspn(l->weights, "0123456789:") == strlen(l->weights) &&
+        sscanf(l->weights, "%7lu:%7lu:%7lu%n", &weight[0], &weight[1], &weight[2], &end) == 3 &&
+        l->weights[end] == '\0';
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        good = good && weight[p] > 0 && weight[p] <= AGENT_WEIGHT_MAX;
+        l->weight[p] = (uint32_t)weight[p];
+    }
+    if (!good)
+        conf_error(errors, t != NULL ? t->line : map->line,
+                   "%sweights: \"%s\" is not understood; write three numbers from 1 to 1000000, "
+                   "for bulk, normal and expedited bundles, such as 1:8:64",
+                   where, l->weights);
+}
+
 void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
                       config_adapters *adapters, struct conf_errors *errors)
 {
     const struct conf_tree *name = conf_child(map, "name");
     char where[96];
     l->line = map->line;
+    if (conf_options_default(config_link_options, l, config_set) < 0)
+        conf_error(errors, map->line, "out of memory");
     snprintf(where, sizeof where, "links[%.64s].",
              name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
     struct conf_part parts[2] = {{config_link_options, l, config_set}};
@@ -96,11 +122,14 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
         return;                           /* without its table every other key would look unknown */
     }
     const char *words[CONFIG_LISTS_MAX + 1] = {NULL};
+    config_lists_words(config_link_lists, words);
     if (l->ops != NULL)
-        config_lists_words(l->ops, words);
+        config_lists_words(l->ops->lists, words);
     conf_section_read(map, where, parts, n, words, errors);
+    config_lists_read(config_link_lists, l, map, where, errors);
     if (l->ops != NULL)
-        config_lists_read(map, where, l, errors);
+        config_lists_read(l->ops->lists, l->settings, map, where, errors);
+    read_weights(map, where, l, errors);
     if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
         conf_error(errors, map->line, "%speers: with %s nobody says who he is; leave it away",
                    where, l->ops->name);
@@ -113,9 +142,10 @@ void config_link_fini(struct config_link *l)
 {
     conf_options_free(config_link_options, l);
     if (l->settings != NULL) {
-        config_lists_free(l);
+        config_lists_free(l->ops->lists, l->settings);
         conf_options_free(l->ops->options, l->settings);
     }
+    config_lists_free(config_link_lists, l);
     free(l->settings);
 }
 
@@ -152,38 +182,6 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
 
 /* ---- a copy ---- */
 
-/* The texts of a struct that was copied as bytes become the copy's own. False: no memory; those
- * that are not copied yet are NULL. */
-static bool own_texts(const struct conf_option *options, void *base)
-{
-    bool good = true;
-    for (const struct conf_option *o = options; o->key != NULL; o++) {
-        char **field = (char **)(void *)((char *)base + o->offset);
-        if (o->type != OPTION_TEXT || *field == NULL)
-            continue;
-        *field = good ? strdup(*field) : NULL;
-        good = good && *field != NULL;
-    }
-    return good;
-}
-
-static bool copy_list(const struct cla_list *d, const struct config_link *was,
-                      const struct config_link *l)
-{
-    void **items = (void **)(void *)((char *)l->settings + d->items);
-    size_t *count = (size_t *)(void *)((char *)l->settings + d->count), n = *count;
-    const char *from = *(void *const *)(const void *)((const char *)was->settings + d->items);
-    *items = n > 0 ? malloc(n * d->item_size) : NULL;
-    *count = 0;
-    bool good = n == 0 || *items != NULL;
-    for (; good && *count < n; ++*count) {
-        char *item = (char *)*items + *count * d->item_size;
-        memcpy(item, from + *count * d->item_size, d->item_size);
-        good = own_texts(d->options, item);
-    }
-    return good;
-}
-
 static struct config_link *copy_link(const struct config_link *was)
 {
     struct config_link *l = malloc(sizeof *l);
@@ -191,12 +189,12 @@ static struct config_link *copy_link(const struct config_link *was)
         return NULL;
     *l = *was;
     l->settings = malloc(was->ops->config_size);
-    bool good = own_texts(config_link_options, l) && l->settings != NULL;
+    bool good = config_texts_own(config_link_options, l) && l->settings != NULL;
+    good = config_lists_copy(config_link_lists, was, l) && good;
     if (l->settings != NULL) {
         memcpy(l->settings, was->settings, was->ops->config_size);
-        good = own_texts(was->ops->options, l->settings) && good;
-        for (const struct cla_list *d = was->ops->lists; d != NULL && d->key != NULL; d++)
-            good = copy_list(d, was, l) && good;
+        good = config_texts_own(was->ops->options, l->settings) && good;
+        good = config_lists_copy(was->ops->lists, was->settings, l->settings) && good;
     }
     if (good)
         return l;
@@ -233,8 +231,11 @@ static void change_key(struct config_link *l, const struct conf_tree *t, const c
     char why[256] = "";
     const struct conf_option *o = conf_option_find(l->ops->options, t->key);
     bool other = conf_option_find(config_link_options, t->key) != NULL;
-    for (const struct cla_list *d = l->ops->lists; d != NULL && d->key != NULL; d++)
-        other = other || strcmp(d->key, t->key) == 0;
+    const char *lists[CONFIG_LISTS_MAX + 1] = {NULL};
+    config_lists_words(config_link_lists, lists);
+    config_lists_words(l->ops->lists, lists);
+    for (size_t i = 0; lists[i] != NULL; i++)
+        other = other || strcmp(lists[i], t->key) == 0;
     if (o == NULL && !other)
         say_unknown(l->ops, t, where, errors);
     else if (o == NULL || !is_live(l->ops, t->key))

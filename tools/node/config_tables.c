@@ -3,6 +3,8 @@
  * them, and a test compares. */
 #include "tools/node/config_tables.h"
 
+#include <stdio.h>
+
 #define AT(field) offsetof(struct config, field)
 #define END                                                                                        \
     {                                                                                              \
@@ -269,6 +271,70 @@ const struct conf_option config_link_options[] = {
      .max = 65536,
      .help = "neighbours that may come in over this link by themselves, at once, where the adapter "
              "has them say who they are; each becomes a link of its own"},
+    {.key = "queues",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct config_link, queues),
+     .choices = "weighted|strict",
+     .initial = "weighted",
+     .help = "whose turn it is: by weights, so that none starves, or always the highest priority "
+             "that waits"},
+    {.key = "weights",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct config_link, weights),
+     .initial = "1:8:64",
+     .help =
+         "bytes of bulk, normal and expedited bundles against each other, with queues: weighted"},
+    END,
+};
+
+#define AT_QUEUE(field) offsetof(struct config_queue, field)
+
+const struct conf_option config_queue_options[] = {
+    {.key = "to",
+     .type = OPTION_TEXT,
+     .offset = AT_QUEUE(to),
+     .initial = "*",
+     .help = "destination: an endpoint id, ipn:2.*, ipn:*.*, dtn://name/*, or *"},
+    {.key = "from",
+     .type = OPTION_TEXT,
+     .offset = AT_QUEUE(from),
+     .initial = "*",
+     .help = "source, likewise"},
+    {.key = "service",
+     .type = OPTION_COUNT,
+     .offset = AT_QUEUE(rule.rule.service),
+     .initial = "any",
+     .min = 1,
+     .choices = "any",
+     .help = "ipn service number of the destination"},
+    {.key = "size_min",
+     .type = OPTION_SIZE,
+     .offset = AT_QUEUE(rule.rule.size_min),
+     .initial = "0",
+     .help = "bundles of at least so many bytes"},
+    {.key = "size_max",
+     .type = OPTION_SIZE,
+     .offset = AT_QUEUE(rule.rule.size_max),
+     .initial = "0",
+     .help = "bundles of at most so many bytes; 0: of any length"},
+    {.key = "flag",
+     .type = OPTION_CHOICE,
+     .offset = AT_QUEUE(rule.rule.flag),
+     .choices = RULE_FLAG_WORDS,
+     .initial = "any",
+     .help = "administrative records, fragments, bundles that must not be fragmented, that want an "
+             "application's answer, or any status report"},
+    {.key = "is",
+     .type = OPTION_CHOICE,
+     .offset = AT_QUEUE(rule.rule.priority),
+     .choices = RULE_PRIORITY_WORDS,
+     .initial = "any",
+     .help = "bundles of this priority, as their block says; without one they are normal"},
+    {.key = "queue",
+     .type = OPTION_CHOICE,
+     .offset = AT_QUEUE(priority),
+     .choices = "bulk|normal|expedited",
+     .help = "where those that fit wait for this link"},
     END,
 };
 
@@ -283,4 +349,38 @@ const struct conf_option config_route_options[] = {
      .offset = offsetof(struct config_route, via),
      .help = "the name of a link"},
     END,
+};
+
+static int say_wrong(const char **key, const char *which, char *why, size_t cap, const char *text)
+{
+    *key = which;
+    snprintf(why, cap, "%s", text);
+    return HELIO_EINVAL;
+}
+
+static int check_queue(void *item, const char **key, char *why, size_t cap)
+{
+    static const char pattern[] =
+        "is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *";
+    struct config_queue *q = item;
+    struct rule *r = &q->rule.rule;
+    if (eid_pattern_parse(q->to, &r->to) != 0)
+        return say_wrong(key, "to", why, cap, pattern);
+    if (eid_pattern_parse(q->from, &r->from) != 0)
+        return say_wrong(key, "from", why, cap, pattern);
+    if (r->size_max != 0 && r->size_max < r->size_min)
+        return say_wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
+    q->rule.queue = (enum bundle_priority)q->priority;
+    return 0;
+}
+
+const struct cla_list config_link_lists[] = {
+    {.key = "priorities",
+     .options = config_queue_options,
+     .item_size = sizeof(struct config_queue),
+     .max = CONFIG_PRIORITIES_MAX,
+     .items = offsetof(struct config_link, priorities),
+     .count = offsetof(struct config_link, priorities_len),
+     .check = check_queue},
+    {.key = NULL},
 };

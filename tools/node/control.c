@@ -3,6 +3,7 @@
  * unknown command, a name that nothing has. */
 #include "tools/node/control.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,33 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     fill_store(n, out);
 }
 
+/* What waits for the link or is on it, and what it was given, by queue. */
+static void set_backlog(const struct node *n, const struct node_link *l, json_t *o)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    if (!agent_backlog(n->agent, l->index, b))
+        return;
+    json_t *queues = json_object();
+    uint64_t bundles = 0, bytes = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        json_t *q = json_object();
+        set_int(q, "bundles", b[p].bundles);
+        set_int(q, "bytes", b[p].bytes);
+        set_int(q, "given", b[p].given);
+        set_int(q, "given_bytes", b[p].given_bytes);
+        json_object_set_new(queues, bundle_priority_word((enum bundle_priority)p), q);
+        bundles += b[p].bundles;
+        bytes += b[p].bytes;
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "/%" PRIu64, b[BUNDLE_BULK].bundles,
+             b[BUNDLE_NORMAL].bundles, b[BUNDLE_EXPEDITED].bundles);
+    set_int(o, "backlog_bundles", bundles);
+    set_int(o, "backlog_bytes", bytes);
+    set_text(o, "backlog", text);
+    json_object_set_new(o, "queues", queues);
+}
+
 /* Why bundles did not go, as often as they did not. */
 static void set_failures(const struct node_link *l, json_t *o)
 {
@@ -136,6 +164,7 @@ static void do_links(struct node *n, const json_t *in, json_t *out)
         }
         set_int(o, "received", l->received);
         set_share(n, l->index, o);
+        set_backlog(n, l, o);
         if (l->cla != NULL && l->cla->ops->status != NULL)
             l->cla->ops->status(l->cla, o);
         json_array_append_new(list, o);
@@ -196,6 +225,9 @@ static void do_bundles(struct node *n, const json_t *in, json_t *out)
         set_int(o, "bytes", info[i].bytes);
         set_int(o, "expires_ms", info[i].expires_ms);
         set_text(o, "state", info[i].state);
+        set_text(o, "priority", bundle_priority_word(info[i].priority));
+        if (info[i].ordinal > 0)
+            set_int(o, "ordinal", info[i].ordinal);
         if (info[i].link >= 0)
             set_text(o, "link", n->links[info[i].link]->config->name);
         json_array_append_new(list, o);

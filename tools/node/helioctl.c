@@ -397,6 +397,7 @@ static const struct column link_columns[] = {
     {"ADAPTER", "adapter", COLUMN_TEXT},
     {"PEER", "peer", COLUMN_TEXT},
     {"STATE", "state", COLUMN_TEXT},
+    {"WAITING", "backlog", COLUMN_TEXT}, /* bulk/normal/expedited */
     {"SENT", "sent", COLUMN_NUMBER},
     {"FAILED", "failed", COLUMN_NUMBER},
     {"RECEIVED", "received", COLUMN_NUMBER},
@@ -445,6 +446,7 @@ static const struct column bundle_columns[] = {
     {"SEQUENCE", "sequence", COLUMN_NUMBER},
     {"BYTES", "bytes", COLUMN_BYTES},
     {"STATE", "state", COLUMN_TEXT},
+    {"PRIORITY", "priority", COLUMN_TEXT},
     {"LINK", "link", COLUMN_TEXT},
     {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
 };

@@ -185,6 +185,24 @@ static void on_link_closed(void *context)
 
 /* ---- open and closed ---- */
 
+/* Its queues, as the file says; those of a neighbour who came in as the link's that let him. */
+static int serve_link(const struct node_link *l)
+{
+    const struct config_link *c = l->host != NULL ? l->host->config : l->config;
+    struct agent_service s = {.strict = c->queues == QUEUES_STRICT, .rules_len = c->priorities_len};
+    memcpy(s.weights, c->weight, sizeof s.weights);
+    const struct config_queue *from = c->priorities;
+    struct agent_queue_rule *rules = calloc(s.rules_len + 1, sizeof *rules);
+    if (rules == NULL)
+        return HELIO_ENOMEM;
+    for (size_t i = 0; i < s.rules_len; i++)
+        rules[i] = from[i].rule;
+    s.rules = rules;
+    int err = agent_link_service(l->node->agent, l->index, &s);
+    free(rules);
+    return err;
+}
+
 /* The link is there, and the agent knows it. */
 static int begin_link(struct node_link *l, struct cla *c)
 {
@@ -192,6 +210,8 @@ static int begin_link(struct node_link *l, struct cla *c)
     l->node->open_links++;
     l->window = c->limits.window;
     int err = agent_link_add(l->node->agent, l->index, &l->config->peer, l->window);
+    if (err == 0)
+        err = serve_link(l);
     if (err == 0) {
         if (c->ops->reaches != NULL)
             node_router_use(l->node);
@@ -376,7 +396,7 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     host->peers++;
     *events = events_of(l);
     node_limits(l);
-    if (add_peer_route(l) < 0 || node_plan_link(l) < 0)
+    if (serve_link(l) < 0 || add_peer_route(l) < 0 || node_plan_link(l) < 0)
         l->over = true;
     say(&n->say, LEVEL_INFO, "link %s came in", own->name);
     node_wake(n);

@@ -84,7 +84,9 @@ static bool give_bundle(struct perf_client *c, uint64_t seq, size_t *body_len)
     uint8_t out[AAP2_HEAD_MAX];
     struct aap2_adu adu = {.destination = c->options->destination,
                            .lifetime_ms = c->options->lifetime_ms,
-                           .crc_type = c->options->crc};
+                           .crc_type = c->options->crc,
+                           .priority = c->options->priority,
+                           .ordinal = c->options->ordinal};
     if (seq == PERF_SEQ_END)
         perf_source_end(&c->source, c->next, world_wall(c->link.world), out, &adu.head);
     else

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "bp/eid.h"
+#include "bp/qos.h"
 #include "tools/perf/perf_wire.h"
 
 #define PAYLOAD_DEFAULT 50000
@@ -57,6 +57,8 @@ static const struct argp_option client_options[] = {
     {"rate", 'R', "N[k|M|b]", 0, "N bit/s, or bundles/s (b)", 0},
     {"payload", 'P', "N[B|k|M]", 0, "payload of a bundle, bytes (50k)", 0},
     {"lifetime", 'l', "S", 0, "lifetime of the bundles (300)", 0},
+    {"priority", 'p', "CLASS[:N]", 0,
+     "bulk, normal or expedited; expedited:N with an ordinal, 0 to 254, higher ones first", 0},
     {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
      "check value of the payload block (the node's default; --crc alone: 32c)", 0},
     {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
@@ -187,6 +189,26 @@ static uint32_t read_crc(struct argp_state *state, const char *arg)
     return 0;
 }
 
+int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordinal)
+{
+    uint64_t n = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        const char *word = bundle_priority_word((enum bundle_priority)p);
+        const size_t len = strlen(word);
+        if (strncmp(text, word, len) != 0)
+            continue;
+        const char *rest = text + len;
+        bool numbered = *rest == ':' && p == BUNDLE_EXPEDITED &&
+                        units_count(rest + 1, QOS_ORDINAL_MAX, &n) == 0;
+        if (*rest != '\0' && !numbered)
+            return HELIO_EFORMAT;
+        *priority = 1 + (uint32_t)p;
+        *ordinal = (uint32_t)n;
+        return 0;
+    }
+    return HELIO_EFORMAT;
+}
+
 static error_t parse_common(struct perf_options *o, int key, char *arg, struct argp_state *state)
 {
     tick t = 0;
@@ -272,6 +294,10 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case 'P':
         read_size(state, "-P", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload);
+        return 0;
+    case 'p':
+        need_option(state, perf_options_priority(arg, &o->priority, &o->ordinal) == 0, "-p", arg,
+                    "bulk, normal, expedited, or expedited:N with N from 0 to 254,");
         return 0;
     case KEY_CRC:
         o->crc = read_crc(state, arg != NULL ? arg : "32c");

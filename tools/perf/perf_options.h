@@ -28,7 +28,9 @@ struct perf_options {
     bool rate_in_bundles;
     uint64_t payload;     /* bytes, header included */
     uint64_t lifetime_ms; /* of bundles; of acknowledgements */
-    uint32_t crc;         /* of aap2.proto's crc_type */
+    uint32_t priority;    /* of bundles, as struct aap2_adu has it: 0 none given */
+    uint32_t ordinal;
+    uint32_t crc; /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */
     /* server */
@@ -48,6 +50,8 @@ int perf_options_size(const char *text, uint64_t *out);
 int perf_options_rate(const char *text, double *out, bool *in_bundles);
 
 /* "20", "0.5", "30s", "5min". 0 or HELIO_EFORMAT. */
+/* "bulk", "normal", "expedited", "expedited:N": as struct aap2_adu has them. 0 or HELIO_EFORMAT. */
+int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordinal);
 int perf_options_time(const char *text, tick *out);
 
 #endif

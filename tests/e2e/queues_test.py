@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Priorities through real nodes: chosen by the application, kept over a restart, obeyed by the link and told to the
+receiver. usage: queues_test.py BIN OUT [TEST...]"""
+
+import json
+import signal
+import subprocess
+
+import aap2
+import node_case
+from node_case import NodeCase, wait_for
+
+BULK, NORMAL, EXPEDITED = 1, 2, 3
+
+
+class QueuesTest(NodeCase):
+    def ctl(self, number, *words):
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", *words],
+                           capture_output=True, text=True, timeout=30)
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        return p.stdout
+
+    def link(self, number):
+        return json.loads(self.ctl(number, "--json", "links"))["links"][0]
+
+    def test_strict_over_a_restart(self):
+        """Six bundles wait for a link that is down; the node is killed and starts again; they arrive by priority, and
+        what a rule of the link says is bulk goes last whatever its priority."""
+        ports = self.lab.udp_ports(2)
+        rule = "[{service: 9, queue: bulk}]"
+        one = self.lab.write_node(1, [self.lab.link(2, ports[0], ports[1], rto="100ms", sessions=1, queues="strict",
+                                                    priorities=rule, state="down")],
+                                  store=f"{{path: {self.lab.path('one.store')}, durability: sync}}", log=False)
+        two = self.lab.write_node(2, [self.lab.link(1, ports[1], ports[0], rto="100ms")], log=False)
+        self.lab.start_node(2, two)
+        node = self.lab.start_node(1, one)
+        tx = self.client(1, "ipn:1.5")
+        sent = [("ipn:2.7", b"bulk", BULK, 0), ("ipn:2.7", b"plain", 0, 0), ("ipn:2.7", b"soon", EXPEDITED, 0),
+                ("ipn:2.7", b"sooner", EXPEDITED, 200), ("ipn:2.9", b"ruled", EXPEDITED, 254),
+                ("ipn:2.7", b"normal", NORMAL, 0)]
+        for to, payload, priority, ordinal in sent:
+            self.assertEqual(tx.request(to, payload, priority=priority, ordinal=ordinal)[0], aap2.SUCCESS)
+        self.assertEqual(self.link(1)["backlog"], "2/2/2")
+        node.send_signal(signal.SIGKILL)
+        node.wait(20)
+        node = self.lab.start_node(1, one)
+        wait_for(lambda: self.link(1)["backlog"] == "2/2/2")
+        bundles = json.loads(self.ctl(1, "--json", "bundles"))["bundles"]
+        self.assertEqual([b["priority"] for b in bundles],
+                         ["bulk", "normal", "expedited", "expedited", "expedited", "normal"])
+        self.assertEqual([b.get("ordinal", 0) for b in bundles], [0, 0, 0, 200, 254, 0])
+        rx, ruled = self.client(2, "ipn:2.7", subscribe=True), self.client(2, "ipn:2.9", subscribe=True)
+        self.ctl(1, "link", "to-2", "up")
+        got = []
+        for _ in range(5):
+            head, payload = rx.arrival()
+            got.append((payload, head.get(103, 0), head.get(104, 0)))
+        self.assertEqual(got, [(b"sooner", EXPEDITED, 200), (b"soon", EXPEDITED, 0), (b"plain", NORMAL, 0),
+                               (b"normal", NORMAL, 0), (b"bulk", BULK, 0)])
+        self.assertEqual(ruled.arrival()[1], b"ruled")
+        queues = self.link(1)["queues"]
+        wait_for(lambda: self.link(1)["backlog"] == "0/0/0")
+        self.assertEqual({name: q["given"] for name, q in self.link(1)["queues"].items()},
+                         {"bulk": 2, "normal": 2, "expedited": 2}, queues)
+
+    def test_what_is_not_legal(self):
+        self.single()
+        tx = self.client(1, "ipn:1.5")
+        for priority, ordinal, why in ((4, 0, "priority is 0 to 3"), (NORMAL, 1, "ordinal is"), (EXPEDITED, 255, "ordinal is"),
+                                       (0, 7, "ordinal is")):
+            status, text, _ = tx.request("ipn:1.5", b"x", priority=priority, ordinal=ordinal)
+            self.assertEqual(status, aap2.INVALID_REQUEST)
+            self.assertIn(why, text)
+        self.assertEqual(tx.request("ipn:1.5", b"x", priority=EXPEDITED, ordinal=254)[0], aap2.SUCCESS)
+
+    def test_helio_perf(self):
+        """-p of the generator: what it sends waits in that queue, and arrives."""
+        self.pair()
+        server = subprocess.Popen([self.lab.program("helio-perf"), "server", "--socket", self.lab.socket(2)],
+                                  stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait, 20)
+        self.addCleanup(server.terminate)
+        out = subprocess.run([self.lab.program("helio-perf"), "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000",
+                              "-D", "200k", "-P", "20k", "-W", "2", "-p", "expedited:7", "--json", "-"],
+                             capture_output=True, text=True, timeout=60)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        queues = self.link(1)["queues"]
+        self.assertGreaterEqual(queues["expedited"]["given"], 10)
+        self.assertEqual(queues["bulk"]["given"], 0)
+        for wrong in ("urgent", "bulk:1", "expedited:255", "expedited:"):
+            p = subprocess.run([self.lab.program("helio-perf"), "client", "--socket", "x", "-d", "ipn:2.2000", "-T", "1", "-W",
+                                "1", "-p", wrong], capture_output=True, text=True)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn("bulk, normal, expedited, or expedited:N", p.stderr)
+
+
+if __name__ == "__main__":
+    node_case.main("QueuesTest")
