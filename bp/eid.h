@@ -81,11 +81,14 @@ struct eid eid_node(const struct eid *e);
 /* Is it a node's own EID (the administrative endpoint)? */
 bool eid_is_node(const struct eid *e);
 
-/* A pattern of routes: an EID, "ipn:2.*", "ipn:*.*", "imc:5.*", "imc:*.*", "dtn://host/" followed
- * by "*", or "*". */
+/* A pattern of routes: an EID, "ipn:2.*", "ipn:977000.100.*", "ipn:977000.*.*" (all nodes of an
+ * allocator, RFC 9758 §3.2; 0: those without one), "ipn:*.*" or "ipn:*.*.*", "imc:5.*", "imc:*.*",
+ * "dtn://host/" followed by "*", or "*". Of draft-ietf-dtn-eid-pattern these are what ipn's
+ * wildcards can say; it has ranges and alternatives, too, which are not read. */
 struct eid_pattern {
     struct eid eid;
     bool any, any_node, any_service; /* any: everything */
+    bool allocator;                  /* with any_node: only those of the EID's allocator */
 };
 int eid_pattern_parse(const char *text, struct eid_pattern *out); /* 0 or HELIO_EFORMAT */
 /* May both match one EID? May say yes when they do not, never no when they do. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns of routes: an EID, optionally with a "*" for its service or its node and service. What
+ * Patterns of routes: an EID, optionally with a "*" for its service, its node and service, or all
+ * but its allocator. What
  * can go wrong: a "*" elsewhere, or a rest that is no EID.
  */
 #include <assert.h>
@@ -29,12 +30,15 @@ int eid_pattern_parse(const char *text, struct eid_pattern *out)
     int rc = 0;
     if (strcmp(text, "*") == 0) {
         p.any = true;
-    } else if (strcmp(text, "ipn:*.*") == 0) {
+    } else if (strcmp(text, "ipn:*.*") == 0 || strcmp(text, "ipn:*.*.*") == 0) {
         p.any_node = p.any_service = true;
         p.eid = eid_ipn(0, 1, 0);
     } else if (strcmp(text, "imc:*.*") == 0) {
         p.any_node = p.any_service = true;
         p.eid = eid_imc_of(0, 0);
+    } else if (len > 8 && strncmp(text, "ipn:", 4) == 0 && strcmp(text + len - 4, ".*.*") == 0) {
+        p.any_node = p.any_service = p.allocator = true;
+        rc = parse_prefix(text, len - 3, "1.0", &p.eid);
     } else if (len > 6 && (strncmp(text, "ipn:", 4) == 0 || strncmp(text, "imc:", 4) == 0) &&
                strcmp(text + len - 2, ".*") == 0) {
         p.any_service = true;
@@ -71,7 +75,7 @@ bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e)
     if (e->scheme == EID_OTHER)
         return match_imc(p, e);
     if (p->any_node)
-        return true;
+        return !p->allocator || e->allocator == p->eid.allocator;
     if (e->scheme == EID_IPN)
         return eid_same_node(&p->eid, e);
     return strncmp(p->eid.ssp, e->ssp, strlen(p->eid.ssp)) == 0;
@@ -83,8 +87,10 @@ bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
         return true;
     if (p->eid.scheme != q->eid.scheme)
         return false;
-    if (p->any_node || q->any_node)
+    if ((p->any_node && !p->allocator) || (q->any_node && !q->allocator))
         return true;
+    if (p->any_node || q->any_node)
+        return p->eid.allocator == q->eid.allocator;
     if (p->eid.scheme == EID_DTN) {
         size_t a = strlen(p->eid.ssp), b = strlen(q->eid.ssp);
         return strncmp(p->eid.ssp, q->eid.ssp, a < b ? a : b) == 0;
@@ -95,7 +101,7 @@ bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q)
 {
     return p->any == q->any && p->any_node == q->any_node && p->any_service == q->any_service &&
-           eid_equal(&p->eid, &q->eid);
+           p->allocator == q->allocator && eid_equal(&p->eid, &q->eid);
 }
 
 int eid_pattern_rank(const struct eid_pattern *p)
@@ -103,7 +109,7 @@ int eid_pattern_rank(const struct eid_pattern *p)
     if (p->any)
         return 0;
     if (p->any_node)
-        return 1;
+        return p->allocator ? 2 : 1;
     int length = p->eid.scheme == EID_DTN ? (int)strlen(p->eid.ssp) : 0;
-    return p->any_service ? 2 + length : 1000;
+    return p->any_service ? 3 + length : 1000;
 }

@@ -162,6 +162,10 @@ START_TEST(patterns)
               !match("dtn://h/*", "dtn://hh/x") && !match("dtn://h/*", "ipn:2.7"));
     ck_assert(match("dtn://h/a/*", "dtn://h/a/b") && !match("dtn://h/a/*", "dtn://h/b"));
     ck_assert(match("dtn:none", "ipn:0.0"));
+    ck_assert(match("ipn:*.*.*", "ipn:1.2") && match("ipn:*.*.*", "ipn:9.1.2"));
+    ck_assert(match("ipn:9.*.*", "ipn:9.1.2") && match("ipn:9.*.*", "ipn:9.7.0") &&
+              !match("ipn:9.*.*", "ipn:8.1.2") && !match("ipn:9.*.*", "ipn:9.1"));
+    ck_assert(match("ipn:0.*.*", "ipn:9.1") && !match("ipn:0.*.*", "ipn:9.1.2"));
     ck_assert(match("*", "imc:42.1") && !match("ipn:*.*", "imc:42.1"));
     ck_assert(match("imc:*.*", "imc:42.1") && !match("imc:*.*", "ipn:42.1"));
     ck_assert(match("imc:42.*", "imc:42.1") && !match("imc:42.*", "imc:43.1"));
@@ -171,9 +175,10 @@ END_TEST
 
 START_TEST(bad_patterns)
 {
-    static const char *const texts[] = {"",           "**",          "ipn:*",    "ipn:*.1",
-                                        "ipn:1.*.*",  "ipn:1*",      "dtn://*/", "dtn://h*",
-                                        "dtn://h/*x", "dtn://h/*/*", "ipn:.*",   "dtn:*",
+    static const char *const texts[] = {"",           "**",          "ipn:*",     "ipn:*.1",
+                                        "ipn:x.*.*",  "ipn:*.2.*",   "ipn:1.*.2", "ipn:1.2.*.*",
+                                        "ipn:.*.*",   "ipn:1*",      "dtn://*/",  "dtn://h*",
+                                        "dtn://h/*x", "dtn://h/*/*", "ipn:.*",    "dtn:*",
                                         "imc:*",      "imc:*.1",     "imc:1.*.*"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct eid_pattern p;
@@ -182,11 +187,32 @@ START_TEST(bad_patterns)
 }
 END_TEST
 
+START_TEST(which_patterns_may_meet)
+{
+    static const struct {
+        const char *a, *b;
+        bool meet;
+    } pairs[] = {{"*", "ipn:9.*.*", true},          {"ipn:*.*", "ipn:9.*.*", true},
+                 {"ipn:9.*.*", "ipn:9.1.*", true},  {"ipn:9.*.*", "ipn:8.1.*", false},
+                 {"ipn:9.*.*", "ipn:8.*.*", false}, {"ipn:9.*.*", "ipn:9.*.*", true},
+                 {"ipn:0.*.*", "ipn:5.*", true},    {"ipn:9.*.*", "imc:*.*", false},
+                 {"ipn:9.*.*", "ipn:1.2", false},   {"ipn:9.*.*", "ipn:9.1.2", true}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        struct eid_pattern p, q;
+        ck_assert(eid_pattern_parse(pairs[i].a, &p) == 0 && eid_pattern_parse(pairs[i].b, &q) == 0);
+        ck_assert_msg(eid_pattern_meet(&p, &q) == pairs[i].meet, "%zu", i);
+        ck_assert_msg(eid_pattern_meet(&q, &p) == pairs[i].meet, "%zu", i);
+        ck_assert_int_eq(eid_pattern_equal(&p, &q), strcmp(pairs[i].a, pairs[i].b) == 0);
+    }
+}
+END_TEST
+
 START_TEST(ranks_rise_with_detail)
 {
-    static const char *const texts[] = {"*", "ipn:*.*", "ipn:2.*", "ipn:2.7"};
-    static const char *const names[] = {"*", "dtn://h/*", "dtn://h/a/*", "dtn://h/a/b"};
-    for (size_t i = 0; i + 1 < 4; i++) {
+    static const char *const texts[] = {"*", "ipn:*.*", "ipn:9.*.*", "ipn:9.2.*", "ipn:9.2.7"};
+    static const char *const names[] = {"*", "dtn://h/*", "dtn://h/a/*", "dtn://h/a/b/*",
+                                        "dtn://h/a/b/c"};
+    for (size_t i = 0; i + 1 < 5; i++) {
         struct eid_pattern low, high;
         ck_assert(eid_pattern_parse(texts[i], &low) == 0 &&
                   eid_pattern_parse(texts[i + 1], &high) == 0);
@@ -348,6 +374,7 @@ static void add(TCase *t)
     tcase_add_test(t, names_of_groups);
     tcase_add_test(t, patterns);
     tcase_add_test(t, bad_patterns);
+    tcase_add_test(t, which_patterns_may_meet);
     tcase_add_test(t, ranks_rise_with_detail);
     tcase_add_test(t, wire_forms);
     tcase_add_test(t, bad_wire_forms);

@@ -342,8 +342,8 @@ const struct conf_option config_route_options[] = {
     {.key = "to",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_route, to),
-     .help =
-         "destinations: an endpoint id, ipn:2.*, ipn:*.*, dtn://name/*, imc:5.*, imc:*.*, or *"},
+     .help = "destinations: an endpoint id, ipn:2.*, ipn:977000.*.*, ipn:*.*, dtn://name/*, "
+             "imc:5.*, imc:*.*, or *"},
     {.key = "via",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_route, via),
