@@ -143,7 +143,7 @@ static void free_records(struct agent *a)
     }
     list_for_each_safe (it, &a->recalls) {
         struct record *r = container_of(it, struct record, answer);
-        if (r->state == STATE_GONE && r->whole)
+        if (r->state == STATE_GONE && (r->whole || r->copy))
             free(r);
     }
     list_for_each_safe (it, &a->removals) {
@@ -154,6 +154,8 @@ static void free_records(struct agent *a)
         struct hash_node *next = hash_walk(&a->by_key, n);
         struct record *r = container_of(n, struct record, by_key);
         record_release(a, r);
+        if (!r->copy)
+            free(r->fan);
         free(r);
         n = next;
     }
@@ -164,13 +166,8 @@ void agent_free(struct agent *a)
     if (a == NULL)
         return;
     free_records(a);
-    struct hash_node *n = hash_walk(&a->endpoints, NULL);
-    while (n != NULL) {
-        struct hash_node *next = hash_walk(&a->endpoints, n);
-        lane_fini(&container_of(n, struct endpoint, by_eid)->lane);
-        free(container_of(n, struct endpoint, by_eid));
-        n = next;
-    }
+    endpoints_free(a);
+    struct hash_node *n;
     while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
         assembly_free(a, container_of(n, struct assembly, by_id));
     links_fini(a);
@@ -295,6 +292,14 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
         return;
     }
     record_load_done(a, r);
+    if (r->fan != NULL) {
+        const bool good = bundle != NULL && loaded_well(r, bundle);
+        if (!good)
+            emit_record(a, BUNDLE_UNREAD, r);
+        copies_loaded(a, r, good ? bundle : NULL, bundle != NULL);
+        buf_drop(bundle);
+        return;
+    }
     /* A fragment is loaded for its whole, which cannot do without it. */
     struct record *queued = r->assembly == NULL ? r : r->assembly->whole;
     if (bundle != NULL && loaded_well(r, bundle)) {
@@ -342,6 +347,12 @@ static bool end_due(struct agent *a, struct record *r)
     return true;
 }
 
+static void doom_copy(struct agent *a, struct record *c)
+{
+    c->doomed = true;
+    end_due(a, c);
+}
+
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
 {
     agent_begin(a, now);
@@ -352,7 +363,9 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
         r = r->assembly->whole;
     /* What the binder has in hand ends with its outcome. */
     r->doomed = true;
-    if (r->state != STATE_NEW)
+    if (r->state == STATE_COPIED)
+        copies_each(a, r, doom_copy);
+    else if (r->state != STATE_NEW)
         end_due(a, r);
     return 0;
 }

@@ -130,11 +130,24 @@ struct router agent_routes(struct agent *a);
  * placed anew likewise. */
 void agent_reroute(struct agent *a);
 
+/* Which endpoints several may register, and what becomes of their bundles. The first pattern added
+ * that matches counts, for endpoints that have neither registrations nor bundles at the moment;
+ * without one it is ONE, and ALL for groups. HELIO_ENOMEM; HELIO_EAGAIN: 4,096 are there. */
+enum agent_sharing {
+    AGENT_SHARE_ONE,  /* one at a time: others are refused */
+    AGENT_SHARE_PASS, /* each bundle to one of them, in turn, by the room in their windows */
+    AGENT_SHARE_ALL,  /* each bundle to all that are there when its turn comes; each has a queue of
+                         its own */
+};
+int agent_share_endpoints(struct agent *a, const struct eid_pattern *pattern,
+                          enum agent_sharing how);
 /* Endpoints of this node. `reg` is the binder's number for the registration. Bundles for a
  * registered endpoint that wait are delivered at once; those for an endpoint of this node without
  * registration wait until one comes or they expire. window: deliveries outstanding at once.
- * HELIO_EEXIST when the endpoint is taken, as the node's own name always is: administrative records
- * for it are read by the agent, other bundles refused. */
+ * HELIO_EEXIST when the endpoint is taken and not shared, as the node's own name always is:
+ * administrative records for it are read by the agent, other bundles refused. A group (imc:5.1) may
+ * be registered, too: then its bundles are delivered here and go on as the router says. Those that
+ * come in fragments go on only. */
 int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
                    struct agent_now now);
 /* Deliveries of this registration that are still open go back to the head of the queue: no

@@ -34,7 +34,15 @@ static struct router_answer ask_way(const struct agent *a, struct router_query *
     assert(answer.verdict != ROUTER_LINK || describe_link(a, answer.link).used);
     assert(answer.verdict != ROUTER_WAIT || answer.until > q->now);
     assert(answer.booking == 0 || a->router.ops->note != NULL);
+    assert(answer.also_len == 0 || (answer.verdict == ROUTER_LINK && answer.also != NULL));
+    assert(answer.also_len <= ROUTER_COPIES_MAX);
     return answer;
+}
+
+/* A group's bundle for somebody here. Fragments of it are not put together. */
+static bool is_wanted(const struct agent *a, const struct agent_head *h)
+{
+    return !h->id.fragment && endpoint_joined(a, &h->destination);
 }
 
 enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
@@ -57,6 +65,9 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
     if (answer.verdict != ROUTER_NONE)
         return REFUSE_NONE;
+    *link = TO_ENDPOINT;
+    if (is_wanted(a, h))
+        return REFUSE_NONE;
     return answer.too_long ? REFUSE_TOO_LONG : answer.too_late ? REFUSE_TOO_LATE : REFUSE_NO_ROUTE;
 }
 
@@ -78,7 +89,13 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
     };
     struct router_answer answer = ask_way(a, &q);
     if (answer.verdict == ROUTER_LINK)
-        return (struct ask_answer){.link = (int)answer.link, .booking = answer.booking};
+        return (struct ask_answer){.link = (int)answer.link,
+                                   .booking = answer.booking,
+                                   .also = answer.also,
+                                   .also_len = answer.also_len,
+                                   .here = is_wanted(a, h)};
+    if (answer.verdict == ROUTER_NONE && is_wanted(a, h))
+        return (struct ask_answer){.link = TO_ENDPOINT};
     return (struct ask_answer){.link = ASIDE,
                                .too_late = answer.too_late,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};

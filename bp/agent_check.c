@@ -8,7 +8,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies;
+    uint64_t fragments, assemblies, copies;
 };
 
 static void check_piece(const struct record *r)
@@ -30,7 +30,13 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     assert(record_find(a, r->key) == r && r->key < a->next_key);
     assert(r->stored == (r->state != STATE_NEW));
     assert(r->buf != NULL || r->stored);
-    assert(!r->loading || (r->buf == NULL && (r->state == STATE_FRONT || r->state == STATE_PIECE)));
+    assert(!r->loading || (r->buf == NULL && (r->state == STATE_FRONT || r->state == STATE_PIECE ||
+                                              r->state == STATE_COPIED)));
+    assert((r->fan != NULL) == (r->copy || r->state == STATE_COPIED));
+    assert((r->taker != NULL) ==
+           (r->state == STATE_BUSY && r->link == TO_ENDPOINT && r->lane != &a->admin->lane));
+    if (r->state == STATE_COPIED)
+        copies_check(r);
     assert((r->lane != NULL) == (r->state >= STATE_FRONT));
     assert((r->queue != NULL) == (r->state == STATE_FRONT || r->state == STATE_BACK));
     assert(r->band < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
@@ -42,16 +48,47 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     assert(!r->whole || (r->assembly->whole == r && !r->loading));
     if (r->assembly != NULL && !r->whole)
         check_piece(r);
-    s->bundles += !r->whole;
-    s->bytes += r->whole ? 0 : r->bytes;
+    const bool derived = r->whole || r->copy; /* the store does not know it */
+    s->bundles += !derived;
+    s->copies += r->copy;
+    s->bytes += derived ? 0 : r->bytes;
     s->fragments += r->assembly != NULL && !r->whole;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
     s->storing += r->state == STATE_NEW;
     s->storing_bytes += r->state == STATE_NEW ? record_cost(r) : 0;
-    s->records += r->whole ? 0 : record_cost(r) - r->bytes;
+    s->records += derived ? 0 : record_cost(r) - r->bytes;
     s->loading += r->loading ? r->bytes : 0;
     s->timed += heap_has(&r->timer);
     s->ids += r->id_listed;
+}
+
+static uint64_t count_given(const struct registration *g, const struct lane *l)
+{
+    uint64_t given = 0;
+    list_for_each (it, &l->busy)
+        given += container_of(it, struct record, node)->taker == g;
+    return given;
+}
+
+static void check_registrations(const struct agent *a, const struct endpoint *e)
+{
+    uint64_t window = 0, owed = 0;
+    list_for_each (it, &e->regs) {
+        const struct registration *g = container_of(it, struct registration, node);
+        const bool own = e->sharing == AGENT_SHARE_ALL;
+        const struct lane *l = own ? &g->lane : &e->lane;
+        assert(g->endpoint == e && g->window > 0 && g->given + g->owed <= g->window);
+        assert(g->given == count_given(g, l));
+        if (own) {
+            lane_check(&g->lane);
+            assert(g->lane.only == g && g->lane.open && g->lane.owed == g->owed);
+        }
+        window += g->window;
+        owed += g->owed;
+    }
+    assert(list_empty(&e->regs) == (e == a->admin || !e->lane.open));
+    if (!list_empty(&e->regs) && e->sharing != AGENT_SHARE_ALL)
+        assert(e->lane.window == window && e->lane.owed == owed);
 }
 
 static void check_lanes(const struct agent *a)
@@ -64,6 +101,7 @@ static void check_lanes(const struct agent *a)
     for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
         const struct endpoint *e = container_of(n, struct endpoint, by_eid);
         lane_check(&e->lane);
+        check_registrations(a, e);
         assert(e->lane.open || !lane_empty(&e->lane));
     }
 }
@@ -127,7 +165,7 @@ void agent_check(const struct agent *a)
     check_assemblies(a, &s);
     const struct agent_counters *c = &a->counters;
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
-    assert(s.records == c->record_bytes);
+    assert(s.records == c->record_bytes && s.copies == a->copies);
     assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
     assert(s.loading == a->loading_bytes);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
@@ -150,6 +188,8 @@ static const char *state_text(const struct record *r)
         return "no route";
     case STATE_PIECE:
         return "fragment";
+    case STATE_COPIED:
+        return "several ways";
     case STATE_BUSY:
         return r->link == TO_ENDPOINT ? "delivering" : "sending";
     case STATE_PAUSED:
@@ -175,7 +215,7 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
     struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL && len < max; n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
-        if (r->whole)
+        if (r->whole || r->copy)
             continue;
         struct agent_head h;
         record_head(r, &h);

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints of this node (RFC 9171 §5.7): registered ones get their bundles in order, up to their
- * window; bundles for others wait. An endpoint without registration and without bundles does not
- * exist, but for the node's own, whose bundles the agent reads itself. What a registration has not
- * confirmed when it ends goes back to the head of the queue.
+ * Endpoints of this node (RFC 9171 §5.7), and groups that somebody here has joined: registered ones
+ * get their bundles in order, up to their window; bundles for others wait. An endpoint without
+ * registration and without bundles does not exist, but for the node's own, whose bundles the agent
+ * reads itself. Several registrations share the endpoint's queue, or each has one of its own
+ * (agent_register.c has the registrations). What can go wrong is memory for copies: the bundle
+ * waits.
  */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "bp/agent_impl.h"
-
-static uint64_t reg_hash(const struct agent *a, uint64_t reg)
-{
-    return hash_mix(a->config.seed, reg, 1);
-}
 
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
 {
@@ -26,6 +23,15 @@ struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
     return NULL;
 }
 
+static enum agent_sharing sharing_of(const struct agent *a, const struct eid *eid)
+{
+    uint64_t group, service;
+    for (size_t i = 0; i < a->sharing_len; i++)
+        if (eid_pattern_match(&a->sharing[i].pattern, eid))
+            return a->sharing[i].sharing;
+    return eid_imc(eid, &group, &service) ? AGENT_SHARE_ALL : AGENT_SHARE_ONE;
+}
+
 struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
 {
     struct endpoint *e = endpoint_find(a, eid);
@@ -35,6 +41,8 @@ struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
     if (e == NULL)
         return NULL;
     e->eid = *eid;
+    e->sharing = sharing_of(a, eid);
+    list_init(&e->regs);
     lane_init(&e->lane, 1);
     hash_add(&a->endpoints, &e->by_eid, eid_hash(a->config.seed, eid));
     assert(endpoint_find(a, eid) == e);
@@ -43,88 +51,63 @@ struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
 
 void endpoint_tidy(struct agent *a, struct lane *l)
 {
-    if (l->open || !lane_empty(l)) {
+    if (l->open || !lane_empty(l) || l->only != NULL) {
         lane_wake(a, l);
         return;
     }
     struct endpoint *e = container_of(l, struct endpoint, lane);
     list_sub(&l->node);
-    assert(e != a->admin);
+    assert(e != a->admin && list_empty(&e->regs));
     hash_sub(&a->endpoints, &e->by_eid);
     lane_fini(l);
     free(e);
 }
 
-static struct endpoint *by_reg(const struct agent *a, uint64_t reg)
+bool endpoint_joined(const struct agent *a, const struct eid *destination)
 {
-    struct hash_node *n = hash_find(&a->registrations, reg_hash(a, reg));
-    for (; n != NULL; n = hash_next(n)) {
-        struct endpoint *e = container_of(n, struct endpoint, by_reg);
-        if (e->reg == reg)
-            return e;
-    }
-    return NULL;
+    uint64_t group, service;
+    if (!eid_imc(destination, &group, &service))
+        return false;
+    const struct endpoint *e = endpoint_find(a, destination);
+    return e != NULL && !list_empty(&e->regs);
 }
 
-int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
-                   struct agent_now now)
+void endpoints_free(struct agent *a)
 {
-    agent_begin(a, now);
-    if (window == 0 || eid_is_none(endpoint) || !agent_is_here(a, endpoint))
-        return HELIO_EINVAL;
-    if (by_reg(a, reg) != NULL)
-        return HELIO_EEXIST;
-    struct endpoint *e = endpoint_get(a, endpoint);
-    if (e == NULL)
+    struct hash_node *n;
+    while ((n = hash_walk(&a->registrations, NULL)) != NULL) {
+        struct registration *g = container_of(n, struct registration, by_reg);
+        hash_sub(&a->registrations, n);
+        lane_fini(&g->lane);
+        free(g);
+    }
+    while ((n = hash_walk(&a->endpoints, NULL)) != NULL) {
+        struct endpoint *e = container_of(n, struct endpoint, by_eid);
+        hash_sub(&a->endpoints, n);
+        lane_fini(&e->lane);
+        free(e);
+    }
+    free(a->sharing);
+}
+
+int agent_share_endpoints(struct agent *a, const struct eid_pattern *pattern,
+                          enum agent_sharing how)
+{
+    if (a->sharing_len == SHARING_RULES_MAX)
+        return HELIO_EAGAIN;
+    struct sharing_rule *grown =
+        realloc(a->sharing, (a->sharing_len + 1) * sizeof *grown); /* a handful, at start */
+    if (grown == NULL)
         return HELIO_ENOMEM;
-    if (e->lane.open)
-        return HELIO_EEXIST;
-    e->reg = reg;
-    e->lane.window = window;
-    e->lane.open = true;
-    e->lane.owed = 0;
-    hash_add(&a->registrations, &e->by_reg, reg_hash(a, reg));
-    agent_resume(a, &e->lane);
-    lane_wake(a, &e->lane);
-    assert(e->lane.open && by_reg(a, reg) == e);
-    return 0;
-}
-
-void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
-{
-    agent_begin(a, now);
-    struct endpoint *e = by_reg(a, reg);
-    if (e == NULL)
-        return;
-    hash_sub(&a->registrations, &e->by_reg);
-    e->lane.open = false;
-    list_sub(&e->lane.node);
-    while (!list_empty(&e->lane.busy)) {
-        struct record *r = container_of(e->lane.busy.prev, struct record, node);
-        emit_declined(a, r, reg, "application is gone");
-        lane_return(a, r);
+    a->sharing = grown;
+    a->sharing[a->sharing_len++] = (struct sharing_rule){.pattern = *pattern, .sharing = how};
+    struct hash_node *n = hash_walk(&a->endpoints, NULL);
+    for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
+        struct endpoint *e = container_of(n, struct endpoint, by_eid);
+        if (list_empty(&e->regs) && lane_empty(&e->lane))
+            e->sharing = sharing_of(a, &e->eid);
     }
-    assert(list_empty(&e->lane.busy) && !e->lane.open);
-    endpoint_tidy(a, &e->lane);
-}
-
-void endpoint_take_back(struct record *r)
-{
-    assert(r->state == STATE_BUSY && r->link == TO_ENDPOINT && list_empty(&r->answer));
-    r->taken_back = true;
-    r->token = container_of(r->lane, struct endpoint, lane)->reg;
-    r->lane->owed++;
-}
-
-void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
-{
-    agent_begin(a, now);
-    struct endpoint *e = by_reg(a, reg);
-    if (e == NULL || e->lane.owed == 0)
-        return;
-    assert(e->lane.owed > 0);
-    e->lane.owed--;
-    lane_wake(a, &e->lane);
+    return 0;
 }
 
 int endpoint_open_admin(struct agent *a)
@@ -142,6 +125,60 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
     return (flags & BUNDLE_IS_ADMIN) || !eid_equal(destination, &a->admin->eid);
 }
 
+/* With a registration's own queue it is that one; else who has room, in turn. */
+static struct registration *choose_taker(const struct lane *l)
+{
+    if (l->only != NULL)
+        return l->only;
+    struct endpoint *e = container_of(l, struct endpoint, lane);
+    list_for_each (it, &e->regs) {
+        struct registration *g = container_of(it, struct registration, node);
+        if (g->given + g->owed >= g->window)
+            continue;
+        list_sub(&g->node);
+        list_add_tail(&e->regs, &g->node);
+        return g;
+    }
+    assert(false); /* the queue's window is the sum of theirs */
+    return NULL;
+}
+
+/* To each registration's own queue: what is at the head of the endpoint's, in memory. */
+static void spread_record(struct agent *a, struct record *r)
+{
+    struct endpoint *e = container_of(r->lane, struct endpoint, lane);
+    uint64_t n = 0;
+    list_for_each (it, &e->regs)
+        n++;
+    assert(n > 0 && r->buf != NULL && r->state == STATE_BUSY);
+    const bool room = copies_room(a, n);
+    struct list *c = NULL;
+    if (room && r->copy) {
+        c = copies_make(a, r, n);
+    } else if (room) {
+        lane_leave(a, r);
+        r->state = STATE_UNPLACED;
+        c = copies_make(a, r, n);
+    }
+    if (c == NULL) {
+        if (r->lane != NULL)
+            lane_retry(a, r);
+        else
+            agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+        return;
+    }
+    list_for_each (it, &e->regs) {
+        struct record *copy = container_of(c, struct record, sibling);
+        c = c->next;
+        copy->link = TO_ENDPOINT;
+        record_set_timer(a, copy, copy->expires);
+        lane_add(a, &container_of(it, struct registration, node)->lane, copy, copy->qos.priority);
+    }
+    r->spread = r->copy;
+    if (r->copy)
+        record_end(a, r, END_DELIVERED);
+}
+
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
     assert(r->lane != NULL && r->buf != NULL);
@@ -149,12 +186,19 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
         agent_administer(a, r);
         return 0;
     }
+    if (r->lane->only == NULL &&
+        container_of(r->lane, struct endpoint, lane)->sharing == AGENT_SHARE_ALL) {
+        spread_record(a, r);
+        return 0;
+    }
     struct agent_head h;
     record_head(r, &h);
+    r->taker = choose_taker(r->lane);
+    r->taker->given++;
     *out = (struct agent_action){
         .kind = AGENT_DELIVER,
         .key = r->key,
-        .reg = container_of(r->lane, struct endpoint, lane)->reg,
+        .reg = r->taker->reg,
         .bundle = buf_keep(r->buf),
         .payload = slice_of(buf_data(r->buf) + r->payload_off, r->payload_len),
         .id = h.id,
@@ -172,14 +216,41 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
     return 1;
 }
 
+void endpoint_release(struct record *r)
+{
+    if (r->taker == NULL)
+        return;
+    assert(r->taker->given > 0);
+    r->taker->given--;
+    r->taker = NULL;
+}
+
+void endpoint_take_back(struct record *r)
+{
+    assert(r->state == STATE_BUSY && r->link == TO_ENDPOINT && list_empty(&r->answer));
+    assert(r->taker != NULL);
+    r->taken_back = true;
+    r->token = r->taker->reg;
+    r->taker->owed++;
+    r->lane->owed++;
+}
+
+/* Others may have it; when none has, it waits for the next registration. */
+static void decline_copy(struct agent *a, struct record *c)
+{
+    struct record *o = c->fan->original;
+    if (copies_abandon(a, c) && o->lane != NULL && o->state != STATE_BUSY)
+        lane_pause(a, o, TICK_NEVER);
+}
+
 void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now now)
 {
     agent_begin(a, now);
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
         return;
-    assert(r->lane != NULL && r->stored);
-    const uint64_t reg = container_of(r->lane, struct endpoint, lane)->reg;
+    assert(r->lane != NULL && r->stored && r->taker != NULL);
+    const uint64_t reg = r->taker->reg;
     if (ok) {
         emit_application(a, BUNDLE_DELIVERED, r, reg);
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
@@ -187,6 +258,9 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     } else if (!agent_overdue(a, r)) {
         emit_declined(a, r, reg, "refused by the application");
         /* It waits for the next registration; this one would refuse it again. */
-        lane_pause(a, r, TICK_NEVER);
+        if (r->copy)
+            decline_copy(a, r);
+        else
+            lane_pause(a, r, TICK_NEVER);
     }
 }

@@ -40,7 +40,7 @@ static void count_event(struct agent_counters *c, const struct bundle_event *e)
         c->lost++;
         break;
     case BUNDLE_DELIVERED:
-        c->delivered++;
+        c->delivered += !e->copy;
         break;
     case BUNDLE_REPORTED:
         c->reports_sent++;
@@ -48,6 +48,7 @@ static void count_event(struct agent_counters *c, const struct bundle_event *e)
     case BUNDLE_ENDED:
         assert(e->code >= 0 && e->code < END_COUNT);
         c->ended[e->code] += !e->whole;
+        c->delivered += e->fanned && e->code == END_DELIVERED;
         break;
     default: /* a step of its way */
         break;
@@ -84,7 +85,9 @@ static enum bundle_origin origin_of(const struct agent *a, const struct agent_he
 static void emit_with(struct agent *a, struct bundle_event e, const struct record *r)
 {
     struct agent_head h;
-    e.key = r->key;
+    e.key = r->copy && r->fan != NULL ? r->fan->original->key : r->key;
+    e.copy = r->copy;
+    e.fanned = r->fanned;
     e.bytes = r->whole ? 0 : r->bytes; /* a whole is never encoded */
     e.whole = r->whole;
     e.from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;

@@ -19,6 +19,7 @@
 #define QUOTA_OWN 0          /* account of this node's applications */
 #define QUOTA_UNKNOWN 1      /* of peers whose names the store does not know */
 #define PREFETCH 4           /* bundles in memory beyond the window, so that a link never waits */
+#define COPIES_MAX 262144    /* of all bundles that go several ways */
 #define LOAD_TRIES 8         /* a bundle that cannot be read this often is given up */
 #define NO_LINK ROUTER_NO_LINK
 #define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
@@ -35,6 +36,7 @@ struct lane {
     uint64_t busy_len, window;
     uint64_t bundles, bytes;                         /* in all of these */
     struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* of the same; and what went */
+    struct registration *only; /* whose own queue it is; NULL: an endpoint's, or a link's */
     uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
     bool open;     /* link up, or endpoint registered */
 };
@@ -49,16 +51,45 @@ struct link {
 
 /* Exists while it is registered or bundles wait for it. */
 struct endpoint {
-    struct hash_node by_eid, by_reg;
+    struct hash_node by_eid;
     struct eid eid;
-    uint64_t reg; /* while lane.open */
-    struct lane lane;
+    enum agent_sharing sharing;
+    struct list regs; /* the one whose turn it is first */
+    struct lane lane; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
+                         registrations' own ones */
+};
+
+struct registration {
+    struct hash_node by_reg;
+    struct list node; /* of endpoint.regs */
+    struct endpoint *endpoint;
+    uint64_t reg, window;
+    uint64_t given, owed; /* deliveries without an answer; those of them that were taken back */
+    struct lane lane;     /* AGENT_SHARE_ALL */
+};
+
+/* Which endpoints several may register. */
+struct sharing_rule {
+    struct eid_pattern pattern;
+    enum agent_sharing sharing;
+};
+#define SHARING_RULES_MAX 4096
+
+/* A bundle that goes several ways (agent_copy.c). */
+struct fan {
+    struct record *original; /* COPIED */
+    struct list copies;
+    uint64_t len; /* of these: at least one */
+    bool delivered, forwarded;
+    bool held;           /* being walked */
+    enum agent_end last; /* how the last copy ended */
 };
 
 enum record_state {
     STATE_NEW,      /* in agent.to_store, or with the binder to be stored */
     STATE_UNPLACED, /* in agent.unplaced: no route now, or just restored */
     STATE_PIECE,    /* in the pieces of its assembly */
+    STATE_COPIED,   /* in no list: its copies are */
     STATE_FRONT,
     STATE_BACK,
     STATE_BUSY,
@@ -106,8 +137,11 @@ struct record {
     int avoid;        /* the link it came from, or that failed last: the last choice; or NO_LINK */
     uint64_t booking; /* the router's name for its use of the link; 0: none */
     struct lane *lane;
-    struct holder holder;      /* not of a whole */
-    struct assembly *assembly; /* of a fragment for this node, and of its whole */
+    struct holder holder;       /* not of a whole */
+    struct fan *fan;            /* of a copy, and of the bundle whose copy it is */
+    struct list sibling;        /* copies: in fan.copies */
+    struct registration *taker; /* BUSY in an endpoint's queue: who has it */
+    struct assembly *assembly;  /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
     uint64_t losses;  /* on unreliable links */
     uint64_t sent_to; /* bytes of the payload that went on in fragments */
@@ -119,6 +153,10 @@ struct record {
     bool taken_back; /* from an application */
     bool aside;      /* it waits apart, and that was said */
     bool too_late;   /* no way was in time when it was asked for last */
+    bool copy;       /* of another record, which the store knows */
+    bool spread;     /* a copy that became others: its end tells nothing */
+    bool fanned;     /* it went several ways */
+    bool once;       /* such a one, or a group's: known when it comes again */
     bool whole;      /* what fragments make together; the store does not know it */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
@@ -166,6 +204,9 @@ struct agent {
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
     struct heap timers;     /* has room for every record */
+    uint64_t copies;
+    struct sharing_rule *sharing; /* the first that matches counts */
+    size_t sharing_len;
     struct list to_store, answers, recalls, removals, unplaced, ready;
     struct list spent;      /* ranks of queues that are empty, to be freed */
     bool place;             /* unplaced bundles may have a way now */
@@ -226,6 +267,10 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
                const struct holder *holder, struct record **out);
 /* What the fragments of `as` make together; in no queue yet. 0 or HELIO_ENOMEM. */
 int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
+/* A copy of it, in no queue and without bytes yet. NULL: no memory. */
+struct record *record_copy(struct agent *a, const struct record *original);
+/* May its bytes leave the memory? Not what fragments made together, nor a copy of that. */
+bool record_can_load(const struct record *r);
 void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
 void record_fit(struct agent *a, struct record *r); /* a small bundle keeps no room around it */
 void record_release(struct agent *a, struct record *r);
@@ -304,10 +349,13 @@ uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t a
 enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
                              int *link);
 struct ask_answer {
-    int link;         /* TO_ENDPOINT, a link, or ASIDE */
-    tick until;       /* ASIDE: when to ask again */
-    bool too_late;    /* ASIDE: no way is in time */
-    uint64_t booking; /* of a link; 0: none */
+    int link;                       /* TO_ENDPOINT, a link, or ASIDE */
+    tick until;                     /* ASIDE: when to ask again */
+    bool too_late;                  /* ASIDE: no way is in time */
+    uint64_t booking;               /* of a link; 0: none */
+    const struct router_copy *also; /* of a link: over these, too; until the next question */
+    size_t also_len;
+    bool here; /* of a link: to this node's endpoint, too */
 };
 /* Where it goes from here. Changes nothing. */
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
@@ -337,6 +385,25 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
 /* The whole is gone: so are its pieces. */
 void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why);
 
+/* agent_copy.c. For a bundle in no queue, or a copy that is to become several: n new copies of it
+ * with its bytes, as far as they are in memory, in no queue; the list node of the first, the others
+ * follow. NULL: no memory, and nothing changed. The bundle is COPIED from then on. */
+struct list *copies_make(struct agent *a, struct record *r, uint64_t n);
+bool copies_room(const struct agent *a, uint64_t more);
+/* One ends: out of its bundle, which ends with the last one. */
+void copies_sub(struct agent *a, struct record *c, enum agent_end why);
+/* Its link or registration is gone, or does not want it. True: it was the only hope, and the bundle
+ * is placed anew. */
+bool copies_abandon(struct agent *a, struct record *c);
+/* fn for each; it may end it. The bundle may end with that. */
+void copies_each(struct agent *a, struct record *original,
+                 void (*fn)(struct agent *a, struct record *c));
+/* As lane_load, for a copy. */
+int copies_load(struct agent *a, struct record *c, struct agent_action *out);
+/* What was asked for came, and the payload's place is in the original; NULL: it did not. */
+void copies_loaded(struct agent *a, struct record *original, const struct buf *bytes, bool damaged);
+void copies_check(const struct record *original);
+
 /* agent_join.c: 1 and a LOAD; or 0: the payload is in whole->buf now, or bytes of a piece are on
  * their way, or the whole pauses */
 int fragment_join(struct agent *a, struct record *whole, struct agent_action *out);
@@ -345,6 +412,11 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);
 struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no memory */
 void endpoint_tidy(struct agent *a, struct lane *l); /* frees it when nobody needs it */
+/* Has somebody here registered this group (imc)? */
+bool endpoint_joined(const struct agent *a, const struct eid *destination);
+/* An endpoint's queue: its delivery is over. */
+void endpoint_release(struct record *r);
+void endpoints_free(struct agent *a);
 /* Before a delivery without an answer is ended. */
 void endpoint_take_back(struct record *r);
 int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */

@@ -87,7 +87,7 @@ void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_pri
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, 0, r) || !lane_memory_full(a, 0);
     bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q, 0);
     queues_add(&l->queues, q, r, !ahead, false);
-    if (!ahead && lane_memory_full(a, 0))
+    if (!ahead && lane_memory_full(a, 0) && record_can_load(r))
         record_release(a, r);
     lane_wake(a, l);
     assert(l->bundles >= l->queues.waiting && l->backlog[band].bundles > 0);
@@ -107,6 +107,7 @@ static void take_out(struct agent *a, struct record *r)
     if (r->recalled)
         list_sub(&r->answer);
     r->recalled = false;
+    endpoint_release(r);
     assert(r->queue == NULL && list_empty(&r->node));
 }
 
@@ -165,6 +166,8 @@ int lane_load(struct agent *a, struct record *r, struct agent_action *out)
 
 static int load_record(struct agent *a, struct record *r, struct agent_action *out)
 {
+    if (r->copy)
+        return copies_load(a, r, out);
     return r->whole ? fragment_join(a, r, out) : lane_load(a, r, out);
 }
 

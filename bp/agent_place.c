@@ -25,7 +25,7 @@ void agent_set_aside(struct agent *a, struct record *r, tick until)
     if (!r->aside) /* once, however often it is asked for */
         emit_record(a, BUNDLE_WAITING, r);
     r->aside = true;
-    if (r->stored && lane_memory_full(a, 0))
+    if (r->stored && lane_memory_full(a, 0) && record_can_load(r))
         record_release(a, r);
 }
 
@@ -56,13 +56,64 @@ static enum bundle_priority band_of(const struct agent *a, const struct record *
     return r->qos.priority;
 }
 
+static void place_copy(struct agent *a, struct record *c, const struct agent_head *h, int link,
+                       uint64_t booking, bool again)
+{
+    assert(c->copy && c->lane == NULL);
+    c->link = link;
+    struct lane *l = lane_of(a, c, h);
+    assert(l != NULL); /* the caller saw to it */
+    record_set_timer(a, c, c->expires);
+    lane_add(a, l, c, band_of(a, c, h));
+    emit_record(a, BUNDLE_QUEUED, c);
+    ask_placed(a, c, booking);
+    if (again && link != TO_ENDPOINT)
+        lane_pause(a, c, tick_add(a->now.now, c->pause));
+}
+
+/* One bundle, several ways at once. */
+static void place_copies(struct agent *a, struct record *r, const struct agent_head *h,
+                         const struct ask_answer *answer)
+{
+    assert(!r->copy && answer->link >= 0 && answer->also_len <= ROUTER_COPIES_MAX);
+    const uint64_t n = 1 + answer->also_len + answer->here;
+    const bool here = !answer->here || endpoint_get(a, &h->destination) != NULL;
+    struct list *it = here && copies_room(a, n) ? copies_make(a, r, n) : NULL;
+    if (it == NULL) {
+        r->link = ASIDE;
+        agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+        return;
+    }
+    r->aside = false;
+    for (uint64_t i = 0; i < n; i++) {
+        struct record *c = container_of(it, struct record, sibling);
+        const bool local = answer->here && i == n - 1;
+        it = it->next;
+        c->pause = r->pause;
+        if (local)
+            place_copy(a, c, h, TO_ENDPOINT, 0, false);
+        else if (i == 0)
+            place_copy(a, c, h, answer->link, answer->booking, r->again);
+        else
+            place_copy(a, c, h, (int)answer->also[i - 1].link, answer->also[i - 1].booking,
+                       r->again);
+    }
+    r->again = false;
+}
+
 static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
                      const struct ask_answer *answer)
 {
+    uint64_t group, service;
     assert(r->lane == NULL && r->state != STATE_GONE);
     r->link = answer->link;
     a->counters.too_late += answer->too_late && !r->too_late; /* once, until there is a way */
     r->too_late = answer->too_late;
+    r->once = r->once || eid_imc(&h->destination, &group, &service);
+    if (answer->also_len > 0 || answer->here) {
+        place_copies(a, r, h, answer);
+        return;
+    }
     if (r->link == ASIDE) {
         agent_set_aside(a, r, answer->until);
         return;
@@ -97,10 +148,12 @@ void agent_place(struct agent *a, struct record *r)
 static bool place_again(struct agent *a, struct record *r)
 {
     assert(r->state >= STATE_FRONT && r->state < STATE_GONE && r->link != TO_ENDPOINT);
+    if (r->copy)
+        return false; /* this one's way is this link */
     struct agent_head h;
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);
-    if (answer.link == r->link) {
+    if (answer.link == r->link && answer.also_len == 0 && !answer.here) {
         ask_placed(a, r, answer.booking);
         return false;
     }
@@ -114,6 +167,10 @@ static bool place_again(struct agent *a, struct record *r)
 void agent_leave_link(struct agent *a, struct record *r)
 {
     assert(r->lane != NULL && r->link != TO_ENDPOINT);
+    if (r->copy) {
+        copies_abandon(a, r);
+        return;
+    }
     record_load_done(a, r);
     lane_leave(a, r);
     r->state = STATE_UNPLACED;

@@ -133,7 +133,7 @@ static int poll_recall(struct agent *a, struct agent_action *out)
     }
     assert(r->state == STATE_GONE && r->taken_back);
     out->reg = r->token;
-    if (r->whole)
+    if (r->whole || r->copy)
         a->polled = r; /* else the removal follows */
     return 1;
 }

@@ -119,6 +119,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);
+    list_init(&r->sibling);
     heap_node_init(&r->timer);
     hash_add(&a->by_key, &r->by_key, key_hash(a, key));
     return r;
@@ -127,7 +128,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
                const struct holder *holder, struct record **out)
 {
-    if (heap_reserve(&a->timers, (size_t)a->counters.bundles + 1) < 0)
+    if (heap_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
         return HELIO_ENOMEM;
     struct record *r = make_record(a, h, key, bytes);
     if (r == NULL)
@@ -164,6 +165,36 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
     as->whole = r;
     assert(as->whole == r && r->whole);
     return 0;
+}
+
+struct record *record_copy(struct agent *a, const struct record *original)
+{
+    assert(!original->copy && original->stored);
+    struct agent_head h;
+    if (heap_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
+        return NULL;
+    record_head(original, &h);
+    struct record *r = make_record(a, &h, a->next_key, original->bytes);
+    if (r == NULL)
+        return NULL;
+    a->next_key++;
+    r->copy = r->stored = true;
+    r->state = STATE_UNPLACED;
+    r->payload_off = original->payload_off;
+    r->payload_len = original->payload_len;
+    r->arrived = original->arrived;
+    r->rest_ms = original->rest_ms;
+    r->expires = original->expires;
+    r->rewrite = original->rewrite;
+    r->came_from = original->came_from;
+    r->avoid = original->avoid;
+    assert(r->copy && !r->id_listed && r->lane == NULL);
+    return r;
+}
+
+bool record_can_load(const struct record *r)
+{
+    return !r->whole && !(r->copy && r->fan->original->whole);
 }
 
 void record_hold(struct agent *a, struct record *r, struct buf *b)
@@ -212,7 +243,7 @@ static void leave_queue(struct agent *a, struct record *r)
     }
     if (r->state == STATE_PIECE && r->assembly->whole == NULL)
         r->assembly->stale = true;
-    if (r->state <= STATE_PIECE)
+    if (r->state < STATE_FRONT)
         list_sub(&r->node);
     else
         lane_leave(a, r);
@@ -239,7 +270,7 @@ static void remember_id(struct agent *a, struct record *r)
 void record_end(struct agent *a, struct record *r, enum agent_end why)
 {
     assert(r->state != STATE_GONE);
-    if (r->stored)
+    if (r->stored && !r->copy)
         emit_end(a, r, why);
     leave_queue(a, r);
     r->state = STATE_GONE;
@@ -250,6 +281,15 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
         hash_sub(&a->by_id, &r->by_id);
     record_release(a, r);
     struct assembly *as = r->assembly;
+    assert(r->copy || r->fan == NULL);
+    if (r->copy) {
+        copies_sub(a, r, why);
+        if (r->taken_back)
+            list_add_tail(&a->recalls, &r->answer);
+        else
+            free(r);
+        return;
+    }
     if (r->whole) {
         if (r->taken_back)
             list_add_tail(&a->recalls, &r->answer);
@@ -264,7 +304,8 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     assert(a->counters.record_bytes >= own_cost(r));
     assert(r->buf == NULL && !heap_has(&r->timer));
     a->counters.record_bytes -= own_cost(r);
-    r->marked = r->stored && r->from_link && r->id_listed && is_final(why);
+    /* One that goes several ways is not needed when it comes again: it would go all of them. */
+    r->marked = r->stored && r->from_link && r->id_listed && (is_final(why) || r->once);
     if (r->marked)
         remember_id(a, r);
     else if (r->id_listed && (why == END_FORWARDED || why == END_GIVEN_UP))

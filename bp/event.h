@@ -61,8 +61,10 @@ struct bundle_event {
     bool has_session;             /* CARRIED: these two hold */
     uint64_t originator, session; /* in the words of the link's own log */
     const char *reason;           /* NULL: none */
-    int code;   /* of the reason: REFUSED an enum agent_refusal, ENDED an enum agent_end */
-    bool whole; /* a bundle that its fragments make together: counted as what they are */
+    int code;    /* of the reason: REFUSED an enum agent_refusal, ENDED an enum agent_end */
+    bool copy;   /* one of several ways of a bundle, by the bundle's key */
+    bool fanned; /* ENDED: it went several ways, and this is the end of all */
+    bool whole;  /* a bundle that its fragments make together: counted as what they are */
 };
 
 /* A sink gets each event as it happens. It must not call the agent. */

@@ -59,6 +59,13 @@ enum router_verdict {
     ROUTER_NONE, /* no way: a new bundle is refused, one that is here waits for a change */
 };
 
+/* Another link that the bundle is to go over, too. */
+struct router_copy {
+    uint32_t link;
+    uint64_t booking; /* as that of the answer */
+};
+#define ROUTER_COPIES_MAX 64 /* of one answer, beside its link */
+
 struct router_answer {
     enum router_verdict verdict;
     uint32_t link;    /* ROUTER_LINK */
@@ -66,6 +73,11 @@ struct router_answer {
     bool too_long;    /* ROUTER_NONE: there are ways, but none for a bundle of such length */
     bool too_late;    /* ROUTER_NONE, ROUTER_WAIT: no way, as far as is known, brings it in time */
     uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
+    /* ROUTER_LINK: for one bundle to several neighbours (a group, or a critical bundle), all other
+     * links, each once. Holds until the next question. Each way has its own fate, and its own
+     * notes; a copy stays with its link, and is not asked for again. */
+    const struct router_copy *also;
+    size_t also_len;
 };
 
 enum router_note_kind {

@@ -73,9 +73,52 @@ void routes_remove_link(struct routes *t, uint32_t link)
     }
 }
 
+/* Is it a link that this bundle goes over with others? */
+static bool is_member(const struct route *r, const struct router_query *q, bool group)
+{
+    if ((int)r->link == q->came_from || !eid_pattern_match(&r->pattern, q->destination))
+        return false;
+    const struct router_link l = q->links->at(q->links->context, r->link);
+    if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max)
+        return false;
+    return group ? !r->pattern.any : l.up;
+}
+
+static bool has_copy(const struct routes *t, const struct router_answer *a, uint32_t link)
+{
+    bool has = a->verdict == ROUTER_LINK && a->link == link;
+    for (size_t i = 0; i < a->also_len && !has; i++)
+        has = t->also[i].link == link;
+    return has;
+}
+
+/* ROUTER_NONE: there is none. */
+static struct router_answer ask_all(struct routes *t, const struct router_query *q, bool group)
+{
+    struct router_answer a = {.verdict = ROUTER_NONE, .also = t->also};
+    for (size_t i = 0; i < t->len && a.also_len < ROUTER_COPIES_MAX; i++) {
+        const struct route *r = &t->at[i];
+        if (!is_member(r, q, group) || has_copy(t, &a, r->link))
+            continue;
+        if (a.verdict == ROUTER_LINK)
+            t->also[a.also_len++] = (struct router_copy){.link = r->link};
+        a.link = a.verdict == ROUTER_LINK ? a.link : r->link;
+        a.verdict = ROUTER_LINK;
+    }
+    assert(a.also_len == 0 || a.verdict == ROUTER_LINK);
+    return a;
+}
+
 static struct router_answer ask_routes(void *router, const struct router_query *q)
 {
-    const struct routes *t = router;
+    struct routes *t = router;
+    uint64_t number, service;
+    const bool group = eid_imc(q->destination, &number, &service);
+    if (group || q->critical) {
+        const struct router_answer all = ask_all(t, q, group);
+        if (all.verdict == ROUTER_LINK)
+            return all;
+    }
     int first = ROUTER_NO_LINK, up = ROUTER_NO_LINK;
     bool too_long = false;
     for (size_t i = 0; i < t->len; i++) {
@@ -83,6 +126,8 @@ static struct router_answer ask_routes(void *router, const struct router_query *
         if (!eid_pattern_match(&r->pattern, q->destination))
             continue;
         int link = (int)r->link;
+        if (group && link == q->came_from)
+            continue; /* they have it */
         const struct router_link l = q->links->at(q->links->context, r->link);
         bool open = l.up;
         if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max) {

@@ -4,6 +4,11 @@
  * one whose link is up is the way, among equal ones the first added; the link to avoid is the last
  * choice among those; when none is up, the most specific one. A link that is too short for a bundle
  * that must not be fragmented is none.
+ *
+ * A group's bundle (imc) goes over all links with a pattern of that group or of groups, up or down,
+ * but the one that it came from: these are the group's members, or lead to them. A critical bundle
+ * (QOS_CRITICAL) goes over all links that match and are up, but the one that it came from. Of these
+ * at most ROUTER_COPIES_MAX + 1.
  */
 #ifndef BP_ROUTES_H
 #define BP_ROUTES_H
@@ -21,6 +26,7 @@ struct route {
 struct routes {
     struct route *at; /* the most specific first, then the first added */
     size_t len, cap;
+    struct router_copy also[ROUTER_COPIES_MAX]; /* of the last answer */
 };
 
 void routes_init(struct routes *t);
