@@ -145,7 +145,9 @@ START_TEST(queues_of_a_link)
         "    queues: strict\n    weights: 2:3:1000000\n    priorities:\n"
         "      - {to: \"ipn:2.*\", size_max: 1kB, queue: expedited}\n"
         "      - {is: bulk, flag: report, service: 7, from: \"ipn:9.*\", queue: normal}\n"
-        "  - {name: to-3, adapter: fake, peer: ipn:3.0, rto: 30ms}\n";
+        "  - {name: to-3, adapter: fake, peer: ipn:3.0, rto: 30ms}\n"
+        "endpoints:\n  - {at: \"ipn:1.7\", registrations: pass}\n"
+        "  - {at: \"imc:5.*\", registrations: one}\n";
     struct config c;
     struct conf_errors e;
     conf_errors_init(&e, "n.yaml");
@@ -168,6 +170,10 @@ START_TEST(queues_of_a_link)
     ck_assert_int_eq(l->queues, QUEUES_WEIGHTED);
     ck_assert(l->weight[0] == 1 && l->weight[1] == 8 && l->weight[2] == 64);
     ck_assert_uint_eq(l->priorities_len, 0);
+    const struct config_endpoint *at = c.endpoints;
+    ck_assert_uint_eq(c.endpoints_len, 2);
+    ck_assert(at[0].registrations == AGENT_SHARE_PASS && at[0].pattern.eid.service == 7);
+    ck_assert(at[1].registrations == AGENT_SHARE_ONE && at[1].pattern.any_service);
     config_fini(&c);
 }
 END_TEST
@@ -211,7 +217,7 @@ static const struct {
     {HEAD "sokcet: /tmp/t\n", "n.yaml:4: sokcet: unknown key; did you mean socket?"},
     {HEAD "zzzzzzzzzzz: 1\n", "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
                               "socket, control, echo, plan, priority, store, "
-                              "bundles, log, routing, links, routes"},
+                              "bundles, log, routing, links, routes, endpoints"},
     {HEAD "routing: {exclude: \"2, x\"}\n", "n.yaml:4: routing.exclude: \"2, x\" is not "
                                             "understood; write at most 16 numbers of neighbours, "
                                             "such as 3, 5"},
@@ -276,6 +282,10 @@ static const struct {
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n    rto: 10s\n"
           "    rate: 1Mbit/s\n",
      "n.yaml:8: links[a].rto: longer than this rate allows; write less than 10s"},
+    {HEAD "endpoints:\n  - {at: \"ipn:1.x\", registrations: all}\n",
+     "n.yaml:5: endpoints.at: is not a pattern; write one such as ipn:1.7, ipn:1.* or imc:5.*"},
+    {HEAD "endpoints:\n  - {at: \"ipn:1.7\", registrations: many}\n",
+     "n.yaml:5: endpoints.registrations: \"many\" is not known; write one of: one, pass, all"},
     {LINK "    queues: fair\n",
      "n.yaml:9: links[to-2].queues: \"fair\" is not known; write one of: weighted, strict"},
     {LINK "    weights: 1:8\n", "n.yaml:9: links[to-2].weights: \"1:8\" is not understood; write "

@@ -217,9 +217,8 @@ static void endpoint_leave(struct app *c)
     struct app_endpoint *e = c->endpoint;
     if (e == NULL)
         return;
-    if (e->subscriber == c) {
-        e->subscriber = NULL;
-        agent_unregister(c->apps->node->agent, e->reg, node_now(c->apps->node));
+    if (c->subscriber) {
+        agent_unregister(c->apps->node->agent, c->reg, node_now(c->apps->node));
         node_wake(c->apps->node);
     }
     c->endpoint = NULL;
@@ -239,8 +238,7 @@ static int subscribe_app(struct app *c, struct app_endpoint *e, uint32_t window)
     if (err < 0)
         return err;
     a->next_reg++;
-    e->reg = reg;
-    e->subscriber = c;
+    c->reg = reg;
     c->subscriber = true;
     c->reader.responses = true;
     node_wake(a->node);
@@ -253,19 +251,28 @@ static const char *join_node(struct app *c, const struct eid *eid, const Aap2__C
     struct app_endpoint *e = endpoint_find(c->apps, eid);
     if (e != NULL && strcmp(e->secret, m->secret) != 0)
         return "the endpoint is in use with another secret";
-    if (e != NULL && m->is_subscriber && e->subscriber != NULL)
-        return "the endpoint has a subscriber";
     if (e == NULL)
         e = endpoint_new(c->apps, eid, m->secret);
     if (e == NULL)
         return "out of memory";
     e->users++;
     c->endpoint = e;
-    if (m->is_subscriber && subscribe_app(c, e, m->window) < 0) {
-        endpoint_leave(c);
-        return "the endpoint cannot be registered";
-    }
-    return NULL;
+    int err = m->is_subscriber ? subscribe_app(c, e, m->window) : 0;
+    if (err == 0)
+        return NULL;
+    endpoint_leave(c);
+    return err == HELIO_EEXIST ? "the endpoint has a subscriber"
+                               : "the endpoint cannot be registered";
+}
+
+/* A group has members, but sends nothing. */
+static bool may_have(const struct node *n, const struct eid *eid, bool subscribes)
+{
+    uint64_t group, service;
+    if (eid_imc(eid, &group, &service))
+        return subscribes;
+    return eid_same_node(eid, &n->config->node) && !eid_is_node(eid) &&
+           (!n->has_echo || !eid_equal(eid, &n->echo));
 }
 
 static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
@@ -282,10 +289,10 @@ static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
                        "this node gives no access to forwarding tables or dispatch");
         return;
     }
-    if (eid_parse(m->endpoint_id, &eid) < 0 || !eid_same_node(&eid, &n->config->node) ||
-        eid_is_node(&eid) || (n->has_echo && eid_equal(&eid, &n->echo))) {
-        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-                       "endpoint_id must be a free endpoint of this node");
+    if (eid_parse(m->endpoint_id, &eid) < 0 || !may_have(n, &eid, m->is_subscriber)) {
+        refuse_message(
+            c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
+            "endpoint_id must be a free endpoint of this node, or, to subscribe, a group");
         return;
     }
     const char *why = join_node(c, &eid, m);

@@ -36,8 +36,6 @@ struct app_endpoint {
     struct eid eid;
     char *secret;
     uint32_t users;
-    struct app *subscriber; /* NULL: none */
-    uint64_t reg;
 };
 
 /* A request whose answer is due; answers go out in the order of requests. */
@@ -66,7 +64,8 @@ struct app {
     struct apps *apps;
     struct aap2_reader reader;
     struct app_endpoint *endpoint; /* NULL: not configured */
-    bool subscriber;
+    bool subscriber;               /* it has a registration: */
+    uint64_t reg;
     bool failed; /* to be closed when what waits is written */
     bool dead;   /* to be closed now: nobody reads it */
     tick keepalive, heard, asked, begun;

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles for applications: each is written to the endpoint's subscriber, which answers in the same
- * order. One that ends before its answer (its lifetime is over) is taken back: what was not written
- * yet never is; else its answer, when it comes, only makes room for the next. What can go wrong: an
- * answer to nothing ends the connection; memory.
+ * Bundles for applications: each is written to the subscriber that the agent names, which answers
+ * in the same order. One that ends before its answer (its lifetime is over) is taken back: what was
+ * not written yet never is; else its answer, when it comes, only makes room for the next. What can
+ * go wrong: an answer to nothing ends the connection; memory.
  */
 #include <stdlib.h>
 
 #include "tools/node/app.h"
 #include "tools/node/app_message.h"
 
+static struct app *find_subscriber(const struct apps *a, uint64_t reg)
+{
+    list_for_each (l, &a->all) {
+        struct app *c = container_of(l, struct app, node);
+        if (c->subscriber && c->reg == reg)
+            return c;
+    }
+    return NULL;
+}
+
 void apps_deliver(struct apps *a, const struct agent_action *action)
 {
-    list_for_each (l, &a->endpoints) {
-        struct app_endpoint *e = container_of(l, struct app_endpoint, node);
-        if (e->subscriber != NULL && e->reg == action->reg) {
-            app_deliver(e->subscriber, action);
-            return;
-        }
-    }
-    agent_delivered(a->node->agent, action->key, false, node_now(a->node));
+    struct app *c = find_subscriber(a, action->reg);
+    if (c != NULL)
+        app_deliver(c, action);
+    else
+        agent_delivered(a->node->agent, action->key, false, node_now(a->node));
 }
 
 void app_deliver(struct app *c, const struct agent_action *action)
@@ -39,11 +46,9 @@ void app_deliver(struct app *c, const struct agent_action *action)
 
 void apps_recall(struct apps *a, const struct agent_action *action)
 {
-    list_for_each (l, &a->endpoints) {
-        struct app_endpoint *e = container_of(l, struct app_endpoint, node);
-        if (e->subscriber != NULL && e->reg == action->reg)
-            app_recall(e->subscriber, action->key);
-    }
+    struct app *c = find_subscriber(a, action->reg);
+    if (c != NULL)
+        app_recall(c, action->key);
 }
 
 /* What the connection was not given yet is not written any more. */
@@ -74,7 +79,7 @@ void app_recall(struct app *c, uint64_t key)
             return;
         list_sub(l);
         free(p);
-        agent_recalled(a->node->agent, c->endpoint->reg, node_now(a->node));
+        agent_recalled(a->node->agent, c->reg, node_now(a->node));
         return;
     }
 }
@@ -91,7 +96,7 @@ void app_answered(struct app *c, const Aap2__AAPResponse *m)
     struct app_pending *p = container_of(l, struct app_pending, node);
     list_sub(l);
     if (p->recalled) {
-        agent_recalled(c->apps->node->agent, c->endpoint->reg, node_now(c->apps->node));
+        agent_recalled(c->apps->node->agent, c->reg, node_now(c->apps->node));
         node_wake(c->apps->node);
     } else if (!p->keepalive) {
         bool ok = m->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS ||

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Applications at the node: AAP 2.0 on a UNIX socket. Connections that name the same endpoint and
- * secret share it: one of them may subscribe to its bundles, any number may send.
+ * secret share it: one of them may subscribe to its bundles, or several where the endpoint is
+ * shared; any number may send.
  */
 #ifndef TOOLS_APPS_H
 #define TOOLS_APPS_H

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "conf/conf_section.h"
 #include "tools/node/config_link.h"
+#include "tools/node/config_lists.h"
 #include "tools/node/config_tables.h"
 #include "tools/node/config_value.h"
 
@@ -30,9 +31,10 @@ static const struct config_section sections[] = {
     {"links", config_link_options},
     {"priorities", config_queue_options},
     {"routes", config_route_options},
+    {"endpoints", config_endpoint_options},
 };
-static const char *const section_words[] = {"store", "bundles", "log", "routing",
-                                            "links", "routes",  NULL};
+static const char *const section_words[] = {"store", "bundles", "log",       "routing",
+                                            "links", "routes",  "endpoints", NULL};
 
 const struct config_section *config_section_at(size_t i)
 {
@@ -126,6 +128,7 @@ static void read_lists(struct config *c, const struct conf_tree *root, config_ad
         read_link(c, l, adapters, errors);
     for (; r != NULL; r = r->next)
         read_route(c, r, errors);
+    config_lists_read(config_lists, c, root, "", errors);
 }
 
 static void check_socket(const struct conf_tree *root, const char *key, const char *path,
@@ -326,6 +329,7 @@ void config_fini(struct config *c)
         config_link_fini(&c->links[i]);
     for (size_t i = 0; i < c->routes_len; i++)
         conf_options_free(config_route_options, &c->routes[i]);
+    config_lists_free(config_lists, c);
     free(c->links);
     free(c->routes);
     *c = (struct config){.links = NULL};

@@ -37,6 +37,14 @@ struct config_link {
     uint32_t line;
 };
 
+/* Endpoints that several may subscribe to. */
+struct config_endpoint {
+    char *at;
+    struct eid_pattern pattern; /* made of it by the check */
+    int registrations;          /* enum agent_sharing */
+};
+#define CONFIG_ENDPOINTS_MAX 1024
+
 struct config_route {
     char *to, *via;
     struct eid_pattern pattern;
@@ -92,6 +100,8 @@ struct config {
     size_t links_len;
     struct config_route *routes;
     size_t routes_len;
+    void *endpoints; /* struct config_endpoint */
+    size_t endpoints_len;
     struct {
         uint32_t socket, control, store, segments, bundles;
     } lines; /* of these keys; 0: not given */

@@ -351,6 +351,21 @@ const struct conf_option config_route_options[] = {
     END,
 };
 
+const struct conf_option config_endpoint_options[] = {
+    {.key = "at",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct config_endpoint, at),
+     .help = "endpoints of this node, or groups: ipn:1.7, ipn:1.*, imc:5.*"},
+    {.key = "registrations",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct config_endpoint, registrations),
+     .choices = "one|pass|all",
+     .help =
+         "one subscriber at a time; or several, each bundle to one of them in turn (pass), or to "
+         "all of them"},
+    END,
+};
+
 static int say_wrong(const char **key, const char *which, char *why, size_t cap, const char *text)
 {
     *key = which;
@@ -382,5 +397,25 @@ const struct cla_list config_link_lists[] = {
      .items = offsetof(struct config_link, priorities),
      .count = offsetof(struct config_link, priorities_len),
      .check = check_queue},
+    {.key = NULL},
+};
+
+static int check_endpoint(void *item, const char **key, char *why, size_t cap)
+{
+    struct config_endpoint *e = item;
+    if (eid_pattern_parse(e->at, &e->pattern) == 0)
+        return 0;
+    return say_wrong(key, "at", why, cap,
+                     "is not a pattern; write one such as ipn:1.7, ipn:1.* or imc:5.*");
+}
+
+const struct cla_list config_lists[] = {
+    {.key = "endpoints",
+     .options = config_endpoint_options,
+     .item_size = sizeof(struct config_endpoint),
+     .max = CONFIG_ENDPOINTS_MAX,
+     .items = offsetof(struct config, endpoints),
+     .count = offsetof(struct config, endpoints_len),
+     .check = check_endpoint},
     {.key = NULL},
 };

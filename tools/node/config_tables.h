@@ -12,6 +12,8 @@ extern const struct conf_option config_top[], config_store[], config_bundles[], 
 extern const struct conf_option config_link_options[], config_route_options[];
 /* In struct config_queue, and the lists that every link may have (cla/cla.h). */
 extern const struct conf_option config_queue_options[];
+extern const struct conf_option config_endpoint_options[];
+extern const struct cla_list config_lists[]; /* in struct config */
 extern const struct cla_list config_link_lists[];
 
 #endif

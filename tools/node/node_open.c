@@ -2,6 +2,20 @@
 /* The agent of a node, as its configuration says. What can go wrong: memory. */
 #include "tools/node/node.h"
 
+static int share_endpoints(struct node *n)
+{
+    const struct config_endpoint *e = n->config->endpoints;
+    int err = 0;
+    for (size_t i = 0; i < n->config->endpoints_len && err == 0; i++)
+        err =
+            agent_share_endpoints(n->agent, &e[i].pattern, (enum agent_sharing)e[i].registrations);
+    if (err < 0) {
+        agent_free(n->agent);
+        n->agent = NULL;
+    }
+    return err;
+}
+
 int node_open_agent(struct node *n, bool memory_only)
 {
     const struct config *c = n->config;
@@ -33,5 +47,6 @@ int node_open_agent(struct node *n, bool memory_only)
         .sink_context = n->bundle_sink_context,
     };
     n->seed = a.seed;
-    return agent_new(&n->agent, &a);
+    int err = agent_new(&n->agent, &a);
+    return err < 0 ? err : share_endpoints(n);
 }
