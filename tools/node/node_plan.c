@@ -269,6 +269,8 @@ int node_plan_open(struct node *n)
         return HELIO_ENOMEM;
     conf_errors_init(e, path);
     int rc = node_plan_begin(n, path, e);
+    if (rc == 0 && !n->plan->dated)
+        say(&n->say, LEVEL_INFO, "plan: %s has no dates: its times count from now", path);
     for (size_t i = 0; i < e->len; i++)
         say(&n->say, LEVEL_ERROR, "plan: %s", e->text[i]);
     free(e);
