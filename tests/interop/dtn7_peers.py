@@ -68,6 +68,8 @@ class Dtn7Rs(Peer):
     """dtn7-rs 0.21.0 (Rust)."""
 
     name = "dtn7-rs"
+    tcpcl = "tcp"
+    complaints = {"XFER_ACK does not have flags matching XFER_SEGMENT"}  # of tshark about it
     node = "dtn://rs/"
     endpoint = "dtn://rs/in"
 
@@ -94,6 +96,8 @@ class Dtn7Go(Peer):
     """dtn7-go 0.9.1 (Go). Payloads that its applications send over this interface are text."""
 
     name = "dtn7-go"
+    tcpcl = "tcpclv4"
+    complaints = set()
     node = "dtn://go/"
     endpoint = "dtn://go/in"
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dtn7-rs exchanges bundles with heliod over UDP: payloads of 1 byte to what fits a datagram, in both directions.
+"""dtn7-rs and dtn7-go exchange bundles with heliod over TCPCLv4, whoever connects, and dtn7-rs over UDP: payloads of 1
+byte to 50 MB in both directions, as far as the peer goes (README.md here says how far, and why). A recorder between the
+two keeps each TCPCL session, in which tshark finds nothing wrong.
 usage: dtn7_test.py BIN OUT DTN7-BIN [TEST...] (with the Python of tests/interop/venv.sh)"""
 import os
 import random
@@ -12,11 +14,14 @@ import unittest
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
 import aap2  # noqa: E402
+import dissect  # noqa: E402
 from lab import Lab  # noqa: E402
-from dtn7_peers import Dtn7Rs  # noqa: E402
+from dtn7_peers import Dtn7Go, Dtn7Rs, wait_for  # noqa: E402
+from stream_recorder import PORT, StreamRecorder  # noqa: E402
 
 PROGRAMS = OUT = PEERS = ""
-SIZES = (1, 100, 1000, 30000, 63000)
+KNOWN = {"Unknown type code"}  # tshark does not know what the payload is, and says so
+SIZES = (1, 100, 1000, 30000, 63000, 64001, 1000000, 2000000, 5000000, 50000000)
 
 
 def text(size):
@@ -43,20 +48,29 @@ class Case(unittest.TestCase):
         self.addCleanup(p.kill)
         return p
 
-    def start_node(self, link):
-        self.node = self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+    def start_node(self, link, node="ipn:1.0", endpoint="ipn:1.7"):
+        config = self.lab.write_node(1, [link], log=False)
+        with open(config) as f:
+            text = f.read().replace("node: ipn:1.0", f"node: {node}")
+        with open(config, "w") as f:
+            f.write(text)
+        self.endpoint = endpoint
+        self.node = self.lab.start_node(1, config)
         self.addCleanup(self.lab.stop, "node1", self.node)
-        self.application = aap2.Client(self.lab.socket(1))
+        self.application = aap2.Client(self.lab.socket(1), timeout=120)
         self.addCleanup(self.application.close)
-        self.assertEqual(self.application.configure("ipn:1.7", subscribe=True), aap2.SUCCESS)
-        self.sender = aap2.Client(self.lab.socket(1))
+        self.assertEqual(self.application.configure(endpoint, subscribe=True), aap2.SUCCESS)
+        self.sender = aap2.Client(self.lab.socket(1), timeout=120)
         self.addCleanup(self.sender.close)
-        self.assertEqual(self.sender.configure("ipn:1.7"), aap2.SUCCESS)
+        self.assertEqual(self.sender.configure(endpoint), aap2.SUCCESS)
+
+    def link(self):
+        return self.lab.control(1, "links")["links"][0]
 
     def to_us(self, peer, sizes):
         for size in sizes:
             with self.subTest(direction="to us", size=size):
-                peer.send("ipn:1.7", text(size))
+                peer.send(self.endpoint, text(size))
                 source, payload = self.application.delivery()
                 self.assertTrue(source.startswith(peer.node), source)
                 self.assertTrue(payload == text(size), f"{len(payload)} other bytes")
@@ -66,7 +80,7 @@ class Case(unittest.TestCase):
             with self.subTest(direction="to the peer", size=size):
                 self.assertEqual(self.sender.request(peer.endpoint, text(size))[0], aap2.SUCCESS)
                 source, payload = peer.delivery()
-                self.assertEqual(source, "ipn:1.7")
+                self.assertEqual(source, self.endpoint)
                 self.assertTrue(payload == text(size), f"{len(payload)} other bytes")
 
 
@@ -76,8 +90,62 @@ class UdpTest(Case):
         peer = self.start_peer(Dtn7Rs, "udp", theirs, (ours, 1))
         self.start_node({"name": "to-rs", "adapter": "udp", "peer": peer.node, "local": f"127.0.0.1:{ours}",
                          "remote": f"127.0.0.1:{theirs}", "mtu": "65535B"})
-        self.to_us(peer, SIZES)
-        self.to_peer(peer, SIZES)
+        self.to_us(peer, [s for s in SIZES if s < 65000])
+        self.to_peer(peer, [s for s in SIZES if s < 65000])
+
+
+class TcpclTest(Case):
+    def start(self, kind, we_connect, **keys):
+        """A recorder stands between the two."""
+        behind = tcp_port()
+        self.recorder = StreamRecorder(os.path.join(self.out, "session.pcap"), behind)
+        link = {"name": "to-peer", "adapter": "tcpcl", "peer": kind.node, "reconnect": "100ms", **keys}
+        names = ("ipn:1.0", "ipn:1.7") if kind is Dtn7Rs else ("dtn://helio/", "dtn://helio/in")
+        if we_connect:
+            peer = self.start_peer(kind, kind.tcpcl, behind)
+            self.start_node({**link, "remote": f"127.0.0.1:{self.recorder.port}"}, *names)
+        else:
+            self.start_node({**link, "local": f"127.0.0.1:{behind}"}, *names)
+            peer = self.start_peer(kind, kind.tcpcl, tcp_port(), (self.recorder.port, 1))
+        return peer
+
+    def check_capture(self, kind, we_connect):
+        """tshark reads all of it, bundles too, and complains of nothing that we sent."""
+        self.recorder.stop()
+        seen, theirs = set(), 0
+        for number, frame in enumerate(dissect.frames(self.recorder.path, "-2"), 1):
+            seen.update(frame.protocols())
+            from_peer = (frame.number("tcp.srcport") == PORT) == we_connect
+            theirs += from_peer
+            known = KNOWN | (kind.complaints if from_peer else set())
+            self.assertEqual([c for c in frame.complaints() if c not in known], [], f"{self.recorder.path}, frame {number}")
+        self.assertLessEqual({"tcpcl", "bpv7"}, seen)
+        self.assertGreater(theirs, 0)
+
+    def exchange(self, kind, we_connect, to_us, to_peer, **keys):
+        peer = self.start(kind, we_connect, **keys)
+        self.to_us(peer, to_us)
+        wait_for(lambda: self.link()["state"] == "up", 30, "the link is not up")
+        self.to_peer(peer, to_peer)
+        link = self.link()
+        self.assertEqual((link["messages_rx"]["reject"], link["messages_tx"]["reject"], link["unknown_rx"]), (0, 0, 0))
+        self.assertEqual((sum(link["refused_tx"].values()), sum(link["refused_rx"].values())), (0, 0))
+        self.check_capture(kind, we_connect)
+        return link
+
+    # dtn7-rs: our bundles to its transfer MRU of 64,000 bytes; longer ones go in fragments, which it does not join.
+
+    def test_rs_connects(self):
+        self.exchange(Dtn7Rs, False, SIZES[:8], SIZES[:5])
+
+    def test_rs_we_connect(self):
+        self.exchange(Dtn7Rs, True, [], SIZES[:5])
+
+    def test_go_connects(self):
+        self.exchange(Dtn7Go, False, SIZES, SIZES[:7], segment_mru="64MiB")
+
+    def test_go_we_connect(self):
+        self.exchange(Dtn7Go, True, SIZES, SIZES[:7], segment_mru="64MiB")
 
 
 def main():
