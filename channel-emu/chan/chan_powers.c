@@ -182,6 +182,7 @@ static int begin_rows(struct powers_text *t, struct slice line)
             found = n;
     }
     t->begun = true;
+    t->columns = n;
     if (found != SIZE_MAX && !numbers)
         t->place = found;
     else if (t->column != NULL && !parse_place(t->column, &t->place))
@@ -208,9 +209,15 @@ int powers_text_line(struct powers_text *t, const char *text, size_t len)
         if (rc != 0)
             return rc < 0 ? rc : 0;
     }
-    for (size_t n = 0; n <= t->place; n++) {
-        if (!take_field(&line, t->separator, &f))
-            return fail_at(t, "the line has too few columns");
+    size_t n = 0;
+    for (struct slice field; take_field(&line, t->separator, &field); n++) {
+        if (n == t->place)
+            f = field;
+    }
+    if (n != t->columns) {
+        snprintf(t->error, sizeof t->error, "the line has %zu columns, the first one has %zu", n,
+                 t->columns);
+        return HELIO_EFORMAT;
     }
     if (!parse_number(f, &v))
         return fail_at(t, "the power is not a number such as 0.85 or 1.2e-3, with a point");

@@ -41,6 +41,7 @@ struct powers_text {
     bool begun;
     uint8_t separator; /* between columns; ' ': white space; once begun */
     size_t place;      /* of the column, from 0; once begun */
+    size_t columns;    /* of the first line, and so of each; once begun */
     char error[200];
 };
 

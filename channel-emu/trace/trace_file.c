@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_pack.h"
+#include "channel-emu/trace/trace_line.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
 
@@ -29,13 +30,13 @@ static int is_damaged(gzFile file, struct trace_text *p)
 }
 
 /* All of a file that begins with `start`. */
-static int read_all(gzFile file, const char *start, uint8_t **out, size_t *len)
+static int read_all(gzFile file, struct slice start, uint8_t **out, size_t *len)
 {
     size_t cap = 1 << 16;
     uint8_t *data = malloc(cap);
-    *len = strlen(start);
+    *len = start.len;
     if (data != NULL)
-        memcpy(data, start, *len);
+        memcpy(data, start.data, start.len);
     while (data != NULL) {
         int n = gzread(file, data + *len, (unsigned)(cap - *len));
         if (n <= 0)
@@ -53,7 +54,7 @@ static int read_all(gzFile file, const char *start, uint8_t **out, size_t *len)
     return data == NULL ? HELIO_ENOMEM : 0;
 }
 
-static int read_compact(gzFile file, struct trace_text *p, const char *start)
+static int read_compact(gzFile file, struct trace_text *p, struct slice start)
 {
     size_t len;
     uint8_t *data;
@@ -67,26 +68,39 @@ static int read_compact(gzFile file, struct trace_text *p, const char *start)
     return rc;
 }
 
+static bool is_compact(const struct trace_line *l)
+{
+    size_t n = strlen(TRACE_PACK_MAGIC);
+    return l->len + l->ended >= n && memcmp(l->text, TRACE_PACK_MAGIC, n) == 0;
+}
+
 /* A damaged file may end within a line: that is looked at before the line. */
+static int read_line(struct trace_text *p, const struct trace_line *l)
+{
+    int rc = l->ended ? 0 : is_damaged(l->file, p);
+    if (rc < 0)
+        return rc;
+    if (trace_line_binary(l)) {
+        p->line++;
+        snprintf(p->error, sizeof p->error, "%s", TRACE_LINE_BINARY);
+        return HELIO_EFORMAT;
+    }
+    return trace_text_line(p, l->text, l->len);
+}
+
 static int read_lines(gzFile file, struct trace_text *p)
 {
-    int rc = 0;
-    char line[TRACE_TEXT_LINE_MAX + 3];
-    while (gzgets(file, line, sizeof line) != NULL) {
-        if (p->line == 0 && strncmp(line, TRACE_PACK_MAGIC, strlen(TRACE_PACK_MAGIC)) == 0) {
+    struct trace_line l = {.file = file};
+    while (trace_line_next(&l)) {
+        if (p->line == 0 && is_compact(&l)) {
             p->form = TRACE_COMPACT;
-            return read_compact(file, p, line);
+            return read_compact(file, p, slice_of(l.text, l.len + l.ended));
         }
-        size_t len = strlen(line);
-        if (len > 0 && line[len - 1] == '\n')
-            len--;
-        else
-            rc = is_damaged(file, p);
-        rc = rc < 0 ? rc : trace_text_line(p, line, len);
+        int rc = read_line(p, &l);
         if (rc < 0)
             return rc;
     }
-    rc = is_damaged(file, p);
+    int rc = is_damaged(file, p);
     return rc < 0 ? rc : trace_text_end(p);
 }
 

@@ -2,6 +2,7 @@
 /* helio-trace from-power: received powers through a receiver into an erasure trace. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,28 @@
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/trace/trace_command.h"
+#include "channel-emu/trace/trace_line.h"
 #include "channel-emu/trace/trace_mat.h"
+
+/* Of the powers in the file. What is linear has no name: of the mean, of a full scale, … */
+enum unit { UNIT_LINEAR, UNIT_DB, UNIT_DBM, UNIT_MW, UNIT_W };
+
+static const struct {
+    const char *name, *example;
+    bool decibels;
+    double milliwatts; /* of 1 of it when linear; 0: nobody knows */
+} units[] = {[UNIT_LINEAR] = {"linear", "0.4", false, 0},
+             [UNIT_DB] = {"dB", "-3dB", true, 0},
+             [UNIT_DBM] = {"dBm", "-33dBm", true, 1},
+             [UNIT_MW] = {"mW", "0.0005mW", false, 1},
+             [UNIT_W] = {"W", "5e-7W", false, 1000}};
 
 struct options {
     const char *input, *output, *column, *variable;
-    bool decibels, has_margin, has_sensitivity;
-    double sensitivity;
+    bool has_margin;
+    enum unit unit;
+    const char *sensitivity_text; /* NULL: not given */
+    double sensitivity;           /* linear, in the unit of the file */
     tick step;
     struct gen_spec spec; /* its receiver and their texts are used */
 };
@@ -32,33 +49,65 @@ static void set_receiver(struct argp_state *state, struct options *o, const char
         argp_error(state, "%s", error);
 }
 
-static void set_sensitivity(struct argp_state *state, struct options *o, const char *arg)
-{
-    char *end;
-    o->sensitivity = strtod(arg, &end);
-    o->has_sensitivity = true;
-    if (end == arg || *end != '\0' || !(o->sensitivity > 0 && o->sensitivity <= 1e300))
-        argp_error(state,
-                   "--sensitivity '%s' is wrong; right is a power above 0, linear, in the "
-                   "unit of the file",
-                   arg);
-}
-
 static void set_unit(struct argp_state *state, struct options *o, const char *arg)
 {
-    o->decibels = strcmp(arg, "dB") == 0;
-    if (!o->decibels && strcmp(arg, "linear") != 0)
-        argp_error(state, "--unit '%s' is unknown; right is linear or dB", arg);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(arg, units[i].name) == 0) {
+            o->unit = (enum unit)i;
+            return;
+        }
+    }
+    argp_error(state, "--unit '%s' is unknown; right is linear, dB, dBm, mW or W", arg);
 }
 
-static void finish_options(struct argp_state *state, const struct options *o)
+/* Which unit a number is in by what stands behind it. False: none that is known. */
+static bool find_unit(const char *behind, enum unit *out)
+{
+    *out = UNIT_LINEAR;
+    for (enum unit u = UNIT_DB; *behind != '\0' && u <= UNIT_W; u++) {
+        if (strcmp(behind, units[u].name) == 0)
+            *out = u;
+    }
+    return *behind == '\0' || *out != UNIT_LINEAR;
+}
+
+/* The sensitivity in the unit of the file, linear. A number without a unit is one only where the
+ * powers have none either: 3 beside powers in dB can be meant both ways. */
+static bool read_sensitivity(const char *text, enum unit file, double *out)
+{
+    char *end;
+    enum unit u;
+    double v = strtod(text, &end);
+    if (end == text || !find_unit(end, &u) || !(fabs(v) <= 1e300))
+        return false;
+    bool known = units[u].milliwatts > 0, comparable = known == (units[file].milliwatts > 0);
+    if (!comparable || (u == UNIT_LINEAR && file != UNIT_LINEAR))
+        return false;
+    if (units[u].decibels)
+        v = fabs(v) <= 300 ? pow(10, v / 10) : 0;
+    *out = known ? v * units[u].milliwatts / units[file].milliwatts : v;
+    return *out > 0;
+}
+
+static void finish_sensitivity(struct argp_state *state, struct options *o)
+{
+    if (!read_sensitivity(o->sensitivity_text, o->unit, &o->sensitivity))
+        argp_error(state,
+                   "--sensitivity '%s' is wrong; right is a power above 0 with its unit, such as "
+                   "%s where the file is --unit %s",
+                   o->sensitivity_text, units[o->unit].example, units[o->unit].name);
+}
+
+static void finish_options(struct argp_state *state, struct options *o)
 {
     if (o->input == NULL)
         argp_error(state, "the file is missing; right is 'helio-trace from-power FILE -o OUT'");
-    else if (o->has_margin == o->has_sensitivity)
+    else if (o->has_margin == (o->sensitivity_text != NULL))
         argp_error(state, "say either --margin (of the mean power) or --sensitivity");
     else if (o->spec.receiver.interleaver / o->step > RECEIVER_DEPTH_MAX)
         argp_error(state, "--interleaver is deeper than 10,000,000 steps");
+    else if (o->sensitivity_text != NULL)
+        finish_sensitivity(state, o);
 }
 
 static error_t power_option(int key, char *arg, struct argp_state *state)
@@ -79,7 +128,7 @@ static error_t power_option(int key, char *arg, struct argp_state *state)
         set_receiver(state, o, "reacquire", arg);
         return 0;
     case SENSITIVITY:
-        set_sensitivity(state, o, arg);
+        o->sensitivity_text = arg;
         return 0;
     case UNIT:
         set_unit(state, o, arg);
@@ -115,11 +164,12 @@ static const struct argp power_argp = {
             {"margin", MARGIN, "DB", 0, "Mean power of the file over the receiver's sensitivity",
              0},
             {"sensitivity", SENSITIVITY, "POWER", 0,
-             "Instead: the sensitivity itself, linear, in the unit of the file", 0},
+             "Instead: the sensitivity itself, with its unit where the file has one (-33dBm)", 0},
             {"fec", FEC, "DB", 0, "Gain of the code (default 0dB)", 0},
             {"interleaver", INTERLEAVER, "DURATION", 0, "Its depth (default 0)", 0},
             {"reacquire", REACQUIRE, "DURATION", 0, "Time to find the signal again (default 0)", 0},
-            {"unit", UNIT, "linear|dB", 0, "Of the powers in the file (default linear)", 0},
+            {"unit", UNIT, "linear|dB|dBm|mW|W", 0, "Of the powers in the file (default linear)",
+             0},
             {"column", COLUMN, "NUMBER|TITLE", 0, "Which column of a CSV (default: the only one)",
              0},
             {"variable", VARIABLE, "NAME", 0, "Which variable of a .mat (default: the only vector)",
@@ -129,18 +179,24 @@ static const struct argp power_argp = {
             {0}},
     .parser = power_option,
     .args_doc = "FILE",
-    .doc = "Makes an erasure trace of received powers in a CSV or a Matlab file (version 5; found "
-           "out from the content) and a receiver.\vExamples:\n"
-           "  helio-trace from-power leo.mat --margin 4dB --fec 2dB --interleaver 5ms -o leo.htr\n"
-           "  helio-trace from-power power.csv --column rx --unit dB --sensitivity 0.4 -o x.htr"};
+    .doc =
+        "Makes an erasure trace of received powers in a CSV or a Matlab file (version 5; found "
+        "out from the content) and a receiver.\vExamples:\n"
+        "  helio-trace from-power leo.mat --margin 4dB --fec 2dB --interleaver 5ms -o leo.htr\n"
+        "  helio-trace from-power power.csv --column rx --unit dBm --sensitivity -33dBm -o x.htr"};
 
 static int read_lines(gzFile file, struct powers_text *t)
 {
-    char line[POWERS_LINE_MAX + 3];
+    struct trace_line l = {.file = file};
     int rc = 0, code;
-    while (rc == 0 && gzgets(file, line, sizeof line) != NULL) {
-        size_t len = strlen(line);
-        rc = powers_text_line(t, line, len - (len > 0 && line[len - 1] == '\n'));
+    while (rc == 0 && trace_line_next(&l)) {
+        if (!trace_line_binary(&l)) {
+            rc = powers_text_line(t, l.text, l.len);
+        } else {
+            t->line++;
+            snprintf(t->error, sizeof t->error, "%s", TRACE_LINE_BINARY);
+            rc = HELIO_EFORMAT;
+        }
     }
     const char *why = gzerror(file, &code);
     if (rc == 0 && code != Z_OK && code != Z_STREAM_END) {
@@ -153,7 +209,7 @@ static int read_lines(gzFile file, struct powers_text *t)
 static int read_csv(struct powers *p, const struct options *o, char *error)
 {
     struct powers_text t;
-    powers_text_init(&t, p, o->column, o->decibels);
+    powers_text_init(&t, p, o->column, units[o->unit].decibels);
     gzFile file = gzopen(o->input, "rb");
     if (file == NULL) {
         snprintf(error, TRACE_FILE_ERROR_MAX, "%s: cannot be opened: %s", o->input,
@@ -173,7 +229,7 @@ static int read_powers(struct powers *p, const struct options *o, char *error)
     if (version == 0)
         return read_csv(p, o, error);
     if (version == 5)
-        return trace_mat_read(p, o->input, o->variable, o->decibels, error);
+        return trace_mat_read(p, o->input, o->variable, units[o->unit].decibels, error);
     snprintf(error, TRACE_FILE_ERROR_MAX,
              "%s: a Matlab file of version 7.3; save it again with -v7 or -v6", o->input);
     return HELIO_EFORMAT;
@@ -183,22 +239,23 @@ static int convert_powers(const struct options *o, struct powers *p, struct trac
 {
     struct trace_about about = {.generator = "power"};
     const struct receiver_config *c = &o->spec.receiver;
-    double mean = powers_mean(p), reference = o->has_sensitivity ? o->sensitivity : mean;
+    bool absolute = o->sensitivity_text != NULL;
+    double mean = powers_mean(p), reference = absolute ? o->sensitivity : mean;
     struct receiver_config only_fec = {.fec_db = c->fec_db};
     if (mean <= 0) {
         snprintf(error, TRACE_FILE_ERROR_MAX, "%s: all powers are 0", o->input);
         return HELIO_EFORMAT;
     }
-    double threshold = reference * receiver_threshold(o->has_sensitivity ? &only_fec : c);
+    double threshold = reference * receiver_threshold(absolute ? &only_fec : c);
     int rc = receiver_trace(t, c, threshold, p->value, p->len);
     if (rc < 0) {
         snprintf(error, TRACE_FILE_ERROR_MAX, "cannot make the trace: %s", helio_strerror(rc));
         return rc;
     }
     snprintf(about.parameters, sizeof about.parameters, "%s", o->spec.parameters);
-    if (o->has_sensitivity)
-        snprintf(about.parameters, sizeof about.parameters, "--sensitivity %.15g%s%.400s",
-                 o->sensitivity, o->spec.parameters[0] == '\0' ? "" : " ", o->spec.parameters);
+    if (absolute)
+        snprintf(about.parameters, sizeof about.parameters, "--sensitivity %.80s%s%.400s",
+                 o->sensitivity_text, o->spec.parameters[0] == '\0' ? "" : " ", o->spec.parameters);
     return trace_file_write(t, &about, trace_file_form(o->output), o->output, error);
 }
 

@@ -108,7 +108,31 @@ class PowerTest(unittest.TestCase):
         self.assertEqual(self.run_steps(path, "--sensitivity", "0.4", "--step", "1ms", "--reacquire", "5ms"),
                          expected(self.powers, 0.4, hold=5))
         decibels = self.write("d", "\n".join(str(10 * i - 30) for i in range(6)))
-        self.assertEqual(self.run_steps(decibels, "--unit", "dB", "--sensitivity", "0.5"), [1, 1, 1, 0, 0, 0])
+        self.assertEqual(self.run_steps(decibels, "--unit", "dB", "--sensitivity", "-3dB"), [1, 1, 1, 0, 0, 0])
+
+    def test_units(self):
+        """-30 to 20 dBm, in four ways; the sensitivity says its unit, too."""
+        dbm = [10 * i - 30 for i in range(6)]
+        linear = self.write("l", "\n".join(repr(10 ** (v / 10)) for v in dbm))  # milliwatts
+        watts = self.write("w", "\n".join(repr(10 ** (v / 10) / 1000) for v in dbm))
+        decibels = self.write("d", "\n".join(map(str, dbm)))
+        for path, unit, sensitivity in [(decibels, "dBm", "-15dBm"), (decibels, "dBm", "0.05mW"), (decibels, "dBm", "5e-5W"),
+                                        (linear, "mW", "-15dBm"), (watts, "W", "-15dBm"), (watts, "W", "5e-5W"),
+                                        (linear, "linear", "0.05"), (linear, "linear", "-13dB"), (decibels, "dB", "-15dB")]:
+            self.assertEqual(self.run_steps(path, "--unit", unit, "--sensitivity", sensitivity), [1, 1, 0, 0, 0, 0], (unit, sensitivity))
+        for unit, sensitivity, example in [("dB", "3", "-3dB"), ("dBm", "-33", "-33dBm"), ("dBm", "-3dB", "-33dBm"), ("dB", "-33dBm", "-3dB"),
+                                           ("linear", "-33dBm", "0.4"), ("linear", "-3", "0.4"), ("mW", "0.4", "mW"), ("W", "0W", "W"),
+                                           ("dB", "301dB", "-3dB"), ("dB", "3db", "-3dB"), ("dB", "", "-3dB"), ("dB", "nandB", "-3dB")]:
+            p = trace("from-power", decibels, "--unit", unit, "--sensitivity", sensitivity)
+            self.assertEqual(p.returncode, 2, (unit, sensitivity))
+            self.assertIn(f"--sensitivity '{sensitivity}' is wrong".encode(), p.stderr)
+            self.assertIn(example.encode(), p.stderr)
+
+    def test_texts_that_are_none(self):
+        self.refused(":2: a NUL byte", self.write("nul", "1\n2\0 # and more\n3\n"))
+        self.refused(":1: a NUL byte", "/dev/zero")
+        self.refused(":3: the line has 3 columns, the first one has 2", self.write("wide", "t,power\n0,1\n1,2,3\n"))
+        self.assertEqual(self.run_steps(self.write("bom", "\ufeffpower\n1\n2\n"), "--sensitivity", "1.5"), [1, 0])
 
     def test_generated_power_gives_the_generated_trace(self):
         power, first = self.path("p.csv"), self.path("first.htr")
@@ -129,7 +153,7 @@ class PowerTest(unittest.TestCase):
         for content, message in [("", ":0: no power in the file"), ("power\n", ":1: no power"), ("1\nx\n", ":2: the power is not a number"),
                                  ("1\n-2\n", ":2: the power must be from 0"), ("1\nnan\n", ":2: the power is not"),
                                  ("1\n1e999\n", ":2: the power must be"), ("1,2\n", ":1: there are several columns"),
-                                 ("time,power\n1\n", ":2: the line has too few columns"), ("0\n0\n", ": all powers are 0"),
+                                 ("time,power\n1\n", ":2: the line has 1 columns, the first one has 2"), ("0\n0\n", ": all powers are 0"),
                                  ("1" * 5000, ":1: the line is longer")]:
             self.refused(message, self.write("x", content))
         path = self.write("y", "a,b\n1,2\n")
@@ -196,7 +220,7 @@ class PowerTest(unittest.TestCase):
         for arguments, message in [((), b"the file is missing"), ((path,), b"say either --margin"), ((path, path), b"one file too many"),
                                    ((path, "--margin", "3dB", "--sensitivity", "1"), b"say either --margin"),
                                    ((path, "--margin", "3"), b"right is 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
-                                   ((path, "--margin", "3dB", "--unit", "W"), b"right is linear or dB"),
+                                   ((path, "--margin", "3dB", "--unit", "V"), b"right is linear, dB, dBm, mW or W"),
                                    ((path, "--margin", "3dB", "--interleaver", "2000s"), b"is deeper than")]:
             p = trace("from-power", *arguments)
             self.assertEqual(p.returncode, 2, arguments)

@@ -187,6 +187,7 @@ class TracesTest(unittest.TestCase):
                                  (b"0 " + b"9" * 1300 + b"\n", b":1: the line is longer"),
                                  (b"helio-trace 2\n", b"line 1: this version"), (b"helio-trace 1\n\0", b"line 2: the line"),
                                  (b"0 18446744073709551615\n", b":1: the trace becomes longer"),
+                                 (b"0 5\n1 3\0 7\n", b":2: a NUL byte"), (b"0 5\0", b":1: a NUL byte"), (b"\0" * 5000, b":1: a NUL byte"),
                                  (gzip.compress(b"0 5\n" * 9999)[:-9], b"cannot be read after line")]:
             with tempfile.NamedTemporaryFile(suffix=".txt") as f:
                 f.write(content)
@@ -194,6 +195,11 @@ class TracesTest(unittest.TestCase):
                 p = trace("info", f.name)
                 self.assertEqual(p.returncode, 1 if b"cannot be read" in message else 2, content[:20])
                 self.assertIn(f.name.encode() + (b": " if message[:1] != b":" else b"") + message, p.stderr)
+        self.assertIn(b"/dev/zero:1: a NUL byte", trace("info", "/dev/zero").stderr)
+        with tempfile.NamedTemporaryFile(suffix=".txt") as f:  # a byte order mark is no content
+            f.write(b"\xef\xbb\xbf0 5\n1 3\n")
+            f.flush()
+            self.assertIn(b"8 steps", trace("info", f.name).stdout)
         self.assertEqual(trace("gen", "-p", "A", "-o", "/no/such/file").returncode, 1)
         self.assertEqual(trace("info", "/no/such/file").returncode, 1)
 
