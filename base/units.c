@@ -98,7 +98,13 @@ int units_rate(const char *text, uint64_t *out_bps)
         *out_bps = 0;
         return 0;
     }
-    return parse_quantity(text, units, out_bps);
+    uint64_t rate = 0;
+    int rc = parse_quantity(text, units, &rate);
+    if (rc == 0 && rate == 0)
+        return HELIO_EFORMAT; /* to us it would mean the opposite */
+    if (rc == 0)
+        *out_bps = rate;
+    return rc;
 }
 
 int units_size(const char *text, uint64_t *out_bytes)

@@ -82,7 +82,7 @@ class PlanToolTest(unittest.TestCase):
         self.assertIn("no light time from 4s to 10s", told["texts"][0])
         self.assertIn("no contact back", told["texts"][1])
         with open(path, "w", encoding="utf-8") as f:
-            f.write("contacts:\n  - {from: 1, to: 2, end: 10s, rate: 1 kbit/s}\n  - {from: 1, to: x, end: 9s, rate: 0}\n")
+            f.write("contacts:\n  - {from: 1, to: 2, end: 10s, rate: 1 kbit/s}\n  - {from: 1, to: x, end: 9s, rate: 8bit/s}\n")
         told = run("check", path, code=1).stderr.splitlines()
         self.assertEqual(len(told), 2)
         self.assertIn(f"{path}:2: contacts[0].rate: \"1 kbit/s\" is not understood; write no space before the unit", told[0])

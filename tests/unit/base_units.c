@@ -54,6 +54,8 @@ static const struct {
     {units_rate, "500"},
     {units_rate, "500M"},
     {units_rate, "fast"},
+    {units_rate, "0"},
+    {units_rate, "0Mbit/s"},
     {units_size, "12kb"},
     {units_size, "1e3B"},
     {units_size, "20000000TiB"},

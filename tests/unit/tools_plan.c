@@ -197,8 +197,8 @@ START_TEST(yaml_errors)
     bad(PLAN_YAML, "", "it needs at least contacts");
     bad(PLAN_YAML, "start: soon\n", "start: \"soon\"");
     bad(PLAN_YAML,
-        "contacts:\n  - {from: 1, to: 2, end: 9s, rate: 0}\n"
-        "  - {from: 1, to: 2, start: 8s, end: 10s, rate: 0}\n",
+        "contacts:\n  - {from: 1, to: 2, end: 9s, rate: 1MB/s}\n"
+        "  - {from: 1, to: 2, start: 8s, end: 10s, rate: 1MB/s}\n",
         "plan:3: contact 1 to 2: overlaps that of line 2");
 #undef C
 }
