@@ -314,8 +314,9 @@ int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *e
 static const char *optical_fault(const struct gen_spec *s, tick step)
 {
     const struct fade_config *f = &s->fade;
-    if (f->kind == FADE_STEADY && f->jitter <= 0)
-        return "--scintillation or --jitter is missing: nothing would change";
+    if (f->kind == FADE_STEADY && f->jitter <= 0 && f->points < 2)
+        return "--scintillation, --jitter or a pass of --elevation is missing: nothing would "
+               "change";
     if (f->kind != FADE_STEADY && f->index <= 0 && f->points == 0)
         return "--scintillation needs an --index or an --elevation";
     if (s->receiver.interleaver / step > RECEIVER_DEPTH_MAX)

@@ -203,7 +203,7 @@ static void check_way(const struct scenario_way *w, const struct scenario_way *o
     if ((w->burst.good == 0) != (w->burst.bad == 0))
         conf_error(errors, w->line.burst,
                    "%serasures.gilbert_elliott: good and bad need a mean duration each", where);
-    if (w->trace.source.on &&
+    if (w->trace.source.on && !w->trace.loop &&
         w->trace.offset > w->trace.source.trace.steps * w->trace.source.trace.step)
         conf_error(errors, w->line.offset,
                    "%serasures.trace.offset: beyond the end of the trace; write a shorter one",

@@ -6,6 +6,7 @@ statistics; and what helio-trace says to wrong options and files.
 usage: traces_test.py BIN_DIR TRACES_DIR [unittest arguments]
 """
 import gzip
+import math
 import json
 import os
 import shutil
@@ -169,6 +170,23 @@ class TracesTest(unittest.TestCase):
         make = lambda seed: trace("gen", "-p", "F", "-n", "5000", "-s", seed).stdout
         self.assertEqual(make("1"), make("1"))
         self.assertNotEqual(make("1").split(b"\n", 1)[1], make("2").split(b"\n", 1)[1])
+
+    def test_a_pass_may_be_its_path_alone(self):
+        """Range loss without scintillation: bad below the elevation whose range is that of 30 degrees and 3 dB more."""
+        def far(degrees, earth=6371.0, altitude=550.0):
+            s = earth * math.sin(math.radians(degrees))
+            return math.sqrt(s * s + altitude * (2 * earth + altitude)) - s
+        low, high = 5.0, 30.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if (far(30) / far(middle)) ** 2 < 10 ** -0.3 else (low, middle)
+        p = trace("gen", "--elevation", "0s:5,250s:30", "--margin", "3dB", "--step", "100ms", "--steps", "2500")
+        self.assertEqual(p.returncode, 0, p.stderr)
+        runs = [line.split() for line in p.stdout.decode().splitlines() if line[0] != "#"]
+        self.assertEqual([state for state, _ in runs], ["1", "0"])
+        self.assertAlmostEqual(int(runs[0][1]) * 0.1, (low - 5) * 10, delta=1)  # the path is renewed each second
+        p = trace("gen", "--elevation", "30", "--margin", "3dB")
+        self.assertIn(b"nothing would change", p.stderr)
 
     def test_wrong_options_and_files(self):
         for arguments, message in [((), b"Usage"), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),

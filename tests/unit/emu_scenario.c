@@ -240,7 +240,7 @@ static const struct {
                            "or leo-high, or none; write iid: 0.5"},
     {E "trace: {file: A, ofset: 1s}\n",
      "s.yaml:3: forward.erasures.trace.ofset: unknown key; did you mean offset?"},
-    {E "trace: {file: A, offset: 101s}\n",
+    {E "trace: {file: A, offset: 101s, loop: no}\n",
      "s.yaml:3: forward.erasures.trace.offset: beyond the end of the trace; write a shorter one"},
     {E "gilbert_elliott: {good: 1ms}\n",
      "s.yaml:3: forward.erasures.gilbert_elliott: good and bad need a mean duration each"},
