@@ -11,7 +11,8 @@
 /* ns us ms s min h d; a fraction is allowed ("0.5s"). A bare 0 needs no unit. */
 int units_duration(const char *text, tick *out);
 
-/* bit/s with k M G ("500Mbit/s", also "Mbps"), or B/s. A rate of 0 is refused; "unlimited" is 0. In bit/s.
+/* bit/s with k M G ("500Mbit/s", also "Mbps"), or B/s. A rate of 0 is refused; "unlimited" is 0. In
+ * bit/s.
  */
 int units_rate(const char *text, uint64_t *out_bps);
 

@@ -90,6 +90,19 @@ class Figures(unittest.TestCase):
                 self.assertLess(r["copy_bytes"], 0.01 * r["air_bytes"], what)
                 self.assertEqual(r["cancelled"], 0, what)
 
+    def test_a_timer_that_learns_begins_with_the_path(self):
+        """From 30 ms on no session at the Moon would live long enough to teach it."""
+        orders = (["--rto", "auto", "--recovery", "default"], ["--recovery", "default", "--rto", "auto"], ["--recovery", "default"])
+        for delay, sessions, tried in (("300ms", 40, orders[:1]), ("400ms", 50, orders[:1]), ("1.28s", 140, orders)):
+            far = ["--trace", "H", "--rate", "100Mbit/s", "--delay", delay, "--sessions", str(sessions), "--duration", "40s",
+                   "--warmup", "10s"]
+            for order in tried:
+                r = result(*far, *order)
+                self.assertGreaterEqual(r["efficiency"], 0.9, f"{delay}, {order}: {r}")
+        done = run(*far[:6], "--sessions", "3", "--duration", "1s", "--rto", "30ms")
+        self.assertIn("the timer of 30 ms is shorter than the round trip of 2560 ms", done.stderr)
+        self.assertEqual(run("--duration", "1s").stderr, "")
+
     def test_switches(self):
         """Each one does something, and none does when the set is plain again."""
         args = [*PAPER, "--trace", "H", "--sessions", "7", "--duration", "3s"]

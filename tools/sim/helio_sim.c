@@ -213,6 +213,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (a->params.warmup >= a->params.duration)
             argp_error(state, "--warmup: expected less than the duration");
+        sim_settle_rto(&a->params);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -364,7 +365,6 @@ int main(int argc, char **argv)
                                      .overhead = 42,
                                      .delay = 5 * TICK_MS,
                                      .sessions = 10,
-                                     .rto = 30 * TICK_MS,
                                      .bundle = 500000,
                                      .segment = 1024,
                                      .claims = 256,

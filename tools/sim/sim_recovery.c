@@ -4,6 +4,7 @@
 #include "tools/sim/sim_recovery.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -44,7 +45,8 @@ static const struct field fields[] = {{TIME, AT(rto_min)},
 
 static const struct argp_option options[] = {
     {"sessions", OPT_SESSIONS, "N|auto", 0, "Export sessions in parallel [10]", 0},
-    {"rto", OPT_RTO, "TIME|auto", 0, "Retransmission timer; auto: from 30ms on as measured [30ms]",
+    {"rto", OPT_RTO, "TIME|auto", 0,
+     "Retransmission timer; auto: as measured, from twice the round trip on, 30ms at least [30ms]",
      0},
     {"recovery", OPT_RECOVERY, "plain|default", 0,
      "Named set of recovery switches; those below change it when they follow [plain]", 0},
@@ -161,6 +163,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+void sim_settle_rto(struct sim_params *p)
+{
+    tick path = 2 * p->delay + p->jitter + p->processing;
+    if (p->rto == 0)
+        p->rto = p->recovery.rto_auto && 2 * path > SIM_RTO ? 2 * path : SIM_RTO;
+    if (p->rto < path)
+        fprintf(stderr,
+                "helio-sim: warning: the timer of %g ms is shorter than the round trip of %g ms: "
+                "each checkpoint is sent again before its report can be here; right is a longer "
+                "--rto, or auto\n",
+                (double)p->rto / 1e6, (double)path / 1e6);
 }
 
 const struct argp sim_recovery_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};

@@ -38,7 +38,8 @@ def link_keys(v):
     if v["rto"] == "auto":
         if v["recovery"] == "plain":
             keys.update(recovery="own", rto_auto="yes")
-        keys["rto"] = "30ms"
+        path = 2 * units.duration(v["delay"]) + units.duration(v.get("processing", "0"))
+        keys["rto"] = units.duration_text(max(0.03, 2 * path))  # as helio-sim begins
     else:
         keys["rto"] = v["rto"]
     if "claims" in v:
