@@ -355,9 +355,11 @@ class BridgeTest(unittest.TestCase):
     def load(bed, place, to, at):
         load = os.path.join(BIN, "emu_load")
         count = int(float(RATE) * 2 / 8 / 1070)
-        receiver = bed.start(place, load, "recv", *at, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # In real time as the emulator is, where that is permitted: what competes must not slow the generator.
+        hurry = ["chrt", "-r", "1"] if subprocess.run(["chrt", "-r", "1", "true"], stderr=subprocess.DEVNULL).returncode == 0 else []
+        receiver = bed.start(place, *hurry, load, "recv", *at, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         receiver.stderr.readline()
-        sent = json.loads(bed.run("source", load, "send", *to, "1070", str(count), RATE).stdout)
+        sent = json.loads(bed.run("source", *hurry, load, "send", *to, "1070", str(count), RATE).stdout)
         return sent, json.loads(receiver.communicate(timeout=60)[0])
 
     def through_bridge(self):
