@@ -16,8 +16,9 @@
 
 #include "base/slice.h"
 
-struct world;
 struct address;
+struct buf;
+struct world;
 
 #define STREAM_PARTS_MAX 128 /* of one write */
 #define STREAM_PATH_MAX 107  /* characters of a UNIX socket's path */
@@ -63,6 +64,9 @@ struct stream_ops {
     int (*connect)(struct world *w, struct stream **out, const struct stream_place *to);
     void (*read)(struct stream *s, bool on);
     size_t (*write)(struct stream *s, const struct slice *parts, size_t parts_len);
+    /* Optional: as `write`, and may keep owners[i] (NULL: none) instead of a copy of parts[i]. */
+    size_t (*write_kept)(struct stream *s, const struct slice *parts, struct buf *const *owners,
+                         size_t parts_len);
     void (*buffers)(struct stream *s, uint32_t bytes);
     bool (*peer)(const struct stream *s, struct address *out); /* NULL: not known */
     void (*close)(struct stream *s);
@@ -87,6 +91,15 @@ static inline void stream_read(struct stream *s, bool on)
 static inline size_t stream_write(struct stream *s, const struct slice *parts, size_t parts_len)
 {
     return s->ops->write(s, parts, parts_len);
+}
+
+/* The same, for parts that lie in buffers which nobody changes any more: owners[i] is the buffer of
+ * parts[i], or NULL. A stream in memory keeps a reference instead of a copy. */
+static inline size_t stream_write_kept(struct stream *s, const struct slice *parts,
+                                       struct buf *const *owners, size_t parts_len)
+{
+    return s->ops->write_kept != NULL ? s->ops->write_kept(s, parts, owners, parts_len)
+                                      : s->ops->write(s, parts, parts_len);
 }
 
 /* Asks for room for so many bytes under way, as far as the system allows. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "tools/sim/pipes.h"
 
@@ -275,11 +276,52 @@ START_TEST(a_listener_may_refuse)
 }
 END_TEST
 
+static struct buf *numbered(size_t at, size_t n)
+{
+    struct buf *b = buf_new(0, n);
+    for (size_t i = 0; i < n; i++)
+        *buf_append(b, 1) = (uint8_t)(at + i);
+    return b;
+}
+
+/* What lies in a buffer is kept there until it is read; what does not is copied. */
+START_TEST(buffers_are_kept)
+{
+    struct lab *l = lab_new();
+    run_until(l, 0);
+    l->client.window = 7; /* across the parts' borders */
+    struct buf *b = numbered(3, 100), *long_one = numbered(106, PIPE_BYTES);
+    uint8_t own[3] = {0, 1, 2}, last[3] = {103, 104, 105};
+    struct slice parts[] = {slice_of(own, 3), buf_slice(b), slice_of(NULL, 0), slice_of(last, 3),
+                            buf_slice(long_one)};
+    struct buf *owners[] = {NULL, b, NULL, NULL, long_one};
+    ck_assert_uint_eq(stream_write_kept(l->server.stream, parts, owners, 5), PIPE_BYTES);
+    ck_assert_uint_eq(b->refs, 2);
+    ck_assert_uint_eq(long_one->refs, 2);
+    memset(own, 0xff, sizeof own);
+    memset(last, 0xff, sizeof last);
+    run_until(l, DELAY);
+    ck_assert_uint_eq(l->client.come, PIPE_BYTES);
+    ck_assert_uint_eq(b->refs, 1);
+    ck_assert_uint_eq(long_one->refs, 1);
+    stream_read(l->client.stream, false);
+    run_until(l, 2 * DELAY); /* there is room again */
+    ck_assert_uint_eq(stream_write_kept(l->server.stream, &parts[1], &owners[1], 1), 100);
+    ck_assert_uint_eq(b->refs, 2);
+    end_close(&l->client); /* nobody will read it */
+    ck_assert_uint_eq(b->refs, 1);
+    buf_drop(long_one);
+    buf_drop(b);
+    lab_free(l);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("pipes");
     tcase_add_test(t, what_is_written_arrives_later);
     tcase_add_test(t, a_full_stream_takes_no_more);
+    tcase_add_test(t, buffers_are_kept);
     tcase_add_test(t, the_end_comes_after_the_bytes);
     tcase_add_test(t, a_write_to_nobody);
     tcase_add_test(t, closed_while_it_reads);

@@ -87,35 +87,44 @@ static size_t out_bytes(const struct app_out *o)
     return o->len + o->payload.len;
 }
 
-/* What of o is not written yet, as parts; returns how many. */
-static size_t add_parts(const struct app_out *o, size_t done, struct slice *parts)
+/* Parts of one write, and the buffers that they lie in. */
+struct gathered {
+    struct slice parts[STREAM_PARTS_MAX];
+    struct buf *owners[STREAM_PARTS_MAX];
+    size_t len, bytes;
+};
+
+static void add_part(struct gathered *g, struct slice part, struct buf *owner)
 {
-    size_t n = 0;
-    if (done < o->len)
-        parts[n++] = slice_of(o->bytes + done, o->len - done);
-    size_t at = done < o->len ? 0 : done - o->len;
-    if (at < o->payload.len)
-        parts[n++] = slice_of(o->payload.data + at, o->payload.len - at);
-    return n;
+    assert(g->len < STREAM_PARTS_MAX);
+    g->parts[g->len] = part;
+    g->owners[g->len++] = owner;
+    g->bytes += part.len;
 }
 
-static size_t gather_parts(struct conn *c, struct slice parts[STREAM_PARTS_MAX], size_t *bytes)
+/* What of o is not written yet. */
+static void add_parts(struct gathered *g, const struct app_out *o, size_t done)
 {
-    size_t n = 0, messages = 0;
-    *bytes = 0;
+    if (done < o->len)
+        add_part(g, slice_of(o->bytes + done, o->len - done), NULL);
+    size_t at = done < o->len ? 0 : done - o->len;
+    if (at < o->payload.len)
+        add_part(g, slice_of(o->payload.data + at, o->payload.len - at), o->bundle);
+}
+
+static void gather_parts(const struct conn *c, struct gathered *g)
+{
+    size_t messages = 0;
+    g->len = g->bytes = 0;
     if (c->begun != NULL) {
-        n = add_parts(c->begun, c->done, parts);
-        *bytes = out_bytes(c->begun) - c->done;
+        add_parts(g, c->begun, c->done);
         messages = 1;
     }
     list_for_each (l, &c->app.out) {
-        const struct app_out *o = container_of(l, struct app_out, node);
         if (messages++ == GATHER_MAX)
             break;
-        n += add_parts(o, 0, parts + n);
-        *bytes += out_bytes(o);
+        add_parts(g, container_of(l, struct app_out, node), 0);
     }
-    return n;
 }
 
 /* So many bytes of what waits have been written. */
@@ -146,12 +155,12 @@ static bool all_written(const struct conn *c)
 
 static void write_out(struct conn *c)
 {
-    struct slice parts[STREAM_PARTS_MAX];
+    struct gathered g;
     while (!all_written(c)) {
-        size_t want, n = gather_parts(c, parts, &want);
-        size_t got = stream_write(c->stream, parts, n);
+        gather_parts(c, &g);
+        size_t got = stream_write_kept(c->stream, g.parts, g.owners, g.len);
         drop_written(c, got);
-        if (got < want)
+        if (got < g.bytes)
             return;
     }
 }

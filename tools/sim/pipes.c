@@ -11,20 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/address.h"
-
+#include "base/buf.h"
 #include "base/err.h"
+#include "os/address.h"
 
 struct event {
     tick due; /* TICK_NEVER: none */
     uint64_t number;
 };
 
+/* A run of a piece's bytes: in the piece itself, or in a buffer that it keeps. */
+struct run {
+    struct slice bytes;
+    struct buf *owner; /* NULL: the piece */
+};
+
 struct piece {
     struct list node;
     struct event there;
     size_t off, len; /* [off, len) is not read yet */
-    uint8_t bytes[];
+    size_t runs_len, next;
+    struct run runs[]; /* from `next` on they are not read; then the bytes of those without owner */
 };
 
 struct pipe_listener {
@@ -129,12 +136,18 @@ static void look_again(struct pipes *p)
 
 /* ---- one thing ---- */
 
+static void piece_free(struct piece *piece)
+{
+    list_sub(&piece->node);
+    for (size_t i = 0; i < piece->runs_len; i++)
+        buf_drop(piece->runs[i].owner);
+    free(piece);
+}
+
 static void drop_pieces(struct pipe_end *e)
 {
-    for (struct list *l; (l = list_first(&e->pieces)) != NULL;) {
-        list_sub(l);
-        free(container_of(l, struct piece, node));
-    }
+    while (!list_empty(&e->pieces))
+        piece_free(first_piece(e));
     e->held = 0;
 }
 
@@ -154,6 +167,21 @@ static void tell_room(struct pipe_end *e)
     writer->room = make_event(e->pipes, 0);
 }
 
+static void read_piece(struct piece *piece, uint8_t *at, size_t len)
+{
+    assert(len <= piece->len - piece->off);
+    piece->off += len;
+    while (len > 0) {
+        struct slice *s = &piece->runs[piece->next].bytes;
+        size_t n = s->len < len ? s->len : len;
+        memcpy(at, s->data, n);
+        at += n;
+        len -= n;
+        *s = slice_of(s->data + n, s->len - n);
+        piece->next += s->len == 0;
+    }
+}
+
 static void hand_over(struct pipe_end *e, struct piece *piece)
 {
     while (!e->closed && e->reading && piece->off < piece->len) {
@@ -164,17 +192,14 @@ static void hand_over(struct pipe_end *e, struct piece *piece)
             break;
         }
         room = room < left ? room : left;
-        memcpy(at, piece->bytes + piece->off, room);
-        piece->off += room;
+        read_piece(piece, at, room);
         e->held -= room;
         e->base.user->fed(e->base.context, room);
     }
     if (e->closed)
         return; /* the pieces are gone with it */
-    if (piece->off == piece->len) {
-        list_sub(&piece->node);
-        free(piece);
-    }
+    if (piece->off == piece->len)
+        piece_free(piece);
     tell_room(e);
 }
 
@@ -355,25 +380,39 @@ static void stop_listening(struct stream_listener *base)
 
 /* ---- writing ---- */
 
-static struct piece *piece_new(const struct slice *parts, size_t n, size_t len)
+/* The first `len` bytes of the parts. */
+static struct piece *piece_new(const struct slice *parts, struct buf *const *owners, size_t n,
+                               size_t len)
 {
-    struct piece *piece = malloc(sizeof *piece + len);
-    size_t at = 0;
+    size_t copied = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        copied += owners[i] == NULL ? parts[i].len : 0;
+    struct piece *piece = malloc(sizeof *piece + n * sizeof *piece->runs + copied);
     if (piece == NULL)
         return NULL;
+    *piece = (struct piece){.len = len};
+    uint8_t *room = (uint8_t *)(piece->runs + n);
     for (size_t i = 0; i < n && at < len; i++) {
         size_t part = parts[i].len < len - at ? parts[i].len : len - at;
-        if (part > 0)
-            memcpy(piece->bytes + at, parts[i].data, part);
+        if (part == 0)
+            continue;
+        struct run *r = &piece->runs[piece->runs_len++];
+        *r = (struct run){.bytes = slice_of(parts[i].data, part)};
+        if (owners[i] != NULL) {
+            r->owner = buf_keep(owners[i]);
+        } else {
+            memcpy(room, parts[i].data, part);
+            r->bytes.data = room;
+            room += part;
+        }
         at += part;
     }
     assert(at == len);
-    piece->off = 0;
-    piece->len = len;
     return piece;
 }
 
-static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
+static size_t write_kept(struct stream *s, const struct slice *parts, struct buf *const *owners,
+                         size_t n)
 {
     struct pipe_end *e = end_of(s), *to = e->other;
     size_t want = 0;
@@ -382,7 +421,7 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
         want += parts[i].len;
     size_t room = to == NULL || e->full || to->held >= to->most ? 0 : to->most - to->held;
     size_t len = want < room ? want : room;
-    struct piece *piece = len > 0 ? piece_new(parts, n, len) : NULL;
+    struct piece *piece = len > 0 ? piece_new(parts, owners, n, len) : NULL;
     if (len > 0 && piece == NULL) {
         fail_end(e, HELIO_ENOMEM);
         len = 0;
@@ -396,6 +435,12 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
     e->full = e->full || len < want;
     wake_up(e->pipes, next_event(e));
     return len;
+}
+
+static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
+{
+    static struct buf *const nobody[STREAM_PARTS_MAX];
+    return write_kept(s, parts, nobody, n);
 }
 
 /* What takes no time needs no more room. */
@@ -412,6 +457,7 @@ const struct stream_ops pipe_ops = {
     .connect = connect_to,
     .read = read_end,
     .write = write_end,
+    .write_kept = write_kept,
     .buffers = grow_end,
     .close = close_end,
 };
