@@ -25,7 +25,7 @@ void udpcl_check_self(const struct cla *c)
     assert(list_empty(&l->leaving)); /* what left was told in the same turn */
     assert(c->limits.window >= 1 && c->limits.bundle_max == udpcl_bundle_max(l->config));
     assert(!p->ending && p->port != NULL && p->io == p->port->io);
-    assert(p->now <= world_now(p->world));
+    assert(p->now <= world_now(p->world) && alarm_due(&p->alarm) <= p->due);
     /* who has something to send is woken up for it */
     assert(l->waiting_len == 0 || alarm_due(&p->alarm) != TICK_NEVER || udp_pending(p->io));
 }

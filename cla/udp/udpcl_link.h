@@ -22,9 +22,11 @@ struct udpcl_port {
     struct list links;   /* of struct udpcl_link.node, the next to be served first */
     struct list leaving; /* links whose `closed` is due */
     tick now;
-    bool ending;              /* no links are left */
-    uint64_t unknown_refused; /* datagrams of senders that no link names */
-    tick say_after;           /* then the next of these is told */
+    tick due;                       /* of the next turn, at the latest; TICK_NEVER: of none */
+    uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above 1 ms */
+    bool ending;                    /* no links are left */
+    uint64_t unknown_refused;       /* datagrams of senders that no link names */
+    tick say_after;                 /* then the next of these is told */
 };
 
 struct udpcl_link {

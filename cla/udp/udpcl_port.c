@@ -14,6 +14,7 @@
 #include "cla/udp/udpcl_link.h"
 
 #define INPUT_BYTES (512 * 1024) /* per turn, so that sending has its turn */
+#define LATE TICK_MS             /* what is usual on a machine that has time is below */
 
 void udpcl_say(struct udpcl_link *l, int level, const char *format, ...)
 {
@@ -68,12 +69,21 @@ static void tell_links(struct udpcl_port *p)
     }
 }
 
+static void read_clock(struct udpcl_port *p)
+{
+    p->now = world_now(p->world);
+    if (p->now <= p->due)
+        return;
+    p->late_ns += p->now - p->due;
+    p->late_wakeups += p->now - p->due > LATE;
+}
+
 static void take_turn(struct udpcl_port *p, bool writable)
 {
     struct slice datagram;
     tick wake = TICK_NEVER;
     assert(!p->ending && !list_empty(&p->links));
-    p->now = world_now(p->world);
+    read_clock(p);
     if (udp_fill(p->io, INPUT_BYTES))
         while (!p->ending && udp_next(p->io, &datagram))
             udpcl_input(p, datagram, udp_from(p->io));
@@ -87,6 +97,7 @@ static void take_turn(struct udpcl_port *p, bool writable)
         return;
     tell_left(p);
     port_watch(p->port, true, udp_pending(p->io));
+    p->due = wake;
     if (wake < alarm_due(&p->alarm))
         alarm_set(&p->alarm, wake);
     assert(alarm_due(&p->alarm) <= wake);
@@ -141,6 +152,7 @@ static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *
     if (p == NULL)
         return HELIO_ENOMEM;
     p->world = l->env.world;
+    p->due = TICK_NEVER;
     p->local = l->config->udp.local;
     list_init(&p->links);
     list_init(&p->leaving);
@@ -149,7 +161,7 @@ static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&p->local, text),
                  helio_strerror(r));
         free(p);
-        return HELIO_EIO;
+        return r;
     }
     p->io = p->port->io;
     alarm_init(&p->alarm, p->world, ALARM_LINK, on_alarm, p);

@@ -42,6 +42,8 @@ void udpcl_status(struct cla *c, struct json_t *object)
     put_number(object, "unknown_refused", l->port->unknown_refused);
     put_number(object, "no_memory", l->n.no_memory);
     put_number(object, "air_bytes", l->n.air_bytes);
+    put_number(object, "late_ns", l->port->late_ns);
+    put_number(object, "late_wakeups", l->port->late_wakeups);
     put_number(object, "credit_lost",
                (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
     json_t *verdicts = json_object();
