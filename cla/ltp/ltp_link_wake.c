@@ -79,7 +79,7 @@ int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&h->local, text),
                  helio_strerror(r));
-        return HELIO_EIO;
+        return r;
     }
     h->io = h->port->io;
     alarm_init(&h->alarm, h->world, ALARM_LINK, on_alarm, h);

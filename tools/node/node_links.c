@@ -6,6 +6,7 @@
  * link cannot be opened, which is said; memory.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,33 @@ static int begin_link(struct node_link *l, struct cla *c)
     return err;
 }
 
+/* NULL: its adapter has no address of its own. */
+static const struct address *local_of(const struct config_link *c)
+{
+    const struct conf_option *o = conf_option_find(c->ops->options, "local");
+    if (o == NULL || o->type != OPTION_ADDRESS || c->settings == NULL)
+        return NULL;
+    return (const struct address *)(const void *)((const char *)c->settings + o->offset);
+}
+
+/* The port of an address that is in use belongs to a link of ours, or to another program. */
+static void tell_holder(const struct node_link *l, char *why, size_t cap)
+{
+    const struct node *n = l->node;
+    const struct address *own = local_of(l->config);
+    size_t used = strlen(why);
+    for (size_t i = 0; i < n->links_len && own != NULL; i++) {
+        const struct node_link *other = n->links[i];
+        const struct address *its = other == NULL || other == l ? NULL : local_of(other->config);
+        if (its == NULL || address_port(its) != address_port(own))
+            continue;
+        snprintf(why + used, cap - used, "; this node's link %.64s (%s) has that port",
+                 other->config->name, other->config->adapter);
+        return;
+    }
+    snprintf(why + used, cap - used, "; another program has it (ss -ap tells which)");
+}
+
 static int open_link(struct node_link *l, char *why, size_t cap)
 {
     struct node *n = l->node;
@@ -241,6 +269,8 @@ static int open_link(struct node_link *l, char *why, size_t cap)
     };
     struct cla *cla;
     int err = c->ops->open(&cla, &env, c->settings, why, cap);
+    if (helio_errno(err) == EADDRINUSE)
+        tell_holder(l, why, cap);
     return err < 0 ? err : begin_link(l, cla);
 }
 
