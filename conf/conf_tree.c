@@ -36,9 +36,10 @@ void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
     if (e->len == CONF_ERRORS_MAX)
         return;
     char *text = e->text[e->len++];
-    int n = line > 0 ? snprintf(text, CONF_ERROR_CAP, "%s:%u: ", e->file, line)
-                     : snprintf(text, CONF_ERROR_CAP, "%s: ", e->file);
-    if (n > 0 && n < CONF_ERROR_CAP) {
+    int n = e->file[0] == '\0' ? 0
+            : line > 0         ? snprintf(text, CONF_ERROR_CAP, "%s:%u: ", e->file, line)
+                               : snprintf(text, CONF_ERROR_CAP, "%s: ", e->file);
+    if (n >= 0 && n < CONF_ERROR_CAP) {
         va_list args;
         va_start(args, format);
         vsnprintf(text + n, (size_t)(CONF_ERROR_CAP - n), format, args);

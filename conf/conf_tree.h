@@ -26,7 +26,7 @@ struct conf_tree {
 /* What is wrong with a file: at most CONF_ERRORS_MAX lines "FILE:LINE: KEY: what; what would be
  * right". */
 struct conf_errors {
-    const char *file; /* borrowed; the name to show */
+    const char *file; /* borrowed; the name to show; "": none, and no line */
     size_t len;       /* texts held */
     size_t total;     /* errors met */
     char text[CONF_ERRORS_MAX][CONF_ERROR_CAP];

@@ -148,22 +148,33 @@ class LinksTest(NodeCase):
     def test_what_is_wrong_is_said(self):
         self.pair()
         ports = self.lab.udp_ports(2)
-        for words, text in (
-                (["add", "to-2", *self.keys(2, *ports)], "there is a link to-2"),
+        there = self.links(1)["to-2"]["local_port"]
+        with open(self.lab.path("wrong.yaml"), "w", encoding="utf-8") as f:
+            f.write("# a comment\nadapter: ltp-udp\npeer: ipn:2.0\nlocal: 127.0.0.1:1\nremote: 127.0.0.1:2\nrat: 1Mbit/s\n")
+        for words, text, *code in (
+                (["add", "to-2", *self.keys(2, *ports)], "there is a link to-2", 1),
                 (["add", "x", *self.keys(2, *ports, rat="1Mbit/s")], "links[x].rat: unknown key; did you mean rate?"),
                 (["add", "x", "adapter=telex", "peer=ipn:2.0"], "write one of: ltp-udp"),
                 (["add", "x", *self.keys(1, *ports)], "ipn:1.0 is this node"),
                 (["add", "x", *self.keys(2, *ports, peers=3)], "nobody says who he is"),
+                (["add", "bad name", *self.keys(2, *ports)], "links[bad name].name: write at most 64 letters, digits"),
+                (["add", "x" * 65, *self.keys(2, *ports)], "write at most 64 letters, digits"),
+                (["add", "x", *self.keys(2, *ports), "rto=1s"], "helioctl: links[x].rto: "),
+                (["add", "x", self.lab.path("wrong.yaml")], "wrong.yaml:6: links[x].rat: unknown key; did you mean rate?"),
+                (["add", "x", self.lab.path("nothing.yaml")], "nothing.yaml: cannot be read: No such file or directory"),
                 (["add", "x", *self.keys(3, 1, ports[1])[:2], "local=192.0.2.1:1",
-                  "remote=192.0.2.2:1", "rto=1s"], "cannot bind"),
+                  "remote=192.0.2.2:1", "rto=1s"], "cannot bind", 1),
+                (["add", "x", "adapter=udp", "peer=ipn:3.0", f"local=127.0.0.1:{there}", "remote=127.0.0.1:9"],
+                 "Address already in use; this node's link to-2 (ltp-udp) has that port", 1),
+                (["set", "to-2", "rto=1s", "rate=1Mbit/s", "rto=2s"], "helioctl: links[to-2].rto: is written twice"),
                 (["set", "to-2", "local=127.0.0.1:1"], "links[to-2].local: cannot change while the link is there"),
                 (["set", "to-2", "peer=ipn:3.0"], "links[to-2].peer: cannot change while the link is there"),
                 (["set", "to-2", "rtoo=1s"], "unknown key; did you mean rto?"),
                 (["set", "to-2", "rto=1"], "links[to-2].rto: "),
                 (["set", "to-2", "rto=10us"], "the retransmission timer is below 100us"),
-                (["set", "nobody", "rto=1s"], "there is no link \"nobody\"; there are: to-2"),
-                (["remove", "nobody"], "there is no link \"nobody\"; there are: to-2")):
-            self.assertIn(text, self.ctl(1, "link", *words, code=1), words)
+                (["set", "nobody", "rto=1s"], "there is no link \"nobody\"; there are: to-2", 1),
+                (["remove", "nobody"], "there is no link \"nobody\"; there are: to-2", 1)):
+            self.assertIn(text, self.ctl(1, "link", *words, code=code[0] if code else 2), words)
         for words in (["add", "x"], ["set", "x"], ["remove"], ["set", "x", "rate"], ["remove", "x", "y"]):
             self.assertIn("helioctl --help", self.ctl(1, "link", *words, code=2))
         self.assertEqual(list(self.links(1)), ["to-2"])

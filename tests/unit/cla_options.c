@@ -435,10 +435,27 @@ START_TEST(page_has_every_key)
 }
 END_TEST
 
+START_TEST(page_has_the_live_keys)
+{
+    static const char *const pages[] = {LTP_UDP_PAGE, UDPCL_PAGE}, *const names[] = {"ltp-udp",
+                                                                                     "udp"};
+    for (int i = 0; i < 2; i++) {
+        char list[2048] = "go over the link: ", *page = read_page(pages[i]);
+        for (const char *const *k = cla_find(names[i])->live; *k != NULL; k++) {
+            size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "`%s`%s", *k, k[1] != NULL ? ", " : ". To ");
+        }
+        ck_assert_msg(strstr(page, list) != NULL, "missing in %s: %s", pages[i], list);
+        free(page);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp-udp options");
     TCase *t = tcase_create("options");
+    tcase_add_test(t, page_has_the_live_keys);
     tcase_add_test(t, colours_by_rule);
     tcase_add_test(t, mistakes_in_rules);
     tcase_add_test(t, relations);

@@ -18,6 +18,8 @@
 #include "tools/node/config_value.h"
 
 #define KEYS_MAX 256 /* of an adapter */
+#define NAME_MAX_BYTES 64
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
                                           config_adapters *adapters, struct conf_errors *errors)
@@ -52,6 +54,18 @@ static void check_settings(const struct eid *node, const struct conf_tree *map, 
     const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
     conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
                why);
+}
+
+/* Names stand in commands, in CSV and in the names of guests (NAME/ipn:3.0). */
+static void check_name(const struct conf_tree *map, const struct config_link *l,
+                       struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "name");
+    size_t len = l->name == NULL ? 0 : strlen(l->name);
+    if (t != NULL && len > 0 && (len > NAME_MAX_BYTES || strspn(l->name, NAME_CHARACTERS) != len))
+        conf_error(errors, t->line,
+                   "links[%.64s].name: write at most %d letters, digits, '-', '_' or '.'", l->name,
+                   NAME_MAX_BYTES);
 }
 
 static void check_peer(const struct eid *node, const struct conf_tree *map, const char *where,
@@ -133,6 +147,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
     if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
         conf_error(errors, map->line, "%speers: with %s nobody says who he is; leave it away",
                    where, l->ops->name);
+    check_name(map, l, errors);
     check_peer(node, map, where, l, errors);
     if (l->ops != NULL && errors->total == before)
         check_settings(node, map, where, l, errors);
@@ -157,6 +172,26 @@ void config_link_free(struct config_link *l)
     free(l);
 }
 
+/* Of a map without a name. False: no memory. */
+static bool give_name(struct conf_tree *map, const char *name)
+{
+    struct conf_tree *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return false;
+    *t = (struct conf_tree){.kind = CONF_SCALAR,
+                            .line = map->line,
+                            .key = strdup("name"),
+                            .text = strdup(name),
+                            .next = map->first};
+    if (t->key == NULL || t->text == NULL) {
+        t->next = NULL;
+        conf_tree_free(t);
+        return false;
+    }
+    map->first = t;
+    return true;
+}
+
 struct config_link *config_link_parse(const char *name, const char *text, size_t len,
                                       const struct eid *node, config_adapters *adapters,
                                       struct conf_errors *errors)
@@ -169,6 +204,8 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
     else if (map != NULL && map->kind != CONF_MAP)
         conf_error(errors, map->line, "%s is not expected here; write a map of a link's keys",
                    conf_kind_name(map->kind));
+    else if (map != NULL && conf_child(map, "name") == NULL && !give_name(map, name))
+        conf_error(errors, 0, "out of memory");
     else if (map != NULL)
         config_link_read(l, node, map, adapters, errors);
     if (l != NULL && l->name != NULL && errors->total == before && strcmp(l->name, name) != 0)
@@ -225,8 +262,8 @@ static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, co
                closest != NULL ? "?" : "");
 }
 
-static void change_key(struct config_link *l, const struct conf_tree *t, const char *where,
-                       struct conf_errors *errors)
+static void change_key(struct config_link *l, const struct conf_tree *map,
+                       const struct conf_tree *t, const char *where, struct conf_errors *errors)
 {
     char why[256] = "";
     const struct conf_option *o = conf_option_find(l->ops->options, t->key);
@@ -236,7 +273,10 @@ static void change_key(struct config_link *l, const struct conf_tree *t, const c
     config_lists_words(l->ops->lists, lists);
     for (size_t i = 0; lists[i] != NULL; i++)
         other = other || strcmp(lists[i], t->key) == 0;
-    if (o == NULL && !other)
+    if (conf_child(map, t->key) != t)
+        conf_error(errors, t->line, "%s%s: is written twice; leave one of them away", where,
+                   t->key);
+    else if (o == NULL && !other)
         say_unknown(l->ops, t, where, errors);
     else if (o == NULL || !is_live(l->ops, t->key))
         conf_error(errors, t->line,
@@ -271,7 +311,7 @@ struct config_link *config_link_change(const struct config_link *was, const char
         conf_error(errors, map->line, "%s the adapter %s cannot change a link", where, l->adapter);
     const struct conf_tree *t = l == NULL ? NULL : map->first;
     for (; errors->total == before && t != NULL; t = t->next)
-        change_key(l, t, where, errors);
+        change_key(l, map, t, where, errors);
     if (l != NULL && errors->total == before)
         check_settings(node, map, where, l, errors);
     conf_tree_free(map);

@@ -255,7 +255,9 @@ const struct conf_option config_link_options[] = {
     {.key = "name",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_link, name),
-     .help = "the word by which routes and helioctl know the link"},
+     .help =
+         "the word by which routes and helioctl know the link: at most 64 letters, digits, '-', "
+         "'_' or '.'"},
     {.key = "adapter",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_link, adapter),

@@ -360,6 +360,7 @@ static void fail_keys(const struct conf_errors *e, json_t *out)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
                                  e->text[i]);
     fail_request(out, text);
+    json_object_set_new(out, "usage", json_true());
 }
 
 /* The two words that tell of a link and its keys; false: said. */
@@ -387,7 +388,8 @@ static void do_link_add(struct node *n, const json_t *in, json_t *out)
         fail_request(out, "the node is stopping");
         return;
     }
-    conf_errors_init(&errors, name);
+    const char *file = json_string_value(json_object_get(in, "file"));
+    conf_errors_init(&errors, file != NULL ? file : "");
     struct config_link *own =
         config_link_parse(name, keys, strlen(keys), &n->config->node, cla_at, &errors);
     if (own == NULL)
@@ -406,7 +408,7 @@ static void do_link_set(struct node *n, const json_t *in, json_t *out)
     struct node_link *l = find_link(n, name, out);
     if (l == NULL)
         return;
-    conf_errors_init(&errors, name);
+    conf_errors_init(&errors, "");
     struct config_link *changed =
         config_link_change(l->config, keys, strlen(keys), &n->config->node, &errors);
     if (changed == NULL) {

@@ -214,76 +214,47 @@ static char *path_of(const struct request *r)
     return path;
 }
 
-/* Where the map's braces begin when it is written in them (JSON is), behind blanks and comments;
- * the length of the text when it is written in lines. */
-static size_t find_brace(const char *text, size_t len)
-{
-    for (size_t at = 0; at < len; at++) {
-        if (text[at] == '#')
-            at += strcspn(text + at, "\n");
-        else if (strchr(" \t\r\n", text[at]) == NULL)
-            return text[at] == '{' ? at : len;
-    }
-    return len;
-}
-
-/* The caller's to free; NULL: memory is out. */
-static char *name_map(const char *text, size_t len, const char *name)
-{
-    size_t brace = find_brace(text, len);
-    char *whole = NULL;
-    json_t *quoted = json_string(name);
-    char *word = json_dumps(quoted, JSON_ENCODE_ANY);
-    json_decref(quoted);
-    int n = word == NULL  ? -1
-            : brace < len ? asprintf(&whole, "{name: %s, %.*s", word, (int)(len - brace - 1),
-                                     text + brace + 1)
-                          : asprintf(&whole, "name: %s\n%.*s", word, (int)len, text);
-    free(word);
-    return n < 0 ? NULL : whole;
-}
-
-/* A file's map, with the name in front when it has none; NULL: said. */
-static char *keys_of_file(const char *path, const char *name)
+/* NULL: said. */
+static char *keys_of_file(const char *path)
 {
     struct conf_errors *errors = malloc(sizeof *errors);
     size_t len = 0;
     if (errors == NULL)
         return NULL;
     conf_errors_init(errors, path);
-    char *text = conf_file_read(path, &len, errors), *whole = NULL;
-    struct conf_tree *map =
-        text == NULL ? NULL : conf_tree_parse(text, len, "it needs a link's keys", errors);
-    bool named = map != NULL && map->kind == CONF_MAP && conf_child(map, "name") != NULL;
-    if (map != NULL && named && len <= KEYS_FILE_MAX)
-        whole = strndup(text, len);
-    else if (map != NULL && len <= KEYS_FILE_MAX)
-        whole = name_map(text, len, name);
-    if (map != NULL && len > KEYS_FILE_MAX)
+    char *text = conf_file_read(path, &len, errors);
+    if (text != NULL && len > KEYS_FILE_MAX)
         conf_error(errors, 0, "is too long for a link: %d bytes at most", KEYS_FILE_MAX);
     for (size_t i = 0; i < errors->len; i++)
         fprintf(stderr, "%s\n", errors->text[i]);
-    conf_tree_free(map);
+    char *whole = errors->len == 0 ? strndup(text, len) : NULL;
     free(text);
     free(errors);
     return whole;
 }
 
-/* The keys as a map: JSON, which is YAML. */
-static char *keys_of_words(const struct request *r, bool add)
+static void write_text(FILE *f, const char *text, size_t len)
 {
-    json_t *o = json_object();
-    if (add)
-        json_object_set_new(o, "name", json_string(r->words[2]));
-    for (size_t i = 3; i < r->words_len; i++) {
-        const char *is = strchr(r->words[i], '=');
-        char *key = strndup(r->words[i], (size_t)(is - r->words[i]));
-        if (key != NULL)
-            json_object_set_new(o, key, json_string(is + 1));
-        free(key);
-    }
-    char *text = json_dumps(o, JSON_PRESERVE_ORDER);
+    json_t *o = json_stringn(text, len);
+    json_dumpf(o, f, JSON_ENCODE_ANY);
     json_decref(o);
+}
+
+/* The keys as a YAML map, each as often as it was written. */
+static char *keys_of_words(const struct request *r)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    for (size_t i = 3; f != NULL && i < r->words_len; i++) {
+        const char *word = r->words[i], *is = strchr(word, '=');
+        fputs(i == 3 ? "{" : ", ", f);
+        write_text(f, word, (size_t)(is - word));
+        fputs(": ", f);
+        write_text(f, is + 1, strlen(is + 1));
+    }
+    if (f == NULL || fputc('}', f) == EOF || fclose(f) != 0)
+        return NULL;
     return text;
 }
 
@@ -291,9 +262,7 @@ static char *link_change_line(const struct request *r)
 {
     bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
     bool file = add && r->words_len == 4 && strchr(r->words[3], '=') == NULL;
-    char *keys = remove ? NULL
-                 : file ? keys_of_file(r->words[3], r->words[2])
-                        : keys_of_words(r, add);
+    char *keys = remove ? NULL : file ? keys_of_file(r->words[3]) : keys_of_words(r);
     if (!remove && keys == NULL)
         return NULL;
     json_t *o = json_pack("{s:s s:s}", "cmd",
@@ -303,6 +272,8 @@ static char *link_change_line(const struct request *r)
                           "name", r->words[2]);
     if (keys != NULL)
         json_object_set_new(o, "keys", json_string(keys));
+    if (file)
+        json_object_set_new(o, "file", json_string(r->words[3]));
     char *line = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     free(keys);
@@ -360,7 +331,7 @@ static json_t *read_answer(int fd, uint8_t *first)
     return answer;
 }
 
-static json_t *ask_node(const struct request *r, const char *path)
+static json_t *ask_node(const char *line, const char *path)
 {
     char why[256];
     int fd = local_socket_connect(path, why, sizeof why);
@@ -368,14 +339,8 @@ static json_t *ask_node(const struct request *r, const char *path)
         fprintf(stderr, "helioctl: no node answers at %s\n", why);
         return NULL;
     }
-    char *line = request_line(r);
-    if (line == NULL) {
-        close(fd);
-        return NULL;
-    }
-    bool sent = line != NULL && send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 &&
-                send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
-    free(line);
+    bool sent =
+        send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 && send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
     json_t *answer = NULL;
     uint8_t foreign = 0;
     if (sent)
@@ -532,10 +497,13 @@ int main(int argc, char **argv)
     int code = parse_option(argc, argv, &r);
     if (code >= 0)
         return code;
-    char *path = path_of(&r);
-    if (path == NULL)
+    char *path = path_of(&r), *line = path == NULL ? NULL : request_line(&r);
+    if (line == NULL) {
+        free(path);
         return 2;
-    json_t *answer = ask_node(&r, path);
+    }
+    json_t *answer = ask_node(line, path);
+    free(line);
     free(path);
     if (answer == NULL)
         return 1;
@@ -548,6 +516,7 @@ int main(int argc, char **argv)
     }
     if (!ok)
         fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
+    bool wrong = json_is_true(json_object_get(answer, "usage"));
     json_decref(answer);
-    return ok ? 0 : 1;
+    return ok ? 0 : wrong ? 2 : 1;
 }

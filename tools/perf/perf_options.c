@@ -51,7 +51,7 @@ enum {
 static const struct argp_option client_options[] = {
     {"destination", 'd', "EID", 0, "the server's endpoint, such as ipn:2.2000", 0},
     {"time", 'T', "S", 0, "send for S seconds (fractions allowed)", 0},
-    {"data", 'D', "N[B|k|M|G]", 0, "send N bytes", 0},
+    {"data", 'D', "N[B|k|M|G]", 0, "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9", 0},
     {"file", 'F', "PATH", 0, "send a file, which the server rebuilds", 0},
     {"window", 'W', "N", 0, "at most N bundles without an acknowledgement", 0},
     {"rate", 'R', "N[k|M|b]", 0, "N bit/s, or bundles/s (b)", 0},
