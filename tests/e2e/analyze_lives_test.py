@@ -274,6 +274,9 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             simulate(folder, r, seed)
             table, stays = compare(f"{folder}/l", f"{folder}/out")
+            alone = [f"{folder}/l/{name}" for name in sorted(os.listdir(f"{folder}/l")) if ".bundles." in name]
+            told = run("helio-analyze", *alone).splitlines()
+            assert told[-1] == f"{len(alone)} files" and "rows of bundle logs" in told[-2] and "no sessions" not in told, told
             for stay in stays:
                 for row in stay.rows:
                     seen[row["event"]] += 1

@@ -102,6 +102,19 @@ class PlanToolTest(unittest.TestCase):
         done = run("route", path, "1", "2", "1kB", "2026-11-22T12:00:20Z", "--bare").stdout
         self.assertIn("arrives at 2026-11-22T12:00:21.001Z, after 1.001s", done)
         self.assertIn("a contact 2026/11/22-12:00:10 2026/11/22-12:01:00 1 2 1000000", run("convert", path, "--to", "ion").stdout)
+        date = "2026-11-22T12:00:20Z"
+        self.assertIn("AT: the plan has no dates", run("route", PLAN, "1", "4", "1kB", date, code=2).stderr)
+        run("route", PLAN, "1", "4", "1kB", date, "--start", "2026-11-22T12:00:00Z")
+
+    def test_all_errors_at_once(self):
+        path = os.path.join(OUT, "wrong.ionrc")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("a contact +0 +60 1 2 1000\na contact +30 +90 1 2 1000\na contact +0 +60 3 3 1000\nd range +0 1 2\nd contact +7 1 2\n"
+                    "d contact * 7 8\n")
+        told = run("check", path, code=1).stderr
+        for text in (":2: contact 1 to 2: overlaps that of line 1", ":3: to: it leads from node 3 to itself",
+                     ":4: d range: there is none", ":5: d contact: there is none", ":6: d contact: there is none"):
+            self.assertIn(text, told)
 
     def test_usage(self):
         for words, told in ((["route", PLAN, "1", "4"], "PLAN FROM TO SIZE"), (["route", PLAN, "1", "x", "1"], "\"x\""),

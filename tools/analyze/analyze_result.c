@@ -233,9 +233,13 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
         text_efficiency(f, a, flows[0], &t->model);
     if (t->lives != NULL)
         lives_text(f, t->lives);
-    if (n == 0)
+    bool lives_only = t->lives != NULL && a->rows == 0;
+    if (n == 0 && !lives_only)
         fprintf(f, "no sessions\n");
-    fprintf(f, "%" PRIu64 " rows of %" PRIu64 " files", a->rows, t->files);
+    if (lives_only)
+        fprintf(f, "%" PRIu64 " files", t->files);
+    else
+        fprintf(f, "%" PRIu64 " rows of %" PRIu64 " files", a->rows, t->files);
     if (t->malformed > 0)
         fprintf(f, ", %" PRIu64 " malformed", t->malformed);
     if (a->strange > 0)

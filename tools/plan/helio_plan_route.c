@@ -27,6 +27,12 @@ static bool read_times(const struct plan_options *o, const struct plan_opened *p
                 "as 10s, or a date such as 2026-11-22T12:00:00Z\n",
                 o->at);
         return false;
+    } else if (o->at != NULL && p->draft.start == 0 && !p->draft.dated) {
+        fprintf(stderr,
+                "helio-plan: AT: the plan has no dates, so %s is no time of it; write a duration "
+                "since its start such as 10s, or --start DATE\n",
+                o->at);
+        return false;
     }
     q->expiry = TICK_NEVER;
     if (o->lifetime != NULL && units_duration(o->lifetime, &t) == 0)

@@ -156,14 +156,25 @@ static void add_range(struct ion *ion)
         plan_draft_range(ion->draft, &r, ion->line, "", ion->errors);
 }
 
-/* START FROM TO of `d` and `c`; *all when START is *. */
-static int read_which(struct ion *ion, tick *start, bool *all, uint64_t *from, uint64_t *to)
+/* START FROM TO of `d` and `c`. */
+struct which {
+    uint64_t from, to;
+    tick start;
+    bool all; /* START is *: any */
+};
+
+static int read_which(struct ion *ion, struct which *w)
 {
-    *all = is_word(ion, 2, "*");
-    int rc = *all ? 0 : read_time(ion, 2, "start", start);
-    rc |= read_number(ion, 3, "from", UINT64_MAX, from);
-    rc |= read_number(ion, 4, "to", UINT64_MAX, to);
+    *w = (struct which){.all = is_word(ion, 2, "*")};
+    int rc = w->all ? 0 : read_time(ion, 2, "start", &w->start);
+    rc |= read_number(ion, 3, "from", UINT64_MAX, &w->from);
+    rc |= read_number(ion, 4, "to", UINT64_MAX, &w->to);
     return rc;
+}
+
+static bool is_meant(const struct which *w, uint64_t from, uint64_t to, tick start)
+{
+    return from == w->from && to == w->to && (w->all || start == w->start);
 }
 
 static void report_none(struct ion *ion, const char *what)
@@ -172,50 +183,32 @@ static void report_none(struct ion *ion, const char *what)
                what);
 }
 
-static void delete_contacts(struct ion *ion)
+static void delete_items(struct ion *ion, bool contacts)
 {
     struct plan_draft *d = ion->draft;
-    tick start = 0;
-    uint64_t from, to;
-    bool all;
-    size_t kept = 0;
-    if (read_which(ion, &start, &all, &from, &to) != 0)
+    struct which w;
+    size_t *len = contacts ? &d->contacts_len : &d->ranges_len, kept = 0;
+    if (read_which(ion, &w) != 0)
         return;
-    for (size_t i = 0; i < d->contacts_len; i++) {
-        const struct plan_contact *c = &d->contacts[i].is;
-        if (c->from != from || c->to != to || (!all && c->start != start))
+    for (size_t i = 0; i < *len; i++) {
+        const struct plan_contact *c = contacts ? &d->contacts[i].is : NULL;
+        const struct plan_range *r = contacts ? NULL : &d->ranges[i].is;
+        if (contacts && !is_meant(&w, c->from, c->to, c->start))
             d->contacts[kept++] = d->contacts[i];
-    }
-    if (kept == d->contacts_len)
-        report_none(ion, "d contact");
-    d->contacts_len = kept;
-}
-
-static void delete_ranges(struct ion *ion)
-{
-    struct plan_draft *d = ion->draft;
-    tick start = 0;
-    uint64_t from, to;
-    bool all;
-    size_t kept = 0;
-    if (read_which(ion, &start, &all, &from, &to) != 0)
-        return;
-    for (size_t i = 0; i < d->ranges_len; i++) {
-        const struct plan_range *r = &d->ranges[i].is;
-        if (r->from != from || r->to != to || (!all && r->start != start))
+        else if (!contacts && !is_meant(&w, r->from, r->to, r->start))
             d->ranges[kept++] = d->ranges[i];
     }
-    if (kept == d->ranges_len)
-        report_none(ion, "d range");
-    d->ranges_len = kept;
+    if (kept == *len)
+        report_none(ion, contacts ? "d contact" : "d range");
+    *len = kept;
 }
 
 static void change_contact(struct ion *ion)
 {
     struct plan_draft *d = ion->draft;
-    tick start = 0;
-    uint64_t from, to, rate;
-    bool all, found = false;
+    struct which w;
+    uint64_t rate;
+    bool found = false;
     double confidence = 1;
     if (ion->words < 6 || ion->words > 7) {
         conf_error(ion->errors, ion->line,
@@ -223,7 +216,7 @@ static void change_contact(struct ion *ion)
                    ion->words);
         return;
     }
-    int rc = read_which(ion, &start, &all, &from, &to);
+    int rc = read_which(ion, &w);
     rc |= read_number(ion, 5, "rate", UINT64_MAX / 8, &rate);
     rc |= ion->words == 7 ? read_share(ion, 6, &confidence) : 0;
     if (rc != 0)
@@ -234,7 +227,7 @@ static void change_contact(struct ion *ion)
     }
     for (size_t i = 0; i < d->contacts_len; i++) {
         struct plan_contact *c = &d->contacts[i].is;
-        if (c->from != from || c->to != to || (!all && c->start != start))
+        if (!is_meant(&w, c->from, c->to, c->start))
             continue;
         c->rate = rate * 8;
         c->confidence = ion->words == 7 ? confidence : c->confidence;
@@ -264,10 +257,8 @@ static void run_command(struct ion *ion)
     else if (is_word(ion, 0, "d") && (contact || range) && ion->words != 5)
         conf_error(ion->errors, ion->line, "d: %zu words; write d %s START FROM TO", ion->words,
                    contact ? "contact" : "range");
-    else if (is_word(ion, 0, "d") && contact)
-        delete_contacts(ion);
-    else if (is_word(ion, 0, "d") && range)
-        delete_ranges(ion);
+    else if (is_word(ion, 0, "d") && (contact || range))
+        delete_items(ion, contact);
     else if (is_word(ion, 0, "c") && contact)
         change_contact(ion);
     else if (is_word(ion, 0, "@"))

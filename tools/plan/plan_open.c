@@ -46,8 +46,8 @@ struct plan_opened *plan_open(const struct plan_options *o)
         o->format < 0 ? plan_format_guess(o->path) : (enum plan_format)o->format;
     conf_errors_init(&p->errors, o->path);
     plan_draft_init(&p->draft, o->start);
-    if (plan_file_read(&p->draft, o->path, format, &p->errors) == 0)
-        plan_draft_build(&p->draft, p->plan, &p->errors);
+    (void)plan_file_read(&p->draft, o->path, format, &p->errors);
+    (void)plan_draft_build(&p->draft, p->plan, &p->errors); /* what overlaps is told at once */
     if (p->errors.total > 0) {
         print_errors(&p->errors);
         plan_close(p);
