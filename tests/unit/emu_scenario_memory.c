@@ -7,42 +7,9 @@
 
 #include "channel-emu/scenario/drop_log.h"
 #include "channel-emu/scenario/scenario.h"
+#include "tests/unit/failing_memory.h"
 
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-/* Check itself allocates: nothing is asserted while a countdown runs. */
 static const struct slice none;
-
-static long countdown = -1; /* so many succeed, then one fails; below 0: none fails */
-static bool failed;
-
-static bool refused(void)
-{
-    if (countdown < 0 || countdown-- > 0)
-        return false;
-    failed = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return refused() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return refused() ? NULL : __real_realloc(p, n);
-}
 
 static const char text[] = "drop_log: d.csv\n"
                            "both: {delay: [{at: 0, delay: 4ms}, {at: 1min, delay: 2ms}],\n"
@@ -55,7 +22,7 @@ static int attempt(long at, bool *told)
     static struct conf_errors errors;
     struct scenario s;
     conf_errors_init(&errors, "s.yaml");
-    failed = false;
+    failed = 0;
     countdown = at;
     int rc = scenario_init(&s);
     if (rc < 0) {

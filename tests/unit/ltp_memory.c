@@ -5,40 +5,7 @@
  * consistent and end idle, and a block that was accepted is reported done or cancelled. (Leaks are
  * the sanitizer's to find.) The linker puts the functions below before the library's.
  */
-#include <stddef.h>
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static long fail_at = -1; /* how many more succeed; below 0: all do */
-static int failed;
-
-static int refused(void)
-{
-    if (fail_at < 0 || fail_at-- > 0)
-        return 0;
-    failed = 1;
-    return 1;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return refused() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return refused() ? NULL : __real_realloc(p, n);
-}
+#include "tests/unit/failing_memory.h"
 
 /* The pair allocates for itself what it has in flight: that must not fail. */
 #include <check.h>
@@ -54,13 +21,13 @@ START_TEST(engine_new)
         struct ltp_config config = {.engine = 1};
         struct ltp_span span = pair_span(2);
         failed = 0;
-        fail_at = n;
+        countdown = n;
         int rc = ltp_new(&l, &config);
         if (rc == 0)
             rc = ltp_span_set(l, &span, 0);
         if (rc == 0)
             rc = ltp_service_open(l, 5);
-        fail_at = -1;
+        countdown = -1;
         ck_assert_int_eq(rc, failed ? HELIO_ENOMEM : 0);
         ltp_free(l);
         if (!failed)
@@ -112,7 +79,7 @@ static bool run(const struct scenario *sc, long n)
         .peer = 2, .client_service = 1, .data = b, .red_len = sc->red, .orange = sc->orange};
     struct ltp_session_id id;
     failed = 0;
-    fail_at = n;
+    countdown = n;
     int rc = ltp_send(p->l[0], &block, p->now, &id);
     if (sc->cancel) {
         pair_run_until(p, 5 * TICK_MS);
@@ -120,7 +87,7 @@ static bool run(const struct scenario *sc, long n)
             ltp_cancel(p->l[1], id, LTP_SYS_CNCLD, p->now);
     }
     pair_run(p);
-    fail_at = -1;
+    countdown = -1;
     ck_assert(rc == 0 || (failed && rc == HELIO_ENOMEM));
     uint64_t ends = p->notices[LTP_EXPORT_DONE] + p->notices[LTP_EXPORT_CANCELLED] +
                     p->notices[LTP_EXPORT_LOST];
@@ -156,9 +123,9 @@ START_TEST(acceptance)
     pair_run_until(p, 20 * TICK_MS);
     ck_assert_uint_eq(p->notices[LTP_BLOCK], 1);
     failed = 0;
-    fail_at = 0;
+    countdown = 0;
     ck_assert_int_eq(ltp_accept(p->l[1], id, p->now), 0);
-    fail_at = -1;
+    countdown = -1;
     ck_assert(failed);
     ltp_check(p->l[1]);
     pair_run(p);

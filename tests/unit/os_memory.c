@@ -9,35 +9,7 @@
 #include "base/err.h"
 #include "os/log_writer.h"
 #include "os/udp_many.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static long countdown = -1; /* allocations until one fails; -1: none does */
-
-static bool fails(void)
-{
-    return countdown >= 0 && countdown-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fails() ? NULL : __real_realloc(p, size);
-}
+#include "tests/unit/failing_memory.h"
 
 /* The lowest descriptor that is free: the same as before when nothing was left open. */
 static int lowest_fd(void)
@@ -106,7 +78,7 @@ int main(void)
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
+    int wrong = srunner_ntests_failed(r);
     srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    return wrong == 0 ? 0 : 1;
 }

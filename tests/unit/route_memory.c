@@ -4,50 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "tests/unit/failing_memory.h"
 #include "tests/unit/route_help.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-/* Check itself allocates: nothing is asserted between arm and disarm. */
-static bool armed;
-static long fail_at; /* so many succeed, then one fails; below 0: none fails */
-static uint64_t failed;
-
-static void arm(long at)
-{
-    fail_at = at;
-    armed = true;
-}
-
-static bool refused(void)
-{
-    if (!armed)
-        return false;
-    if (fail_at < 0 || fail_at-- > 0)
-        return false;
-    failed++;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return refused() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return refused() ? NULL : __real_realloc(p, n);
-}
 
 static int build(struct plan **p, uint64_t *id)
 {
@@ -69,7 +27,7 @@ START_TEST(a_plan_stays_whole)
         struct plan *p = NULL;
         uint64_t before = failed, id = 0;
         struct plan_query q = query_at(0, 3, 10, 0);
-        arm(at);
+        countdown = at;
         int rc = build(&p, &id);
         enum plan_reason found = PLAN_NO_ROUTE;
         int several = 0;
@@ -77,7 +35,7 @@ START_TEST(a_plan_stays_whole)
             found = plan_route_find(p, &q, &ways[0]);
             several = plan_route_several(p, &q, ways, 5);
         }
-        armed = false;
+        countdown = -1;
         if (p != NULL)
             plan_check(p);
         if (rc == 0) {
@@ -103,9 +61,9 @@ START_TEST(a_search_allocates_nothing)
     uint64_t id, before = failed;
     ck_assert_int_eq(build(&p, &id), 0);
     struct plan_query q = query_at(0, 3, 10, 0);
-    arm(0);
+    countdown = 0;
     enum plan_reason found = plan_route_search(p, &q, &r);
-    armed = false;
+    countdown = -1;
     ck_assert_int_eq(found, PLAN_FOUND);
     ck_assert_uint_eq(failed, before);
     plan_free(p);

@@ -8,40 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/failing_memory.h"
 #include "tools/perf/perf_server.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static long fail_at = -1; /* how many more succeed; below 0: all do */
-static bool failed;
-
-static bool refused(void)
-{
-    if (fail_at < 0 || fail_at-- > 0)
-        return false;
-    failed = true;
-    return true;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return refused() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return refused() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return refused() ? NULL : __real_realloc(p, n);
-}
 
 /* The server alone, the world, its signals, the acknowledgements that wait, and the table of
  * sessions. */
@@ -52,10 +20,10 @@ START_TEST(it_is_said)
     char text[256] = "";
     ck_assert_ptr_nonnull(said);
     ck_assert_int_ge(dup2(fileno(said), STDERR_FILENO), 0);
-    failed = false;
-    fail_at = _i;
+    failed = 0;
+    countdown = _i;
     int code = perf_server_run(&o);
-    fail_at = -1;
+    countdown = -1;
     ck_assert(failed);
     ck_assert_int_eq(code, 1);
     rewind(said);
