@@ -61,7 +61,6 @@ struct bundle_id {
     uint64_t offset, total; /* of fragments, bytes of the application data unit */
 };
 bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b);
-uint64_t bundle_id_hash(uint64_t seed, const struct bundle_id *id);
 
 struct bundle_block {
     uint64_t type, number, flags;

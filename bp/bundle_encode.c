@@ -38,12 +38,6 @@ bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b)
            eid_equal(&a->source, &b->source);
 }
 
-uint64_t bundle_id_hash(uint64_t seed, const struct bundle_id *id)
-{
-    uint64_t hash = hash_mix(eid_hash(seed, &id->source), id->time_ms, id->sequence);
-    return id->fragment ? hash_mix(hash, id->offset, id->total) : hash;
-}
-
 static void plan_known(struct plan *p, uint64_t type, const struct bundle_frame *frame,
                        struct slice content)
 {

@@ -48,9 +48,8 @@ enum cla_outcome {
 #define CLA_REASON_ENUM(name, text) CLA_REASON_##name,
 enum cla_reason { CLA_REASONS(CLA_REASON_ENUM) CLA_REASON_COUNT };
 #undef CLA_REASON_ENUM
-const char *cla_reason_text(enum cla_reason r);   /* static */
-const char *cla_outcome_text(enum cla_outcome o); /* "delivered", "handed over", …; static */
-bool cla_outcome_is_good(enum cla_outcome o);     /* nothing more is to be done for the bundle */
+const char *cla_reason_text(enum cla_reason r); /* static */
+bool cla_outcome_is_good(enum cla_outcome o);   /* nothing more is to be done for the bundle */
 
 /* What a link bears now: kept current by its adapter, read by its node. */
 struct cla_limits {

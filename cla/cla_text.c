@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outcomes and reasons in words. What can go wrong: a number that is none, which is a mistake of an
+/* Reasons in words. What can go wrong: a number that is none, which is a mistake of an
  * adapter. */
 #include <assert.h>
 
@@ -12,16 +12,6 @@ const char *cla_reason_text(enum cla_reason r)
 #undef REASON_TEXT
     assert((unsigned)r < CLA_REASON_COUNT);
     return texts[r];
-}
-
-const char *cla_outcome_text(enum cla_outcome o)
-{
-    static const char *const texts[CLA_OUTCOME_COUNT] = {
-        [CLA_DELIVERED] = "delivered", [CLA_HANDED_OVER] = "handed over", [CLA_LOST] = "lost",
-        [CLA_REFUSED] = "refused",     [CLA_TAKEN_BACK] = "taken back",   [CLA_FAILED] = "failed",
-    };
-    assert((unsigned)o < CLA_OUTCOME_COUNT);
-    return texts[o];
 }
 
 bool cla_outcome_is_good(enum cla_outcome o)

@@ -140,12 +140,6 @@ int trace_file_read_about(struct trace *t, struct trace_about *about, const char
     return rc;
 }
 
-int trace_file_read(struct trace *t, const char *path, tick step, char *error)
-{
-    struct trace_about about;
-    return trace_file_read_about(t, &about, path, step, error);
-}
-
 static bool ends_with(const char *path, const char *with)
 {
     size_t len = strlen(path), n = strlen(with);

@@ -12,14 +12,11 @@
 /* The whole of a compact file is read into memory: so many bytes at most. */
 #define TRACE_FILE_BYTES_MAX (UINT32_C(1) << 30)
 
-/* Reads a file, whose form is found out from its content, into a trace that it initialises; `-` is
- * the standard input. step = 0: as the file says, else 0.1 ms; another step overrides the file's.
- * On success the caller owns *t (trace_fini). Else HELIO_EIO, HELIO_EFORMAT or HELIO_ENOMEM, *t is
- * empty, and `error` (TRACE_FILE_ERROR_MAX bytes) names the file, the line or offset and what would
- * be right. */
-int trace_file_read(struct trace *t, const char *path, tick step, char *error);
-
-/* The same, and what the file says of its origin. */
+/* Reads a file, whose form is found out from its content, into a trace that it initialises, and
+ * what it says of its origin into *about; `-` is the standard input. step = 0: as the file says,
+ * else 0.1 ms; another step overrides the file's. On success the caller owns *t (trace_fini). Else
+ * HELIO_EIO, HELIO_EFORMAT or HELIO_ENOMEM, *t is empty, and `error` (TRACE_FILE_ERROR_MAX bytes)
+ * names the file, the line or offset and what would be right. */
 int trace_file_read_about(struct trace *t, struct trace_about *about, const char *path, tick step,
                           char *error);
 
@@ -47,7 +44,7 @@ struct trace_source {
 int trace_name_read(struct trace *t, struct trace_about *about, const char *name, tick step,
                     char *error);
 
-/* Returns and owns as trace_file_read; HELIO_EINVAL for an option that cannot be right. */
+/* Returns and owns as trace_file_read_about; HELIO_EINVAL for an option that cannot be right. */
 int trace_source_read(struct trace_source *s, const char *option, char *error);
 void trace_source_fini(struct trace_source *s);
 

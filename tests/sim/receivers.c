@@ -168,7 +168,8 @@ static void read_traces(void)
             continue;
         snprintf(path, sizeof path, "%s/%s.htr", TRACES, channels[i].file);
         trace_init(&channels[i].trace, 100 * TICK_US);
-        if (trace_file_read(&channels[i].trace, path, 0, error) != 0) {
+        struct trace_about about;
+        if (trace_file_read_about(&channels[i].trace, &about, path, 0, error) != 0) {
             fprintf(stderr, "%s: %s\n", path, error);
             exit(1);
         }
