@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs of whole nodes by one plan. usage: sim_planned day|line|diamond|cut|restarts [SEED]
+ * Runs of whole nodes by one plan. usage: sim_planned RUN [SEED]
  *
- *   day       100 nodes, a day of contacts of minutes: each bundle arrives once, not before the
- *             earliest time that is possible, and in the contact that was predicted when it was
- * sent line      six nodes in a row, contacts of 20 to 60 ms: the same diamond   two ways, whose
- * contacts take turns of 30 ms: the same, and both ways are used cut       a contact of a diamond
- * is removed while bundles are on it: all arrive, by the other way restarts  five nodes, a day, 100
- * B to 5 MB, nodes killed and started again: everything that was accepted is delivered once, or is
- * still held, or has ended by its lifetime
+ * day: 100 nodes, a day of contacts of minutes; each bundle arrives once, not before the earliest
+ * time that is possible, and in the contact that was predicted when it was sent.
+ *
+ * line: six nodes in a row, contacts of 20 to 60 ms, one bundle at a time; each arrives not after
+ * the predicted time.
+ *
+ * diamond: two ways, whose contacts take turns of 30 ms; the same, and both ways are used.
+ *
+ * cut: a contact of a diamond is removed while bundles are on it; all arrive, by the other way.
+ *
+ * critical: the better way of a diamond is dark, and nobody knows; critical bundles arrive by the
+ * other one, others do not.
+ *
+ * restarts: five nodes, a day, 100 B to 5 MB, nodes killed and started again; everything that was
+ * accepted is delivered, once, and nothing is left.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,6 +191,33 @@ static int run_cut(uint64_t seed)
     return finish(&p, "cut", seed);
 }
 
+static int run_critical(uint64_t seed)
+{
+    struct planned p;
+    size_t critical = 0, others = 0;
+    planned_init(&p, seed, 4);
+    planned_contact(&p, 1, 2, 0, S(10), MBIT, MS(2));
+    planned_contact(&p, 2, 4, 0, S(60), MBIT, MS(2));
+    planned_contact(&p, 1, 3, S(20), S(60), MBIT, MS(2));
+    planned_contact(&p, 3, 4, S(20), S(60), MBIT, MS(2));
+    for (int i = 0; i < 40; i++)
+        planned_bundle(&p, S(1), 0, 3, 1000, S(3600));
+    for (size_t i = 0; i < p.bundles; i++)
+        p.bundle[i].critical = i % 2 == 0;
+    p.dark[0] = 2;
+    p.dark[1] = 4;
+    planned_begin(&p, KEYS, false);
+    (void)planned_until(&p, S(50));
+    for (size_t i = 0; i < p.bundles; i++) {
+        critical += p.bundle[i].critical && p.bundle[i].delivered == 1;
+        others += !p.bundle[i].critical && p.bundle[i].delivered > 0;
+    }
+    printf("critical: %zu of 20 arrived, %zu of the others\n", critical, others);
+    if (critical != 20 || others != 0)
+        planned_complain(&p, "critical bundles did not go all ways, or others did");
+    return finish(&p, "critical", seed);
+}
+
 /* What came in went out, is held, or has ended for a reason: agent_check asserts it of each node;
  * here of all of them, from outside. */
 static void judge_restarts(struct planned *p)
@@ -253,15 +288,12 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(uint64_t seed);
-    } runs[] = {{"day", run_day},
-                {"line", run_line},
-                {"diamond", run_diamond},
-                {"cut", run_cut},
-                {"restarts", run_restarts}};
+    } runs[] = {{"day", run_day}, {"line", run_line},         {"diamond", run_diamond},
+                {"cut", run_cut}, {"critical", run_critical}, {"restarts", run_restarts}};
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     for (size_t i = 0; argc > 1 && i < sizeof runs / sizeof *runs; i++)
         if (strcmp(runs[i].name, argv[1]) == 0)
             return runs[i].run(seed);
-    fprintf(stderr, "usage: sim_planned day|line|diamond|cut|restarts [SEED]\n");
+    fprintf(stderr, "usage: sim_planned day|line|diamond|cut|critical|restarts [SEED]\n");
     return 2;
 }

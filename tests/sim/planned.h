@@ -65,6 +65,7 @@ struct planned_bundle {
     size_t from, to;
     uint32_t size;
     tick lifetime;
+    bool critical;
     /* what was predicted when it was sent; arrival TICK_NEVER: no route */
     tick earliest, arrival, window;
     struct bundle_id id;
@@ -84,7 +85,8 @@ struct planned {
     size_t bundles, next;
     struct list flying;
     uint64_t frames, stray, steps, refused, late;
-    bool loose; /* contacts are cut or nodes killed: frames may be outside, windows be missed */
+    size_t dark[2]; /* nothing gets through between these nodes' numbers, unknown to all; 0: none */
+    bool loose;     /* contacts are cut or nodes killed: frames may be outside, windows be missed */
     const char *wrong;
 };
 

@@ -39,6 +39,9 @@ static bool carry_frame(void *context, struct virtual_port *port, const struct a
             planned_complain(p, "a datagram left outside of its contact");
         return true;
     }
+    if ((a + 1 == p->dark[0] && b + 1 == p->dark[1]) ||
+        (b + 1 == p->dark[0] && a + 1 == p->dark[1]))
+        return true;
     struct flight *f = malloc(sizeof *f + head.len + data.len);
     if (f == NULL)
         abort();

@@ -188,6 +188,9 @@ void planned_node_send(struct planned_node *n, size_t index)
                               .lifetime_ms = b->lifetime / TICK_MS,
                               .crc = -1,
                               .token = NODE_FIRST + index};
+    struct bundle_qos qos = bundle_qos_none();
+    qos.flags = QOS_CRITICAL;
+    r.qos = b->critical ? &qos : NULL;
     r.payload = buf_new(BUNDLE_HEAD_MAX, b->size + BUNDLE_TAIL_MAX);
     if (r.payload == NULL)
         abort();

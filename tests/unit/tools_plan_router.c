@@ -407,6 +407,43 @@ START_TEST(excluded_neighbours)
 }
 END_TEST
 
+/* By 2 and by 3, each of them booked; but not back to where it came from. */
+START_TEST(critical_goes_all_ways)
+{
+    struct world w;
+    begin(&w);
+    struct eid far = eid_ipn(0, 4, 7);
+    const struct router_links links = {&w, at};
+    struct router_query q = {.destination = &far,
+                             .bytes = 1000000,
+                             .expires = S(1000),
+                             .priority = BUNDLE_NORMAL,
+                             .critical = true,
+                             .came_from = ROUTER_NO_LINK,
+                             .avoid = ROUTER_NO_LINK,
+                             .links = &links};
+    struct router_answer a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    ck_assert_uint_eq(a.link, 0); /* arrives first */
+    ck_assert_uint_eq(a.also_len, 1);
+    ck_assert_uint_eq(a.also[0].link, 1);
+    const uint64_t second = a.also[0].booking;
+    ck_assert_uint_ne(a.booking, second);
+    note(&w, ROUTER_PLACED, a.booking);
+    note(&w, ROUTER_PLACED, second);
+    ck_assert_uint_eq(left(&w, 2, S(10)), 9000000);
+    ck_assert_uint_eq(left(&w, 3, S(15)), 9000000);
+    note(&w, ROUTER_TAKEN_BACK, second);
+    ck_assert_uint_eq(left(&w, 3, S(15)), 10000000);
+    q.came_from = 0;
+    a = w.ops.ops->ask(w.ops.state, &q); /* one way is as for any other: it waits */
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.also_len, 0);
+    ck_assert_uint_eq(a.until, S(15));
+    end(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_plan_router");
@@ -420,6 +457,7 @@ int main(void)
     tcase_add_test(tc, contacts_are_cut);
     tcase_add_test(tc, clocks_differ);
     tcase_add_test(tc, too_late);
+    tcase_add_test(tc, critical_goes_all_ways);
     tcase_add_test(tc, excluded_neighbours);
     tcase_add_test(tc, another_plan);
     tcase_add_test(tc, waits_for_a_light_time);

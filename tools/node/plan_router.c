@@ -24,6 +24,8 @@ static_assert((int)PLAN_BULK == (int)BUNDLE_BULK && (int)PLAN_NORMAL == (int)BUN
                   (int)PLAN_PRIORITIES == (int)BUNDLE_PRIORITIES,
               "a bundle's priority is that of its volume");
 
+#define COPIES_MAX 16 /* ways of a critical bundle */
+
 struct way {
     uint64_t neighbour;
     uint32_t link;
@@ -57,6 +59,9 @@ struct plan_router {
     struct plan_route pending; /* of the last answer */
     enum plan_priority pending_priority;
     uint64_t pending_id;
+    struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: there was none */
+    struct router_copy copy[COPIES_MAX];
+    size_t copy_route[COPIES_MAX], copies; /* which of them it is */
 };
 
 /* The agent's time as the plan's, and back; what is long past is 0. */
@@ -302,23 +307,86 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     return a;
 }
 
+/* The best route by each neighbour whose link can be used, now or later: a copy waits in the link's
+ * queue until its contact begins. Fewer than two: it is a bundle as any other. */
+static size_t find_all(struct plan_router *r, const struct router_query *q, uint64_t to)
+{
+    uint64_t excluded[EXCLUDED_MAX];
+    const struct way *from = q->came_from < 0 ? NULL : find_way(r, (uint32_t)q->came_from);
+    struct plan_query pq = {.from = r->node,
+                            .to = to,
+                            .bytes = q->bytes,
+                            .priority = (enum plan_priority)q->priority,
+                            .now = plan_time(r, q->now),
+                            .expiry = plan_time(r, q->expires),
+                            .excluded = excluded};
+    if (r->all == NULL)
+        r->all = calloc(COPIES_MAX, sizeof *r->all);
+    if (r->all == NULL)
+        return 0;
+    pq.excluded_len = exclude_always(r, to, excluded);
+    if (from != NULL)
+        excluded[pq.excluded_len++] = from->neighbour;
+    size_t n = plan_route_all(r->plan, &pq, r->all, COPIES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_hop *h = &r->all[i].hop[0];
+        const struct way *w = find_neighbour(r, h->to);
+        if (w == NULL || has_missed(r, w, h, q->now) || is_too_long(q, w))
+            continue;
+        r->copy_route[r->copies] = i;
+        r->copy[r->copies++] = (struct router_copy){.link = w->link, .booking = ++r->ids};
+    }
+    return r->copies;
+}
+
+/* A critical bundle goes all ways at once (SABR), any other the best one. */
+static struct router_answer ask_ways(void *router, const struct router_query *q)
+{
+    struct plan_router *r = router;
+    uint64_t to;
+    r->copies = 0;
+    if (!q->critical || !plan_router_number(q->destination, &to) || !plan_knows(r->plan, to) ||
+        find_all(r, q, to) < 2) {
+        r->copies = 0;
+        return ask_plan(router, q);
+    }
+    r->pending_priority = (enum plan_priority)q->priority;
+    r->totals.answers[PLAN_FOUND]++;
+    return (struct router_answer){.verdict = ROUTER_LINK,
+                                  .link = r->copy[0].link,
+                                  .booking = r->copy[0].booking,
+                                  .also = r->copy + 1,
+                                  .also_len = r->copies - 1};
+}
+
 /* --- notes --- */
+
+/* Of the last answer; NULL: something else was asked meanwhile. */
+static const struct plan_route *find_answer(const struct plan_router *r, uint64_t id)
+{
+    for (size_t i = 0; i < r->copies; i++) {
+        if (r->copy[i].booking == id)
+            return &r->all[r->copy_route[i]];
+    }
+    return id == r->pending_id ? &r->pending : NULL;
+}
 
 static void keep_booking(struct plan_router *r, const struct router_note *n)
 {
     uint64_t id = n->booking;
-    if (id != r->pending_id)
-        return; /* something else was asked meanwhile: not counted */
-    assert(r->pending.hops > 0);
+    const struct plan_route *answer = find_answer(r, id);
+    if (answer == NULL)
+        return; /* not counted */
+    assert(answer->hops > 0);
     struct booking *b = calloc(1, sizeof *b);
-    size_t size = offsetof(struct plan_route, hop) + r->pending.hops * sizeof r->pending.hop[0];
+    size_t size = offsetof(struct plan_route, hop) + answer->hops * sizeof answer->hop[0];
     struct plan_route *route = malloc(sizeof *route);
     if (b == NULL || route == NULL) {
         free(b);
         free(route);
         return;
     }
-    memcpy(route, &r->pending, size);
+    memcpy(route, answer, size);
     *b = (struct booking){
         .id = id, .key = n->key, .link = n->link, .priority = r->pending_priority, .route = route};
     b->held = plan_book(r->plan, route, b->priority) == 0;
@@ -399,13 +467,14 @@ void plan_router_free(struct plan_router *r)
     while ((n = hash_walk(&r->bookings, NULL)) != NULL)
         drop_booking(r, container_of(n, struct booking, by_id));
     hash_fini(&r->bookings);
+    free(r->all);
     free(r->ways);
     free(r);
 }
 
 struct router plan_router(struct plan_router *r)
 {
-    static const struct router_ops ops = {.ask = ask_plan,
+    static const struct router_ops ops = {.ask = ask_ways,
                                           .note = note_plan,
                                           .changed = link_changed,
                                           .deadline = next_deadline,
@@ -480,6 +549,7 @@ void plan_router_replace(struct plan_router *r, struct plan *plan, tick now)
         container_of(h, struct booking, by_id)->held = false;
     r->plan = plan;
     r->pending_id = 0; /* its contacts were of the former one */
+    r->copies = 0;
     plan_router_changed(r, now);
 }
 
