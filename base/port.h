@@ -5,8 +5,10 @@
 
 #if defined(__x86_64__)
 #define PORT_X86_CRC32C 1
+#define PORT_X86_CLMUL 1
 #else
 #define PORT_X86_CRC32C 0
+#define PORT_X86_CLMUL 0
 #endif
 
 #define PORT_LIKELY(x) __builtin_expect(!!(x), 1)
