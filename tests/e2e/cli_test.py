@@ -10,7 +10,7 @@ import sys
 programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server"],
             "helio-bundle": ["lint", "show", "make"], "helio-store": ["check", "list", "export", "repair"],
-            "helio-plan": ["check", "convert", "show", "route"],
+            "helio-frames": ["gen", "info", "convert"], "helio-plan": ["check", "convert", "show", "route"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": []}
 

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-frames: its examples run; what it writes is read by a second reading of the standards, in Python, and what that
+writes is read by it; losses and errors are told. usage: frames_tool_test.py BIN OUT ROOT"""
+
+import binascii
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+PROGRAMS = OUT = ROOT = ""
+ASM = bytes.fromhex("1acffc1d")
+
+
+def run(*words, code=0, **more):
+    done = subprocess.run([os.path.join(PROGRAMS, "helio-frames"), *words], capture_output=True, timeout=120, check=False, **more)
+    assert done.returncode == code, (words, done.returncode, done.stdout[:300], done.stderr)
+    return done
+
+
+def path(name):
+    return os.path.join(OUT, name)
+
+
+def read(name):
+    with open(path(name), "rb") as f:
+        return f.read()
+
+
+def write(name, data):
+    with open(path(name), "wb") as f:
+        f.write(data)
+    return path(name)
+
+
+def info(*words):
+    return json.loads(run("info", "--json", *words).stdout)
+
+
+def sequence(taps, octets):
+    """Of the recurrence: a bit is the sum of those `taps` behind the one eight before it."""
+    bits = [1] * 8
+    while len(bits) < 8 * octets:
+        bits.append(sum(bits[len(bits) - 8 + t] for t in taps) & 1)
+    return bytes(int("".join(map(str, bits[8 * i:8 * i + 8])), 2) for i in range(octets))
+
+
+TM_PN, TC_PN = sequence((0, 3, 5, 7), 2048), sequence((0, 1, 2, 3, 4, 6), 2048)
+
+
+def add(data, pn):
+    return bytes(a ^ b for a, b in zip(data, pn))
+
+
+def bch(octets):
+    value = int.from_bytes(octets, "big") << 7
+    for bit in range(62, 6, -1):
+        if value >> bit & 1:
+            value ^= 0xc5 << (bit - 7)
+    return bytes([~(value << 1) & 0xfe])
+
+
+def cltu(frame):
+    frame = add(frame, TC_PN)
+    frame += b"\x55" * (-len(frame) % 7)
+    blocks = (frame[i:i + 7] for i in range(0, len(frame), 7))
+    return b"\xeb\x90" + b"".join(b + bch(b) for b in blocks) + bytes.fromhex("c5c5c5c5c5c5c579")
+
+
+def payload(n, length):
+    return n.to_bytes(8, "big") + bytes((n + i) & 255 for i in range(8, length))
+
+
+def encap(protocol, data):
+    if len(data) <= 253:
+        return bytes([0xe1 | protocol << 2, len(data) + 2]) + data
+    return bytes([0xe2 | protocol << 2, 0]) + (len(data) + 4).to_bytes(2, "big") + data
+
+
+def zone_aos(f, count, scid, vcid):
+    assert f[:6] == (1 << 14 | scid << 6 | vcid).to_bytes(2, "big") + count.to_bytes(3, "big") + b"\0", f[:6].hex()
+    return int.from_bytes(f[6:8], "big"), 0x7ff, f[8:-2]
+
+
+def zone_tm(f, count, scid, vcid):
+    assert f[:4] == (scid << 4 | vcid << 1 | 1).to_bytes(2, "big") + bytes([count & 255] * 2), f[:4].hex()
+    assert f[4] >> 3 == 3 and f[-6:-2] == b"\0\0\0\0"  # no secondary header; packets; an empty OCF
+    return int.from_bytes(f[4:6], "big") & 0x7ff, 0x7ff, f[6:-6]
+
+
+def zone_uslp(f, count, scid, vcid):
+    assert f[:4] == (12 << 28 | scid << 12 | vcid << 5 | 3 << 1).to_bytes(4, "big"), f[:4].hex()
+    assert f[4:11] == (len(f) - 1).to_bytes(2, "big") + b"\x02" + count.to_bytes(2, "big") + b"\x33"[:0] + f[9:11]
+    assert f[9] == 0  # construction rule 0, packets
+    return int.from_bytes(f[10:12], "big"), 0xffff, f[12:-2]
+
+
+class FramesToolTest(unittest.TestCase):
+    def test_examples(self):
+        """Of the page and of each --help, in the order in which they build on each other."""
+        with open(os.path.join(ROOT, "docs/frames.md"), encoding="utf-8") as f:
+            text = f.read().split("## Examples")[1]
+        for words in ([], ["gen"], ["info"], ["convert"]):
+            text += run(*words, "--help").stdout.decode()
+        lines = {line.strip() for line in text.splitlines() if re.match(r" +helio-frames (gen|info|convert) .*/tmp/", line)}
+        self.assertGreaterEqual(len(lines), 10)
+        order = {"gen": 0, "convert": 1, "info": 2}
+        for line in sorted(lines, key=lambda line: (order[line.split()[1]], "packets" in line.split("-o")[0].split("--to")[0], line)):
+            with self.subTest(line):
+                run(*(w.replace("/tmp/", OUT + "/") for w in line.split("#")[0].split()[1:]))
+
+    def test_kinds(self):
+        """Each kind's frames, octet by octet."""
+        for kind, zone_of, more in (("aos", zone_aos, []), ("tm", zone_tm, ["--ocf"]),
+                                    ("uslp", zone_uslp, ["--count-octets", "2", "--map", "3"])):
+            with self.subTest(kind):
+                scid, vcid, length, size, n = 0xab, 5, 300, 333, 40
+                run("gen", "-k", kind, "-l", str(length), "-n", str(n), "--packet", str(size), "--scid", str(scid), "--vcid",
+                    str(vcid), "-o", path(kind), *more)
+                data = read(kind)
+                self.assertEqual(len(data), n * length)
+                stream, packet = b"", encap(7, payload(0, size))
+                for i in range(n):
+                    frame = data[i * length:(i + 1) * length]
+                    self.assertEqual(binascii.crc_hqx(frame, 0xffff), 0)
+                    pointer, none, zone = zone_of(frame, i, scid, vcid)
+                    due = -len(stream) % len(packet)
+                    if i < n - 2:  # idle packets are in the last two
+                        self.assertEqual(pointer, due if due < len(zone) else none, i)
+                    stream += zone
+                for i in range(len(stream) // len(packet)):
+                    self.assertEqual(stream[i * len(packet):(i + 1) * len(packet)], encap(7, payload(i, size)))
+                rest = stream[len(stream) // len(packet) * len(packet):]
+                self.assertTrue(rest == b"" or rest[0] & 0xfc == 0xe0, rest[:8].hex())  # idle
+
+    def test_markers(self):
+        run("gen", "-n", "50", "-l", "200", "--packet", "64", "--to", "cadu", "--randomise", "-o", path("m.cadu"))
+        run("gen", "-n", "50", "-l", "200", "--packet", "64", "-o", path("m.frames"))
+        plain, cadu = read("m.frames"), read("m.cadu")
+        self.assertEqual(cadu, b"".join(ASM + add(plain[i:i + 200], TM_PN) for i in range(0, len(plain), 200)))
+        write("n.cadu", b"xyz" + cadu[:500] + b"noise" + cadu[500:-10])  # one is cut in two by it, the last one short
+        told = info("--from", "cadu", "--randomised", "-l", "200", path("n.cadu"))
+        self.assertEqual((told["frames"], told["verdicts"]["ok"], told["verdicts"]["fecf"]), (49, 48, 1))
+        self.assertEqual(told["skipped_octets"], 3 + 5 + 190)
+        self.assertEqual((told["channels"][0]["gaps"], told["channels"][0]["lost"]), (1, 1))
+        run("convert", "--from", "cadu", "--randomised", "-l", "200", path("m.cadu"), "-o", path("m.again"))
+        self.assertEqual(read("m.again"), plain)
+
+    def test_cltus(self):
+        run("gen", "-k", "tc", "-n", "9", "--packet", "200", "--scid", "427", "--vcid", "3", "--to", "cltu", "--randomise", "-o",
+            path("t.cltu"))
+        want = b""
+        for i in range(9):
+            zone = encap(7, payload(i, 200))
+            frame = (0x2000 | 427).to_bytes(2, "big") + (3 << 10 | len(zone) + 6).to_bytes(2, "big") + bytes([i]) + zone
+            want += cltu(frame + binascii.crc_hqx(frame, 0xffff).to_bytes(2, "big"))
+        self.assertEqual(read("t.cltu"), want)
+        broken = bytearray(want)
+        one = len(want) // 9
+        for i in range(2, one - 8, 8):
+            broken[one + i + 3] ^= 0x10  # one in each codeblock of the second, two in one of the fourth
+        broken[3 * one + 50] ^= 0x81
+        told = info("-k", "tc", "--from", "cltu", "--randomised", "--numbered", write("u.cltu", bytes(broken)))
+        self.assertEqual(told["codeblocks_corrected"], (one - 10) // 8)
+        self.assertEqual(told["numbered"], {"packets": 8, "missing": 1, "damaged": 0})
+        self.assertEqual(told["channels"][0]["scid"], 427)
+        run("convert", "-k", "tc", "--from", "cltu", "--randomised", "--to", "packets", path("t.cltu"), "-o", path("t.packets"))
+        self.assertEqual(read("t.packets"), b"".join(encap(7, payload(i, 200)) for i in range(9)))
+
+    def test_packets(self):
+        """Drawn packets of both kinds into frames of each kind and back; with erased frames a part of them, in order."""
+        draw = random.Random(5)
+        packets = [(bytes([0x01, 0x23]) + (0xc000 | i).to_bytes(2, "big") + (n - 1).to_bytes(2, "big") if draw.random() < 0.3 else
+                    encap(1, b"x" * n)[:-n]) + draw.randbytes(n) for i, n in ((i, draw.randint(8, 900)) for i in range(300))]
+        write("p.packets", b"".join(packets))
+        for kind in (["-k", "aos"], ["-k", "aos", "--fhec", "--insert", "7", "--ocf", "--cycle"], ["-k", "tm", "--secondary", "9"],
+                     ["-k", "uslp", "--no-fecf"], ["-k", "tc"], ["-k", "tc", "--segments", "--map", "9"]):
+            with self.subTest(kind):
+                run("convert", "--from", "packets", path("p.packets"), "-l", "920", "-o", path("p.frames"), *kind)
+                run("convert", "--to", "packets", path("p.frames"), "-l", "920", "-o", path("p.again"), *kind)
+                self.assertEqual(read("p.again"), b"".join(packets))
+                if kind == ["-k", "uslp", "--no-fecf"]:
+                    continue  # without a frame count a loss shows by the pointers alone
+                run("convert", "--to", "packets", "--erase", "0.1", path("p.frames"), "-l", "920", "-o", path("p.some"), *kind)
+                some, at, left = read("p.some"), 0, 0
+                for p in packets:
+                    if some[at:at + len(p)] == p:
+                        at += len(p)
+                        left += 1
+                self.assertEqual(at, len(some))
+                self.assertTrue(180 < left < 300, left)
+
+    def test_losses(self):
+        run("gen", "-n", "2000", "--packet", "700", "--prbs", "--scid", "9", "--vcid", "4", "-o", path("l.frames"))
+        told = info("--numbered", "--prbs", path("l.frames"))
+        whole = told["numbered"]["packets"]
+        self.assertEqual(told["numbered"], {"packets": whole, "missing": 0, "damaged": 0})
+        self.assertEqual(told["channels"][0]["packets"], whole)
+        self.assertEqual(told["channels"][0]["protocols"], {"mission": whole})
+        run("convert", "--erase", "0.05", "--seed", "3", path("l.frames"), "-o", path("m.frames"))
+        told = info("--numbered", "--prbs", path("m.frames"))
+        vc, lost = told["channels"][0], 2000 - len(read("m.frames")) // 1115
+        self.assertTrue(60 < lost < 140, lost)
+        self.assertEqual(vc["lost"], lost)
+        self.assertEqual(whole - told["numbered"]["packets"], told["numbered"]["missing"])
+        self.assertEqual(told["numbered"]["damaged"], 0)
+        self.assertLessEqual(told["numbered"]["missing"], 3 * lost)
+        data = bytearray(read("l.frames"))
+        data[1115 * 10 + 200] ^= 1
+        told = info(write("e.frames", bytes(data) + b"rest"))
+        self.assertEqual((told["verdicts"]["fecf"], told["channels"][0]["lost"], told["skipped_octets"]), (1, 1, 4))
+        self.assertEqual(info("--no-fecf", "--numbered", "--prbs", path("e.frames"))["channels"][0]["lost"], 0)
+        for words in (["--scid", "8"], ["-k", "tm"], ["-l", "1114"]):
+            self.assertIn(b"no good frame", run("info", path("l.frames"), *words, code=1).stderr)
+        self.assertEqual(info("--vcid", "5", path("l.frames"))["verdicts"]["channel"], 2000)
+
+    def test_idle(self):
+        for kind in ("aos", "tm", "uslp"):
+            run("gen", "--only-idle", "-n", "20", "-k", kind, "-o", path("i.frames"))
+            told = info("-k", kind, path("i.frames"))
+            self.assertEqual(told["verdicts"]["only_idle"], 20)
+            self.assertEqual([(c["vcid"], c["lost"], c["idle_frames"]) for c in told["channels"]], [(0 if kind == "tm" else 63, 0, 20)])
+
+    def test_mistakes(self):
+        for words, expected in ((["info"], "FILE is expected"), (["info", "-k", "cadu", "x"], "tm, aos, uslp or tc"),
+                                (["gen", "-l", "8"], "too short"), (["gen", "--scid", "256"], "spacecraft's number"),
+                                (["gen", "--to", "cltu"], "--kind tc"), (["gen", "-k", "tc", "--to", "cadu"], "CLTUs"),
+                                (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "share"),
+                                (["gen", "--packet", "7"], "packet"), (["gen", "--space", "2047"], "space"),
+                                (["gen", "--space", "1", "--packet", "65537"], "65536"), (["gen", "x"], "one word too many"),
+                                (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info or convert")):
+            self.assertIn(expected, run(*words, code=2).stderr.decode(), words)
+        self.assertIn(b"No such file", run("info", path("none"), code=1).stderr)
+        self.assertIn(b"No such file", run("gen", "-o", path("none/x"), code=1).stderr)
+        self.assertIn(b"no TC frame", run("gen", "-k", "tc", "--packet", "1020", "-o", path("x"), code=1).stderr)
+        write("bad.packets", encap(1, b"abc") + b"\x40")
+        self.assertIn(b"packet 1 of the input", run("convert", "--from", "packets", path("bad.packets"), "-o", path("x"), code=1).stderr)
+        write("cut.packets", encap(1, b"abc")[:-1])
+        self.assertIn(b"within a packet", run("convert", "--from", "packets", path("cut.packets"), "-o", path("x"), code=1).stderr)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([os.path.join(PROGRAMS, "helio-frames"), "gen"], stdout=full, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, b"No space" in done.stderr), (1, True), done.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT, ROOT = sys.argv[1:4]
+    shutil.rmtree(OUT, ignore_errors=True)
+    os.makedirs(OUT)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-frames convert: frames bare, behind markers or in CLTUs, and packets, into each other. What
+ * can go wrong: files; what is left out is counted and told. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/frames/helio_frames.h"
+
+static bool write_packet(void *context, struct vc *v, const struct packet *p, struct slice payload)
+{
+    uint8_t header[PACKET_HEADER_MAX];
+    struct packet again = *p;
+    (void)v;
+    size_t n = packet_write(&again, header);
+    if (n == 0) { /* an extended protocol in a header of two octets: the shortest that is right */
+        again.header_len = 0;
+        again.length += 2;
+        n = packet_write(&again, header);
+    }
+    return sink_packet(context, header, n, payload);
+}
+
+/* Frames stay what they are: nothing of them is looked at, but to choose a channel. */
+static bool copy_frames(struct source *from, struct sink *to, struct vcs *vcs)
+{
+    struct slice frame;
+    struct frame f;
+    bool choose = to->o->vcid >= 0 || to->o->scid >= 0;
+    while (source_frame(from, &frame)) {
+        if (choose) {
+            enum frame_verdict v = frame_input(&vcs->channel, frame.data, frame.len, &f);
+            if ((v != FRAME_OK_VERDICT && v != FRAME_IDLE_VERDICT) ||
+                (to->o->vcid >= 0 && f.vcid != to->o->vcid))
+                continue;
+        }
+        if (!sink_frame(to, frame))
+            return false;
+    }
+    return !from->failed;
+}
+
+static bool extract_packets(struct source *from, struct sink *to, struct vcs *vcs)
+{
+    struct slice frame;
+    while (source_frame(from, &frame))
+        if (!vcs_input(vcs, frame, write_packet, to))
+            return false;
+    return !from->failed;
+}
+
+static bool pack_packets(struct source *from, struct sink *to)
+{
+    struct slice octets, payload;
+    struct packet_piece piece;
+    struct packet_reader r;
+    enum packet_verdict v = PACKET_MORE;
+    struct packet_join join = {.buffer = malloc(PACKET_MAX), .room = PACKET_MAX};
+    bool good = join.buffer != NULL;
+    packet_reader_init(&r, PACKET_MAX);
+    while (good && v == PACKET_MORE && source_octets(from, &octets)) {
+        while (good && (v = packet_reader_next(&r, &octets, &piece)) == PACKET_OK)
+            if (packet_join(&join, &piece, &payload) && !piece.packet->idle)
+                good = write_packet(to, NULL, piece.packet, payload);
+    }
+    if (good && v != PACKET_MORE) {
+        frames_error("packet %" PRIu64 " of the input is none (%s): the rest is not read",
+                     to->packets, packet_verdict_name(v));
+        good = false;
+    } else if (good && !packet_reader_idle(&r)) {
+        frames_error("the input ends within a packet");
+        good = false;
+    }
+    free(join.buffer);
+    return good && !from->failed;
+}
+
+static void tell_losses(const struct source *from, const struct sink *to, const struct vcs *vcs)
+{
+    uint64_t bad = 0;
+    for (int v = 0; v < FRAME_VERDICT_COUNT; v++)
+        if (v != FRAME_OK_VERDICT && v != FRAME_IDLE_VERDICT && v != FRAME_CHANNEL_VERDICT)
+            bad += vcs->channel.verdicts[v];
+    if (bad > 0)
+        frames_error("%" PRIu64 " frames with errors were left out", bad);
+    if (from->skipped > 0)
+        frames_error("%" PRIu64 " octets of the input belong to no frame", from->skipped);
+    if (from->bad_cltus > 0)
+        frames_error("%" PRIu64 " CLTUs were not read to their end", from->bad_cltus);
+    if (to->too_long > 0)
+        frames_error("%" PRIu64 " packets are too long for a TC frame", to->too_long);
+}
+
+int command_convert(const struct frames_options *o)
+{
+    struct source from;
+    struct sink to;
+    struct vcs vcs;
+    if (source_open(&from, o) != 0)
+        return EXIT_FAILED;
+    if (sink_open(&to, o) != 0) {
+        source_close(&from);
+        return EXIT_FAILED;
+    }
+    vcs_init(&vcs, o);
+    bool good = o->from == CONTENT_PACKETS ? pack_packets(&from, &to)
+                : o->to == CONTENT_PACKETS ? extract_packets(&from, &to, &vcs)
+                                           : copy_frames(&from, &to, &vcs);
+    good = sink_close(&to) == 0 && good;
+    tell_losses(&from, &to, &vcs);
+    vcs_fini(&vcs);
+    source_close(&from);
+    return good ? EXIT_DONE : EXIT_FAILED;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets or frames to a file. What can go wrong: the file cannot be written; a packet that no TC
+ * frame holds, which is counted. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames/cltu.h"
+#include "frames/pn.h"
+#include "tools/frames/helio_frames.h"
+
+static const uint8_t marker[FRAME_ASM_LEN] = {0x1a, 0xcf, 0xfc, 0x1d};
+
+static const char *name_output(const struct sink *s)
+{
+    return s->o->output == NULL ? "standard output" : s->o->output;
+}
+
+static int alloc_sink(struct sink *s)
+{
+    s->frame = malloc(FRAME_LENGTH_MAX);
+    s->coded = malloc(cltu_size(FRAME_LENGTH_MAX));
+    if (s->frame != NULL && s->coded != NULL)
+        return 0;
+    frames_error("out of memory");
+    return -1;
+}
+
+int sink_open(struct sink *s, const struct frames_options *o)
+{
+    bool output = o->output == NULL || strcmp(o->output, "-") == 0;
+    *s = (struct sink){.o = o};
+    rng_init(&s->rng, o->seed);
+    s->file = output ? stdout : fopen(o->output, "wb");
+    if (s->file == NULL) {
+        frames_error("%s: %s", o->output, strerror(errno));
+        return -1;
+    }
+    if (alloc_sink(s) != 0) {
+        s->failed = true;
+        sink_close(s);
+        return -1;
+    }
+    struct mpdu_pack_config c = {.format = o->format,
+                                 .scid = (uint16_t)(o->scid < 0 ? 1 : o->scid),
+                                 .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
+                                 .map = o->map,
+                                 .idle = PACKET_ENCAP};
+    s->tc = (struct frame){.kind = FRAME_TC,
+                           .scid = c.scid,
+                           .vcid = c.vcid,
+                           .map = c.map,
+                           .bypass = true, /* type BD: nobody confirms it */
+                           .sequence = 3};
+    if (o->format.kind != FRAME_TC)
+        mpdu_pack_init(&s->pack, &c);
+    return 0;
+}
+
+static bool write_octets(struct sink *s, const void *data, size_t len)
+{
+    if (s->failed || fwrite(data, 1, len, s->file) == len)
+        return !s->failed;
+    frames_error("%s: %s", name_output(s), strerror(errno));
+    s->failed = true;
+    return false;
+}
+
+bool sink_frame(struct sink *s, struct slice frame)
+{
+    if (s->o->input == NULL && rng_chance(&s->rng, s->o->erase)) { /* else the source does */
+        s->erased++;
+        return true;
+    }
+    s->frames++;
+    if (s->o->to == CONTENT_CLTU) {
+        size_t n = cltu_write(frame.data, frame.len, s->o->randomise, s->coded,
+                              cltu_size(FRAME_LENGTH_MAX));
+        assert(n > 0);
+        return write_octets(s, s->coded, n);
+    }
+    if (s->o->to == CONTENT_CADU && !write_octets(s, marker, sizeof marker))
+        return false;
+    if (s->o->randomise) {
+        pn_apply(PN_TM, frame.data, s->coded, frame.len);
+        frame.data = s->coded;
+    }
+    return write_octets(s, frame.data, frame.len);
+}
+
+static bool write_tc(struct sink *s, const uint8_t *header, size_t header_len, struct slice payload)
+{
+    size_t len = header_len + payload.len;
+    size_t n = 0;
+    if (len <= FRAME_TC_MAX) {
+        memcpy(s->coded, header, header_len);
+        memcpy(s->coded + header_len, payload.data, payload.len);
+        n = frame_write_tc(&s->o->format, &s->tc, slice_of(s->coded, len), s->frame,
+                           FRAME_LENGTH_MAX);
+    }
+    if (n == 0) {
+        s->too_long++;
+        return true;
+    }
+    s->tc.count = (s->tc.count + 1) & 0xff;
+    return sink_frame(s, slice_of(s->frame, n));
+}
+
+static bool close_frame(struct sink *s)
+{
+    struct mpdu_extra extra = {.master_count = (uint8_t)(s->pack.count & 0xff)};
+    struct mpdu_frame out;
+    mpdu_pack_close(&s->pack, &extra, &out);
+    s->open = false;
+    assert(out.slice_count == 1);
+    return sink_frame(s, out.slices[0]);
+}
+
+static void open_frame(struct sink *s)
+{
+    if (!s->open)
+        mpdu_pack_open(&s->pack, s->frame, &s->slice);
+    s->open = true;
+}
+
+/* Writes frames as long as one is full. */
+static bool pump_frames(struct sink *s)
+{
+    for (;;) {
+        if (s->open && !mpdu_pack_full(&s->pack))
+            return true;
+        if (s->open && !close_frame(s))
+            return false;
+        if (!mpdu_pack_pending(&s->pack))
+            return true;
+        open_frame(s);
+    }
+}
+
+bool sink_packet(struct sink *s, const uint8_t *header, size_t header_len, struct slice payload)
+{
+    s->packets++;
+    if (s->o->to == CONTENT_PACKETS)
+        return write_octets(s, header, header_len) &&
+               (payload.len == 0 || write_octets(s, payload.data, payload.len));
+    if (s->o->format.kind == FRAME_TC)
+        return write_tc(s, header, header_len, payload);
+    open_frame(s);
+    mpdu_pack_put(&s->pack, header, header_len, &payload, 1);
+    return pump_frames(s);
+}
+
+bool sink_idle(struct sink *s)
+{
+    const struct frame_format *f = &s->o->format;
+    struct frame idle = {.kind = f->kind,
+                         .scid = s->pack.config.scid,
+                         .vcid = s->pack.config.vcid,
+                         .map = s->pack.config.map,
+                         .count = s->frames & ((UINT64_C(1) << frame_count_bits(f)) - 1),
+                         .master_count = (uint8_t)(s->frames & 0xff)};
+    assert(!s->open && f->kind != FRAME_TC);
+    frame_write_idle(f, &idle, s->frame);
+    return sink_frame(s, slice_of(s->frame, f->length));
+}
+
+bool sink_fill(struct sink *s)
+{
+    open_frame(s);
+    mpdu_pack_fill(&s->pack);
+    return close_frame(s);
+}
+
+int sink_close(struct sink *s)
+{
+    if (s->file != NULL && !s->failed && s->open)
+        (void)sink_fill(s);
+    if (s->file != NULL && (s->file == stdout ? fflush(s->file) : fclose(s->file)) != 0 &&
+        !s->failed) {
+        frames_error("%s: %s", name_output(s), strerror(errno));
+        s->failed = true;
+    }
+    s->file = NULL;
+    free(s->frame);
+    free(s->coded);
+    return s->failed ? -1 : 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file as frames. Frames of a fixed length follow each other, or each its marker, which is looked
+ * for where it is not; TC frames end as they say. What can go wrong: the file cannot be read; a
+ * rest that is no frame, which is counted.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames/cltu.h"
+#include "frames/pn.h"
+#include "tools/frames/helio_frames.h"
+
+enum { ROOM = 1 << 20 };
+static_assert(ROOM > 2 * (FRAME_LENGTH_MAX + FRAME_ASM_LEN), "a frame and what is looked at");
+
+static const uint8_t marker[FRAME_ASM_LEN] = {0x1a, 0xcf, 0xfc, 0x1d};
+
+int source_open(struct source *s, const struct frames_options *o)
+{
+    bool input = o->input == NULL || strcmp(o->input, "-") == 0;
+    *s = (struct source){.o = o, .room = ROOM};
+    rng_init(&s->rng, o->seed);
+    s->file = input ? stdin : fopen(o->input, "rb");
+    if (s->file == NULL) {
+        frames_error("%s: %s", o->input, strerror(errno));
+        return -1;
+    }
+    s->data = malloc(ROOM);
+    s->frame = malloc(FRAME_LENGTH_MAX);
+    if (s->data == NULL || s->frame == NULL) {
+        frames_error("out of memory");
+        source_close(s);
+        return -1;
+    }
+    return 0;
+}
+
+void source_close(struct source *s)
+{
+    if (s->file != NULL && s->file != stdin)
+        fclose(s->file);
+    free(s->data);
+    free(s->frame);
+    s->file = NULL;
+}
+
+/* At least `want` octets, if there are so many. Returns how many there are. */
+static size_t fill_buffer(struct source *s, size_t want)
+{
+    assert(want <= s->room && s->at <= s->len);
+    if (s->len - s->at < want && !feof(s->file) && !s->failed) {
+        memmove(s->data, s->data + s->at, s->len - s->at);
+        s->len -= s->at;
+        s->at = 0;
+        size_t n = fread(s->data + s->len, 1, s->room - s->len, s->file);
+        s->len += n;
+        s->octets += n;
+        if (ferror(s->file)) {
+            frames_error("%s: %s", s->o->input == NULL ? "-" : s->o->input, strerror(errno));
+            s->failed = true;
+        }
+    }
+    return s->len - s->at;
+}
+
+static bool take_octets(struct source *s, size_t len, struct slice *out)
+{
+    if (fill_buffer(s, len) < len || len == 0) {
+        s->skipped += s->len - s->at;
+        s->at = s->len;
+        return false;
+    }
+    *out = slice_of(s->data + s->at, len);
+    s->at += len;
+    return true;
+}
+
+/* Up to behind the next marker. */
+static bool find_marker(struct source *s)
+{
+    while (fill_buffer(s, FRAME_ASM_LEN) >= FRAME_ASM_LEN) {
+        if (memcmp(s->data + s->at, marker, FRAME_ASM_LEN) == 0) {
+            s->at += FRAME_ASM_LEN;
+            return true;
+        }
+        s->at++;
+        s->skipped++;
+    }
+    s->skipped += s->len - s->at;
+    s->at = s->len;
+    return false;
+}
+
+/* Octets that a TC frame says it has, or 0. */
+static size_t tc_length(const uint8_t *d, size_t len)
+{
+    return len < 5 ? 0 : (size_t)((d[2] & 3) << 8 | d[3]) + 1;
+}
+
+/* TC frames of the last CLTU, or of the next good one. */
+static bool next_cltu(struct source *s, struct slice *out)
+{
+    struct cltu c;
+    for (;;) {
+        size_t n = tc_length(s->frame + s->frame_at, s->frame_len - s->frame_at);
+        if (n > 5 && n <= s->frame_len - s->frame_at) {
+            *out = slice_of(s->frame + s->frame_at, n);
+            s->frame_at += n;
+            return true;
+        }
+        size_t have = fill_buffer(s, s->room / 2);
+        if (have == 0)
+            return false;
+        enum cltu_verdict v = cltu_read(s->data + s->at, have, BCH_CORRECT, s->o->randomised,
+                                        s->frame, FRAME_LENGTH_MAX, &c);
+        s->at += c.used;
+        s->frame_at = 0;
+        s->frame_len = c.len;
+        s->corrected += c.corrected;
+        s->skipped += v == CLTU_NO_START ? c.used : 0;
+        s->bad_cltus += v != CLTU_OK && v != CLTU_NO_START;
+        assert(c.used > 0);
+    }
+}
+
+static bool next_plain(struct source *s, struct slice *out)
+{
+    size_t len = s->o->format.length;
+    if (s->o->from == CONTENT_CADU && !find_marker(s))
+        return false;
+    if (s->o->format.kind == FRAME_TC)
+        len = tc_length(s->data + s->at, fill_buffer(s, 5));
+    if (!take_octets(s, len, out))
+        return false;
+    if (s->o->randomised) {
+        pn_apply(PN_TM, out->data, s->frame, out->len);
+        out->data = s->frame;
+    }
+    return true;
+}
+
+bool source_frame(struct source *s, struct slice *out)
+{
+    while (s->o->from == CONTENT_CLTU ? next_cltu(s, out) : next_plain(s, out)) {
+        s->frames++;
+        if (!rng_chance(&s->rng, s->o->erase))
+            return true;
+        s->erased++;
+    }
+    return false;
+}
+
+bool source_octets(struct source *s, struct slice *out)
+{
+    *out = slice_of(s->data + s->at, fill_buffer(s, 1));
+    s->at = s->len;
+    return out->len > 0;
+}

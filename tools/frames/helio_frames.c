@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-frames gen|info|convert: CCSDS frames in files. This file has the command line. What can go
+ * wrong: a wrong option, or options that contradict each other (exit 2).
+ */
+#include "tools/frames/helio_frames.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/arguments.h"
+
+const char *argp_program_version = "helio-frames " HELIO_VERSION;
+
+enum {
+    KEY_NO_FECF = 256,
+    KEY_OCF,
+    KEY_FHEC,
+    KEY_INSERT,
+    KEY_SECONDARY,
+    KEY_COUNT_OCTETS,
+    KEY_CYCLE,
+    KEY_WIDE,
+    KEY_SEGMENTS,
+    KEY_SCID,
+    KEY_VCID,
+    KEY_MAP,
+    KEY_FROM,
+    KEY_TO,
+    KEY_RANDOMISED,
+    KEY_RANDOMISE,
+    KEY_ERASE,
+    KEY_SEED,
+    KEY_PACKET,
+    KEY_SPACE,
+    KEY_PROTOCOL,
+    KEY_PRBS,
+    KEY_NUMBERED,
+    KEY_IDLE
+};
+
+struct command {
+    const char *name, *args; /* "helio-frames COMMAND" */
+    int (*run)(const struct frames_options *o);
+    const struct argp_option *options;
+    const char *doc;
+};
+
+struct parse {
+    const struct command *command;
+    struct frames_options line;
+    bool length; /* was given */
+};
+
+void frames_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("helio-frames: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static int find_word(const char *text, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static enum frame_kind parse_kind(struct argp_state *state, const char *text)
+{
+    static const char *const names[] = {"tm", "aos", "uslp", "tc"};
+    int i = find_word(text, names, 4);
+    if (i < 0)
+        argument_want(state, "kind", text, "tm, aos, uslp or tc");
+    return (enum frame_kind)i;
+}
+
+static enum content parse_content(struct argp_state *state, const char *option, const char *text)
+{
+    static const char *const names[CONTENTS] = {"frames", "cadu", "cltu", "packets"};
+    int i = find_word(text, names, CONTENTS);
+    if (i < 0)
+        argument_want(state, option, text, "frames, cadu, cltu or packets");
+    return (enum content)i;
+}
+
+static error_t parse_format(int key, char *arg, struct argp_state *state, struct parse *p)
+{
+    struct frame_format *f = &p->line.format;
+    switch (key) {
+    case 'k':
+        f->kind = parse_kind(state, arg);
+        return 0;
+    case 'l':
+        f->length = (uint32_t)argument_count(state, "length", arg, 1, FRAME_LENGTH_MAX);
+        p->length = true;
+        return 0;
+    case KEY_NO_FECF:
+        f->fecf = 0;
+        return 0;
+    case KEY_OCF:
+        f->ocf = true;
+        return 0;
+    case KEY_FHEC:
+        f->fhec = true;
+        return 0;
+    case KEY_INSERT:
+        f->insert_len = (uint16_t)argument_count(state, "insert", arg, 0, 65535);
+        return 0;
+    case KEY_SECONDARY:
+        f->secondary_len = (uint8_t)argument_count(state, "secondary", arg, 0, 64);
+        return 0;
+    case KEY_COUNT_OCTETS:
+        f->count_len = (uint8_t)argument_count(state, "count-octets", arg, 0, 7);
+        return 0;
+    case KEY_CYCLE:
+        f->count_cycle = true;
+        return 0;
+    case KEY_WIDE:
+        f->wide_scid = true;
+        return 0;
+    case KEY_SEGMENTS:
+        f->segments = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_packets(int key, char *arg, struct argp_state *state, struct frames_options *o)
+{
+    switch (key) {
+    case 'n':
+        o->frames = argument_count(state, "count", arg, 1, UINT32_MAX);
+        return 0;
+    case KEY_PACKET:
+        o->payload = argument_count(state, "packet", arg, 8, PACKET_MAX - PACKET_HEADER_MAX);
+        return 0;
+    case KEY_SPACE:
+        o->packets = PACKET_SPACE;
+        o->apid = (uint16_t)argument_count(state, "space", arg, 0, PACKET_IDLE_APID - 1);
+        return 0;
+    case KEY_PROTOCOL:
+        o->protocol = (uint8_t)argument_count(state, "protocol", arg, 1, 7);
+        if (o->protocol == PACKET_EXTENDED)
+            argument_want(state, "protocol", arg, "1 to 5, or 7");
+        return 0;
+    case KEY_PRBS:
+        o->prbs = true;
+        return 0;
+    case KEY_NUMBERED:
+        o->numbered = true;
+        return 0;
+    case KEY_IDLE:
+        o->only_idle = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What no single option is wrong about. */
+static void check_line(struct argp_state *state, struct parse *p)
+{
+    struct frames_options *o = &p->line;
+    struct frame_format *f = &o->format;
+    if (f->kind == FRAME_TC && !p->length)
+        f->length = FRAME_TC_MAX;
+    if (p->command->run != command_gen && o->input == NULL)
+        argp_error(state, "FILE is expected; - is standard input");
+    if (p->command->run == command_info && o->from == CONTENT_PACKETS)
+        argp_error(state, "--from: frames, cadu or cltu is expected");
+    if ((o->from == CONTENT_CLTU || o->to == CONTENT_CLTU) && f->kind != FRAME_TC)
+        argp_error(state, "CLTUs carry TC frames: --kind tc is missing");
+    if ((o->from == CONTENT_CADU || o->to == CONTENT_CADU) && f->kind == FRAME_TC)
+        argp_error(state, "TC frames have no markers: they are in CLTUs");
+    if (frame_format_problem(f) != NULL)
+        argp_error(state, "%s", frame_format_problem(f));
+    struct mpdu_pack_config c = {.format = *f,
+                                 .scid = (uint16_t)(o->scid < 0 ? 1 : o->scid),
+                                 .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
+                                 .map = o->map,
+                                 .idle = PACKET_ENCAP};
+    bool writes = p->command->run == command_gen || o->from == CONTENT_PACKETS;
+    if (f->kind == FRAME_TC && (c.scid > 1023 || c.map > 63 || (c.map > 0 && !f->segments)))
+        argp_error(state, "the spacecraft is 0 to 1023, the MAP 0 to 63 of frames with --segments");
+    else if (f->kind != FRAME_TC && writes && mpdu_pack_problem(&c) != NULL)
+        argp_error(state, "%s", mpdu_pack_problem(&c));
+}
+
+static double parse_share(struct argp_state *state, const char *arg)
+{
+    char *end;
+    double share = strtod(arg, &end);
+    if (end == arg || *end != '\0' || !(share >= 0 && share < 1))
+        argument_want(state, "erase", arg, "a share from 0 to below 1, such as 0.01");
+    return share;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct parse *p = state->input;
+    struct frames_options *o = &p->line;
+    switch (key) {
+    case 'o':
+        o->output = arg;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    case KEY_SCID:
+        o->scid = (int32_t)argument_count(state, "scid", arg, 0, 65535);
+        return 0;
+    case KEY_VCID:
+        o->vcid = (int32_t)argument_count(state, "vcid", arg, 0, VCS - 1);
+        return 0;
+    case KEY_MAP:
+        o->map = (uint8_t)argument_count(state, "map", arg, 0, 63);
+        return 0;
+    case KEY_FROM:
+        o->from = parse_content(state, "from", arg);
+        return 0;
+    case KEY_TO:
+        o->to = parse_content(state, "to", arg);
+        return 0;
+    case KEY_RANDOMISED:
+        o->randomised = true;
+        return 0;
+    case KEY_RANDOMISE:
+        o->randomise = true;
+        return 0;
+    case KEY_ERASE:
+        o->erase = parse_share(state, arg);
+        return 0;
+    case KEY_SEED:
+        o->seed = argument_count(state, "seed", arg, 0, UINT64_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (p->command->run == command_gen || o->input != NULL)
+            argp_error(state, "\"%s\" is one word too many", arg);
+        o->input = arg;
+        return 0;
+    case ARGP_KEY_END:
+        check_line(state, p);
+        return 0;
+    default:
+        if (parse_format(key, arg, state, p) == 0)
+            return 0;
+        return parse_packets(key, arg, state, o);
+    }
+}
+
+#define FORMAT                                                                                     \
+    {"kind", 'k', "KIND", 0, "tm, aos (default), uslp or tc", 5},                                  \
+        {"length", 'l', "N", 0, "Octets of a frame (1115); of the longest TC frame (1024)", 5},    \
+        {"no-fecf", KEY_NO_FECF, NULL, 0, "Without a frame error control field", 5},               \
+        {"ocf", KEY_OCF, NULL, 0, "With an operational control field", 5},                         \
+        {"fhec", KEY_FHEC, NULL, 0, "AOS: with a frame header error control field", 5},            \
+        {"cycle", KEY_CYCLE, NULL, 0, "AOS: the frame count has a cycle of four bits", 5},         \
+        {"wide-scid", KEY_WIDE, NULL, 0, "AOS: the spacecraft has ten bits", 5},                   \
+        {"insert", KEY_INSERT, "N", 0, "AOS, USLP: octets of the insert zone", 5},                 \
+        {"secondary", KEY_SECONDARY, "N", 0, "TM: octets of the secondary header", 5},             \
+        {"count-octets", KEY_COUNT_OCTETS, "N", 0, "USLP: octets of the frame count (0)", 5},      \
+        {"segments", KEY_SEGMENTS, NULL, 0, "TC: with segment headers", 5},                        \
+        {"scid", KEY_SCID, "N", 0, "The spacecraft: 1 when written, any when read", 6},            \
+        {"vcid", KEY_VCID, "N", 0, "The virtual channel: 0 when written, all when read", 6},       \
+        {"erase", KEY_ERASE, "SHARE", 0, "Leave out that share of the frames, by chance", 7},      \
+        {"seed", KEY_SEED, "N", 0, "Of that chance (0)", 7},                                       \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define OUTPUT                                                                                     \
+    {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},                               \
+        {"to", KEY_TO, "WHAT", 0, "frames (default), cadu, cltu or packets", 1},                   \
+        {"randomise", KEY_RANDOMISE, NULL, 0, "Randomise what is written", 1},                     \
+    {                                                                                              \
+        "map", KEY_MAP, "N", 0, "USLP, TC with segments: the MAP (0)", 6                           \
+    }
+#define CONTENT                                                                                    \
+    {                                                                                              \
+        "prbs", KEY_PRBS, NULL, 0, "Packets hold a pseudo-random sequence, not a count", 2         \
+    }
+#define FROM                                                                                       \
+    {"from", KEY_FROM, "WHAT", 0, "frames (default), cadu, cltu or packets", 1},                   \
+    {                                                                                              \
+        "randomised", KEY_RANDOMISED, NULL, 0, "What is read is randomised", 1                     \
+    }
+
+static const struct argp_option gen_options[] = {
+    {"count", 'n', "N", 0, "Frames (1000); with --to packets, packets", 2},
+    {"packet", KEY_PACKET, "N", 0, "Octets of a packet's payload (1000), at least 8", 2},
+    CONTENT,
+    {"protocol", KEY_PROTOCOL, "N", 0, "Encapsulation protocol (7): 1 LTP, 4 BP, 7 the mission's",
+     2},
+    {"space", KEY_SPACE, "APID", 0, "Space packets instead, of this application", 2},
+    {"only-idle", KEY_IDLE, NULL, 0, "Frames of only idle data", 2},
+    OUTPUT,
+    FORMAT};
+static const struct argp_option info_options[] = {
+    FROM,
+    {"numbered", KEY_NUMBERED, NULL, 0, "Packets are those of gen: what is missing or damaged?", 2},
+    CONTENT,
+    {"json", 'j', NULL, 0, "Print JSON", 9},
+    FORMAT};
+static const struct argp_option convert_options[] = {FROM, OUTPUT, FORMAT};
+
+static const struct command commands[] = {
+    {"helio-frames gen", "", command_gen, gen_options,
+     "Writes frames full of packets that are numbered.\v"
+     "examples:\n"
+     "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
+     "  helio-frames gen -n 1000 --erase 0.01 --to cadu --randomise -o /tmp/a.cadu\n"
+     "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise -o /tmp/a.cltu\n"
+     "\nexit codes: 0 done, 1 it could not be written, 2 usage"},
+    {"helio-frames info", "FILE", command_info, info_options,
+     "Prints what is in a file of frames: errors, virtual channels, gaps, packets.\v"
+     "examples:\n"
+     "  helio-frames info --numbered /tmp/a.frames\n"
+     "  helio-frames info --from cadu --randomised --json /tmp/a.cadu\n"
+     "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
+    {"helio-frames convert", "FILE", command_convert, convert_options,
+     "Frames bare, behind markers (CADU) or in CLTUs, and packets, into each other.\v"
+     "examples:\n"
+     "  helio-frames convert --to packets /tmp/a.frames -o /tmp/a.packets\n"
+     "  helio-frames convert --from packets -l 256 /tmp/a.packets -o /tmp/s.frames\n"
+     "  helio-frames convert --erase 0.1 --to cadu /tmp/a.frames -o /tmp/b.cadu\n"
+     "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"}};
+
+static int run_command(const struct command *c, int argc, char **argv)
+{
+    struct parse p = {.command = c,
+                      .line = {.format = {.kind = FRAME_AOS, .length = 1115, .fecf = 2},
+                               .scid = -1,
+                               .vcid = -1,
+                               .frames = 1000,
+                               .payload = 1000,
+                               .packets = PACKET_ENCAP,
+                               .protocol = PACKET_MISSION}};
+    const struct argp argp = {
+        .options = c->options, .parser = parse_option, .args_doc = c->args, .doc = c->doc};
+    argp_parse(&argp, argc, argv, 0, NULL, &p);
+    return c->run(&p.line);
+}
+
+static const char usage[] =
+    "Usage: helio-frames gen [-n N] [-o FILE]          frames full of numbered packets\n"
+    "       helio-frames info FILE                     what is in a file of frames\n"
+    "       helio-frames convert FILE --to WHAT        frames, CADUs, CLTUs, packets\n"
+    "       helio-frames --version\n"
+    "TM, AOS, USLP and TC frames in files. `helio-frames COMMAND --help` tells more.\n"
+    "\n"
+    "examples:\n"
+    "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
+    "  helio-frames info --numbered /tmp/a.frames\n"
+    "  helio-frames convert --to packets /tmp/a.frames -o /tmp/a.packets\n";
+
+int main(int argc, char **argv)
+{
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    return run_command(&commands[i], argc - 1, argv + 1);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-frames' commands, what their options say, and what the commands share: a file that is read
+ * frame by frame, a file that packets or frames are written to, packets out of all virtual
+ * channels. */
+#ifndef TOOLS_FRAMES_HELIO_FRAMES_H
+#define TOOLS_FRAMES_HELIO_FRAMES_H
+
+#include <stdio.h>
+
+#include "base/rng.h"
+#include "frames/mpdu_extract.h"
+#include "frames/mpdu_pack.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+enum { VCS = 64, PACKET_MAX = 1 << 20 };
+
+/* What is in a file. */
+enum content {
+    CONTENT_FRAMES,  /* frames one after the other; TC frames end as their length says */
+    CONTENT_CADU,    /* each behind its attached synchronisation marker */
+    CONTENT_CLTU,    /* TC frames in CLTUs */
+    CONTENT_PACKETS, /* packets one after the other */
+    CONTENTS
+};
+
+struct frames_options {
+    const char *input, *output; /* NULL or "-": standard input and output */
+    enum content from, to;
+    struct frame_format format;
+    int32_t scid, vcid; /* -1: any */
+    uint8_t map;
+    bool json;
+    bool randomised; /* what is read */
+    bool randomise;  /* what is written */
+    double erase;    /* share of frames that are left out */
+    uint64_t seed;
+    /* gen, info --numbered */
+    uint64_t frames, payload;
+    enum packet_kind packets;
+    uint8_t protocol;
+    uint16_t apid;
+    bool prbs, numbered, only_idle;
+};
+
+/* Each returns an exit code. */
+int command_gen(const struct frames_options *o);
+int command_info(const struct frames_options *o);
+int command_convert(const struct frames_options *o);
+
+/* "helio-frames: …" on standard error. */
+void frames_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- files that are read ---- */
+
+struct source {
+    const struct frames_options *o;
+    FILE *file;
+    uint8_t *data; /* of room: what was read and not used is [at, len) */
+    size_t room, at, len;
+    uint8_t *frame;             /* without randomiser, out of its CLTU */
+    size_t frame_at, frame_len; /* TC frames behind each other in one CLTU */
+    bool failed;
+    uint64_t octets, frames;
+    uint64_t skipped; /* octets that belong to nothing: no marker, no start sequence, a rest */
+    uint64_t erased, bad_cltus, corrected;
+    struct rng rng;
+};
+
+/* 0, or -1 after telling why not. */
+int source_open(struct source *s, const struct frames_options *o);
+/* The next frame, until the next call. False: the file has ended, or cannot be read, which was
+ * told. */
+bool source_frame(struct source *s, struct slice *frame);
+/* Octets as they are, for packets. */
+bool source_octets(struct source *s, struct slice *octets);
+void source_close(struct source *s);
+
+/* ---- files that are written ---- */
+
+struct sink {
+    const struct frames_options *o;
+    FILE *file;
+    uint8_t *frame; /* of the format's length */
+    uint8_t *coded;
+    struct slice slice;
+    struct mpdu_pack pack;
+    bool open; /* a frame is begun */
+    struct frame tc;
+    struct rng rng;
+    uint64_t frames, packets, too_long, erased; /* too_long: packets that no TC frame holds */
+    bool failed;
+};
+
+int sink_open(struct sink *s, const struct frames_options *o);
+/* A packet; into frames, or as it is. False: it cannot be written, which was told. */
+bool sink_packet(struct sink *s, const uint8_t *header, size_t header_len, struct slice payload);
+/* A whole frame. */
+bool sink_frame(struct sink *s, struct slice frame);
+/* A frame of only idle data, with the next count. */
+bool sink_idle(struct sink *s);
+/* Fills and writes the frame that is begun, or a new one. Not of TC frames. */
+bool sink_fill(struct sink *s);
+/* Fills and writes the last frame. 0, or -1 after telling why not. */
+int sink_close(struct sink *s);
+
+/* ---- packets of all virtual channels ---- */
+
+struct vc {
+    struct mpdu_extract extract;
+    struct packet_join join;
+    uint16_t scid;
+    uint64_t frames, idle_frames, first, last, payload_bytes;
+    uint64_t protocols[8], space;
+    uint64_t tc_bad; /* zones of TC frames that are no packets */
+};
+
+struct vcs {
+    struct frame_channel channel;
+    int32_t only; /* a virtual channel; -1: all */
+    struct vc *vc[VCS];
+};
+
+/* A whole packet of channel v; false ends the reading. */
+typedef bool vcs_taker(void *context, struct vc *v, const struct packet *p, struct slice payload);
+
+void vcs_init(struct vcs *s, const struct frames_options *o);
+/* Gives the packets of this frame to `take`. False when that did, or memory is out, which is told.
+ */
+bool vcs_input(struct vcs *s, struct slice frame, vcs_taker *take, void *context);
+void vcs_fini(struct vcs *s);
+
+/* ---- numbered packets ---- */
+
+struct numbered {
+    uint64_t next, packets, missing, damaged;
+};
+
+/* The payload of packet n: n in 8 octets, then counted octets or a pseudo-random sequence. */
+void numbered_fill(uint64_t n, bool prbs, uint8_t *out, size_t len);
+void numbered_check(struct numbered *c, bool prbs, struct slice payload);
+
+#endif
