@@ -41,30 +41,43 @@ static void send_run(struct udp_io *io, const struct udp_run *r)
     }
 }
 
-void udp_carry(struct udp_io *io)
+bool udp_carry(struct udp_io *io)
 {
-    for (unsigned i = 0; i < io->tx.runs; i++)
-        send_run(io, &io->tx.run[i]);
+    struct udp_tx *tx = &io->tx;
+    const struct udp_carrier *c = &io->carrier;
+    for (; tx->first < tx->runs; tx->first++) {
+        if (c->room != NULL && !c->room(c->context))
+            return false;
+        send_run(io, &tx->run[tx->first]);
+    }
+    if (c->done != NULL)
+        c->done(c->context);
+    return true;
 }
+
+static_assert(UDP_ARRIVALS_MAX == UDP_RX_MAX, "a message each");
 
 void udp_arrive(struct udp_io *io, const struct address *from, struct slice data)
 {
     struct udp_rx *rx = &io->rx;
-    rx->from[0] = *from;
-    rx->iov[0] = (struct iovec){.iov_base = (void *)(uintptr_t)data.data, .iov_len = data.len};
-    rx->msg[0] = (struct mmsghdr){.msg_len = (unsigned)data.len,
-                                  .msg_hdr = {.msg_iov = &rx->iov[0], .msg_iovlen = 1}};
-    rx->arrived = true;
+    unsigned i = rx->arrived++;
+    assert(i < UDP_ARRIVALS_MAX);
+    rx->from[i] = *from;
+    rx->iov[i] = (struct iovec){.iov_base = (void *)(uintptr_t)data.data, .iov_len = data.len};
+    rx->msg[i] = (struct mmsghdr){.msg_len = (unsigned)data.len,
+                                  .msg_hdr = {.msg_iov = &rx->iov[i], .msg_iovlen = 1}};
 }
 
 bool udp_take(struct udp_io *io)
 {
     struct udp_rx *rx = &io->rx;
+    if (rx->arrived == 0 && io->carrier.fetch != NULL)
+        io->carrier.fetch(io->carrier.context);
     rx->next = rx->current = 0;
     rx->at = rx->size = 0;
     rx->filled = rx->arrived;
-    rx->arrived = false;
-    if (rx->filled > 0)
-        io->n.rx_bytes += rx->msg[0].msg_len;
+    rx->arrived = 0;
+    for (unsigned i = 0; i < rx->filled; i++)
+        io->n.rx_bytes += rx->msg[i].msg_len;
     return rx->filled > 0;
 }

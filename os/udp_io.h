@@ -43,15 +43,23 @@ int udp_open(struct udp_io **out, const struct address *local, bool segments);
 void udp_close(struct udp_io *io); /* NULL is allowed */
 
 /* In the kernel's place: takes one datagram, in two parts that hold until it returns; false: nobody
- * is there. It is called from within udp_flush, which never finds it full. */
+ * is there. It is called from within udp_flush. */
 struct udp_carrier {
     bool (*send)(void *context, const struct address *to, struct slice head, struct slice data);
     void *context;
+    /* Each may be NULL. May a run of datagrams (64 at most, of 65507 bytes in all) be sent? False:
+     * it is kept as by a socket that is full. All of a batch was sent. There is nothing to read:
+     * calls udp_arrive if there can be. */
+    bool (*room)(void *context);
+    void (*done)(void *context);
+    void (*fetch)(void *context);
 };
 
 /* Batches without a socket (udp_fd is -1). 0 or HELIO_ENOMEM. */
 int udp_open_carried(struct udp_io **out, const struct udp_carrier *carrier, uint16_t port);
-/* A datagram for them, for the next udp_fill. It must hold until udp_fill finds nothing more. */
+/* A datagram for them, for the next udp_fill; at most UDP_ARRIVALS_MAX. It must hold until the
+ * udp_fill after that. */
+#define UDP_ARRIVALS_MAX 64
 void udp_arrive(struct udp_io *io, const struct address *from, struct slice data);
 
 int udp_fd(const struct udp_io *io);

@@ -43,7 +43,7 @@ struct udp_tx {
 
 struct udp_rx {
     unsigned filled, next; /* messages */
-    bool arrived;          /* carried: the first message waits for udp_fill */
+    unsigned arrived;      /* carried: messages that wait for udp_fill */
     unsigned current;      /* that of the latest datagram */
     size_t at, size;       /* within the current message: next datagram, its size */
     uint64_t mean;         /* bytes per message lately */
@@ -90,8 +90,9 @@ struct udp_control {
 };
 struct udp_control udp_read_control(struct udp_io *io, struct mmsghdr *m);
 
-/* udp_carried.c: all of the batch leaves; what has arrived is there, false: nothing. */
-void udp_carry(struct udp_io *io);
+/* udp_carried.c: all of the batch leaves, from tx.first on; false: some has to wait. What has
+ * arrived is there, false: nothing. */
+bool udp_carry(struct udp_io *io);
 bool udp_take(struct udp_io *io);
 
 #endif

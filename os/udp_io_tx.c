@@ -249,23 +249,28 @@ static enum outcome send_runs(struct udp_io *io)
     return o;
 }
 
+/* No memory to keep it: the protocol above repeats. */
+static void count_unsent(struct udp_io *io)
+{
+    struct udp_tx *tx = &io->tx;
+    for (; tx->first < tx->runs; tx->first++)
+        io->n.tx_errors += tx->run[tx->first].datagrams;
+}
+
 bool udp_flush(struct udp_io *io)
 {
     struct udp_tx *tx = &io->tx;
-    if (io->carrier.send != NULL) {
-        udp_carry(io);
-        tx->first = tx->runs;
-    }
+    if (io->carrier.send != NULL && !udp_carry(io) && batch_keep(io))
+        return false;
+    if (io->carrier.send != NULL)
+        count_unsent(io);
     while (tx->first < tx->runs) {
         struct udp_run *r = &tx->run[tx->first];
         enum outcome o = goes_plain(tx, r) ? send_plain(io, r) : send_runs(io);
         if (o == FULL && batch_keep(io))
             return false;
-        if (o == FULL) { /* no memory to keep it: the protocol above repeats */
-            for (unsigned i = tx->first; i < tx->runs; i++)
-                io->n.tx_errors += tx->run[i].datagrams;
-            break;
-        }
+        if (o == FULL)
+            count_unsent(io);
     }
     batch_reset(tx);
     return true;

@@ -38,26 +38,7 @@ static void on_socket(uv_poll_t *handle, int status, int events)
     p->port.ready(p->port.context, events & UV_READABLE, events & UV_WRITABLE);
 }
 
-int uv_port_open(struct world *w, struct port **out, const struct address *local, bool segments)
-{
-    struct uv_port *p = calloc(1, sizeof *p);
-    if (p == NULL)
-        return HELIO_ENOMEM;
-    p->port.world = w;
-    int r = udp_open(&p->port.io, local, segments);
-    if (r == 0)
-        r = helio_from_errno(-uv_poll_init(uv_world_loop(w), &p->poll, udp_fd(p->port.io)));
-    if (r != 0) {
-        udp_close(p->port.io);
-        free(p);
-        return r;
-    }
-    p->poll.data = p;
-    *out = &p->port;
-    return 0;
-}
-
-void uv_port_watch(struct port *port, bool read, bool write)
+static void watch_port(struct port *port, bool read, bool write)
 {
     struct uv_port *p = uv_port_of(port);
     int events = (read ? UV_READABLE : 0) | (write ? UV_WRITABLE : 0);
@@ -78,10 +59,32 @@ static void on_closed(uv_handle_t *handle)
     free(p);
 }
 
-void uv_port_close(struct port *port, void (*closed)(void *context), void *context)
+static void close_port(struct port *port, void (*closed)(void *context), void *context)
 {
     struct uv_port *p = uv_port_of(port);
     p->closed = closed;
     p->closed_context = context;
     uv_close((uv_handle_t *)&p->poll, on_closed);
+}
+
+static const struct port_ops port_ops = {.watch = watch_port, .close = close_port};
+
+int uv_port_open(struct world *w, struct port **out, const struct address *local, bool segments)
+{
+    struct uv_port *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return HELIO_ENOMEM;
+    p->port.world = w;
+    p->port.ops = &port_ops;
+    int r = udp_open(&p->port.io, local, segments);
+    if (r == 0)
+        r = helio_from_errno(-uv_poll_init(uv_world_loop(w), &p->poll, udp_fd(p->port.io)));
+    if (r != 0) {
+        udp_close(p->port.io);
+        free(p);
+        return r;
+    }
+    p->poll.data = p;
+    *out = &p->port;
+    return 0;
 }

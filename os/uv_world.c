@@ -108,8 +108,6 @@ static const struct world_ops ops = {
     .wall = read_wall,
     .random = draw_random,
     .port_open = uv_port_open,
-    .port_watch = uv_port_watch,
-    .port_close = uv_port_close,
     .streams = &uv_stream_ops,
 };
 

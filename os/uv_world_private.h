@@ -7,8 +7,6 @@
 
 /* uv_port.c */
 int uv_port_open(struct world *w, struct port **out, const struct address *local, bool segments);
-void uv_port_watch(struct port *p, bool read, bool write);
-void uv_port_close(struct port *p, void (*closed)(void *context), void *context);
 
 /* uv_stream.c */
 extern const struct stream_ops uv_stream_ops;

@@ -63,11 +63,20 @@ struct round_end {
 
 /* ---- datagram ports ---- */
 
+struct port;
+
+/* Those that carry datagrams themselves (cla/frame_port.h) have ops of their own. */
+struct port_ops {
+    void (*watch)(struct port *p, bool read, bool write);
+    void (*close)(struct port *p, void (*closed)(void *context), void *context);
+};
+
 /* A place where datagrams leave and arrive: the batches of os/udp_io.h, and who is told when there
  * is something to do. */
 struct port {
     struct world *world;
-    struct udp_io *io; /* the world's, but for the calls that batch */
+    const struct port_ops *ops;
+    struct udp_io *io; /* the port's, but for the calls that batch */
     /* There may be datagrams to read; what was kept can be flushed. Both may be said in vain. */
     void (*ready)(void *context, bool readable, bool writable);
     void *context;
@@ -81,8 +90,6 @@ struct world_ops {
     uint64_t (*random)(struct world *w);
     int (*port_open)(struct world *w, struct port **out, const struct address *local,
                      bool segments);
-    void (*port_watch)(struct port *p, bool read, bool write);
-    void (*port_close)(struct port *p, void (*closed)(void *context), void *context);
     const struct stream_ops *streams; /* os/stream.h */
 };
 
@@ -138,13 +145,13 @@ static inline int port_open(struct world *w, struct port **out, const struct add
 /* What `ready` is called for from now on: datagrams that arrive; room for what was kept. */
 static inline void port_watch(struct port *p, bool read, bool write)
 {
-    p->world->ops->port_watch(p, read, write);
+    p->ops->watch(p, read, write);
 }
 
 /* Ends it, its io included; `ready` is not called any more. `closed` comes later than this call. */
 static inline void port_close(struct port *p, void (*closed)(void *context), void *context)
 {
-    p->world->ops->port_close(p, closed, context);
+    p->ops->close(p, closed, context);
 }
 
 /* Accepts streams at a place. 0 or HELIO_E* (HELIO_EEXIST: somebody is there). A file that is in

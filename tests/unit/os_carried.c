@@ -28,7 +28,7 @@ static bool take(void *context, const struct address *to, struct slice head, str
 START_TEST(all_that_was_added_is_carried)
 {
     struct seen s = {0};
-    struct udp_carrier c = {take, &s};
+    struct udp_carrier c = {.send = take, .context = &s};
     struct udp_peer to[2] = {0};
     struct udp_io *io;
     static uint8_t data[1000];
@@ -68,7 +68,7 @@ END_TEST
 START_TEST(what_arrives_is_read_once)
 {
     struct seen s = {0};
-    struct udp_carrier c = {take, &s};
+    struct udp_carrier c = {.send = take, .context = &s};
     struct address from;
     struct udp_io *io;
     struct slice got;
@@ -91,12 +91,105 @@ START_TEST(what_arrives_is_read_once)
 }
 END_TEST
 
+/* A carrier that takes so many runs, and then has room for no more. */
+struct gate {
+    struct seen seen;
+    int runs, done, fetched;
+    struct udp_io *io;
+};
+
+static bool take_through(void *context, const struct address *to, struct slice head,
+                         struct slice data)
+{
+    return take(&((struct gate *)context)->seen, to, head, data);
+}
+
+static bool has_room(void *context)
+{
+    return ((struct gate *)context)->runs-- > 0;
+}
+
+static void count_done(void *context)
+{
+    ((struct gate *)context)->done++;
+}
+
+START_TEST(what_finds_no_room_waits)
+{
+    struct gate g = {.runs = 1};
+    struct udp_carrier c = {
+        .send = take_through, .room = has_room, .done = count_done, .context = &g};
+    struct udp_peer to[3] = {0};
+    uint8_t data[4];
+    struct udp_io *io;
+    ck_assert_int_eq(udp_open_carried(&io, &c, 7), 0);
+    for (unsigned i = 0; i < 30; i++) { /* three runs */
+        memset(data, (int)i, 4);
+        udp_head(io, 10)[0] = (uint8_t)i;
+        udp_add(io, &to[i / 10], 1, slice_of(data, 4));
+    }
+    ck_assert(!udp_flush(io));
+    ck_assert(udp_pending(io) && !udp_room(io, 1));
+    ck_assert(g.seen.n == 10 && g.done == 0);
+    memset(data, 0xee, 4); /* borrowed data is free */
+    g.runs = 0;
+    ck_assert(!udp_flush(io));
+    ck_assert_uint_eq(g.seen.n, 10);
+    g.runs = 9;
+    ck_assert(udp_flush(io));
+    ck_assert(!udp_pending(io) && udp_room(io, 1));
+    ck_assert(g.seen.n == 30 && g.done == 1);
+    for (unsigned i = 10; i < 30; i++) {
+        ck_assert_uint_eq(g.seen.first[i], i);
+        ck_assert_uint_eq(g.seen.last[i], 29); /* as it was at the first flush */
+    }
+    ck_assert_uint_eq(udp_counters(io)->tx_blocked, 2);
+    ck_assert_uint_eq(udp_counters(io)->tx_datagrams, 30);
+    udp_close(io);
+}
+END_TEST
+
+static void fetch_some(void *context)
+{
+    static const char texts[UDP_ARRIVALS_MAX + 1] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/";
+    struct gate *g = context;
+    struct address from;
+    ck_assert_int_eq(address_of("10.0.0.1", 99, &from), 0);
+    if (g->fetched++ == 1)
+        return;
+    for (int i = 0; i < UDP_ARRIVALS_MAX; i++)
+        udp_arrive(g->io, &from, slice_of(texts + i, 1));
+}
+
+START_TEST(what_is_fetched_is_read)
+{
+    struct gate g = {.runs = 1};
+    struct udp_carrier c = {.send = take_through, .fetch = fetch_some, .context = &g};
+    struct slice got;
+    ck_assert_int_eq(udp_open_carried(&g.io, &c, 7), 0);
+    ck_assert(udp_fill(g.io, 1));
+    for (int i = 0; i < UDP_ARRIVALS_MAX; i++) {
+        ck_assert(udp_next(g.io, &got));
+        ck_assert(got.len == 1 && (i > 9 || got.data[0] == '0' + i));
+    }
+    ck_assert(!udp_next(g.io, &got));
+    ck_assert(!udp_fill(g.io, 1)); /* the second time there is nothing */
+    ck_assert(!udp_next(g.io, &got));
+    ck_assert_uint_eq(udp_counters(g.io)->rx_bytes, UDP_ARRIVALS_MAX);
+    ck_assert_int_eq(g.fetched, 2);
+    udp_close(g.io);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("carried");
     TCase *t = tcase_create("carried");
     tcase_add_test(t, all_that_was_added_is_carried);
     tcase_add_test(t, what_arrives_is_read_once);
+    tcase_add_test(t, what_finds_no_room_waits);
+    tcase_add_test(t, what_is_fetched_is_read);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

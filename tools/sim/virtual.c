@@ -56,31 +56,6 @@ static bool has_port(const struct virtual_world *v, const struct address *addres
     return false;
 }
 
-static int open_port(struct world *w, struct port **out, const struct address *local, bool segments)
-{
-    struct virtual_world *v = virtual_of(w);
-    struct virtual_port *p = calloc(1, sizeof *p);
-    (void)segments; /* each datagram goes by itself */
-    if (p == NULL)
-        return HELIO_ENOMEM;
-    struct udp_carrier carrier = {carry_datagram, p};
-    p->self = *local;
-    int r = has_port(v, local) ? helio_from_errno(EADDRINUSE) : 0;
-    if (r == 0)
-        r = udp_open_carried(&p->port.io, &carrier, address_port(local));
-    if (r != 0) {
-        free(p);
-        return r;
-    }
-    p->port.world = w;
-    p->world = v;
-    p->number = ++v->next_port;
-    p->owner = v->owner;
-    list_add_tail(&v->ports, &p->node);
-    *out = &p->port;
-    return 0;
-}
-
 static void watch_port(struct port *p, bool read, bool write)
 {
     (void)write; /* nothing is ever kept */
@@ -96,13 +71,39 @@ static void close_port(struct port *port, void (*closed)(void *context), void *c
     list_add_tail(&p->world->closing, &p->node);
 }
 
+static const struct port_ops port_ops = {.watch = watch_port, .close = close_port};
+
+static int open_port(struct world *w, struct port **out, const struct address *local, bool segments)
+{
+    struct virtual_world *v = virtual_of(w);
+    struct virtual_port *p = calloc(1, sizeof *p);
+    (void)segments; /* each datagram goes by itself */
+    if (p == NULL)
+        return HELIO_ENOMEM;
+    struct udp_carrier carrier = {.send = carry_datagram, .context = p};
+    p->self = *local;
+    int r = has_port(v, local) ? helio_from_errno(EADDRINUSE) : 0;
+    if (r == 0)
+        r = udp_open_carried(&p->port.io, &carrier, address_port(local));
+    if (r != 0) {
+        free(p);
+        return r;
+    }
+    p->port.world = w;
+    p->port.ops = &port_ops;
+    p->world = v;
+    p->number = ++v->next_port;
+    p->owner = v->owner;
+    list_add_tail(&v->ports, &p->node);
+    *out = &p->port;
+    return 0;
+}
+
 static const struct world_ops ops = {
     .now = read_now,
     .wall = read_wall,
     .random = draw_random,
     .port_open = open_port,
-    .port_watch = watch_port,
-    .port_close = close_port,
     .streams = &pipe_ops,
 };
 
