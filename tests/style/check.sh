@@ -36,8 +36,8 @@ may ltp base ltp
 may bp base bp
 may route base route
 may frames base frames
-may cla os base ltp bp cla conf
-may cla/ltp os base ltp bp cla conf
+may cla os base ltp bp cla conf frames
+may cla/ltp os base ltp bp cla conf frames
 may cla/udp os base bp cla conf
 may cla/tcpcl os base bp cla conf
 # the session of TCPCL is pure: base only

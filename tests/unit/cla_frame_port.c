@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Datagrams over CCSDS frames, in a virtual world: two ports, frames that are lost on the way,
+ * frames that are others', and how long a frame waits. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/frame_keys.h"
+#include "tools/sim/virtual.h"
+
+enum { SENT_MAX = 600, LONGEST = 3000, FLIGHTS = 4000, DELAY = 5 * TICK_MS };
+
+struct datagram {
+    size_t len;
+    uint8_t bytes[LONGEST];
+};
+
+struct flight {
+    tick at;
+    uint64_t port;
+    struct address from;
+    size_t len;
+    uint8_t bytes[2048];
+};
+
+struct end {
+    struct port *port;
+    struct address self;
+    struct udp_peer peer;
+    size_t got, next; /* datagrams; the number of the next one that can come */
+    bool closed;
+};
+
+static struct {
+    struct virtual_world v;
+    struct rng rng;
+    struct end a, b;
+    struct datagram sent[SENT_MAX];
+    size_t sent_len;
+    struct flight flight[FLIGHTS];
+    size_t flying, arrived, lost;
+    double erase;
+    tick last; /* when a frame left */
+} w;
+
+static bool carry(void *context, struct virtual_port *from, const struct address *to,
+                  struct slice head, struct slice data)
+{
+    (void)context;
+    ck_assert_uint_eq(data.len, 0);
+    ck_assert_uint_le(head.len, sizeof w.flight[0].bytes);
+    ck_assert_uint_lt(w.flying, FLIGHTS);
+    w.last = w.v.now;
+    if (rng_chance(&w.rng, w.erase)) {
+        w.lost++;
+        return true;
+    }
+    list_for_each (it, &w.v.ports) {
+        struct virtual_port *port = container_of(it, struct virtual_port, node);
+        if (!address_equal(&port->self, to))
+            continue;
+        struct flight *f = &w.flight[w.flying++];
+        *f = (struct flight){
+            .at = w.v.now + DELAY, .port = port->number, .from = from->self, .len = head.len};
+        memcpy(f->bytes, head.data, head.len);
+        return true;
+    }
+    return false;
+}
+
+/* Each that comes is one that was sent, after those that came before. */
+static void on_ready(void *context, bool readable, bool writable)
+{
+    struct end *e = context;
+    struct slice got;
+    (void)writable;
+    while (readable && udp_fill(e->port->io, 1 << 20)) {
+        while (udp_next(e->port->io, &got)) {
+            while (e->next < w.sent_len && (w.sent[e->next].len != got.len ||
+                                            memcmp(w.sent[e->next].bytes, got.data, got.len) != 0))
+                e->next++;
+            ck_assert_msg(e->next < w.sent_len, "what was never sent, or out of order");
+            e->next++;
+            e->got++;
+        }
+    }
+}
+
+static struct frame_keys keys_of(int kind, uint64_t length, tick fill)
+{
+    return (struct frame_keys){
+        .kind = kind, .length = length, .scid = 0xab, .vcid = 5, .fill = fill};
+}
+
+static void open_end(struct end *e, const struct frame_keys *k, const char *self, const char *peer)
+{
+    struct frame_port_config c;
+    const char *key;
+    char why[200];
+    ck_assert_int_eq(frame_keys_check(k, &key, why, sizeof why), 0);
+    frame_keys_config(k, &c);
+    ck_assert_int_eq(address_parse(self, &e->self), 0);
+    ck_assert_int_eq(address_parse(peer, &c.remote), 0);
+    e->peer.address = c.remote;
+    ck_assert_int_eq(frame_port_open(&w.v.world, &e->port, &e->self, true, &c, on_ready, e), 0);
+    port_watch(e->port, true, false);
+}
+
+static void begin(const struct frame_keys *k)
+{
+    memset(&w, 0, sizeof w);
+    rng_init(&w.rng, 1);
+    virtual_init(&w.v, 0, &w.rng, 0);
+    w.v.carry = carry;
+    open_end(&w.a, k, "127.0.0.1:1", "127.0.0.1:2");
+    open_end(&w.b, k, "127.0.0.1:2", "127.0.0.1:1");
+}
+
+static void on_closed(void *context)
+{
+    ((struct end *)context)->closed = true;
+}
+
+/* Frames and alarms in their order. */
+static void run_world(void)
+{
+    for (;;) {
+        tick alarm = virtual_due(&w.v);
+        tick frame = w.arrived < w.flying ? w.flight[w.arrived].at : TICK_NEVER;
+        if (alarm == TICK_NEVER && frame == TICK_NEVER)
+            return;
+        virtual_advance(&w.v, tick_min(alarm, frame));
+        if (frame <= alarm) {
+            struct flight *f = &w.flight[w.arrived++];
+            struct virtual_port *p = virtual_port_at(&w.v, f->port);
+            if (p != NULL)
+                virtual_arrive(p, &f->from, slice_of(f->bytes, f->len));
+        } else {
+            virtual_fire(&w.v);
+        }
+        (void)world_end_round(&w.v.world);
+    }
+}
+
+static void end_world(void)
+{
+    port_close(w.a.port, on_closed, &w.a);
+    port_close(w.b.port, on_closed, &w.b);
+    virtual_settle(&w.v);
+    ck_assert(w.a.closed && w.b.closed);
+    virtual_fini(&w.v);
+}
+
+static void send_bytes(struct end *from, const void *bytes, size_t len)
+{
+    struct udp_io *io = from->port->io;
+    if (!udp_room(io, LONGEST))
+        ck_assert(udp_flush(io));
+    size_t head = rng_below(&w.rng, len + 1);
+    memcpy(udp_head(io, LONGEST), bytes, head);
+    udp_add(io, &from->peer, (uint32_t)head, slice_of((const uint8_t *)bytes + head, len - head));
+}
+
+static void send_drawn(struct end *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct datagram *d = &w.sent[w.sent_len++];
+        d->len = 1 + rng_below(&w.rng, rng_chance(&w.rng, 0.7) ? 300 : LONGEST);
+        for (size_t k = 0; k < d->len; k++)
+            d->bytes[k] = (uint8_t)rng_u64(&w.rng);
+        send_bytes(from, d->bytes, d->len);
+        if (rng_chance(&w.rng, 0.1))
+            ck_assert(udp_flush(from->port->io));
+        if (rng_chance(&w.rng, 0.05)) {
+            ck_assert(udp_flush(from->port->io));
+            run_world();
+        }
+    }
+    ck_assert(udp_flush(from->port->io));
+    run_world();
+}
+
+static struct frame_port_counters count_of(const struct end *e)
+{
+    struct frame_port_counters n;
+    frame_port_count(e->port, &n);
+    return n;
+}
+
+START_TEST(all_arrives)
+{
+    static const uint64_t lengths[] = {0, 256, 2040, 1115};
+    for (int kind = FRAMES_TM; kind <= FRAMES_AOS; kind++) {
+        struct frame_keys k = keys_of(kind, lengths[kind], kind == FRAMES_TM ? 0 : 200 * TICK_US);
+        begin(&k);
+        send_drawn(&w.a, SENT_MAX);
+        struct frame_port_counters a = count_of(&w.a), b = count_of(&w.b);
+        ck_assert_uint_eq(w.b.got, SENT_MAX);
+        ck_assert_uint_eq(b.received.packets, SENT_MAX);
+        ck_assert(a.sent.packets == SENT_MAX && a.sent.frames == w.flying);
+        ck_assert_uint_eq(b.verdicts[FRAME_OK_VERDICT], w.flying);
+        ck_assert(b.received.gaps == 0 && b.received.cut == 0 && a.frames_dropped == 0);
+        end_world();
+    }
+}
+END_TEST
+
+START_TEST(erased_frames)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 1115, 200 * TICK_US);
+    begin(&k);
+    w.erase = 0.1;
+    send_drawn(&w.a, SENT_MAX - 1);
+    w.erase = 0; /* so that the last loss shows */
+    send_drawn(&w.a, 1);
+    struct frame_port_counters b = count_of(&w.b);
+    ck_assert_uint_gt(w.lost, 15);
+    ck_assert_uint_eq(b.received.lost, w.lost);
+    ck_assert_uint_eq(b.received.frames, w.flying);
+    ck_assert_uint_eq(w.b.got, b.received.packets);
+    ck_assert(w.b.got < SENT_MAX - w.lost / 2 && w.b.got > SENT_MAX / 2);
+    /* and the other way, on a counter of its own */
+    send_drawn(&w.b, 0);
+    ck_assert_uint_eq(count_of(&w.a).received.frames, 0);
+    end_world();
+}
+END_TEST
+
+START_TEST(a_frame_waits)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 1115, 700 * TICK_US);
+    begin(&k);
+    w.sent[w.sent_len++] = (struct datagram){.len = 10, .bytes = "0123456789"};
+    send_bytes(&w.a, "0123456789", 10);
+    ck_assert(udp_flush(w.a.port->io));
+    ck_assert_uint_eq(w.flying, 0);
+    virtual_advance(&w.v, 300 * TICK_US);
+    w.sent[w.sent_len++] = (struct datagram){.len = 10, .bytes = "abcdefghij"};
+    send_bytes(&w.a, "abcdefghij", 10); /* in the same frame, which does not wait longer */
+    ck_assert(udp_flush(w.a.port->io));
+    run_world();
+    ck_assert(w.flying == 1 && w.last == 700 * TICK_US && w.b.got == 2);
+    end_world();
+    k.fill = 0;
+    begin(&k);
+    w.sent[w.sent_len++] = (struct datagram){.len = 10, .bytes = "0123456789"};
+    send_bytes(&w.a, "0123456789", 10);
+    ck_assert(udp_flush(w.a.port->io));
+    ck_assert_uint_eq(w.flying, 1);
+    send_bytes(&w.a, "0123456789", 10); /* what is begun when it closes leaves, too */
+    end_world();
+}
+END_TEST
+
+/* While datagrams come no frame is filled up with idle data but the last. */
+START_TEST(a_stream_does_not_wait)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 1115, 200 * TICK_US);
+    begin(&k);
+    for (tick at = 0; at < 20 * TICK_MS; at += 100 * TICK_US) {
+        struct datagram *d = &w.sent[w.sent_len++];
+        *d = (struct datagram){.len = 700};
+        memset(d->bytes, (int)(w.sent_len & 0xff), d->len);
+        send_bytes(&w.a, d->bytes, d->len);
+        ck_assert(udp_flush(w.a.port->io));
+        while (virtual_due(&w.v) < at + 100 * TICK_US) {
+            virtual_advance(&w.v, virtual_due(&w.v));
+            virtual_fire(&w.v);
+        }
+        virtual_advance(&w.v, at + 100 * TICK_US);
+    }
+    run_world();
+    struct frame_port_counters n = count_of(&w.a);
+    ck_assert_uint_eq(w.b.got, w.sent_len);
+    ck_assert_uint_le(n.sent.idle_packets, 1);
+    ck_assert_uint_eq(n.sent.frames, (w.sent_len * 704 + 1104) / 1105);
+    end_world();
+}
+END_TEST
+
+START_TEST(close_sends_the_rest)
+{
+    struct frame_keys k = keys_of(FRAMES_TM, 500, TICK_S);
+    begin(&k);
+    send_bytes(&w.a, "0123456789", 10);
+    ck_assert(udp_flush(w.a.port->io));
+    ck_assert_uint_eq(w.flying, 0);
+    end_world();
+    ck_assert_uint_eq(w.flying, 1);
+}
+END_TEST
+
+static void arrive(const void *bytes, size_t len)
+{
+    struct virtual_port *p = virtual_port_at(&w.v, 2);
+    virtual_arrive(p, &w.a.self, slice_of(bytes, len));
+}
+
+static void send_frame(const struct frame_keys *k, uint8_t protocol, uint64_t count)
+{
+    struct frame_port_config c;
+    struct mpdu_pack p;
+    struct mpdu_frame out;
+    uint8_t frame[2048], header[PACKET_HEADER_MAX];
+    struct slice one, payload = slice_of("payload", 7);
+    frame_keys_config(k, &c);
+    c.pack.count = count;
+    mpdu_pack_init(&p, &c.pack);
+    mpdu_pack_open(&p, frame, &one);
+    mpdu_pack_put(&p, header, packet_write_encap(protocol, 7, header), &payload, 1);
+    mpdu_pack_fill(&p);
+    mpdu_pack_close(&p, NULL, &out);
+    arrive(out.slices[0].data, out.slices[0].len);
+}
+
+START_TEST(what_is_refused)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 1115, 0), other = k;
+    uint8_t bytes[1115] = {0x40};
+    begin(&k);
+    w.sent[w.sent_len++] = (struct datagram){.len = 7, .bytes = "payload"};
+    arrive(bytes, 1115);
+    arrive(bytes, 1114);
+    arrive(bytes, 0);
+    bytes[0] = 0xc0;
+    arrive(bytes, 1115);
+    other.vcid = 6;
+    send_frame(&other, PACKET_LTP, 0);
+    other = k, other.scid = 0xac;
+    send_frame(&other, PACKET_LTP, 0);
+    send_frame(&k, PACKET_BP, 0);
+    ck_assert_uint_eq(w.b.got, 0);
+    send_frame(&k, PACKET_LTP, 1);
+    send_frame(&k, PACKET_LTP, 1);
+    struct frame idle = {.kind = FRAME_AOS, .scid = 0xab, .count = 9};
+    struct frame_port_config c;
+    frame_keys_config(&k, &c);
+    frame_write_idle(&c.pack.format, &idle, bytes);
+    arrive(bytes, 1115);
+    struct frame_port_counters n = count_of(&w.b);
+    ck_assert_uint_eq(w.b.got, 1);
+    ck_assert(n.verdicts[FRAME_FECF_VERDICT] == 1 && n.verdicts[FRAME_LENGTH_VERDICT] == 2 &&
+              n.verdicts[FRAME_VERSION_VERDICT] == 1 && n.verdicts[FRAME_CHANNEL_VERDICT] == 1 &&
+              n.verdicts[FRAME_SPACECRAFT_VERDICT] == 1 && n.verdicts[FRAME_OK_VERDICT] == 2 &&
+              n.verdicts[FRAME_REPEATED_VERDICT] == 1 && n.verdicts[FRAME_IDLE_VERDICT] == 1);
+    ck_assert_uint_eq(n.other_protocol, 1);
+    struct udp_peer nobody = {0}; /* a port has one peer */
+    ck_assert_int_eq(address_parse("127.0.0.1:9", &nobody.address), 0);
+    udp_add(w.a.port->io, &nobody, 0, slice_of(bytes, 10));
+    ck_assert(udp_flush(w.a.port->io));
+    ck_assert_uint_eq(udp_counters(w.a.port->io)->tx_refused, 1);
+    end_world();
+}
+END_TEST
+
+/* A frame full of the shortest datagrams is more than one reading. */
+START_TEST(many_in_one_frame)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 2040, 0);
+    begin(&k);
+    for (; w.sent_len < 500; w.sent_len++) {
+        w.sent[w.sent_len] = (struct datagram){.len = 1, .bytes = {(uint8_t)w.sent_len}};
+        send_bytes(&w.a, w.sent[w.sent_len].bytes, 1);
+    }
+    ck_assert(udp_flush(w.a.port->io));
+    ck_assert_uint_eq(w.flying, 1);
+    port_watch(w.b.port, false, false);
+    port_watch(w.b.port, true, false);
+    run_world();
+    ck_assert_uint_eq(w.b.got, 500);
+    end_world();
+}
+END_TEST
+
+START_TEST(keys)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 3000, 0);
+    const char *key = "";
+    char why[200] = "";
+    ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
+    ck_assert_str_eq(key, "frame_length");
+    k = keys_of(FRAMES_USLP, 3000, 0);
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    k = keys_of(FRAMES_AOS, 1115, 0);
+    k.scid = 256;
+    ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
+    ck_assert_str_eq(key, "frames");
+    ck_assert_ptr_nonnull(strstr(why, "spacecraft"));
+    k.kind = FRAMES_OFF; /* then nothing else counts */
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cla_frame_port");
+    TCase *t = tcase_create("frame_port");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, all_arrives);
+    tcase_add_test(t, erased_frames);
+    tcase_add_test(t, a_frame_waits);
+    tcase_add_test(t, a_stream_does_not_wait);
+    tcase_add_test(t, close_sends_the_rest);
+    tcase_add_test(t, what_is_refused);
+    tcase_add_test(t, many_in_one_frame);
+    tcase_add_test(t, keys);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
