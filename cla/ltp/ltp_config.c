@@ -116,6 +116,7 @@ const struct conf_option ltp_link_options[] = {
      "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
      "waits"},
     UDP_KEYS_SOCKET(AT(udp)),
+    FRAME_KEYS(AT(frames)),
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
      "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
      "and what comes without"},
@@ -265,8 +266,12 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     if (k->sessions != 0 && (k->sessions_bytes != 0 || k->sessions_age != 0))
         return wrong(key, k->sessions_bytes != 0 ? "sessions_bytes" : "sessions_age", why, why_cap,
                      "counts only with sessions: auto; write that, or leave this away");
-    if (check_unknown(k, key, why, why_cap) != 0)
+    if (check_unknown(k, key, why, why_cap) != 0 ||
+        frame_keys_check(&k->frames, key, why, why_cap) != 0)
         return HELIO_EINVAL;
+    if (k->frames.kind != FRAMES_OFF && k->accept_unknown != 0)
+        return wrong(key, "accept_unknown", why, why_cap,
+                     "a link with frames has one peer; leave this away, or write frames: off");
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");

@@ -5,6 +5,7 @@
 
 #include "base/tick.h"
 #include "cla/cla.h"
+#include "cla/frame_keys.h"
 #include "cla/udp_keys.h"
 #include "ltp/ltp.h"
 
@@ -25,6 +26,7 @@ struct ltp_link_rule; /* cla/ltp/ltp_rule.h */
 struct ltp_link_config {
     struct udp_keys udp;
     struct pace_keys pace;
+    struct frame_keys frames;
     uint64_t engine, peer_engine; /* 0: the number of the node */
     uint64_t segment, sessions;
     tick rto, owlt, margin, report_delay, report_defer, idle_timeout, gather;

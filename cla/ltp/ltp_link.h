@@ -34,6 +34,7 @@ struct hub {
     struct world *world;
     struct port *port; /* NULL: not open yet */
     struct udp_io *io; /* of the port */
+    bool framed;       /* the port is one of cla/frame_port.h */
     struct alarm alarm;
     struct hub_gather gather;
     struct list links;       /* of struct link.node, the next to be served first */

@@ -304,7 +304,8 @@ static struct hub *hub_find(const struct link *l)
 void hub_buffers(struct link *l)
 {
     uint64_t want = ltp_link_buffer(l->config);
-    if (udp_buffers(l->hub->io, want, want, &l->rx_buffer, &l->tx_buffer))
+    struct udp_io *io = l->hub->framed ? frame_port_socket(l->hub->port) : l->hub->io;
+    if (udp_buffers(io, want, want, &l->rx_buffer, &l->tx_buffer))
         return;
     char advice[128] = "";
     if (l->rx_buffer < want)
@@ -337,6 +338,13 @@ static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *
 {
     char local[ADDRESS_TEXT_MAX];
     address_write(&h->local, local);
+    if (h->framed || l->config->frames.kind != FRAMES_OFF) {
+        snprintf(why, why_cap,
+                 "frames: a link with CCSDS frames has its local address, here %s, "
+                 "for itself",
+                 local);
+        return HELIO_EINVAL;
+    }
     if (h->engine_number != engine) {
         snprintf(why, why_cap, "engine: another link of %s has LTP engine number %llu", local,
                  (unsigned long long)h->engine_number);

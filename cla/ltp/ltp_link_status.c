@@ -91,6 +91,26 @@ static void put_socket(json_t *o, const struct udp_io *io)
     put_number(o, "socket_drops", n->rx_socket_drops);
 }
 
+/* Of CCSDS frames: those that arrived by verdict, what their packets came to, what was sent. */
+static void put_frames(json_t *o, const struct port *port)
+{
+    struct frame_port_counters n;
+    frame_port_count(port, &n);
+    json_t *frames = put_object(o, "frames"), *verdicts = put_object(frames, "verdicts"),
+           *received = put_object(frames, "received"), *sent = put_object(frames, "sent");
+    for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
+        put_number(verdicts, frame_verdict_name((enum frame_verdict)v), n.verdicts[v]);
+#define PUT_RECEIVED(name, text) put_number(received, #name, n.received.name);
+    MPDU_COUNTS(PUT_RECEIVED)
+#undef PUT_RECEIVED
+    put_number(received, "other_protocol", n.other_protocol);
+    put_number(sent, "frames", n.sent.frames);
+    put_number(sent, "packets", n.sent.packets);
+    put_number(sent, "packet_bytes", n.sent.packet_bytes);
+    put_number(sent, "idle_bytes", n.sent.idle_bytes);
+    put_number(sent, "dropped", n.frames_dropped);
+}
+
 /* What this machine's lack of time cost. */
 static void put_lateness(json_t *o, const struct link *l)
 {
@@ -187,7 +207,9 @@ void link_status(struct cla *c, struct json_t *object)
 {
     const struct link *l = container_of(c, struct link, cla);
     put_link(object, l);
-    put_socket(object, l->hub->io);
+    put_socket(object, l->hub->framed ? frame_port_socket(l->hub->port) : l->hub->io);
+    if (l->hub->framed)
+        put_frames(object, l->hub->port);
     put_ltp(object, ltp_counters(l->hub->engine));
     put_span(object, l);
     put_lateness(object, l);

@@ -68,6 +68,19 @@ void hub_arm(struct hub *h, tick wake)
     assert(alarm_due(&h->alarm) <= wake);
 }
 
+/* A socket, or CCSDS frames over one. */
+static int open_port(struct hub *h, const struct ltp_link_config *k)
+{
+    struct frame_port_config c;
+    h->framed = k->frames.kind != FRAMES_OFF;
+    if (!h->framed)
+        return port_open(h->world, &h->port, &h->local, k->udp.batch, on_ready, h);
+    frame_keys_config(&k->frames, &c);
+    c.remote = k->udp.remote;
+    c.dscp = (uint8_t)k->udp.dscp;
+    return frame_port_open(h->world, &h->port, &h->local, k->udp.batch, &c, on_ready, h);
+}
+
 int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
 {
     char text[ADDRESS_TEXT_MAX];
@@ -75,7 +88,7 @@ int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap
     h->world = l->env.world;
     h->gather = (struct hub_gather){.wait = h->world->wakeups_free ? 0 : l->config->gather,
                                     .until = TICK_NEVER};
-    int r = port_open(h->world, &h->port, &h->local, l->config->udp.batch, on_ready, h);
+    int r = open_port(h, l->config);
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&h->local, text),
                  helio_strerror(r));
