@@ -31,7 +31,7 @@ static struct agent_qos qos_of(const struct bundle *b)
 {
     struct bundle_qos q;
     bundle_qos(b, &q);
-    return (struct agent_qos){.priority = q.priority,
+    return (struct agent_qos){.priority = (uint8_t)q.priority,
                               .ordinal = q.priority == BUNDLE_EXPEDITED ? q.ordinal : 0,
                               .critical = (q.flags & QOS_CRITICAL) != 0};
 }

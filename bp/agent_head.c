@@ -158,7 +158,7 @@ static void get_qos(struct reader *r, struct agent_qos *q)
         r->bad = true;
         return;
     }
-    q->priority = (enum bundle_priority)(v & 3);
+    q->priority = (uint8_t)(v & 3);
     q->critical = v & QOS_CRITICAL_BIT;
     q->ordinal = (uint8_t)(v >> 3);
 }

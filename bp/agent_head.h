@@ -15,7 +15,7 @@
 
 /* What of a bundle's priority block (bp/qos.h) the agent acts upon. */
 struct agent_qos {
-    enum bundle_priority priority;
+    uint8_t priority; /* enum bundle_priority */
     uint8_t ordinal;
     bool critical;
 };

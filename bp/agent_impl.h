@@ -115,10 +115,14 @@ struct holder {
 
 /* One bundle at the node. */
 struct record {
-    struct hash_node by_key, by_id; /* by_id only when id_listed */
-    struct list node;               /* in the list of its state */
-    struct list answer;             /* in agent.answers; later in agent.recalls */
-    struct heap_node timer;         /* expiry, or the end of its pause */
+    struct hash_node by_key;
+    union {
+        struct hash_node by_id; /* when id_listed */
+        struct list sibling;    /* copies, which are not: in fan.copies */
+    };
+    struct list node;       /* in the list of its state */
+    struct list answer;     /* in agent.answers; later in agent.recalls */
+    struct heap_node timer; /* expiry, or the end of its pause */
     enum record_state state;
     enum bundle_priority band; /* in its lane: its own, or what a rule of the link says */
     struct queue *queue;       /* FRONT, BACK */
@@ -139,7 +143,6 @@ struct record {
     struct lane *lane;
     struct holder holder;       /* not of a whole */
     struct fan *fan;            /* of a copy, and of the bundle whose copy it is */
-    struct list sibling;        /* copies: in fan.copies */
     struct registration *taker; /* BUSY in an endpoint's queue: who has it */
     struct assembly *assembly;  /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
@@ -147,23 +150,23 @@ struct record {
     uint64_t sent_to; /* bytes of the payload that went on in fragments */
     uint64_t in_hand; /* in the fragment that the link has; 0: it has no fragment */
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
-    bool again;      /* it was forwarded before: it pauses before it goes on */
-    bool marked;     /* its end here is one for good: it is known when it comes again */
-    bool recalled;   /* given to a link, which was or will be asked to end it */
-    bool taken_back; /* from an application */
-    bool aside;      /* it waits apart, and that was said */
-    bool too_late;   /* no way was in time when it was asked for last */
-    bool copy;       /* of another record, which the store knows */
-    bool spread;     /* a copy that became others: its end tells nothing */
-    bool fanned;     /* it went several ways */
-    bool once;       /* such a one, or a group's: known when it comes again */
-    bool whole;      /* what fragments make together; the store does not know it */
+    bool again;           /* it was forwarded before: it pauses before it goes on */
+    bool marked;          /* its end here is one for good: it is known when it comes again */
+    bool recalled;        /* given to a link, which was or will be asked to end it */
+    bool taken_back;      /* from an application */
+    bool aside;           /* it waits apart, and that was said */
+    bool too_late;        /* no way was in time when it was asked for last */
+    bool copy;            /* of another record, which the store knows */
+    bool spread;          /* a copy that became others: its end tells nothing */
+    bool fanned;          /* it went several ways */
+    bool once;            /* such a one, or a group's: known when it comes again */
+    bool whole;           /* what fragments make together; the store does not know it */
+    struct agent_qos qos; /* as in the head */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
     size_t id_off, head_len;
-    struct agent_qos qos; /* as in the head */
-    size_t mark_len;      /* of the id: what is remembered when the bundle is gone */
-    uint8_t head[];       /* what the store keeps (agent_head.h); ends with the id */
+    size_t mark_len; /* of the id: what is remembered when the bundle is gone */
+    uint8_t head[];  /* what the store keeps (agent_head.h); ends with the id */
 };
 
 /*

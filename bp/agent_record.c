@@ -119,7 +119,6 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);
-    list_init(&r->sibling);
     heap_node_init(&r->timer);
     hash_add(&a->by_key, &r->by_key, key_hash(a, key));
     return r;
@@ -179,6 +178,7 @@ struct record *record_copy(struct agent *a, const struct record *original)
         return NULL;
     a->next_key++;
     r->copy = r->stored = true;
+    list_init(&r->sibling);
     r->state = STATE_UNPLACED;
     r->payload_off = original->payload_off;
     r->payload_len = original->payload_len;
