@@ -61,6 +61,14 @@ static void add_ways(struct agent *a)
     rc |= eid_pattern_parse("ipn:1.*", &p) | agent_route_add(a, &p, 0);
     rc |= eid_pattern_parse("ipn:3.*", &p) | agent_route_add(a, &p, 1);
     rc |= eid_pattern_parse("imc:2.*", &p) | agent_route_add(a, &p, 1);
+    rc |= eid_pattern_parse("imc:*.*", &p) | agent_route_add(a, &p, 0); /* 2 goes both ways */
+    rc |= eid_pattern_parse("*", &p) | agent_route_add(a, &p, 1);       /* critical ones, too */
+    rc |= eid_pattern_parse("ipn:2.1", &p) | agent_share_endpoints(a, &p, AGENT_SHARE_ALL);
+    rc |= eid_pattern_parse("ipn:2.2", &p) | agent_share_endpoints(a, &p, AGENT_SHARE_PASS);
+    struct agent_queue_rule rule = {rule_any(), BUNDLE_BULK};
+    rule.rule.size_max = 100;
+    rc |= agent_link_service(
+        a, 1, &(struct agent_service){.strict = true, .rules = &rule, .rules_len = 1});
     if (rc != 0)
         abort();
 }
@@ -78,6 +86,13 @@ static void send_one(struct world *w)
     q.destination = eid_ipn(0, 1 + (how >> 1) % 4, byte_of(&w->f) % 4);
     q.lifetime_ms = byte_of(&w->f) * 100;
     q.flags = (uint64_t)byte_of(&w->f) << (how >> 4);
+    uint8_t urgent = byte_of(&w->f);
+    struct bundle_qos qos = {.priority = (enum bundle_priority)(urgent % 4),
+                             .ordinal = urgent >> 5,
+                             .flags = urgent >> 2 & 1};
+    q.qos = urgent & 8 ? &qos : NULL;
+    if (urgent & 16)
+        q.destination = eid_imc_of(2, q.destination.service);
     q.payload = buf_new(BUNDLE_HEAD_MAX, 300 + BUNDLE_TAIL_MAX);
     if (q.payload == NULL)
         return;
@@ -152,6 +167,11 @@ static void receive_one(struct world *w)
         b.flags = BUNDLE_IS_ADMIN;
     b.others_len = 1;
     b.others[0] = (struct bundle_block){.type = 200, .number = 9, .flags = byte_of(&w->f) & 0x17};
+    static const uint8_t urgent[] = {0x84, 1, 2, 5, 0};
+    if (how & 128) {
+        b.others[0].type = BLOCK_QOS;
+        b.others[0].data = slice_of(urgent, sizeof urgent);
+    }
     b.payload = slice_of("payload", 7);
     take_in(w, &b);
 }
@@ -242,10 +262,13 @@ static void push(struct world *w)
         agent_link(w->a, here.service % 3 == 2 ? 1 : 0, byte_of(&w->f) & 1, w->now);
         break;
     case 5:
-        agent_register(w->a, here.service, &here, 1 + byte_of(&w->f) % 3, w->now);
+        what = byte_of(&w->f);
+        if (what & 64)
+            here = eid_imc_of(2, here.service);
+        agent_register(w->a, 1 + what % 6, &here, 1 + (what >> 3) % 3, w->now);
         break;
     case 6:
-        agent_unregister(w->a, here.service, w->now);
+        agent_unregister(w->a, 1 + byte_of(&w->f) % 6, w->now);
         break;
     case 7:
         agent_sent(w->a, key_of(w), byte_of(&w->f) & 1, w->now);
