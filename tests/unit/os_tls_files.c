@@ -264,7 +264,7 @@ START_TEST(over_sockets)
     write_cert(&f->folder, "ca.pem", f->ca.cert);
     ck_assert_int_eq(tls_new(&l.tls, &f->files, &f->file, f->why), 0);
     ck_assert_int_eq(uv_world_open(&l.world), 0);
-    snprintf(live_path, sizeof live_path, "%s/socket", f->folder.path);
+    snprintf(live_path, sizeof live_path, "%.60s/socket", f->folder.path);
     const struct stream_place at = {.path = live_path};
     ck_assert_int_eq(stream_listen(l.world, &l.listener, &at, on_accepted, &l), 0);
     begin_round(&l);

@@ -102,7 +102,9 @@ UNUSED_HERE static void folder_init(struct folder *f)
 UNUSED_HERE static const char *file_in(struct folder *f, const char *name)
 {
     char *path = f->name[f->len++ % 8];
-    snprintf(path, sizeof f->name[0], "%s/%s", f->path, name);
+    char text[sizeof f->name[0]];
+    snprintf(text, sizeof text, "%.60s/%.30s", f->path, name);
+    memcpy(path, text, sizeof text);
     return path;
 }
 
@@ -140,7 +142,7 @@ UNUSED_HERE static void folder_fini(const struct folder *f)
     static const char *const names[] = {"own.pem", "own.key", "ca.pem", "x.key", "text", "missing"};
     char path[96];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", f->path, names[i]);
+        snprintf(path, sizeof path, "%.60s/%.30s", f->path, names[i]);
         (void)unlink(path);
     }
     ck_assert_int_eq(rmdir(f->path), 0);

@@ -111,7 +111,7 @@ UNUSED_HERE static void use_stream(struct side *e, struct stream *s)
     e->room_len = e->room_len == 0 ? sizeof e->room : e->room_len;
     stream_use(s, &user, e);
     stream_read(s, true);
-    ck_assert(!tls_peer(s, &(struct tls_peer){NULL}));
+    ck_assert(!tls_peer(s, &(struct tls_peer){.version = NULL}));
 }
 
 UNUSED_HERE static struct tls *tls_of(struct scene *s, const struct pair *own,
