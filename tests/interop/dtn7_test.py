@@ -150,7 +150,7 @@ class TcpclTest(Case):
 
 def main():
     global PROGRAMS, OUT, PEERS
-    PROGRAMS, OUT, PEERS = sys.argv[1:4]
+    PROGRAMS, OUT, PEERS = map(os.path.abspath, sys.argv[1:4])
     os.makedirs(OUT, exist_ok=True)
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
 
