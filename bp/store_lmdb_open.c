@@ -33,24 +33,65 @@ void lmdb_free(struct lmdb *l)
 
 /* ---- the files ---- */
 
+/* A database begins with two pages that describe it, written before the first sync: is there
+ * nothing where one of them begins? */
+static bool never_begun(const char *file)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    bool nothing = false;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && page > 0 && i < 2; i++) {
+        uint8_t begin[512] = {0};
+        static const uint8_t zeros[sizeof begin];
+        nothing |= pread(fd, begin, sizeof begin, i * page) >= 0 &&
+                   memcmp(begin, zeros, sizeof begin) == 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return nothing;
+}
+
 /* Was a store made here before, and is its database whole as far as its length tells? 0, or
- * HELIO_EFORMAT. *size: of the database; 0: there is none yet. */
+ * HELIO_EFORMAT. *size: of the database; 0: there is none yet. What a first start left that lost
+ * its power is made anew: nothing was ever stored in it. */
 static int look_at_files(const struct lmdb *l, const struct store_options *o, off_t *size,
                          char *why, size_t cap)
 {
     char marker[4096];
     struct stat st;
     *size = stat(l->file, &st) == 0 ? st.st_size : 0;
-    if (*size > 0)
-        return 0;
     snprintf(marker, sizeof marker, "%s" LMDB_FORMAT, o->path);
-    if (stat(marker, &st) != 0)
+    const bool made = stat(marker, &st) == 0;
+    if (*size > 0 && !made && never_begun(l->file)) {
+        *size = 0;
+        return truncate(l->file, 0) < 0 ? errno : 0;
+    }
+    if (*size > 0 || !made)
         return 0;
     snprintf(why, cap,
              "%s is missing or empty, but a store was here; restore it, or remove %s to begin an "
              "empty one",
              l->file, marker);
     return HELIO_EFORMAT;
+}
+
+/* The names of its files are on the medium, too. */
+static int sync_directory(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES ? 0 : errno; /* somebody else's, who made it long ago */
+    int rc = fsync(fd) < 0 && errno != EINVAL ? errno : 0; /* EINVAL: it has no such thing */
+    close(fd);
+    return rc;
+}
+
+static int sync_names(const struct store_options *o)
+{
+    char parent[4096];
+    snprintf(parent, sizeof parent, "%s/..", o->path);
+    int rc = sync_directory(o->path);
+    return rc == 0 ? sync_directory(parent) : rc;
 }
 
 /* From now on a store without its database is one that lost it. */
@@ -66,7 +107,7 @@ static int write_marker(const struct store_options *o)
     if (o->durability == STORE_SYNC && rc == 0 && fsync(fd) < 0)
         rc = errno;
     close(fd);
-    return rc;
+    return rc == 0 && o->durability == STORE_SYNC ? sync_names(o) : rc;
 }
 
 /* A file that ends before the last page of its database is cut, unless nothing refers to what is
