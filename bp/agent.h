@@ -55,8 +55,11 @@ struct agent_config {
                                  set apart in equal shares for each peer of a link and for
                                  applications [0: first come, first served] */
     uint64_t source_percent;  /* of the same: at most for one source [100] */
-    bool confirm_dropped;     /* what is dropped for another reason than lack of room is confirmed
-                                 [false: the peer shall keep it] */
+    bool drop_when_full;  /* a bundle for which there is no room takes the place of some that wait:
+                             of a lower priority, then of those that end first (END_DROPPED), and
+                             only of such that are less than it [false: it is refused] */
+    bool confirm_dropped; /* what is dropped for another reason than lack of room is confirmed
+                             [false: the peer shall keep it] */
     bool status_reports; /* send reports that bundles ask for [false: RFC 9171 §5.1 wants it so] */
     uint64_t report_rate;    /* status reports a second, as many at once; more are not sent [100] */
     uint64_t hop_limit;      /* of bundles that start here, 1 to 255; they have a hop count block
@@ -311,6 +314,7 @@ int agent_poll(struct agent *a, struct agent_action *out);
     X(GIVEN_UP, "given_up")     /* lost by an unreliable link too often */                         \
     X(UNREADABLE, "unreadable") /* the store does not give it back, or not as it was */            \
     X(GAVE_WAY, "gave_way")     /* fragments of the bundle that had not grown for longest */       \
+    X(DROPPED, "dropped")       /* it was full, and another one took its place */                  \
     X(REDUNDANT, "redundant")   /* a fragment whose bytes are here, or were delivered */           \
     X(NOT_STORED, "not_stored") /* of fragments and what they make only: it was refused */
 #define AGENT_END_ENUM(name, text) END_##name,

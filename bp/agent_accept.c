@@ -67,17 +67,14 @@ static bool expired(const struct agent *a, const struct agent_head *h)
     return h->expires_ms <= agent_life(a) && h->expires_ms != UINT64_MAX;
 }
 
-/* The bundle is the node's from here on, and the holder too, unless this fails. */
+/* There is room. The bundle is the node's from here on, and the holder too, unless this fails. */
 static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
                                     const struct holder *holder, struct buf *whole,
                                     struct record **out)
 {
-    enum agent_refusal refusal = record_room(a, holder, whole->len);
-    if (refusal != REFUSE_NONE)
-        return refusal;
     struct assembly *as = NULL;
     if (h->id.fragment && agent_is_here(a, &h->destination)) {
-        refusal = fragment_enter(a, h, holder, false, &as);
+        enum agent_refusal refusal = fragment_enter(a, h, holder, false, &as);
         if (refusal != REFUSE_NONE)
             return refusal;
     }
@@ -107,9 +104,16 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     struct holder holder;
     if (quota_open(a, h, &holder) < 0)
         return REFUSE_NO_MEMORY;
-    enum agent_refusal refusal = admit_for(a, h, &holder, whole, out);
-    if (refusal != REFUSE_NONE)
+    struct room room;
+    enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
+    if (refusal == REFUSE_NONE)
+        refusal = admit_for(a, h, &holder, whole, out);
+    if (refusal == REFUSE_NONE) {
+        room_take(a, &room);
+    } else {
+        room_cancel(a, &room);
         quota_close(a, &holder);
+    }
     return refusal;
 }
 

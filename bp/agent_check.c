@@ -43,6 +43,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     assert(r->state != STATE_BUSY || heap_has(&r->timer) == !r->recalled);
     assert(!r->recalled || (r->state == STATE_BUSY && r->link != TO_ENDPOINT));
     assert(!r->taken_back);
+    assert(!(heap_has(&r->claims[0]) || heap_has(&r->claims[1])) || r->state == STATE_UNPLACED ||
+           r->queue != NULL || r->state == STATE_PAUSED);
     assert(r->booking == 0 || (r->lane != NULL && r->link >= 0 && a->router.ops->note != NULL));
     assert(r->state != STATE_PIECE || r->assembly != NULL);
     assert(!r->whole || (r->assembly->whole == r && !r->loading));

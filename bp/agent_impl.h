@@ -103,6 +103,7 @@ enum quota_kind { QUOTA_BUNDLES, QUOTA_BYTES, QUOTA_ASSEMBLIES, QUOTA_FRAGMENTS,
  */
 struct account {
     struct hash_node by_id;
+    struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
     uint64_t used[QUOTA_KINDS];
     uint64_t pins;  /* bundles, assemblies and checks that refer to it */
     uint32_t links; /* configured ones to this peer: it has a share of its own */
@@ -120,9 +121,10 @@ struct record {
         struct hash_node by_id; /* when id_listed */
         struct list sibling;    /* copies, which are not: in fan.copies */
     };
-    struct list node;       /* in the list of its state */
-    struct list answer;     /* in agent.answers; later in agent.recalls */
-    struct heap_node timer; /* expiry, or the end of its pause */
+    struct list node;           /* in the list of its state */
+    struct list answer;         /* in agent.answers; later in agent.recalls */
+    struct heap_node timer;     /* expiry, or the end of its pause */
+    struct heap_node claims[2]; /* in `waiting` of its peer, and of its source */
     enum record_state state;
     enum bundle_priority band; /* in its lane: its own, or what a rule of the link says */
     struct queue *queue;       /* FRONT, BACK */
@@ -265,6 +267,12 @@ struct record *record_find(const struct agent *a, uint64_t key);
 struct record *record_by_id(const struct agent *a, struct slice id);
 uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
 enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
+/* Could there be room for it if others gave theirs? */
+bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
+bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
+/* In the sums of what is at the node. */
+void record_count(struct agent *a, const struct record *r);
+void record_uncount(struct agent *a, const struct record *r);
 /* On success `holder` is the record's, as one that was kept. */
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
                const struct holder *holder, struct record **out);
@@ -308,7 +316,23 @@ bool quota_source_has_room(const struct agent *a, const struct account *source,
                            enum quota_kind kind, uint64_t amount);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount);
+/* Does it hold more bundles or bytes than its share? */
+bool quota_above_share(const struct agent *a, const struct account *peer);
 void quota_check(const struct agent *a);
+
+/* agent_room.c: `enter` when it waits for a link or an endpoint, `leave` when it does no more. */
+#define ROOM_MAX 256
+struct room {
+    struct record *of[ROOM_MAX]; /* whose places it takes */
+    size_t len;
+};
+void room_enter(struct agent *a, struct record *r);
+void room_leave(struct record *r);
+/* Room for a new bundle, which room_take makes when it is certain; else room_cancel. */
+enum agent_refusal room_find(struct agent *a, const struct agent_head *h,
+                             const struct holder *holder, uint64_t bytes, struct room *out);
+void room_take(struct agent *a, struct room *room);
+void room_cancel(struct agent *a, struct room *room);
 
 /* agent_lane.c */
 void lane_init(struct lane *l, uint64_t window);

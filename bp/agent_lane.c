@@ -87,6 +87,7 @@ void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_pri
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, 0, r) || !lane_memory_full(a, 0);
     bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q, 0);
     queues_add(&l->queues, q, r, !ahead, false);
+    room_enter(a, r);
     if (!ahead && lane_memory_full(a, 0) && record_can_load(r))
         record_release(a, r);
     lane_wake(a, l);
@@ -116,6 +117,7 @@ void lane_leave(struct agent *a, struct record *r)
     struct lane *l = r->lane;
     assert(l->bundles > 0 && l->bytes >= r->bytes && l->backlog[r->band].bundles > 0);
     take_out(a, r);
+    room_leave(r);
     l->bundles--;
     l->bytes -= r->bytes;
     l->backlog[r->band].bundles--;
@@ -133,6 +135,7 @@ void lane_return(struct agent *a, struct record *r)
     struct lane *l = r->lane;
     take_out(a, r);
     queues_add(&l->queues, queues_get(&l->queues, r->band, r->qos.ordinal), r, false, true);
+    room_enter(a, r);
     record_set_timer(a, r, r->expires);
     lane_wake(a, l);
 }
@@ -141,6 +144,7 @@ void lane_pause(struct agent *a, struct record *r, tick until)
 {
     struct lane *l = r->lane;
     take_out(a, r);
+    room_enter(a, r);
     r->state = STATE_PAUSED;
     list_add_tail(&l->paused, &r->node);
     record_set_timer(a, r, tick_min(r->expires, until));
@@ -192,6 +196,7 @@ static int give_next(struct agent *a, struct record *r, struct agent_action *out
     struct lane *l = r->lane;
     const enum bundle_priority band = r->band;
     take_out(a, r);
+    room_leave(r);
     r->state = STATE_BUSY;
     l->busy_len++;
     list_add_tail(&l->busy, &r->node);

@@ -22,6 +22,7 @@ void agent_set_aside(struct agent *a, struct record *r, tick until)
     r->state = STATE_UNPLACED;
     list_add_tail(&a->unplaced, &r->node);
     record_set_timer(a, r, tick_min(r->expires, until));
+    room_enter(a, r);
     if (!r->aside) /* once, however often it is asked for */
         emit_record(a, BUNDLE_WAITING, r);
     r->aside = true;
@@ -138,6 +139,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
 void agent_place(struct agent *a, struct record *r)
 {
     assert(r->lane == NULL);
+    room_leave(r);
     struct agent_head h;
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);

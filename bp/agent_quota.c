@@ -42,10 +42,20 @@ static struct account *get_account(struct hash *table, uint64_t id)
     if (x != NULL)
         return x;
     x = calloc(1, sizeof *x);
+    for (size_t i = 0; x != NULL && i < BUNDLE_PRIORITIES; i++)
+        heap_init(&x->waiting[i]);
     if (x != NULL)
         hash_add(table, &x->by_id, id);
     assert(x == NULL || find_account(table, id) == x);
     return x;
+}
+
+static void free_account(struct hash *table, struct account *x)
+{
+    for (size_t i = 0; i < BUNDLE_PRIORITIES; i++)
+        heap_fini(&x->waiting[i]);
+    hash_sub(table, &x->by_id);
+    free(x);
 }
 
 static bool empty(const struct account *x)
@@ -57,10 +67,8 @@ static void let_go(struct hash *table, struct account *x)
 {
     assert(x->pins > 0);
     x->pins--;
-    if (!empty(x))
-        return;
-    hash_sub(table, &x->by_id);
-    free(x);
+    if (empty(x))
+        free_account(table, x);
 }
 
 static uint64_t percent(uint64_t limit, uint64_t of)
@@ -119,10 +127,8 @@ int quota_init(struct agent *a)
 static void free_all(struct hash *table)
 {
     struct hash_node *n;
-    while ((n = hash_walk(table, NULL)) != NULL) {
-        hash_sub(table, n);
-        free(container_of(n, struct account, by_id));
-    }
+    while ((n = hash_walk(table, NULL)) != NULL)
+        free_account(table, container_of(n, struct account, by_id));
     hash_fini(table);
 }
 
@@ -148,10 +154,8 @@ void quota_sub_peer(struct agent *a, uint64_t id)
     assert(x != NULL && x->links > 0 && a->parties > 1);
     a->parties -= --x->links == 0;
     share_out(a);
-    if (!empty(x))
-        return;
-    hash_sub(&a->peers, &x->by_id);
-    free(x);
+    if (empty(x))
+        free_account(&a->peers, x);
 }
 
 int quota_open(struct agent *a, const struct agent_head *h, struct holder *out)
@@ -224,6 +228,12 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
 {
     return peer_has_room(a, h->peer, kind, amount) &&
            quota_source_has_room(a, h->source, kind, amount);
+}
+
+bool quota_above_share(const struct agent *a, const struct account *peer)
+{
+    return above(a, peer, QUOTA_BUNDLES, peer->used[QUOTA_BUNDLES]) > 0 ||
+           above(a, peer, QUOTA_BYTES, peer->used[QUOTA_BYTES]) > 0;
 }
 
 void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)

@@ -80,21 +80,48 @@ static uint64_t charge_quota(const struct agent *a, const struct record *r)
     return a->config.memory_only ? record_cost(r) : r->bytes;
 }
 
+static uint64_t expect_cost(uint64_t bytes)
+{
+    return sizeof(struct record) + RECORD_HEAD + RECORD_SLACK + bytes;
+}
+
+/* What waits for the store is in memory whatever the limit says: a store that is slower than the
+ * links must not fill the memory. */
+static bool storing_full(const struct agent *a, uint64_t cost)
+{
+    const uint64_t storing = a->counters.storing_bytes;
+    return storing > 0 && exceeds(storing, cost, a->config.memory_bytes);
+}
+
+static uint64_t expect_charge(const struct agent *a, uint64_t bytes)
+{
+    return a->config.memory_only ? expect_cost(bytes) : bytes;
+}
+
+bool record_room_elsewhere(const struct agent *a, uint64_t bytes)
+{
+    return !storing_full(a, expect_cost(bytes)) && expect_charge(a, bytes) <= a->config.held_bytes;
+}
+
+bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
+{
+    return quota_source_has_room(a, holder->source, QUOTA_BUNDLES, 1) &&
+           quota_source_has_room(a, holder->source, QUOTA_BYTES, expect_charge(a, bytes));
+}
+
 enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
     const struct agent_config *c = &a->config;
     const struct agent_counters *n = &a->counters;
-    const uint64_t cost = sizeof(struct record) + RECORD_HEAD + RECORD_SLACK + bytes;
+    const uint64_t cost = expect_cost(bytes);
     if (n->bundles >= c->held_bundles || exceeds(n->bytes, bytes, c->held_bytes))
         return REFUSE_FULL;
     if (c->memory_only && exceeds(n->memory_bytes + n->record_bytes, cost, c->held_bytes))
         return REFUSE_FULL;
-    /* What waits for the store is in memory whatever the limit says: a store that is slower than
-     * the links must not fill the memory. */
-    if (n->storing_bytes > 0 && exceeds(n->storing_bytes, cost, c->memory_bytes))
+    if (storing_full(a, cost))
         return REFUSE_FULL;
     if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
-        !quota_has_room(a, holder, QUOTA_BYTES, c->memory_only ? cost : bytes))
+        !quota_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes)))
         return REFUSE_QUOTA;
     return REFUSE_NONE;
 }
@@ -120,8 +147,31 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     list_init(&r->node);
     list_init(&r->answer);
     heap_node_init(&r->timer);
+    heap_node_init(&r->claims[0]);
+    heap_node_init(&r->claims[1]);
     hash_add(&a->by_key, &r->by_key, key_hash(a, key));
     return r;
+}
+
+void record_count(struct agent *a, const struct record *r)
+{
+    a->counters.bundles++;
+    a->counters.bytes += r->bytes;
+    a->counters.record_bytes += own_cost(r);
+    quota_add(a, &r->holder, QUOTA_BUNDLES, 1);
+    quota_add(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
+    assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
+}
+
+void record_uncount(struct agent *a, const struct record *r)
+{
+    assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
+    assert(a->counters.record_bytes >= own_cost(r));
+    a->counters.bundles--;
+    a->counters.bytes -= r->bytes;
+    a->counters.record_bytes -= own_cost(r);
+    quota_sub(a, &r->holder, QUOTA_BUNDLES, 1);
+    quota_sub(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
 }
 
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
@@ -138,14 +188,9 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     if (r->id_listed)
         hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, id.data, id.len));
     assert(r->key == key && r->state == STATE_NEW);
-    a->counters.bundles++;
-    a->counters.bytes += bytes;
-    a->counters.record_bytes += own_cost(r);
     r->holder = *holder;
-    quota_add(a, holder, QUOTA_BUNDLES, 1);
-    quota_add(a, holder, QUOTA_BYTES, charge_quota(a, r));
+    record_count(a, r);
     *out = r;
-    assert(a->counters.bundles > 0 && a->counters.bytes >= bytes);
     return 0;
 }
 
@@ -253,7 +298,7 @@ static void leave_queue(struct agent *a, struct record *r)
 static bool is_final(enum agent_end why)
 {
     return why != END_FORWARDED && why != END_GIVEN_UP && why != END_UNREADABLE &&
-           why != END_GAVE_WAY;
+           why != END_GAVE_WAY && why != END_DROPPED;
 }
 
 /* A bundle of a peer that ended here must be known when it comes again. */
@@ -272,6 +317,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     assert(r->state != STATE_GONE);
     if (r->stored && !r->copy)
         emit_end(a, r, why);
+    room_leave(r);
     leave_queue(a, r);
     r->state = STATE_GONE;
     record_load_done(a, r);
@@ -298,12 +344,8 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
         fragment_end_all(a, as, why);
         return;
     }
-    assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
-    a->counters.bundles--;
-    a->counters.bytes -= r->bytes;
-    assert(a->counters.record_bytes >= own_cost(r));
     assert(r->buf == NULL && !heap_has(&r->timer));
-    a->counters.record_bytes -= own_cost(r);
+    record_uncount(a, r);
     /* One that goes several ways is not needed when it comes again: it would go all of them. */
     r->marked = r->stored && r->from_link && r->id_listed && (is_final(why) || r->once);
     if (r->marked)
@@ -313,8 +355,6 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     if (r->taken_back)
         list_add_tail(&a->recalls, &r->answer);
     const struct holder holder = r->holder;
-    quota_sub(a, &holder, QUOTA_BUNDLES, 1);
-    quota_sub(a, &holder, QUOTA_BYTES, charge_quota(a, r));
     if (as != NULL)
         quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
     if (r->stored)

@@ -26,10 +26,10 @@ class StoreTest(unittest.TestCase):
         self.store = self.lab.path("store")
         self.data = os.path.join(self.store, "data.mdb")
 
-    def start(self, durability="sync"):
+    def start(self, durability="sync", limit="100MiB", extra=""):
         link = self.lab.link(2, *self.lab.udp_ports(2), rto="100s")
-        store = f"{{path: {self.store}, durability: {durability}, limit: 100MiB}}"
-        return self.lab.start_node(1, self.lab.write_node(1, [link], store, log=False))
+        store = f"{{path: {self.store}, durability: {durability}, limit: {limit}}}"
+        return self.lab.start_node(1, self.lab.write_node(1, [link], store, log=False, extra=extra))
 
     def log(self):
         with open(self.lab.path("node1.log")) as f:
@@ -56,6 +56,54 @@ class StoreTest(unittest.TestCase):
         data = self.whole()
         with open(self.data, "wb") as f:
             f.write(change(data))
+
+    def counters(self):
+        return self.lab.control(1, "counters")["agent"]
+
+    def drained(self, service=9):
+        with aap2.Client(self.lab.socket(1)) as rx:
+            self.assertEqual(rx.configure(f"ipn:1.{service}", subscribe=True), aap2.SUCCESS)
+            return [rx.delivery()[1] for _ in range(self.lab.control(1, "status")["bundles"])]
+
+    def test_full_refuses(self):
+        """The application is told, by bundle; what is here stays. By count, then by bytes."""
+        p = self.start(extra="bundles: {count: 20, source: 100, reserve: 0}\n")
+        answers = self.send(*[b"%d" % i for i in range(25)])
+        self.assertEqual(answers[:20], [aap2.SUCCESS] * 20)
+        self.assertNotIn(aap2.SUCCESS, answers[20:])
+        self.assertEqual(self.counters()["refused"], {"the node's limit of bundles or bytes is reached": 5})
+        self.assertIn("the node's limit of bundles or bytes is reached", self.log())
+        self.assertEqual(self.drained(), [b"%d" % i for i in range(20)])
+        self.lab.stop("node1", p)
+        self.start(limit="100kB", extra="bundles: {source: 100, reserve: 0}\n")
+        answers = self.send(*[b"%d" % i * 10000 for i in range(12)])
+        taken = answers.count(aap2.SUCCESS)
+        self.assertTrue(8 <= taken < 12 and answers[:taken] == [aap2.SUCCESS] * taken, answers)
+        self.assertLessEqual(self.lab.control(1, "status")["store"]["bytes"], 100000)
+
+    def test_full_drops(self):
+        """Those that end first go, in the store as well: over a restart the same are here."""
+        for limit, count in (("100MiB", 20), ("100kB", 1000000)):
+            shutil.rmtree(self.store, ignore_errors=True)
+            extra = f"bundles: {{count: {count}, source: 100, reserve: 0, when_full: drop}}\n"
+            payloads = [b"%03d" % i * 1000 for i in range(60)]
+            p = self.start(limit=limit, extra=extra)
+            with aap2.Client(self.lab.socket(1)) as tx:
+                self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+                for payload in payloads:
+                    self.assertEqual(tx.request("ipn:1.9", payload)[0], aap2.SUCCESS)
+                    time.sleep(0.002)  # each ends later than those before
+            held, dropped = self.lab.control(1, "status")["bundles"], self.counters()["ended"]["dropped"]
+            self.assertTrue(held + dropped == 60 and 20 <= held < 40, (held, dropped))
+            self.assertEqual(self.counters()["refused"], {})
+            time.sleep(1.1)
+            self.assertIn("bundles were dropped (when_full: drop)", self.log())
+            p.kill()
+            p.wait()
+            p = self.start(limit=limit, extra=extra)
+            self.assertEqual(self.lab.control(1, "status")["bundles"], held)
+            self.assertEqual(self.drained(), payloads[-held:])
+            self.lab.stop("node1", p)
 
     def test_flipped_head(self):
         p = self.start()

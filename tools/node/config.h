@@ -54,6 +54,7 @@ struct config_route {
 
 enum config_unreachable { UNREACHABLE_REFUSE, UNREACHABLE_KEEP };
 enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH, PRIORITY_REALTIME };
+enum config_when_full { WHEN_FULL_REFUSE, WHEN_FULL_DROP };
 enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
 struct config {
@@ -84,6 +85,7 @@ struct config {
         tick assembly_idle;             /* then it gives way */
         tick lifetime_max;
         uint64_t reserve, source; /* percent */
+        int when_full;            /* enum config_when_full */
         int crc;                  /* enum crc_type */
         int mode;                 /* enum bundle_mode */
         bool refuse;              /* to peers, what has no place here for whatever reason */

@@ -144,6 +144,14 @@ const struct conf_option config_bundles[] = {
      .min = 1,
      .max = 100,
      .help = "percent of the same that bundles of one source may take"},
+    {.key = "when_full",
+     .type = OPTION_CHOICE,
+     .offset = AT(bundles.when_full),
+     .choices = "refuse|drop",
+     .initial = "refuse",
+     .help = "what becomes of a bundle for which limit, count, shares or source leave no room: it "
+             "is refused; or it takes the place of waiting ones of lower priority, or of the same "
+             "that end sooner"},
     {.key = "crc",
      .type = OPTION_CHOICE,
      .offset = AT(bundles.crc),

@@ -92,7 +92,7 @@ struct node {
     uint64_t restored; /* bundles that the store gave back at start */
     uint64_t store_failures;
     struct {
-        uint64_t gave_way, refused, reports, too_late, kept; /* counters when they were told */
+        uint64_t gave_way, refused, reports, too_late, kept, dropped; /* counters when told */
         tick after;
     } shortage;
     tick trouble_after; /* until then the store's trouble is not said again */

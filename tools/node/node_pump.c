@@ -119,11 +119,17 @@ void node_tell_shortage(struct node *n)
     uint64_t gave_way = c->ended[END_GAVE_WAY] - n->shortage.gave_way;
     uint64_t refused = c->refused[REFUSE_QUOTA] + c->refused[REFUSE_FULL] - n->shortage.refused;
     uint64_t reports = c->reports_limited - n->shortage.reports;
+    uint64_t dropped = c->ended[END_DROPPED] - n->shortage.dropped;
     if (now < n->shortage.after)
         return;
     tell_too_late(n, c);
-    if (gave_way + refused + reports == 0)
+    if (gave_way + refused + reports + dropped == 0)
         return;
+    if (dropped > 0)
+        say(&n->say, LEVEL_WARNING,
+            "%llu bundles were dropped (when_full: drop): more urgent or longer lived ones took "
+            "their places",
+            (unsigned long long)dropped);
     if (gave_way > 0)
         say(&n->say, LEVEL_WARNING,
             "%llu fragments of incomplete bundles gave way to those of newer ones",
@@ -137,6 +143,7 @@ void node_tell_shortage(struct node *n)
             "%llu status reports were not sent: more than report_rate, %llu a second",
             (unsigned long long)reports, (unsigned long long)n->config->bundles.report_rate);
     n->shortage.reports += reports;
+    n->shortage.dropped += dropped;
     n->shortage.gave_way += gave_way;
     n->shortage.refused += refused;
     n->shortage.after = now + 10 * TICK_S;

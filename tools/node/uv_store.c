@@ -196,16 +196,26 @@ static void tidy_store(struct storage *s, struct job *j)
         j->result = flushed;
 }
 
-static void run_batch(struct storage *storage, struct job *first)
+/* Removals, or the others; `err`: there is no transaction. */
+static void run_jobs(struct store *s, struct job *first, bool removals, int err)
 {
-    struct store *s = storage->store;
-    int err = s->ops->begin(s);
     for (struct job *j = first; j != NULL; j = j->next) {
+        if ((j->kind == JOB_REMOVE) != removals)
+            continue;
         if (err == 0 || j->kind == JOB_GET)
             run_job(s, j);
         else
             j->result = err;
     }
+}
+
+/* Removals first: what is dropped makes room for what took its place. */
+static void run_batch(struct storage *storage, struct job *first)
+{
+    struct store *s = storage->store;
+    int err = s->ops->begin(s);
+    run_jobs(s, first, true, err);
+    run_jobs(s, first, false, err);
     if (err == 0 && s->ops->commit(s) < 0)
         run_alone(s, first);
     for (struct job *j = first; j != NULL; j = j->next)
