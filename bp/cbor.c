@@ -259,6 +259,8 @@ static struct found take_head(struct item_reader *r, enum item_kind kind, const 
 
 uint64_t item_uint(struct item_reader *r)
 {
+    if (!r->in.bad && r->in.p < r->in.end && *r->in.p < 24) /* most are */
+        return *r->in.p++;
     return take_head(r, ITEM_UINT, "an unsigned integer is expected").value;
 }
 
@@ -303,12 +305,51 @@ static bool is_scalar(enum item_kind kind)
            kind == ITEM_BOOL;
 }
 
+/* The same for items as most are: numbers, strings and arrays with the shortest heads. False: there
+ * is another one, or the data ends; nothing is consumed then, and who reads slowly says what it is.
+ */
+static bool skip_plain(struct item_reader *r, unsigned levels)
+{
+    uint64_t left[ITEM_LEVELS_MAX + 1] = {1};
+    unsigned depth = 0;
+    for (const uint8_t *p = r->in.p, *const end = r->in.end;;) {
+        while (left[depth] == 0) {
+            if (depth-- == 0) {
+                r->in.p = p;
+                return true;
+            }
+        }
+        if (p == end)
+            return false;
+        const unsigned major = *p >> 5, info = *p & 0x1f;
+        const size_t head = head_size(*p), rest = (size_t)(end - p);
+        if (major > 4 || info > 27 || head > rest)
+            return false;
+        const uint64_t value = info < 24 ? info : big_endian(p + 1, head - 1);
+        if (head != item_size(value))
+            return false;
+        left[depth]--;
+        p += head;
+        if (major == 4) {
+            if (depth == levels)
+                return false;
+            left[++depth] = value;
+        } else if (major > 1) {
+            if (value > rest - head)
+                return false;
+            p += value;
+        }
+    }
+}
+
 void item_skip(struct item_reader *r, unsigned levels)
 {
     /* Arrays are followed by their elements: levels keep what is still to come. */
     uint64_t left[ITEM_LEVELS_MAX + 1] = {1};
     unsigned depth = 0;
     assert(levels <= ITEM_LEVELS_MAX);
+    if (!r->in.bad && skip_plain(r, levels))
+        return;
     while (!r->in.bad) {
         if (left[depth] == 0) {
             if (depth-- == 0)
