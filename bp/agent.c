@@ -46,6 +46,8 @@ static void set_defaults(struct agent_config *c)
     c->held_bundles = or_default(c->held_bundles, 1000000);
     c->held_bytes = or_default(c->held_bytes, UINT64_C(20) << 30);
     c->memory_bytes = or_default(c->memory_bytes, UINT64_C(256) << 20);
+    if (c->total_bytes > 0 && !c->memory_only && c->memory_bytes > c->total_bytes / 4)
+        c->memory_bytes = c->total_bytes / 4; /* the rest is for records */
     c->seen_max = or_default(c->seen_max, 1000000);
     c->returns_max = or_default(c->returns_max, 65536);
     c->assemblies_max = or_default(c->assemblies_max, 1024);

@@ -40,6 +40,9 @@ struct agent_config {
     uint64_t held_bytes;          /* their bytes [20 GiB] */
     uint64_t memory_bytes;   /* bundle bytes kept in memory beside the store [256 MiB]; more are
                                 LOADed when their turn comes */
+    uint64_t total_bytes;    /* memory that bundles take, all told: their bytes there, and what the
+                                agent knows of each; more are refused. memory_bytes is a quarter of
+                                it at most [no limit; not with memory_only] */
     bool memory_only;        /* there is no store: held_bytes bounds the memory that bundles take,
                                 all told */
     uint64_t seen_max;       /* ids remembered against duplicates [1,000,000] */

@@ -118,6 +118,9 @@ enum agent_refusal record_room(const struct agent *a, const struct holder *holde
         return REFUSE_FULL;
     if (c->memory_only && exceeds(n->memory_bytes + n->record_bytes, cost, c->held_bytes))
         return REFUSE_FULL;
+    if (!c->memory_only && c->total_bytes > 0 &&
+        exceeds(n->memory_bytes + n->record_bytes + a->loading_bytes, cost, c->total_bytes))
+        return REFUSE_FULL;
     if (storing_full(a, cost))
         return REFUSE_FULL;
     if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||

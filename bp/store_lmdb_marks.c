@@ -9,7 +9,7 @@
 
 #include "bp/store_lmdb_impl.h"
 
-#define FORGET_BATCH 4096
+#define FORGET_BATCH 16384 /* each call is a commit: some a second at most, and none takes long */
 
 int lmdb_mark(struct store *s, struct slice id, uint64_t until_ms)
 {

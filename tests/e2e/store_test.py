@@ -105,6 +105,27 @@ class StoreTest(unittest.TestCase):
             self.assertEqual(self.drained(), payloads[-held:])
             self.lab.stop("node1", p)
 
+    def anonymous_bytes(self, p):
+        with open(f"/proc/{p.pid}/status") as f:
+            return 1024 * int(next(line for line in f if line.startswith("RssAnon")).split()[1])
+
+    def test_flood_stays_within_total(self):
+        """Three times what fits: the process grows by no more than the total says, and some 2 MiB of the allocator's."""
+        total = 8 << 20
+        p = self.start("async", limit="1GiB", extra="bundles: {total: 8MiB, source: 100, reserve: 0, count: 10000000}\n")
+        self.send(*[b"x" * 1000] * 10)
+        before, refused = self.anonymous_bytes(p), 0
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for _ in range(30000):
+                refused += tx.request("ipn:1.9", b"y" * 1000)[0] != aap2.SUCCESS
+                if refused == 1000:
+                    break
+        status = self.lab.control(1, "status")
+        self.assertEqual(refused, 1000)
+        self.assertGreater(status["bundles"], 8000)  # far more than their bytes would be: 8 MB and more are in the store
+        self.assertLessEqual(self.anonymous_bytes(p) - before, total + (2 << 20))
+
     def test_flipped_head(self):
         p = self.start()
         self.assertEqual(self.send(b"for service 9 alone", b"second", to="ipn:1.9"), [aap2.SUCCESS] * 2)

@@ -264,6 +264,40 @@ START_TEST(after_a_restart)
 }
 END_TEST
 
+/* Far more than fits, by bytes and by number, with and without the policy. */
+START_TEST(memory_is_bounded_all_told)
+{
+    static char text[1001];
+    struct binder n;
+    struct agent_config c = full_config(0);
+    memset(text, 'x', sizeof text - 1);
+    c.total_bytes = 2000000;
+    c.drop_when_full = _i == 1;
+    relay_init(&n, &c);
+    const struct agent_counters *k = agent_counters(n.a);
+    uint64_t most = 0, taken = 0;
+    for (uint64_t i = 0; i < 6000; i++) {
+        taken += send_one(&n, BUNDLE_NORMAL, 100 + i, i % 2 ? text : "x") == REFUSE_NONE;
+        struct agent_action x; /* agent_check after each would take its time */
+        while (agent_poll(n.a, &x)) {
+            n.len = 0;
+            do_action(&n, &x);
+        }
+        const uint64_t used = k->memory_bytes + k->record_bytes;
+        most = used > most ? used : most;
+        ck_assert_uint_le(used, c.total_bytes);
+        ck_assert_uint_le(k->memory_bytes, c.total_bytes / 4 + 4096);
+    }
+    agent_check(n.a);
+    ck_assert_uint_gt(most, c.total_bytes - 4096);
+    ck_assert_uint_gt(k->bundles,
+                      2000); /* records take most of it, not what is in the store, too */
+    ck_assert_uint_eq(taken, c.drop_when_full ? 6000 : k->bundles);
+    ck_assert_uint_eq(k->refused[REFUSE_FULL], 6000 - taken);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Everything at once: the sums hold (agent_check), and no expedited one goes for a lesser. */
 START_TEST(a_flood_of_all_kinds)
 {
@@ -315,6 +349,7 @@ int main(void)
     tcase_add_test(t, a_peer_keeps_its_share);
     tcase_add_test(t, it_is_reported_and_may_come_again);
     tcase_add_test(t, after_a_restart);
+    tcase_add_loop_test(t, memory_is_bounded_all_told, 0, 2);
     tcase_add_loop_test(t, a_flood_of_all_kinds, 0, 4);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -79,7 +79,7 @@ struct config {
         tick lifetime;
         uint64_t max;                   /* longest bundle, bytes */
         uint64_t count;                 /* bundles at the node */
-        uint64_t memory;                /* bytes */
+        uint64_t memory, total;         /* bytes */
         uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
         uint64_t fragments_all;         /* of all */
         tick assembly_idle;             /* then it gives way */

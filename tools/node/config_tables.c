@@ -101,6 +101,14 @@ const struct conf_option config_bundles[] = {
      .min = 1000,
      .help = "bytes of bundles kept in memory beside the store, and of applications' bundles that "
              "wait for the store"},
+    {.key = "total",
+     .type = OPTION_SIZE,
+     .offset = AT(bundles.total),
+     .initial = "1GiB",
+     .min = 100000,
+     .help =
+         "memory that bundles take all told: their bytes there (a quarter at most) and some 600 "
+         "bytes for each; more are refused"},
     {.key = "assemblies",
      .type = OPTION_COUNT,
      .offset = AT(bundles.assemblies),

@@ -29,6 +29,7 @@ int node_open_agent(struct node *n, bool memory_only)
         .held_bundles = c->bundles.count,
         .held_bytes = c->store.limit,
         .memory_bytes = memory_only ? UINT64_MAX / 2 : c->bundles.memory,
+        .total_bytes = c->bundles.total,
         .memory_only = memory_only,
         .assemblies_max = c->bundles.assemblies,
         .fragments_max = c->bundles.fragments,
