@@ -242,6 +242,8 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (r == NULL || r->state != STATE_NEW || !list_empty(&r->node))
         return;
     r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
+    if (r->came_from.index != NO_LINK && link_of(a, &r->came_from) == NO_LINK)
+        r->has_token = false; /* the link that it came by is gone: nobody waits for an answer */
     if (r->has_token)
         list_add_tail(&a->answers, &r->answer);
     if (!ok) {

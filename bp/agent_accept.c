@@ -429,7 +429,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         r->token = token;
         r->has_token = true;
         r->in_link = link;
-        r->came_from = r->avoid = from;
+        r->came_from = r->avoid = link_ref(a, from);
         note_return(a, r);
         emit_record(a, BUNDLE_ACCEPTED, r);
         return REFUSE_NONE;

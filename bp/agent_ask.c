@@ -83,8 +83,8 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         .expires = r->expires,
         .priority = r->qos.priority,
         .critical = r->qos.critical,
-        .came_from = r->came_from,
-        .avoid = r->avoid,
+        .came_from = link_of(a, &r->came_from),
+        .avoid = link_of(a, &r->avoid),
         .booking = r->booking,
     };
     struct router_answer answer = ask_way(a, &q);
@@ -144,7 +144,8 @@ struct router agent_routes(struct agent *a)
 
 void agent_router(struct agent *a, const struct router *router)
 {
-    struct hash_node *n = hash_walk(&a->by_key, NULL);
+    /* one that is not told of bookings has none */
+    struct hash_node *n = a->router.ops->note == NULL ? NULL : hash_walk(&a->by_key, NULL);
     for (; n != NULL; n = hash_walk(&a->by_key, n))
         ask_ended(a, container_of(n, struct record, by_key), ROUTER_TAKEN_BACK);
     a->router = router == NULL ? agent_routes(a) : *router;

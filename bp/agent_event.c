@@ -103,7 +103,7 @@ void emit_record(struct agent *a, enum bundle_event_kind kind, const struct reco
 {
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT};
     if (kind == BUNDLE_ACCEPTED)
-        e.link = r->came_from >= 0 ? r->came_from : TO_ENDPOINT;
+        e.link = link_at(a, r->came_from.index) != NULL ? r->came_from.index : TO_ENDPOINT;
     else if (r->lane != NULL)
         e.link = r->link;
     emit_with(a, e, r);

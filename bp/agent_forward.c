@@ -126,7 +126,7 @@ void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agen
     ask_ended(a, r, ROUTER_FAILED);
     if (agent_overdue(a, r))
         return;
-    r->avoid = r->link;
+    r->avoid = link_ref(a, r->link);
     if (link_at(a, r->link)->lane.open)
         lane_retry(a, r);
     else

@@ -41,8 +41,15 @@ struct lane {
     bool open;     /* link up, or endpoint registered */
 };
 
+/* A link that may be gone: another one at its index is not taken for it. */
+struct link_ref {
+    int index; /* or NO_LINK */
+    uint32_t life;
+};
+
 struct link {
     struct eid peer;
+    uint32_t life;       /* no two links have the same, whatever their index */
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
     struct agent_queue_rule *rules; /* its own */
@@ -137,11 +144,11 @@ struct record {
      * was noted. */
     uint64_t sequence_end;
     tick expires;
-    tick pause;       /* the last one; 0 = none yet */
-    int link;         /* or TO_ENDPOINT */
-    int came_from;    /* the link that brought it; NO_LINK: not known, or none */
-    int avoid;        /* the link it came from, or that failed last: the last choice; or NO_LINK */
-    uint64_t booking; /* the router's name for its use of the link; 0: none */
+    tick pause;                /* the last one; 0 = none yet */
+    int link;                  /* or TO_ENDPOINT */
+    struct link_ref came_from; /* the link that brought it; none: not known, or none did */
+    struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
+    uint64_t booking;          /* the router's name for its use of the link; 0: none */
     struct lane *lane;
     struct holder holder;       /* not of a whole */
     struct fan *fan;            /* of a copy, and of the bundle whose copy it is */
@@ -220,7 +227,7 @@ struct agent {
     struct notice *notices; /* ring */
     size_t notices_at, notices_len, notices_cap;
     struct link **links; /* by index; NULL: there is none */
-    uint32_t links_cap;
+    uint32_t links_cap, link_lives;
     struct router router;
     struct routes routes; /* the router, until there is another one */
     struct seen seen;
@@ -298,6 +305,8 @@ static inline struct link *link_at(const struct agent *a, int64_t link) /* NULL:
 {
     return link >= 0 && link < a->links_cap ? a->links[link] : NULL;
 }
+struct link_ref link_ref(const struct agent *a, int link);      /* to what is there now */
+int link_of(const struct agent *a, const struct link_ref *ref); /* its index; NO_LINK: it is gone */
 void links_fini(struct agent *a);
 
 /* agent_quota.c */

@@ -49,25 +49,28 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
         return HELIO_ENOMEM;
     }
     l->peer = *peer;
+    l->life = ++a->link_lives;
     lane_init(&l->lane, window);
     a->links[link] = l;
     a->place = ask_changed(a, link) || a->place;
     return 0;
 }
 
-/* Of all bundles and answers: the link that they remember is none now. */
+struct link_ref link_ref(const struct agent *a, int link)
+{
+    const struct link *l = link_at(a, link);
+    return l == NULL ? (struct link_ref){.index = NO_LINK} : (struct link_ref){link, l->life};
+}
+
+int link_of(const struct agent *a, const struct link_ref *ref)
+{
+    const struct link *l = link_at(a, ref->index);
+    return l != NULL && l->life == ref->life ? ref->index : NO_LINK;
+}
+
+/* Of the answers that are due; bundles know by its life that the link is none any more. */
 static void forget_link(struct agent *a, uint32_t link)
 {
-    struct hash_node *n = hash_walk(&a->by_key, NULL);
-    for (; n != NULL; n = hash_walk(&a->by_key, n)) {
-        struct record *r = container_of(n, struct record, by_key);
-        if (r->came_from == (int)link)
-            r->came_from = NO_LINK;
-        if (r->avoid == (int)link)
-            r->avoid = NO_LINK;
-        if (r->from_link && r->has_token && r->in_link == link && r->state == STATE_NEW)
-            r->has_token = false;
-    }
     list_for_each_safe (it, &a->answers) {
         struct record *r = container_of(it, struct record, answer);
         if (!r->from_link || r->in_link != link)

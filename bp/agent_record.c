@@ -145,7 +145,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     r->head_len = len;
     r->id_off = id_off;
     r->mark_len = len - id_off;
-    r->came_from = r->avoid = NO_LINK;
+    r->came_from.index = r->avoid.index = NO_LINK;
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);

@@ -170,13 +170,20 @@ int main(int argc, char **argv)
     const double t4 = now_s();
     if (agent_counters(a)->bundles != count)
         must(HELIO_EIO, "not all bundles came back");
+    const double cpu_used = cpu_s() - cpu;
+    const struct eid other = eid_ipn(0, 3, 0);
+    must(agent_link_add(a, 1, &other, 64), "link");
+    const double t5 = now_s();
+    must(agent_link_remove(a, 1, (struct agent_now){.now = TICK_S, .dtn_ms = DTN_MS}), "remove");
+    const double t6 = now_s();
     const uint64_t after = resident_bytes();
     printf("{\"bundles\": %llu, \"bytes\": %zu, \"open_s\": %.3f, \"bundles_s\": %.3f, "
            "\"marks_s\": %.3f, \"place_s\": %.3f, \"all_s\": %.3f, \"cpu_s\": %.3f, "
+           "\"link_remove_s\": %.6f, "
            "\"record_bytes_each\": %llu, "
            "\"resident_more_each\": %lld}\n",
-           (unsigned long long)count, bytes, t1 - t0, t2 - t1, t3 - t2, t4 - t3, t4 - t0,
-           cpu_s() - cpu, (unsigned long long)(agent_counters(a)->record_bytes / count),
+           (unsigned long long)count, bytes, t1 - t0, t2 - t1, t3 - t2, t4 - t3, t4 - t0, cpu_used,
+           t6 - t5, (unsigned long long)(agent_counters(a)->record_bytes / count),
            (long long)(after - before) / (long long)count);
     s->ops->close(s);
     agent_free(a);
