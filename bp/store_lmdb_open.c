@@ -33,21 +33,30 @@ void lmdb_free(struct lmdb *l)
 
 /* ---- the files ---- */
 
-/* A database begins with two pages that describe it, written before the first sync: is there
- * nothing where one of them begins? */
+#define PAGE_BYTES_AT 40 /* in the first page: the length of all pages, in 4 bytes */
+
+/* Is there nothing where this page begins? */
+static bool page_is_nothing(int fd, off_t at, uint8_t begin[512])
+{
+    static const uint8_t zeros[512];
+    memset(begin, 0, 512);
+    return pread(fd, begin, 512, at) >= 0 && memcmp(begin, zeros, 512) == 0;
+}
+
+/* A database begins with two pages that describe it, written before the first sync. Is one of them
+ * not there? */
 static bool never_begun(const char *file)
 {
-    const long page = sysconf(_SC_PAGESIZE);
-    bool nothing = false;
+    uint8_t begin[512];
+    uint32_t page;
     int fd = open(file, O_RDONLY | O_CLOEXEC);
-    for (int i = 0; fd >= 0 && page > 0 && i < 2; i++) {
-        uint8_t begin[512] = {0};
-        static const uint8_t zeros[sizeof begin];
-        nothing |= pread(fd, begin, sizeof begin, i * page) >= 0 &&
-                   memcmp(begin, zeros, sizeof begin) == 0;
-    }
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return false;
+    bool nothing = page_is_nothing(fd, 0, begin);
+    memcpy(&page, begin + PAGE_BYTES_AT, sizeof page);
+    if (!nothing && page >= 512 && page <= 65536 && (page & (page - 1)) == 0)
+        nothing = page_is_nothing(fd, page, begin);
+    close(fd);
     return nothing;
 }
 
