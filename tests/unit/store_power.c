@@ -115,7 +115,8 @@ static void image_write(struct image *m, size_t at, const uint8_t *bytes, size_t
         memset(m->bytes + m->cap, 0, cap - m->cap);
         m->cap = cap;
     }
-    memcpy(m->bytes + at, bytes, len);
+    if (len > 0)
+        memcpy(m->bytes + at, bytes, len);
     m->len = at + len > m->len ? at + len : m->len;
 }
 
