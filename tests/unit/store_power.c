@@ -226,7 +226,7 @@ static void write_image(const char *path, const struct image *m)
 {
     FILE *f = fopen(path, "wb");
     ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(fwrite(m->bytes, 1, m->len, f), m->len);
+    ck_assert(m->len == 0 || fwrite(m->bytes, 1, m->len, f) == m->len);
     ck_assert_int_eq(fclose(f), 0);
 }
 
