@@ -45,7 +45,7 @@ const struct conf_option tcpcl_options[] = {
     {"sessions", OPTION_COUNT, AT(sessions), "4", 1, 64, NULL,
      "sessions of this link at once; the newest one sends, all receive"},
     {"newcomers", OPTION_COUNT, AT(newcomers), "64", 1, 65536, NULL,
-     "connections of the local address that have not said who they are yet"},
+     "connections of the local address that have not said who they are; the oldest gives way"},
     {"check_peer", OPTION_BOOL, AT(check_peer), "yes", 0, 0, NULL,
      "who answers at remote must be the link's peer; no: whoever it is, he is taken for it"},
     {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,

@@ -126,10 +126,9 @@ static void on_accepted(void *context, struct stream *s)
     struct tcpcl_hub *h = context;
     const struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
     h->accepted++;
-    if (h->newcomers_len >= first->config->newcomers) {
+    if (h->newcomers_len >= first->config->newcomers) { /* whoever has waited longest gives way */
         h->turned_away++;
-        stream_close(s);
-        return;
+        tcpcl_conn_drop(container_of(list_first(&h->newcomers), struct tcpcl_conn, node));
     }
     tcpcl_conn_accept(h, s);
 }

@@ -183,7 +183,7 @@ static void put_segment(struct tcpcl_session *s, struct tcpcl_export *e, struct 
         tcpcl_put(w, 0, 4); /* §5.2.5.1: one segment says its length itself */
     } else if (start) {
         tcpcl_put(w, TCPCL_ITEM_HEAD_LEN + 8, 4);
-        writer_byte(w, TCPCL_CRITICAL);
+        writer_byte(w, 0); /* not critical: who does not know it loses nothing */
         tcpcl_put(w, TCPCL_ITEM_TRANSFER_LENGTH, 2);
         tcpcl_put(w, 8, 2);
         tcpcl_put(w, e->bundle->len, 8);

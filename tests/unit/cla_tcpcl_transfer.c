@@ -35,7 +35,7 @@ START_TEST(segments_by_the_peers_mru)
     buf_drop(b);
     send_one(&e, 2, 10);
     send_one(&e, 3, 4);
-    OUT(&e, "\x01\x02" ID("\0") "\0\0\0\x0d\x01\0\x01\0\x08" ID("\x0a")
+    OUT(&e, "\x01\x02" ID("\0") "\0\0\0\x0d\0\0\x01\0\x08" ID("\x0a")
                 ID("\4") "abcd"
                          "\x01\x00" ID("\0")
                              ID("\4") "efgh"
