@@ -201,6 +201,10 @@ static bool tell_state(struct tcpcl_session *s, struct tcpcl_notice *out)
 bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now)
 {
     enum tcpcl_parsed parsed = PARSED_SOME;
+    bool reads = tcpcl_reads(s);
+    if (reads && s->deaf)
+        s->heard = now; /* the peer may have spoken all the time */
+    s->deaf = !reads;
     while (parsed == PARSED_SOME) {
         if (tell_state(s, out))
             return true;
@@ -231,7 +235,7 @@ static tick keepalive_ns(const struct tcpcl_session *s)
 static tick idle_due(const struct tcpcl_session *s)
 {
     tick idle = s->terms.idle != 0 ? s->terms.idle : 2 * keepalive_ns(s);
-    return idle == 0 || !tcpcl_reads(s) ? TICK_NEVER : tick_add(s->heard, idle);
+    return idle == 0 || s->deaf || !tcpcl_reads(s) ? TICK_NEVER : tick_add(s->heard, idle);
 }
 
 static tick keepalive_due(const struct tcpcl_session *s)

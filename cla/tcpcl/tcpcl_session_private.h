@@ -62,6 +62,7 @@ struct tcpcl_session {
     tick ending_due;            /* TICK_NEVER: not ending */
     struct tcpcl_peer peer;
     bool use_tls; /* both can (§4.3) */
+    bool deaf;    /* nothing was read when it was last polled */
     bool stream_over, told_contact, told_peer, told_up, told_ending, told_over;
 
     struct { /* what is read */

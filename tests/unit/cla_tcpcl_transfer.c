@@ -269,8 +269,11 @@ START_TEST(back_pressure)
     OUT(&e, "\x04");
     tcpcl_confirm(e.s, e.notices[0].token, true, 0);
     ck_assert(!tcpcl_reads(e.s));
+    e.now += 1000 * TICK_S;
     tcpcl_confirm(e.s, e.notices[1].token, true, 0);
     settle(&e);
+    ck_assert_uint_gt(tcpcl_deadline(e.s), e.now); /* nor is it when it listens again */
+    ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_UP);
     ck_assert_uint_eq(e.notices_len, 3);
     finish_end(&e);
 }
