@@ -185,7 +185,7 @@ static const struct {
     {{{"independent", "5%"}}, "--independent '5%' is wrong; right is a probability"},
     {{{"scintillation", "k"}}, "--scintillation 'k' is wrong; right is lognormal"},
     {{{"scintillation", "lognormal"}}, "--scintillation needs an --index or an --elevation"},
-    {{{"index", "0.3"}}, "--scintillation or --jitter is missing"},
+    {{{"index", "0.3"}}, "--scintillation, --jitter or a pass of --elevation is missing"},
     {{{"index", "1.3"}}, "--index '1.3' is wrong"},
     {{{"elevation", "4"}}, "--elevation '4' is wrong"},
     {{{"elevation", "0s:10,0s:12"}}, "--elevation"},
