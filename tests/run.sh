@@ -5,6 +5,7 @@
 #   tests/run.sh            all of it (about 35 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
+#   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go)
 #
 # What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories
 # and losses), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks
@@ -14,9 +15,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}
 case $mode in
-all | quick | threads) ;;
+all | quick | threads | peers) ;;
 *)
-    sed -n '3,12s/^# \{0,1\}//p' "$0"
+    sed -n '3,13s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
@@ -40,6 +41,7 @@ check() { # PRESET, more arguments for ctest
 }
 
 tools/setup.sh test
+[ "$mode" != peers ] || tools/setup.sh peers
 mkdir -p build
 rm -f build/*.tests.log
 if [ "$mode" = threads ]; then
@@ -50,11 +52,16 @@ if [ "$mode" = threads ]; then
     if cat build/tsan-race.* 2>/dev/null; then exit 1; fi
     exit 0
 fi
+if [ "$mode" = peers ]; then
+    build release
+    check release -L peers
+    exit 0
+fi
 step "style"
 tests/style/check.sh
 if [ "$mode" = quick ]; then
     build debug
-    check debug -LE 'slow|realtime|release' -j2
+    check debug -LE 'slow|realtime|release|peers' -j2
     exit 0
 fi
 build clang
@@ -64,12 +71,12 @@ step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each t
 tests/builds.sh gcc-Release
 # The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build.
 build release
-check release -LE 'realtime' -j2
+check release -LE 'realtime|peers' -j2
 # In real time, those that measure one at a time, and once more before a failure counts: a stall of a shared machine
 # does not come twice. What a sanitizer said counts at once, and the end tells what needed the second try.
 check release -L 'realtime' -j2 --repeat until-pass:2
 build asan
-check asan -LE 'release|realtime' -j2
+check asan -LE 'release|realtime|peers' -j2
 check asan -L 'realtime' -j2 --repeat until-pass:2
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
 build fuzz

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need and is not here yet (Debian 12 package names).
-# usage: tools/setup.sh build|lab|test   (lab: also what the campaign runner and plots need)
+# usage: tools/setup.sh build|lab|test|peers   (lab: also what the campaign runner and plots need; peers: what nodes of other
+# makes are built with)
 set -euo pipefail
 
 build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
@@ -12,15 +13,15 @@ test=(chromium groff-base parallel g++ clang clang-tidy clang-format libclang-rt
 
 want=("${build[@]}")
 [ "${1:-build}" != build ] && want+=("${lab[@]}")
-[ "${1:-build}" = test ] && want+=("${test[@]}")
+[[ ${1:-build} =~ ^(test|peers)$ ]] && want+=("${test[@]}")
 
 # Peers of the interoperation tests are built with cargo 1.85 or later; Debian's own cargo is older, cargo-web is not.
 cargo=$(PATH=$PATH:$HOME/.cargo/bin cargo --version 2>/dev/null | cut -d' ' -f2 || true)
-if [ "${1:-build}" = test ] && [ "$(printf '%s\n' 1.85 "${cargo:-0}" | sort -V | head -1)" != 1.85 ]; then
+if [[ ${1:-build} =~ ^(test|peers)$ ]] && [ "$(printf '%s\n' 1.85 "${cargo:-0}" | sort -V | head -1)" != 1.85 ]; then
     want+=(cargo-web)
 fi
 # dtn7-go is built with go 1.19 or later, which is Debian's.
-if [ "${1:-build}" = test ] && ! PATH=$PATH:/usr/local/go/bin go version >/dev/null 2>&1; then
+if [ "${1:-build}" = peers ] && ! PATH=$PATH:/usr/local/go/bin go version >/dev/null 2>&1; then
     want+=(golang-go)
 fi
 

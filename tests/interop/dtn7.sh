@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds dtn7-rs (dtnd-rs) and dtn7-go (dtnd-go), other makes of BPv7 and TCPCLv4, at fixed versions into DIR/bin. Does
 # nothing when they are there already; several callers may come at once. Needs cargo 1.85 or later and go 1.19 or later
-# (tools/setup.sh test). usage: dtn7.sh DIR
+# (tools/setup.sh peers). usage: dtn7.sh DIR
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: dtn7.sh DIR" >&2; exit 2; }
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -15,7 +15,7 @@ flock 9
 [ "$(cat "$dir/pins" 2>/dev/null)" = "$stamp" ] && exit 0
 need() { # PROGRAM LEAST FOUND PACKAGE
     [ "$(printf '%s\n' "$2" "${3:-0}" | sort -V | head -1)" = "$2" ] && return
-    echo "dtn7: $1 $2 or later is needed, here is ${3:-none}: tools/setup.sh test installs Debian's $4" >&2
+    echo "dtn7: $1 $2 or later is needed, here is ${3:-none}: tools/setup.sh peers installs Debian's $4" >&2
     exit 1
 }
 need cargo 1.85 "$(cargo --version 2>/dev/null | cut -d' ' -f2 || true)" cargo-web
