@@ -9,9 +9,13 @@
 
 #include "bp/agent_impl.h"
 
-static struct router_link describe_link(const void *context, uint32_t link)
+struct asking {
+    const struct agent *agent;
+    const struct record *record; /* that is asked for; NULL: not here yet */
+};
+
+static struct router_link describe_link(const struct agent *a, uint32_t link)
 {
-    const struct agent *a = context;
     if (link_at(a, link) == NULL)
         return (struct router_link){0};
     const struct lane *l = &link_at(a, link)->lane;
@@ -25,9 +29,26 @@ static struct router_link describe_link(const void *context, uint32_t link)
                                 .bundle_max = link_at(a, link)->bundle_max};
 }
 
-static struct router_answer ask_way(const struct agent *a, struct router_query *q)
+/* A bundle is no backlog to itself. */
+static struct router_link show_link(const void *context, uint32_t link)
 {
-    const struct router_links links = {.context = a, .at = describe_link};
+    const struct asking *q = context;
+    struct router_link l = describe_link(q->agent, link);
+    if (l.used && q->record != NULL && q->record->lane == &link_at(q->agent, link)->lane) {
+        assert(l.bundles > 0 && l.bytes >= q->record->bytes);
+        l.bundles--;
+        l.bytes -= q->record->bytes;
+        assert(l.bytes_of[q->record->band] >= q->record->bytes);
+        l.bytes_of[q->record->band] -= q->record->bytes;
+    }
+    return l;
+}
+
+static struct router_answer ask_way(const struct agent *a, const struct record *r,
+                                    struct router_query *q)
+{
+    const struct asking asking = {.agent = a, .record = r};
+    const struct router_links links = {.context = &asking, .at = show_link};
     q->now = a->now.now;
     q->links = &links;
     struct router_answer answer = a->router.ops->ask(a->router.state, q);
@@ -36,6 +57,8 @@ static struct router_answer ask_way(const struct agent *a, struct router_query *
     assert(answer.booking == 0 || a->router.ops->note != NULL);
     assert(answer.also_len == 0 || (answer.verdict == ROUTER_LINK && answer.also != NULL));
     assert(answer.also_len <= ROUTER_COPIES_MAX);
+    assert(answer.fits == 0 || (!q->whole && answer.fits >= ROUTER_FITS_MIN));
+    assert(answer.fits == 0 || answer.also_len == 0);
     return answer;
 }
 
@@ -61,7 +84,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
         .came_from = came_from,
         .avoid = came_from,
     };
-    struct router_answer answer = ask_way(a, &q);
+    struct router_answer answer = ask_way(a, NULL, &q);
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
     if (answer.verdict != ROUTER_NONE)
         return REFUSE_NONE;
@@ -78,7 +101,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         return (struct ask_answer){.link = TO_ENDPOINT};
     struct router_query q = {
         .destination = &h->destination,
-        .bytes = r->bytes,
+        .bytes = split_rest(r),
         .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
         .expires = r->expires,
         .priority = r->qos.priority,
@@ -87,10 +110,11 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         .avoid = link_of(a, &r->avoid),
         .booking = r->booking,
     };
-    struct router_answer answer = ask_way(a, &q);
+    struct router_answer answer = ask_way(a, r, &q);
     if (answer.verdict == ROUTER_LINK)
         return (struct ask_answer){.link = (int)answer.link,
                                    .booking = answer.booking,
+                                   .fits = answer.fits,
                                    .also = answer.also,
                                    .also_len = answer.also_len,
                                    .here = is_wanted(a, h)};
@@ -115,18 +139,20 @@ static void tell_router(struct agent *a, const struct record *r, enum router_not
                                   .booking = r->booking,
                                   .key = r->key,
                                   .link = (uint32_t)r->link,
-                                  .bytes = r->bytes};
+                                  .bytes = split_rest(r)};
     assert(r->booking != 0 && r->link >= 0);
     a->router.ops->note(a->router.state, &n);
 }
 
-void ask_placed(struct agent *a, struct record *r, uint64_t booking)
+void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer)
 {
-    if (booking == r->booking)
+    assert(r->lane != NULL && r->link == answer->link);
+    r->fits = answer->fits;
+    if (answer->booking == r->booking)
         return;
     ask_ended(a, r, ROUTER_TAKEN_BACK);
-    r->booking = booking;
-    if (booking != 0)
+    r->booking = answer->booking;
+    if (answer->booking != 0)
         tell_router(a, r, ROUTER_PLACED);
 }
 

@@ -60,7 +60,7 @@ static int describe(const struct agent *a, const struct record *r, struct bundle
 /* What the link gets of it; NULL with the reason. */
 static struct buf *outgoing(const struct agent *a, struct record *r, const char **why)
 {
-    uint64_t limit = link_at(a, r->link)->bundle_max;
+    uint64_t limit = split_limit(a, r);
     struct bundle b;
     *why = "no memory";
     r->in_hand = 0;
@@ -104,9 +104,16 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     struct record *r = find_sent(a, key);
     if (r == NULL)
         return;
-    if (split_follows(r)) {
+    const enum split_more more = split_follows(r);
+    if (more != SPLIT_DONE) {
         emit_record(a, BUNDLE_FRAGMENTED, r);
-        if (!agent_overdue(a, r))
+        if (more == SPLIT_ASK_ANEW)
+            ask_ended(a, r, ROUTER_SENT);
+        if (agent_overdue(a, r))
+            return;
+        if (more == SPLIT_ASK_ANEW)
+            agent_proceed(a, r);
+        else
             lane_return(a, r);
         return;
     }

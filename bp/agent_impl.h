@@ -155,9 +155,11 @@ struct record {
     struct registration *taker; /* BUSY in an endpoint's queue: who has it */
     struct assembly *assembly;  /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
-    uint64_t losses;  /* on unreliable links */
-    uint64_t sent_to; /* bytes of the payload that went on in fragments */
-    uint64_t in_hand; /* in the fragment that the link has; 0: it has no fragment */
+    uint32_t losses;    /* on unreliable links */
+    uint32_t hand_head; /* bytes that the fragment that the link has is longer than its payload */
+    uint64_t sent_to;   /* bytes of the payload that went on in fragments */
+    uint64_t in_hand;   /* in the fragment that the link has; 0: it has no fragment */
+    uint64_t fits;      /* bytes that still go its present way; 0: any */
     bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
     bool again;           /* it was forwarded before: it pauses before it goes on */
     bool marked;          /* its end here is one for good: it is known when it comes again */
@@ -389,6 +391,7 @@ struct ask_answer {
     tick until;                     /* ASIDE: when to ask again */
     bool too_late;                  /* ASIDE: no way is in time */
     uint64_t booking;               /* of a link; 0: none */
+    uint64_t fits;                  /* likewise; 0: all of it; not for copies */
     const struct router_copy *also; /* of a link: over these, too; until the next question */
     size_t also_len;
     bool here; /* of a link: to this node's endpoint, too */
@@ -398,8 +401,8 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
                              const struct agent_head *h);
 /* The link was added, removed, or is up or down now. True: what waits apart may have a way. */
 bool ask_changed(struct agent *a, uint32_t link);
-/* It is in the queue of its link by an answer with this booking; an earlier one is over. */
-void ask_placed(struct agent *a, struct record *r, uint64_t booking);
+/* It is in the queue of its link by this answer; an earlier one's booking is over. */
+void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);
 /* Its booking, if it has one, ends so. */
 void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
 
@@ -463,8 +466,13 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 /* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all
  * of it, or the next fragment, which is in r->in_hand then. NULL with a text: it cannot go. */
 struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why);
-/* The link has brought what it had: true when more of the bundle is to follow. */
-bool split_follows(struct record *r);
+/* The most that goes now: what its link takes, and what its way has room for; 0: any. */
+uint64_t split_limit(const struct agent *a, const struct record *r);
+/* Encoded bytes of what has not gone on yet. */
+uint64_t split_rest(const struct record *r);
+/* The link has brought what it had: more of the bundle is to follow, this way or another. */
+enum split_more { SPLIT_DONE, SPLIT_THIS_WAY, SPLIT_ASK_ANEW };
+enum split_more split_follows(struct record *r);
 
 /* agent_forward.c */
 int link_action(struct agent *a, struct record *r, struct agent_action *out);

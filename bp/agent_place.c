@@ -67,7 +67,8 @@ static void place_copy(struct agent *a, struct record *c, const struct agent_hea
     record_set_timer(a, c, c->expires);
     lane_add(a, l, c, band_of(a, c, h));
     emit_record(a, BUNDLE_QUEUED, c);
-    ask_placed(a, c, booking);
+    const struct ask_answer answer = {.link = link, .booking = booking};
+    ask_placed(a, c, &answer);
     if (again && link != TO_ENDPOINT)
         lane_pause(a, c, tick_add(a->now.now, c->pause));
 }
@@ -130,7 +131,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     lane_add(a, l, r, band_of(a, r, h));
     r->aside = false;
     emit_record(a, BUNDLE_QUEUED, r);
-    ask_placed(a, r, answer->booking);
+    ask_placed(a, r, answer);
     if (r->again && r->link != TO_ENDPOINT)
         lane_pause(a, r, tick_add(a->now.now, r->pause));
     r->again = false;
@@ -156,7 +157,7 @@ static bool place_again(struct agent *a, struct record *r)
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);
     if (answer.link == r->link && answer.also_len == 0 && !answer.here) {
-        ask_placed(a, r, answer.booking);
+        ask_placed(a, r, &answer);
         return false;
     }
     record_load_done(a, r); /* what is being loaded comes for nobody */

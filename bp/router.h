@@ -18,12 +18,14 @@
 extern "C" {
 #endif
 
-#define ROUTER_NO_LINK (-2) /* instead of the index of a link */
+#define ROUTER_NO_LINK (-2)  /* instead of the index of a link */
+#define ROUTER_FITS_MIN 1024 /* bytes: less is not worth a fragment */
 
 /* A link as the agent has it at the moment. */
 struct router_link {
-    bool used, up;                        /* exists; its adapter says that bundles go over it */
-    uint64_t bundles, bytes;              /* backlog: in its queues and on their way over it */
+    bool used, up;           /* exists; its adapter says that bundles go over it */
+    uint64_t bundles, bytes; /* backlog: in its queues and on their way over it, without the bundle
+                                that is asked for */
     uint64_t bytes_of[BUNDLE_PRIORITIES]; /* of these, by the queue that they are in */
     uint64_t bundle_max;                  /* longest bundle that it carries, bytes; 0: any */
 };
@@ -39,10 +41,10 @@ struct router_query {
     tick now;
     const struct eid *destination; /* of another node */
     uint64_t bytes;                /* of the encoded bundle as it is here, or of the payload when it
-                                      is not encoded yet */
+                                      is not encoded yet; of one that went on in part, of the rest */
     tick expires;                  /* when its lifetime ends here; TICK_NEVER: not in our time */
     bool whole;                    /* it must not go in fragments: no link carries it whose
-                                      bundle_max is less than its bytes */
+                                      bundle_max is less than its bytes, and no answer has `fits` */
     enum bundle_priority priority;
     bool critical;    /* its source wants it to go over all routes (QOS_CRITICAL) */
     int came_from;    /* the link that brought it; ROUTER_NO_LINK: started here, or
@@ -73,6 +75,9 @@ struct router_answer {
     bool too_long;    /* ROUTER_NONE: there are ways, but none for a bundle of such length */
     bool too_late;    /* ROUTER_NONE, ROUTER_WAIT: no way, as far as is known, brings it in time */
     uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
+    uint64_t fits;    /* ROUTER_LINK: so many bytes go this way at most, as one bundle or as several
+                         fragments of it; then the agent asks anew for the rest, the booking having
+                         been SENT. At least ROUTER_FITS_MIN; not with `also`. 0: all of it */
     /* ROUTER_LINK: for one bundle to several neighbours (a group, or a critical bundle), all other
      * links, each once. Holds until the next question. Each way has its own fate, and its own
      * notes; a copy stays with its link, and is not asked for again. */

@@ -115,6 +115,40 @@ START_TEST(one_at_a_time)
 }
 END_TEST
 
+/* A fragment of a bundle of 2^63 bytes is cut again, and what it is cut into lies where it lay. */
+START_TEST(fragments_are_cut_again)
+{
+    struct binder n;
+    start(&n, 400);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1), f;
+    static char data[1000];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)('a' + i % 23);
+    b.flags |= BUNDLE_IS_FRAGMENT;
+    b.id.fragment = true;
+    b.id.offset = UINT64_C(1) << 62;
+    b.id.total = UINT64_C(1) << 63;
+    b.payload = slice_of(data, sizeof data);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+    skip(&n);
+    uint64_t at = 0;
+    for (int i = 0; at < sizeof data; i++) {
+        ck_assert_int_lt(i, 9);
+        ck_assert_uint_le(n.sent->len, 400);
+        ck_assert_int_eq(bundle_decode(buf_data(n.sent), n.sent->len, BUNDLE_STRICT, &f, NULL), 0);
+        ck_assert_uint_eq(f.id.offset, b.id.offset + at);
+        ck_assert_uint_eq(f.id.total, b.id.total);
+        ck_assert_int_eq(memcmp(f.payload.data, data + at, f.payload.len), 0);
+        at += f.payload.len;
+        agent_sent(n.a, 1, true, n.now);
+        skip(&n);
+    }
+    ck_assert_uint_eq(at, sizeof data);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_FORWARDED], 1);
+    binder_fini(&n);
+}
+END_TEST
+
 /* What must not be fragmented goes over a link that takes it, or is refused. */
 START_TEST(must_not_be_fragmented)
 {
@@ -176,6 +210,7 @@ int main(void)
     TCase *t = tcase_create("split");
     tcase_add_loop_test(t, in_fragments, 0, 5);
     tcase_add_test(t, one_at_a_time);
+    tcase_add_test(t, fragments_are_cut_again);
     tcase_add_test(t, must_not_be_fragmented);
     tcase_add_test(t, no_room_at_all);
     tcase_add_test(t, checked_before);

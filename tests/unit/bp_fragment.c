@@ -57,6 +57,32 @@ START_TEST(fragment_of_a_fragment)
 }
 END_TEST
 
+/* Offsets and lengths have 64 bits: a piece from far behind, cut again. */
+START_TEST(beyond_four_gigabytes)
+{
+    const uint64_t far = UINT64_C(0xfffffffffffff000), total = UINT64_MAX;
+    struct bundle b = with_blocks(), f, g;
+    b.flags |= BUNDLE_IS_FRAGMENT;
+    b.id.fragment = true;
+    b.id.offset = far;
+    b.id.total = total;
+    struct buf *outer = cut(&b, 10, 10, &f);
+    struct buf *inner = cut(&f, 3, 4, &g);
+    ck_assert_uint_eq(f.id.offset, far + 10);
+    ck_assert_uint_eq(g.id.offset, far + 13);
+    ck_assert_uint_eq(g.id.total, total);
+    ck_assert_int_eq(memcmp(g.payload.data, "nopq", 4), 0);
+    b.id.offset = total - 26; /* the last bytes that can be */
+    struct buf *last = cut(&b, 20, 6, &g);
+    ck_assert_uint_eq(g.id.offset + g.payload.len, total);
+    b.id.offset++;
+    ck_assert_ptr_null(bundle_fragment(&b, 20, 6));
+    buf_drop(last);
+    buf_drop(inner);
+    buf_drop(outer);
+}
+END_TEST
+
 START_TEST(refused)
 {
     struct bundle b = with_blocks();
@@ -74,6 +100,7 @@ static void add(TCase *t)
 {
     tcase_add_test(t, pieces_make_the_whole);
     tcase_add_test(t, fragment_of_a_fragment);
+    tcase_add_test(t, beyond_four_gigabytes);
     tcase_add_test(t, refused);
 }
 
