@@ -19,6 +19,16 @@ uint64_t plan_gross(const struct plan *p, uint64_t bytes)
     return more > UINT64_MAX - bytes ? UINT64_MAX : bytes + (uint64_t)more;
 }
 
+uint64_t plan_room(const struct plan *p, uint64_t volume)
+{
+    plan_wide most = (plan_wide)volume * 1000000 / (1000000 + (plan_wide)p->config.overhead_ppm);
+    uint64_t less = volume < p->config.overhead_min ? 0 : volume - p->config.overhead_min;
+    uint64_t bytes = most < less ? (uint64_t)most : less;
+    while (bytes > 0 && plan_gross(p, bytes) > volume) /* at most once, by rounding */
+        bytes--;
+    return volume == UINT64_MAX ? volume : bytes;
+}
+
 tick plan_sending(uint64_t bytes, uint64_t rate)
 {
     if (rate == 0)

@@ -90,6 +90,10 @@ int plan_book(struct plan *p, const struct plan_route *r, enum plan_priority pri
 /* Gives it back; contacts that are gone are left out. */
 void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_priority priority);
 
+/* The most bytes that with what convergence layers add take no more than this volume. UINT64_MAX,
+ * no limit, is none here either. */
+uint64_t plan_room(const struct plan *p, uint64_t volume);
+
 /* "no route" and the like, and what a hop waited for; for people. */
 const char *plan_reason_text(enum plan_reason reason);
 const char *plan_why_text(enum plan_why why);

@@ -43,26 +43,41 @@ class StackPlanTest(unittest.TestCase):
             with open(self.path(f"n{number}.yaml"), "w", encoding="utf-8") as f:
                 f.write("\n".join(lines) + "\n")
 
-    def run_nodes(self, *more):
-        """Bundles of 1 to 4; the times at which they came to 2, 3 and 4, by node."""
+    def simulate(self, client, *more):
         words = [os.path.join(BIN, "helio-sim"), "--check", "--json", "--log-dir", self.path("log")]
         for number in LINKS:
             words += ["--node", self.path(f"n{number}.yaml")]
         for pair in ("1-2", "1-3", "2-4", "3-4"):
             words += ["--channel", f"{pair}={self.path('link.yaml')}"]
-        words += ["--client", "-d ipn:4.2000 -D 20M -W 100 -P 500kB -l 1d --linger 5min --ack-timeout 1h", *more]
+        words += ["--client", client, *more]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        result = json.loads(done.stdout)
+        return json.loads(done.stdout)
+
+    def arrivals(self, number):
+        """What a neighbour brought, for the server."""
+        with open(self.path(f"log/node{number}.bundles.csv"), newline="", encoding="utf-8") as f:
+            return [r for r in csv.DictReader(f) if r["event"] == "accepted" and r["from"] == "link" and
+                    r["destination"] == "ipn:4.2000"]
+
+    def fragments(self, number, times=False):
+        """(offset, length, 0 or the time) of those that came, each once."""
+        came = [(int(r["fragment_offset"]), int(r["payload"]), int(r["t_ns"]) / 1e9 if times else 0) for r in
+                self.arrivals(number) if r["fragment_offset"] != ""]
+        self.assertEqual(len(came), len(set(c[:2] for c in came)))
+        return came
+
+    def total(self):
+        return self.arrivals(4)[0]["adu_length"]
+
+    def run_nodes(self, *more):
+        """Bundles of 1 to 4; the times at which they came to 2, 3 and 4, by node."""
+        result = self.simulate("-d ipn:4.2000 -D 20M -W 100 -P 500kB -l 1d --linger 5min --ack-timeout 1h", *more)
         client, server = result["clients"][0], result["servers"][0]
         self.assertEqual((client["bundles_sent"], client["bundles_acked"], server["bundles"]), (40, 40, 40))
         self.assertEqual((client["lost"], server["lost"], server["duplicates"], server["wrong_crc"]), (0, 0, 0, 0))
-        came = {}
-        for number in (2, 3, 4):
-            with open(self.path(f"log/node{number}.bundles.csv"), newline="", encoding="utf-8") as f:
-                came[number] = [int(r["t_ns"]) / 1e9 for r in csv.DictReader(f) if r["event"] == "accepted" and
-                                r["from"] == "link" and r["destination"] == "ipn:4.2000" and int(r["payload"]) == 500000]
-        return came
+        return {number: [int(r["t_ns"]) / 1e9 for r in self.arrivals(number) if int(r["payload"]) == 500000]
+                for number in (2, 3, 4)}
 
     def predicted(self):
         done = subprocess.run([os.path.join(BIN, "helio-plan"), "route", "--json", self.path("plan.yaml"), "1", "4", "500kB"],
@@ -106,6 +121,33 @@ class StackPlanTest(unittest.TestCase):
         self.inside(came[2], 10, 10.11)
         self.inside(came[3], 150, 210)
         self.assertEqual(len(came[4]), len(set(came[4])))
+
+    def test_parts(self):
+        """15 MB, and no contact of 1 takes more than 12.5 MB: in parts, by both neighbours, and once."""
+        self.write()
+        with open(self.path("plan.yaml"), "w", encoding="utf-8") as f:
+            f.write("contacts:\n"
+                    "  - {from: 1, to: 2, start: 10s, end: 10.1s, rate: 500Mbit/s, both: yes, owlt: 5ms}\n"
+                    "  - {from: 2, to: 4, start: 80s, end: 120s, rate: 500Mbit/s, both: yes, owlt: 5ms}\n"
+                    "  - {from: 1, to: 3, start: 150s, end: 150.2s, rate: 500Mbit/s, both: yes, owlt: 5ms}\n"
+                    "  - {from: 3, to: 4, start: 0s, end: 5min, rate: 500Mbit/s, both: yes, owlt: 5ms}\n"
+                    "  - {from: 1, to: 2, start: 160s, end: 160.2s, rate: 500Mbit/s, both: yes, owlt: 5ms}\n"
+                    "  - {from: 2, to: 4, start: 200s, end: 220s, rate: 500Mbit/s, both: yes, owlt: 5ms}\n"
+                    "  - {from: 1, to: 3, start: 240s, end: 290s, rate: 1Mbit/s, both: yes, owlt: 5ms}\n")  # for answers
+        result = self.simulate("-d ipn:4.2000 -D 15M -W 1 -P 15MB -l 1d --linger 5min --ack-timeout 1h")
+        client, server = result["clients"][0], result["servers"][0]
+        self.assertEqual((client["bundles_sent"], client["bundles_acked"], server["bundles"]), (1, 1, 1))
+        self.assertEqual((client["lost"], server["lost"], server["duplicates"], server["wrong_crc"]), (0, 0, 0, 0))
+        parts = {number: self.fragments(number) for number in (2, 3, 4)}
+        self.assertTrue(parts[2] and parts[3], parts)
+        self.assertEqual(sorted(parts[2] + parts[3]), sorted(parts[4]))
+        at = 0
+        for offset, size, _ in sorted(parts[4]):
+            self.assertEqual(offset, at)
+            at += size
+        self.assertEqual(at, int(self.total()))
+        self.inside([t for _, _, t in self.fragments(2, True)], 10, 160.3)
+        self.inside([t for _, _, t in self.fragments(3, True)], 150, 150.3)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
  * Asking finds a route from this node; its first hop says the link. The route is kept until the
  * agent notes that the bundle is placed, and is booked then; it is unbooked when the bundle leaves
  * the queue unsent. Neighbours without a link, the one that a bundle came from, and those whose
- * link is down although their contact has begun are excluded. What can go wrong: no memory for a
- * booking; then the bundle goes all the same, and its volume is not counted.
+ * link is down although their contact has begun are excluded. A bundle that no contact takes as a
+ * whole, and that need not stay whole, goes in parts (plan_parts.h). What can go wrong: no memory
+ * for a booking; then the bundle goes all the same, and its volume is not counted.
  */
 #include "tools/node/plan_router.h"
 
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/list.h"
+#include "tools/node/plan_parts.h"
 
 #define EXCLUDED_MAX 32
 #define BACKLOG_MAX 256
@@ -221,7 +223,37 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
     return reason;
 }
 
-static struct router_answer answer_route(struct plan_router *r, const struct way *way, tick now)
+struct part_query {
+    struct plan_router *router;
+    const struct router_query *query;
+    const struct way *way;
+};
+
+static enum plan_reason find_for_part(void *context, struct plan_query *pq, struct plan_route *out)
+{
+    struct part_query *p = context;
+    assert(out == &p->router->pending);
+    (void)out;
+    return find_best(p->router, p->query, pq, &p->way);
+}
+
+/* What goes first of a bundle that goes in parts; 0: it does not. */
+static uint64_t find_first_part(struct plan_router *r, const struct router_query *q,
+                                const struct plan_query *pq, const struct way **way)
+{
+    struct part_query context = {.router = r, .query = q};
+    const struct plan_parts parts = {r->plan, find_for_part, &context};
+    struct plan_query part = *pq;
+    if (q->whole || q->bytes <= PLAN_PART_MIN)
+        return 0;
+    uint64_t bytes = plan_parts_first(&parts, &part, &r->pending);
+    if (bytes > 0)
+        *way = find_neighbour(r, r->pending.hop[0].to);
+    return *way == NULL || bytes == q->bytes ? 0 : bytes;
+}
+
+static struct router_answer answer_route(struct plan_router *r, const struct way *way,
+                                         uint64_t fits, tick now)
 {
     const struct plan_contact *c = plan_get(r->plan, r->pending.hop[0].contact);
     struct plan_range light;
@@ -235,7 +267,7 @@ static struct router_answer answer_route(struct plan_router *r, const struct way
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = begins};
     r->pending_id = ++r->ids;
     return (struct router_answer){
-        .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id};
+        .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id, .fits = fits};
 }
 
 static bool exclude_has(const struct plan_router *r, uint64_t to, uint64_t neighbour)
@@ -299,9 +331,12 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     else
         pq.backlog_len = collect_backlog(r, q->links, q->priority, backlog);
     enum plan_reason reason = find_best(r, q, &pq, &way);
+    uint64_t fits =
+        reason == PLAN_FOUND || reason == PLAN_NO_ROUTE ? 0 : find_first_part(r, q, &pq, &way);
     r->totals.answers[reason]++;
-    struct router_answer a =
-        reason == PLAN_FOUND ? answer_route(r, way, q->now) : answer_none(r, &pq, reason, q->now);
+    r->totals.parts += fits > 0;
+    struct router_answer a = reason == PLAN_FOUND || fits > 0 ? answer_route(r, way, fits, q->now)
+                                                              : answer_none(r, &pq, reason, q->now);
     if (own != NULL && own->held)
         own->held = plan_book(r->plan, own->route, own->priority) == 0;
     return a;

@@ -51,6 +51,7 @@ void plan_router_replace(struct plan_router *r, struct plan *plan, tick now);
 struct plan_router_totals {
     size_t booked;                       /* routes that are booked now */
     uint64_t answers[PLAN_TOO_LONG + 1]; /* by enum plan_reason */
+    uint64_t parts;                      /* answers for a part of a bundle */
     uint64_t others;                     /* that the other router gave */
 };
 void plan_router_totals(const struct plan_router *r, struct plan_router_totals *out);

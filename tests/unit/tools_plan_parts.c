@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What no contact takes as a whole goes in parts (RFC 9171 §5.8): how much of it goes first. */
+#include "plan_router_help.h"
+
+/* A bundle of so many bytes for 4; `whole`: it must not go in fragments. */
+static struct router_answer ask_class(struct world *w, uint64_t bytes, tick now, tick expires,
+                                      bool whole, enum bundle_priority priority)
+{
+    struct eid destination = eid_ipn(0, 4, 7);
+    const struct router_links links = {w, at};
+    struct router_query q = {.now = now,
+                             .destination = &destination,
+                             .bytes = bytes,
+                             .expires = expires,
+                             .whole = whole,
+                             .priority = priority,
+                             .came_from = ROUTER_NO_LINK,
+                             .avoid = ROUTER_NO_LINK,
+                             .links = &links};
+    return w->ops.ops->ask(w->ops.state, &q);
+}
+
+static struct router_answer ask_parts(struct world *w, uint64_t bytes, tick now, tick expires,
+                                      bool whole)
+{
+    return ask_class(w, bytes, now, expires, whole, BUNDLE_NORMAL);
+}
+
+/* 25 MB, and no contact takes more than 10: what the first one has room for, then the second. */
+START_TEST(longer_than_any_contact)
+{
+    struct world w;
+    begin(&w);
+    uint64_t rest = 25000000, sent = 0;
+    struct router_answer a = ask_parts(&w, rest, 0, S(1000), false);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT); /* for the first contact */
+    ck_assert_uint_eq(a.until, S(10));
+    static const struct {
+        tick now;
+        uint32_t link;
+        uint64_t room;
+    } steps[] = {{S(10), 0, 10000000}, {S(15), 1, 10000000}, {S(40), 0, 10000000}};
+    for (size_t i = 0; i < 3; i++) {
+        set_up(&w, steps[i].link, true, steps[i].now);
+        uint64_t before = left(&w, steps[i].link + 2, steps[i].now);
+        a = ask_parts(&w, rest, steps[i].now, S(1000), false);
+        ck_assert_int_eq(a.verdict, ROUTER_LINK);
+        ck_assert_uint_eq(a.link, steps[i].link);
+        ck_assert_uint_eq(left(&w, steps[i].link + 2, steps[i].now), before); /* an answer only */
+        uint64_t part = a.fits == 0 ? rest : a.fits;
+        ck_assert_uint_le(part, steps[i].room);
+        ck_assert_uint_ge(part, i < 2 ? steps[i].room / 10 * 9 : 1);
+        note(&w, ROUTER_PLACED, a.booking);
+        ck_assert_uint_eq(left(&w, steps[i].link + 2, steps[i].now), before - part);
+        note(&w, ROUTER_SENT, a.booking);
+        sent += part;
+        rest -= part;
+    }
+    ck_assert_uint_eq(rest, 0);
+    ck_assert_uint_eq(sent, 25000000);
+    end(&w);
+}
+END_TEST
+
+/* What is left of a contact that has begun. */
+START_TEST(the_rest_of_a_contact)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask_parts(&w, 12000000, S(17), S(1000), false);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    ck_assert_uint_ge(a.fits, 2900000); /* 3 s */
+    ck_assert_uint_le(a.fits, 3000000);
+    end(&w);
+}
+END_TEST
+
+/* All of it in time, or none of it; and never what must stay whole. */
+START_TEST(no_part_without_the_others)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    ck_assert_int_eq(ask_parts(&w, 25000000, S(10), S(1000), true).verdict, ROUTER_NONE);
+    ck_assert_uint_ne(ask_parts(&w, 29000000, S(10), S(1000), false).fits, 0);
+    ck_assert_int_ne(ask_parts(&w, 31000000, S(10), S(1000), false).verdict, ROUTER_LINK);
+    ck_assert_int_ne(ask_parts(&w, 25000000, S(10), S(40), false).verdict, ROUTER_LINK);
+    ck_assert_uint_ne(ask_parts(&w, 19000000, S(10), S(40), false).fits, 0);
+    for (uint64_t to = 2; to <= 3; to++) /* looking has booked nothing */
+        ck_assert_uint_eq(left(&w, to, S(15)), 10000000);
+    struct plan_router_totals t;
+    plan_router_totals(w.router, &t);
+    ck_assert_uint_eq(t.parts, 2);
+    end(&w);
+}
+END_TEST
+
+/* To look for parts costs nobody the place that he has, also where the class would allow it. */
+START_TEST(looking_takes_no_place_from_others)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask_class(&w, 9000000, S(10), S(1000), false, BUNDLE_BULK);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    note(&w, ROUTER_PLACED, a.booking);
+    uint64_t id = plan_at(w.plan, 1, 2, S(10));
+    ck_assert_uint_eq(plan_booked(w.plan, id, PLAN_BULK), 9000000);
+    a = ask_class(&w, 20000000, S(10), S(1000), false, BUNDLE_EXPEDITED);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    ck_assert_uint_le(a.fits, 1000000);
+    ck_assert_uint_eq(plan_booked(w.plan, id, PLAN_BULK), 9000000);
+    ck_assert_uint_eq(plan_owed(w.plan, id, PLAN_BULK), 0);
+    end(&w);
+}
+END_TEST
+
+/* What a contact takes whole is never cut, however late it is. */
+START_TEST(whole_where_one_contact_takes_it)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask_parts(&w, 9000000, S(17), S(1000), false);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT); /* the next one to 2 */
+    ck_assert_uint_eq(a.fits, 0);
+    end(&w);
+}
+END_TEST
+
+/* So that `room` is the inverse of what is taken, whatever the overhead. */
+START_TEST(room_of_a_volume)
+{
+    static const uint64_t volumes[] = {0, 1, 99, 100, 101, 107, 5000, 9999999, UINT64_MAX - 1};
+    for (uint64_t ppm = 0; ppm <= 70000; ppm += 35000) {
+        struct plan_config config;
+        struct plan *p;
+        plan_config_default(&config);
+        config.overhead_ppm = ppm;
+        config.margin = false;
+        ck_assert_int_eq(plan_new(&p, &config), 0);
+        for (size_t i = 0; i < sizeof volumes / sizeof *volumes; i++) {
+            uint64_t room = plan_room(p, volumes[i]);
+            ck_assert_uint_le(room, volumes[i]);
+            if (volumes[i] == 9999999)
+                ck_assert_uint_ge(room, volumes[i] * 1000000 / (1000000 + ppm) - 200);
+        }
+        ck_assert_uint_eq(plan_room(p, UINT64_MAX), UINT64_MAX);
+        plan_free(p);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("plan parts");
+    TCase *tc = tcase_create("parts");
+    tcase_add_test(tc, longer_than_any_contact);
+    tcase_add_test(tc, the_rest_of_a_contact);
+    tcase_add_test(tc, no_part_without_the_others);
+    tcase_add_test(tc, looking_takes_no_place_from_others);
+    tcase_add_test(tc, whole_where_one_contact_takes_it);
+    tcase_add_test(tc, room_of_a_volume);
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One part after the other: the way on which a short one arrives first, and as much by it as its
+ * contacts have left. Each is booked until the last is found, so that the next one sees what is
+ * left then; in the end all are given back, and only the first is the answer: when it has gone the
+ * rest is asked for anew. What can go wrong: some part has no way, or there are too many; memory.
+ */
+#include "tools/node/plan_parts.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES_MAX 16 /* of one part, each an eighth shorter */
+
+/* A part that fills a contact to its end is acknowledged when that is over, and until then the rest
+ * does not go on: where it costs little, the answer comes within the contact. */
+static uint64_t leave_answer(const struct plan_parts *p, const struct plan_route *r, uint64_t room)
+{
+    const struct plan_contact *c = plan_get(p->plan, r->hop[0].contact);
+    assert(c != NULL && r->hops > 0 && r->hop[0].first_arrives >= r->hop[0].first_sent);
+    const tick trip = tick_add(r->hop[0].first_arrives - r->hop[0].first_sent,
+                               r->hop[0].first_arrives - r->hop[0].first_sent);
+    const double spare = (double)trip * (double)c->rate / (8.0 * (double)TICK_S);
+    return spare <= (double)room / 4 ? room - (uint64_t)spare : room;
+}
+
+/* Bytes of the next part of `rest`; 0: there is none. */
+static uint64_t find_part(const struct plan_parts *p, struct plan_query *q, uint64_t rest,
+                          struct plan_route *out)
+{
+    q->bytes = rest < PLAN_PART_MIN ? rest : PLAN_PART_MIN;
+    if (p->find(p->context, q, out) != PLAN_FOUND)
+        return 0;
+    uint64_t room = leave_answer(p, out, plan_room(p->plan, out->limit)), least = q->bytes;
+    q->bytes = room < rest ? room : rest;
+    for (int i = 0; i < TRIES_MAX && q->bytes >= least; i++) {
+        if (p->find(p->context, q, out) == PLAN_FOUND)
+            return q->bytes;
+        q->bytes -= q->bytes / 8 + 1;
+    }
+    q->bytes = least;
+    return p->find(p->context, q, out) == PLAN_FOUND ? least : 0;
+}
+
+static struct plan_route *copy_route(const struct plan_route *r)
+{
+    /* All of the struct, so that it can be passed on; only the hops that there are. */
+    struct plan_route *copy = malloc(sizeof *copy);
+    if (copy != NULL)
+        memcpy(copy, r, offsetof(struct plan_route, hop) + r->hops * sizeof r->hop[0]);
+    return copy;
+}
+
+static uint64_t rest_after(uint64_t rest, uint64_t part)
+{
+    assert(part <= rest && part > 0);
+    if (part == rest)
+        return 0;
+    return part > 2 * PLAN_PART_HEAD ? rest - part + PLAN_PART_HEAD : rest;
+}
+
+uint64_t plan_parts_first(const struct plan_parts *p, struct plan_query *q, struct plan_route *out)
+{
+    struct plan_route *booked[PLAN_PARTS_MAX];
+    uint64_t rest = q->bytes, first = 0;
+    size_t n = 0;
+    q->priority = PLAN_BULK; /* what nobody has booked: to book more costs others what they have */
+    while (rest > 0 && n < PLAN_PARTS_MAX) {
+        uint64_t part = find_part(p, q, rest, out);
+        booked[n] = part == 0 ? NULL : copy_route(out);
+        if (booked[n] == NULL)
+            break;
+        first = n == 0 ? part : first;
+        rest = rest_after(rest, part);
+        if (plan_book(p->plan, booked[n], q->priority) < 0) {
+            free(booked[n]);
+            break;
+        }
+        n++;
+    }
+    for (size_t i = n; i-- > 0;)
+        plan_unbook(p->plan, booked[i], q->priority);
+    bool all = rest == 0 && n > 0;
+    if (all)
+        memcpy(out, booked[0],
+               offsetof(struct plan_route, hop) + booked[0]->hops * sizeof booked[0]->hop[0]);
+    for (size_t i = 0; i < n; i++)
+        free(booked[i]);
+    return all ? first : 0;
+}
