@@ -316,6 +316,37 @@ START_TEST(other_records_are_ignored)
 }
 END_TEST
 
+/* §5.4 step 5, §5.12: what was forwarded, and what an operator cancelled; each only when asked. */
+START_TEST(the_end_of_a_bundle_is_reported)
+{
+    static const uint64_t asks[] = {0, BUNDLE_REPORT_FORWARDING, BUNDLE_REPORT_DELETION};
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    for (size_t i = 0; i < 6; i++) {
+        bool deleted = i >= 3;
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+        b.flags |= asks[i % 3];
+        start_reporting(&n, &c);
+        agent_link(n.a, 1, true, n.now);
+        ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+        skip(&n);
+        if (deleted)
+            ck_assert_int_eq(agent_delete(n.a, 1, n.now), 0);
+        agent_sent(n.a, 1, !deleted, n.now);
+        skip(&n);
+        bool wanted = asks[i % 3] == (deleted ? BUNDLE_REPORT_DELETION : BUNDLE_REPORT_FORWARDING);
+        ck_assert_uint_eq(agent_counters(n.a)->reports_sent, wanted);
+        if (wanted) {
+            struct status_report s = report_of(&n);
+            ck_assert(s.asserted[deleted ? STATUS_DELETED : STATUS_FORWARDED]);
+            ck_assert(!s.asserted[STATUS_RECEIVED] && !s.asserted[STATUS_DELIVERED]);
+            ck_assert_uint_eq(s.reason, deleted ? REASON_TRANSMISSION_CANCELLED : REASON_NONE);
+        }
+        binder_fini(&n);
+    }
+}
+END_TEST
+
 START_TEST(names_that_no_node_has)
 {
     struct agent *a;
@@ -342,6 +373,7 @@ int main(void)
     tcase_add_test(t, unknown_bundle_flags_go_on);
     tcase_add_test(t, requests_that_are_not_legal);
     tcase_add_test(t, other_records_are_ignored);
+    tcase_add_test(t, the_end_of_a_bundle_is_reported);
     tcase_add_test(t, names_that_no_node_has);
     suite_add_tcase(s, t);
     return run_suite(s);
