@@ -14,19 +14,6 @@ static uint64_t add_sat(uint64_t x, uint64_t y)
     return y > UINT64_MAX - x ? UINT64_MAX : x + y;
 }
 
-/* How much of its lifetime is left, by all that is known (§4.2.6). It is as old as its age block
- * says, at least; and, where both clocks exist, as the time since its creation. So a bundle whose
- * creation lies in the future of this clock stays for its lifetime and not longer. */
-static uint64_t life_left(const struct agent *a, const struct bundle *b)
-{
-    if (b->lifetime_ms == UINT64_MAX)
-        return UINT64_MAX;
-    uint64_t age = b->has_age ? b->age_ms : 0, now = a->now.dtn_ms;
-    if (b->id.time_ms != 0 && now > b->id.time_ms && now - b->id.time_ms > age)
-        age = now - b->id.time_ms;
-    return age < b->lifetime_ms ? b->lifetime_ms - age : 0;
-}
-
 static struct agent_qos qos_of(const struct bundle *b)
 {
     struct bundle_qos q;
@@ -55,7 +42,7 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
         .id = b->id,
     };
     h->qos = qos_of(b);
-    uint64_t left = life_left(a, b);
+    uint64_t left = bundle_life_left(b, a->now.dtn_ms);
     /* §4.3.1: an overriding lifetime, for this node only; the bundle keeps its own. */
     if (left > a->config.lifetime_max_ms)
         left = a->config.lifetime_max_ms;

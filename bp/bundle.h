@@ -156,6 +156,11 @@ int bundle_encode(const struct bundle *b, struct buf *payload);
  * not legal. */
 struct buf *bundle_encode_copy(const struct bundle *b);
 
+/* What is left of its lifetime at the DTN time dtn_ms (0: no clock), ms; UINT64_MAX: it does not
+ * end.
+ */
+uint64_t bundle_life_left(const struct bundle *b, uint64_t dtn_ms);
+
 /* One fragment of a bundle (§5.8): a copy of payload [offset, offset + len) with the blocks that it
  * must carry: all in the fragment with offset 0, in the others those with BLOCK_REPLICATE, and
  * always previous node, hop count and age. b may be a fragment itself. NULL: not legal (empty,

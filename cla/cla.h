@@ -43,6 +43,8 @@ enum cla_outcome {
     X(TOO_LONG, "longer than the link can carry")                                                  \
     X(DOWN, "the link is down")                                                                    \
     X(CLOSED, "the link is closed")                                                                \
+    X(LOOP, "it would go in itself, or too deep in others")                                        \
+    X(NODE, "this node took no bundle for it")                                                     \
     X(SYSTEM, "the system refused to send it")                                                     \
     X(NO_MEMORY, "out of memory")
 #define CLA_REASON_ENUM(name, text) CLA_REASON_##name,
@@ -94,6 +96,33 @@ struct cla_contact {
     tick round_trip;        /* light time there and back; TICK_NEVER: not known */
 };
 
+/* A bundle that an adapter sends as its own node's: its transport is bundles. */
+struct cla_parcel {
+    struct eid source, destination; /* source: an endpoint of the node */
+    uint64_t lifetime_ms;
+    struct buf *payload; /* head room BUNDLE_HEAD_MAX, tail room BUNDLE_TAIL_MAX */
+};
+
+/* The payload of one that came for an endpoint of it. */
+struct cla_delivery {
+    uint64_t key;
+    const struct eid *source, *destination;
+    uint64_t left_ms;     /* of its lifetime; UINT64_MAX: it does not end */
+    struct slice payload; /* a view, during the call */
+};
+
+/* What the node does for such an adapter. May be called from within a call into it. */
+struct cla_self {
+    void *context;
+    /* Takes the payload on CLA_REASON_NONE, and ops->submitted follows, later than the call. */
+    enum cla_reason (*submit)(void *context, const struct cla_parcel *p, uint32_t token);
+    /* What comes for this endpoint is ops->delivered from now on, `window` of them without answer.
+     * Until the link is closed. 0, HELIO_EEXIST (it is taken), HELIO_EINVAL, HELIO_ENOMEM. */
+    int (*listen)(void *context, const struct eid *endpoint, uint32_t window);
+    /* The adapter is done with a delivery. */
+    void (*taken)(void *context, uint64_t key);
+};
+
 struct cla_env {
     struct world *world; /* clock, alarms, ports, streams: os/world.h */
     struct eid node;
@@ -105,6 +134,7 @@ struct cla_env {
     event_sink *sink; /* segment log; NULL: none. Event times are CLOCK_MONOTONIC ns */
     void *sink_context;
     struct cla_events events;
+    struct cla_self self;
     void **shared; /* adapter's own anchor for what links of one node share (one LTP engine and
                       socket per local address); starts as NULL; one per adapter and node */
 };
@@ -162,6 +192,12 @@ struct cla_ops {
     /* The node's answer to `received`: stored, or not (ok false: the peer is told so, where the
      * protocol can). */
     void (*confirm)(struct cla *c, uint64_t token, bool ok);
+    /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each.
+     * NULL: the adapter submits nothing. */
+    void (*submitted)(struct cla *c, uint32_t token, bool ok);
+    /* Of cla_self.listen; cla_self.taken follows, once, at any time, also from within this call.
+     * NULL: likewise. */
+    void (*delivered)(struct cla *c, const struct cla_delivery *d);
     /* Asserts its own invariants, between two things that happen. NULL: it has none to tell. */
     void (*check_self)(const struct cla *c);
     /* Adds what is worth showing (counters, sessions, rates) to a JSON object. */

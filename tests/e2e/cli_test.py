@@ -67,7 +67,7 @@ def main():
     check_configuration(f"node: ipn:1.0\nsocket: {out}/no/n.sock\nstore: {{durability: none}}\n",
                         f"2: socket: the directory {out}/no does not exist; make it, or write another")
     check_configuration(good + link.replace("ltp-udp", "telex") + "    peer: ipn:2.0\nroutes:\n  - {to: \"*\", via: a}\n",
-                        "6: links[a].adapter: \"telex\" is not known; write one of: ltp-udp, tcpcl, udp")
+                        "6: links[a].adapter: \"telex\" is not known; write one of: ltp-udp, tcpcl, udp, bibe")
     check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "
                         "before the unit: 1GiB")
 

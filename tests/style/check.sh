@@ -39,6 +39,7 @@ may frames base frames
 may cla os base ltp bp cla conf frames
 may cla/ltp os base ltp bp cla conf frames
 may cla/udp os base bp cla conf
+may cla/bibe os base bp cla conf
 may cla/tcpcl os base bp cla conf
 # the session of TCPCL is pure: base only
 for f in cla/tcpcl/tcpcl_{wire,session,parse,import,export,plan,check}.c cla/tcpcl/tcpcl_{wire,session,session_private}.h; do

@@ -415,12 +415,14 @@ static void row(const struct conf_option *o, char out[512])
 
 START_TEST(page_has_every_key)
 {
-    static const char *const pages[] = {LTP_UDP_PAGE, LTP_UDP_PAGE, UDPCL_PAGE, TCPCL_PAGE};
+    static const char *const pages[] = {LTP_UDP_PAGE, LTP_UDP_PAGE, UDPCL_PAGE, TCPCL_PAGE,
+                                        BIBE_PAGE};
     const struct conf_option *tables[] = {ltp_link_options, ltp_link_lists[0].options,
-                                          cla_find("udp")->options, cla_find("tcpcl")->options};
+                                          cla_find("udp")->options, cla_find("tcpcl")->options,
+                                          cla_find("bibe")->options};
     const char *missing = NULL;
     char line[512];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char *page = read_page(pages[i]);
         for (const struct conf_option *o = tables[i]; o->key != NULL; o++) {
             row(o, line);

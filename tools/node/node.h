@@ -29,6 +29,8 @@ struct node_link {
     struct config_link *own; /* the same, unless it is the file's; goes with the link */
     struct cla *cla;         /* NULL: not open */
     uint32_t index;          /* of the agent */
+    uint64_t life;           /* number of all that had an index */
+    bool listens;            /* an endpoint of this node is its own (node_self.h) */
     uint32_t window;         /* that the agent knows */
     uint64_t bundle_max;     /* likewise */
     bool up;
@@ -71,6 +73,7 @@ struct node {
     struct node_link **links;             /* by the agent's index; NULL: there is none */
     size_t links_len;                     /* places; node_links_count: links */
     size_t open_links;                    /* not closed yet */
+    uint64_t lives;                       /* of node_link.life, the last */
     void (*links_closed)(struct node *n); /* of node_links_close */
     void **anchors;                       /* one per adapter: what its links share */
     struct storage *storage;              /* NULL with durability none */

@@ -14,6 +14,7 @@
 #include "tools/node/config_link.h"
 #include "tools/node/node.h"
 #include "tools/node/node_plan.h"
+#include "tools/node/node_self.h"
 
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
@@ -265,12 +266,15 @@ static int open_link(struct node_link *l, char *why, size_t cap)
         .sink = n->sink,
         .sink_context = n->sink_context,
         .events = events_of(l),
+        .self = node_self(l),
         .shared = &n->anchors[adapter_index(c->ops)],
     };
     struct cla *cla;
     int err = c->ops->open(&cla, &env, c->settings, why, cap);
     if (helio_errno(err) == EADDRINUSE)
         tell_holder(l, why, cap);
+    if (err < 0)
+        node_self_end(l);
     return err < 0 ? err : begin_link(l, cla);
 }
 
@@ -370,6 +374,7 @@ void node_link_remove(struct node_link *l)
         l->host->peers--;
     say(&n->say, LEVEL_INFO, "link %s is removed", l->config->name);
     node_plan_unlink(l);
+    node_self_end(l);
     (void)agent_link_remove(n->agent, l->index, node_now(n)); /* none when it never began */
     n->links[l->index] = NULL;
     l->cla = NULL;

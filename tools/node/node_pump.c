@@ -3,7 +3,7 @@
  * One action of the agent after the other: to the store, to a link, to an application. What can go
  * wrong is told to the agent as the action's outcome; it decides what follows.
  */
-#include "tools/node/node.h"
+#include "tools/node/node_self.h"
 
 static void do_store(struct node *n, const struct agent_action *a)
 {
@@ -64,7 +64,10 @@ int node_delete(struct node *n, uint64_t key)
 static void do_recall(struct node *n, const struct agent_action *a)
 {
     if (!a->from_link) {
-        n->ops->recall(n->apps, a);
+        if (node_self_has(a->reg))
+            node_self_recall(n, a);
+        else
+            n->ops->recall(n->apps, a);
         return;
     }
     struct cla *c = n->links[a->link]->cla;
@@ -76,6 +79,8 @@ static void do_deliver(struct node *n, const struct agent_action *a)
 {
     if (a->reg == NODE_REG_ECHO)
         echo_deliver(n, a);
+    else if (node_self_has(a->reg))
+        node_self_deliver(n, a);
     else
         n->ops->deliver(n->apps, a);
     buf_drop(a->bundle);
@@ -84,7 +89,9 @@ static void do_deliver(struct node *n, const struct agent_action *a)
 static void do_answer(struct node *n, const struct agent_action *a)
 {
     if (!a->from_link) {
-        if (a->token != NODE_TOKEN_ECHO)
+        if (node_self_has(a->token))
+            node_self_answer(n, a);
+        else if (a->token != NODE_TOKEN_ECHO)
             n->ops->answer(n->apps, a);
         return;
     }

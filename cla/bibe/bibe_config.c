@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes wrong is the user's: endpoints of the wrong node, or that no application could have. */
+#include <stdio.h>
+
+#include "cla/bibe/bibe_link.h"
+
+#define AT(field) offsetof(struct bibe_config, field)
+
+/* clang-format off */
+const struct conf_option bibe_options[] = {
+    {"local", OPTION_EID, AT(local), NULL, 0, 0, NULL,
+     "endpoint of this node to which the peer sends its encapsulating bundles, such as ipn:1.12"},
+    {"remote", OPTION_EID, AT(remote), NULL, 0, 0, NULL,
+     "the peer's such endpoint; its own route must not lead through this link"},
+    {"lifetime", OPTION_DURATION, AT(lifetime), "1d", TICK_MS, 0, NULL,
+     "of encapsulating bundles; at most what is left of the bundle in them"},
+    {"segment", OPTION_SIZE, AT(segment), "whole", 1000, 0, "whole",
+     "a longer bundle goes in segments of this length, when the peer can put them together; whole: it never does"},
+    {"window", OPTION_COUNT, AT(window), "16", 1, 65536, NULL,
+     "bundles on their way into the node's store, each way; others wait at the node"},
+    {"transfers", OPTION_COUNT, AT(transfers), "64", 1, 65536, NULL,
+     "bundles of which segments are here; more are thrown away"},
+    {"memory", OPTION_SIZE, AT(memory), "64MiB", 1000, 0, NULL,
+     "of these bundles, their whole lengths together"},
+    {"hold", OPTION_DURATION, AT(hold), "10min", TICK_MS, 0, NULL,
+     "how long one may wait for its other segments, whatever their lifetime"},
+    {"nesting", OPTION_COUNT, AT(nesting), "2", 1, 16, NULL,
+     "bundles within one another, at most: deeper ones are neither sent nor taken"},
+    {"any_source", OPTION_BOOL, AT(any_source), "no", 0, 0, NULL,
+     "encapsulating bundles may come from other nodes than the peer"},
+    {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
+     "state of the link at the start"},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+/* clang-format on */
+
+static int check_endpoint(const struct eid *e, const char *name, const char **key, char *why,
+                          size_t why_cap)
+{
+    *key = name;
+    if (e->scheme == EID_OTHER || eid_is_none(e) || eid_is_local(e) || eid_is_node(e) ||
+        eid_is_group(e)) {
+        snprintf(why, why_cap,
+                 "no endpoint of one node, or its administrative one; write one "
+                 "such as ipn:1.12 that no application uses");
+        return HELIO_EINVAL;
+    }
+    return 0;
+}
+
+int bibe_check(const void *config, const char **key, char *why, size_t why_cap)
+{
+    const struct bibe_config *k = config;
+    int rc = check_endpoint(&k->local, "local", key, why, why_cap);
+    return rc < 0 ? rc : check_endpoint(&k->remote, "remote", key, why, why_cap);
+}
+
+int bibe_check_names(const void *config, const struct eid *node, const struct eid *peer,
+                     const char **key, char *why, size_t why_cap)
+{
+    const struct bibe_config *k = config;
+    *key = "local";
+    if (!eid_same_node(&k->local, node)) {
+        snprintf(why, why_cap, "an endpoint of another node; write one of this node");
+        return HELIO_EINVAL;
+    }
+    *key = "remote";
+    if (eid_same_node(&k->remote, node) ||
+        (!eid_is_none(peer) && !eid_same_node(&k->remote, peer))) {
+        snprintf(why, why_cap, "no endpoint of the peer; write one of the node that peer names");
+        return HELIO_EINVAL;
+    }
+    return 0;
+}

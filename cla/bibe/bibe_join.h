@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles that come in segments (draft-ietf-dtn-bibe-00 §4.5, §4.6): each transfer is known by the
+ * source and destination of its encapsulating bundles and its number, and ends with its last byte,
+ * its time, or a contradiction. Bounded in number and bytes. Pure: it is told the time.
+ */
+#ifndef CLA_BIBE_JOIN_H
+#define CLA_BIBE_JOIN_H
+
+#include "base/list.h"
+#include "base/tick.h"
+#include "bp/bibe.h"
+#include "bp/eid.h"
+
+struct bibe_joins {
+    struct list all;             /* struct bibe_join, the oldest first */
+    uint64_t len, bytes;         /* transfers; of their whole lengths */
+    uint64_t len_max, bytes_max; /* limits of these */
+    uint64_t bundle_max;         /* of one */
+    uint64_t expired;            /* transfers whose time was over */
+};
+
+#define BIBE_GAPS_MAX 1024 /* ranges of one transfer */
+
+enum bibe_verdict {
+    BIBE_TAKEN,    /* one segment more, or one that was there already */
+    BIBE_COMPLETE, /* the last one: the bundle is *out, the caller's */
+    BIBE_TOO_LONG, /* of more than bundle_max in all */
+    BIBE_CORRUPT,  /* it contradicts what came before: the transfer is over */
+    BIBE_FULL,     /* no room for another transfer, or a limit of this one */
+    BIBE_NO_MEMORY,
+};
+
+void bibe_joins_init(struct bibe_joins *j, uint64_t len_max, uint64_t bytes_max,
+                     uint64_t bundle_max);
+void bibe_joins_fini(struct bibe_joins *j);
+
+/* p is a segment; `until`: when its bundle's lifetime ends, or this node waits no longer. */
+enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
+                                 const struct eid *destination, const struct bibe_payload *p,
+                                 tick until, struct buf **out);
+
+/* Transfers whose time has come are over. */
+void bibe_joins_expire(struct bibe_joins *j, tick now);
+tick bibe_joins_deadline(const struct bibe_joins *j);
+void bibe_joins_check(const struct bibe_joins *j);
+
+#endif

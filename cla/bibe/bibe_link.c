@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapter "bibe": a link whose transport is bundles of its own node (draft-ietf-dtn-bibe-00).
+ * To a bundle the whole way is one hop. The calls of the node; what they ask for happens in the
+ * link's next turn. What can go wrong at open: somebody has the local endpoint; memory.
+ */
+#include "cla/bibe/bibe_link.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct bibe_link *link_of(struct cla *c)
+{
+    return container_of(c, struct bibe_link, cla);
+}
+
+extern const struct cla_ops bibe_link_ops;
+
+static void take_turn(void *context)
+{
+    struct bibe_link *l = context;
+    if (l->closed != NULL) {
+        void (*closed)(void *) = l->closed;
+        void *closed_context = l->closed_context;
+        alarm_fini(&l->alarm);
+        free(l);
+        closed(closed_context);
+        return;
+    }
+    if (!l->told || l->told_up != l->up) {
+        l->told = true;
+        l->told_up = l->up;
+        if (l->env.events.link != NULL)
+            l->env.events.link(l->env.events.context, &l->cla, l->up);
+    }
+    bibe_send_turn(l);
+    bibe_take_turn(l);
+    alarm_set(&l->alarm, bibe_joins_deadline(&l->joins));
+}
+
+static int open_bibe(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                     size_t why_cap)
+{
+    const struct bibe_config *k = config;
+    if (env->self.submit == NULL) {
+        snprintf(why, why_cap, "this program has no bundles of its own to send");
+        return HELIO_EINVAL;
+    }
+    struct bibe_link *l = calloc(1, sizeof *l);
+    int rc = l == NULL ? HELIO_ENOMEM
+                       : env->self.listen(env->self.context, &k->local, (uint32_t)k->window);
+    if (rc < 0) {
+        snprintf(why, why_cap, "local: %s",
+                 rc == HELIO_EEXIST ? "another link or the echo has this endpoint; write another"
+                                    : helio_strerror(rc));
+        free(l);
+        return rc;
+    }
+    l->cla = (struct cla){.ops = &bibe_link_ops, .limits = {.window = (uint32_t)k->window}};
+    l->env = *env;
+    l->config = k;
+    l->up = k->state == BIBE_UP;
+    list_init(&l->sending);
+    list_init(&l->arrivals);
+    bibe_joins_init(&l->joins, k->transfers, k->memory, env->bundle_max);
+    /* §4.3: not those of an earlier life, whose segments may still be on their way. */
+    l->next_transfer = world_wall(env->world) / TICK_MS;
+    alarm_init(&l->alarm, env->world, ALARM_LINK, take_turn, l);
+    bibe_kick(l);
+    *out = &l->cla;
+    return 0;
+}
+
+static const char *const live[] = {"lifetime", "segment", "window",     "transfers", "memory",
+                                   "hold",     "nesting", "any_source", NULL};
+
+static int set_bibe(struct cla *c, const void *config, char *why, size_t why_cap)
+{
+    struct bibe_link *l = link_of(c);
+    const struct bibe_config *k = config;
+    (void)why;
+    (void)why_cap;
+    l->config = k;
+    c->limits.window = (uint32_t)k->window;
+    l->joins.len_max = k->transfers > l->joins.len ? k->transfers : l->joins.len;
+    l->joins.bytes_max = k->memory > l->joins.bytes ? k->memory : l->joins.bytes;
+    return 0;
+}
+
+static void set_state(struct cla *c, bool up)
+{
+    struct bibe_link *l = link_of(c);
+    l->up = up;
+    bibe_kick(l);
+}
+
+static void close_bibe(struct cla *c, void (*closed)(void *context), void *context)
+{
+    struct bibe_link *l = link_of(c);
+    assert(l->closed == NULL && closed != NULL);
+    bibe_send_forget(l);
+    bibe_take_forget(l);
+    l->closed = closed;
+    l->closed_context = context;
+    bibe_kick(l);
+}
+
+const struct cla_ops bibe_link_ops = {
+    .name = "bibe",
+    .options = bibe_options,
+    .config_size = sizeof(struct bibe_config),
+    .check = bibe_check,
+    .check_names = bibe_check_names,
+    .open = open_bibe,
+    .send = bibe_send,
+    .cancel = bibe_cancel,
+    .live = live,
+    .set = set_bibe,
+    .confirm = bibe_confirm,
+    .submitted = bibe_submitted,
+    .delivered = bibe_delivered,
+    .check_self = bibe_check_self,
+    .status = bibe_status,
+    .set_link = set_state,
+    .close = close_bibe,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a link shows of itself, and its invariants between two turns. Memory that runs out leaves
+ * fields away. */
+/* These assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+#include <jansson.h>
+
+#include "cla/bibe/bibe_link.h"
+#include "conf/json_number.h"
+
+static void put_number(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+void bibe_status(struct cla *c, struct json_t *object)
+{
+    const struct bibe_link *l = container_of(c, struct bibe_link, cla);
+    json_object_set_new(object, "up", json_boolean(l->up));
+    put_number(object, "window", c->limits.window);
+    put_number(object, "bundles_sending", l->sending_len);
+    put_number(object, "bundles_arriving", l->arrivals_len);
+    put_number(object, "bundles_sent", l->n.bundles_sent);
+    put_number(object, "bundles_failed", l->n.bundles_failed);
+    put_number(object, "encapsulated", l->n.encapsulated);
+    put_number(object, "bundles_received", l->n.bundles_received);
+    put_number(object, "bundles_refused", l->n.bundles_refused);
+    put_number(object, "segments_received", l->n.segments);
+    put_number(object, "transfers", l->joins.len);
+    put_number(object, "transfers_bytes", l->joins.bytes);
+    put_number(object, "transfers_expired", l->joins.expired);
+    json_t *thrown = json_object();
+    put_number(thrown, "malformed", l->n.malformed);
+    put_number(thrown, "reserved", l->n.reserved);
+    put_number(thrown, "foreign", l->n.foreign);
+    put_number(thrown, "nested", l->n.nested);
+    put_number(thrown, "corrupt", l->n.corrupt);
+    put_number(thrown, "too_long", l->n.too_long);
+    put_number(thrown, "full", l->n.full);
+    put_number(thrown, "no_memory", l->n.no_memory);
+    json_object_set_new(object, "thrown_away", thrown);
+}
+
+void bibe_check_self(const struct cla *c)
+{
+    const struct bibe_link *l = container_of((struct cla *)(uintptr_t)c, struct bibe_link, cla);
+    uint64_t sending = 0, arrivals = 0;
+    bool kicked = alarm_due(&l->alarm) == 0 || alarm_due(&l->alarm) <= world_now(l->env.world);
+    list_for_each (it, &l->sending) {
+        const struct bibe_sending *s = container_of(it, struct bibe_sending, node);
+        assert(s->sent <= s->bundle->len);
+        assert(s->open > 0 || kicked); /* who waits for nobody has a turn */
+        sending++;
+    }
+    list_for_each (it, &l->arrivals) {
+        assert(container_of(it, struct bibe_arrival, node)->bundle == NULL || kicked);
+        arrivals++;
+    }
+    assert(sending == l->sending_len && arrivals == l->arrivals_len);
+    assert(c->limits.window >= 1 && c->limits.bundle_max == 0);
+    bibe_joins_check(&l->joins);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bundles in segments (draft-ietf-dtn-bibe-00 §4.5): any order, twice, contradicting, for ever; and
+ * the keys of a tunnel. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "cla/bibe/bibe_join.h"
+#include "cla/bibe/bibe_link.h"
+
+static char whole[5000];
+
+static struct eid parsed(const char *text)
+{
+    struct eid e;
+    ck_assert_int_eq(eid_parse(text, &e), 0);
+    return e;
+}
+
+static struct bibe_payload part(uint64_t transfer, uint64_t offset, size_t len)
+{
+    return (struct bibe_payload){.segment = true,
+                                 .transfer = transfer,
+                                 .total = sizeof whole,
+                                 .offset = offset,
+                                 .data = slice_of(whole + offset, len)};
+}
+
+static enum bibe_verdict add_to(struct bibe_joins *j, const char *source,
+                                const struct bibe_payload *p, tick until, struct buf **out)
+{
+    struct eid from = parsed(source), to = parsed("ipn:3.12");
+    enum bibe_verdict v = bibe_joins_add(j, &from, &to, p, until, out);
+    bibe_joins_check(j);
+    return v;
+}
+
+static void begin(struct bibe_joins *j)
+{
+    for (size_t i = 0; i < sizeof whole; i++)
+        whole[i] = (char)(i * 7 + i / 256);
+    bibe_joins_init(j, 3, 3 * sizeof whole, 2 * sizeof whole);
+}
+
+static void end_with(struct bibe_joins *j, struct buf *b)
+{
+    ck_assert_uint_eq(b->len, sizeof whole);
+    ck_assert_mem_eq(buf_data(b), whole, sizeof whole);
+    buf_drop(b);
+    ck_assert_uint_eq(j->len, 0);
+    bibe_joins_fini(j);
+}
+
+/* Pieces of any length, overlapping, some of them twice. */
+START_TEST(in_any_order)
+{
+    struct bibe_joins j;
+    struct rng r;
+    struct buf *out = NULL;
+    rng_init(&r, (uint64_t)_i);
+    begin(&j);
+    enum bibe_verdict v = BIBE_TAKEN;
+    while (v == BIBE_TAKEN) {
+        uint64_t at = rng_below(&r, sizeof whole);
+        struct bibe_payload p = part(1, at, 1 + rng_below(&r, sizeof whole - at));
+        v = add_to(&j, "ipn:1.12", &p, 100, &out);
+        ck_assert_ptr_null(v == BIBE_TAKEN ? out : NULL);
+    }
+    ck_assert_int_eq(v, BIBE_COMPLETE);
+    end_with(&j, out);
+}
+END_TEST
+
+START_TEST(transfers_of_several)
+{
+    struct bibe_joins j;
+    struct buf *out = NULL;
+    begin(&j);
+    struct bibe_payload a = part(1, 0, 2500), b = part(1, 2500, 2500), c = part(2, 2500, 2500);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &a, 100, &out), BIBE_TAKEN);
+    ck_assert_int_eq(add_to(&j, "ipn:1.13", &b, 100, &out), BIBE_TAKEN); /* another source */
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &c, 100, &out), BIBE_TAKEN); /* another number */
+    ck_assert_uint_eq(j.len, 3);
+    struct bibe_payload d = part(3, 0, 1);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &d, 100, &out), BIBE_FULL);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &b, 100, &out), BIBE_COMPLETE);
+    buf_drop(out);
+    ck_assert_uint_eq(j.len, 2);
+    bibe_joins_fini(&j);
+}
+END_TEST
+
+START_TEST(contradictions_end_it)
+{
+    struct bibe_joins j;
+    struct buf *out = NULL;
+    begin(&j);
+    struct bibe_payload a = part(1, 0, 2500), b = part(1, 2400, 100), c = part(1, 2500, 2500);
+    char other[100];
+    memcpy(other, whole + 2400, 100);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &a, 100, &out), BIBE_TAKEN);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &b, 100, &out), BIBE_TAKEN); /* the same again */
+    other[99] ^= 1;
+    b.data = slice_of(other, 100);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &b, 100, &out), BIBE_CORRUPT);
+    ck_assert_uint_eq(j.len, 0);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &a, 100, &out), BIBE_TAKEN);
+    c.total++;
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &c, 100, &out), BIBE_CORRUPT);
+    ck_assert_uint_eq(j.bytes, 0);
+    bibe_joins_fini(&j);
+}
+END_TEST
+
+START_TEST(limits)
+{
+    struct bibe_joins j;
+    struct buf *out = NULL;
+    begin(&j);
+    struct bibe_payload p = part(1, 0, 1);
+    p.total = 2 * sizeof whole + 1;
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TOO_LONG);
+    p.total = UINT64_MAX;
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TOO_LONG);
+    p.total = 2 * sizeof whole;
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TAKEN);
+    p.transfer = 2;
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_FULL); /* of bytes */
+    p = part(3, 0, 1);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TAKEN);
+    for (uint64_t i = 1; i < BIBE_GAPS_MAX; i++) {
+        p = part(3, 2 * i, 1);
+        ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TAKEN);
+    }
+    p = part(3, 4000, 1);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_FULL); /* of holes */
+    bibe_joins_fini(&j);
+}
+END_TEST
+
+START_TEST(they_end_in_time)
+{
+    struct bibe_joins j;
+    struct buf *out = NULL;
+    begin(&j);
+    struct bibe_payload a = part(1, 0, 2500), b = part(2, 0, 2500), c = part(1, 2500, 2500);
+    ck_assert_uint_eq(bibe_joins_deadline(&j), TICK_NEVER);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &a, 100, &out), BIBE_TAKEN);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &b, 50, &out), BIBE_TAKEN);
+    ck_assert_uint_eq(bibe_joins_deadline(&j), 50);
+    bibe_joins_expire(&j, 49);
+    ck_assert_uint_eq(j.len, 2);
+    bibe_joins_expire(&j, 50);
+    ck_assert_uint_eq(j.len, 1);
+    ck_assert_uint_eq(j.expired, 1);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &c, 100, &out), BIBE_COMPLETE);
+    end_with(&j, out);
+}
+END_TEST
+
+START_TEST(endpoints)
+{
+    static const struct {
+        const char *local, *remote, *peer, *key;
+    } cases[] = {
+        {"ipn:1.12", "ipn:3.12", "ipn:3.0", NULL},
+        {"ipn:1.12", "ipn:3.12", "dtn:none", NULL},
+        {"dtn://one/t", "ipn:3.12", "ipn:3.0", "local"}, /* of another node */
+        {"ipn:2.12", "ipn:3.12", "ipn:3.0", "local"},
+        {"ipn:1.0", "ipn:3.12", "ipn:3.0", "local"}, /* administrative: §5 */
+        {"ipn:!.12", "ipn:3.12", "ipn:3.0", "local"},
+        {"ipn:1.12", "ipn:3.0", "ipn:3.0", "remote"},
+        {"ipn:1.12", "ipn:4.12", "ipn:3.0", "remote"},
+        {"ipn:1.12", "ipn:1.13", "dtn:none", "remote"},
+        {"ipn:1.12", "dtn:none", "ipn:3.0", "remote"},
+        {"ipn:1.12", "dtn://h/~all", "ipn:3.0", "remote"},
+        {"ipn:1.12", "imc:3.12", "ipn:3.0", "remote"},
+    };
+    struct eid node = parsed("ipn:1.0");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bibe_config k = {.local = parsed(cases[i].local), .remote = parsed(cases[i].remote)};
+        struct eid peer = parsed(cases[i].peer);
+        const char *key = NULL;
+        char why[200] = "";
+        int rc = bibe_check(&k, &key, why, sizeof why);
+        rc = rc < 0 ? rc : bibe_check_names(&k, &node, &peer, &key, why, sizeof why);
+        ck_assert_msg((rc == 0) == (cases[i].key == NULL), "%zu: %s", i, why);
+        if (cases[i].key != NULL)
+            ck_assert_msg(strcmp(key, cases[i].key) == 0 && why[0] != '\0', "%zu: %s", i, key);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("bibe");
+    TCase *t = tcase_create("all");
+    tcase_add_loop_test(t, in_any_order, 0, 50);
+    tcase_add_test(t, transfers_of_several);
+    tcase_add_test(t, contradictions_end_it);
+    tcase_add_test(t, limits);
+    tcase_add_test(t, they_end_in_time);
+    tcase_add_test(t, endpoints);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
