@@ -31,6 +31,9 @@ TEMPLATES = (
     "-s ipn:2.1 -d ipn:1.3 --block 192:1:0102030405 --block 193:16:ff --block 194:4:00",
     "-d ipn:1.7 -f no-fragment",
     "-s ipn:2.1 -d ipn:1.7 --lifetime 1ms",
+    "-s ipn:2.1 -d ipn:5.5 -r ipn:2.4 --hop-limit 1:1 -f report-deletion,report-time",
+    "-s ipn:2.1 -d ipn:1.7 -r ipn:2.4 --block 192:2:00 --block 193:6:ff --block 194:20:00",
+    "-s ipn:2.1 -d ipn:1.7 --fragment 18446744073709551000:18446744073709551615",
 )
 CRCS = ("--crc none --primary-crc none", "--crc none --primary-crc none", "--crc 16 --primary-crc 32c")
 
@@ -91,17 +94,49 @@ class Peer:
             self.sent += 1
 
 
+def make(lab, words, crc, n, payload):
+    path, data = lab.path("template.cbor"), lab.path("payload")
+    with open(data, "wb") as f:
+        f.write(payload)
+    subprocess.run([lab.program("helio-bundle"), "make", *words.split(), *crc.split(), "--sequence", str(n), "-p", data, "-o", path],
+                   check=True)
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def head(kind, n):
+    """Of a CBOR item."""
+    return bytes([kind << 5 | n]) if n < 24 else bytes([kind << 5 | 25]) + n.to_bytes(2, "big")
+
+
+def encapsulations(inner, number):
+    """Payloads for the tunnel's end: the whole bundle, and two segments of it."""
+    yield b"\x81" + head(2, len(inner)) + inner
+    half = len(inner) // 2
+    for at, part in ((0, inner[:half]), (half, inner[half:])):
+        yield b"\x84" + head(0, number) + head(0, len(inner)) + head(0, at) + head(2, len(part)) + part
+
+
+# a report of reception with a time, about a fragment; a record of a type that nobody knows
+RECORDS = ("8201868482f51b000000c8b5ff6b4081f481f481f4008202820201821b000000c8b5ff6b400118181864", "821903e8420102")
+
+
 def templates(lab):
     """Bundles of all kinds, with and without check values: without them a mutation comes further."""
     out, n = [], 0
     for words in TEMPLATES:
         for crc in CRCS:
-            path = lab.path("template.cbor")
-            subprocess.run([lab.program("helio-bundle"), "make", *words.split(), *crc.split(), "--sequence", str(n), "--text",
-                            "a payload of some bytes " * 3, "-o", path], check=True)
+            out.append(make(lab, words, crc, n, b"a payload of some bytes " * 3))
             n += 1
-            with open(path, "rb") as f:
-                out.append(f.read())
+    for record in RECORDS:
+        out.append(make(lab, "-s ipn:2.0 -d ipn:1.0 -f admin", CRCS[0], n, bytes.fromhex(record)))
+        n += 1
+    inner = out[0]
+    for depth in range(4):
+        for payload in encapsulations(inner, depth):
+            out.append(make(lab, "-s ipn:2.1 -d ipn:1.12", CRCS[0], n, payload))
+            n += 1
+        inner = out[-3]
     return out
 
 
@@ -184,26 +219,29 @@ def main(programs, out, count=COUNT, seed=SEED):
     with Lab(programs, out) as lab:
         node, port = lab.udp_ports(2)
         keys = lab.link(2, node, port, rto="50ms", retries=2, socket_buffer="8MiB", import_sessions=4096, import_sessions_all=8192)
-        p = lab.start_node(1, lab.write_node(1, [keys], f"{{path: {lab.path('store')}, durability: async, limit: 256MiB}}", log=False,
-                                             extra="echo: 3\n"))
+        tunnel = {"name": "tunnel", "adapter": "bibe", "peer": "ipn:6.0", "local": "ipn:1.12", "remote": "ipn:6.12",
+                  "any_source": "yes", "memory": "10kB", "transfers": 8, "hold": "1s"}
+        p = lab.start_node(1, lab.write_node(1, [keys, tunnel], f"{{path: {lab.path('store')}, durability: async, limit: 256MiB}}", log=False,
+                                             extra="echo: 3\nbundles: {status_reports: yes, report_rate: 100, hop_limit: 9}\n"))
         peer = Peer(port, node)
         app = subscribe(lab, seen)
         intact = attack(lab, peer, count, seed, seen)
         counters = lab.control(1, "counters")
-        link = next(x for x in counters["links"] if x["name"] == "to-2")
+        link, tunnel = (next(x for x in counters["links"] if x["name"] == name) for name in ("to-2", "tunnel"))
         app.close()
         lab.stop("node1", p)
-    judge(counters, link, peer)
+    judge(counters, link, tunnel, peer)
     print(f"{count} mutants, {intact} intact ones: all of these arrived, {len(seen) - intact} mutants besides")
 
 
-def judge(counters, link, peer):
+def judge(counters, link, tunnel, peer):
     """Every datagram has a verdict; every bundle offered was taken or refused for a reason; every one taken is somewhere."""
     a = counters["agent"]
     taken = a["received"] + a["accepted_local"]
     pairs = {"datagrams, verdicts": (peer.sent, sum(link["verdicts"].values())),
              "blocks, bundles of the link": (peer.blocks, link["bundles_received"]),
-             "bundles of link, applications and node, offered": (peer.blocks + a["reports_sent"] + counters["node"]["echoed"], a["offered"]),
+             "bundles of links, applications and node, offered": (peer.blocks + tunnel["bundles_received"] + tunnel["encapsulated"] +
+                                                                  a["reports_sent"] + counters["node"]["echoed"], a["offered"]),
              "offered, taken and refused": (a["offered"], taken + a["consumed"] + a["storing"] + sum(a["refused"].values())),
              "taken, held and ended": (taken, a["held"] - a["storing"] + sum(a["ended"].values()))}
     for what, (left, right) in pairs.items():
@@ -211,6 +249,9 @@ def judge(counters, link, peer):
             raise Failed(f"{what}: {left} and {right} differ")
     if a["received"] < peer.blocks // 100 or a["refused"]["malformed bundle"] < peer.blocks // 2:
         raise Failed(f"mutations that hardly test: {a}")
+    thrown = tunnel["thrown_away"]
+    if not (tunnel["bundles_received"] and tunnel["segments_received"] and thrown["malformed"] and a["records_ignored"]):
+        raise Failed(f"mutations that hardly test: {tunnel}")
 
 
 if __name__ == "__main__":
