@@ -5,6 +5,7 @@
  * can go wrong: a "*" elsewhere, or a rest that is no EID.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -15,18 +16,16 @@ static int parse_prefix(const char *text, size_t prefix, const char *end, struct
 {
     assert(end != NULL);
     char whole[EID_TEXT_MAX];
-    size_t tail = strlen(end);
-    if (prefix + tail >= sizeof whole)
+    if (prefix + strlen(end) >= sizeof whole)
         return HELIO_EFORMAT;
-    memcpy(whole, text, prefix);
-    memcpy(whole + prefix, end, tail + 1);
+    snprintf(whole, sizeof whole, "%.*s%s", (int)prefix, text, end);
     return eid_parse(whole, out);
 }
 
 int eid_pattern_parse(const char *text, struct eid_pattern *out)
 {
     struct eid_pattern p = {.eid = eid_none()};
-    size_t len = strnlen(text, EID_TEXT_MAX);
+    size_t len = strlen(text);
     int rc = 0;
     if (strcmp(text, "*") == 0) {
         p.any = true;

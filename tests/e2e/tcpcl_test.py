@@ -196,6 +196,7 @@ class TcpclTest(NodeCase):
         def send():
             for i in range(count):
                 self.assertEqual(sender.request("ipn:2.7", i.to_bytes(4, "big") + bytes(3000))[0], aap2.SUCCESS)
+                time.sleep(0.008)  # so that they still flow when the last link changes
 
         def receive():
             while len(came) < count:
