@@ -199,12 +199,12 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
     struct conf_tree *map = conf_tree_parse(text, len, "it needs the keys of a link", errors);
     struct config_link *l = map == NULL ? NULL : calloc(1, sizeof *l);
     size_t before = errors->total;
-    if (map != NULL && l == NULL)
-        conf_error(errors, 0, "out of memory");
-    else if (map != NULL && map->kind != CONF_MAP)
+    bool is_map = map != NULL && map->kind == CONF_MAP;
+    bool named = is_map && (conf_child(map, "name") != NULL || give_name(map, name));
+    if (map != NULL && !is_map)
         conf_error(errors, map->line, "%s is not expected here; write a map of a link's keys",
                    conf_kind_name(map->kind));
-    else if (map != NULL && conf_child(map, "name") == NULL && !give_name(map, name))
+    else if (map != NULL && (l == NULL || !named))
         conf_error(errors, 0, "out of memory");
     else if (map != NULL)
         config_link_read(l, node, map, adapters, errors);

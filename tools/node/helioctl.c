@@ -227,7 +227,7 @@ static char *keys_of_file(const char *path)
         conf_error(errors, 0, "is too long for a link: %d bytes at most", KEYS_FILE_MAX);
     for (size_t i = 0; i < errors->len; i++)
         fprintf(stderr, "%s\n", errors->text[i]);
-    char *whole = errors->len == 0 ? strndup(text, len) : NULL;
+    char *whole = text != NULL && errors->len == 0 ? strndup(text, len) : NULL;
     free(text);
     free(errors);
     return whole;
