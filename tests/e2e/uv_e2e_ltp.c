@@ -7,11 +7,13 @@
  */
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "ltp/segment.h"
 #include "uv_scene.h"
 
@@ -246,7 +248,7 @@ START_TEST(what_open_refuses)
     char why[256];
     end_open(w, &w->a, 1, 2);
     struct end other = {.config = w->a.config};
-    ck_assert_int_eq(open_text(w, &other, 3, 2, why), HELIO_EIO);
+    ck_assert_int_eq(helio_errno(open_text(w, &other, 3, 2, why)), EADDRINUSE);
     ck_assert_ptr_nonnull(strstr(why, "in use"));
     w->a.config.engine = 0;
     ck_assert_int_eq(open_text(w, &other, 0, 2, why), HELIO_EINVAL);
