@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything and runs every test.
 #
-#   tests/run.sh            all of it (about 35 minutes on two cores)
+#   tests/run.sh            all of it (an estimated 45 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
 #   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go)
