@@ -2,15 +2,28 @@
 /* xoshiro256** (Blackman and Vigna), its state filled by splitmix64. Nothing can fail. */
 #include "base/rng.h"
 
+static uint64_t mix_bits(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
 void rng_init(struct rng *r, uint64_t seed)
 {
     for (int i = 0; i < 4; i++) {
         seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t z = seed;
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        r->s[i] = z ^ (z >> 31);
+        r->s[i] = mix_bits(seed);
     }
+}
+
+/* FNV-1a over the name; both mixed, so that near ones are far from each other. */
+uint64_t rng_named(uint64_t seed, const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
+    return mix_bits(mix_bits(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ hash);
 }
 
 static uint64_t rotate_left(uint64_t x, int k)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/rng.h"
 
 #define AT(field) offsetof(struct scenario, field)
 #define KEY_PARTS_MAX 6
@@ -265,6 +266,6 @@ struct chan_config scenario_chan(const struct scenario *s, int direction, tick s
         .duplicate = w->duplicate,
         .corrupt = w->corrupt,
         .bit_error_rate = w->bit_errors,
-        .seed = s->seed + (uint64_t)direction,
+        .seed = rng_named(s->seed, directions[1 + direction]),
     };
 }

@@ -94,7 +94,8 @@ json_t *scenario_json(const struct scenario *s);
 char *scenario_yaml(const struct scenario *s);
 
 /* A direction's channel configuration, which borrows from *s. `started` is the emulator's start on
- * the channel's clock, `wall` the same instant in nanoseconds since 1970. */
+ * the channel's clock, `wall` the same instant in nanoseconds since 1970. What a direction draws is
+ * its own: neither the other direction of this seed nor any direction of another one draws it. */
 struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall);
 
 /* scenario_way.c, for scenario.c: the keys of one direction. */

@@ -57,6 +57,26 @@ START_TEST(about_uniform)
 }
 END_TEST
 
+/* Seeds near to each other and names near to each other: none equal, none a neighbour's. */
+START_TEST(names_have_streams_of_their_own)
+{
+    static const char *const names[] = {"forward", "return", "", "1", "2", "12"};
+    enum { NAMES = sizeof names / sizeof *names, SEEDS = 100 };
+    uint64_t all[NAMES * SEEDS];
+    size_t n = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        for (size_t i = 0; i < NAMES; i++) {
+            all[n] = rng_named(seed, names[i]);
+            ck_assert_uint_eq(all[n], rng_named(seed, names[i]));
+            for (size_t k = 0; k < n; k++)
+                ck_assert(all[n] != all[k] && all[n] - all[k] != UINT64_C(0x9e3779b97f4a7c15));
+            ck_assert(all[n] != seed);
+            n++;
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_rng");
@@ -65,6 +85,7 @@ int main(void)
     tcase_add_test(t, known_numbers);
     tcase_add_test(t, seeds_differ_and_repeat);
     tcase_add_test(t, about_uniform);
+    tcase_add_test(t, names_have_streams_of_their_own);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/rng.h"
 #include "channel-emu/scenario/scenario.h"
 
 static struct conf_errors errors;
@@ -33,9 +34,54 @@ START_TEST(a_wire_by_default)
     ck_assert(k.rate_bps == 0 && k.overhead == 42 && k.queue_bytes == 64000000 && k.delay == 0);
     ck_assert(k.trace == NULL && k.loss <= 0 && k.window_count == 0 && k.point_count == 0);
     ck_assert(k.burst.good == 0 && k.burst.bad == 0 && k.origin_first && !k.trace_no_loop);
-    ck_assert(k.seed == 1 && !k.jitter_in_order && !k.hold && !k.start_only);
+    ck_assert(k.seed == rng_named(1, "forward") && !k.jitter_in_order && !k.hold && !k.start_only);
     ck_assert_int_eq(s.exempt, 0);
     scenario_fini(&s);
+}
+END_TEST
+
+/* How many of 1000 frames meet the same fate, at a loss of one half. */
+static unsigned count_equal(uint64_t seed_a, int way_a, uint64_t seed_b, int way_b)
+{
+    static const uint64_t frames = 1000;
+    char text[2][64];
+    const uint64_t seeds[2] = {seed_a, seed_b};
+    const int ways[2] = {way_a, way_b};
+    bool lost[2][1000] = {{false}};
+    for (int i = 0; i < 2; i++) {
+        struct scenario s;
+        struct chan *c;
+        struct chan_fate f;
+        snprintf(text[i], sizeof text[i], "seed: %u\nboth: {erasures: {iid: 0.5}}\n",
+                 (unsigned)seeds[i]);
+        good(&s, text[i]);
+        struct chan_config k = scenario_chan(&s, ways[i], 0, 0);
+        ck_assert_int_eq(chan_new(&c, &k), 0);
+        for (uint64_t n = 0; n < frames; n++) {
+            chan_input(c, (const uint8_t *)"x", 1, 0, n);
+            lost[i][n] = chan_fate(c, &f) == 1;
+        }
+        chan_free(c);
+        scenario_fini(&s);
+    }
+    unsigned equal = 0;
+    for (uint64_t n = 0; n < frames; n++)
+        equal += lost[0][n] == lost[1][n];
+    return equal;
+}
+
+/* Five deviations of 500 are 79. */
+START_TEST(no_direction_draws_what_another_one_does)
+{
+    ck_assert_uint_eq(count_equal(1, 0, 1, 0), 1000);
+    for (int i = 0; i < 2; i++) {
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            unsigned n = count_equal(1, i, seed, !i);
+            ck_assert_msg(n > 420 && n < 580, "seed 1 and %u: %u equal", (unsigned)seed, n);
+            n = seed == 1 ? 500 : count_equal(1, i, seed, i);
+            ck_assert_msg(n > 420 && n < 580, "seed 1 and %u: %u equal", (unsigned)seed, n);
+        }
+    }
 }
 END_TEST
 
@@ -73,7 +119,7 @@ START_TEST(every_key)
     struct scenario s;
     good(&s, full);
     struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 7 * TICK_S, 1000 * TICK_S);
-    ck_assert(k.seed == 9 && k.overhead == 24 && k.rate_bps == 500000000);
+    ck_assert(k.seed == rng_named(9, "forward") && k.overhead == 24 && k.rate_bps == 500000000);
     ck_assert(k.queue_bytes == 0 && k.queue_time == 20 * TICK_MS);
     ck_assert(!k.origin_first && k.origin == 12 * TICK_S);
     ck_assert(k.point_count == 2 && k.points[1].at == 60 * TICK_S &&
@@ -97,7 +143,7 @@ START_TEST(every_key)
     ck_assert_str_eq(s.pcap_before, "/b.pcap");
     ck_assert_str_eq(s.pcap_after, "");
     k = scenario_chan(&s, SCENARIO_RETURN, 0, 0);
-    ck_assert(k.windows_off && k.window_count == 1 && !k.hold && k.seed == 10);
+    ck_assert(k.windows_off && k.window_count == 1 && !k.hold && k.seed == rng_named(9, "return"));
     ck_assert(k.queue_bytes == 0 && k.queue_time == 0 && k.origin_first && k.rate_bps == 0);
     struct chan *c; /* the channel agrees that it is right */
     ck_assert_int_eq(chan_new(&c, &k), 0);
@@ -331,6 +377,7 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_test(t, a_wire_by_default);
     tcase_add_test(t, every_key);
+    tcase_add_test(t, no_direction_draws_what_another_one_does);
     tcase_add_test(t, what_is_shown_reads_back_to_the_same);
     tcase_add_test(t, both_is_laid_under_the_directions);
     tcase_add_test(t, a_later_text_replaces_what_it_names);

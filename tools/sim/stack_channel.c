@@ -112,6 +112,11 @@ static int begin_way(struct stack_channel *c, int direction, tick now)
 {
     struct stack_way *w = &c->way[direction];
     struct chan_config config = scenario_chan(scenario_of(c), direction, 0, STACK_START * TICK_S);
+    size_t place = 0;
+    while (c->stack->channels[place] != c)
+        place++;
+    if (place > 0) /* else channels of one scenario would lose the same frames */
+        config.seed += place * UINT64_C(0xd1342543de82ef95);
     w->origin = config.origin_first ? now : config.origin;
     config.origin = w->origin;
     config.origin_first = false;
