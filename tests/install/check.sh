@@ -21,7 +21,7 @@ done
 cmake --install "$build" --prefix "$out/first" >"$out/first.log"
 mv "$out/first" "$out/moved"
 prefix=$out/moved
-grep -rIlE "$build|$out|\"(base|ltp|bp|route|frames|chan|channel-emu)/" "$prefix"/include "$prefix"/lib*/*/*.pc "$prefix"/lib*/*/*/*.pc \
+grep -rIlE "$build|$out|\"(base|ltp|bp|route|frames|sle|chan|channel-emu)/" "$prefix"/include "$prefix"/lib*/*/*.pc "$prefix"/lib*/*/*/*.pc \
     "$prefix"/lib*/cmake "$prefix"/lib*/*/cmake 2>/dev/null && fail "these name the folder of the build, or a header that is not installed"
 "$prefix/bin/helio-bundle" --version >/dev/null || fail "helio-bundle does not run"
 "$prefix/bin/helio-tune" --help >/dev/null || fail "helio-tune does not run"

@@ -36,6 +36,7 @@ may ltp base ltp
 may bp base bp
 may route base route
 may frames base frames
+may sle base sle
 may cla os base ltp bp cla conf frames
 may cla/ltp os base ltp bp cla conf frames
 may cla/udp os base bp cla conf
@@ -86,7 +87,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,frames,cla,channel-emu,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,frames,sle,cla,channel-emu,tools}/'*.[ch]' |
     grep -v '^bp/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it
@@ -101,7 +102,7 @@ dense() { # AT-LEAST FOLDER...
 }
 dense 20 ltp bp frames cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
-for f in $(grep -ohE '(base|os|conf|ltp|bp|frames|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohE '(base|os|conf|ltp|bp|frames|sle|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The provider's side of a service instance: what production tells (frames, status, CLTUs
+ * radiated), and what it is asked for. Links and notices are in sle/engine.h.
+ *
+ * Return services: production offers each frame to the instance with sle_provider_frame, whether it
+ * is bound or not; the engine filters, fills transfer buffers, and delivers by the instance's mode:
+ *   timely    never blocks; what cannot leave in time is discarded, counted, and the user is told
+ *   complete  SLE_FULL when the buffers are full: offer that frame again after the notice SLE_ROOM
+ *   offline   like complete, without latency limit; the host feeds the frames of the time range in
+ *             SLE_STARTED_BY_USER from its record, then sle_provider_end_of_data
+ * FCLTU: the engine queues CLTUs; production takes the next when it is due (sle_provider_cltu_next)
+ * and tells how its radiation goes.
+ */
+#ifndef SLE_PROVIDER_H
+#define SLE_PROVIDER_H
+
+#include "sle/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 0 takes the default in brackets; strings and sets are copied. */
+struct sle_provider_config {
+    const char *id;                /* service instance identifier; says service and mode */
+    const char *const *initiators; /* authority identifiers that may bind it; peers of the engine */
+    size_t initiator_count;
+    const char *responder_port; /* our own name of the port; with `initiate`: the user's [“”] */
+    uint32_t versions; /* bit n: version n is accepted [2..5]; the highest is used to initiate */
+    struct sle_when begin, end; /* service provision period; not known: unlimited */
+    bool initiate;              /* sle_connect binds it, to initiators[0]; users may not */
+    uint16_t return_timeout_s;  /* 1..600 [30] */
+    uint16_t
+        min_reporting_cycle_s; /* 2..600 [2]; told from version 5 on, shorter ones are refused */
+    /* return services */
+    uint32_t buffer_frames; /* transfer buffer size: frames and notifications, 1..65535 [20] */
+    tick latency; /* latency limit of a partly filled buffer [1 s]; told in whole seconds, >= 1 */
+    uint32_t queue_buffers; /* full transfer buffers that wait for the connection [16]. In timely
+                               mode one more discards those of which nothing was written. 1 is as
+                               old implementations have it */
+    bool confirm_start;     /* sle_provider_answer_start decides */
+    struct slice antenna;   /* of frames that name none: 1..16 octets (or an OBJECT IDENTIFIER's
+                               content) [“ANT”] */
+    bool antenna_global;
+    uint32_t permitted_quality;     /* RAF: bits of enum sle_wanted [all three] */
+    const struct sle_gvcid *gvcids; /* RCF, ROCF: permitted set */
+    size_t gvcid_count;             /* 1..SLE_GVCIDS_MAX */
+    uint32_t permitted_words;       /* ROCF: bits of enum sle_control_word [all three] */
+    uint64_t permitted_tc_vcids;    /* ROCF: bits [all]; with permitted_no_tc_vc also “any” */
+    bool only_no_tc_vc;             /* ROCF: no TC VC can be asked for, only “any” */
+    uint32_t permitted_updates;     /* ROCF: bits of enum sle_update [both] */
+    /* FCLTU */
+    uint32_t cltu_buffer;      /* octets of CLTUs that are held [1 MiB] */
+    uint16_t cltu_max;         /* octets of the longest CLTU, 12..4096 [4096] */
+    uint32_t cltus_max;        /* CLTUs that are held [65536] */
+    uint32_t minimum_delay_us; /* shortest delayTime [0] */
+    bool continue_on_abort;    /* protocolAbortMode: the queue goes on being radiated */
+    bool deferred;             /* notificationMode deferred (told only): [immediate] */
+    bool bit_lock_required, rf_available_required;  /* told only */
+    uint16_t acquisition_length, plop1_idle_length; /* told only */
+    uint8_t plop;                                   /* 1, 2: plopInEffect [2] */
+    uint32_t modulation_frequency;                  /* 0.1 Hz, >= 1 [1] */
+    uint16_t modulation_index, subcarrier_ratio;    /* >= 1 [1] */
+    bool clcw_known; /* clcwGlobalVcId and …PhysicalChannel are configured */
+    struct sle_gvcid clcw_gvcid;
+    const char *clcw_channel; /* 1..32 characters */
+};
+
+/* 0; HELIO_EINVAL: a value is out of its range; HELIO_EEXIST: there is one with this id;
+ * HELIO_ENOMEM. */
+int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
+                     struct sle_instance **out);
+
+/* Answers SLE_STARTED_BY_USER of an instance with confirm_start: SLE_OK, or a diagnostic of START.
+ */
+void sle_provider_answer_start(struct sle_instance *i, unsigned diag, tick now);
+
+/* ---- return services ---- */
+
+struct sle_frame {
+    struct buf *owner; /* what `data` lies in; the engine takes references of its own, and nobody
+                          may change these octets until it has dropped them. NULL: data is copied */
+    struct slice data; /* 1..65536 octets: the whole transfer frame. ROCF: the frame as well, whose
+                          control word is taken from it, see `ocf` */
+    struct sle_time time; /* earth receive time */
+    struct slice antenna; /* len 0: the instance's */
+    bool antenna_global;
+    int32_t
+        continuity; /* -1 first, 0 follows, n missing; the first frame after START always is -1 */
+    enum sle_quality quality;
+    struct slice annotation; /* 0..128 octets, copied */
+    /* ROCF: the operational control field, four octets in `ocf`; the frame's channel is read from
+     * `data`. has_ocf false: it has none, and is not delivered. */
+    bool has_ocf;
+    uint8_t ocf[4];
+};
+
+enum sle_taken {
+    SLE_TAKEN,      /* it will be delivered (or discarded as a backlog, counted) */
+    SLE_FILTERED,   /* the user did not ask for it */
+    SLE_NOT_ACTIVE, /* nobody is there */
+    SLE_FULL        /* complete, offline: not taken; offer it again after SLE_ROOM */
+};
+enum sle_taken sle_provider_frame(struct sle_instance *i, const struct sle_frame *frame, tick now);
+/* Frames that would be taken now without SLE_FULL or a discarded backlog. 0: not active. */
+size_t sle_provider_room(const struct sle_instance *i);
+/* Does the user want frames of this channel or quality? For hosts that would have to build them. */
+bool sle_provider_active(const struct sle_instance *i);
+
+/* Production's state, of status reports; a change of it is told to the user (SYNC-NOTIFY; FCLTU:
+ * ASYNC-NOTIFY). Of return services: enum sle_production; FCLTU: enum sle_uplink_production. The
+ * beginning is running (operational), and locks unknown. */
+void sle_provider_production(struct sle_instance *i, unsigned production, tick now);
+void sle_provider_locks(struct sle_instance *i, const struct sle_locks *locks);
+/* Frame synchronisation was lost at `time`: SYNC-NOTIFY with `locks`. */
+void sle_provider_loss(struct sle_instance *i, struct sle_time time, const struct sle_locks *locks,
+                       tick now);
+/* SYNC-NOTIFY end of data, behind all frames. */
+void sle_provider_end_of_data(struct sle_instance *i, tick now);
+/* What waits in a partly filled buffer goes now. */
+void sle_provider_flush(struct sle_instance *i, tick now);
+
+/* ---- FCLTU ---- */
+
+struct sle_cltu_out {
+    uint32_t id;
+    struct slice data; /* stays until the CLTU is told radiated or interrupted */
+    struct sle_when earliest, latest;
+    uint32_t delay_us;
+};
+/*
+ * The next CLTU to radiate, if it is due: one is given at a time, and the next one only after
+ * sle_provider_cltu_radiated and its delay. CLTUs whose latest time has passed are told as expired
+ * and skipped. False: none now; sle_provider_cltu_deadline says when to ask again.
+ */
+bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, tick now);
+tick sle_provider_cltu_deadline(const struct sle_instance *i);
+/* Its radiation has begun, and has ended, at this time. */
+void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now);
+void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now);
+void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status);
+/* Answers SLE_EVENT_THROWN: SLE_OK or a diagnostic of THROW-EVENT. */
+void sle_provider_answer_event(struct sle_instance *i, uint16_t invoke_id, unsigned diag, tick now);
+/* How the actions of an event went: SLE_ASYNC_ACTIONS_DONE, …NOT_DONE, …CONDITION_FALSE. */
+void sle_provider_event_done(struct sle_instance *i, uint32_t invocation, enum sle_notification how,
+                             tick now);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
