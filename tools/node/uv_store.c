@@ -17,6 +17,7 @@
 #include <uv.h>
 
 #include "bp/store_record.h"
+#include "os/uv_bell.h"
 #include "tools/node/storage.h"
 #include "tools/node/store_lock.h"
 
@@ -43,7 +44,7 @@ struct storage {
     int lock; /* descriptor, or -1 */
     struct storage_events events;
     uv_thread_t thread;
-    uv_async_t *async; /* freed by its close callback */
+    struct uv_bell *bell; /* the thread has done something */
     bool running;
     struct jobs collected; /* the loop's */
     struct jobs retry;     /* the thread's: removals that failed */
@@ -264,7 +265,7 @@ static void thread_main(void *arg)
         s->status.bytes = bytes;
         s->status.damaged = damaged;
         jobs_move(&s->done, &finished);
-        uv_async_send(s->async);
+        uv_bell_ring(s->bell);
     }
     uv_mutex_unlock(&s->mutex);
 }
@@ -324,23 +325,17 @@ static void take_done(struct storage *s)
     uv_mutex_unlock(&s->mutex);
 }
 
-static void on_async(uv_async_t *h)
+static void on_bell(void *context)
 {
-    take_done(h->data);
+    take_done(context);
 }
 
 int storage_start(struct storage *s, struct uv_loop_s *loop, const struct storage_events *events)
 {
     s->events = *events;
-    s->async = malloc(sizeof *s->async);
-    if (s->async == NULL)
-        return HELIO_ENOMEM;
-    if (uv_async_init(loop, s->async, on_async) < 0) {
-        free(s->async);
-        s->async = NULL;
-        return HELIO_ENOMEM;
-    }
-    s->async->data = s;
+    int err = uv_bell_open(&s->bell, loop, on_bell, s);
+    if (err < 0)
+        return err;
     if (uv_mutex_init(&s->mutex) < 0 || uv_cond_init(&s->cond) < 0 ||
         uv_thread_create(&s->thread, thread_main, s) < 0)
         return HELIO_ENOMEM;
@@ -432,11 +427,6 @@ void storage_status(struct storage *s, struct storage_status *out)
     uv_mutex_unlock(&s->mutex);
 }
 
-static void on_async_closed(uv_handle_t *h)
-{
-    free(h);
-}
-
 void storage_finish(struct storage *s)
 {
     if (s->running) {
@@ -451,9 +441,8 @@ void storage_finish(struct storage *s)
         uv_cond_destroy(&s->cond);
         uv_mutex_destroy(&s->mutex);
     }
-    if (s->async != NULL)
-        uv_close((uv_handle_t *)s->async, on_async_closed);
-    s->async = NULL;
+    uv_bell_close(s->bell);
+    s->bell = NULL;
 }
 
 static void drop_all(struct jobs *jobs)
