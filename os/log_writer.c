@@ -25,6 +25,7 @@
 
 #include "base/err.h"
 #include "os/clock.h"
+#include "os/lock.h"
 
 #define PAGE_BYTES (1024u * 1024u)
 #define QUEUE_MAX 64
@@ -325,7 +326,7 @@ static void init_locks(struct log_writer *w)
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&w->lock, NULL);
+    lock_init(&w->lock);
     pthread_cond_init(&w->filled, NULL);
     pthread_cond_init(&w->drained, &monotonic);
     pthread_condattr_destroy(&monotonic);

@@ -17,6 +17,7 @@
 #include <uv.h>
 
 #include "bp/store_record.h"
+#include "os/lock.h"
 #include "os/uv_bell.h"
 #include "tools/node/storage.h"
 #include "tools/node/store_lock.h"
@@ -336,8 +337,8 @@ int storage_start(struct storage *s, struct uv_loop_s *loop, const struct storag
     int err = uv_bell_open(&s->bell, loop, on_bell, s);
     if (err < 0)
         return err;
-    if (uv_mutex_init(&s->mutex) < 0 || uv_cond_init(&s->cond) < 0 ||
-        uv_thread_create(&s->thread, thread_main, s) < 0)
+    lock_init(&s->mutex);
+    if (uv_cond_init(&s->cond) < 0 || uv_thread_create(&s->thread, thread_main, s) < 0)
         return HELIO_ENOMEM;
     s->running = true;
     return 0;
