@@ -44,15 +44,18 @@ int uv_bell_open(struct uv_bell **out, struct uv_loop_s *loop, void (*rung)(void
         return HELIO_ENOMEM;
     *b = (struct uv_bell){.rung = rung, .context = context};
     b->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    int r = b->fd < 0 ? -errno : uv_poll_init(loop, &b->poll, b->fd); /* libuv's are -errno */
-    if (r < 0) {
+    int err = b->fd < 0 ? helio_from_errno(errno) : 0;
+    if (err == 0)
+        err = helio_from_errno(-uv_poll_init(loop, &b->poll, b->fd));
+    if (err < 0) {
         if (b->fd >= 0)
             close(b->fd);
         free(b);
-        return helio_from_errno(-r);
+        return err;
     }
     b->poll.data = b;
-    r = uv_poll_start(&b->poll, UV_READABLE, on_readable);
+    int r = uv_poll_start(&b->poll, UV_READABLE, on_readable);
+    (void)r;
     assert(r == 0); /* the descriptor was good for uv_poll_init */
     *out = b;
     return 0;

@@ -19,7 +19,7 @@ OVERHEAD = 42  # bytes per segment on the air beside the segment: UDP, IPv4, Eth
 SEGMENT = 1024
 BUNDLE = 500_000
 RATES = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
-BUSY = "priority: high\n" if os.geteuid() == 0 else ""  # of the nodes, as of the relay: where it is permitted
+BUSY = "priority: realtime\n" if os.geteuid() == 0 else ""  # of the nodes, as of the relay: where it is permitted
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 

@@ -138,7 +138,7 @@ def options():
     for name, kind, default in (("seconds", float, 10), ("rounds", int, 1), ("competitors", str, "0,1,2"), ("nice", str, "19,0"),
                                 ("rate", str, "500Mbit/s"), ("trace", str, "A"), ("delay", str, "5ms"), ("sessions", int, 7),
                                 ("recovery", str, "default"), ("emu-bin", str, None), ("against", str, None),
-                                ("priority", str, "high"), ("json", str, None)):
+                                ("priority", str, "realtime"), ("json", str, None)):
         p.add_argument(f"--{name}", type=kind, default=default)
     p.add_argument("--emu", action="append", default=[])
     p.add_argument("--link", action="append", default=[], metavar="KEY=VALUE")

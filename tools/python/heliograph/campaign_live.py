@@ -20,7 +20,7 @@ from .lab import Failed, Lab
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
 UNUSED = 0.01  # of the rate, for want of a processor
 SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
-PRIORITY = "priority: high\n" if os.geteuid() == 0 else ""  # the nodes', where it is permitted
+PRIORITY = "priority: realtime\n" if os.geteuid() == 0 else ""  # the nodes', where it is permitted
 GREEN_SESSIONS = 64  # acknowledgements return over an ideal channel
 
 
