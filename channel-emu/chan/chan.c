@@ -451,6 +451,33 @@ tick chan_deadline(const struct chan *c)
     return f == NULL ? TICK_NEVER : f->due;
 }
 
+/* Takes the first frame out of the line; whether it was lost there in an outage. */
+static bool take_first(struct chan *c, struct chan_frame *f)
+{
+    assert(c->counters.queued > 0 && f->due >= f->entered);
+    list_sub(&f->link);
+    heap_sub(&c->order, &f->node);
+    c->counters.queued--;
+    return f->lost || (c->down && meets_time(f, c->down_since, TICK_NEVER));
+}
+
+static void lose_inside(struct chan *c, struct chan_frame *f, enum chan_reason reason)
+{
+    assert(reason == CHAN_OUTAGE || reason == CHAN_END);
+    f->lost = reason == CHAN_OUTAGE;
+    c->counters.lost[reason]++;
+    list_add_tail(&c->gone, &f->link);
+}
+
+void chan_end(struct chan *c)
+{
+    release_held(c);
+    for (struct chan_frame *f = first_frame(c); f != NULL; f = first_frame(c))
+        lose_inside(c, f, take_first(c, f) ? CHAN_OUTAGE : CHAN_END);
+    assert(c->counters.queued == 0 && chan_deadline(c) == TICK_NEVER);
+    check_counts(c);
+}
+
 int chan_output(struct chan *c, tick now, struct chan_out *out)
 {
     struct chan_counters *n = &c->counters;
@@ -459,13 +486,8 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
         struct chan_frame *f = first_frame(c);
         if (f == NULL || f->due > now)
             return 0;
-        list_sub(&f->link);
-        heap_sub(&c->order, &f->node);
-        assert(n->queued > 0 && f->due >= f->entered);
-        n->queued--;
-        if (f->lost || (c->down && meets_time(f, c->down_since, TICK_NEVER))) {
-            n->lost[CHAN_OUTAGE]++;
-            list_add_tail(&c->gone, &f->link);
+        if (take_first(c, f)) {
+            lose_inside(c, f, CHAN_OUTAGE);
             continue;
         }
         n->out++;
@@ -499,7 +521,7 @@ int chan_fate(struct chan *c, struct chan_fate *out)
     struct chan_frame *f = container_of(link, struct chan_frame, link);
     list_sub(link);
     list_add_tail(&c->held, link);
-    *out = (struct chan_fate){.reason = CHAN_OUTAGE,
+    *out = (struct chan_fate){.reason = f->lost ? CHAN_OUTAGE : CHAN_END,
                               .number = f->number,
                               .entered = f->entered,
                               .air_start = f->air_start,
@@ -525,7 +547,8 @@ uint64_t chan_lost(const struct chan_counters *n)
 
 const char *chan_reason_name(enum chan_reason reason)
 {
-    static const char *const names[CHAN_REASONS] = {
-        "trace", "random", "burst", "outage", "rule", "queue", "memory", "duplicate", "corrupt"};
+    static const char *const names[CHAN_REASONS] = {"trace",     "random", "burst",  "outage",
+                                                    "rule",      "queue",  "memory", "end",
+                                                    "duplicate", "corrupt"};
     return reason < CHAN_REASONS ? names[reason] : "?";
 }

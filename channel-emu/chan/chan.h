@@ -58,7 +58,7 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
 bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to);
 
 /* What can befall a frame. One that several would have met counts under the first in this order:
- * queue, rule, outage, trace, burst, random; memory comes last. */
+ * queue, rule, outage, trace, burst, random; memory and end come last. */
 enum chan_reason {
     CHAN_TRACE,                   /* met a bad step */
     CHAN_RANDOM,                  /* independent loss */
@@ -67,13 +67,14 @@ enum chan_reason {
     CHAN_RULE,                    /* by chan_input_rule */
     CHAN_QUEUE,                   /* the queue was full: the frame never took the line */
     CHAN_MEMORY,                  /* no memory for it or its copy */
+    CHAN_END,                     /* it was inside when chan_end was called */
     CHAN_LOSSES,                  /* so many reasons to be lost; the rest is not lost: */
     CHAN_DUPLICATE = CHAN_LOSSES, /* arrives twice */
     CHAN_CORRUPT,                 /* at least one bit of it, or of its copy, is flipped */
     CHAN_REASONS
 };
-/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "duplicate", "corrupt"; static.
- */
+/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "end", "duplicate", "corrupt";
+ * static. */
 const char *chan_reason_name(enum chan_reason reason);
 
 /* Time on, or off, contact: [from, to) after the origin, ns; from < to. */
@@ -166,6 +167,11 @@ void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t t
 /* Frames whose time on the air meets an outage are lost (set down, then up). */
 void chan_outage(struct chan *c, bool down, tick now);
 
+/* Nothing comes out any more: what is still inside is lost (chan_fate tells of each), with CHAN_END
+ * but for what an outage has already cost. The last call but for chan_fate, chan_counters and
+ * chan_free. */
+void chan_end(struct chan *c);
+
 /* When to call chan_output next: the next frame comes out then, or is found lost in an outage.
  * TICK_NEVER when the line is empty. */
 tick chan_deadline(const struct chan *c);
@@ -185,10 +191,10 @@ struct chan_out {
 int chan_output(struct chan *c, tick now, struct chan_out *out);
 
 /* What the channel did to single frames: 1 and one record for each that was lost, duplicated or
- * corrupted in the last chan_input, and each found lost in an outage by chan_output since; 0 when
- * there are no more. Nothing is copied or kept for it: what was not asked for before the next
- * chan_input or chan_outage is forgotten. Of a frame of the last chan_input, `data` are
- * the caller's own, else they hold as those of chan_output do. */
+ * corrupted in the last chan_input, and each found lost in an outage by chan_output, or at the end
+ * by chan_end, since; 0 when there are no more. Nothing is copied or kept for it: what was not
+ * asked for before the next chan_input or chan_outage is forgotten. Of a frame of the last
+ * chan_input, `data` are the caller's own, else they hold as those of chan_output do. */
 struct chan_fate {
     enum chan_reason reason;
     uint64_t number;         /* of the frame, from 1, counting all inputs */

@@ -49,6 +49,7 @@ static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
         int rc = 0;
         if (f.too_long) {
             l->way[dir].too_long++;
+            emu_link_refuse(l, dir, f.data, f.there, f.arrival, "super_packet");
             say_too_long(b, dir, &f, say);
         } else if (l->settings->scenario.exempt && emu_ether_is_signalling(f.data, f.len)) {
             rc = emu_link_input_exempt(l, dir, f.data, f.len, f.arrival);
@@ -163,12 +164,15 @@ static int serve_side(struct emu_bridge *b, tick end, FILE *say)
     tick begin = clock_now();
     let_out(b, EMU_FORWARD, begin);
     let_out(b, EMU_RETURN, clock_now());
-    if (l->read_due == TICK_NEVER || begin >= l->read_due) {
+    bool sweep = l->closed && l->swept == TICK_NEVER;
+    if (sweep || l->read_due == TICK_NEVER || begin >= l->read_due) {
         int forward = take_frames(b, EMU_FORWARD, clock_now(), say);
         int back = forward < 0 ? forward : take_frames(b, EMU_RETURN, clock_now(), say);
         if (back < 0)
             return back;
         emu_link_was_read(l, begin, forward + back > 0);
+        if (sweep)
+            emu_link_was_swept(l, begin, forward + back > 0);
     }
     tick now = clock_now();
     emu_link_flush(l, now);
@@ -183,14 +187,27 @@ static int serve_side(struct emu_bridge *b, tick end, FILE *say)
     return wait_until(b, until, !busy, say);
 }
 
+/* As in the relay: no more is taken after the end, what is inside may arrive. */
+static bool goes_on(struct emu_bridge *b, tick end, FILE *say)
+{
+    tick now = clock_now();
+    if (!b->link.closed && (b->stop || now >= end)) {
+        emu_link_close(&b->link, tick_min(now, end));
+        emu_report_drain(&b->link, say);
+        b->stop = false;
+    }
+    return !b->stop && !emu_link_drained(&b->link);
+}
+
 int emu_bridge_run(struct emu_bridge *b, FILE *say)
 {
     const struct emu_settings *o = &b->options->settings;
     tick end = o->duration == 0 ? TICK_NEVER : tick_add(b->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : b->link.started + o->stats;
     int rc = 0;
-    while (rc == 0 && !b->stop && clock_now() < end) {
-        rc = serve_side(b, tick_min(end, stats), say);
+    emu_link_end(&b->link, end);
+    while (rc == 0 && goes_on(b, end, say)) {
+        rc = serve_side(b, tick_min(emu_link_wake(&b->link, end), stats), say);
         if (clock_now() >= stats) {
             count_before(b);
             emu_report_line(&b->link, say);

@@ -8,6 +8,7 @@
  */
 #include "channel-emu/emu/emu_link.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,6 +21,9 @@
 #include "os/signals.h"
 
 #define FLUSH_NS (500 * TICK_MS)
+#define SWEEP_MAX TICK_S    /* a flood never leaves the sockets empty */
+#define ROWS_AT_ONCE 10000u /* at the end; then the writer catches up, for so long at most: */
+#define WRITE_MS_MAX 10000u
 
 static int open_output(struct log_writer **w, const char *path, bool log, FILE *say)
 {
@@ -71,6 +75,8 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
                            .started = clock_now(),
                            .delay_min = delay_min(s),
                            .read_due = TICK_NEVER,
+                           .closing = TICK_NEVER,
+                           .swept = TICK_NEVER,
                            .tolerance = emu_settings_tolerance(settings)};
     int rc = emu_link_check(settings, say);
     for (int i = 0; i < 2 && rc == 0; i++) {
@@ -109,19 +115,33 @@ static void put_row(struct emu_link *l, struct drop_row row, const uint8_t *data
     drop_log_put(l->drops, &row);
 }
 
+static void log_fate(struct emu_link *l, int direction, const struct chan_fate *fate)
+{
+    struct drop_row row = {.time = fate->entered,
+                           .direction = direction,
+                           .frame = fate->number,
+                           .reason = chan_reason_name(fate->reason),
+                           .late_ns = EVENT_NONE};
+    put_row(l, row, fate->data, fate->len);
+}
+
 static void log_fates(struct emu_link *l, int direction)
 {
     struct chan_fate fate;
     if (l->drops == NULL)
         return;
-    while (chan_fate(l->way[direction].chan, &fate) == 1) {
-        struct drop_row row = {.time = fate.entered,
-                               .direction = direction,
-                               .frame = fate.number,
-                               .reason = chan_reason_name(fate.reason),
-                               .late_ns = EVENT_NONE};
-        put_row(l, row, fate.data, fate.len);
-    }
+    while (chan_fate(l->way[direction].chan, &fate) == 1)
+        log_fate(l, direction, &fate);
+}
+
+void emu_link_refuse(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival,
+                     const char *reason)
+{
+    if (l->drops == NULL)
+        return;
+    struct drop_row row = {
+        .time = arrival, .direction = dir, .reason = reason, .late_ns = EVENT_NONE};
+    put_row(l, row, data, len);
 }
 
 static void log_out(struct emu_link *l, int direction, const struct chan_out *out,
@@ -176,10 +196,22 @@ static bool rule_drops(struct emu_link *l, struct emu_way *w, const uint8_t *dat
            ltp_rules_drop(w->rules, &ltp);
 }
 
+/* Did it come when the run was over? */
+static bool came_late(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival)
+{
+    if (arrival <= l->closing)
+        return false;
+    l->way[dir].after_end++;
+    emu_link_refuse(l, dir, data, len, arrival, chan_reason_name(CHAN_END));
+    return true;
+}
+
 int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len, uint64_t tag,
                    tick arrival)
 {
     struct emu_way *w = &l->way[dir];
+    if (came_late(l, dir, data, len, arrival))
+        return 0;
     int rc = take_arrivals(l, dir, arrival);
     if (rc < 0)
         return rc;
@@ -194,6 +226,8 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
 int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                           tick arrival)
 {
+    if (came_late(l, dir, data, len, arrival))
+        return 0;
     int rc = take_arrivals(l, dir, arrival);
     if (rc == 0)
         chan_input(l->way[dir].clean, data, len, EMU_EXEMPT, l->way[dir].last);
@@ -263,8 +297,66 @@ tick emu_link_flush_due(const struct emu_link *l)
     return TICK_NEVER;
 }
 
+void emu_link_end(struct emu_link *l, tick at)
+{
+    assert(!l->closed);
+    l->closing = at;
+}
+
+void emu_link_close(struct emu_link *l, tick at)
+{
+    assert(!l->closed && at <= l->closing && at != TICK_NEVER);
+    l->closed = true;
+    l->closing = at;
+}
+
+void emu_link_was_swept(struct emu_link *l, tick now, bool something)
+{
+    assert(l->closed);
+    if (l->sweep_began == 0)
+        l->sweep_began = now;
+    if (l->swept == TICK_NEVER && (!something || now > l->sweep_began + SWEEP_MAX))
+        l->swept = now;
+}
+
+bool emu_link_drained(const struct emu_link *l)
+{
+    tick drain = l->settings->drain;
+    if (!l->closed || l->swept == TICK_NEVER)
+        return false;
+    if (drain == EMU_DRAIN_AUTO)
+        drain = emu_settings_delay_max(l->settings);
+    tick due = emu_link_deadline(l);
+    return due == TICK_NEVER || due > tick_add(l->closing, drain);
+}
+
+tick emu_link_wake(const struct emu_link *l, tick last)
+{
+    if (!l->closed)
+        return last;
+    return l->swept == TICK_NEVER ? 0 : TICK_NEVER;
+}
+
+/* All that is inside; the writer is waited for, since nothing else is to be done any more. */
+static void end_way(struct emu_link *l, int dir)
+{
+    struct emu_way *w = &l->way[dir];
+    struct chan_fate fate;
+    if (w->clean == NULL)
+        return;
+    chan_end(w->clean);
+    chan_end(w->chan);
+    for (uint64_t n = 1; l->drops != NULL && chan_fate(w->chan, &fate) == 1; n++) {
+        log_fate(l, dir, &fate);
+        if (n % ROWS_AT_ONCE == 0)
+            (void)log_writer_sync(l->drops, WRITE_MS_MAX);
+    }
+}
+
 void emu_link_finish(struct emu_link *l)
 {
+    end_way(l, EMU_FORWARD);
+    end_way(l, EMU_RETURN);
     struct log_writer *const all[] = {l->drops, l->before, l->after};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i] != NULL)

@@ -28,11 +28,12 @@ struct emu_way {
     struct chan *chan;  /* NULL before the first frame */
     struct chan *clean; /* for exempt frames: delay only */
     struct ltp_rules *rules;
-    uint64_t before;   /* dropped by the kernel before we could read them */
-    uint64_t after;    /* dropped by the device after it had left, so within those sent */
-    uint64_t no_peer;  /* came with no peer to go to: never entered the channel */
-    uint64_t too_long; /* super-packets: never entered the channel */
-    uint64_t gone;     /* came out of the channel when its peer was gone */
+    uint64_t before;    /* dropped by the kernel before we could read them */
+    uint64_t after;     /* dropped by the device after it had left, so within those sent */
+    uint64_t no_peer;   /* came with no peer to go to: never entered the channel */
+    uint64_t too_long;  /* super-packets: never entered the channel */
+    uint64_t gone;      /* came out of the channel when its peer was gone */
+    uint64_t after_end; /* came when the run was over: never entered the channel */
     uint64_t send_failed, sent_bytes;
     int send_error;           /* of the last that failed */
     tick origin, first, last; /* of trace and windows; arrivals */
@@ -51,11 +52,15 @@ struct emu_link {
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick started, tolerance;
     struct emu_pace pace;
-    tick delay_min; /* of both directions, whenever */
-    tick read_due;  /* while frames come: when the sockets are read next */
-    tick released;  /* when frames were let out last */
-    bool ended;     /* before it was told to */
-    tick flushed;   /* when the outputs were given to their threads last */
+    tick delay_min;   /* of both directions, whenever */
+    tick read_due;    /* while frames come: when the sockets are read next */
+    tick released;    /* when frames were let out last */
+    bool ended;       /* before it was told to */
+    tick closing;     /* the end of the run, once it is known: what came later is not taken */
+    bool closed;      /* it is past */
+    tick sweep_began; /* when the sockets were first read after it; 0: not yet */
+    tick swept;       /* when they had nothing more from before it; TICK_NEVER before */
+    tick flushed;     /* when the outputs were given to their threads last */
 };
 
 /* What of the settings cannot be on this machine: HELIO_EFORMAT with a message on `say`, or 0. */
@@ -73,6 +78,25 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
 /* The same for a frame that is only delayed, whatever else the link does. */
 int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                           tick arrival);
+
+/* A frame that the channel never got, or that had nowhere to go when it came out: its row in the
+ * drop log. The caller counts it. */
+void emu_link_refuse(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival,
+                     const char *reason);
+
+/* The run will be over at `at` (TICK_NEVER: not known): what arrives later is counted and logged,
+ * but not taken. */
+void emu_link_end(struct emu_link *l, tick at);
+/* The run is over at `at`: frames that arrived later are counted and logged, but not taken. What is
+ * inside goes on until emu_link_drained. */
+void emu_link_close(struct emu_link *l, tick at);
+/* Closing: the sockets were read, and brought nothing, or something. */
+void emu_link_was_swept(struct emu_link *l, tick now, bool something);
+/* Is it all over: closed, the sockets are read, and nothing is inside that is due in time? */
+bool emu_link_drained(const struct emu_link *l);
+/* Until when the loop may sleep for all that: the run's end at `last`; at once while the sockets
+ * are to be read. */
+tick emu_link_wake(const struct emu_link *l, tick last);
 
 /* When the next frame of either direction is due; TICK_NEVER when both are empty. */
 tick emu_link_deadline(const struct emu_link *l);
@@ -94,7 +118,8 @@ void emu_link_was_read(struct emu_link *l, tick now, bool something);
 void emu_link_flush(struct emu_link *l, tick now);
 /* When to call it at the latest; TICK_NEVER when nothing is gathered. */
 tick emu_link_flush_due(const struct emu_link *l);
-/* Ends the outputs; what could not be written is in the report from now on. */
+/* Ends the channels, whose contents are lost by the end and logged, and the outputs; what could not
+ * be written is in the report from now on. */
 void emu_link_finish(struct emu_link *l);
 
 /* Signals that end a run, or ask for a report on the way, as a descriptor, or HELIO_E*. Before
@@ -109,6 +134,8 @@ void emu_report_text(const struct emu_link *l, FILE *to);
 void emu_report_json(const struct emu_link *l, const char *command, FILE *to);
 /* False after emu_link_finish when an output is not whole, which emu_report_text has told. */
 bool emu_report_whole(const struct emu_link *l);
+/* How long the end may take, when that is more than a second. */
+void emu_report_drain(const struct emu_link *l, FILE *to);
 /* One line of progress. */
 void emu_report_line(const struct emu_link *l, FILE *to);
 

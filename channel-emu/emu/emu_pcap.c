@@ -79,6 +79,7 @@ static int capture_receive(void *io, struct clock_stamps *clock, tick now, struc
     struct timespec stamp = {.tv_sec = h->ts.tv_sec, .tv_nsec = h->ts.tv_usec};
     *out = (struct emu_frame){.data = data,
                               .len = h->len,
+                              .there = h->caplen,
                               .arrival = clock_stamps_arrival(clock, &stamp, now),
                               .too_long = h->caplen < h->len};
     return 1;

@@ -21,6 +21,7 @@ enum emu_io { EMU_IO_RING, EMU_IO_PCAP };
 struct emu_frame {
     const uint8_t *data;
     size_t len;
+    size_t there; /* of its bytes; fewer than len when it is too long */
     tick arrival;
     bool
         too_long; /* several frames joined, or longer than the interface's MTU allows; may be cut */

@@ -105,6 +105,16 @@ static uint64_t frames_of(const struct udp_message *d)
     return d->len == 0 ? 1 : (d->len + d->segment - 1) / d->segment;
 }
 
+static void refuse_all(struct emu_relay *r, int dir, const struct udp_message *d)
+{
+    size_t at = 0;
+    do {
+        size_t len = d->len - at < d->segment ? d->len - at : d->segment;
+        emu_link_refuse(&r->link, dir, d->data + at, len, d->arrival, "no_peer");
+        at += len;
+    } while (at < d->len);
+}
+
 static int take_return(struct emu_relay *r, int fd, const struct udp_message *d)
 {
     if (r->options->has_return_to && fd == r->listen_fd)
@@ -112,6 +122,7 @@ static int take_return(struct emu_relay *r, int fd, const struct udp_message *d)
     struct emu_flow *flow = return_flow(r, fd);
     if (flow == NULL) {
         r->link.way[EMU_RETURN].no_peer += frames_of(d);
+        refuse_all(r, EMU_RETURN, d);
         return 0;
     }
     return into_channel(r, EMU_RETURN, d, flow->id);
@@ -167,6 +178,7 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
     int fd = dir == EMU_RETURN || flow == NULL ? r->listen_fd : flow->fd;
     if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
         r->link.way[dir].gone++;
+        emu_link_refuse(&r->link, dir, out->data, out->len, out->entered, "no_peer");
         return false;
     }
     udp_sender_add(r->sender, fd, to, slice_of(out->data, out->len));
@@ -291,13 +303,30 @@ static int serve_side(struct emu_relay *r, tick until, FILE *say)
     let_out(r, EMU_FORWARD);
     let_out(r, EMU_RETURN);
     tick now = clock_now();
-    if (n >= 0 && (look ? n > 1 : now >= l->read_due)) {
+    bool sweep = l->closed && l->swept == TICK_NEVER;
+    if (n >= 0 && sweep) {
+        n = read_all(r);
+        emu_link_was_swept(l, now, n > 0);
+    } else if (n >= 0 && (look ? n > 1 : now >= l->read_due)) {
         n = look ? read_sockets(r, fds, n) : read_all(r);
         emu_link_was_read(l, now, n > 0);
     }
     emu_link_flush(l, now);
     emu_link_turn(l, now);
     return n < 0 ? n : 0;
+}
+
+/* Told to stop, or the time is up: no more is taken. A second signal does not wait for what is
+ * inside. Whether the relay goes on. */
+static bool goes_on(struct emu_relay *r, tick last, FILE *say)
+{
+    tick now = clock_now();
+    if (!r->link.closed && (r->stop || now >= last)) {
+        emu_link_close(&r->link, tick_min(now, last));
+        emu_report_drain(&r->link, say);
+        r->stop = false;
+    }
+    return !r->stop && !emu_link_drained(&r->link);
 }
 
 static int end_relay(struct emu_relay *r, int rc, FILE *say)
@@ -315,9 +344,11 @@ int emu_relay_run(struct emu_relay *r, FILE *say)
     const struct emu_settings *o = &r->options->settings;
     tick last = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
     tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
-    while (!r->stop && clock_now() < last) {
+    emu_link_end(&r->link, last);
+    while (goes_on(r, last, say)) {
         tick until = tick_min(tick_min(emu_link_release(&r->link), emu_link_flush_due(&r->link)),
-                              tick_min(tick_min(last, stats), r->link.read_due));
+                              tick_min(stats, r->link.read_due));
+        until = tick_min(until, emu_link_wake(&r->link, last));
         int rc = serve_side(r, until, say);
         if (rc < 0)
             return end_relay(r, rc, say);

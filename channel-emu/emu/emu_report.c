@@ -61,14 +61,16 @@ static struct summary summarise_link(const struct emu_link *l, int dir)
         s.chan.out += exempt->out;
         s.chan.queued += exempt->queued;
         s.chan.lost[CHAN_MEMORY] += exempt->lost[CHAN_MEMORY];
+        s.chan.lost[CHAN_END] += exempt->lost[CHAN_END];
     }
     for (int i = 0; i < CHAN_LOSSES; i++)
         s.dropped[i] = s.chan.lost[i];
+    s.dropped[CHAN_END] += w->after_end;
     s.dropped[SOCKET] = w->before;
     s.dropped[SUPER] = w->too_long;
     s.dropped[NO_PEER] = w->no_peer + w->gone;
     s.dropped[SEND] = w->send_failed;
-    s.in = s.chan.in + w->before + w->too_long + w->no_peer;
+    s.in = s.chan.in + w->before + w->too_long + w->no_peer + w->after_end;
     s.out = s.chan.out - w->gone - w->send_failed;
     s.good_share = good_share(l, dir, l->started, clock_now());
     s.good_share_active = good_share(l, dir, w->first, w->last);
@@ -99,6 +101,9 @@ static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
     doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
     doubt(d, w->after, ways[dir], "frames dropped by the device after they had been sent");
     doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");
+    if (l->settings->drain == EMU_DRAIN_AUTO) /* else it is as it was wished */
+        doubt(d, s.chan.lost[CHAN_END], ways[dir],
+              "frames still in the queue when the run ended; --drain lets them out");
     if (w->late_beyond > 1 && (double)w->late_beyond > LATE_SHARE * (double)w->late.count)
         doubt(d, w->late_beyond, ways[dir], "frames released later than the tolerance, above 1 %");
     else if (w->late.max > LATE_MAX && w->late.max > l->tolerance)
@@ -276,6 +281,20 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', to);
     json_decref(o);
+}
+
+void emu_report_drain(const struct emu_link *l, FILE *to)
+{
+    tick due = emu_link_deadline(l);
+    tick drain = l->settings->drain == EMU_DRAIN_AUTO ? emu_settings_delay_max(l->settings)
+                                                      : l->settings->drain;
+    if (due == TICK_NEVER || drain <= TICK_S)
+        return;
+    fprintf(to,
+            "helio-emu: what is on its way still arrives, for %.1f s at most; Ctrl-C ends it at "
+            "once\n",
+            (double)drain / 1e9);
+    fflush(to);
 }
 
 void emu_report_line(const struct emu_link *l, FILE *to)

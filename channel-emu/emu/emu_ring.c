@@ -161,10 +161,12 @@ static void restore_device(struct tpacket2_hdr *h, uint32_t status, struct emu_f
     if ((v.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0 && !out->too_long)
         emu_ether_complete_sum(data, h->tp_snaplen, v.csum_start, v.csum_offset);
     out->len = h->tp_len;
+    out->there = h->tp_snaplen;
     if ((status & TP_STATUS_VLAN_VALID) != 0 && h->tp_snaplen >= EMU_ETHER_HEAD) {
         bool known = (status & TP_STATUS_VLAN_TPID_VALID) != 0;
         data = emu_ether_put_tag(data, known ? h->tp_vlan_tpid : ETH_P_8021Q, h->tp_vlan_tci);
         out->len += EMU_ETHER_TAG;
+        out->there += EMU_ETHER_TAG;
     }
     out->data = data;
 }

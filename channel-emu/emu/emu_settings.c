@@ -38,6 +38,7 @@ enum key {
     BUFFER,
     BATCH,
     DURATION,
+    DRAIN,
     STATS,
     JSON,
     PRIORITY
@@ -84,6 +85,10 @@ static const struct argp_option table[] = {
     {"stats", STATS, "DURATION", 0, "Print a line of counters at this interval", 4},
     {NULL, 0, NULL, 0, "The run:", 5},
     {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 5},
+    {"drain", DRAIN, "DURATION|auto", 0,
+     "After the end (or Ctrl-C; again: at once) go on for so long with what is on its way (default "
+     "auto: delay and jitter); the rest counts as lost by the end",
+     5},
     {"batch", BATCH, "DURATION|auto", 0,
      "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
@@ -242,6 +247,9 @@ static error_t run_option(int key, char *arg, struct argp_state *state, struct e
     case DURATION:
         s->duration = duration(state, "--duration", arg);
         return 0;
+    case DRAIN:
+        s->drain = strcmp(arg, "auto") == 0 ? EMU_DRAIN_AUTO : duration(state, "--drain", arg);
+        return 0;
     case STATS:
         s->stats = duration(state, "--stats", arg);
         return 0;
@@ -303,7 +311,10 @@ void emu_settings_load(struct emu_settings *s, const char *path)
 
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv)
 {
-    *s = (struct emu_settings){.buffer_bytes = 32000000, .batch = EMU_BATCH_AUTO, .realtime = true};
+    *s = (struct emu_settings){.buffer_bytes = 32000000,
+                               .batch = EMU_BATCH_AUTO,
+                               .drain = EMU_DRAIN_AUTO,
+                               .realtime = true};
     argp_err_exit_status = 2;
     if (scenario_init(&s->scenario) < 0) {
         fprintf(stderr, "helio-emu: out of memory\n");
@@ -318,6 +329,20 @@ void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char
 void emu_settings_fini(struct emu_settings *s)
 {
     scenario_fini(&s->scenario);
+}
+
+tick emu_settings_delay_max(const struct emu_settings *s)
+{
+    tick most = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct scenario_way *w = &s->scenario.way[i];
+        tick delay = w->point_count == 0 ? w->delay : 0;
+        for (size_t k = 0; k < w->point_count; k++)
+            delay = w->points[k].delay > delay ? w->points[k].delay : delay;
+        delay = tick_add(delay, w->jitter);
+        most = delay > most ? delay : most;
+    }
+    return most;
 }
 
 tick emu_settings_tolerance(const struct emu_settings *s)

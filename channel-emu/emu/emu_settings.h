@@ -9,12 +9,15 @@
 #include "channel-emu/scenario/emu_pace.h"
 #include "channel-emu/scenario/scenario.h"
 
+#define EMU_DRAIN_AUTO TICK_NEVER /* as long as the longest delay */
+
 struct emu_settings {
     struct scenario scenario;
     const char *file;      /* of the scenario; NULL: none */
     uint64_t buffer_bytes; /* of each socket or interface */
     tick batch;            /* frames are released at most this late by intention; EMU_BATCH_AUTO */
     tick duration;         /* 0: until a signal */
+    tick drain;            /* at the end, go on for so long with what is inside; EMU_DRAIN_AUTO */
     tick stats;            /* interval of status lines; 0: none */
     bool realtime;         /* ask for real-time scheduling */
     const char *json;      /* file of the report, "-" for the standard output, NULL for none */
@@ -30,6 +33,9 @@ void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char
 /* Lays a scenario file over *s in the same way. */
 void emu_settings_load(struct emu_settings *s, const char *path);
 void emu_settings_fini(struct emu_settings *s);
+
+/* The longest way through the link but for its queue: delay and jitter. */
+tick emu_settings_delay_max(const struct emu_settings *s);
 
 /* The tolerance that holds. */
 tick emu_settings_tolerance(const struct emu_settings *s);

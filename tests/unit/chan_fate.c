@@ -224,10 +224,42 @@ START_TEST(chances_do_not_move_each_other)
 }
 END_TEST
 
+/* _i: in order of arrival, or overtaking each other. What an outage cost counts as that. */
+START_TEST(the_end_tells_of_all_that_is_inside)
+{
+    struct chan *c = chan_of((struct chan_config){.delay = 100, .jitter = _i == 0 ? 0 : 50});
+    struct chan_out out;
+    struct chan_fate f;
+    unsigned ended = 0, outage = 0;
+    for (uint64_t i = 0; i < 20; i++) {
+        if (i == 10)
+            chan_outage(c, true, 1000 * i);
+        if (i == 12)
+            chan_outage(c, false, 1000 * i);
+        chan_input(c, (const uint8_t *)"abc", 3, i, 1000 * i);
+    }
+    ck_assert_int_eq(chan_output(c, 1000, &out), 1);
+    chan_end(c);
+    while (chan_fate(c, &f) == 1) {
+        ck_assert(f.reason == CHAN_END || f.reason == CHAN_OUTAGE);
+        ck_assert_int_eq(f.reason == CHAN_OUTAGE, f.number == 11 || f.number == 12);
+        ck_assert_uint_eq(f.entered, 1000 * (f.number - 1));
+        ck_assert_mem_eq(f.data, "abc", 3);
+        ended += f.reason == CHAN_END;
+        outage += f.reason == CHAN_OUTAGE;
+    }
+    ck_assert(ended == 17 && outage == 2);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_END], 17);
+    ck_assert_uint_eq(chan_counters(c)->out, 1);
+    expect_idle(c);
+    chan_free(c);
+}
+END_TEST
+
 START_TEST(reasons_have_names)
 {
-    static const char *const names[] = {"trace", "random", "burst",     "outage", "rule",
-                                        "queue", "memory", "duplicate", "corrupt"};
+    static const char *const names[] = {"trace", "random", "burst", "outage",    "rule",
+                                        "queue", "memory", "end",   "duplicate", "corrupt"};
     for (int i = 0; i < CHAN_REASONS; i++)
         ck_assert_str_eq(chan_reason_name((enum chan_reason)i), names[i]);
     ck_assert_str_eq(chan_reason_name(CHAN_REASONS), "?");
@@ -247,6 +279,7 @@ int main(void)
     tcase_add_test(tc, an_empty_frame_has_no_bit_to_flip);
     tcase_add_loop_test(tc, a_bit_error_rate_of_one_flips_all, 0, 2);
     tcase_add_loop_test(tc, chances_do_not_move_each_other, 0, 4);
+    tcase_add_loop_test(tc, the_end_tells_of_all_that_is_inside, 0, 2);
     tcase_add_test(tc, reasons_have_names);
     suite_add_tcase(s, tc);
     return run_suite(s);
