@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything and runs every test.
 #
-#   tests/run.sh            all of it (an estimated 45 minutes on two cores)
+#   tests/run.sh            all of it (35 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
 #   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go)
@@ -64,7 +64,8 @@ if [ "$mode" = quick ]; then
     check debug -LE 'slow|realtime|release|peers' -j2
     exit 0
 fi
-build clang
+# What clang says of the tests, too: tests/builds.sh, and the fuzz targets are built with it.
+build clang programs
 step "clang-tidy"
 tests/style/tidy.sh build/clang
 step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
@@ -80,7 +81,7 @@ check asan -LE 'release|realtime|peers' -j2
 check asan -L 'realtime' -j2 --repeat until-pass:2
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
 build fuzz
-step "fuzz: each target for 5 s from its corpus"
-tests/fuzz/run.sh build/fuzz 5
+step "fuzz: each target for 3 s from its corpus"
+tests/fuzz/run.sh build/fuzz 3
 step "all tests passed"
 grep -hE '\*\*\*(Failed|Timeout|Exception)' build/*.tests.log | sed 's/^/at the second try only: /' || true
