@@ -149,6 +149,22 @@ static int make_whole(struct lmdb *l, const struct store_options *o, char *why, 
 
 /* ---- the database ---- */
 
+#define LOCK_BYTES 8192 /* of lock.mdb, as LMDB makes it for its default of 126 readers */
+
+/* LMDB writes the lock file through a map: where the medium has no room for it (tmpfs) the process
+ * would die of SIGBUS. With the room taken before, it is an error like any other. */
+static int reserve_lock(const char *path)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s/lock.mdb", path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    int rc = posix_fallocate(fd, 0, LOCK_BYTES);
+    close(fd);
+    return rc == EINVAL || rc == EOPNOTSUPP ? 0 : rc; /* a medium that cannot: as before */
+}
+
 static int open_env(struct lmdb *l, const struct store_options *o)
 {
     unsigned flags = MDB_NOTLS;
@@ -162,7 +178,7 @@ static int open_env(struct lmdb *l, const struct store_options *o)
     if (rc != 0)
         return rc;
     if ((rc = mdb_env_set_mapsize(l->env, (size_t)map)) != 0 ||
-        (rc = mdb_env_set_maxdbs(l->env, LMDB_TABLES)) != 0 ||
+        (rc = mdb_env_set_maxdbs(l->env, LMDB_TABLES)) != 0 || (rc = reserve_lock(o->path)) != 0 ||
         (rc = mdb_env_open(l->env, o->path, flags, 0600)) != 0)
         return rc;
     return mdb_reader_check(l->env, &dead);

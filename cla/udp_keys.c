@@ -27,6 +27,9 @@ int udp_keys_check(const struct udp_keys *k, const char **key, char *why, size_t
         wrong = "remote";
         snprintf(why, why_cap, "local is IPv%d and remote IPv%d; both must be of one kind",
                  ip_version(&k->local), ip_version(&k->remote));
+    } else if (address_equal(&k->local, &k->remote)) {
+        wrong = "remote";
+        snprintf(why, why_cap, "is the same as local: the link would send to itself");
     }
     if (wrong == NULL)
         return 0;

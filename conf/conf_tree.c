@@ -168,19 +168,33 @@ static struct conf_tree *build_document(yaml_document_t *document, const char *e
     return t;
 }
 
-static void parser_error(const yaml_parser_t *p, struct conf_errors *errors)
+/* What is no text at all has an offset in bytes and no line. */
+static uint32_t line_at(const char *data, size_t offset)
 {
-    const yaml_mark_t *mark = &p->problem_mark;
-    conf_error(errors, (uint32_t)mark->line + 1, "not YAML: %s%s%s",
-               p->problem != NULL ? p->problem : "unreadable", p->context != NULL ? " " : "",
-               p->context != NULL ? p->context : "");
+    uint32_t line = 1;
+    for (const char *p = data, *end = data + offset;
+         (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
+        line++;
+    return line;
 }
 
-static bool one_document(yaml_parser_t *parser, struct conf_errors *errors)
+static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
+                         struct conf_errors *errors)
+{
+    uint32_t line = p->error != YAML_READER_ERROR ? (uint32_t)p->problem_mark.line + 1
+                    : p->problem_offset < len     ? line_at(data, p->problem_offset)
+                                                  : line_at(data, len);
+    conf_error(errors, line, "not YAML: %s%s%s%s", p->problem != NULL ? p->problem : "unreadable",
+               p->error == YAML_READER_ERROR ? " (a configuration is UTF-8)" : "",
+               p->context != NULL ? " " : "", p->context != NULL ? p->context : "");
+}
+
+static bool one_document(yaml_parser_t *parser, const char *data, size_t len,
+                         struct conf_errors *errors)
 {
     yaml_document_t document;
     if (!yaml_parser_load(parser, &document)) {
-        parser_error(parser, errors);
+        parser_error(parser, data, len, errors);
         return false;
     }
     bool last = yaml_document_get_root_node(&document) == NULL;
@@ -191,6 +205,31 @@ static bool one_document(yaml_parser_t *parser, struct conf_errors *errors)
     return last;
 }
 
+/* The library takes time by the square of the depth: what is too deep is told before it is read as
+ * a document. What is wrong otherwise is told by who reads it then. */
+static bool is_shallow(const char *data, size_t len, struct conf_errors *errors)
+{
+    yaml_parser_t parser;
+    yaml_event_t event;
+    yaml_event_type_t type = YAML_NO_EVENT;
+    int depth = 0;
+    if (!yaml_parser_initialize(&parser))
+        return true;
+    yaml_parser_set_input_string(&parser, (const unsigned char *)data, len);
+    while (type != YAML_STREAM_END_EVENT && depth <= DEPTH_MAX + 1 &&
+           yaml_parser_parse(&parser, &event)) {
+        type = event.type;
+        depth += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+        depth -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+        if (depth > DEPTH_MAX + 1)
+            conf_error(errors, (uint32_t)event.start_mark.line + 1, "nested deeper than %d levels",
+                       DEPTH_MAX);
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return depth <= DEPTH_MAX + 1;
+}
+
 struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empty,
                                   struct conf_errors *errors)
 {
@@ -198,6 +237,8 @@ struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empt
         conf_error(errors, 0, "longer than 1 MiB: this is no configuration file");
         return NULL;
     }
+    if (!is_shallow(data, len, errors))
+        return NULL;
     yaml_parser_t parser;
     yaml_document_t document;
     if (!yaml_parser_initialize(&parser)) {
@@ -207,12 +248,12 @@ struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empt
     yaml_parser_set_input_string(&parser, (const unsigned char *)data, len);
     struct conf_tree *t = NULL;
     if (!yaml_parser_load(&parser, &document)) {
-        parser_error(&parser, errors);
+        parser_error(&parser, data, len, errors);
     } else {
         t = build_document(&document, empty, errors);
         yaml_document_delete(&document);
     }
-    if (t != NULL && !one_document(&parser, errors)) {
+    if (t != NULL && !one_document(&parser, data, len, errors)) {
         conf_tree_free(t);
         t = NULL;
     }

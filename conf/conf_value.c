@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/units.h"
@@ -128,7 +129,7 @@ static int set_bool(bool *field, const char *text, char *why, size_t cap)
 {
     static const char *const words[] = {"no", "yes", "false", "true", "off", "on"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(text, words[i]) == 0) {
+        if (strcasecmp(text, words[i]) == 0) {
             *field = i % 2 == 1;
             return 0;
         }

@@ -62,8 +62,11 @@ int address_parse(const char *text, struct address *a)
 {
     struct parts p;
     struct address found;
-    if (!split_text(text, &p) || address_of(p.host, p.port, &found) != 0 ||
-        p.brackets != (found.sa.sa_family == AF_INET6))
+    if (!split_text(text, &p))
+        return HELIO_EFORMAT;
+    if (!p.brackets && strcmp(p.host, "localhost") == 0) /* the one name that needs no resolver */
+        memcpy(p.host, "127.0.0.1", sizeof "127.0.0.1");
+    if (address_of(p.host, p.port, &found) != 0 || p.brackets != (found.sa.sa_family == AF_INET6))
         return HELIO_EFORMAT;
     *a = found;
     return 0;

@@ -25,8 +25,8 @@ struct address {
 /* What would be right, for messages: "a numeric address and a port, such as …". */
 extern const char address_hint[];
 
-/* Numeric only: a name would need a resolver, whose answer can change or never come. 0, or
- * HELIO_EFORMAT and *a is unchanged. */
+/* Numeric, or `localhost` for 127.0.0.1: any other name would need a resolver, whose answer can
+ * change or never come. 0, or HELIO_EFORMAT and *a is unchanged. */
 int address_parse(const char *text, struct address *a);
 
 /* A numeric host without brackets, and a port; returns as address_parse does. */

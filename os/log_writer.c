@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -261,16 +262,40 @@ int log_writer_sync(struct log_writer *w, unsigned timeout_ms)
 
 /* ---- files ---- */
 
-/* The file, and whether it is empty. A pipe without a reader is an error, not a wait. */
-static int open_file(const char *path, bool append, bool *empty)
+static bool is_same_file(int fd, const struct stat *s)
 {
-    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (append ? 0 : O_TRUNC);
-    int fd = open(path, flags, 0666);
+    struct stat own;
+    return fd >= 0 && fstat(fd, &own) == 0 && own.st_dev == s->st_dev && own.st_ino == s->st_ino;
+}
+
+/* A file has one writer: lines of two would mix, and each would cut what the other wrote. */
+static int claim_file(int fd, bool append)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return helio_from_errno(EBUSY);
+    return append || ftruncate(fd, 0) == 0 ? 0 : helio_from_errno(errno);
+}
+
+/* The file, and whether it is empty. A pipe without a reader is an error, not a wait. One that is
+ * `held` already stays claimed by the same description. */
+static int open_file(const char *path, bool append, int held, bool *empty)
+{
     struct stat s;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)
         return helio_from_errno(errno);
+    int r = fstat(fd, &s) < 0 ? helio_from_errno(errno) : 0;
+    bool same = r == 0 && is_same_file(held, &s);
+    if (r == 0 && !same && S_ISREG(s.st_mode))
+        r = claim_file(fd, append);
+    if (r < 0 || same)
+        close(fd);
+    if (r < 0)
+        return r;
+    if (same && (fd = fcntl(held, F_DUPFD_CLOEXEC, 0)) < 0)
+        return helio_from_errno(errno);
     fcntl(fd, F_SETFL, O_APPEND);
-    *empty = fstat(fd, &s) == 0 && s.st_size == 0;
+    *empty = s.st_size == 0 || !append;
     return fd;
 }
 
@@ -289,7 +314,7 @@ static int put_header(struct log_writer *w)
 int log_writer_reopen(struct log_writer *w)
 {
     bool empty = false;
-    int fd = open_file(w->path, true, &empty);
+    int fd = open_file(w->path, true, w->fd, &empty);
     if (fd < 0)
         return fd;
     struct page *g = begin_page(w);
@@ -365,7 +390,7 @@ int log_writer_open(struct log_writer **out, const char *path, unsigned flags, s
     w->path = strdup(path);
     int r = w->path == NULL ? HELIO_ENOMEM : begin_gzip(w);
     if (r == 0)
-        r = w->fd = open_file(path, (flags & LOG_APPEND) != 0, &empty);
+        r = w->fd = open_file(path, (flags & LOG_APPEND) != 0, -1, &empty);
     if (r >= 0)
         r = empty || (flags & LOG_APPEND) == 0 ? put_header(w) : 0;
     if (r == 0)

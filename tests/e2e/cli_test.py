@@ -38,7 +38,7 @@ def check_conventions(name, words):
 
 def check_configuration(text, *expected):
     path = os.path.join(out, "node.yaml")
-    with open(path, "w") as f:
+    with open(path, "w", errors="surrogateescape") as f:
         f.write(text)
     done = check(["heliod", "--check", path], 2 if expected else 0)
     told = done.stderr.splitlines()
@@ -66,6 +66,23 @@ def main():
                         "exist; make it, or write another")
     check_configuration(f"node: ipn:1.0\nsocket: {out}/no/n.sock\nstore: {{durability: none}}\n",
                         f"2: socket: the directory {out}/no does not exist; make it, or write another")
+    os.mkdir(f"{out}/folder")
+    with open(f"{out}/file", "w"):
+        pass
+    place = f"node: ipn:1.0\nsocket: {out}/%s\nstore: %s\n"
+    check_configuration(place % ("folder", "{durability: none}"), f"2: socket: {out}/folder is there and is no socket; "
+                        "write another path")
+    check_configuration(place % ("n.sock", f"{{path: {out}/file}}"), f"3: store.path: {out}/file is no directory; write "
+                        "the path of one, new or not")
+    check_configuration(good + f"control: {out}/n.sock\n", "4: control: the same path as socket; write another")
+    check_configuration(good + f"log: {{segments: {out}/folder}}\n", f"4: log.segments: {out}/folder is a directory; "
+                        "write the path of a file")
+    check_configuration(good + link.replace(":2", ":1") + "    peer: ipn:2.0\n", "8: links[a].remote: is the same as "
+                        "local: the link would send to itself")
+    check_configuration(good + link.replace("127.0.0.1:2", "localhost:2") + "    peer: ipn:2.0\n    batch: Yes\n")
+    check_configuration(good + "log: " + "[" * 100000 + "\n", "4: nested deeper than 16 levels")
+    check_configuration(good + "#\n#\n# caf\udce9 au lait\n", "6: not YAML: invalid trailing UTF-8 octet (a configuration is "
+                        "UTF-8)")
     check_configuration(good + link.replace("ltp-udp", "telex") + "    peer: ipn:2.0\nroutes:\n  - {to: \"*\", via: a}\n",
                         "6: links[a].adapter: \"telex\" is not known; write one of: ltp-udp, tcpcl, udp, bibe")
     check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "

@@ -35,6 +35,7 @@ static void bad(const char *text)
 START_TEST(accepted)
 {
     good("127.0.0.1:1113", "127.0.0.1:1113", AF_INET, 1113);
+    good("localhost:1113", "127.0.0.1:1113", AF_INET, 1113);
     good("0.0.0.0:0", "0.0.0.0:0", AF_INET, 0);
     good("[::1]:65535", "[::1]:65535", AF_INET6, 65535);
     good("[fd00:0:0:1:2:3:4:5]:4556", "[fd00::1:2:3:4:5]:4556", AF_INET6, 4556);
@@ -51,7 +52,8 @@ START_TEST(refused)
                                         "1.2.3:4",
                                         "1.2.3.4:-1",
                                         "1.2.3.4:4 ",
-                                        "localhost:1113",
+                                        "localhost.:1113",
+                                        "[localhost]:1113",
                                         "::1:1113",
                                         "[::1]",
                                         "[::1]1113",

@@ -109,6 +109,36 @@ START_TEST(rotates)
 }
 END_TEST
 
+/* Two nodes with one path, by mistake: the second one is refused and spoils nothing. */
+START_TEST(has_one_writer)
+{
+    const char *path = path_of("one", suffixes[_i]), *old = path_of("one.1", suffixes[_i]);
+    struct log_writer *w, *other;
+    const int busy = helio_from_errno(EBUSY);
+    ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES, header()), 0);
+    put(w, 0, 3);
+    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_open(&other, path, LOG_APPEND | LOG_LINES, header()), busy);
+    ck_assert_int_eq(log_writer_open(&other, path, LOG_LINES, header()), busy);
+    ck_assert_int_eq(log_writer_reopen(w), 0); /* not rotated: still its file */
+    put(w, 3, 5);
+    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_open(&other, path, LOG_LINES, header()), busy);
+    ck_assert_int_eq(rename(path, old), 0);
+    ck_assert_int_eq(log_writer_reopen(w), 0);
+    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_open(&other, path, LOG_APPEND | LOG_LINES, header()), busy);
+    ck_assert_int_eq(log_writer_open(&other, old, LOG_APPEND | LOG_LINES, header()), 0);
+    log_writer_free(other);
+    log_writer_free(w);
+    ck_assert_uint_eq(count(old, 0, NULL), 5);
+    ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES, header()), 0);
+    log_writer_free(w);
+    unlink(path);
+    unlink(old);
+}
+END_TEST
+
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit;
@@ -194,6 +224,7 @@ int main(void)
     TCase *t = tcase_create("log writer");
     tcase_add_loop_test(t, appends_and_makes_anew, 0, 2);
     tcase_add_loop_test(t, rotates, 0, 2);
+    tcase_add_loop_test(t, has_one_writer, 0, 2);
     tcase_add_loop_test(t, goes_on_when_there_is_room_again, 0, 2);
     tcase_add_test(t, a_page_of_records_stays_whole_or_goes);
     tcase_add_test(t, a_pipe_that_failed_gets_no_more);

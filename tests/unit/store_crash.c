@@ -209,6 +209,36 @@ static bool tiny_medium(const char *dir)
     return mount("tmpfs", dir, "tmpfs", 0, "size=8m") == 0;
 }
 
+/* Not a byte is free: an error as on any other medium, and no signal. */
+START_TEST(full_medium_is_told_at_the_start)
+{
+    struct place p = {.dir = "/tmp/helio_store_XXXXXX"};
+    char why[256] = "", filler[sizeof p.dir + 8];
+    ck_assert_ptr_nonnull(mkdtemp(p.dir));
+    if (!tiny_medium(p.dir)) {
+        ck_assert_int_eq(rmdir(p.dir), 0);
+        return;
+    }
+    snprintf(filler, sizeof filler, "%s/filler", p.dir);
+    int fd = open(filler, O_WRONLY | O_CREAT, 0600);
+    ck_assert_int_ge(fd, 0);
+    static const char page[4096];
+    while (write(fd, page, sizeof page) > 0)
+        continue;
+    close(fd);
+    struct store *s;
+    struct store_options o = {
+        .path = p.dir, .limit_bytes = UINT64_C(1) << 30, .durability = STORE_SYNC};
+    ck_assert_int_eq(store_lmdb.open(&s, &o, why, sizeof why), HELIO_ESPACE);
+    ck_assert_msg(strstr(why, p.dir) != NULL, "%s", why);
+    unlink(filler);
+    ck_assert_int_eq(store_lmdb.open(&s, &o, why, sizeof why), 0);
+    s->ops->close(s);
+    ck_assert_int_eq(umount2(p.dir, MNT_DETACH), 0);
+    ck_assert_int_eq(rmdir(p.dir), 0);
+}
+END_TEST
+
 START_TEST(full_medium_can_be_emptied)
 {
     struct place p = {.dir = "/tmp/helio_store_XXXXXX"};
@@ -262,6 +292,7 @@ int main(void)
     tcase_add_loop_test(t, killed_at_any_point, 0, 2);
     tcase_add_test(t, restart_has_bundles_and_marks);
     tcase_add_test(t, failing_writes_refuse_and_lose_nothing);
+    tcase_add_test(t, full_medium_is_told_at_the_start);
     tcase_add_test(t, full_medium_can_be_emptied);
     tcase_add_test(t, bad_directory_is_told);
     tcase_set_timeout(t, 120);

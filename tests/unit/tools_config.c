@@ -271,8 +271,8 @@ static const struct {
                                  "or auto"},
     {LINK "    sessions: 0\n",
      "n.yaml:9: links[to-2].sessions: 0 is out of range; write a value from 1 to 65536"},
-    {LINK "    listen: localhost:1113\n",
-     "n.yaml:9: links[to-2].listen: \"localhost:1113\" is not an address; write a numeric address "
+    {LINK "    listen: nearby:1113\n",
+     "n.yaml:9: links[to-2].listen: \"nearby:1113\" is not an address; write a numeric address "
      "and a port, such as 127.0.0.1:1113 or [::1]:1113"},
     {LINK "    rtos: 30ms\n", "n.yaml:9: links[to-2].rtos: unknown key; did you mean rto?"},
     {LINK "  - name: to-2\n    adapter: fake\n    peer: ipn:3.0\n    rto: 1s\n",

@@ -7,6 +7,7 @@
  */
 #include "tools/node/node_log.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -37,7 +38,9 @@ static void take_event(void *context, const struct bundle_event *e)
 static int say_failed(struct node *n, const char *path, int err)
 {
     if (err < 0)
-        say(&n->say, LEVEL_ERROR, "log: %s: %s", path, helio_strerror(err));
+        say(&n->say, LEVEL_ERROR, "log: %s: %s", path,
+            helio_errno(err) == EBUSY ? "another program writes to it; give each its own file"
+                                      : helio_strerror(err));
     return err;
 }
 
