@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need and is not here yet (Debian 12 package names).
-# usage: tools/setup.sh build|lab|test|peers   (lab: also what the campaign runner and plots need; peers: what nodes of other
-# makes are built with)
+# usage: tools/setup.sh build|lab|test|peers|sle   (lab: also what the campaign runner and plots need; peers: what nodes of
+# other makes are built with; sle: what peers for Space Link Extension run with)
 set -euo pipefail
 
 build=(gcc libc6-dev cmake ninja-build check python3 pkg-config libuv1-dev libcbor-dev liblmdb-dev libyaml-dev libjansson-dev
@@ -13,7 +13,7 @@ test=(chromium groff-base parallel g++ clang clang-tidy clang-format libclang-rt
 
 want=("${build[@]}")
 [ "${1:-build}" != build ] && want+=("${lab[@]}")
-[[ ${1:-build} =~ ^(test|peers)$ ]] && want+=("${test[@]}")
+[[ ${1:-build} =~ ^(test|peers|sle)$ ]] && want+=("${test[@]}")
 
 # Peers of the interoperation tests are built with cargo 1.85 or later; Debian's own cargo is older, cargo-web is not.
 cargo=$(PATH=$PATH:$HOME/.cargo/bin cargo --version 2>/dev/null | cut -d' ' -f2 || true)
@@ -23,6 +23,11 @@ fi
 # dtn7-go is built with go 1.19 or later, which is Debian's.
 if [ "${1:-build}" = peers ] && ! PATH=$PATH:/usr/local/go/bin go version >/dev/null 2>&1; then
     want+=(golang-go)
+fi
+# dariolucia's SLE library wants Java 17 or later.
+if [[ ${1:-build} =~ ^(peers|sle)$ ]]; then
+    command -v mvn >/dev/null || want+=(maven)
+    command -v javac >/dev/null || want+=(default-jdk-headless)
 fi
 
 missing=()
