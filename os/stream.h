@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/slice.h"
 
 struct address;
@@ -48,6 +49,7 @@ struct stream {
     const struct stream_ops *ops;
     const struct stream_user *user;
     void *context;
+    void (*urgent)(void *context, uint8_t octet); /* stream_on_urgent */
 };
 
 struct stream_listener {
@@ -69,6 +71,8 @@ struct stream_ops {
                          size_t parts_len);
     void (*buffers)(struct stream *s, uint32_t bytes);
     bool (*peer)(const struct stream *s, struct address *out); /* NULL: not known */
+    int (*urgent)(struct stream *s, uint8_t octet);            /* NULL: there is no such thing */
+    void (*reset)(struct stream *s);                           /* NULL: as close */
     void (*close)(struct stream *s);
 };
 
@@ -77,6 +81,14 @@ static inline void stream_use(struct stream *s, const struct stream_user *user, 
 {
     s->user = user;
     s->context = context;
+}
+
+/* Optional: `urgent` is told the octet that TCP calls urgent when it has come, ahead of what was
+ * written before it and though nothing is read for lack of room. It is not among the bytes of the
+ * stream. */
+static inline void stream_on_urgent(struct stream *s, void (*urgent)(void *context, uint8_t octet))
+{
+    s->urgent = urgent;
 }
 
 /* Bytes are read only while this is on (back-pressure); it is off at first. That the peer has ended
@@ -114,9 +126,25 @@ static inline bool stream_peer(const struct stream *s, struct address *out)
     return s->ops->peer != NULL && s->ops->peer(s, out);
 }
 
+/* Sends the octet as TCP's urgent data and ends the stream's writing: nothing is written any more.
+ * 0; HELIO_EINVAL: this stream has no urgent data; HELIO_E*. */
+static inline int stream_urgent(struct stream *s, uint8_t octet)
+{
+    return s->ops->urgent != NULL ? s->ops->urgent(s, octet) : HELIO_EINVAL;
+}
+
 static inline void stream_close(struct stream *s)
 {
     s->ops->close(s);
+}
+
+/* Closes it so that the peer sees that this is no orderly end; what was not sent yet is dropped. */
+static inline void stream_reset(struct stream *s)
+{
+    if (s->ops->reset != NULL)
+        s->ops->reset(s);
+    else
+        s->ops->close(s);
 }
 
 /* Ends the listener at once; its streams live on. */

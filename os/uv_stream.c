@@ -37,6 +37,7 @@ struct uv_stream {
     bool full; /* a write waits for room, or for the connection */
     bool connecting;
     bool closed;
+    bool shut; /* nothing is written any more: the urgent octet was sent */
     bool over; /* `ended` is due, or was told */
     bool told; /* it was */
     int error; /* of it, as its argument */
@@ -95,7 +96,9 @@ static void watch_stream(struct uv_stream *s)
 {
     bool readable = s->reading && !s->connecting && !s->over;
     bool writable = s->full || s->connecting || (s->over && !s->told);
-    int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
+    bool urgent = s->base.urgent != NULL && !s->connecting && !s->over;
+    int events =
+        (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0) | (urgent ? UV_PRIORITIZED : 0);
     if (events == s->events || s->closed)
         return;
     s->events = events;
@@ -154,13 +157,23 @@ static void tell_end(struct uv_stream *s)
     s->base.user->ended(s->base.context, s->error);
 }
 
+/* True: the urgent octet was there, and its user was told. */
+static bool read_urgent(struct uv_stream *s)
+{
+    uint8_t octet;
+    if (s->base.urgent == NULL || recv(s->fd, &octet, 1, MSG_OOB | MSG_DONTWAIT) != 1)
+        return false;
+    s->base.urgent(s->base.context, octet);
+    return true;
+}
+
 /* From the loop: what is ready is done, then the end is told, if it has come. */
 static void on_poll(uv_poll_t *h, int status, int events)
 {
     struct uv_stream *s = h->data;
     if (status < 0) { /* libuv has stopped the handle: an error is pending, which reading gives */
         s->events = 0;
-        events = UV_READABLE | UV_WRITABLE;
+        events = UV_READABLE | UV_WRITABLE | UV_PRIORITIZED;
     }
     if (s->connecting) {
         int error = take_socket_error(s->fd);
@@ -168,7 +181,10 @@ static void on_poll(uv_poll_t *h, int status, int events)
         if (error != 0)
             end_stream(s, error);
     }
-    for (int i = 0; (events & UV_READABLE) != 0 && s->reading && !s->over && i < READS_MAX; i++)
+    if ((events & UV_PRIORITIZED) != 0 && !s->over)
+        (void)read_urgent(s);
+    for (int i = 0;
+         (events & UV_READABLE) != 0 && !s->closed && s->reading && !s->over && i < READS_MAX; i++)
         if (!read_piece(s) || s->closed)
             break;
     if (!s->closed && !s->over && status < 0) {
@@ -253,10 +269,10 @@ static size_t write_stream(struct stream *base, const struct slice *parts, size_
         want += parts[i].len;
     if (want == 0)
         return 0;
-    if (!s->connecting && !s->over && !s->full)
+    if (!s->connecting && !s->over && !s->full && !s->shut)
         got = write_some(s, parts, n);
     assert(got <= want);
-    s->full = got < want;
+    s->full = got < want && !s->shut;
     watch_stream(s);
     return got;
 }
@@ -281,6 +297,20 @@ static bool find_peer(const struct stream *base, struct address *out)
            address_from(slice_of(&at, len), out) == 0;
 }
 
+static int send_urgent(struct stream *base, uint8_t octet)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    assert(!s->closed && !s->shut);
+    s->shut = true;
+    s->full = false;
+    ssize_t n = s->connecting || s->over ? 0 : send(s->fd, &octet, 1, MSG_OOB | MSG_NOSIGNAL);
+    int error = n < 0 ? helio_from_errno(errno) : n == 0 ? HELIO_ESTOPPED : 0;
+    if (!s->over && shutdown(s->fd, SHUT_WR) != 0 && error == 0)
+        error = helio_from_errno(errno);
+    watch_stream(s);
+    return error;
+}
+
 static void close_stream(struct stream *base)
 {
     struct uv_stream *s = uv_stream_of(base);
@@ -288,6 +318,13 @@ static void close_stream(struct stream *base)
     s->closed = true;
     uv_close((uv_handle_t *)&s->poll, free_stream);
     close(s->fd);
+}
+
+static void reset_stream(struct stream *base)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    (void)setsockopt(uv_stream_of(base)->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close_stream(base);
 }
 
 /* ---- listeners ---- */
@@ -391,5 +428,7 @@ const struct stream_ops uv_stream_ops = {
     .write = write_stream,
     .buffers = grow_buffers,
     .peer = find_peer,
+    .urgent = send_urgent,
+    .reset = reset_stream,
     .close = close_stream,
 };

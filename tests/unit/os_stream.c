@@ -26,6 +26,7 @@ struct end {
     bool wrong, ended, stopped;
     int error;
     unsigned writable;
+    int urgent; /* the octet; -1: to be waited for, without reading; 0: nobody waits */
     uint8_t room[PIECE];
 };
 
@@ -123,6 +124,15 @@ static void ended(void *context, int error)
 
 static const struct stream_user user = {space, fed, writable, ended};
 
+/* It comes though nothing else is read; then the rest may come. */
+static void urgent(void *context, uint8_t octet)
+{
+    struct end *e = context;
+    e->urgent = octet;
+    ck_assert_uint_eq(e->come, 0);
+    stream_read(e->stream, true);
+}
+
 static void accepted(void *context, struct stream *s)
 {
     struct rig *r = context;
@@ -133,7 +143,9 @@ static void accepted(void *context, struct stream *s)
     }
     r->server.stream = s;
     stream_use(s, &user, &r->server);
-    stream_read(s, true);
+    if (r->server.urgent != 0)
+        stream_on_urgent(s, urgent);
+    stream_read(s, r->server.urgent == 0);
     write_more(&r->server);
 }
 
@@ -292,6 +304,53 @@ START_TEST(nobody_there)
 }
 END_TEST
 
+static void write_urgent(void *context)
+{
+    struct rig *r = context;
+    struct slice more = slice_of("x", 1);
+    ck_assert_int_eq(stream_urgent(r->client.stream, 0x84), 0);
+    ck_assert_uint_eq(stream_write(r->client.stream, &more, 1), 0);
+}
+
+/* The urgent octet overtakes what is not read, is not among it, and ends the stream. */
+START_TEST(the_urgent_octet)
+{
+    struct rig *r = rig_new();
+    struct address address = free_port();
+    r->client.to_write = 70000;
+    r->server.urgent = -1;
+    r->alarm.fire = write_urgent;
+    open_both(r, &(struct stream_place){.address = &address});
+    alarm_set(&r->alarm, world_now(r->world) + 20 * TICK_MS);
+    uv_world_run(r->world);
+    ck_assert_int_eq(r->server.urgent, 0x84);
+    ck_assert(r->server.ended && r->server.error == 0);
+    ck_assert_uint_eq(r->server.come, 70000);
+    rig_free(r);
+}
+END_TEST
+
+static void reset_client(void *context)
+{
+    struct rig *r = context;
+    stream_reset(r->client.stream);
+    r->client.stream = NULL;
+}
+
+START_TEST(a_reset_is_no_end)
+{
+    struct rig *r = rig_new();
+    struct address address = free_port();
+    r->alarm.fire = reset_client;
+    open_both(r, &(struct stream_place){.address = &address});
+    alarm_set(&r->alarm, world_now(r->world) + 20 * TICK_MS);
+    uv_world_run(r->world);
+    ck_assert(r->server.ended);
+    ck_assert_int_eq(r->server.error, helio_from_errno(ECONNRESET));
+    rig_free(r);
+}
+END_TEST
+
 /* Without descriptors a connection is ended, instead of being offered for ever. */
 START_TEST(out_of_descriptors)
 {
@@ -320,6 +379,8 @@ int main(void)
     tcase_add_test(t, the_end_comes_last);
     tcase_add_test(t, a_write_to_nobody);
     tcase_add_test(t, nobody_there);
+    tcase_add_test(t, the_urgent_octet);
+    tcase_add_test(t, a_reset_is_no_end);
     tcase_add_test(t, out_of_descriptors);
     Suite *s = suite_create("os_stream");
     suite_add_tcase(s, t);
