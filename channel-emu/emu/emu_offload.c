@@ -2,17 +2,23 @@
 /*
  * The kernel's features have names (ETH_SS_FEATURES) and are read and written as bit masks
  * (ETHTOOL_GFEATURES, ETHTOOL_SFEATURES). We turn off those whose names say segmentation, receive
- * offload or checksum of what is sent, and remember which were on. What can go wrong: no
- * permission, and features that the driver does not let go.
+ * offload or checksum of what is sent, and remember which were on; also in a file, one for each
+ * interface of each network namespace, until the machine is started anew: who is killed cannot
+ * restore them, and the next one would take what it finds for what it should be. The file is locked
+ * by its owner, so that one without a lock is a dead one's. What can go wrong: no permission, and
+ * features that the driver does not let go; without a place for the file there is none.
  */
 #include "channel-emu/emu/emu_offload.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -118,6 +124,52 @@ static bool any(const uint32_t *mask, uint32_t words)
     return false;
 }
 
+/* The note of this interface, ours from now on. */
+static void open_note(struct emu_offload *o)
+{
+    struct stat space;
+    unsigned index = if_nametoindex(o->name);
+    o->note = -1;
+    if (stat("/proc/self/ns/net", &space) < 0 || index == 0)
+        return;
+    snprintf(o->note_path, sizeof o->note_path, "%s/offloads-%llu-%u", EMU_OFFLOAD_NOTES,
+             (unsigned long long)space.st_ino, index);
+    mkdir(EMU_OFFLOAD_NOTES, 0755);
+    int fd = open(o->note_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        close(fd); /* an emulator that lives: it restores what it finds in its own */
+        fd = -1;
+    }
+    o->note = fd;
+}
+
+/* What a dead one had turned off joins what we have. */
+static void read_note(struct emu_offload *o, const union question *q)
+{
+    uint32_t left[EMU_OFFLOAD_WORDS] = {0};
+    if (o->note < 0 || pread(o->note, left, sizeof left, 0) != (ssize_t)sizeof left)
+        return;
+    for (uint32_t i = 0; i < o->words; i++) {
+        const struct ethtool_get_features_block *f = &q->get.features[i];
+        o->changed[i] |= left[i] & f->available & ~f->active & ~f->never_changed;
+    }
+}
+
+static void write_note(const struct emu_offload *o)
+{
+    if (o->note >= 0 && pwrite(o->note, o->changed, sizeof o->changed, 0) < 0)
+        errno = 0; /* no note: only a kill would need it */
+}
+
+static void drop_note(struct emu_offload *o)
+{
+    if (o->note < 0)
+        return;
+    unlink(o->note_path);
+    close(o->note);
+    o->note = -1;
+}
+
 /* What is on, may be changed, and is unwanted goes off. */
 static int turn_off(struct emu_offload *o, int fd)
 {
@@ -131,6 +183,8 @@ static int turn_off(struct emu_offload *o, int fd)
         const struct ethtool_get_features_block *f = &q.get.features[i];
         o->changed[i] = f->active & f->available & ~f->never_changed & mask[i];
     }
+    read_note(o, &q);
+    write_note(o);
     if (!any(o->changed, o->words))
         return 0;
     if (write_features(fd, o, false) < 0) {
@@ -149,6 +203,7 @@ int emu_offload_off(struct emu_offload *o, const char *name, FILE *say)
 {
     memset(o, 0, sizeof *o);
     memcpy(o->name, name, strnlen(name, sizeof o->name - 1));
+    open_note(o);
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int rc = fd < 0 ? HELIO_EIO : turn_off(o, fd);
     if (rc < 0) {
@@ -166,9 +221,10 @@ int emu_offload_off(struct emu_offload *o, const char *name, FILE *say)
 void emu_offload_restore(struct emu_offload *o)
 {
     int fd = any(o->changed, o->words) ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-    if (fd < 0)
-        return;
-    write_features(fd, o, true);
-    memset(o->changed, 0, sizeof o->changed);
-    close(fd);
+    if (fd >= 0) {
+        write_features(fd, o, true);
+        memset(o->changed, 0, sizeof o->changed);
+        close(fd);
+    }
+    drop_note(o);
 }

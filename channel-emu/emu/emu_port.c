@@ -96,6 +96,7 @@ int emu_port_open(struct emu_port **out, const char *name, enum emu_io io, uint6
         return HELIO_ENOMEM;
     p->io = io == EMU_IO_PCAP ? &emu_pcap_io : &emu_ring_io;
     p->query_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    p->offload.note = -1;
     clock_stamps_init(&p->clock);
     int rc = look_up(p, name, say);
     if (rc == 0)
