@@ -5,9 +5,9 @@
  * the kernel keeps the time of arrival and the frame, so nothing is lost by reading later, and a
  * wake-up serves several frames.
  *
- * What can go wrong: super-packets, which are counted and never pass, since one frame of 64 kB is
- * not what would be on the air; frames that the kernel does not take, counted; an interface that
- * goes away, which ends the run.
+ * What can go wrong: super-packets that cannot be cut, and with libpcap checksums that were left
+ * out, which are counted and never pass, since they are not what would be on the air; frames that
+ * the kernel does not take, counted; an interface that goes away, which ends the run.
  */
 #include "channel-emu/emu/emu_bridge.h"
 
@@ -28,7 +28,6 @@
 
 static void say_too_long(struct emu_bridge *b, int dir, const struct emu_frame *f, FILE *say)
 {
-    const char *name = emu_port_name(b->port[dir]);
     if (b->said_too_long[dir])
         return;
     b->said_too_long[dir] = true;
@@ -36,7 +35,35 @@ static void say_too_long(struct emu_bridge *b, int dir, const struct emu_frame *
             "helio-emu: warning: %s brings super-packets (the first has %zu bytes): the other end "
             "joins frames. They are dropped and counted. There, as root:\n"
             "  ethtool -K INTERFACE tso off gso off tx-udp-segmentation off\n",
-            name, f->len);
+            emu_port_name(b->port[dir]), f->len);
+}
+
+static void say_sum(struct emu_bridge *b, int dir, FILE *say)
+{
+    if (b->said_sum[dir])
+        return;
+    b->said_sum[dir] = true;
+    fprintf(say,
+            "helio-emu: warning: %s brings frames without their checksums: the other end leaves "
+            "them, and perhaps the cutting of joined frames, to its device, and libpcap does not "
+            "tell which. They are dropped and counted. Use --io ring, or there, as root:\n"
+            "  ethtool -K INTERFACE tx off tso off gso off tx-udp-segmentation off\n",
+            emu_port_name(b->port[dir]));
+}
+
+/* What cannot pass as it would have been on the wire. */
+static void refuse_frame(struct emu_bridge *b, int dir, const struct emu_frame *f, FILE *say)
+{
+    struct emu_way *w = &b->link.way[dir];
+    if (f->too_long) {
+        w->too_long++;
+        say_too_long(b, dir, f, say);
+    } else {
+        w->sum_missing++;
+        say_sum(b, dir, say);
+    }
+    emu_link_refuse(&b->link, dir, f->data, f->there, f->arrival,
+                    f->too_long ? "super_packet" : "checksum");
 }
 
 /* The number of frames read, or an error. */
@@ -47,16 +74,15 @@ static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
     int n = 0;
     for (; n < FRAMES_MAX && emu_port_receive(b->port[dir], now, &f) == 1; n++) {
         int rc = 0;
-        if (f.too_long) {
-            l->way[dir].too_long++;
-            emu_link_refuse(l, dir, f.data, f.there, f.arrival, "super_packet");
-            say_too_long(b, dir, &f, say);
+        if (f.too_long || f.sum_missing) {
+            refuse_frame(b, dir, &f, say);
+            continue;
         } else if (l->settings->scenario.exempt && emu_ether_is_signalling(f.data, f.len)) {
             rc = emu_link_input_exempt(l, dir, f.data, f.len, f.arrival);
         } else {
             rc = emu_link_input(l, dir, f.data, f.len, 0, f.arrival);
         }
-        if (l->before != NULL && !f.too_long)
+        if (l->before != NULL)
             emu_capture_frame(l->before, f.arrival + l->epoch, f.data, f.len);
         if (rc < 0)
             return rc;

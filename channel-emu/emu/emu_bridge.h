@@ -20,7 +20,7 @@ struct emu_bridge {
     int signal_fd;
     tick looked; /* when we looked whether the interfaces are there */
     bool stop;
-    bool said_too_long[2];
+    bool said_too_long[2], said_sum[2];
 };
 
 /* Opens the interfaces and prints one line on `say` when ready. 0, or a negative error with a

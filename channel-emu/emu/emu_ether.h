@@ -16,6 +16,19 @@
  * behind any VLAN tags? Without it no address is ever found. */
 bool emu_ether_is_signalling(const uint8_t *frame, size_t len);
 
+/* Where what follows the Ethernet header and any VLAN tags begins, when that is IPv4 or IPv6; 0: it
+ * is not. */
+size_t emu_ether_payload(const uint8_t *frame, size_t len);
+
+/* The sum of RFC 1071 over the bytes, folded to 16 bits, not yet complemented, and a former one. */
+unsigned emu_ether_sum(const uint8_t *data, size_t len, unsigned before);
+/* The same over the pseudo header (RFC 793, RFC 8200 §8.1) of what an IPv4 or IPv6 header sends. */
+unsigned emu_ether_pseudo_sum(const uint8_t *ip, uint8_t protocol, size_t len);
+
+/* Did the sender leave the checksum of TCP or UDP to its device? Then its field holds the sum of
+ * the pseudo header, and the checksum is not right. False of fragments, and of what is cut. */
+bool emu_ether_sum_missing(const uint8_t *frame, size_t len);
+
 /* What the UDP datagram in it carries, behind any VLAN tags and straight after an IPv4 or IPv6
  * header; empty when it is something else, or a fragment. */
 struct slice emu_ether_udp_payload(const uint8_t *frame, size_t len);

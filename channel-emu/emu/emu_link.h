@@ -28,12 +28,13 @@ struct emu_way {
     struct chan *chan;  /* NULL before the first frame */
     struct chan *clean; /* for exempt frames: delay only */
     struct ltp_rules *rules;
-    uint64_t before;    /* dropped by the kernel before we could read them */
-    uint64_t after;     /* dropped by the device after it had left, so within those sent */
-    uint64_t no_peer;   /* came with no peer to go to: never entered the channel */
-    uint64_t too_long;  /* super-packets: never entered the channel */
-    uint64_t gone;      /* came out of the channel when its peer was gone */
-    uint64_t after_end; /* came when the run was over: never entered the channel */
+    uint64_t before;      /* dropped by the kernel before we could read them */
+    uint64_t after;       /* dropped by the device after it had left, so within those sent */
+    uint64_t no_peer;     /* came with no peer to go to: never entered the channel */
+    uint64_t too_long;    /* super-packets: never entered the channel */
+    uint64_t gone;        /* came out of the channel when its peer was gone */
+    uint64_t sum_missing; /* without their checksum: the same */
+    uint64_t after_end;   /* came when the run was over: never entered the channel */
     uint64_t send_failed, sent_bytes;
     int send_error;           /* of the last that failed */
     tick origin, first, last; /* of trace and windows; arrivals */

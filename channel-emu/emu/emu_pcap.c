@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "channel-emu/emu/emu_ether.h"
 #include "channel-emu/emu/emu_port_io.h"
 #include "os/clock.h"
 
@@ -81,7 +82,8 @@ static int capture_receive(void *io, struct clock_stamps *clock, tick now, struc
                               .len = h->len,
                               .there = h->caplen,
                               .arrival = clock_stamps_arrival(clock, &stamp, now),
-                              .too_long = h->caplen < h->len};
+                              .too_long = h->caplen < h->len,
+                              .sum_missing = emu_ether_sum_missing(data, h->caplen)};
     return 1;
 }
 

@@ -2,7 +2,10 @@
 /*
  * An Ethernet interface as one end of the bridge: every frame that arrives at it, whole and as it
  * was on the wire (VLAN tag and checksum in their places), with the kernel's time of arrival; and
- * frames sent out by it. What we send is not read back. All times are CLOCK_MONOTONIC.
+ * frames sent out by it. What the other
+ * end's kernel left to its device is done here: checksums, and cutting what it joined; or, by
+ * libpcap, which does not tell of it, frames say what they lack. What we send is not read back. All
+ * times are CLOCK_MONOTONIC.
  */
 #ifndef CHANNEL_EMU_EMU_PORT_H
 #define CHANNEL_EMU_EMU_PORT_H
@@ -23,8 +26,9 @@ struct emu_frame {
     size_t len;
     size_t there; /* of its bytes; fewer than len when it is too long */
     tick arrival;
-    bool
-        too_long; /* several frames joined, or longer than the interface's MTU allows; may be cut */
+    bool too_long;    /* joined of several in a way that is not known, or longer than the
+                       * interface's MTU allows; bytes may miss */
+    bool sum_missing; /* the sender left its checksum, and perhaps its cutting, to its device */
 };
 
 /* Calls of emu_port_send between two of emu_port_flush, at most. */

@@ -19,11 +19,11 @@
 #define REASON_CAP 160
 #define REASONS_MAX 16 /* six of each direction, three outputs, the end */
 
-enum { SOCKET = CHAN_LOSSES, SUPER, NO_PEER, SEND, REASONS };
+enum { SOCKET = CHAN_LOSSES, SUPER, CHECKSUM, NO_PEER, SEND, REASONS };
 
 static const char *reason_name(int i)
 {
-    static const char *const own[] = {"socket", "super_packet", "no_peer", "send"};
+    static const char *const own[] = {"socket", "super_packet", "checksum", "no_peer", "send"};
     return i < CHAN_LOSSES ? chan_reason_name((enum chan_reason)i) : own[i - CHAN_LOSSES];
 }
 
@@ -68,9 +68,10 @@ static struct summary summarise_link(const struct emu_link *l, int dir)
     s.dropped[CHAN_END] += w->after_end;
     s.dropped[SOCKET] = w->before;
     s.dropped[SUPER] = w->too_long;
+    s.dropped[CHECKSUM] = w->sum_missing;
     s.dropped[NO_PEER] = w->no_peer + w->gone;
     s.dropped[SEND] = w->send_failed;
-    s.in = s.chan.in + w->before + w->too_long + w->no_peer + w->after_end;
+    s.in = s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end;
     s.out = s.chan.out - w->gone - w->send_failed;
     s.good_share = good_share(l, dir, l->started, clock_now());
     s.good_share_active = good_share(l, dir, w->first, w->last);
@@ -98,6 +99,7 @@ static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
     doubt(d, s.dropped[SOCKET], ways[dir],
           "frames dropped by the kernel before they could be read");
     doubt(d, s.dropped[SUPER], ways[dir], "super-packets, several frames joined, dropped");
+    doubt(d, s.dropped[CHECKSUM], ways[dir], "frames without their checksum dropped");
     doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
     doubt(d, w->after, ways[dir], "frames dropped by the device after they had been sent");
     doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");

@@ -4,7 +4,9 @@
  * at once, while V3 hands over blocks by a timer of milliseconds), and takes many in one sendmmsg.
  * A slot is ours from when its status says so until the next frame is asked for. In front of the
  * frame stands a virtio_net_hdr: it tells super-packets apart, and where a checksum is missing. Its
- * ten bytes are also the room into which the addresses move when a VLAN tag is put back.
+ * ten bytes are also the room into which the addresses move when a VLAN tag is put back. A frame
+ * that does not fit in a slot, several joined, is copied into the socket's queue by the kernel
+ * (PACKET_COPY_THRESH), is read from there, and cut.
  *
  * What can go wrong: a full ring (the kernel counts), frames that the kernel does not take (tried
  * again while it is only short of buffer, then reported), an interface that goes down or away (the
@@ -24,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "channel-emu/emu/emu_cut.h"
 #include "channel-emu/emu/emu_ether.h"
 #include "channel-emu/emu/emu_port_io.h"
 #include "os/clock.h"
@@ -32,7 +35,11 @@
 #define BLOCKS_MIN 4u
 #define BLOCKS_MAX 4096u
 #define SLOT_EXTRA 160u /* the kernel's headers, Ethernet and VLAN in a slot */
-#define TRIES_MAX 3     /* to send when the kernel has no buffer */
+#define COPY_HEAD 16u   /* in front of a copied frame: its virtio_net_hdr, or a VLAN tag */
+#ifndef VIRTIO_NET_HDR_GSO_UDP_L4
+#define VIRTIO_NET_HDR_GSO_UDP_L4 5
+#endif
+#define TRIES_MAX 3 /* to send when the kernel has no buffer */
 
 struct ring {
     int fd, out_fd; /* what is sent has no virtio_net_hdr */
@@ -44,6 +51,11 @@ struct ring {
     unsigned queued;
     struct mmsghdr heads[EMU_PORT_BATCH];
     struct iovec parts[EMU_PORT_BATCH];
+    struct emu_cut cut; /* of a joined frame, while `cutting` */
+    bool cutting;
+    tick cut_arrival;
+    uint8_t joined[COPY_HEAD + EMU_CUT_MAX]; /* one that fits in no slot, with room for a tag */
+    uint8_t part[EMU_CUT_MAX];
 };
 
 static int set_option(int fd, int level, int name, int value)
@@ -57,6 +69,7 @@ static int set_up(int fd, int ifindex)
     if (set_option(fd, SOL_PACKET, PACKET_VERSION, TPACKET_V2) < 0 ||
         set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
         set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
+        set_option(fd, SOL_PACKET, PACKET_COPY_THRESH, 1) < 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) < 0)
         return -1;
     return 0;
@@ -151,29 +164,72 @@ static struct tpacket2_hdr *slot(const struct ring *r, size_t i)
     return (struct tpacket2_hdr *)(void *)(at + i % r->slots_per_block * r->slot_bytes);
 }
 
-/* Puts right what the kernel left out. */
-static void restore_device(struct tpacket2_hdr *h, uint32_t status, struct emu_frame *out)
+/* A frame that did not fit in its slot; the kernel keeps its length in the slot. Its bytes, which
+ * have room for a tag before them, or NULL when there was no room for the copy either. */
+static uint8_t *read_copy(struct ring *r, struct virtio_net_hdr *v, size_t *len)
+{
+    struct iovec parts[2] = {{.iov_base = v, .iov_len = sizeof *v},
+                             {.iov_base = r->joined + COPY_HEAD, .iov_len = EMU_CUT_MAX}};
+    struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2};
+    ssize_t n = recvmsg(r->fd, &m, MSG_DONTWAIT);
+    if (n < (ssize_t)(sizeof *v + EMU_ETHER_HEAD) || (m.msg_flags & MSG_TRUNC) != 0)
+        return NULL;
+    *len = (size_t)n - sizeof *v;
+    return r->joined + COPY_HEAD;
+}
+
+static bool is_joined(const struct virtio_net_hdr *v)
+{
+    unsigned type = v->gso_type & (unsigned)~VIRTIO_NET_HDR_GSO_ECN;
+    return type == VIRTIO_NET_HDR_GSO_TCPV4 || type == VIRTIO_NET_HDR_GSO_TCPV6 ||
+           type == VIRTIO_NET_HDR_GSO_UDP_L4;
+}
+
+/* Puts right what the kernel left out; what it joined is cut. */
+static void restore_device(struct ring *r, struct tpacket2_hdr *h, uint32_t status,
+                           struct emu_frame *out)
 {
     struct virtio_net_hdr v;
     uint8_t *data = (uint8_t *)h + h->tp_mac;
+    size_t there = h->tp_snaplen;
     memcpy(&v, data - sizeof v, sizeof v);
-    out->too_long = v.gso_type != VIRTIO_NET_HDR_GSO_NONE || h->tp_snaplen < h->tp_len;
+    if ((status & TP_STATUS_COPY) != 0) {
+        uint8_t *copy = read_copy(r, &v, &there);
+        data = copy == NULL ? data : copy;
+    }
+    out->too_long = there < h->tp_len;
+    out->sum_missing = false;
     if ((v.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0 && !out->too_long)
-        emu_ether_complete_sum(data, h->tp_snaplen, v.csum_start, v.csum_offset);
+        emu_ether_complete_sum(data, there, v.csum_start, v.csum_offset);
     out->len = h->tp_len;
-    out->there = h->tp_snaplen;
-    if ((status & TP_STATUS_VLAN_VALID) != 0 && h->tp_snaplen >= EMU_ETHER_HEAD) {
+    out->there = there;
+    if ((status & TP_STATUS_VLAN_VALID) != 0 && there >= EMU_ETHER_HEAD) {
         bool known = (status & TP_STATUS_VLAN_TPID_VALID) != 0;
         data = emu_ether_put_tag(data, known ? h->tp_vlan_tpid : ETH_P_8021Q, h->tp_vlan_tci);
         out->len += EMU_ETHER_TAG;
         out->there += EMU_ETHER_TAG;
     }
     out->data = data;
+    if (v.gso_type == VIRTIO_NET_HDR_GSO_NONE || out->too_long)
+        return;
+    r->cutting = is_joined(&v) && emu_cut_begin(&r->cut, data, out->there, v.gso_size);
+    out->too_long = !r->cutting;
+}
+
+/* The next part of a joined frame; whether there is one. */
+static bool take_part(struct ring *r, struct emu_frame *out)
+{
+    size_t len = r->cutting ? emu_cut_next(&r->cut, r->part) : 0;
+    r->cutting = len > 0;
+    *out = (struct emu_frame){.data = r->part, .len = len, .there = len, .arrival = r->cut_arrival};
+    return r->cutting;
 }
 
 static int ring_receive(void *io, struct clock_stamps *clock, tick now, struct emu_frame *out)
 {
     struct ring *r = io;
+    if (take_part(r, out))
+        return 1;
     if (r->lent != NULL) {
         __atomic_store_n(&r->lent->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
         r->lent = NULL;
@@ -183,10 +239,12 @@ static int ring_receive(void *io, struct clock_stamps *clock, tick now, struct e
     if ((status & TP_STATUS_USER) == 0)
         return 0;
     struct timespec stamp = {.tv_sec = h->tp_sec, .tv_nsec = h->tp_nsec};
-    restore_device(h, status, out);
-    out->arrival = clock_stamps_arrival(clock, &stamp, now);
     r->lent = h;
     r->next = r->next + 1 == r->slots ? 0 : r->next + 1;
+    restore_device(r, h, status, out);
+    out->arrival = r->cut_arrival = clock_stamps_arrival(clock, &stamp, now);
+    if (r->cutting)
+        (void)take_part(r, out);
     return 1;
 }
 

@@ -218,19 +218,67 @@ class BridgeTest(unittest.TestCase):
             transfer(bed, "10.77.0.2")
             transfer(bed, "fd77::2")
 
-    def test_super_packets_are_counted_and_never_pass(self):
+    def offloads_on(self, bed):
+        for place in ("source", "destination"):
+            bed.run(place, "ethtool", "-K", "link0", "tx", "on", "tso", "on", "gso", "on", "tx-udp-segmentation", "on")
+
+    def send_joined(self, bed, address, payloads):
+        """UDP datagrams of 700 bytes that leave the kernel joined."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with bed.enter("source", lambda: socket.socket(family, socket.SOCK_DGRAM)) as s:
+            s.setsockopt(socket.IPPROTO_UDP, 103, 700)  # UDP_SEGMENT
+            for data in payloads:
+                s.sendto(data, (address, 9))
+
+    def test_joined_datagrams_are_cut_as_a_device_would(self):
+        whole = os.urandom(7100)
         with Bed(BIN) as bed:
-            bed.run("source", "ethtool", "-K", "link0", "tx", "on", "gso", "on", "tx-udp-segmentation", "on")
+            self.offloads_on(bed)
+            for address in ("10.77.0.2", "fd77::2"):
+                with self.subTest(address=address):
+                    send_udp(bed, address, 2, 0.1)
+                    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                    with bed.enter("destination", lambda: socket.socket(family, socket.SOCK_DGRAM)) as far:
+                        far.bind((address, 9))
+                        far.settimeout(2)
+                        raw = bed.raw("destination")
+                        self.send_joined(bed, address, (whole, whole[:1400]))
+                        got = [far.recv(9000) for _ in range(13)]
+                    parts = [whole[i:i + 700] for i in range(0, 7100, 700)] + [whole[:700], whole[700:1400]]
+                    self.assertEqual(got, parts)  # and so their checksums are right: the kernel looks
+                    frames = [c for c in raw.all(0.3, lambda f: len(f) > 140 and f[-100:] in whole)]
+                    self.assertEqual([len(c.frame) for c in frames], [len(p) + (62 if ":" in address else 42) for p in parts])
+                    self.assertFalse([c for c in frames if c.sum_missing])
+                    if family == socket.AF_INET:
+                        self.assertTrue(all(udp_sum_right(c.frame) for c in frames))
+            report = bed.stop()["forward"]
+            self.assertEqual((report["dropped"]["super_packet"], report["dropped"]["checksum"]), (0, 0))
+
+    def test_tcp_with_offloads_is_as_fast_as_the_line(self):
+        """5 MB at 200 Mbit/s are 0.2 s; when joined frames were dropped it was a megabit a second."""
+        with Bed(BIN, "--rate", "200Mbit/s", "--delay", "1ms", "--queue", "4MB") as bed:
+            self.offloads_on(bed)
+            for address in ("10.77.0.2", "fd77::2"):
+                begin = time.monotonic()
+                transfer(bed, address)
+                self.assertLess(time.monotonic() - begin, 12)
+            self.assertEqual(bed.stop()["forward"]["dropped"]["super_packet"], 0)
+
+    def test_pcap_refuses_what_it_cannot_complete(self):
+        with Bed(BIN, "--io", "pcap", "--drop-log", "/tmp/bridge-drops-%d.csv" % os.getpid()) as bed:
+            self.offloads_on(bed)
             far = bed.raw("destination")
-            send_udp(bed, "10.77.0.2", 2, 0.1)
-            with bed.enter("source", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as s:
-                s.setsockopt(socket.IPPROTO_UDP, 103, 700)  # UDP_SEGMENT
-                s.sendto(b"y" * 7000, ("10.77.0.2", 9))
-                s.sendto(b"y" * 1400, ("10.77.0.2", 9))  # short enough for one frame, and yet two
-            self.assertEqual(far.all(0.3, lambda f: b"y" * 100 in f), [])
-            self.assertIn("ethtool -K INTERFACE tso off", bed.log())
+            neighbour(bed, "10.77.0.2")
+            send_udp(bed, "10.77.0.2", 100)
+            self.assertEqual(far.all(0.3, lambda f: b"x" * 100 in f), [])
+            self.assertIn("ethtool -K INTERFACE tx off", bed.log())
             report = bed.stop()
-            self.assertEqual(report["forward"]["dropped"]["super_packet"], 2)
+            self.assertGreaterEqual(report["forward"]["dropped"]["checksum"], 100)
+            self.assertTrue([r for r in report["not_faithful"] if "without their checksum" in r], report["not_faithful"])
+            with open("/tmp/bridge-drops-%d.csv" % os.getpid(), newline="") as f:
+                rows = [row for row in csv.DictReader(f) if row["reason"] == "checksum"]
+            self.assertEqual(len(rows), sum(report[w]["dropped"]["checksum"] for w in ("forward", "return")))
+            os.remove("/tmp/bridge-drops-%d.csv" % os.getpid())
 
     def test_an_interface_that_goes_away_ends_the_run(self):
         for sending in (False, True):
@@ -277,6 +325,22 @@ class BridgeTest(unittest.TestCase):
             p.communicate(timeout=10)
             self.assertEqual(p.returncode, 0)
             self.assertEqual(features(), before)
+
+    def test_offloads_are_given_back_after_a_kill(self):
+        def features():
+            return [bed.run("emu", "ethtool", "-k", i).stdout for i in ("emu-a", "emu-b")]
+
+        def bridge():
+            p = bed.start("emu", os.path.join(BIN, "helio-emu"), "bridge", "--a", "emu-a", "--b", "emu-b", stderr=subprocess.PIPE)
+            self.assertIn("ready", p.stderr.readline())
+            return p
+        with Bed(BIN, up=("--no-bridge",)) as bed:
+            before = features()
+            for end in (subprocess.Popen.kill, subprocess.Popen.kill, subprocess.Popen.terminate):
+                p = bridge()  # `ip netns exec` becomes the bridge: it has no child
+                end(p)
+                p.communicate(timeout=10)
+                self.assertEqual(features() == before, end is subprocess.Popen.terminate)
 
     def test_it_refuses_without_permission_or_interface(self):
         emu = os.path.join(BIN, "helio-emu")

@@ -19,7 +19,8 @@ enum drop_reason {
     DROP_SEND,
     DROP_END,          /* the run ended while it was inside, or before it came */
     DROP_NO_PEER,      /* nowhere to go */
-    DROP_SUPER_PACKET, /* several frames joined, or a checksum left out */
+    DROP_SUPER_PACKET, /* several frames joined, not cut */
+    DROP_CHECKSUM,     /* it was left to a device */
     DROP_CORRUPT,      /* delivered, damaged: the receiver has no use for it */
     DROP_DUPLICATE,
     DROP_LATE, /* these two were delivered */
