@@ -2,10 +2,13 @@
 """Every program: --help has an example, --version a version, a wrong option ends with 2 and is named; and mistakes that
 are told before anything runs. usage: cli_test.py BIN OUT"""
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server"],
@@ -88,7 +91,14 @@ def main():
     check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "
                         "before the unit: 1GiB")
 
-    check(["helio-sim", "--trace", "X"], 1, stderr="; write a file, or A, F, H")
+    check(["helio-sim", "--trace", "X"], 2, stderr="; write a file, or A, F, H")
+    long = subprocess.Popen([f"{programs}/helio-sim", "--duration", "1000000s", "--json"], stdout=subprocess.PIPE, text=True)
+    time.sleep(1)
+    long.send_signal(signal.SIGINT)
+    result = json.loads(long.communicate(timeout=60)[0])
+    assert long.returncode == 0 and result["interrupted"] and 0 < result["until_s"] < 1000000, result
+    assert result["efficiency"] > 0.5, result
+
     check(["helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:5"], 2, stderr="--to is the address of")
     check(["helio-trace", "info", "F"], 0, stdout="F: 1000000 steps of 0.1 ms, 100 s")
 

@@ -7,12 +7,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/units.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "channel-emu/trace/trace_file.h"
 #include "os/arguments.h"
+#include "os/clock.h"
+#include "os/signals.h"
 #include "tools/sim/sim_recovery.h"
 #include "tools/sim/sim_report.h"
 #include "tools/sim/stack.h"
@@ -91,6 +94,7 @@ struct arguments {
     uint64_t log_node; /* 0 = both */
     bool json;
     struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
+    int signals;
 };
 
 struct log {
@@ -262,7 +266,7 @@ static int load_trace(struct arguments *a, struct trace_source *source)
     int rc = trace_source_read(source, a->trace, error);
     if (rc != 0) {
         fprintf(stderr, "helio-sim: --trace: %s\n", error);
-        return rc == HELIO_EINVAL || rc == HELIO_EFORMAT ? 2 : 1;
+        return 2; /* whatever is wrong with it: another value of the option is wanted */
     }
     a->params.trace = source->on ? &source->trace : NULL;
     a->params.loss = source->loss;
@@ -331,6 +335,45 @@ static int open_drops(struct arguments *a, struct log_writer **drops)
     return rc < 0;
 }
 
+/* Of a long run: where it is, on a terminal, and whether somebody wants its end. */
+struct watch {
+    int signals;
+    bool terminal;
+    tick duration, shown;
+};
+
+static bool look_around(void *context, tick now)
+{
+    struct watch *w = context;
+    if (w->terminal && clock_now() >= w->shown + TICK_S / 4) {
+        w->shown = clock_now();
+        fprintf(stderr, "\r%.0f %% of %.0f s of virtual time\033[K",
+                100 * (double)now / (double)w->duration, (double)w->duration / (double)TICK_S);
+    }
+    return w->signals >= 0 && signals_take(w->signals) != 0;
+}
+
+/* Until the result is printed SIGINT and SIGTERM ask for what was measured so far. Returns an exit
+ * code. */
+static int run_experiment(struct arguments *a, struct sim_result *result)
+{
+    struct watch w = {.signals = a->signals,
+                      .terminal = isatty(STDERR_FILENO) == 1,
+                      .duration = a->params.duration,
+                      .shown = clock_now()};
+    tick began = w.shown;
+    a->params.look = look_around;
+    a->params.look_context = &w;
+    int rc = sim_run_experiment(&a->params, result);
+    if (w.shown != began)
+        fputs("\r\033[K", stderr);
+    if (rc == HELIO_ENOENT)
+        fprintf(stderr, "helio-sim: stopped before the warm-up was over: nothing was measured\n");
+    else if (rc != 0)
+        fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
+    return rc != 0;
+}
+
 static int print_result(const struct arguments *a, const struct sim_result *r)
 {
     if (a->json)
@@ -382,20 +425,20 @@ int main(int argc, char **argv)
     argp_program_version = "helio-sim " HELIO_VERSION;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     int status = load_trace(&a, &trace);
+    sigset_t before; /* blocked before logs have threads, which would take them */
+    a.signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, &before);
     if (status == 0)
         status = open_log(&a, &log);
     if (status == 0)
         status = open_drops(&a, &drops);
-    if (status == 0) {
-        int rc = sim_run_experiment(&a.params, &result);
-        if (rc != 0)
-            fprintf(stderr, "helio-sim: %s\n", helio_strerror(rc));
-        status = rc != 0;
-    }
+    if (status == 0)
+        status = run_experiment(&a, &result);
     if ((finish_file(a.log_path, log.file) | finish_file(a.drops_path, drops)) != 0)
         status = 1;
     if (status == 0)
         status = print_result(&a, &result);
     trace_source_fini(&trace);
+    if (a.signals >= 0)
+        signals_close(a.signals, &before);
     return status;
 }

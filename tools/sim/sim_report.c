@@ -76,7 +76,8 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "first_data_bytes",
+        "{s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "interrupted",
+        r->until < p->duration, "until_s", ms(r->until) / 1000, "first_data_bytes",
         (json_int_t)r->first_data, "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
         (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes, "sessions_max",
         (json_int_t)r->sessions_max, "dropped_by_rule", (json_int_t)r->rule_drops[0],
@@ -127,7 +128,9 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
             " B in segments of %" PRIu32 " B, %s%s, seed %" PRIu64 "\n\n",
             trace, (double)p->rate_bps / 1e6, p->overhead, time_text(p->delay, delay),
             time_text(p->processing, processing), p->sessions, time_text(p->rto, rto), p->bundle,
-            p->segment, colour_text(p), time_text(p->duration, duration), p->seed);
+            p->segment, colour_text(p), time_text(r->until, duration), p->seed);
+    if (r->until < p->duration)
+        fprintf(out, "stopped after %s of virtual time\n\n", time_text(r->until, duration));
     fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,
             r->capacity_bps / 1e6, 100 * r->efficiency);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions completed", f->sessions);

@@ -13,6 +13,7 @@
 #include "tools/sim/sim_world.h"
 
 #define SENDER 0
+#define LOOK_STEPS 4096
 #define RECEIVER 1
 
 struct run;
@@ -246,10 +247,10 @@ static int conclude_run(const struct run *r, struct sim_result *out)
     const struct sim_params *p = r->params;
     const struct sim_stats *s = &r->stats;
     int rc = r->error != 0 ? r->error : sim_stats_figures(s, &out->figures);
-    tick from = p->warmup, span = p->duration - from;
+    tick from = p->warmup, span = out->until - from;
     double seconds = (double)span / (double)TICK_S;
     tick bad =
-        p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, from, p->duration);
+        p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, from, out->until);
     out->good_share = (1 - (double)bad / (double)span) * (1 - p->loss);
     double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
     out->payload_share = share((double)s->full_data, on_air);
@@ -285,13 +286,18 @@ static void fill_block(struct run *r)
     }
 }
 
-static void play_run(struct run *r)
+/* Returns where it ended. */
+static tick play_run(struct run *r)
 {
+    const struct sim_params *p = r->params;
     fill_block(r);
-    while (sim_deadline(&r->world) < r->params->duration) {
+    for (uint64_t steps = 1; sim_deadline(&r->world) < p->duration; steps++) {
         sim_step(&r->world);
         fill_block(r);
+        if (steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, r->world.now))
+            return r->world.now;
     }
+    return p->duration;
 }
 
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
@@ -305,8 +311,8 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
-        play_run(&r);
-        rc = conclude_run(&r, out);
+        out->until = play_run(&r);
+        rc = out->until > p->warmup ? conclude_run(&r, out) : HELIO_ENOENT;
     }
     sim_fini(&r.world);
     sim_stats_fini(&r.stats);

@@ -48,10 +48,14 @@ struct sim_params {
      */
     void (*fate)(void *context, int direction, const struct chan_fate *f);
     void *fate_context;
+    /* Asked now and then with the virtual time; true ends the run there. NULL: never. */
+    bool (*look)(void *context, tick now);
+    void *look_context;
 };
 
 struct sim_result {
     struct sim_figures figures;
+    tick until;           /* of virtual time: the duration, or where `look` ended it */
     double good_share;    /* of the channel's time (or frames) after the warm-up */
     double payload_share; /* block bytes of what a whole segment takes on the air */
     double capacity_bps;  /* rate x payload share x good share */
@@ -70,7 +74,8 @@ struct sim_result {
     uint64_t held_max;               /* most bytes of blocks that the receiver held, sampled */
 };
 
-/* Returns 0, HELIO_EINVAL (a parameter out of its range) or HELIO_ENOMEM. */
+/* Returns 0, HELIO_EINVAL (a parameter out of its range), HELIO_ENOENT (ended before the warm-up
+ * was over: nothing was measured) or HELIO_ENOMEM. */
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
 
 #endif
