@@ -126,6 +126,8 @@ bool agent_backlog(const struct agent *a, uint32_t link,
  * push (until then agent_deadline is 0). */
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
 int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link);
+/* The i-th static route, the most specific first. False: there are no more. */
+bool agent_route_at(const struct agent *a, size_t i, struct eid_pattern *pattern, uint32_t *link);
 /* Another router from now on (NULL: the static routes); what waits is placed anew likewise. It is
  * the binder's, and outlives the agent or its being replaced; a booking that it had noted is taken
  * back when it is replaced, but not when the agent is freed. */
@@ -376,12 +378,20 @@ struct agent_bundle_info {
     struct bundle_id id;
     struct eid destination;
     uint64_t bytes, expires_ms; /* DTN time, by the clock of the last push */
+    uint64_t age_ms;            /* how long it has been at this node, at the last push */
     const char *state;          /* "storing", "waiting", "sending", "delivering" … static */
     int link;                   /* -1: none */
     enum bundle_priority priority;
     uint8_t ordinal;
 };
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
+/* The same, piece by piece: `after` is the last key of the piece before, 0 for the first one. No
+ * push between two pieces. 0: there are no more. */
+size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bundle_info *out,
+                          size_t max);
+/* How long the one that is here longest has been at this node, of those at the heads of the link's
+ * queues or on the link; UINT64_MAX: there is none. */
+uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now);
 
 void agent_check(const struct agent *a); /* asserts the invariants */
 

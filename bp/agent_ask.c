@@ -195,6 +195,16 @@ int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t
     return rc;
 }
 
+bool agent_route_at(const struct agent *a, size_t i, struct eid_pattern *pattern, uint32_t *link)
+{
+    if (i >= a->routes.len)
+        return false;
+    *pattern = a->routes.at[i].pattern;
+    *link = a->routes.at[i].link;
+    assert(link_at(a, *link) != NULL);
+    return true;
+}
+
 int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
 {
     int rc = routes_remove(&a->routes, pattern, link);

@@ -213,8 +213,17 @@ static uint64_t end_by_clock(const struct agent *a, const struct record *r)
 
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max)
 {
+    return agent_bundles_next(a, 0, out, max);
+}
+
+size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bundle_info *out,
+                          size_t max)
+{
     size_t len = 0;
-    struct hash_node *n = hash_walk(&a->by_key, NULL);
+    struct record *last = after == 0 ? NULL : record_find(a, after);
+    if (after != 0 && last == NULL)
+        return 0;
+    struct hash_node *n = hash_walk(&a->by_key, last == NULL ? NULL : &last->by_key);
     for (; n != NULL && len < max; n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
         if (r->whole || r->copy)
@@ -226,6 +235,7 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
             .id = h.id,
             .destination = h.destination,
             .bytes = r->bytes,
+            .age_ms = r->restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
             .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
             .state = state_text(r),
             .link = r->lane == NULL ? TO_ENDPOINT : r->link,

@@ -152,6 +152,34 @@ bool agent_backlog(const struct agent *a, uint32_t link,
     return l != NULL;
 }
 
+/* Of the first of a list; what waits longest is first but for what came back. */
+static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
+{
+    if (list_empty(l))
+        return most;
+    const struct record *r = container_of(list_first(l), struct record, node);
+    uint64_t stay = r->rest_ms + (now > r->arrived ? now - r->arrived : 0) / TICK_MS;
+    return stay > most ? stay : most;
+}
+
+uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now)
+{
+    const struct link *l = link_at(a, link);
+    if (l == NULL || l->lane.bundles == 0)
+        return UINT64_MAX;
+    const struct queues *q = &l->lane.queues;
+    uint64_t most = stay_ms(&l->lane.busy, now.now, 0);
+    most = stay_ms(&l->lane.paused, now.now, most);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        most = stay_ms(&q->of[p].back, now.now, stay_ms(&q->of[p].front, now.now, most));
+    list_for_each (it, &q->ranks) { /* 255 at most */
+        const struct queue *rank = container_of(it, struct queue, node);
+        most = stay_ms(&rank->back, now.now, stay_ms(&rank->front, now.now, most));
+    }
+    assert(most < UINT64_MAX);
+    return most;
+}
+
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
 {
     agent_begin(a, now);

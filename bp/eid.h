@@ -91,6 +91,8 @@ struct eid_pattern {
     bool allocator;                  /* with any_node: only those of the EID's allocator */
 };
 int eid_pattern_parse(const char *text, struct eid_pattern *out); /* 0 or HELIO_EFORMAT */
+/* Its text, as parse reads it. Returns its length. */
+size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX]);
 /* May both match one EID? May say yes when they do not, never no when they do. */
 bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q);
 bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);

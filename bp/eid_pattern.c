@@ -103,6 +103,25 @@ bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q)
            p->allocator == q->allocator && eid_equal(&p->eid, &q->eid);
 }
 
+size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX])
+{
+    bool imc = p->eid.scheme == EID_OTHER;
+    if (p->any || (p->any_node && !p->allocator))
+        return (size_t)snprintf(out, EID_TEXT_MAX, "%s",
+                                p->any ? "*"
+                                : imc  ? "imc:*.*"
+                                       : "ipn:*.*");
+    if (p->any_node)
+        return (size_t)snprintf(out, EID_TEXT_MAX, "ipn:%u.*.*", (unsigned)p->eid.allocator);
+    size_t len = eid_text(&p->eid, out);
+    if (p->any_service && p->eid.scheme == EID_DTN)
+        len += (size_t)snprintf(out + len, EID_TEXT_MAX - len, "*");
+    else if (p->any_service) /* the service number, 0 */
+        snprintf(out + len - 1, EID_TEXT_MAX - len + 1, "*");
+    assert(len > 0 && len < EID_TEXT_MAX);
+    return len;
+}
+
 int eid_pattern_rank(const struct eid_pattern *p)
 {
     if (p->any)

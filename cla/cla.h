@@ -139,6 +139,19 @@ struct cla_env {
                       socket per local address); starts as NULL; one per adapter and node */
 };
 
+/* What an operator watches of a link: figures that a call gives cheaply, however much is open. */
+struct cla_gauges {
+    uint64_t rate; /* bit/s on the air, as configured or bounded by the contact; 0: unlimited */
+    uint64_t tx_bytes, rx_bytes; /* to and from the peer so far: segments, datagrams, the stream */
+    uint64_t resent_bytes;       /* of these, data sent again */
+    tick rto;                    /* of the retransmission timer in force; 0: there is none */
+    tick round_trip;             /* smoothed; 0: nothing was measured */
+    tick heard;                  /* when something of the peer came last; TICK_NEVER: never */
+    tick asked; /* since then the peer owes an answer; TICK_NEVER: it does not, or that is not known
+                 */
+    uint64_t sessions; /* open, both ways */
+};
+
 struct json_t; /* jansson */
 
 /* A key of an adapter whose value is a list of maps. Its items lie one behind the other, in memory
@@ -202,6 +215,8 @@ struct cla_ops {
     void (*check_self)(const struct cla *c);
     /* Adds what is worth showing (counters, sessions, rates) to a JSON object. */
     void (*status)(struct cla *c, struct json_t *object);
+    /* Fills *out, which comes as zeroes with TICK_NEVER for its times. NULL: nothing is known. */
+    void (*gauges)(const struct cla *c, struct cla_gauges *out);
     /* An operator's word: the link is up or down. */
     void (*set_link)(struct cla *c, bool up);
     /* A contact plan's word, which holds beside the operator's: bundles go where both say so. It

@@ -58,6 +58,9 @@ struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_only(struct ltp *l); /* the one there is, or the source's; else NULL */
 uint64_t ltp_peer_key(const struct ltp *l, uint64_t engine);
 void ltp_peer_init(struct peer *p);
+/* For who watches: a segment of it came; one is sent to it. */
+void ltp_peer_heard(struct peer *p, size_t len, tick now);
+void ltp_peer_asked(struct peer *p, const struct ltp_segment *s, tick now);
 int ltp_peer_span(struct peer *p, const struct ltp_span *span); /* 0 or HELIO_EINVAL */
 void ltp_peer_free(struct ltp *l, struct peer *p);
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);

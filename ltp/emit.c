@@ -5,6 +5,8 @@
  */
 #include "ltp/engine.h"
 
+#include <assert.h>
+
 static void tell_sink(struct ltp *l, const struct event *e)
 {
     l->config.sink(l->config.sink_context, e);
@@ -134,6 +136,24 @@ int ltp_span_counters(const struct ltp *l, uint64_t peer, struct ltp_span_counte
     return 0;
 }
 
+int ltp_watch(const struct ltp *l, uint64_t peer, struct ltp_watch *out)
+{
+    const struct peer *p = ltp_peer_peek(l, peer);
+    if (p == NULL)
+        return HELIO_ENOENT;
+    *out = (struct ltp_watch){.rto = ltp_rto(p, &p->checkpoint_rtt, 1),
+                              .round_trip = p->checkpoint_rtt.smooth,
+                              .heard = p->heard,
+                              .asked = p->asked,
+                              .tx_bytes = p->n.output_seg_popped_bytes,
+                              .rx_bytes = p->heard_bytes,
+                              .resent_bytes = p->n.output_seg_re_xmit_bytes,
+                              .exports = p->exports,
+                              .imports = p->imports};
+    assert(out->rto > 0);
+    return 0;
+}
+
 void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct emit *em, tick now)
 {
     struct ltp_counters *c = &l->counters;
@@ -149,6 +169,7 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
         if (segment_is_data(s) && em->cause != CAUSE_FIRST)
             c->retransmitted_bytes += s->data.len;
         count_sent(&em->peer->n, s, em);
+        ltp_peer_asked(em->peer, s, now);
     }
     if (l->config.sink == NULL)
         return;

@@ -139,8 +139,10 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
         l->source = source;
         v = dispatch_segment(l, &s, source, now, &peer);
         l->source = slice_of(NULL, 0);
-        if (peer != NULL)
+        if (peer != NULL) {
             ltp_guest_heard(peer, now);
+            ltp_peer_heard(peer, len, now);
+        }
     }
     struct emit e = {
         .kind = EVENT_RX, .peer = peer, .len = len, .cause = (int)v, .attempt = EVENT_NONE};

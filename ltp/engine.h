@@ -126,8 +126,11 @@ struct peer {
     uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
     struct rtt checkpoint_rtt, report_rtt;
     struct bearing bearing;
-    uint64_t copy_credit;  /* bytes sent that no copy has used up */
-    uint32_t limit;        /* of exports, when it adjusts itself */
+    uint64_t copy_credit; /* bytes sent that no copy has used up */
+    uint32_t limit;       /* of exports, when it adjusts itself */
+    tick heard;           /* the latest segment of it; TICK_NEVER: none came */
+    tick asked; /* the first segment since then that wants an answer; TICK_NEVER: none was sent */
+    uint64_t heard_bytes;  /* of all its segments */
     uint64_t export_bytes; /* of the blocks of open exports */
     tick limit_short;      /* when the limit was last found too low, or lowered */
     /* guard.c: what each segment to it has besides */

@@ -463,6 +463,18 @@ struct ltp_span_counters {
 /* Since the peer was added. 0 or HELIO_ENOENT. */
 int ltp_span_counters(const struct ltp *l, uint64_t peer, struct ltp_span_counters *out);
 
+/* What an operator watches of a peer; a call costs little however much is open. */
+struct ltp_watch {
+    tick rto;        /* that a checkpoint which is sent now gets */
+    tick round_trip; /* smoothed, from a checkpoint to its report; 0: nothing was measured */
+    tick heard;      /* the latest segment of the peer; TICK_NEVER: none came */
+    tick asked; /* the first segment since then that it should answer; TICK_NEVER: none was sent */
+    uint64_t tx_bytes, rx_bytes, resent_bytes; /* segments, segments, data */
+    uint32_t exports, imports;                 /* open sessions */
+};
+/* 0 or HELIO_ENOENT. */
+int ltp_watch(const struct ltp *l, uint64_t peer, struct ltp_watch *out);
+
 /* A view of one open session, for status pages. */
 struct ltp_session_info {
     struct ltp_session_id id;

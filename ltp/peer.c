@@ -105,6 +105,24 @@ void ltp_peer_init(struct peer *p)
     list_init(&p->fresh);
     p->copy_credit = COPY_CREDIT_MAX;
     p->begun = EVENT_NONE;
+    p->heard = p->asked = TICK_NEVER;
+}
+
+void ltp_peer_heard(struct peer *p, size_t len, tick now)
+{
+    p->heard = now;
+    p->asked = TICK_NEVER;
+    p->heard_bytes += len;
+    assert(p->heard_bytes >= len);
+}
+
+/* Checkpoints, reports and cancels are what a peer answers. */
+void ltp_peer_asked(struct peer *p, const struct ltp_segment *s, tick now)
+{
+    bool answered = segment_is_checkpoint(s) || s->type == LTP_RS ||
+                    ((s->type == LTP_CS || s->type == LTP_CR) && ltp_orange_of(s) == ORANGE_NONE);
+    if (answered && p->asked == TICK_NEVER)
+        p->asked = now;
 }
 
 int ltp_peer_span(struct peer *p, const struct ltp_span *span)

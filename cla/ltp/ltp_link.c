@@ -220,6 +220,7 @@ const struct cla_ops ltp_link_ops = {
     .confirm = ltp_confirm,
     .check_self = link_check,
     .status = link_status,
+    .gauges = link_gauges,
     .set_link = ltp_set_link,
     .contact = link_contact,
     .close = ltp_close,

@@ -207,5 +207,6 @@ void link_check(const struct cla *c);
 
 /* ltp_link_status.c */
 void link_status(struct cla *c, struct json_t *object);
+void link_gauges(const struct cla *c, struct cla_gauges *out);
 
 #endif

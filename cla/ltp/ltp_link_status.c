@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a link shows of itself. Counters of engine and socket are those of the local address, shared
  * by its links. Memory that runs out leaves fields away. */
+#include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -203,10 +204,43 @@ static void put_sessions(json_t *o, const struct link *l)
     free(all);
 }
 
+void link_gauges(const struct cla *c, struct cla_gauges *out)
+{
+    const struct link *l = container_of(c, struct link, cla);
+    struct ltp_watch w;
+    assert(l->hub != NULL);
+    if (ltp_watch(l->hub->engine, l->peer, &w) != 0)
+        return;
+    *out = (struct cla_gauges){.rate = l->config->pace.rate,
+                               .tx_bytes = w.tx_bytes,
+                               .rx_bytes = w.rx_bytes,
+                               .resent_bytes = w.resent_bytes,
+                               .rto = w.rto,
+                               .round_trip = w.round_trip,
+                               .heard = w.heard,
+                               .asked = l->hears ? w.asked : TICK_NEVER,
+                               .sessions = (uint64_t)w.exports + w.imports};
+}
+
+/* What is in force, beside what is configured. */
+static void put_watch(json_t *o, const struct link *l)
+{
+    struct ltp_watch w;
+    tick now = hub_now(l->hub);
+    if (ltp_watch(l->hub->engine, l->peer, &w) != 0)
+        return;
+    put_number(o, "rto_in_force_ns", w.rto);
+    if (w.round_trip != 0)
+        put_number(o, "round_trip_smoothed_ns", w.round_trip);
+    if (w.heard != TICK_NEVER)
+        put_number(o, "heard_ns", now > w.heard ? now - w.heard : 0);
+}
+
 void link_status(struct cla *c, struct json_t *object)
 {
     const struct link *l = container_of(c, struct link, cla);
     put_link(object, l);
+    put_watch(object, l);
     put_socket(object, l->hub->framed ? frame_port_socket(l->hub->port) : l->hub->io);
     if (l->hub->framed)
         put_frames(object, l->hub->port);

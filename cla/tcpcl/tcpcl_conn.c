@@ -190,7 +190,10 @@ static uint8_t *give_space(void *context, size_t *len)
 static void take_bytes(void *context, size_t len)
 {
     struct tcpcl_conn *c = context;
-    tcpcl_fed(c->session, len, world_now(c->hub->world));
+    tick now = world_now(c->hub->world);
+    tcpcl_fed(c->session, len, now);
+    if (c->link != NULL)
+        c->link->heard = now;
     tcpcl_conn_pump(c);
 }
 

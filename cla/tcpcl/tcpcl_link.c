@@ -275,6 +275,7 @@ const struct cla_ops tcpcl_ops = {
     .confirm = tcpcl_confirm_bundle,
     .check_self = tcpcl_check_self,
     .status = tcpcl_status,
+    .gauges = tcpcl_gauges,
     .set_link = tcpcl_set_link,
     .close = tcpcl_close_link,
 };

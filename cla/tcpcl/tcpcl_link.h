@@ -55,6 +55,7 @@ struct tcpcl_link {
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
     uint64_t bundles_received, bytes_received, bundles_refused;
+    tick heard; /* when a byte of the peer came last; 0: none did */
     uint64_t ends[TCPCL_END_COUNT];
     void (*closed)(void *context);
     void *closed_context;
@@ -114,5 +115,6 @@ void tcpcl_check_self(const struct cla *c);
 
 /* tcpcl_status.c */
 void tcpcl_status(struct cla *c, struct json_t *object);
+void tcpcl_gauges(const struct cla *c, struct cla_gauges *out);
 
 #endif

@@ -2,6 +2,7 @@
 /* What a link shows of itself: messages and verdicts of all its sessions, and those that are there.
  * What newcomers did, and who was turned away, is that of the local address. Memory that runs out
  * leaves fields away. */
+#include <assert.h>
 #include <jansson.h>
 
 #include "cla/tcpcl/tcpcl_link.h"
@@ -84,6 +85,22 @@ static void put_hub(json_t *o, const struct tcpcl_hub *h)
     put_number(o, "newcomers_turned_away", h->turned_away);
     put_number(o, "unknown_refused", h->unknown_refused);
     json_object_set_new(o, "newcomer_ends", list_ends(h->ends));
+}
+
+void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
+{
+    const struct tcpcl_link *l = container_of(c, struct tcpcl_link, cla);
+    out->tx_bytes = l->n.tx_bytes;
+    out->rx_bytes = l->n.rx_bytes;
+    list_for_each (it, &l->conns) { /* few; those that say who they are count with the link */
+        const struct tcpcl_conn *conn = container_of(it, struct tcpcl_conn, node);
+        out->tx_bytes += conn->n.tx_bytes;
+        out->rx_bytes += conn->n.rx_bytes;
+    }
+    out->sessions = l->conns_len;
+    if (l->heard != 0)
+        out->heard = l->heard;
+    assert(out->heard > 0);
 }
 
 void tcpcl_status(struct cla *c, struct json_t *object)

@@ -62,6 +62,9 @@ void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct addre
     enum udpcl_verdict v = udpcl_judge(datagram);
     l->n.verdicts[v]++;
     l->n.unknown_accepted += !known;
+    l->n.rx_bytes += datagram.len;
+    if (known)
+        l->n.heard = p->now;
     if (v != UDPCL_BUNDLE)
         return;
     struct buf *b = buf_new(0, datagram.len);

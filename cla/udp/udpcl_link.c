@@ -56,6 +56,7 @@ static int udpcl_open(struct cla **out, const struct cla_env *env, const void *c
     l->config = k;
     l->allowed = l->up = k->state == UDPCL_UP;
     l->rate_bps = k->pace.rate;
+    l->n.heard = TICK_NEVER;
     l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
     list_init(&l->node);
     list_init(&l->waiting);
@@ -178,6 +179,7 @@ const struct cla_ops udpcl_ops = {
     .confirm = udpcl_confirm,
     .check_self = udpcl_check_self,
     .status = udpcl_status,
+    .gauges = udpcl_gauges,
     .set_link = udpcl_set_link,
     .contact = udpcl_contact,
     .close = udpcl_close,

@@ -47,6 +47,8 @@ struct udpcl_link {
     struct {
         uint64_t bundles_sent, bundles_failed, bundles_received, bundles_refused;
         uint64_t unknown_accepted, air_bytes, no_memory;
+        uint64_t rx_bytes; /* of datagrams for it */
+        tick heard;        /* the latest of its own sender; TICK_NEVER: none came */
         uint64_t verdicts[UDPCL_VERDICT_COUNT];
     } n;
     void (*closed)(void *context);
@@ -80,5 +82,6 @@ void udpcl_check_self(const struct cla *c);
 
 /* udpcl_status.c */
 void udpcl_status(struct cla *c, struct json_t *object);
+void udpcl_gauges(const struct cla *c, struct cla_gauges *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a link shows of itself. Counters of the socket, and of senders that no link names, are those
  * of the local address. Memory that runs out leaves fields away. */
+#include <assert.h>
 #include <jansson.h>
 
 #include "cla/udp/udpcl_link.h"
@@ -23,6 +24,16 @@ static void put_socket(json_t *o, const struct udp_io *io)
     put_number(o, "socket_refused", n->tx_refused);
     put_number(o, "socket_errors", n->tx_errors);
     put_number(o, "socket_drops", n->rx_socket_drops);
+}
+
+void udpcl_gauges(const struct cla *c, struct cla_gauges *out)
+{
+    const struct udpcl_link *l = container_of(c, struct udpcl_link, cla);
+    assert(l->port != NULL);
+    out->rate = l->rate_bps;
+    out->tx_bytes = l->n.air_bytes;
+    out->rx_bytes = l->n.rx_bytes;
+    out->heard = l->n.heard;
 }
 
 void udpcl_status(struct cla *c, struct json_t *object)

@@ -54,6 +54,43 @@ START_TEST(all_that_waits_goes_another_way)
 }
 END_TEST
 
+/* Which routes there are, how long the oldest waits, and all bundles in pieces. */
+START_TEST(what_an_operator_sees)
+{
+    struct binder n;
+    struct eid_pattern p;
+    struct agent_bundle_info piece[3];
+    uint32_t link = 9;
+    uint64_t last = 0, seen = 0;
+    size_t got;
+    start(&n);
+    ck_assert_uint_eq(agent_oldest_ms(n.a, 0, n.now), UINT64_MAX);
+    ck_assert_uint_eq(agent_oldest_ms(n.a, 7, n.now), UINT64_MAX);
+    ck_assert(agent_route_at(n.a, 0, &p, &link) && link == 0 && p.any_service);
+    ck_assert(!agent_route_at(n.a, 1, &p, &link));
+    for (uint64_t i = 1; i <= 8; i++) {
+        send_to(&n, "ipn:9.1", i);
+        n.now.now += TICK_S;
+        n.now.dtn_ms += 1000;
+    }
+    skip(&n);
+    ck_assert_uint_eq(agent_oldest_ms(n.a, 0, n.now), 8000);
+    agent_sent(n.a, 1, true, n.now);
+    skip(&n);
+    ck_assert_uint_eq(agent_oldest_ms(n.a, 0, n.now), 7000);
+    while ((got = agent_bundles_next(n.a, last, piece, 3)) > 0) {
+        for (size_t i = 0; i < got; i++) {
+            seen |= UINT64_C(1) << piece[i].key;
+            ck_assert_uint_eq(piece[i].age_ms, 1000 * (9 - piece[i].key));
+        }
+        last = piece[got - 1].key;
+    }
+    ck_assert_uint_eq(seen, 0x1fc); /* 2 … 8, each once: 7 in pieces of 3 */
+    ck_assert_uint_eq(agent_bundles_next(n.a, 999, piece, 3), 0);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Without another way they wait, whatever their number, until there is one. */
 START_TEST(they_wait_for_the_next_link)
 {
@@ -202,6 +239,7 @@ int main(void)
     TCase *t = tcase_create("links");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, all_that_waits_goes_another_way);
+    tcase_add_test(t, what_an_operator_sees);
     tcase_add_test(t, they_wait_for_the_next_link);
     tcase_add_test(t, answers_go_with_their_link);
     tcase_add_test(t, the_recalled_ones_end);

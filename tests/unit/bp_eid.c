@@ -173,6 +173,21 @@ START_TEST(patterns)
 }
 END_TEST
 
+START_TEST(patterns_as_text)
+{
+    static const char *const texts[] = {"*",         "ipn:*.*",        "imc:*.*", "ipn:977000.*.*",
+                                        "ipn:2.*",   "ipn:977000.5.*", "imc:5.*", "ipn:2.7",
+                                        "dtn://a/*", "dtn://a/b"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct eid_pattern p;
+        char text[EID_TEXT_MAX];
+        ck_assert_int_eq(eid_pattern_parse(texts[i], &p), 0);
+        ck_assert_uint_eq(eid_pattern_text(&p, text), strlen(texts[i]));
+        ck_assert_str_eq(text, texts[i]);
+    }
+}
+END_TEST
+
 START_TEST(bad_patterns)
 {
     static const char *const texts[] = {"",           "**",          "ipn:*",     "ipn:*.1",
@@ -373,6 +388,7 @@ static void add(TCase *t)
     tcase_add_test(t, comparison);
     tcase_add_test(t, names_of_groups);
     tcase_add_test(t, patterns);
+    tcase_add_test(t, patterns_as_text);
     tcase_add_test(t, bad_patterns);
     tcase_add_test(t, which_patterns_may_meet);
     tcase_add_test(t, ranks_rise_with_detail);

@@ -99,6 +99,46 @@ START_TEST(cancels_and_refusals)
 }
 END_TEST
 
+static struct ltp_watch watch(const struct ltp *l, uint64_t peer)
+{
+    struct ltp_watch w;
+    ck_assert_int_eq(ltp_watch(l, peer, &w), 0);
+    return w;
+}
+
+/* Before anything is sent, while the answer is awaited, and after it. */
+START_TEST(what_is_watched)
+{
+    struct ltp_span span = own();
+    span.recovery = ltp_recovery_default;
+    span.profile = LTP_PROFILE_HELIOGRAPH;
+    struct pair *p = pair_new(&span, NULL);
+    struct ltp_watch w = watch(p->l[0], 2);
+    ck_assert_uint_eq(w.rto, span.rto);
+    ck_assert(w.round_trip == 0 && w.heard == TICK_NEVER && w.asked == TICK_NEVER);
+    pair_send(p, 1080, 1080);
+    pair_drain(p);
+    w = watch(p->l[0], 2);
+    ck_assert_uint_eq(w.asked, p->now);
+    ck_assert_uint_eq(w.exports, 1);
+    ck_assert_uint_gt(w.tx_bytes, 1080);
+    ck_assert_uint_eq(w.rx_bytes, 0);
+    pair_run(p);
+    for (int i = 0; i < 30; i++) { /* constant times: the deviation goes */
+        pair_send(p, 1080, 1080);
+        pair_run(p);
+    }
+    w = watch(p->l[0], 2);
+    ck_assert(w.asked == TICK_NEVER && w.heard <= p->now && w.exports == 0);
+    ck_assert_uint_eq(w.rx_bytes, ltp_counters(p->l[0])->rx_bytes);
+    ck_assert_uint_eq(w.round_trip, 2 * p->delay);
+    ck_assert_uint_lt(w.rto, span.rto);
+    ck_assert_uint_eq(watch(p->l[1], 1).rx_bytes, w.tx_bytes);
+    ck_assert_int_eq(ltp_watch(p->l[0], 4, &w), HELIO_ENOENT);
+    pair_free(p);
+}
+END_TEST
+
 /* What one peer sends is nobody else's. */
 START_TEST(peers_are_apart)
 {
@@ -151,6 +191,7 @@ int main(void)
     TCase *t = tcase_create("span");
     tcase_add_test(t, a_gap_and_a_timer);
     tcase_add_test(t, cancels_and_refusals);
+    tcase_add_test(t, what_is_watched);
     tcase_add_test(t, peers_are_apart);
     tcase_add_loop_test(t, cycle_limit, 0, 3);
     suite_add_tcase(s, t);

@@ -17,7 +17,6 @@
 #include "tools/node/node_log.h"
 #include "tools/node/storage.h"
 
-#define BUNDLES_SHOWN 1000
 #define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
 
 static void set_int(json_t *o, const char *key, uint64_t v)
@@ -63,22 +62,6 @@ static void fill_store(struct node *n, json_t *out)
     json_object_set_new(out, "store", s);
 }
 
-/* What the peer of a link, or this node's applications, hold of the node, and their share of it. */
-static void set_share(const struct node *n, uint32_t link, json_t *o)
-{
-    const bool own = link == AGENT_OWN;
-    struct agent_share s;
-    agent_share(n->agent, link, &s);
-    set_int(o, own ? "own_bundles" : "held_bundles", s.bundles);
-    set_int(o, own ? "own_bytes" : "held_bytes", s.bytes);
-    set_int(o, "share_bundles", s.share_bundles);
-    set_int(o, "share_bytes", s.share_bytes);
-    if (own)
-        return;
-    set_int(o, "held_assemblies", s.assemblies);
-    set_int(o, "held_fragments", s.fragments);
-}
-
 static void do_status(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
@@ -95,7 +78,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "bytes", c->bytes);
     set_int(out, "memory_bytes", c->memory_bytes);
     set_int(out, "record_bytes", c->record_bytes);
-    set_share(n, AGENT_OWN, out);
+    control_share(n, AGENT_OWN, out);
     set_int(out, "restored", n->restored);
     set_int(out, "links", node_links_count(n));
     set_int(out, "links_up", up);
@@ -103,138 +86,6 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     if (n->has_echo)
         set_eid(out, "echo", &n->echo);
     fill_store(n, out);
-}
-
-/* What waits for the link or is on it, and what it was given, by queue. */
-static void set_backlog(const struct node *n, const struct node_link *l, json_t *o)
-{
-    struct agent_backlog b[BUNDLE_PRIORITIES];
-    if (!agent_backlog(n->agent, l->index, b))
-        return;
-    json_t *queues = json_object();
-    uint64_t bundles = 0, bytes = 0;
-    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
-        json_t *q = json_object();
-        set_int(q, "bundles", b[p].bundles);
-        set_int(q, "bytes", b[p].bytes);
-        set_int(q, "given", b[p].given);
-        set_int(q, "given_bytes", b[p].given_bytes);
-        json_object_set_new(queues, bundle_priority_word((enum bundle_priority)p), q);
-        bundles += b[p].bundles;
-        bytes += b[p].bytes;
-    }
-    char text[64];
-    snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "/%" PRIu64, b[BUNDLE_BULK].bundles,
-             b[BUNDLE_NORMAL].bundles, b[BUNDLE_EXPEDITED].bundles);
-    set_int(o, "backlog_bundles", bundles);
-    set_int(o, "backlog_bytes", bytes);
-    set_text(o, "backlog", text);
-    json_object_set_new(o, "queues", queues);
-}
-
-/* Why bundles did not go, as often as they did not. */
-static void set_failures(const struct node_link *l, json_t *o)
-{
-    json_t *by_reason = json_object();
-    for (int r = 0; r < CLA_REASON_COUNT; r++)
-        if (l->failures[r] > 0)
-            set_int(by_reason, cla_reason_text((enum cla_reason)r), l->failures[r]);
-    json_object_set_new(o, "failed_because", by_reason);
-}
-
-static void do_links(struct node *n, const json_t *in, json_t *out)
-{
-    (void)in;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        if (l == NULL)
-            continue;
-        json_t *o = json_object();
-        set_text(o, "name", l->config->name);
-        set_text(o, "adapter", l->config->adapter);
-        set_eid(o, "peer", &l->config->peer);
-        set_text(o, "state", l->up ? "up" : "down");
-        set_int(o, "sent", l->sent);
-        set_int(o, "failed", l->failed);
-        set_failures(l, o);
-        if (l->cla != NULL && l->cla->ops->inbound) {
-            set_int(o, "peers_in", l->peers);
-            set_int(o, "peers_refused", l->peers_refused);
-        }
-        set_int(o, "received", l->received);
-        set_share(n, l->index, o);
-        set_backlog(n, l, o);
-        if (l->cla != NULL && l->cla->ops->status != NULL)
-            l->cla->ops->status(l->cla, o);
-        json_array_append_new(list, o);
-    }
-    json_object_set_new(out, "links", list);
-}
-
-/* The adapters' own lists of sessions, with the link's name in each. */
-static void do_sessions(struct node *n, const json_t *in, json_t *out)
-{
-    (void)in;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        if (l == NULL)
-            continue;
-        json_t *o = json_object(), *sessions, *item;
-        size_t at;
-        if (l->cla != NULL && l->cla->ops->status != NULL)
-            l->cla->ops->status(l->cla, o);
-        sessions = json_object_get(o, "sessions");
-        json_array_foreach(sessions, at, item)
-        {
-            json_t *copy = json_copy(item);
-            set_text(copy, "link", l->config->name);
-            json_array_append_new(list, copy);
-        }
-        json_decref(o);
-    }
-    json_object_set_new(out, "sessions", list);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    uint64_t x = ((const struct agent_bundle_info *)a)->key;
-    uint64_t y = ((const struct agent_bundle_info *)b)->key;
-    return (x > y) - (x < y);
-}
-
-static void do_bundles(struct node *n, const json_t *in, json_t *out)
-{
-    (void)in;
-    struct agent_bundle_info *info = calloc(BUNDLES_SHOWN, sizeof *info);
-    if (info == NULL) {
-        fail_request(out, "out of memory");
-        return;
-    }
-    size_t shown = agent_bundles(n->agent, info, BUNDLES_SHOWN);
-    qsort(info, shown, sizeof *info, by_key);
-    json_t *list = json_array();
-    for (size_t i = 0; i < shown; i++) {
-        json_t *o = json_object();
-        set_int(o, "key", info[i].key);
-        set_eid(o, "source", &info[i].id.source);
-        set_eid(o, "destination", &info[i].destination);
-        set_int(o, "created_ms", info[i].id.time_ms);
-        set_int(o, "sequence", info[i].id.sequence);
-        set_int(o, "bytes", info[i].bytes);
-        set_int(o, "expires_ms", info[i].expires_ms);
-        set_text(o, "state", info[i].state);
-        set_text(o, "priority", bundle_priority_word(info[i].priority));
-        if (info[i].ordinal > 0)
-            set_int(o, "ordinal", info[i].ordinal);
-        if (info[i].link >= 0)
-            set_text(o, "link", n->links[info[i].link]->config->name);
-        json_array_append_new(list, o);
-    }
-    free(info);
-    set_int(out, "total", agent_counters(n->agent)->bundles);
-    json_object_set_new(out, "bundles", list);
 }
 
 static void set_ends(json_t *o, const char *key, const uint64_t ended[END_COUNT])
@@ -323,7 +174,7 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     json_object_set_new(out, "agent", agent);
     json_object_set_new(out, "applications", apps);
     json_object_set_new(out, "node", node);
-    do_links(n, in, out);
+    control_link_counters(n, out);
 }
 
 /* The names of the links, for a person who wrote another one. */
@@ -506,15 +357,6 @@ static void do_cancel(struct node *n, const json_t *in, json_t *out)
     node_wake(n);
 }
 
-static void do_delete(struct node *n, const json_t *in, json_t *out)
-{
-    const json_t *key = json_object_get(in, "key");
-    if (!json_is_integer(key))
-        fail_request(out, "delete needs the key of a bundle, a number");
-    else if (node_delete(n, (uint64_t)json_integer_value(key)) < 0)
-        fail_request(out, "there is no bundle with that key");
-}
-
 static void do_flush(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
@@ -529,12 +371,15 @@ static const struct command {
     void (*run)(struct node *n, const json_t *in, json_t *out);
 } commands[] = {
     {"status", do_status},
-    {"links", do_links},
-    {"sessions", do_sessions},
-    {"bundles", do_bundles},
+    {"links", control_links},
+    {"sessions", control_sessions},
+    {"bundles", control_bundles},
+    {"backlog", control_backlog},
+    {"routes", control_routes},
+    {"top", control_top},
     {"counters", do_counters},
     {"link", do_link},
-    {"delete", do_delete},
+    {"delete", control_delete},
     {"cancel", do_cancel},
     {"flush", do_flush},
     {"route", do_route},
@@ -563,8 +408,9 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
     else if (found == NULL)
         fail_request(
             out,
-            "unknown command; there are status, links, sessions, bundles, counters, link, "
-            "delete, cancel, flush, link-add, link-set, link-remove, route, plan, plan-reload, "
+            "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
+            "counters, link, delete, cancel, flush, link-add, link-set, link-remove, route, plan, "
+            "plan-reload, "
             "contact, range");
     else
         found->run(n, in, out);

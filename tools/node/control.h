@@ -19,6 +19,19 @@ struct json_t;
 /* The answer to one request line; a new JSON object, NULL when memory is out. */
 struct json_t *control_answer(struct node *n, const char *line, size_t len);
 
+/* control_view.c: links and what there is to watch of them. */
+void control_links(struct node *n, const struct json_t *in, struct json_t *out);
+void control_sessions(struct node *n, const struct json_t *in, struct json_t *out);
+void control_routes(struct node *n, const struct json_t *in, struct json_t *out);
+void control_top(struct node *n, const struct json_t *in, struct json_t *out);
+void control_link_counters(struct node *n, struct json_t *out); /* of links: only what is counted */
+void control_share(const struct node *n, uint32_t link, struct json_t *o);
+
+/* control_bundles.c: what waits: which, how much for whom; to be deleted. */
+void control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
+void control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
+void control_delete(struct node *n, const struct json_t *in, struct json_t *out);
+
 /* control_plan.c: the contact plan; commands, as those of control.c. */
 void control_plan(struct node *n, const struct json_t *in, struct json_t *out);
 void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out);

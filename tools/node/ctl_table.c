@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define CELL_CAP 320
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 24
 #define DTN_EPOCH 946684800 /* in Unix seconds (RFC 9171 §4.2.6) */
 
 static void scaled(double v, const char *const *units, double step, char *out, size_t cap)
@@ -32,6 +32,29 @@ static void time_text(json_int_t dtn_ms, char *out, size_t cap)
         strftime(out, cap, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
+static void seconds_text(uint64_t s, char *out, size_t cap)
+{
+    unsigned long long d = s / 86400, h = s / 3600 % 24, m = s / 60 % 60;
+    if (d > 0)
+        snprintf(out, cap, "%llu d %llu h", d, h);
+    else if (h > 0)
+        snprintf(out, cap, "%llu h %llu min", h, m);
+    else if (m > 0)
+        snprintf(out, cap, "%llu min %llu s", m, (unsigned long long)(s % 60));
+    else
+        snprintf(out, cap, "%llu s", (unsigned long long)s);
+}
+
+static void span_text(json_int_t ms, char *out, size_t cap)
+{
+    if (ms < 1000)
+        snprintf(out, cap, "%lld ms", (long long)ms);
+    else if (ms < 10000)
+        snprintf(out, cap, "%.1f s", (double)ms / 1000);
+    else
+        seconds_text((uint64_t)ms / 1000, out, cap);
+}
+
 void value_text(const struct json_t *v, enum column_kind kind, char *out, size_t cap)
 {
     static const char *const bytes[] = {"B", "kB", "MB", "GB", "TB", NULL};
@@ -50,7 +73,9 @@ void value_text(const struct json_t *v, enum column_kind kind, char *out, size_t
         scaled(number, bytes, 1000, out, cap);
     else if (kind == COLUMN_RATE && number == 0)
         snprintf(out, cap, "unlimited");
-    else if (kind == COLUMN_RATE)
+    else if (kind == COLUMN_SPAN_MS)
+        span_text(json_integer_value(v), out, cap);
+    else if (kind == COLUMN_RATE || kind == COLUMN_SPEED)
         scaled(number, rates, 1000, out, cap);
     else if (kind == COLUMN_DURATION)
         scaled(number, times, 1000, out, cap);
@@ -116,19 +141,6 @@ static bool ends(const char *text, const char *with)
 {
     size_t n = strlen(text), m = strlen(with);
     return n >= m && strcmp(text + n - m, with) == 0;
-}
-
-static void seconds_text(uint64_t s, char *out, size_t cap)
-{
-    unsigned long long d = s / 86400, h = s / 3600 % 24, m = s / 60 % 60;
-    if (d > 0)
-        snprintf(out, cap, "%llu d %llu h", d, h);
-    else if (h > 0)
-        snprintf(out, cap, "%llu h %llu min", h, m);
-    else if (m > 0)
-        snprintf(out, cap, "%llu min %llu s", m, (unsigned long long)(s % 60));
-    else
-        snprintf(out, cap, "%llu s", (unsigned long long)s);
 }
 
 /* The value in the unit that the end of its name tells; that end is taken off the name. */

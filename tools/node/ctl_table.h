@@ -13,6 +13,8 @@ enum column_kind {
     COLUMN_NUMBER,
     COLUMN_BYTES,    /* 1.5 MB */
     COLUMN_RATE,     /* bit/s; 0 = unlimited */
+    COLUMN_SPEED,    /* bit/s; 0 = 0 */
+    COLUMN_SPAN_MS,  /* ms: 3 min 20 s */
     COLUMN_DURATION, /* ns */
     COLUMN_DTN_TIME, /* DTN time in ms as UTC */
 };

@@ -5,24 +5,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "conf/conf_section.h"
-#include "tools/aap2/aap2_wire.h"
 #include "tools/node/config.h"
-#include "tools/node/ctl_table.h"
+#include "tools/node/helioctl_ask.h"
 #include "tools/node/helioctl_plan.h"
-#include "tools/node/local_socket.h"
+#include "tools/node/helioctl_show.h"
+#include "tools/node/helioctl_top.h"
 
 static const char help[] =
     "usage: helioctl (--socket PATH | CONFIG.yaml) [--json] COMMAND\n"
     "\n"
+    "  top                links, store, memory and what waits, live: q ends it, h tells\n"
+    "                     the keys; not on a terminal: lines, as watch\n"
+    "  watch              a line for the node and each busy link every interval\n"
     "  status             the node: uptime, bundles, store\n"
-    "  links              each link: state, bundles, rate, open sessions\n"
+    "  links              each link: state, bundles, rates, timer and round trip in\n"
+    "                     force, when its peer was heard last, open sessions\n"
     "  sessions           open LTP sessions\n"
-    "  bundles            what waits at the node\n"
+    "  routes             static routes, the most specific first\n"
+    "  backlog            how much waits for whom, the most first\n"
+    "  bundles [KEY=VALUE…]\n"
+    "                     what waits at the node; destination=PATTERN, source=PATTERN,\n"
+    "                     link=NAME, state=WORD, priority=WORD choose; sort=age (or key,\n"
+    "                     bytes, expires, priority, destination, source), limit=NUMBER\n"
     "  counters           everything that is counted and not 0 (--json: all)\n"
     "  link NAME up|down  tells the node that a link is up or down\n"
     "  link add NAME KEY=VALUE… | FILE\n"
@@ -42,6 +49,8 @@ static const char help[] =
     "  contact remove FROM TO [AT], range remove FROM TO [AT]\n"
     "                     removes the one in force at AT (a date, a time from now; now)\n"
     "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
+    "  delete destination=PATTERN [KEY=VALUE…]\n"
+    "                     deletes all that bundles would show with these words\n"
     "  cancel LINK SESSION\n"
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
     "                     peer opened it; a bundle of ours then goes again\n"
@@ -49,11 +58,17 @@ static const char help[] =
     "\n"
     "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
     "  -j, --json         the answer as JSON\n"
+    "  -t, --timeout TIME how long the node is waited for (default 3s)\n"
+    "  -i, --interval TIME\n"
+    "                     between two looks of top and watch (default 2s)\n"
+    "  -n, --count NUMBER so many looks, then top and watch end\n"
     "  -h, --help         this text\n"
     "  -V, --version      the version\n"
     "\n"
     "examples:\n"
     "  helioctl node1.yaml status\n"
+    "  helioctl node1.yaml top\n"
+    "  helioctl node1.yaml bundles 'destination=ipn:2.*' sort=age limit=20\n"
     "  helioctl --socket /tmp/helio-1.sock.ctl --json links\n"
     "  helioctl node1.yaml link to-2 down\n"
     "  helioctl node1.yaml link add to-3 adapter=ltp-udp peer=ipn:3.0 \\\n"
@@ -72,7 +87,12 @@ struct request {
     const char *words[WORDS_MAX]; /* the command and its arguments */
     size_t words_len;
     bool json;
+    tick timeout, interval;
+    uint64_t looks; /* of top; 0: until it is ended */
 };
+
+static const char *const bundle_words[] = {"destination", "source", "link", "state",
+                                           "priority",    "sort",   "limit"};
 
 static int usage(const char *what, const char *which)
 {
@@ -86,8 +106,9 @@ static int arguments_of(const char *command)
     static const struct {
         const char *name;
         int arguments;
-    } commands[] = {{"status", 0}, {"links", 0}, {"sessions", 0}, {"bundles", 0}, {"counters", 0},
-                    {"link", 2},   {"route", 3}, {"delete", 1},   {"cancel", 2},  {"flush", 0}};
+    } commands[] = {{"status", 0}, {"links", 0},   {"sessions", 0}, {"bundles", 0}, {"counters", 0},
+                    {"routes", 0}, {"backlog", 0}, {"top", 0},      {"watch", 0},   {"link", 2},
+                    {"route", 3},  {"delete", 1},  {"cancel", 2},   {"flush", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -126,6 +147,43 @@ static int check_link_change(const struct request *r)
     return -1;
 }
 
+/* bundles and delete with words KEY=VALUE. */
+static bool is_choice(const struct request *r)
+{
+    return r->words_len > 1 && strchr(r->words[1], '=') != NULL &&
+           (strcmp(r->words[0], "bundles") == 0 || strcmp(r->words[0], "delete") == 0);
+}
+
+static int check_choice(const struct request *r)
+{
+    bool gone = strcmp(r->words[0], "delete") == 0, to = false;
+    for (size_t i = 1; i < r->words_len; i++) {
+        const char *word = r->words[i], *is = strchr(word, '=');
+        size_t k = 0, known = sizeof bundle_words / sizeof *bundle_words - (gone ? 2 : 0);
+        while (is != NULL && k < known &&
+               (strlen(bundle_words[k]) != (size_t)(is - word) ||
+                strncmp(bundle_words[k], word, (size_t)(is - word)) != 0))
+            k++;
+        if (is == NULL || k == known)
+            return usage("write destination=, source=, link=, state=, priority=, sort= or limit=, "
+                         "not ",
+                         word);
+        uint64_t number;
+        if (strcmp(bundle_words[k], "limit") == 0 &&
+            (units_count(is + 1, 100000, &number) < 0 || number == 0))
+            return usage("limit: write a number from 1 to 100000, not ", is + 1);
+        to = to || k == 0;
+    }
+    return gone && !to ? usage("write whose bundles: delete destination=PATTERN", "") : -1;
+}
+
+static int check_node(const struct request *r)
+{
+    return r->socket == NULL && r->config == NULL
+               ? usage("which node? write --socket PATH or its CONFIG.yaml", "")
+               : -1;
+}
+
 static int check_words(const struct request *r)
 {
     if (r->words_len == 0)
@@ -133,6 +191,10 @@ static int check_words(const struct request *r)
     int want = arguments_of(r->words[0]);
     if (is_link_change(r))
         return check_link_change(r);
+    if (is_choice(r)) {
+        int code = check_choice(r);
+        return code >= 0 ? code : check_node(r);
+    }
     if (ctl_plan_is(r->words[0])) {
         const char *wrong = ctl_plan_check(r->words, r->words_len);
         return wrong != NULL ? usage("write: ", wrong)
@@ -158,9 +220,17 @@ static int check_words(const struct request *r)
     if (strcmp(r->words[0], "route") == 0 && strcmp(r->words[1], "add") != 0 &&
         strcmp(r->words[1], "remove") != 0)
         return usage("a route is added or removed, not ", r->words[1]);
-    if (r->socket == NULL && r->config == NULL)
-        return usage("which node? write --socket PATH or its CONFIG.yaml", "");
-    return -1;
+    return check_node(r);
+}
+
+/* -1: understood. */
+static int parse_time(const char *option, const char *text, tick *out)
+{
+    if (text == NULL)
+        return usage("a time is missing after ", option);
+    return units_duration(text, out) < 0 || *out < TICK_MS
+               ? usage("write a time such as 3s or 500ms, not ", text)
+               : -1;
 }
 
 static int parse_option(int argc, char **argv, struct request *r)
@@ -179,6 +249,15 @@ static int parse_option(int argc, char **argv, struct request *r)
             if (++i == argc)
                 return usage("a path is missing after ", a);
             r->socket = argv[i];
+        } else if (strcmp(a, "-t") == 0 || strcmp(a, "--timeout") == 0) {
+            if (parse_time(a, argv[++i], &r->timeout) >= 0)
+                return 2;
+        } else if (strcmp(a, "-i") == 0 || strcmp(a, "--interval") == 0) {
+            if (parse_time(a, argv[++i], &r->interval) >= 0)
+                return 2;
+        } else if (strcmp(a, "-n") == 0 || strcmp(a, "--count") == 0) {
+            if (argv[++i] == NULL || units_count(argv[i], UINT32_MAX, &r->looks) < 0)
+                return usage("a number is missing after ", a);
         } else if (*a == '-') {
             return usage("unknown option ", a);
         } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&
@@ -280,14 +359,35 @@ static char *link_change_line(const struct request *r)
     return line;
 }
 
+/* bundles and delete by what they are. */
+static char *choice_line(const struct request *r)
+{
+    json_t *o = json_pack("{s:s}", "cmd", r->words[0]);
+    for (size_t i = 1; i < r->words_len; i++) {
+        const char *is = strchr(r->words[i], '=');
+        char *key = strndup(r->words[i], (size_t)(is - r->words[i]));
+        if (key != NULL)
+            json_object_set_new(o, key,
+                                strcmp(key, "limit") == 0 ? json_integer(strtoll(is + 1, NULL, 10))
+                                                          : json_string(is + 1));
+        free(key);
+    }
+    char *line = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return line;
+}
+
 static char *request_line(const struct request *r)
 {
+    if (is_choice(r))
+        return choice_line(r);
     if (is_link_change(r))
         return link_change_line(r);
     if (ctl_plan_is(r->words[0]))
         return ctl_plan_line(r->words, r->words_len);
     json_t *o = json_object();
-    json_object_set_new(o, "cmd", json_string(r->words[0]));
+    json_object_set_new(o, "cmd",
+                        json_string(strcmp(r->words[0], "watch") == 0 ? "top" : r->words[0]));
     if (strcmp(r->words[0], "link") == 0) {
         json_object_set_new(o, "name", json_string(r->words[1]));
         json_object_set_new(o, "state", json_string(r->words[2]));
@@ -306,217 +406,60 @@ static char *request_line(const struct request *r)
     return line;
 }
 
-/* *first: the answer's first byte, which tells another protocol. */
-static json_t *read_answer(int fd, uint8_t *first)
+/* A deletion goes on until nothing is left that fits: the node does so much of it at a time. */
+static json_t *ask_on(const struct request *r, const char *path, const char *line)
 {
-    FILE *f = fdopen(fd, "r");
-    char *line = NULL;
-    size_t cap = 0;
-    json_error_t error;
-    if (f == NULL) {
-        close(fd);
-        return NULL;
+    json_t *answer = ctl_ask(path, line, r->timeout, false);
+    json_int_t deleted = json_integer_value(json_object_get(answer, "deleted")), step = deleted;
+    while (step > 0 && json_integer_value(json_object_get(answer, "left")) > 0) {
+        json_t *next = ctl_ask(path, line, r->timeout, false);
+        step = json_integer_value(json_object_get(next, "deleted"));
+        deleted += step;
+        json_decref(answer);
+        answer = next;
     }
-    int c = getc(f);
-    *first = c == EOF ? 0 : (uint8_t)c;
-    if (c == AAP2_MAGIC) { /* a line would never end */
-        fclose(f);
-        return NULL;
-    }
-    (void)ungetc(c, f);
-    ssize_t n = getline(&line, &cap, f);
-    json_t *answer = n > 0 ? json_loadb(line, (size_t)n, 0, &error) : NULL;
-    free(line);
-    fclose(f);
+    if (json_object_get(answer, "deleted") != NULL)
+        json_object_set_new(answer, "deleted", json_integer(deleted));
     return answer;
 }
 
-static json_t *ask_node(const char *line, const char *path)
+static int run_command(const struct request *r, const char *path, const char *line)
 {
-    char why[256];
-    int fd = local_socket_connect(path, why, sizeof why);
-    if (fd < 0) {
-        fprintf(stderr, "helioctl: no node answers at %s\n", why);
-        return NULL;
-    }
-    bool sent =
-        send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 && send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
-    json_t *answer = NULL;
-    uint8_t foreign = 0;
-    if (sent)
-        answer = read_answer(fd, &foreign);
-    else
-        close(fd);
-    if (answer == NULL && foreign == AAP2_MAGIC)
-        fprintf(stderr,
-                "helioctl: %s is the application socket; the control socket is %s.ctl (or what "
-                "control: says in the node's configuration)\n",
-                path, path);
-    else if (answer == NULL)
-        fprintf(stderr, "helioctl: %s: the node ended the connection\n", path);
-    return answer;
-}
-
-static const struct column link_columns[] = {
-    {"NAME", "name", COLUMN_TEXT},
-    {"ADAPTER", "adapter", COLUMN_TEXT},
-    {"PEER", "peer", COLUMN_TEXT},
-    {"STATE", "state", COLUMN_TEXT},
-    {"WAITING", "backlog", COLUMN_TEXT}, /* bulk/normal/expedited */
-    {"SENT", "sent", COLUMN_NUMBER},
-    {"FAILED", "failed", COLUMN_NUMBER},
-    {"RECEIVED", "received", COLUMN_NUMBER},
-    {"RATE", "rate_bps", COLUMN_RATE},
-    {"RTO", "rto_ns", COLUMN_DURATION},
-    {"SESSIONS", "sessions_open", COLUMN_NUMBER},
-    {"RETRANSMITTED", "retransmitted_bytes", COLUMN_BYTES},
-    {"LATE", "late_ns", COLUMN_DURATION},
-};
-static const struct column unknown_columns[] = {
-    {"LINK", "link", COLUMN_TEXT},
-    {"UNKNOWN ENGINE", "engine", COLUMN_NUMBER},
-    {"ADDRESS", "address", COLUMN_TEXT},
-    {"SESSIONS", "sessions", COLUMN_NUMBER},
-    {"SILENT", "silent_ns", COLUMN_DURATION},
-};
-static const struct column span_columns[] = {
-    {"LINK", "link", COLUMN_TEXT},
-    {"CHECKPOINTS", "output_ckpt_xmit_count", COLUMN_NUMBER},
-    {"AGAIN", "output_ckpt_re_xmit_count", COLUMN_NUMBER},
-    {"WITH GAPS", "output_neg_ack_recv_count", COLUMN_NUMBER},
-    {"WITHOUT", "output_pos_ack_recv_count", COLUMN_NUMBER},
-    {"CYCLES", "output_cycles_count", COLUMN_NUMBER},
-    {"RESENT", "output_seg_re_xmit_bytes", COLUMN_BYTES},
-    {"DONE", "output_complete_count", COLUMN_NUMBER},
-    {"PEER'S DATA", "input_seg_recv_red_bytes", COLUMN_BYTES},
-    {"REDUNDANT", "input_seg_redundant_count", COLUMN_NUMBER},
-    {"REPORTED GAPS", "input_neg_ack_xmit_count", COLUMN_NUMBER},
-    {"PEER'S DONE", "input_complete_count", COLUMN_NUMBER},
-};
-static const struct column session_columns[] = {
-    {"LINK", "link", COLUMN_TEXT},
-    {"DIRECTION", "direction", COLUMN_TEXT},
-    {"ORIGINATOR", "originator", COLUMN_NUMBER},
-    {"NUMBER", "number", COLUMN_NUMBER},
-    {"LENGTH", "length", COLUMN_BYTES},
-    {"DONE", "done", COLUMN_BYTES},
-    {"HELD", "held", COLUMN_BYTES},
-    {"AGE", "age_ns", COLUMN_DURATION},
-};
-static const struct column bundle_columns[] = {
-    {"KEY", "key", COLUMN_NUMBER},
-    {"SOURCE", "source", COLUMN_TEXT},
-    {"DESTINATION", "destination", COLUMN_TEXT},
-    {"CREATED", "created_ms", COLUMN_DTN_TIME},
-    {"SEQUENCE", "sequence", COLUMN_NUMBER},
-    {"BYTES", "bytes", COLUMN_BYTES},
-    {"STATE", "state", COLUMN_TEXT},
-    {"PRIORITY", "priority", COLUMN_TEXT},
-    {"LINK", "link", COLUMN_TEXT},
-    {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
-};
-
-#define LEN(a) (sizeof(a) / sizeof *(a))
-
-/* What their LTP engines count of each link's peer. */
-static void show_spans(json_t *links, bool colour)
-{
-    json_t *spans = json_array(), *l;
-    size_t at;
-    json_array_foreach(links, at, l)
-    {
-        json_t *span = json_object_get(l, "span");
-        if (span == NULL)
-            continue;
-        json_object_set(span, "link", json_object_get(l, "name"));
-        json_array_append(spans, span);
-    }
-    if (json_array_size(spans) > 0) {
-        putchar('\n');
-        table_print(stdout, span_columns, LEN(span_columns), spans, colour);
-    }
-    json_decref(spans);
-}
-
-/* The links, and the senders of no link that they have accepted. */
-static void show_links(json_t *links, bool colour)
-{
-    json_t *unknown = json_array(), *l, *item;
-    size_t at, i;
-    table_print(stdout, link_columns, LEN(link_columns), links, colour);
-    show_spans(links, colour);
-    json_array_foreach(links, at, l)
-    {
-        json_array_foreach(json_object_get(l, "unknown"), i, item)
-        {
-            json_object_set(item, "link", json_object_get(l, "name"));
-            json_array_append(unknown, item);
-        }
-    }
-    if (json_array_size(unknown) > 0) {
-        putchar('\n');
-        table_print(stdout, unknown_columns, LEN(unknown_columns), unknown, colour);
-    }
-    json_decref(unknown);
-}
-
-static void show_answer(const struct request *r, json_t *answer)
-{
-    const char *command = r->words[0];
-    bool colour = isatty(STDOUT_FILENO) == 1;
-    json_object_del(answer, "ok");
-    if (strcmp(command, "links") == 0) {
-        show_links(json_object_get(answer, "links"), colour);
-    } else if (strcmp(command, "sessions") == 0) {
-        table_print(stdout, session_columns, LEN(session_columns),
-                    json_object_get(answer, "sessions"), colour);
-    } else if (strcmp(command, "bundles") == 0) {
-        const json_t *list = json_object_get(answer, "bundles");
-        json_int_t total = json_integer_value(json_object_get(answer, "total"));
-        table_print(stdout, bundle_columns, LEN(bundle_columns), list, colour);
-        if (total > (json_int_t)json_array_size(list))
-            printf("… %lld in all\n", (long long)total);
-    } else if (strcmp(command, "plan") == 0) {
-        ctl_plan_show(answer, colour);
-    } else {
-        size_t at;
-        json_t *l;
-        list_print(stdout, answer, "", strcmp(command, "status") == 0);
-        json_array_foreach(json_object_get(answer, "links"), at, l)
-        {
-            char path[128];
-            snprintf(path, sizeof path, "links.%s", json_string_value(json_object_get(l, "name")));
-            list_print(stdout, l, path, false);
-        }
-    }
-}
-
-int main(int argc, char **argv)
-{
-    struct request r = {.words = {"", "", ""}};
-    int code = parse_option(argc, argv, &r);
-    if (code >= 0)
-        return code;
-    char *path = path_of(&r), *line = path == NULL ? NULL : request_line(&r);
-    if (line == NULL) {
-        free(path);
-        return 2;
-    }
-    json_t *answer = ask_node(line, path);
-    free(line);
-    free(path);
+    json_t *answer = ask_on(r, path, line);
     if (answer == NULL)
         return 1;
     bool ok = json_is_true(json_object_get(answer, "ok"));
-    if (r.json) {
+    if (r->json) {
         json_dumpf(answer, stdout, JSON_INDENT(2));
         putchar('\n');
     } else if (ok) {
-        show_answer(&r, answer);
+        ctl_show(r->words[0], answer);
     }
     if (!ok)
         fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
     bool wrong = json_is_true(json_object_get(answer, "usage"));
     json_decref(answer);
     return ok ? 0 : wrong ? 2 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct request r = {
+        .words = {"", "", ""}, .timeout = 3 * TICK_S, .interval = 2 * TICK_S, .looks = 0};
+    int code = parse_option(argc, argv, &r);
+    if (code >= 0)
+        return code;
+    bool top = strcmp(r.words[0], "top") == 0;
+    char *path = path_of(&r), *line = path == NULL ? NULL : request_line(&r);
+    if (line == NULL) {
+        free(path);
+        return 2;
+    }
+    if (!r.json && (top || strcmp(r.words[0], "watch") == 0))
+        code = ctl_top(path, !top, r.interval, r.timeout, r.looks);
+    else
+        code = run_command(&r, path, line);
+    free(line);
+    free(path);
+    return code;
 }

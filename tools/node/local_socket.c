@@ -8,12 +8,28 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/err.h"
 
 int local_socket_connect(const char *path, char *why, size_t why_cap)
+{
+    return local_socket_connect_within(path, 0, why, why_cap);
+}
+
+/* A connect waits for room in the server's queue as long as a write would. */
+static int connect_within(int fd, const struct sockaddr_un *a, tick timeout)
+{
+    struct timeval most = {.tv_sec = (time_t)(timeout / TICK_S),
+                           .tv_usec = (suseconds_t)(timeout % TICK_S / TICK_US)};
+    if (timeout != 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most) < 0)
+        return -1;
+    return connect(fd, (const struct sockaddr *)a, sizeof *a);
+}
+
+int local_socket_connect_within(const char *path, tick timeout, char *why, size_t why_cap)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a.sun_path) {
@@ -23,9 +39,10 @@ int local_socket_connect(const char *path, char *why, size_t why_cap)
     }
     strcpy(a.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&a, sizeof a) < 0) {
+    if (fd < 0 || connect_within(fd, &a, timeout) < 0) {
         int err = errno;
-        snprintf(why, why_cap, "%s: %s", path, strerror(err));
+        snprintf(why, why_cap, "%s: %s", path,
+                 err == EAGAIN ? "it is stopped, or hangs: many wait for it" : strerror(err));
         if (fd >= 0)
             close(fd);
         return err == ECONNREFUSED || err == ENOENT ? HELIO_ENOENT : HELIO_EIO;

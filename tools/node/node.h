@@ -17,11 +17,19 @@
 struct uv_loop_s;
 struct apps;
 struct node_plan;
+struct node_backlog;
 struct control;
 struct storage;
 struct node_handles;
 struct log_writer;
 struct seglog;
+
+/* Rates of the last second, and the counters that they were made of. */
+struct link_meter {
+    tick at; /* 0: not yet */
+    uint64_t tx_bytes, rx_bytes, resent_bytes;
+    uint64_t tx_bps, rx_bps, resent_bps;
+};
 
 struct node_link {
     struct node *node;
@@ -44,6 +52,7 @@ struct node_link {
     tick heard_since;              /* it has no contact any more, but the peer; TICK_NEVER: else */
     bool given_up;                 /* it has none, and what is unfinished goes another way */
     bool over;                     /* it came in, and is down: to be removed */
+    struct link_meter meter;       /* node_meter.h */
 };
 
 /* What the agent's actions ask of applications and of the store. */
@@ -101,10 +110,11 @@ struct node {
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
     struct node_clock clock;
-    bool earlier_life; /* the store has been this node's before */
-    bool awake;        /* the agent may have actions */
-    bool links_route;  /* node_router_use */
-    bool stopping;     /* no new work */
+    struct node_backlog *backlog; /* node_meter.h; NULL: nobody has asked */
+    bool earlier_life;            /* the store has been this node's before */
+    bool awake;                   /* the agent may have actions */
+    bool links_route;             /* node_router_use */
+    bool stopping;                /* no new work */
 };
 
 #define NODE_REG_ECHO UINT64_C(1) /* registrations of applications have higher numbers */

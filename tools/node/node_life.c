@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "tools/node/node.h"
+#include "tools/node/node_meter.h"
 #include "tools/node/node_plan.h"
 
 struct agent_now node_now(const struct node *n)
@@ -78,6 +78,8 @@ void node_close(struct node *n)
     node_plan_close(n);
     node_links_free(n);
     free(n->anchors);
+    node_backlog_free(n->backlog);
+    n->backlog = NULL;
     n->agent = NULL;
     n->anchors = NULL;
     n->awake = false;

@@ -23,6 +23,7 @@
 #include "tools/node/local_socket.h"
 #include "tools/node/node.h"
 #include "tools/node/node_log.h"
+#include "tools/node/node_meter.h"
 #include "tools/node/node_plan.h"
 #include "tools/node/storage.h"
 
@@ -57,6 +58,7 @@ static void on_second(void *context)
     apps_tick(n->apps, node_now(n).now);
     node_clock_tick(n);
     node_plan_tick(n);
+    node_meter_tick(n);
     node_tell_shortage(n);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
         storage_tidy(n->storage, agent_life_ms(n->agent, node_now(n)));

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What helioctl shows of a running node: live, in tables, and when the node hangs. usage: watch_test.py BIN OUT [TEST...]"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+
+
+class Terminal:
+    """A program on a pseudo-terminal, and what its screen shows: enough of an emulator for what helioctl writes."""
+
+    def __init__(self, command, width=160, height=30):
+        self.width, self.height = width, height
+        self.cells, self.x, self.y, self.bytes, self.raw = {}, 0, 0, b"", b""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.before = termios.tcgetattr(slave)
+        self.slave, self.fd = slave, master
+        self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def resize(self, width, height):
+        self.width, self.height, self.cells = width, height, {}
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
+
+    def read(self, seconds):
+        end = time.monotonic() + seconds
+        while select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+            got = os.read(self.fd, 65536)
+            self.raw += got
+            self.feed(got)
+
+    def feed(self, data):
+        for part in re.finditer(r"\x1b\[([?0-9;]*)([A-Za-z])|\r|\n|[^\x1b\r\n]", (self.bytes + data).decode("utf-8", "replace")):
+            text = part.group(0)
+            if text == "\r":
+                self.x = 0
+            elif text == "\n":
+                self.y += 1
+            elif part.group(2) == "H":
+                self.x = self.y = 0
+            elif part.group(2) == "K":
+                for x in range(self.x, self.width):
+                    self.cells.pop((self.y, x), None)
+            elif part.group(2) == "J":
+                self.cells = {k: v for k, v in self.cells.items() if k[0] <= self.y}
+            elif not part.group(2):
+                self.cells[(self.y, self.x)] = text
+                self.x += 1
+
+    def lines(self):
+        return ["".join(self.cells.get((y, x), " ") for x in range(self.width)).rstrip() for y in range(self.height)]
+
+    def text(self):
+        return "\n".join(self.lines())
+
+    def until(self, what, seconds=10):
+        end = time.monotonic() + seconds
+        while not re.search(what, self.text()) and time.monotonic() < end:
+            self.read(0.05)
+        return re.search(what, self.text())
+
+    def press(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.fd)
+        os.close(self.slave)
+
+
+class WatchTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+
+    def ctl(self, *words, **options):
+        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", *words],
+                              capture_output=True, text=True, timeout=60, **options)
+
+    def shown(self, *words):
+        done = self.ctl("--json", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def node(self, links=1):
+        ports = self.lab.udp_ports(2 * links)
+        made = [dict(self.lab.link(i + 2, ports[2 * i], ports[2 * i + 1], rto="100ms"), rate="1Mbit/s") for i in range(links)]
+        return self.lab.start_node(1, self.lab.write_node(1, made, log=False))
+
+    def pair(self):
+        ports = self.lab.udp_ports(2)
+        for n, mine, other in ((1, *ports), (2, *ports[::-1])):
+            link = self.lab.link(3 - n, mine, other, rto="500ms", peer_profile="heliograph", rate="20Mbit/s")
+            self.lab.start_node(n, self.lab.write_node(n, [link], log=False))
+
+    def send(self, to, count, size=1000):
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for _ in range(count):
+                self.assertEqual(tx.request(to, b"x" * size)[0], aap2.SUCCESS)
+
+    def top(self, *words, **size):
+        t = Terminal([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "top", "-i", "200ms", *words], **size)
+        self.addCleanup(t.close)
+        return t
+
+    def test_node_that_hangs(self):
+        """A stopped node is given up, with exit code 1, in the time that was asked for."""
+        process = self.node()
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)
+        for words, least, most in ((("status",), 2.9, 20), (("--timeout", "300ms", "links"), 0.25, 10)):
+            begun = time.monotonic()
+            done = self.ctl(*words)
+            took = time.monotonic() - begun
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("does not answer within", done.stderr)
+            self.assertTrue(least <= took <= most, took)
+        self.assertEqual(self.ctl("--timeout", "soon", "status").returncode, 2)
+
+    def test_links_in_force(self):
+        """The table has what is in force, not what is configured."""
+        self.pair()
+        with aap2.Client(self.lab.socket(2)) as rx:
+            self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+            self.send("ipn:2.7", 20)
+            for _ in range(20):
+                rx.delivery()
+        link, = self.shown("links")["links"]
+        self.assertEqual(link["rto_ns"], 500_000_000)
+        self.assertLess(link["rto_in_force_ns"], 400_000_000)
+        self.assertLess(link["round_trip_smoothed_ns"], link["rto_in_force_ns"])
+        self.assertLess(link["heard_ns"], 60_000_000_000)
+        title, row = (line.split() for line in self.ctl("links").stdout.splitlines()[:2])
+        for column in ("OUT", "IN", "RTO", "TRIP", "HEARD", "OLDEST"):
+            self.assertIn(column, title)
+        self.assertNotIn("500.0", row)
+        time.sleep(1.2)  # rates are those of the last second
+        self.assertIn("tx_bps", self.shown("links")["links"][0])
+
+    def test_bundles(self):
+        """Those that are asked for, in the order that is asked for; their deletion; for whom they wait."""
+        self.node(links=2)
+        for name in ("to-2", "to-3"):
+            self.assertEqual(self.ctl("link", name, "down").returncode, 0)
+        self.send("ipn:2.7", 3, 2000)
+        self.send("ipn:3.7", 4, 1000)
+        self.send("ipn:2.9", 2, 500)
+
+        def destinations(*words):
+            return [b["destination"] for b in self.shown("bundles", *words)["bundles"]]
+
+        self.assertEqual(len(destinations()), 9)
+        self.assertEqual(destinations("destination=ipn:2.*"), ["ipn:2.7"] * 3 + ["ipn:2.9"] * 2)
+        self.assertEqual(destinations("link=to-3", "limit=2"), ["ipn:3.7"] * 2)
+        self.assertEqual(self.shown("bundles", "link=to-3", "limit=2")["fit"], 4)
+        self.assertEqual(destinations("sort=bytes", "limit=1"), ["ipn:2.7"])
+        self.assertEqual(destinations("sort=destination")[-1], "ipn:3.7")
+        ages = [b["age_ms"] for b in self.shown("bundles", "sort=age")["bundles"]]
+        self.assertEqual(ages, sorted(ages, reverse=True))
+        self.assertEqual(destinations("source=ipn:9.*"), [])
+        self.assertEqual(destinations("priority=bulk"), [])
+        self.assertEqual(destinations("state=waiting", "destination=ipn:2.9"), ["ipn:2.9"] * 2)
+        for words, code in ((("sort=colour",), 1), (("destination=nowhere",), 1), (("colour=red",), 2), (("limit=0",), 2)):
+            self.assertEqual(self.ctl("bundles", *words).returncode, code, words)
+        self.assertEqual([(b["destination"], b["bundles"]) for b in self.shown("backlog")["backlog"]], [("ipn:2.0", 5), ("ipn:3.0", 4)])
+        self.assertRegex(self.ctl("backlog").stdout, r"ipn:2.0 +5 ")
+        self.assertEqual(self.ctl("delete", "source=ipn:1.*").returncode, 2)  # of whom? all would go
+        self.assertEqual(self.shown("delete", "destination=ipn:2.*", "source=ipn:1.5")["deleted"], 5)
+        self.assertEqual(destinations(), ["ipn:3.7"] * 4)
+        self.assertEqual(self.shown("delete", "destination=*")["deleted"], 4)
+        self.assertEqual(destinations(), [])
+
+    def test_routes_and_counters(self):
+        self.node(links=2)
+        self.assertEqual(self.ctl("route", "add", "*", "to-3").returncode, 0)
+        self.assertEqual([(r["to"], r["via"]) for r in self.shown("routes")["routes"]],
+                         [("ipn:2.*", "to-2"), ("ipn:3.*", "to-3"), ("*", "to-3")])
+        self.assertRegex(self.ctl("routes").stdout, r"(?m)^\* +to-3 +up$")
+        self.send("ipn:2.7", 1)
+        time.sleep(0.3)
+        shown = self.ctl("counters").stdout
+        self.assertIn("links.to-2.span.output_ckpt_xmit_count", shown)
+        for line in shown.splitlines():
+            self.assertRegex(line, r"^\S.* +\d+$")  # nothing but numbers
+            self.assertNotRegex(line, r"\.(rate_bps|window|engine|rto_ns|peer|state|backlog|up|local_port) ")
+
+    def test_top(self):
+        """On a terminal: node, links, keys; the terminal is as it was when it ends."""
+        self.node(links=40)
+        self.send("ipn:2.7", 30, 40000)  # the 16 that may be open take 5 s
+        t = self.top()
+        self.assertTrue(t.until(r"WAIT"), t.text())
+        lines = t.lines()
+        self.assertRegex(lines[0], r"^ipn:1\.0  up ")
+        self.assertRegex(t.text(), r"Bundles \[\|+ *\] 30 / 1000000")
+        self.assertRegex(t.text(), r"Links 40 up of 40")
+        self.assertTrue(t.until(r"WAITS FOR.*\n *ipn:2\.0 +30 "), t.text())
+        self.assertIn("vOUT", t.text())
+        self.assertTrue(t.until(r"(?m)^to-2 .* [1-9][0-9.]* [kM]?bit/s .* %.* 100\.0 ms .* 30 "), t.text())
+        t.press("S" * 3)  # … up to the name
+        self.assertTrue(t.until("vLINK"), t.text())
+        self.assertTrue(t.until(r"vLINK.*\nto-2 "), t.text())
+        t.press("r")
+        self.assertTrue(t.until(r"\^LINK.*\nto-41 "), t.text())
+        t.press("\x1b[F")
+        self.assertTrue(t.until(r"(?m)^to-2 "), t.text())
+        t.press("a")
+        self.assertTrue(t.until(r"\^LINK.*\nto-2 .*\n\n"), t.text())
+        t.press("h")
+        self.assertTrue(t.until("smoothed round trip"), t.text())
+        t.press("h")
+        self.assertTrue(t.until("WAITS FOR"))
+        t.resize(60, 20)
+        self.assertTrue(t.until("WAITS FOR"))
+        self.assertLessEqual(max(len(line) for line in t.lines()), 60)
+        self.assertIn(b"\x1b[36mBundles", t.raw)  # colour
+        t.press("q")
+        self.assertEqual(t.process.wait(10), 0)
+        t.read(0.2)
+        self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
+        self.assertTrue(t.raw.endswith(b"\x1b[?25h\x1b[?1049l"), t.raw[-40:])
+
+    def test_top_of_a_node_that_hangs(self):
+        process = self.node()
+        t = self.top("--timeout", "200ms")
+        self.assertTrue(t.until("Links 1 up of 1"))
+        process.send_signal(signal.SIGSTOP)
+        self.assertTrue(t.until("the node does not answer"), t.text())
+        process.send_signal(signal.SIGCONT)
+        end = time.monotonic() + 10
+        while "does not answer" in t.text() and time.monotonic() < end:
+            t.read(0.1)
+        self.assertNotIn("does not answer", t.text())
+        t.process.send_signal(signal.SIGTERM)
+        self.assertEqual(t.process.wait(10), 0)
+        self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
+
+    def test_lines(self):
+        """Not on a terminal: lines, without colour."""
+        self.node(links=2)
+        self.send("ipn:2.7", 3)
+        for command in ("top", "watch"):
+            done = self.ctl(command, "-n", "2", "-i", "100ms")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("\x1b", done.stdout)
+            lines = done.stdout.splitlines()
+            self.assertEqual(len([line for line in lines if re.match(r"\S+Z node ipn:1.0: 3 bundles, ", line)]), 2)
+            self.assertEqual(len([line for line in lines if re.match(r"\S+Z link to-2: PEER ipn:2.0, .*WAIT 3, ", line)]), 2)
+            self.assertFalse([line for line in lines if "to-3" in line])  # it is not busy
+        self.assertEqual(len(self.shown("top")["rows"]), 2)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("WatchTest.test_" + t for t in sys.argv[3:])], verbosity=2)
