@@ -36,18 +36,13 @@ static int open_output(struct log_writer **w, const char *path, bool log, FILE *
     return HELIO_EIO;
 }
 
-int emu_link_check(const struct emu_settings *settings, FILE *say)
+/* The channels' clock: CLOCK_MONOTONIC, or, when a way starts before that began, the time of day,
+ * which begins early enough for all that can be written. */
+static tick choose_bias(const struct scenario *s, uint64_t epoch)
 {
-    uint64_t epoch = clock_offset();
     for (int i = 0; i < 2; i++) {
-        const struct scenario_way *w = &settings->scenario.way[i];
-        if (w->start != START_AT || w->start_time >= epoch)
-            continue;
-        fprintf(say,
-                "helio-emu: %s.start: the time lies before this machine was started; write a "
-                "later one\n",
-                i == EMU_FORWARD ? "forward" : "return");
-        return HELIO_EFORMAT;
+        if (s->way[i].start == START_AT && s->way[i].start_time < epoch && epoch < INT64_MAX)
+            return epoch;
     }
     return 0;
 }
@@ -78,7 +73,8 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
                            .closing = TICK_NEVER,
                            .swept = TICK_NEVER,
                            .tolerance = emu_settings_tolerance(settings)};
-    int rc = emu_link_check(settings, say);
+    l->bias = choose_bias(s, l->epoch);
+    int rc = 0;
     for (int i = 0; i < 2 && rc == 0; i++) {
         if (s->way[i].rules_len == 0)
             continue;
@@ -117,7 +113,7 @@ static void put_row(struct emu_link *l, struct drop_row row, const uint8_t *data
 
 static void log_fate(struct emu_link *l, int direction, const struct chan_fate *fate)
 {
-    struct drop_row row = {.time = fate->entered,
+    struct drop_row row = {.time = fate->entered - l->bias,
                            .direction = direction,
                            .frame = fate->number,
                            .reason = chan_reason_name(fate->reason),
@@ -161,7 +157,7 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
 {
     struct emu_way *w = &l->way[dir];
     struct chan_config config =
-        scenario_chan(&l->settings->scenario, dir, l->started, l->started + l->epoch);
+        scenario_chan(&l->settings->scenario, dir, l->started + l->bias, l->started + l->epoch);
     w->origin = config.origin_first ? arrival : config.origin;
     w->first = w->last = arrival;
     config.origin = w->origin;
@@ -177,6 +173,7 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
 static int take_arrivals(struct emu_link *l, int dir, tick arrival)
 {
     struct emu_way *w = &l->way[dir];
+    arrival += l->bias;
     if (w->clean == NULL) {
         int rc = begin_way(l, dir, arrival);
         if (rc < 0)
@@ -242,7 +239,7 @@ tick emu_link_deadline(const struct emu_link *l)
         if (w->clean != NULL)
             due = tick_min(due, tick_min(chan_deadline(w->chan), chan_deadline(w->clean)));
     }
-    return due;
+    return due == TICK_NEVER ? due : due - l->bias;
 }
 
 int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
@@ -251,7 +248,14 @@ int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
     if (w->clean == NULL)
         return 0;
     bool exempt_first = chan_deadline(w->clean) < chan_deadline(w->chan);
-    return chan_output(exempt_first ? w->clean : w->chan, now, out);
+    int rc = chan_output(exempt_first ? w->clean : w->chan, now + l->bias, out);
+    if (rc == 1) {
+        out->due -= l->bias;
+        out->entered -= l->bias;
+        out->air_start -= l->bias;
+        out->air_end -= l->bias;
+    }
+    return rc;
 }
 
 void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick now)

@@ -37,7 +37,7 @@ struct emu_way {
     uint64_t after_end;   /* came when the run was over: never entered the channel */
     uint64_t send_failed, sent_bytes;
     int send_error;           /* of the last that failed */
-    tick origin, first, last; /* of trace and windows; arrivals */
+    tick origin, first, last; /* of trace and windows; arrivals; on the channels' clock */
     uint64_t late_beyond;     /* frames released later than the tolerance */
     struct emu_late late;
 };
@@ -51,6 +51,7 @@ struct emu_link {
     struct emu_way way[2];
     struct log_writer *drops, *before, *after; /* NULL: not asked for */
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
+    tick bias;      /* the channels' clock is so far before CLOCK_MONOTONIC */
     tick started, tolerance;
     struct emu_pace pace;
     tick delay_min;   /* of both directions, whenever */
@@ -64,10 +65,7 @@ struct emu_link {
     tick flushed;     /* when the outputs were given to their threads last */
 };
 
-/* What of the settings cannot be on this machine: HELIO_EFORMAT with a message on `say`, or 0. */
-int emu_link_check(const struct emu_settings *settings, FILE *say);
-/* Checks that, and opens the outputs. 0, or a negative error with a message on `say`; emu_link_fini
- * in any case. */
+/* Opens the outputs. 0, or a negative error with a message on `say`; emu_link_fini in any case. */
 int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
                   FILE *say);
 void emu_link_fini(struct emu_link *l);

@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,10 +15,11 @@
 #include "channel-emu/emu/emu_link.h"
 #include "os/clock.h"
 
+#define LATE_SHARE_OVERLOAD 0.5 /* more than that later than the tolerance: not bad luck */
 #define LATE_SHARE 0.01         /* of the frames, or one, may be later than the tolerance */
 #define LATE_MAX (10 * TICK_MS) /* none later than this */
 #define REASON_CAP 160
-#define REASONS_MAX 16 /* six of each direction, three outputs, the end */
+#define REASONS_MAX 24 /* nine of each direction, three outputs, the end */
 
 enum { SOCKET = CHAN_LOSSES, SUPER, CHECKSUM, NO_PEER, SEND, REASONS };
 
@@ -73,57 +75,105 @@ static struct summary summarise_link(const struct emu_link *l, int dir)
     s.dropped[SEND] = w->send_failed;
     s.in = s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end;
     s.out = s.chan.out - w->gone - w->send_failed;
-    s.good_share = good_share(l, dir, l->started, clock_now());
+    s.good_share = good_share(l, dir, l->started + l->bias, clock_now() + l->bias);
     s.good_share_active = good_share(l, dir, w->first, w->last);
     s.active_s = (double)(w->last - w->first) / 1e9;
     return s;
 }
 
+/* What is worse goes first. */
+enum grade { LOSSES, OVERLOAD, TIMING, GRADES, FAITHFUL = GRADES };
+
+static const char *const grades[] = {"losses", "overload", "timing", "faithful"};
+
 /* Why the run was not what it should have been. */
 struct doubts {
     size_t len;
-    char text[REASONS_MAX][REASON_CAP];
+    struct {
+        enum grade grade;
+        char text[REASON_CAP];
+    } at[REASONS_MAX];
 };
 
-static void doubt(struct doubts *d, uint64_t n, const char *dir, const char *what)
+__attribute__((format(printf, 4, 5))) static void doubt(struct doubts *d, enum grade grade, bool on,
+                                                        const char *format, ...)
 {
-    if (n > 0 && d->len < REASONS_MAX)
-        snprintf(d->text[d->len++], REASON_CAP, "%" PRIu64 "%s%s %s", n, *dir == '\0' ? "" : " ",
-                 dir, what);
+    if (!on || d->len == REASONS_MAX)
+        return;
+    va_list words;
+    va_start(words, format);
+    vsnprintf(d->at[d->len].text, REASON_CAP, format, words);
+    va_end(words);
+    d->at[d->len++].grade = grade;
+}
+
+static void doubt_lost(struct doubts *d, int dir, uint64_t n, const char *what)
+{
+    doubt(d, LOSSES, n > 0, "%s: %" PRIu64 " %s", ways[dir], n, what);
+}
+
+static void doubt_time(struct doubts *d, const struct emu_link *l, int dir)
+{
+    const struct emu_way *w = &l->way[dir];
+    double share = w->late.count == 0 ? 0 : (double)w->late_beyond / (double)w->late.count;
+    if (w->late_beyond > 1 && share > LATE_SHARE)
+        doubt(d, share > LATE_SHARE_OVERLOAD ? OVERLOAD : TIMING, true,
+              "%s: %" PRIu64 " frames (%.1f %%) left more than %.0f us late, above 1 %%", ways[dir],
+              w->late_beyond, 100 * share, (double)l->tolerance / 1e3);
+    doubt(d, OVERLOAD, w->late.max > LATE_MAX && w->late.max > l->tolerance,
+          "%s: a frame left %.1f ms late, above 10 ms", ways[dir], (double)w->late.max / 1e6);
 }
 
 static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
 {
     const struct emu_way *w = &l->way[dir];
     struct summary s = summarise_link(l, dir);
-    doubt(d, s.dropped[SOCKET], ways[dir],
-          "frames dropped by the kernel before they could be read");
-    doubt(d, s.dropped[SUPER], ways[dir], "super-packets, several frames joined, dropped");
-    doubt(d, s.dropped[CHECKSUM], ways[dir], "frames without their checksum dropped");
-    doubt(d, s.dropped[SEND], ways[dir], "frames that the kernel refused to send");
-    doubt(d, w->after, ways[dir], "frames dropped by the device after they had been sent");
-    doubt(d, s.dropped[CHAN_MEMORY], ways[dir], "frames for which there was no memory");
+    doubt_lost(d, dir, s.dropped[SOCKET], "frames dropped by the kernel before they could be read");
+    doubt_lost(d, dir, s.dropped[SUPER], "super-packets, several frames joined, dropped");
+    doubt_lost(d, dir, s.dropped[CHECKSUM], "frames without their checksum dropped");
+    doubt_lost(d, dir, s.dropped[SEND], "frames that the kernel refused to send");
+    doubt_lost(d, dir, w->after, "frames dropped by the device after they had been sent");
+    doubt_lost(d, dir, s.dropped[CHAN_MEMORY], "frames for which there was no memory");
     if (l->settings->drain == EMU_DRAIN_AUTO) /* else it is as it was wished */
-        doubt(d, s.chan.lost[CHAN_END], ways[dir],
-              "frames still in the queue when the run ended; --drain lets them out");
-    if (w->late_beyond > 1 && (double)w->late_beyond > LATE_SHARE * (double)w->late.count)
-        doubt(d, w->late_beyond, ways[dir], "frames released later than the tolerance, above 1 %");
-    else if (w->late.max > LATE_MAX && w->late.max > l->tolerance)
-        doubt(d, w->late.max / TICK_US, ways[dir], "us of lateness at most, above 10 ms");
+        doubt_lost(d, dir, s.chan.lost[CHAN_END],
+                   "frames still in the queue when the run ended; --drain lets them out");
+    doubt_time(d, l, dir);
 }
 
-static void find_doubts(struct doubts *d, const struct emu_link *l)
+static uint64_t missing_in(const struct log_writer *w)
 {
+    return w == NULL ? 0 : log_writer_lost(w);
+}
+
+static void doubt_outputs(struct doubts *d, const struct emu_link *l)
+{
+    const struct log_writer *const all[] = {l->drops, l->before, l->after};
+    static const char *const what[] = {"lines of the drop log lost",
+                                       "frames missing in the capture before",
+                                       "frames missing in the capture after"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        doubt(d, OVERLOAD, missing_in(all[i]) > 0, "%" PRIu64 " %s", missing_in(all[i]), what[i]);
+}
+
+/* All, and the worst of them. */
+static enum grade find_doubts(struct doubts *d, const struct emu_link *l)
+{
+    enum grade worst = FAITHFUL;
     d->len = 0;
-    doubt(d, l->ended, "run", "ended before it was told to");
+    doubt(d, LOSSES, l->ended, "the run ended before it was told to");
     doubt_way(d, l, EMU_FORWARD);
     doubt_way(d, l, EMU_RETURN);
-    doubt(d, l->drops == NULL ? 0 : log_writer_lost(l->drops), "", "lines of the drop log lost");
-    doubt(d, l->before == NULL ? 0 : log_writer_lost(l->before), "",
-          "frames missing in the capture before");
-    doubt(d, l->after == NULL ? 0 : log_writer_lost(l->after), "",
-          "frames missing in the capture after");
+    doubt_outputs(d, l);
+    for (size_t i = 0; i < d->len; i++)
+        worst = d->at[i].grade < worst ? d->at[i].grade : worst;
+    return worst;
 }
+
+/* Each of them, the worst first. */
+#define for_each_doubt(d, i)                                                                       \
+    for (int grade_ = 0; grade_ < GRADES; grade_++)                                                \
+        for (size_t i = 0; i < (d)->len; i++)                                                      \
+            if ((int)(d)->at[i].grade == grade_)
 
 static uint64_t forgotten(const struct emu_way *w)
 {
@@ -193,13 +243,14 @@ void emu_report_text(const struct emu_link *l, FILE *to)
     bool colour = isatty(fileno(to)) == 1;
     text_way(l, EMU_FORWARD, to);
     text_way(l, EMU_RETURN, to);
-    find_doubts(&d, l);
+    enum grade worst = find_doubts(&d, l);
     text_outputs(l, to);
-    if (d.len == 0)
+    if (worst == FAITHFUL)
         fprintf(to, "faithful: all was done, and in time\n");
-    for (size_t i = 0; i < d.len; i++)
-        fprintf(to, "%s%s%s%s\n", colour ? "\033[1;31m" : "",
-                i == 0 ? "NOT FAITHFUL: " : "  and: ", d.text[i], colour ? "\033[0m" : "");
+    size_t told = 0;
+    for_each_doubt(&d, i) fprintf(to, "%s%s%s: %s%s\n", colour ? "\033[1;31m" : "",
+                                  told++ == 0 ? "NOT FAITHFUL: " : "  and: ", grades[d.at[i].grade],
+                                  d.at[i].text, colour ? "\033[0m" : "");
     fflush(to);
 }
 
@@ -269,14 +320,13 @@ void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
     struct doubts d;
     tick started = l->started + l->epoch;
     json_t *reasons = json_array();
-    find_doubts(&d, l);
-    for (size_t i = 0; i < d.len; i++)
-        json_array_append_new(reasons, json_string(d.text[i]));
+    enum grade worst = find_doubts(&d, l);
+    for_each_doubt(&d, i) json_array_append_new(reasons, json_string(d.at[i].text));
     json_t *o = json_pack(
-        "{s:s, s:b, s:o, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "command", command,
-        "faithful", d.len == 0, "not_faithful", reasons, "duration_s",
-        (double)(clock_now() - l->started) / 1e9, "started_ns", (json_int_t)started, "cpu_s",
-        (double)clock_cpu_process() / 1e9, "realtime_share", realtime_share(l), "forward",
+        "{s:s, s:b, s:s, s:o, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "command", command,
+        "faithful", worst == FAITHFUL, "grade", grades[worst], "not_faithful", reasons,
+        "duration_s", (double)(clock_now() - l->started) / 1e9, "started_ns", (json_int_t)started,
+        "cpu_s", (double)clock_cpu_process() / 1e9, "realtime_share", realtime_share(l), "forward",
         json_way(l, EMU_FORWARD), "return", json_way(l, EMU_RETURN), "drop_log",
         json_output(l->drops, s->drop_log), "pcap_before", json_output(l->before, s->pcap_before),
         "pcap_after", json_output(l->after, s->pcap_after));

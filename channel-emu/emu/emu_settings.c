@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "base/units.h"
 
+#define FRAME_BYTES 1500u
+
 enum key {
     SCENARIO = 512,
     SET,
@@ -92,8 +94,9 @@ static const struct argp_option table[] = {
     {"batch", BATCH, "DURATION|auto", 0,
      "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
-     "A frame released later than this after it was due is late (default: the batch and 50us; "
-     "auto: 95us)",
+     "A frame released later than this after it was due is late (default: 50us and the batch, a "
+     "step "
+     "of the trace, or two frames on the line, whichever is the longest)",
      5},
     {"priority", PRIORITY, "realtime|normal", 0,
      "Real-time scheduling where it is permitted (default), or not", 5},
@@ -345,8 +348,27 @@ tick emu_settings_delay_max(const struct emu_settings *s)
     return most;
 }
 
+/* As late as that changes no figure that is taken over the link: the next step of the trace has its
+ * fates, and a node cannot tell it from a frame before it on the line. */
+static tick way_tolerance(const struct scenario *s, int direction)
+{
+    const struct scenario_way *w = &s->way[direction];
+    tick step = w->trace.source.on ? w->trace.source.trace.step : 0;
+    uint64_t bytes = 2 * (FRAME_BYTES + s->overhead);
+    tick air = w->rate_bps == 0 ? 0 : bytes * 8 * TICK_S / w->rate_bps;
+    tick both = step > air ? step : air;
+    return both < EMU_TOLERANCE_MAX ? both : EMU_TOLERANCE_MAX;
+}
+
 tick emu_settings_tolerance(const struct emu_settings *s)
 {
     tick batch = s->batch == EMU_BATCH_AUTO ? EMU_BATCH_MAX : s->batch;
-    return s->scenario.tolerance > 0 ? s->scenario.tolerance : batch + 50 * TICK_US;
+    tick most = batch + 50 * TICK_US;
+    if (s->scenario.tolerance > 0)
+        return s->scenario.tolerance;
+    for (int i = 0; i < 2; i++) {
+        tick of_way = way_tolerance(&s->scenario, i);
+        most = of_way > most ? of_way : most;
+    }
+    return most;
 }

@@ -37,7 +37,9 @@ void emu_settings_fini(struct emu_settings *s);
 /* The longest way through the link but for its queue: delay and jitter. */
 tick emu_settings_delay_max(const struct emu_settings *s);
 
-/* The tolerance that holds. */
+/* The tolerance that holds: the configured one, or the longest of 50 us beyond a batch, a step of a
+ * trace, and two full frames on the line, the latter two up to EMU_TOLERANCE_MAX. */
+#define EMU_TOLERANCE_MAX (10 * TICK_MS)
 tick emu_settings_tolerance(const struct emu_settings *s);
 
 #endif

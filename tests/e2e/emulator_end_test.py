@@ -102,6 +102,61 @@ class EndTest(unittest.TestCase):
         self.assertFalse(relay.counters["faithful"])
         self.assertTrue([r for r in relay.counters["not_faithful"] if "still in the queue" in r], relay.counters)
 
+    def test_doubts_have_grades(self):
+        far, near = udp(), udp()
+        relay = Relay(far, "--delay", "20ms")
+        relay.stop()
+        self.assertEqual((relay.counters["grade"], relay.counters["not_faithful"]), ("faithful", []))
+        relay = Relay(far, "--delay", "20ms")
+        self.send(relay, near, range(COUNT))
+        relay.p.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        relay.p.send_signal(signal.SIGCONT)
+        self.assertEqual(relay.stop(), 0)
+        self.assertEqual(relay.counters["grade"], "overload")
+        self.assertRegex(relay.counters["not_faithful"][-1], r"^forward: a frame left [0-9.]+ ms late, above 10 ms$")
+        self.assertRegex(relay.said, "NOT FAITHFUL: overload: forward: ")
+        relay = Relay(far, "--rate", "1Mbit/s", "--tolerance", "10s")
+        self.send(relay, near, range(COUNT))
+        self.assertEqual(relay.stop(), 0)
+        self.assertEqual(relay.counters["grade"], "losses")
+
+    def test_the_tolerance_follows_trace_and_rate(self):
+        far = udp()
+        trace = os.path.join(self.folder.name, "trace.txt")
+        with open(trace, "w") as f:
+            f.write("# step_ns 3000000\n0 5\n1 5\n")
+        for options, us in (((), 95), (("--trace", "A"), 100), (("--trace-return", trace), 3000), (("--batch", "0"), 50),
+                            (("--rate", "10Mbit/s"), 2 * 1542 * 8 / 10), (("--rate-return", "1kbit/s"), 10000),
+                            (("--rate", "1Gbit/s"), 95), (("--trace", "A", "--tolerance", "70us"), 70)):
+            relay = Relay(far, *options)
+            relay.stop()
+            self.assertAlmostEqual(relay.counters["forward"]["late_us"]["tolerance"], us, 1, options)
+
+    def test_a_start_before_the_machine_s(self):
+        """Bad steps in the odd seconds since 1970, as of a second that no machine here saw; contacts as well."""
+        far, near = udp(), udp()
+        trace, scenario = (os.path.join(self.folder.name, n) for n in ("trace.txt", "s.yaml"))
+        with open(trace, "w") as f:
+            f.write("# step_ns 100000000\n0 10\n1 10\n")
+        with open(scenario, "w") as f:
+            f.write("forward:\n  start: 2001-02-03T04:05:06Z\n  erasures: {trace: trace.txt}\n"
+                    "return:\n  start: 2001-02-03T04:05:06Z\n")
+        relay = Relay(far, "--scenario", scenario, "--drop-log", self.log)
+        sent = []
+        for i in range(250):
+            sent.append(time.time())
+            near.sendto(i.to_bytes(4, "big"), relay.address)
+            time.sleep(0.01)
+        self.assertEqual(relay.stop(), 0)
+        got = set(self.got(far))
+        edge = [abs(t % 1 - 0.5) > 0.45 for t in sent]
+        lost = {i for i, t in enumerate(sent) if int(t) % 2 == 1}
+        self.assertGreater(len(lost), 50)
+        self.assertEqual({i for i in range(250) if not edge[i]} - got, {i for i in lost if not edge[i]})
+        at = [int(row["t_ns"]) / 1e9 - sent[int(row["frame"]) - 1] for row in self.rows()]
+        self.assertTrue(all(-0.01 < t < 0.5 for t in at), at[:3])
+
     def test_a_second_signal_does_not_wait(self):
         far, near = udp(), udp()
         relay = Relay(far, "--delay", "60s", "--drop-log", self.log)
