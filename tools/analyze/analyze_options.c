@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "os/arguments.h"
+#include "tools/analyze/analyze_folder.h"
 
 enum {
     OPT_SERIES = 256,
@@ -93,6 +94,25 @@ static void add_file(struct analyze_options *o, struct argp_state *state, const 
     if (o->files_len == OPTIONS_FILES_MAX)
         argp_error(state, "more than %d files", OPTIONS_FILES_MAX);
     o->files[o->files_len++] = (struct input_file){.path = path, .drops = drops, .at = o->at};
+}
+
+/* A file, or all logs of a folder. */
+static void add_input(struct analyze_options *o, struct argp_state *state, const char *path)
+{
+    char **logs;
+    if (!analyze_is_folder(path)) {
+        add_file(o, state, path, false);
+        return;
+    }
+    size_t n = analyze_folder_logs(path, &logs);
+    if (n == 0)
+        argp_error(state, "%s has no logs: *.segments.csv, *.bundles.csv or *.drops.csv are wanted",
+                   path);
+    for (size_t i = 0; i < n; i++) {
+        add_file(o, state, logs[i], false); /* which ends the program when there are too many */
+        o->owned[o->owned_len++] = logs[i];
+    }
+    free(logs);
 }
 
 static void parse_ports(struct analyze_options *o, struct argp_state *state, const char *arg)
@@ -300,7 +320,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->strict = true;
         return 0;
     case ARGP_KEY_ARG:
-        add_file(o, state, arg, false);
+        add_input(o, state, arg);
         return 0;
     case ARGP_KEY_END:
         if (o->names_len > 0 && o->html == NULL && o->extract == NULL)
@@ -323,9 +343,10 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
         "Reads segment logs, bundle logs, drop logs and captures (pcap, pcapng) of LTP over UDP, "
         "plain or gzip (- for standard input), and tells what became of the LTP sessions, and of "
         "bundles. Give the logs or captures of both ends of a link together, or the drop log: then "
-        "losses are known."
+        "losses are known. A folder stands for all logs in it."
         "\vexamples:\n"
         "  helio-analyze node1.segments.csv node2.segments.csv\n"
+        "  helio-analyze out/lab-line-sim-20261122-120000\n"
         "  helio-analyze --bundles lives.csv node*.bundles.csv node*.segments.csv\n"
         "  helio-analyze --tables out --rate 500Mbit/s --trace A node1.csv drops.csv\n"
         "  helio-analyze --html page.html --plot figures node1.csv.gz node2.csv.gz\n"
@@ -342,4 +363,11 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
     argp_err_exit_status = 2;
     argp_program_version = "helio-analyze " HELIO_VERSION;
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+}
+
+void analyze_options_fini(struct analyze_options *o)
+{
+    for (size_t i = 0; i < o->owned_len; i++)
+        free(o->owned[i]);
+    o->owned_len = o->files_len = 0;
 }

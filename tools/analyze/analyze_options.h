@@ -22,6 +22,8 @@ struct analyze_options {
     tick bin;
     struct input_file files[OPTIONS_FILES_MAX];
     size_t files_len;
+    char *owned[OPTIONS_FILES_MAX]; /* paths of those that a folder had */
+    size_t owned_len;
     enum watch_place at; /* of the captures that follow */
     uint16_t ports[OPTIONS_PORTS_MAX];
     struct watch_engine engines[OPTIONS_ENGINES_MAX];
@@ -31,5 +33,6 @@ struct analyze_options {
 
 /* Ends the program with exit code 2 when something is wrong. */
 void analyze_options_parse(struct analyze_options *o, int argc, char **argv);
+void analyze_options_fini(struct analyze_options *o);
 
 #endif

@@ -322,6 +322,7 @@ int main(int argc, char **argv)
     lives_fini(&r->lives);
     if (r->spool != NULL)
         fclose(r->spool);
+    analyze_options_fini(&r->options);
     free(r);
     if (unprepared != 0)
         return unprepared;

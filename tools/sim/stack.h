@@ -85,6 +85,8 @@ struct stack_app {
     struct stack_host *host;
     enum stack_kind kind;
     char **words; /* of its command line, owned */
+    tick start;   /* clients and pings: when they begin */
+    struct alarm begin;
     struct perf_options options;
     union {
         struct perf_client client;
@@ -159,7 +161,8 @@ tick stack_script_due(const struct stack *s);
 void stack_script_step(struct stack *s);
 
 /* stack_perf.c: the applications. open: its options are read; with all nodes open, at time zero; 0,
- * or an error that was said. */
+ * or an error that was said. What begins later (`start`) finds its endpoint taken, if it is, then.
+ */
 int stack_app_open(struct stack_app *a);
 void stack_app_end(struct stack_app *a); /* nothing more will come */
 void stack_app_free(struct stack_app *a);

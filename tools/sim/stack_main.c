@@ -43,13 +43,16 @@ static const struct argp_option options[] = {
      "A scenario between all that nodes I and J (in their order, from 1) send to each other "
      "[1-2=]",
      0},
-    {"client", OPT_CLIENT, "OPTIONS", 0,
-     "A traffic generator: the options of helio-perf client; without --socket at the first node",
+    {"client", OPT_CLIENT, "[@TIME] OPTIONS", 0,
+     "A traffic generator: the options of helio-perf client; without --socket at the first node; "
+     "with @TIME it begins then",
      0},
     {"server", OPT_SERVER, "OPTIONS", 0,
      "The same for helio-perf server; a client's destination gets one by itself", 0},
-    {"ping", OPT_PING, "EID[,N[,TIME[,LIFETIME]]]", 0,
-     "N bundles to an echo endpoint from the first node, one each TIME [5,1s,1d]", 0},
+    {"ping", OPT_PING, "[@TIME] [I=]EID[,N[,TIME[,LIFETIME]]]", 0,
+     "N bundles to an echo endpoint from node number I (1), one each TIME [5,1s,1d]; with @TIME "
+     "they begin then",
+     0},
     {"link", OPT_LINK, "TIME NODE LINK up|down", 0,
      "As helioctl at that time, in one word: '10s ipn:1.0 to-2 down'", 0},
     {"duration", OPT_DURATION, "TIME", 0, "End there in any case [when all clients are done]", 0},
@@ -285,11 +288,32 @@ static struct stack_host *host_with(const struct stack *s, const char *socket)
     return NULL;
 }
 
+/* "@TIME …": the rest, and when; NULL: no time stands there. */
+static const char *read_start(const char *text, tick *start)
+{
+    char word[64];
+    *start = 0;
+    if (text[0] != '@')
+        return text;
+    size_t len = strcspn(text, " ");
+    if (len >= sizeof word || text[len] == '\0')
+        return NULL;
+    memcpy(word, text + 1, len - 1);
+    word[len - 1] = '\0';
+    return units_duration(word, start) == 0 ? text + len + 1 : NULL;
+}
+
 /* A client or server; `home` is its node without --socket. */
-static int add_perf(struct stack *s, enum stack_kind kind, const char *text,
+static int add_perf(struct stack *s, enum stack_kind kind, const char *given,
                     const struct stack_host *home)
 {
     const char *what = kind == STACK_CLIENT ? "client" : "server";
+    tick start = 0;
+    const char *text = kind == STACK_CLIENT ? read_start(given, &start) : given;
+    if (text == NULL) {
+        wrong(what, given, "what follows @ is a time, as in @10s -d ipn:2.2000 …");
+        return HELIO_EINVAL;
+    }
     const char *const bare[] = {"helio-sim", what, NULL};
     const char *const first[] = {"helio-sim", what, "--socket", home->config.socket, NULL};
     int count;
@@ -304,6 +328,7 @@ static int add_perf(struct stack *s, enum stack_kind kind, const char *text,
         return HELIO_EINVAL;
     }
     a->words = words;
+    a->start = start;
     perf_options_read(&a->options, count, words);
     a->host = host_with(s, a->options.socket);
     if (a->host != NULL)
@@ -359,20 +384,34 @@ static bool split_word(const char *text, char part[][EID_TEXT_MAX], size_t most)
     }
 }
 
-static int add_ping(struct stack *s, const char *text)
+/* "I=": what is behind it, and the node; NULL: there is none of this number. */
+static const char *read_home(const struct stack *s, const char *text, struct stack_host **home)
+{
+    unsigned i = 1;
+    int used = 0;
+    if (sscanf(text, "%u=%n", &i, &used) != 1 || used == 0)
+        i = 1;
+    *home = i >= 1 && i <= s->hosts_len ? s->hosts[i - 1] : NULL;
+    return *home == NULL ? NULL : text + used;
+}
+
+static int add_ping(struct stack *s, const char *given)
 {
     struct stack_app *a = app_new(s, STACK_PING);
     char part[4][EID_TEXT_MAX] = {"", "5", "1s", "1d"};
     if (a == NULL)
         return HELIO_ENOMEM;
     struct stack_ping *p = &a->ping;
-    a->host = s->hosts[0];
-    if (!split_word(text, part, 4) || eid_parse(part[0], &p->to) < 0 ||
+    const char *text = read_start(given, &a->start);
+    if (text != NULL)
+        text = read_home(s, text, &a->host);
+    if (text == NULL || !split_word(text, part, 4) || eid_parse(part[0], &p->to) < 0 ||
         units_count(part[1], 1000000000, &p->count) < 0 || p->count == 0 ||
         units_duration(part[2], &p->interval) < 0 || units_duration(part[3], &p->lifetime) < 0 ||
         p->lifetime < TICK_MS) {
-        wrong("ping", text,
-              "expected an endpoint, a number and two times, as in ipn:2.128,5,1s,1h");
+        wrong("ping", given,
+              "expected an endpoint, a number and two times, as in ipn:2.128,5,1s,1h, or "
+              "@10s 3=ipn:2.128,5 from node number 3 on");
         return HELIO_EINVAL;
     }
     memcpy(p->destination, part[0], sizeof p->destination);

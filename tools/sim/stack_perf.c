@@ -2,7 +2,7 @@
 /*
  * Applications in virtual time: helio-perf's client and server as they are, and a ping, which sends
  * to an echo endpoint and measures the time until the bundle is back. They have registered with
- * their nodes at time zero. What can go wrong then: an endpoint that is taken.
+ * their nodes at time zero, or begin later. What can go wrong then: an endpoint that is taken.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,18 +59,23 @@ static void read_pings(struct stack_app *a, tick now)
     }
 }
 
+static tick ping_time(const struct stack_app *a, uint64_t n)
+{
+    return a->start + n * a->ping.interval;
+}
+
 /* From the start: the n-th at n intervals; the last one has its lifetime to come back. */
 static tick ping_turn(struct stack_app *a, tick now)
 {
     struct stack_ping *p = &a->ping;
     read_pings(a, now);
-    if (p->sent < p->count && now >= p->sent * p->interval)
+    if (p->sent < p->count && now >= ping_time(a, p->sent))
         send_ping(a, now);
     (void)aap2_client_flush(p->link.rx);
     (void)aap2_client_flush(p->link.tx);
-    tick last = tick_add((p->count - 1) * p->interval, p->lifetime);
+    tick last = tick_add(ping_time(a, p->count - 1), p->lifetime);
     a->done = p->received >= p->count || now >= last;
-    return a->done ? TICK_NEVER : p->sent < p->count ? p->sent * p->interval : last;
+    return a->done ? TICK_NEVER : p->sent < p->count ? ping_time(a, p->sent) : last;
 }
 
 static void on_ping(void *context)
@@ -92,12 +97,22 @@ static void on_ping(void *context)
 
 /* ---- opening ---- */
 
+static void begin_client(void *context)
+{
+    struct stack_app *a = context;
+    struct perf_link *l = &a->client.link;
+    l->give_up_at = l->told_at = tick_add(now_of(a), PERF_LINK_WAIT); /* it begins now */
+    perf_client_start(&a->client, false, on_done, a);
+}
+
 static int start_client(struct stack_app *a, const uint64_t seed[2])
 {
     int rc = perf_client_init(&a->client, &a->stack->world.world, &a->options, seed);
     a->client.quiet = true;
-    if (rc == 0)
-        perf_client_start(&a->client, false, on_done, a);
+    if (rc == 0 && a->start == 0)
+        begin_client(a);
+    else if (rc == 0)
+        alarm_set(&a->begin, a->start);
     return rc;
 }
 
@@ -132,10 +147,13 @@ int stack_app_open(struct stack_app *a)
 {
     uint64_t seed[2] = {rng_u64(&a->stack->rng), rng_u64(&a->stack->rng)};
     a->open = true;
+    alarm_init(&a->begin, &a->stack->world.world, ALARM_APP, begin_client, a);
     a->options.socket = a->host->place;
     int rc = a->kind == STACK_CLIENT   ? start_client(a, seed)
              : a->kind == STACK_SERVER ? start_server(a, seed)
                                        : start_ping(a, seed);
+    if (rc == 0 && a->kind == STACK_CLIENT && a->start > 0)
+        return 0;
     while (rc == 0 && link_of(a)->tx == NULL && pipes_step(&a->stack->world.pipes))
         world_end_round(&a->stack->world.world);
     if (rc == 0 && link_of(a)->tx != NULL)
@@ -163,6 +181,8 @@ uint64_t stack_app_missing(const struct stack_app *a)
 
 void stack_app_free(struct stack_app *a)
 {
+    if (a->open)
+        alarm_fini(&a->begin);
     if (a->open && a->kind == STACK_CLIENT)
         perf_client_fini(&a->client);
     if (a->open && a->kind == STACK_SERVER)

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-lab: lab files and what is derived of them, runs in virtual time and with real processes.
+
+usage: lab_test.py BIN SOURCE sim|live|netns|examples
+"""
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
+sys.path.insert(0, str(SOURCE / "tools/python"))
+
+from heliograph import lab_derive, lab_file, places  # noqa: E402
+
+
+def lab(*words, code=0, timeout=300, cwd=None):
+    done = subprocess.run([BIN / "helio-lab", *map(str, words)], capture_output=True, text=True, timeout=timeout, check=False, cwd=cwd)
+    assert done.returncode == code, (words, done.returncode, done.stdout[-2000:], done.stderr[-3000:])
+    return done
+
+
+def made(text):
+    """The lab of a text."""
+    return lab_file.interpret(places.parse(text, "x.yaml"), "x.yaml", ".")
+
+
+def config(of, node):
+    return lab_derive.Deriver(of, "/out", "/run", lab_derive.Addresses(of, 20000), "2026-01-01T00:00:00Z").node_config(of.nodes[node])
+
+
+def routes(of, node):
+    return [(str(route["to"]), str(route["via"])) for route in config(of, node).get("routes", [])]
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="helio-lab-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, text, name="lab.yaml"):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def result(self, out):
+        return json.loads((out / "result.json").read_text(encoding="utf-8"))
+
+    def up(self, file, *words, mode="sim", code=0, out="out"):
+        lab(file, "up", "--mode", mode, "--out", self.folder / out, *words, code=code)
+        return self.result(self.folder / out)
+
+
+class Files(unittest.TestCase):
+    """What is derived of a file, without any program."""
+
+    def test_shapes(self):
+        for text, links in (("line: 3", "1-2 2-3"), ("star: 4", "1-2 1-3 1-4"), ("ring: 4", "1-2 2-3 3-4 4-1"),
+                            ("diamond:", "1-2 1-3 2-4 3-4"), ("line: [leo, gs, mcc]", "leo-gs gs-mcc"),
+                            ("line: 2\nnodes: {x: {}}\nlinks: {2-x: {}}", "1-2 2-x")):
+            self.assertEqual(" ".join(made(text).links), links, text)
+
+    def test_numbers_and_names(self):
+        of = made("line: [leo, gs, mcc]\nnodes: {gs: {number: 70}, mcc: {node: ipn:9.0}}")
+        self.assertEqual([node.number for node in of.nodes.values()], [1, 70, 9])
+        self.assertEqual(of.nodes["mcc"].endpoint("7"), "ipn:9.7")
+
+    def test_routes_go_the_shortest_way_then_another(self):
+        of = made("diamond:")
+        self.assertEqual(routes(of, "1"), [("ipn:4.*", "to-2"), ("ipn:4.*", "to-3")])
+        of = made("line: 4")
+        self.assertEqual(routes(of, "1"), [("ipn:3.*", "to-2"), ("ipn:4.*", "to-2")])
+        of = made("ring: 5")  # to 3: over 2, else over 5, which is no farther from it
+        self.assertIn(("ipn:3.*", "to-2"), routes(of, "1"))
+        self.assertEqual(routes(of, "1").index(("ipn:3.*", "to-2")) + 1, routes(of, "1").index(("ipn:3.*", "to-5")))
+        of = made("line: 3\nnodes: {1: {routes: [{to: '*', via: to-2}]}}")
+        self.assertEqual(routes(of, "1"), [("*", "to-2")], "what the file says replaces what is derived")
+
+    def test_keys_go_where_they_belong(self):
+        of = made("line: 2\nlink: {rate: 1Mbit/s, delay: 3ms, sessions: 4}\n"
+                  "links: {1-2: {forward: {trace: A}, return: {rate: 2Mbit/s}, ends: {2: {sessions: 9}}}}")
+        link = of.links["1-2"]
+        self.assertEqual(places.plain(link.channel["forward"]), {"rate": "1Mbit/s", "delay": "3ms", "erasures": {"trace": "A"}})
+        self.assertEqual(places.plain(link.channel["return"]), {"rate": "2Mbit/s", "delay": "3ms"})
+        ends = [places.plain(config(of, node)["links"][0]) for node in "12"]
+        self.assertEqual([end["rate"] for end in ends], ["1Mbit/s", "2Mbit/s"])
+        self.assertEqual([end["sessions"] for end in ends], ["4", "9"])
+        self.assertEqual([end["owlt"] for end in ends], ["3ms", "3ms"])
+        self.assertEqual(ends[0]["remote"], ends[1]["remote"], "both send to the relay")
+
+    def test_no_channel_no_relay(self):
+        of = made("line: 2\nlink: {rate: 1Mbit/s, channel: no}")
+        one, two = (places.plain(config(of, node)["links"][0]) for node in "12")
+        self.assertEqual((one["local"], one["remote"]), (two["remote"], two["local"]))
+
+    def test_contacts_make_a_plan(self):
+        of = made("line: 3\nlinks: {1-2: {rate: 1Mbit/s, delay: [{at: 0s, delay: 9ms}, {at: 5s, delay: 7ms}], contacts: [{from: 1s, to: 5s}]}}")
+        plan = places.plain(lab_derive.contact_plan(of, "2026-01-01T00:00:00Z"))
+        self.assertEqual([(c["from"], c["to"], c["start"], c["end"]) for c in plan["contacts"]],
+                         [("1", "2", "1s", "5s"), ("2", "1", "1s", "5s"), ("2", "3", "0s", "36500d"), ("3", "2", "0s", "36500d")])
+        self.assertEqual(plan["ranges"][0]["table"], [{"at": "0s", "owlt": "9ms"}, {"at": "5s", "owlt": "7ms"}])
+        self.assertEqual(places.plain(config(of, "1"))["plan"], "/out/plan.yaml")
+        self.assertNotIn("routes", config(of, "1"))
+
+    def test_writing_remembers_lines(self):
+        tree = places.parse("a: 1\nb:\n  - {c: \"x: y\", d: [1, 2]}\n  - e\n", "f.yaml")
+        writer = places.Writer("title")
+        writer.add(tree)
+        self.assertEqual(places.plain(places.parse("\n".join(writer.lines), "g")), places.plain(tree))
+        at = next(i for i, line in enumerate(writer.lines) if "x: y" in line)
+        self.assertEqual(writer.translate(f"/o/g.yaml:{at + 1}: c: wrong", "/o/g.yaml"), "f.yaml:3: c: wrong")
+
+    def test_assign(self):
+        tree = places.parse("line: 2\ntraffic: [{perf: 1-2}]\n", "f.yaml")
+        places.assign(tree, "links.1-2.forward.rate", "5Mbit/s")
+        places.assign(tree, "traffic.0.window", "7")
+        self.assertEqual(places.plain(tree), {"line": "2", "traffic": [{"perf": "1-2", "window": "7"}],
+                                              "links": {"1-2": {"forward": {"rate": "5Mbit/s"}}}})
+        for path in ("traffic.3.window", "line.x.y"):
+            with self.assertRaises(places.PlacesError):
+                places.assign(tree, path, "1")
+
+
+class Errors(Folder):
+    def test_file_line_key_and_what_would_be_right(self):
+        for text, *wanted in (
+                ("line: 3\nlnik: {}\n", ":2: ", "unknown key; did you mean link?"),
+                ("line: 1\n", ":1: line: ", "2 to 250 nodes"),
+                ("line: 2\nring: 3\n", ":2: ring: there is line already"),
+                ("line: 2\nlinks:\n  1-7: {}\n", ":3: links.1-7: there is no node \"7\"; there are 1, 2"),
+                ("line: 2\nlinks:\n  2-1: {}\n", ":3: links.2-1: this link is called 1-2"),
+                ("line: 2\nlink:\n  rate: 5Mbit\n", ":3: ", "rate: \"5Mbit\" is not understood"),
+                ("line: 2\nlink:\n  rate: 1Mbit/s\n  color: red\n", ":4: ", "did you mean colour?"),
+                ("line: 2\nlinks:\n  1-2:\n    forward: {rate: 1Mbit/s, trace: ./none.htr}\n", ":4: ", "none.htr"),
+                ("line: 2\nnodes:\n  2:\n    stor: {}\n", ":4: ", "did you mean store?"),
+                ("line: 2\ntraffic:\n  - {perv: 1-2}\n", ":3: ", "right are perf: A-B"),
+                ("line: 2\ntraffic:\n  - {file: 1-2, path: gone}\n", ":3: ", "there is no file"),
+                ("line: 2\nline: 3\n", ":2: \"line\" is given twice"),
+                ("line: [\n", "lab.yaml:2: "),
+                ("# héhé\nline: 2\nnodes: {\xfc: {}}\n".encode("latin-1"), ":1: this is not UTF-8"),
+                ("line: 2\nevents:\n  - {at: 5, link: 1-2, do: up}\n", ":3: events[1].at: \"5\" is no duration"),
+                ("line: 2\nlink: {adapter: tcpcl, rate: 1Mbit/s}\n", ":2: ", "does not pass a relay")):
+            path = self.folder / "lab.yaml"
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+            said = lab(path, "check", code=2).stderr
+            for words in (str(path) + wanted[0] if wanted[0].startswith(":") else wanted[0], *wanted[1:]):
+                self.assertIn(words, said, text)
+            self.assertNotIn("Traceback", said)
+
+    def test_usage(self):
+        file = self.file("line: 2\n")
+        lab(file, "upp", code=2)
+        lab(self.folder / "none.yaml", "up", code=2)
+        self.assertIn("is not up", lab(file, "status", code=1).stderr)
+        self.assertIn("--set x", lab(file, "up", "--set", "x", code=2).stderr)
+        self.assertIn("nothing would come to an end", lab(file, "up", "--mode", "sim", "--out", self.folder / "o", code=2).stderr)
+        lab("--version")
+
+    def test_dry_run_for_several_machines(self):
+        file = self.file("line: 2\nlink: {rate: 1Mbit/s}\nports: 4000\nnodes: {1: {address: 192.0.2.1}, 2: {address: 192.0.2.2}}\n"
+                         "traffic: [{perf: 1-2}]\n")
+        said = lab(file, "up", "--dry-run", "--out", self.folder / "dry").stdout
+        self.assertRegex(said, r"192\.0\.2\.1: helio-emu relay --listen 192\.0\.2\.1:4002 --to 192\.0\.2\.2:4001 --return-to 192\.0\.2\.1:4000")
+        self.assertRegex(said, r"192\.0\.2\.2: heliod .*node2\.yaml")
+        subprocess.run([BIN / "heliod", "--check", self.folder / "dry/node1.yaml"], check=True)
+        self.assertFalse((self.folder / "dry/node1.log").exists(), "nothing was started")
+
+
+LINE = """title: Five nodes, the third hop fades
+line: 5
+link: {rate: 20Mbit/s, delay: 5ms}
+links:
+  3-4: {trace: A}
+traffic:
+  - {perf: 1-5, duration: 1s, window: 10, payload: 20kB}
+"""
+
+
+class Sim(Folder):
+    def test_each_bundle_has_its_way_over_all_hops(self):
+        file = self.file(LINE)
+        result = self.up(file)
+        self.assertTrue(result["faithful"])
+        client = result["traffic"]["perf-1"]
+        self.assertEqual(client["bundles_acked"], client["bundles_sent"])
+        self.assertGreater(sum(result["channels"]["3-4"]["forward"]["dropped"].values()), 0)
+        self.assertEqual(sum(result["channels"]["1-2"]["forward"]["dropped"].values()), 0)
+        out = self.folder / "out"
+        run = json.loads((out / "run.json").read_text())
+        self.assertIn("heliod" if run["mode"] != "sim" else "helio-sim", run["versions"])
+        self.assertIn("processor", run["machine"])
+        for name in ("lab.yaml", "node5.yaml", "link-3-4.yaml", "link-3-4.drops.csv", "summary.txt", "sessions.csv", "commands.txt"):
+            self.assertTrue((out / name).exists(), name)
+        lives = self.folder / "lives.csv"
+        done = subprocess.run([BIN / "helio-analyze", out, "--bundles", lives], capture_output=True, text=True, check=True)
+        self.assertIn("bundles at ipn:5.0", done.stdout)
+        with open(lives, newline="", encoding="utf-8") as f:
+            rows = [row for row in csv.DictReader(f) if row["destination"] == "ipn:5.2000"]
+        ways = {}
+        for row in rows:
+            ways.setdefault((row["source"], row["created_ms"], row["sequence"]), {})[row["hop"]] = row["node"]
+        self.assertGreaterEqual(len(ways), client["bundles_sent"])
+        for way in ways.values():
+            self.assertEqual(way, {str(i): f"ipn:{i}.0" for i in range(1, 6)})
+
+    def test_the_same_seed_gives_the_same_bytes(self):
+        file = self.file(LINE)
+        self.up(file, out="a")
+        self.up(file, out="b")
+        self.up(file, "--set", "seed=2", out="c")
+        a, b, c = ((self.folder / name / "node3.segments.csv").read_bytes() for name in "abc")
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+
+    def test_start_times_pings_files_and_events(self):
+        (self.folder / "hello.txt").write_text("hello over three nodes\n" * 1000)
+        file = self.file("line: [a, b, c]\nlink: {rate: 10Mbit/s, delay: 20ms}\n"
+                         "traffic:\n  - {ping: c-a, count: 3, interval: 100ms, start: 2s}\n"
+                         "  - {file: a-c, path: hello.txt, start: 5s}\n  - {perf: a-c, data: 100kB, window: 5, start: 4s}\n"
+                         "events:\n  - {at: 0s, link: a-b, do: down}\n  - {at: 8s, link: a-b, do: up}\n")
+        result = self.up(file)
+        self.assertEqual(result["traffic"]["ping-1"]["received"], 3)
+        with open(self.folder / "out/node3.bundles.csv", newline="", encoding="utf-8") as f:
+            first = min(int(row["t_ns"]) for row in csv.DictReader(f))
+        self.assertGreaterEqual(first, 2_000_000_000, "nothing before the first start")
+        # The link was down from the start until 8 s: so long nobody had an answer.
+        self.assertGreater(result["traffic"]["perf-3"]["delay_ms"]["mean"], 3000)
+        self.assertEqual((self.folder / "out/received/c/hello.txt").read_text(), (self.folder / "hello.txt").read_text())
+
+    def test_another_way_when_a_link_is_down(self):
+        file = self.file("diamond:\nlink: {rate: 10Mbit/s, delay: 5ms}\ntraffic: [{perf: 1-4, duration: 2s, rate: 50b, payload: 10kB}]\n"
+                         "events: [{at: 1s, link: 1-2, do: down}, {at: 1500ms, link: 1-2, do: up}]\n")
+        result = self.up(file)
+        self.assertEqual(result["servers"][0]["bundles"], result["traffic"]["perf-1"]["bundles_sent"])
+        self.assertGreater(result["channels"]["1-3"]["forward"]["in"], 200)
+
+    def test_contacts_are_kept_and_planned(self):
+        file = self.file("line: 3\nlink: {rate: 10Mbit/s, delay: 5ms}\n"
+                         "links: {1-2: {contacts: [{from: 10s, to: 20s}, {from: 50s, to: 55s}]}, 2-3: {contacts: [{from: 30s, to: 40s}]}}\n"
+                         "traffic: [{perf: 1-3, data: 100kB, rate: 100b, payload: 10kB, lifetime: 100, linger: 60}]\nduration: 60s\n")
+        result = self.up(file)
+        self.assertEqual(result["servers"][0]["bundles"], 10)
+        with open(self.folder / "out/node3.bundles.csv", newline="", encoding="utf-8") as f:
+            arrived = [int(row["t_ns"]) / 1e9 for row in csv.DictReader(f) if row["event"] == "delivered"]
+        self.assertGreaterEqual(len(arrived), 10)
+        self.assertTrue(all(30 < t < 40 for t in arrived), arrived)
+        self.assertEqual(result["traffic"]["perf-1"]["lost"], 0, "the server's word came back in the last contact")
+
+    def test_sweeping_keys(self):
+        file = self.file(LINE)
+        slow = self.up(file, "--set", "link.rate=5Mbit/s", "--set", "traffic.0.window=4", "--set", "links.3-4.trace=none")
+        self.assertLess(slow["traffic"]["perf-1"]["goodput_bps"], 5e6)
+        self.assertEqual(sum(slow["channels"]["3-4"]["forward"]["dropped"].values()), 0)
+
+
+class Live(Folder):
+    def start(self, file, *words, mode="local"):
+        lab(file, "up", "--mode", mode, "--out", self.folder / "out", "--background", *words)
+        self.addCleanup(lambda: subprocess.run([BIN / "helio-lab", file, "down"], capture_output=True, check=False))
+
+    def processes(self):
+        """Those whose command line names our folder."""
+        found = []
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if str(self.folder) in words and int(process) != os.getpid():
+                found.append(words.replace("\0", " "))
+        return found
+
+    def test_by_hand(self, mode="local"):
+        file = self.file("title: By hand\nline: 3\nlink: {rate: 20Mbit/s, delay: 2ms}\nduration: 100s\n")
+        self.start(file, mode=mode)
+        said = lab(file, "status").stdout
+        self.assertIn("By hand: up for", said)
+        self.assertEqual(len(re.findall(r"^[123] +to-[123] +up ", said, flags=re.M)), 4, said)
+        self.assertIn("is up already", lab(file, "up", "--out", self.folder / "other", code=1).stderr)
+        links = json.loads(lab(file, "exec", 1, "helioctl", "--json", "links").stdout)["links"]
+        self.assertEqual(links[0]["name"], "to-2")
+        lab(file, "link", "1-2", "down")
+        self.assertRegex(lab(file, "status").stdout, r"1 +to-2 +down")
+        lab(file, "link", "1-2", "up")
+        lab(file, "link", "1-2", "set", "rate=5Mbit/s", "delay=1ms")
+        links = json.loads(lab(file, "exec", 1, "helioctl", "--json", "links").stdout)["links"]
+        self.assertEqual(links[0]["rate_bps"], 5e6)
+        self.assertIn("link-1-2.1", lab(file, "logs").stdout, "its emulator began anew")
+        self.assertIn("1-9", lab(file, "link", "1-9", "down", code=1).stderr)
+        self.assertIn("delai: unknown key", lab(file, "link", "1-2", "set", "rto=5ms", "delai=1ms", code=1).stderr)
+        server = subprocess.Popen([BIN / "helio-lab", file, "exec", "3", "helio-perf", "server"], stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        said = lab(file, "exec", 1, "helio-perf", "client", "-d", "ipn:3.2000", "-D", "200kB", "-W", "4").stdout
+        self.assertIn("acknowledged", said)
+        self.assertIn("ready", lab(file, "logs", "link-2-3").stdout)
+        lab(file, "down")
+        self.assertEqual(self.result(self.folder / "out")["interrupted"], True)
+        server.wait(30)
+        self.assertEqual(self.processes(), [])
+
+    def test_interrupted_it_leaves_nothing(self):
+        file = self.file(LINE)
+        p = subprocess.Popen([BIN / "helio-lab", file, "up", "--out", self.folder / "out", "--set", "traffic.0.duration=100s"],
+                             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self.assertIn("5 nodes and 4 links are up", p.stderr.readline())
+        time.sleep(5)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=60)
+        self.assertIn(p.returncode, (0, 1))
+        self.assertEqual(self.processes(), [])
+        self.assertIn("bundles_sent", self.result(self.folder / "out")["traffic"]["perf-1"], "the result so far")
+        self.assertIn("is not up", lab(file, "status", code=1).stderr)
+
+    def test_killed_its_children_end(self):
+        file = self.file("line: 2\nlink: {rate: 1Mbit/s}\nduration: 100s\n")
+        self.start(file)
+        folder, = [p for p in Path(f"{tempfile.gettempdir()}/helio-lab-{os.getuid()}").iterdir()
+                   if (p / "state.json").exists() and json.loads((p / "state.json").read_text())["file"] == str(file)]
+        os.kill(json.loads((folder / "state.json").read_text())["pid"], signal.SIGKILL)
+        for _ in range(200):
+            if not self.processes():
+                break
+            time.sleep(0.1)
+        self.assertEqual(self.processes(), [])
+        lab(file, "down")
+        self.assertFalse(folder.exists())
+
+
+class Netns(Live):
+    def test_by_hand(self, mode="netns"):
+        super().test_by_hand("netns")
+        spaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("lab-", spaces)
+
+    def test_tcp_passes_the_channel(self):
+        file = self.file("line: 2\nlink: {adapter: tcpcl, rate: 20Mbit/s, delay: 10ms}\ntraffic: [{perf: 1-2, data: 200kB, window: 4, payload: 20kB}]\n")
+        result = self.up(file, mode="netns")
+        client = result["traffic"]["perf-1"]
+        self.assertEqual(client["bundles_acked"], client["bundles_sent"])
+        self.assertGreater(client["delay_ms"]["p50"], 19, "10 ms each way")
+
+
+KINDS = {"sim": (Files, Errors, Sim), "live": (Live,), "netns": (Netns,)}
+if __name__ == "__main__":
+    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in KINDS[KIND])
+    sys.exit(0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1)

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-lab: from one file a testbed of processes, of network namespaces, or in virtual time."""
+import argparse
+import datetime
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, places, programs
+from .lab import Failed
+
+EPILOG = """commands:
+  up [--mode local|netns|sim]   start the lab; Ctrl-C ends it. Without --mode: local
+  up --background               return when it is up; `down` ends it
+  check                         is the file right? Nothing is started
+  status [--watch]              nodes, links and traffic of the running lab
+  exec NODE COMMAND...          a command at a node; helio programs find its socket by themselves,
+                                {socket}, {control} and {node} stand for the node's
+  logs [NAME]                   what the programs said; without NAME: which there are
+  link A-B down|up              take a link down or up at both ends
+  link A-B set KEY=VALUE...     change keys of the adapter, or of the channel
+  down                          end the running lab
+
+  helio-lab passes ...          contacts from orbits; helio-lab passes --help
+
+examples:
+  helio-lab examples/lab-line.yaml up --mode sim
+  helio-lab examples/lab-line.yaml up --background
+  helio-lab examples/lab-line.yaml exec 1 helioctl links
+  helio-lab examples/lab-line.yaml link 2-3 set rate=1Mbit/s
+  helio-lab examples/lab-line.yaml up --mode sim --set links.3-4.trace=H
+  helio-lab examples/lab-line.yaml up --dry-run --out lab
+
+exit codes: 0 done, 1 failed or bundles are missing, 2 wrong usage or lab file"""
+COMMANDS = ("up", "check", "status", "exec", "logs", "link", "down")
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="helio-lab", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                usage="helio-lab FILE COMMAND [OPTION...]", description="A network of nodes from one file.")
+    p.add_argument("file", metavar="FILE", help="the lab file")
+    p.add_argument("command", metavar="COMMAND", choices=COMMANDS)
+    p.add_argument("words", nargs=argparse.REMAINDER, metavar="…")
+    return p
+
+
+def options(command, words):
+    p = argparse.ArgumentParser(prog=f"helio-lab FILE {command}")
+    if command in ("up", "check"):
+        p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key of the file, such as link.rate=1Mbit/s")
+        p.add_argument("--mode", choices=("local", "netns", "sim"), default="local", help="processes on the loopback interface, in network "
+                                                                                         "namespaces (as root), or in virtual time")
+    if command == "up":
+        p.add_argument("--out", metavar="DIR", help="folder of the run (default out/FILE-MODE-DATE)")
+        p.add_argument("--dry-run", action="store_true", help="write the configurations and print the commands, for several machines, too")
+        p.add_argument("--background", action="store_true", help="return when the lab is up")
+        p.add_argument("--json", action="store_true", help="print the result as JSON")
+        p.add_argument("--ready", type=int, help=argparse.SUPPRESS)
+    if command == "status":
+        p.add_argument("--watch", action="store_true", help="again each second, until Ctrl-C")
+        p.add_argument("--json", action="store_true", help="print it as JSON")
+    if command == "logs":
+        p.add_argument("name", nargs="?", metavar="NAME")
+    if command == "link":
+        p.add_argument("link", metavar="A-B")
+        p.add_argument("do", choices=("down", "up", "set"))
+        p.add_argument("keys", nargs="*", metavar="KEY=VALUE")
+    return p.parse_args(words)
+
+
+def changes(words):
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise places.PlacesError(f"--set {word}: KEY=VALUE is wanted, such as --set link.rate=1Mbit/s")
+        yield key, value
+
+
+def out_folder(file, mode):
+    stem = os.path.splitext(os.path.basename(file))[0]
+    return os.path.abspath(os.path.join("out", f"{stem}-{mode}-{datetime.datetime.now():%Y%m%d-%H%M%S}"))
+
+
+# ---- up ----
+
+
+def session_of(mode, lab, out, state):
+    if mode == "netns":
+        from .lab_netns import Session
+        return Session(lab, out, state)
+    return lab_live.Session(lab, out, state)
+
+
+def dry_run(lab, out, mode):
+    """Configurations, and a line for each program, headed by the machine that it is for."""
+    os.makedirs(out, exist_ok=True)
+    if mode == "sim":
+        derived = lab_sim.derive(lab, out)
+        lab_derive.write(derived)
+        print(shlex.join(lab_sim.command_line(lab, derived)))
+        return 0
+    if mode == "netns":
+        from .lab_netns import print_plan
+        return print_plan(lab, out)
+    derived = lab_derive.derive(lab, out, out, lab_derive.Addresses(lab, 20000), lab_live.utc(int(time.time()) + 60))
+    lab_derive.write(derived)
+    lab_derive.check(derived)
+    for machine, words in commands(lab, derived):
+        print(f"{machine}: {shlex.join(words)}")
+    return 0
+
+
+def commands(lab, derived):
+    def machine(node):
+        return lab.nodes[node].address or "127.0.0.1"
+
+    for link, at in derived.relays.items():
+        yield machine(lab.links[link].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
+                                                 "--scenario", derived.channels[link]]
+    for name, path in derived.nodes.items():
+        yield machine(name), ["heliod", path]
+    for command in (*derived.servers, *derived.clients):
+        yield machine(command.node), command.words
+
+
+def start_background(argv):
+    """The same command in a process of its own, until it says that it is up, or why not."""
+    reading, writing = os.pipe()
+    words = [word for word in argv if word != "--background"]
+    with tempfile.TemporaryFile() as said:
+        p = subprocess.Popen([sys.executable, *([sys.argv[0]] if sys.argv[0] else []), *words, "--ready", str(writing)], pass_fds=(writing,),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
+        os.close(writing)
+        with os.fdopen(reading) as f:
+            text = f.read()
+        if text:
+            print(text, end="")
+            return 0
+        code = p.wait()
+        said.seek(0)
+        sys.stderr.write(said.read().decode(errors="replace"))
+        return code or 1
+
+
+def say_up(a, session):
+    nodes, links = len(session.lab.nodes), len(session.lab.links)
+    text = f"helio-lab: {session.lab.title}: {nodes} nodes and {links} links are up; "
+    if a.ready is not None:
+        text += f"helio-lab {shlex.quote(a.file)} down ends them; logs are in {session.out}\n"
+        os.write(a.ready, text.encode())
+        os.close(a.ready)
+        log = os.open(os.path.join(session.out, "lab.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+    else:
+        print(text + "Ctrl-C ends them", file=sys.stderr, flush=True)
+
+
+def up(a, argv):
+    lab = lab_file.load(a.file, list(changes(a.set)))
+    out = os.path.abspath(a.out) if a.out else out_folder(a.file, a.mode)
+    if a.dry_run:
+        return dry_run(lab, out, a.mode)
+    if a.background:
+        if a.mode == "sim":
+            raise places.PlacesError("--background: a lab in virtual time ends by itself")
+        return start_background([*argv, "--out", out])
+    if a.mode == "sim":
+        result = lab_sim.run(lab, out)
+    else:
+        session = session_of(a.mode, lab, out, lab_state.State(a.file))
+        result = lab_live.run(session, lambda: say_up(a, session))
+        lab = session.lab
+    if a.json:
+        print(json.dumps({key: value for key, value in result.items() if key != "analysis"}, indent=2))
+    else:
+        lab_result.tell(lab, out, result)
+    return 1 if result["failed"] else 0
+
+
+def check(a):
+    lab = lab_file.load(a.file, list(changes(a.set)))
+    with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
+        derived = lab_derive.derive(lab, folder, folder, lab_derive.Addresses(lab, 20000), lab_derive.SIM_START)
+        lab_derive.write(derived)
+        lab_derive.check(derived)
+        if a.mode == "sim":
+            lab_sim.command_line(lab, derived)
+    print(f"{a.file}: {len(lab.nodes)} nodes, {len(lab.links)} links, {len(lab.traffic)} kinds of traffic")
+    return 0
+
+
+# ---- while it is up ----
+
+
+def running(a):
+    state = lab_state.State(a.file)
+    known = state.load()
+    if known is None:
+        raise Failed(f"{a.file} is not up; helio-lab {a.file} up starts it")
+    return state, known
+
+
+def share(rate, of):
+    return f"{rate / 1e6:10.3f}" if of is None else f"{rate / 1e6:10.3f}"
+
+
+def show_status(shown):
+    print(f"{shown['title']}: up for {shown['seconds']:.0f} s, mode {shown['mode']}, logs in {shown['out']}")
+    print(f"{'NODE':<10} {'LINK':<12} {'STATE':<6} {'HELD':>6} {'WAITING':>12} {'SENT':>8} {'RECEIVED':>9} {'FAILED':>7}")
+    for name, node in shown["nodes"].items():
+        if "error" in node:
+            print(f"{name:<10} {node['error']}")
+            continue
+        for link in node["links"]:
+            waiting = "/".join(str(queue["bundles"]) for queue in link["queues"].values()) if isinstance(link.get("queues"), dict) else \
+                str(link.get("waiting", ""))
+            print(f"{name:<10} {link['name']:<12} {'up' if link.get('up') else 'down':<6} {node.get('bundles', 0):>6} {waiting:>12} "
+                  f"{link.get('sent', 0):>8} {link.get('received', 0):>9} {link.get('failed', 0):>7}")
+    for name, what in shown["traffic"].items():
+        print(f"{name}: {what}")
+
+
+def status(a):
+    state, _ = running(a)
+    while True:
+        shown = state.ask({"cmd": "status"})
+        if a.json:
+            print(json.dumps(shown, indent=2))
+        else:
+            if a.watch and sys.stdout.isatty():
+                print("\033[H\033[J", end="")
+            show_status(shown)
+        if not a.watch:
+            return 0
+        sys.stdout.flush()
+        time.sleep(1)
+        if state.load() is None:
+            print("the lab has ended")
+            return 0
+
+
+SOCKETED = ("helio-perf", "helio-ping", "helio-send", "helio-recv", "aap2-send", "aap2-receive", "aap2-ping", "aap2-config")
+
+
+def at_node(known, node, words):
+    """The command with what stands for the node's sockets, and with the option that helio programs need."""
+    place = known["sockets"][node]
+    for mark, text in (("{socket}", place), ("{control}", place + ".ctl"), ("{node}", node)):
+        words = [word.replace(mark, text) for word in words]
+    program = os.path.basename(words[0])
+    if not any(word == "--socket" or word.startswith("--socket=") for word in words):
+        if program == "helioctl":
+            words[1:1] = ["--socket", place + ".ctl"]
+        elif program == "helio-perf" and len(words) > 1:
+            words[2:2] = ["--socket", place]
+        elif program in SOCKETED:
+            words[1:1] = ["--socket", place]
+    own = os.path.join(known["programs"], words[0])
+    return [own if "/" not in words[0] and os.access(own, os.X_OK) else words[0], *words[1:]]
+
+
+def execute(a):
+    _, known = running(a)
+    words = a.words[1:] if a.words[:1] == ["--"] else a.words
+    if len(words) < 2 or words[0] not in known["sockets"]:
+        print(f"helio-lab: exec: a node ({', '.join(known['sockets'])}) and a command are wanted", file=sys.stderr)
+        return 2
+    command = at_node(known, words[0], words[1:])
+    space = known.get("spaces", {}).get(words[0])
+    if space:
+        command = ["ip", "netns", "exec", space, *command]
+    try:
+        os.execvp(command[0], command)
+    except OSError as e:
+        raise Failed(f"{command[0]}: {e.strerror}") from None
+
+
+def logs(a):
+    _, known = running(a)
+    if a.name is None:
+        print("\n".join(sorted(name[:-4] for name in os.listdir(known["out"]) if name.endswith(".log"))))
+        return 0
+    for name in (a.name, f"node{a.name}"):
+        path = os.path.join(known["out"], name + ".log")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as f:
+                sys.stdout.write(f.read())
+            return 0
+    raise Failed(f"there is no log of {a.name}; helio-lab {a.file} logs lists them")
+
+
+def link(a):
+    state, _ = running(a)
+    if (a.do == "set") != bool(a.keys):
+        raise places.PlacesError("link: write A-B down, A-B up, or A-B set KEY=VALUE…")
+    question = {"cmd": "link", "do": a.do, "link": a.link}
+    if a.do == "set":
+        question["keys"] = dict(changes(a.keys))
+    state.ask(question)
+    return 0
+
+
+def down(a):
+    state = lab_state.State(a.file)
+    if state.load() is None:
+        state.drop()
+        from .lab_netns import sweep
+        sweep(state.name)
+        print(f"helio-lab: {a.file} is not up", file=sys.stderr)
+        return 0
+    state.ask({"cmd": "down"})
+    for _ in range(1200):
+        if state.load() is None:
+            return 0
+        time.sleep(0.1)
+    raise Failed("the lab does not end")
+
+
+def work(a, argv):
+    if a.command == "exec":
+        return execute(a)
+    o = options(a.command, a.words)
+    o.file = a.file
+    if a.command == "up":
+        return up(o, argv)
+    return {"check": check, "status": status, "logs": logs, "link": link, "down": down}[a.command](o)
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["passes"]:
+        from . import passes
+        return passes.main(argv[1:])
+    if argv[:1] == ["--version"]:
+        print("helio-lab " + programs.version(programs.find("helio-sim")).split()[-1])
+        return 0
+    a = arguments().parse_args(argv)
+    try:
+        return work(a, argv)
+    except places.PlacesError as e:
+        print("\n".join(f"helio-lab: {line}" for line in str(e).splitlines()), file=sys.stderr)
+        return 2
+    except (Failed, programs.ProgramError) as e:
+        print(f"helio-lab: {e}", file=sys.stderr)
+        return 1
+    except OSError as e:
+        print(f"helio-lab: {e.filename or a.file}: {e.strerror}", file=sys.stderr)
+        return 1

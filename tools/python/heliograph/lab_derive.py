@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a lab file to what its programs read: addresses, sockets, routes, contact plan, configurations, command lines.
+
+What the file says wins over what is derived. Each line of a configuration knows the line of the lab file that it was
+made of, so that what a program says of it is told there.
+"""
+import dataclasses
+import os
+import shlex
+import socket
+import subprocess
+
+from . import lab_file, places, programs, units
+from .places import Map, merge, put
+
+HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
+DATAGRAMS = ("ltp-udp", "udp")
+STREAMS = ("tcpcl",)
+FOREVER = "36500d"     # of a contact that does not end
+PERF_SERVICE, FILE_SERVICE, ECHO = "2000", "2001", "128"
+LOCAL = "10us"         # from process to process
+SIM_START = "2026-01-01T00:00:00Z"  # time zero of helio-sim
+
+
+@dataclasses.dataclass
+class Command:
+    """A program of the lab: what its log is called, where it runs, its words; when, counted from the lab's beginning."""
+    name: str
+    node: str        # None: the channel between nodes
+    words: list
+    start: float = 0.0
+    flow: lab_file.Flow = None
+
+
+@dataclasses.dataclass
+class Derived:
+    lab: lab_file.Lab
+    folder: str
+    configs: dict    # path -> (Writer, the program's words that check it)
+    nodes: dict      # name -> path of the configuration
+    sockets: dict    # name -> path
+    channels: dict   # link -> path of the scenario
+    relays: dict     # link -> its addresses: listen, to, back
+    servers: list    # of Command
+    clients: list
+    plan: str = None
+    received: list = dataclasses.field(default_factory=list)  # folders for files
+
+    def log(self, node, what):
+        return os.path.join(self.folder, f"node{self.lab.nodes[node].number}.{what}.csv")
+
+
+class Addresses:
+    """Of mode local: an address of the loopback interface for each end of a link, and for its relay."""
+    relay = True
+
+    def __init__(self, lab, fixed=None):
+        self.lab = lab
+        first = lab.ports or fixed
+        if first:
+            self.free = iter(range(first, 65536))
+        else:
+            self.free = iter(free_ports(3 * len(lab.links) + 1))
+        self.of = {name: tuple(f"{self.host(end)}:{next(self.free)}" for end in (*link.ends, link.ends[0]))
+                   for name, link in lab.links.items()}
+
+    def host(self, node):
+        return self.lab.nodes[node].address or "127.0.0.1"
+
+    def ends(self, link):
+        """The (local, remote) of both ends; the relay's address, if there is one."""
+        a, b, relay = self.of[link.name]
+        if link.channel is None:
+            return ((a, b), (b, a)), None
+        return ((a, relay), (b, relay)), relay
+
+
+class SpaceAddresses:
+    """Of mode netns: each link is a network of its own, with a bridge in the middle."""
+    relay = False
+
+    def __init__(self, lab):
+        self.index = {name: i for i, name in enumerate(lab.links)}
+
+    def network(self, link):
+        i = self.index[link.name]
+        return f"10.{80 + i // 250}.{i % 250}"
+
+    def ends(self, link):
+        a, b = (f"{self.network(link)}.{i}:1113" for i in (1, 2))
+        return ((a, b), (b, a)), None
+
+
+def free_ports(count):
+    """Of 127.0.0.1, that nobody uses now."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+# ---- routes ----
+
+
+def distances(lab, target):
+    found, edge = {target: 0}, [target]
+    while edge:
+        found_next = []
+        for node in edge:
+            for link in lab.links.values():
+                if node in link.ends:
+                    other = link.ends[1 - link.ends.index(node)]
+                    if other not in found:
+                        found[other] = found[node] + 1
+                        found_next.append(other)
+        edge = found_next
+    return found
+
+
+def routes_of(lab, node):
+    """To each node that is no neighbour: over the shortest way, then over those by neighbours that are no farther from it."""
+    out = []
+    links = [link for link in lab.links.values() if node in link.ends]
+    for target in lab.nodes.values():
+        away = distances(lab, target.name)
+        by = sorted((away[other], i, other) for i, link in enumerate(links)
+                    if (other := link.ends[1 - link.ends.index(node)]) in away)
+        if target.name == node or not by:
+            continue
+        ways = [link_name(lab, links[i], other) for distance, i, other in by if distance <= away[node]]
+        if by[0][0] == 0:
+            ways = ways[1:]  # a neighbour has a route by itself; what is more is for when that link is down
+        out += [{"to": target.pattern, "via": way} for way in ways]
+    return out
+
+
+def link_name(lab, link, other):
+    del lab
+    return str(link.at.get(link.ends[1 - link.ends.index(other)], {}).get("name") or f"to-{other}")
+
+
+# ---- plans ----
+
+
+def has_contacts(lab):
+    return any(way.get("contacts") for link in lab.links.values() if link.channel is not None
+               for way in (link.channel["forward"], link.channel["return"]))
+
+
+def way_plan(lab, link, way, ends, plan):
+    keys = link.channel[way] if link.channel is not None else Map()
+    a, b = (str(lab.nodes[end].number) for end in ends)
+    rate = keys.get("rate") or link.keys.get("rate") or "unlimited"
+    spans = keys.get("contacts") or [put({"from": "0s", "to": FOREVER}, link.place)]
+    delay = keys.get("delay", "0")
+    for span in spans:
+        contact = {"from": a, "to": b, "start": span.get("from", "0"), "end": span.get("to", FOREVER), "rate": rate}
+        plan["contacts"].append(put(contact, span.place))
+    if isinstance(delay, str):
+        plan["ranges"].append(put({"from": a, "to": b, "end": FOREVER, "owlt": delay}, link.place))
+    else:
+        table = [{"at": point.get("at", "0"), "owlt": point.get("delay", "0")} for point in delay if isinstance(point, dict)]
+        plan["ranges"].append(put({"from": a, "to": b, "end": FOREVER, "table": table}, link.place))
+
+
+def contact_plan(lab, begin):
+    plan = Map({"start": begin, "contacts": [], "ranges": []})
+    for link in lab.links.values():
+        way_plan(lab, link, "forward", link.ends, plan)
+        way_plan(lab, link, "return", link.ends[::-1], plan)
+    return plan
+
+
+# ---- configurations ----
+
+
+def longest_delay(link):
+    """One-way light time for LTP's timer; None when it is not understood (which is told elsewhere)."""
+    if link.channel is None:
+        return LOCAL
+    found = []
+    for way in ("forward", "return"):
+        delay = link.channel[way].get("delay", "0")
+        try:
+            found += [units.duration(point["delay"] if isinstance(point, dict) else point)
+                      for point in (delay if isinstance(delay, list) else [delay])]
+        except (ValueError, KeyError, TypeError):
+            return None
+    return units.duration_text(max(found)) if found and max(found) > 0 else LOCAL
+
+
+class Deriver:
+    def __init__(self, lab, folder, sockets, addresses, begin, capture_files=True):
+        self.lab, self.folder, self.addresses, self.begin = lab, folder, addresses, begin
+        self.capture_files = capture_files  # False: the simulator writes the logs by itself
+        self.errors = []
+        self.out = Derived(lab, folder, {}, {}, {name: os.path.join(sockets, f"{node.number}.sock")
+                                                 for name, node in lab.nodes.items()}, {}, {}, [], [])
+
+    def add_config(self, name, title, tree, check):
+        writer = places.Writer(f"{title}, derived from {self.lab.path}")
+        writer.add(tree)
+        path = os.path.join(self.folder, name)
+        self.out.configs[path] = (writer, check)
+        return path
+
+    def wrong(self, value, text):
+        self.errors.append(f"{places.where(value)}: {text}")
+
+    def link_end(self, link, i):
+        """The link as its end number i has it in the node's file."""
+        node, other = link.ends[i], self.lab.nodes[link.ends[1 - i]]
+        pairs, relay = self.addresses.ends(link)
+        local, remote = pairs[i]
+        derived = {"name": f"to-{other.name}", "adapter": link.adapter, "peer": other.endpoint("0") if not
+                   other.keys.get("node", "").startswith("dtn:") else other.keys["node"]}
+        if link.adapter in DATAGRAMS:
+            derived.update(local=local, remote=remote)
+        elif link.adapter in STREAMS:
+            derived.update({"remote": remote} if i == 0 else {"local": local})
+            if relay:
+                self.wrong(link.keys["adapter"], f"links.{link.name}: {link.adapter} does not pass a relay, which carries datagrams; "
+                           "write channel: no, or take --mode netns")
+        if link.channel is not None and link.adapter in DATAGRAMS:
+            way = link.channel[("forward", "return")[i]]
+            derived.update({key: value for key, value in (("rate", way.get("rate")), ("overhead", link.channel.get("overhead")))
+                            if value is not None})
+        owlt = longest_delay(link)
+        if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
+            derived["owlt"] = owlt
+        return merge(put(derived, link.place), link.keys, link.at.get(node))
+
+    def plan_file(self):
+        plan = self.lab.plan
+        if plan == "no" or (plan == "" and not has_contacts(self.lab)):
+            return None
+        return os.path.join(self.folder, "plan.yaml") if plan in ("", "yes") else places.beside(self.lab.base, plan)
+
+    def node_config(self, node):
+        derived = {"node": f"ipn:{node.number}.0", "socket": self.out.sockets[node.name], "store": {"durability": "none"}}
+        plan = self.plan_file()
+        if plan:
+            derived["plan"] = plan
+        if self.capture_files:
+            logs = {what: self.out.log(node.name, what) for what in ("segments", "bundles") if what in self.lab.capture}
+            if logs:
+                derived["log"] = logs
+        store = node.keys.get("store", {})
+        if isinstance(store, dict) and store.get("durability", "none") != "none" and "path" not in store:
+            derived["store"]["path"] = os.path.join(self.folder, f"node{node.number}.store")
+        tree = merge(put(derived, node.place), node.keys)
+        links = [self.link_end(link, link.ends.index(node.name)) for link in self.lab.links.values() if node.name in link.ends]
+        tree["links"] = put(links + list(node.keys.get("links", [])), node.place)
+        if "routes" not in node.keys and not plan:
+            routes = routes_of(self.lab, node.name)
+            if routes:
+                tree["routes"] = put(routes, node.place)
+        return tree
+
+    def scenario(self, link):
+        tree = merge(link.channel)
+        for way in ("forward", "return"):
+            if any(key in tree[way] for key in ("contacts", "outages")) or isinstance(tree[way].get("delay"), list):
+                tree[way] = merge(put({"start": self.begin}, link.place), tree[way])
+        if not self.addresses.relay:
+            overhead = units.size(tree.get("overhead", f"{HEADERS}B") if not tree.get("overhead", "").isdigit() else tree["overhead"] + "B")
+            if overhead < HEADERS:
+                self.wrong(tree["overhead"], f"links.{link.name}.overhead: {tree['overhead']} is less than the {HEADERS} bytes of UDP, "
+                           "IPv4 and Ethernet that frames of mode netns have")
+            tree["overhead"] = put(f"{max(0, overhead - HEADERS)}B", link.place)
+        if self.capture_files or not self.addresses.relay:
+            files = {"drops": ("drop_log", "drops.csv"), "pcap": ("pcap_before", "before.pcap")}
+            tree.update({key: put(os.path.join(self.folder, f"link-{link.name}.{end}"), link.place)
+                         for what, (key, end) in files.items() if what in self.lab.capture})
+            if "pcap" in self.lab.capture:
+                tree["pcap_after"] = put(os.path.join(self.folder, f"link-{link.name}.after.pcap"), link.place)
+        return tree
+
+    def all(self):
+        plan = self.plan_file()
+        for name, node in self.lab.nodes.items():
+            path = self.add_config(f"node{node.number}.yaml", f"node {name}", self.node_config(node), ("heliod", "--check"))
+            self.out.nodes[name] = path
+        for name, link in self.lab.links.items():
+            if link.channel is not None:
+                path = self.add_config(f"link-{name}.yaml", f"the link {name}, forward is from {link.ends[0]} to {link.ends[1]}",
+                                       self.scenario(link), ("helio-emu", "check"))
+                self.out.channels[name] = path
+                (a, b), relay = self.addresses.ends(link)
+                if relay:
+                    self.out.relays[name] = {"listen": relay, "to": b[0], "back": a[0]}
+        if plan and self.lab.plan in ("", "yes"):
+            self.out.plan = self.add_config("plan.yaml", "the contact plan", contact_plan(self.lab, self.begin), ("helio-plan", "check"))
+        self.traffic()
+        return self.out
+
+    # ---- traffic ----
+
+    def traffic(self):
+        served = set()
+        for flow in self.lab.traffic:
+            if flow.kind in ("perf", "file"):
+                self.serve(flow, served)
+            self.out.clients.append(Command(flow.name, flow.source, self.client(flow), flow.start, flow))
+
+    def service(self, flow):
+        return flow.keys.get("service", PERF_SERVICE if flow.kind == "perf" else FILE_SERVICE)
+
+    def serve(self, flow, served):
+        place = (flow.target, self.service(flow))
+        if place in served:
+            return
+        served.add(place)
+        name = f"server-{'-'.join(place)}"
+        words = ["helio-perf", "server", "--socket", self.out.sockets[flow.target], "--service", place[1],
+                 "--json", os.path.join(self.folder, f"{name}.json")]
+        if "lifetime" in flow.keys:
+            words += ["-l", flow.keys["lifetime"]]
+        if flow.kind == "file":
+            self.out.received.append(os.path.join(self.folder, "received", flow.target))
+            words += ["--output", self.out.received[-1]]
+        self.out.servers.append(Command(name, flow.target, words, 0.0, flow))
+
+    def client(self, flow):
+        own = ["--socket", self.out.sockets[flow.source]]
+        if flow.kind == "run":
+            return shlex.split(flow.keys["command"])
+        if flow.kind == "ping":
+            return ["helio-ping", *own, self.lab.nodes[flow.target].endpoint(ECHO), "-c", flow.keys.get("count", "5"),
+                    "-i", flow.keys.get("interval", "1s"), "-l", flow.keys.get("lifetime", "1min"),
+                    *(["-s", flow.keys["size"]] if "size" in flow.keys else []),
+                    "--json", os.path.join(self.folder, f"{flow.name}.json")]
+        words = ["helio-perf", "client", *own, "-d", self.lab.nodes[flow.target].endpoint(self.service(flow))]
+        keys = dict(flow.keys)
+        if flow.kind == "file":
+            words += ["-F", places.beside(os.path.abspath(self.lab.base), keys["path"])]
+        elif "data" not in keys:
+            keys.setdefault("duration", "10s")
+        if "rate" not in keys:
+            keys.setdefault("window", "20")
+        for key, option in lab_file.PERF.items():
+            if key in keys:
+                words += [option, self.perf_value(flow, key, keys[key])]
+        return [*words, "--json", os.path.join(self.folder, f"{flow.name}.json")]
+
+    def perf_value(self, flow, key, value):
+        """helio-perf's own units are those of DTNperf."""
+        if key != "rate" or value.endswith("b"):
+            return str(value)
+        try:
+            return str(units.rate(value))
+        except units.UnitError as e:
+            self.wrong(value, f"traffic.{flow.name}.rate: {e}; or bundles a second, like 20b")
+            return "1"
+
+
+def derive(lab, folder, sockets, addresses, begin, capture_files=True):
+    deriver = Deriver(lab, folder, sockets, addresses, begin, capture_files)
+    out = deriver.all()
+    if deriver.errors:
+        raise places.PlacesError("\n".join(dict.fromkeys(deriver.errors)))
+    return out
+
+
+def write(derived):
+    for path, (writer, _) in derived.configs.items():
+        writer.write(path)
+    for folder in derived.received:
+        os.makedirs(folder, exist_ok=True)
+
+
+def check(derived):
+    """Lets each program read its file; PlacesError with all that they find, told of the lab file."""
+    said = []
+    for path, (writer, (program, *words)) in derived.configs.items():
+        done = subprocess.run([programs.find(program), *words, path], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode != 0:
+            for line in done.stderr.strip().splitlines() or [f"{path}: {program} ended with code {done.returncode}"]:
+                said.append(writer.translate(line.removeprefix(f"{program}: "), path))
+    if said:
+        raise places.PlacesError("\n".join(each_once(said)))
+
+
+def each_once(said):
+    """A mistake that several programs tell of the same place and key is one."""
+    found = {}
+    for line in said:
+        place, _, text = line.partition(" ")
+        what, colon, why = text.partition(": ")
+        found.setdefault((place, what.rsplit(".", 1)[-1] + colon + why), line)
+    return found.values()

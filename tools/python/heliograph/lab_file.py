@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lab files: nodes, the links between them with their channels, traffic and what happens when, read from YAML or made
+by a program, and checked. docs/helio-lab.md says what each key means.
+
+What is a key of heliod, of a link's adapter or of a channel is checked by the program that reads it (lab_derive.py).
+"""
+import dataclasses
+import difflib
+import os
+import re
+
+from . import places, units
+from .places import Items, Map, Word, merge, put, where
+
+SHAPES = ("line", "star", "ring", "diamond")
+TOP = ("title", *SHAPES, "nodes", "node", "links", "link", "traffic", "events", "duration", "seed", "capture", "plan", "ports")
+WAY = ("rate", "queue", "delay", "jitter", "reorder", "start", "contacts", "outages", "off_contact", "erasures", "duplicate",
+       "corrupt", "bit_errors", "rules", "trace")  # of a channel's direction
+CHANNEL = ("seed", "exempt", "tolerance")        # of a channel as a whole
+BOTH = ("overhead",)                             # of the channel and of the adapter
+LINK = ("adapter", "forward", "return", "ends", "scenario", "channel")
+CAPTURE = ("segments", "bundles", "drops", "pcap")
+PERF = {"duration": "-T", "data": "-D", "window": "-W", "rate": "-R", "payload": "-P", "lifetime": "-l", "priority": "-p",
+        "crc": "--crc", "warmup": "--warmup", "ack-timeout": "--ack-timeout", "linger": "--linger"}
+TRAFFIC = {"perf": ("start", "service", *PERF), "file": ("start", "service", "path", *PERF),
+           "ping": ("start", "count", "interval", "lifetime", "size"), "run": ("start", "command")}
+EVENT = ("at", "link", "do", "set")
+NODES_MAX = 250
+
+
+@dataclasses.dataclass
+class Node:
+    name: str
+    number: int
+    keys: Map       # of heliod
+    place: tuple
+    address: str    # of its machine, for a dry run
+
+    def endpoint(self, service):
+        own = self.keys.get("node", f"ipn:{self.number}.0")
+        if own.startswith("dtn:"):
+            return f"{own.rstrip('/')}/{service}"
+        return f"{own.rsplit('.', 1)[0]}.{service}"
+
+    @property
+    def pattern(self):
+        return self.endpoint("*")
+
+
+@dataclasses.dataclass
+class Link:
+    name: str
+    ends: tuple     # the names of two nodes
+    keys: Map       # of the adapter at both ends
+    at: dict        # name of a node -> keys of its end alone
+    channel: Map    # the scenario: forward, return and the rest; None: the ends talk to each other directly
+    place: tuple
+
+    @property
+    def adapter(self):
+        return self.keys["adapter"]
+
+
+@dataclasses.dataclass
+class Flow:
+    kind: str
+    source: str
+    target: str     # None: run
+    keys: Map
+    place: tuple
+    name: str
+
+    @property
+    def start(self):
+        return units.duration(self.keys.get("start", "0"))
+
+
+@dataclasses.dataclass
+class Event:
+    at: float
+    link: str
+    do: str         # up, down or set
+    set: Map
+    place: tuple
+
+
+@dataclasses.dataclass
+class Lab:
+    path: str
+    base: str       # relative paths count from here
+    tree: Map
+    title: str
+    nodes: dict
+    links: dict
+    traffic: list
+    events: list
+    duration: float  # None: until the traffic is over
+    seed: int
+    capture: list
+    plan: str        # yes, no or a file
+    ports: int       # None: free ones
+
+
+class Reader:
+    def __init__(self, tree, base):
+        self.tree, self.base, self.errors = tree, base, []
+
+    def wrong(self, value, text):
+        self.errors.append(f"{where(value)}: {text}")
+
+    def map(self, value, what, allowed=None):
+        """A map, of allowed keys."""
+        if isinstance(value, Word) and value == "":
+            return put({}, value.place)
+        if not isinstance(value, Map):
+            self.wrong(value, f"{what}: a map of keys and values is wanted")
+            return put({}, getattr(value, "place", None))
+        for key in list(value) if allowed else ():
+            if key not in allowed:
+                near = difflib.get_close_matches(key, allowed, 1)
+                self.wrong(key, f"{what}.{key}: unknown key; " + (f"did you mean {near[0]}?" if near else
+                                                                 f"there are {', '.join(allowed)}"))
+        return value
+
+    def items(self, value, what):
+        if isinstance(value, Word) and value == "":
+            return Items()
+        if not isinstance(value, Items):
+            self.wrong(value, f"{what}: a list is wanted")
+            return Items()
+        return value
+
+    def word(self, tree, key, what, default=None):
+        value = tree.get(key, default)
+        if value is not None and not isinstance(value, str):
+            self.wrong(tree.key(key), f"{what}{key}: one value is wanted")
+            return default
+        return value
+
+    def parsed(self, tree, key, what, parse, default=None):
+        value = self.word(tree, key, what)
+        if value is None:
+            return default
+        try:
+            return parse(value)
+        except ValueError as e:
+            self.wrong(value, f"{what}{key}: {e}")
+            return default
+
+    # ---- nodes ----
+
+    def shape(self):
+        """The names of the nodes, and the pairs that have links."""
+        given = [name for name in SHAPES if name in self.tree]
+        if not given:
+            return [], []
+        if len(given) > 1:
+            self.wrong(self.tree.key(given[1]), f"{given[1]}: there is {given[0]} already; one shape is possible, and more links below links:")
+        kind, value = given[0], self.tree[given[0]]
+        names = self.names(kind, value)
+        pairs = {"line": list(zip(names, names[1:])), "ring": list(zip(names, names[1:] + names[:1])),
+                 "star": [(names[0], name) for name in names[1:]] if names else [],
+                 "diamond": [(names[i], names[j]) for i, j in ((0, 1), (0, 2), (1, 3), (2, 3))] if len(names) == 4 else []}[kind]
+        return names, [tuple(map(str, pair)) for pair in pairs]
+
+    def names(self, kind, value):
+        least = {"line": 2, "star": 2, "ring": 3, "diamond": 4}[kind]
+        most = 4 if kind == "diamond" else NODES_MAX
+        right = "4 nodes or their names" if kind == "diamond" else f"{least} to {most} nodes, or a list of their names"
+        if kind == "diamond" and value == "":
+            value = put("4", value.place)
+        if isinstance(value, Items) and all(isinstance(name, Word) for name in value):
+            names = list(value)
+        elif isinstance(value, Word) and value.isdigit() and int(value) <= most:
+            names = [put(str(i + 1), value.place) for i in range(int(value))]
+        else:
+            names = []
+        if not least <= len(names) <= most:
+            self.wrong(value, f"{kind}: \"{value if isinstance(value, str) else len(value)}\" is not understood; right are {right}")
+            return []
+        return names
+
+    def nodes(self, names):
+        given = self.map(self.tree.get("nodes", Map()), "nodes")
+        common = self.map(self.tree.get("node", Map()), "node")
+        known = {name: name for name in names}
+        known.update({name: name for name in given if name not in known})
+        out, used = {}, set()
+        for name in known.values():
+            if not re.fullmatch(r"[A-Za-z0-9_.]{1,40}", name):
+                self.wrong(name, f"nodes.{name}: a name has letters, digits, _ and . (at most 40)")
+                continue
+            keys = merge(common, self.map(given[name], f"nodes.{name}") if name in given else None)
+            number = self.number(name, keys, used)
+            used.add(number)
+            address = keys.pop("address", None)
+            out[str(name)] = Node(str(name), number, keys, name.place, address)
+        if not out:
+            self.wrong(self.tree, "there are no nodes; write such as line: 2, or name them below nodes:")
+        return out
+
+    def number(self, name, keys, used):
+        match = re.fullmatch(r"ipn:(\d+)\.0", keys.get("node", "")) if isinstance(keys.get("node", ""), str) else None
+        if "number" in keys:
+            number = self.parsed(keys, "number", f"nodes.{name}.", count(1, 2**32 - 1), 1)
+            keys.pop("number")
+        elif match:
+            number = int(match[1])
+        elif name.isdigit():
+            number = int(name)
+        else:
+            number = next(n for n in range(1, NODES_MAX + 2) if n not in used)
+        if number in used:
+            self.wrong(name, f"nodes.{name}: another node has the number {number} already; give it one with number:")
+        return number
+
+    # ---- links ----
+
+    def pair(self, word, nodes, what):
+        """A-B as two names of nodes; None, and said, when it is none."""
+        ends = tuple(str(word).split("-"))
+        if len(ends) != 2:
+            self.wrong(word, f"{what}: \"{word}\" is not understood; write two nodes, such as {'-'.join(list(nodes)[:2])}")
+            return None
+        for end in ends:
+            if end not in nodes:
+                near = difflib.get_close_matches(end, nodes, 1)
+                self.wrong(word, f"{what}: there is no node \"{end}\"; " + (f"did you mean {near[0]}?" if near else
+                                                                           f"there are {', '.join(nodes)}"))
+                return None
+        if ends[0] == ends[1]:
+            self.wrong(word, f"{what}: \"{word}\" are not two nodes")
+            return None
+        return ends
+
+    def links(self, pairs, nodes):
+        given = self.map(self.tree.get("links", Map()), "links")
+        common = self.map(self.tree.get("link", Map()), "link")
+        ends, keys = {"-".join(pair): pair for pair in pairs}, {}
+        places_ = {name: self.tree.key(next(s for s in SHAPES if s in self.tree)) for name in ends}
+        for name, value in given.items():
+            pair = self.pair(name, nodes, f"links.{name}")
+            other = "-".join(pair[::-1]) if pair else None
+            if other in ends:
+                self.wrong(name, f"links.{name}: this link is called {other}, and forward is that way")
+            elif pair:
+                ends[str(name)], places_[str(name)] = pair, name
+                keys[str(name)] = self.map(value, f"links.{name}")
+        return {name: self.link(name, pair, merge(common, keys.get(name)), places_[name], nodes, i)
+                for i, (name, pair) in enumerate(ends.items())}
+
+    def link(self, name, ends, keys, place, nodes, index):
+        what = f"links.{name}"
+        channel_wanted = keys.pop("channel", "yes")
+        base = self.scenario(keys.pop("scenario", None))
+        ways = {way: merge(base.get("both"), base.get(way), pick(keys, WAY), self.map(keys.pop(way, Map()), f"{what}.{way}", WAY))
+                for way in ("forward", "return")}
+        channel = merge(pick(base, CHANNEL + BOTH), pick(keys, CHANNEL + BOTH))
+        at = {str(end): self.map(value, f"{what}.ends.{end}")
+              for end, value in self.map(keys.pop("ends", Map()), f"{what}.ends", ends).items()}
+        own = Map((key, value) for key, value in keys.items() if key not in WAY + CHANNEL)
+        own.place = place.place
+        own.setdefault(put("adapter", place.place), put("ltp-udp", place.place))
+        for way in ways.values():
+            self.normal_way(way)
+        channel.setdefault(put("seed", place.place), put(str(self.seed() + 1000 * index), place.place))
+        channel.update(forward=ways["forward"], **{"return": ways["return"]})
+        if channel_wanted not in ("yes", "no"):
+            self.wrong(channel_wanted, f"{what}.channel: \"{channel_wanted}\" is not understood; right are yes and no")
+        if channel_wanted == "no" or not (ways["forward"] or ways["return"]):
+            own = merge(pick(ways["forward"], ("rate",)), own)
+            channel = None
+        return Link(name, ends, own, at, channel, place.place)
+
+    def seed(self):
+        return self.parsed(self.tree, "seed", "", count(0, 2**31 - 1), 1)
+
+    def scenario(self, path):
+        if path is None:
+            return Map()
+        try:
+            return places.read(places.beside(self.base, path))
+        except places.PlacesError as e:
+            self.wrong(path, f"scenario: {e}")
+            return Map()
+
+    def normal_way(self, way):
+        """Short forms as the emulator's scenario has them; paths of traces that hold everywhere."""
+        if "trace" in way:
+            trace = way.pop("trace")
+            erasures = way.get("erasures", put({}, trace.place))
+            if isinstance(trace, Word) and trace.startswith("iid:"):
+                way["erasures"] = merge(erasures, put({"iid": put(trace[4:], trace.place)}, trace.place))
+            else:
+                way["erasures"] = merge(erasures, put({"trace": trace}, trace.place))
+        erasures = way.get("erasures")
+        trace = erasures.get("trace") if isinstance(erasures, Map) else None
+        if isinstance(trace, Map) and isinstance(trace.get("file"), Word):
+            trace["file"] = self.trace_file(trace["file"])
+        elif isinstance(trace, Word):
+            erasures["trace"] = self.trace_file(trace)
+
+    def trace_file(self, trace):
+        path = places.beside(self.base, trace)
+        return put(os.path.abspath(path), trace.place) if os.path.isfile(path) else trace
+
+    # ---- traffic and events ----
+
+    def traffic(self, nodes):
+        return [flow for i, value in enumerate(self.items(self.tree.get("traffic", Items()), "traffic"))
+                if (flow := self.flow(value, i + 1, nodes))]
+
+    def flow(self, value, number, nodes):
+        what = f"traffic[{number}]"
+        value = self.map(value, what)
+        kind = next((kind for kind in TRAFFIC if kind in value), None)
+        if kind is None:
+            self.wrong(value, f"{what}: which traffic? right are perf: A-B, file: A-B, ping: A-B and run: NODE")
+            return None
+        self.map(value, what, (kind, *TRAFFIC[kind]))
+        where_to = value[kind]
+        if kind == "run":
+            ends = (str(where_to), None) if where_to in nodes else self.pair(put(f"{where_to}-", where_to.place), nodes, f"{what}.run")
+        else:
+            ends = self.pair(where_to, nodes, f"{what}.{kind}")
+        self.parsed(value, "start", f"{what}.", units.duration)
+        for needed, of in (("command", "run"), ("path", "file")):
+            if kind == of and needed not in value:
+                self.wrong(value[kind], f"{what}: {needed}: is missing")
+        if kind == "file" and "path" in value and not os.path.isfile(places.beside(self.base, value["path"])):
+            self.wrong(value["path"], f"{what}.path: there is no file {places.beside(self.base, value['path'])}")
+        keys = Map((key, word) for key, word in value.items() if key != kind)
+        return Flow(kind, *ends, keys, value.place, f"{kind}-{number}") if ends else None
+
+    def events(self, links):
+        out = []
+        for i, value in enumerate(self.items(self.tree.get("events", Items()), "events")):
+            what = f"events[{i + 1}]"
+            value = self.map(value, what, EVENT)
+            at = self.parsed(value, "at", f"{what}.", units.duration)
+            link = value.get("link")
+            if at is None:
+                self.wrong(value, f"{what}: at: is missing, such as at: 10s")
+            elif link not in links:
+                self.wrong(link if link else value, f"{what}.link: \"{link}\" is no link; there are {', '.join(links)}")
+            elif ("do" in value) == ("set" in value) or value.get("do", "up") not in ("up", "down"):
+                self.wrong(value, f"{what}: one of do: up, do: down and set: {{KEY: VALUE}} is wanted")
+            else:
+                out.append(Event(at, str(link), str(value.get("do", "set")),
+                                 self.map(value.get("set", Map()), f"{what}.set"), value.place))
+        return sorted(out, key=lambda event: event.at)
+
+    def captures(self):
+        value = self.tree.get("capture")
+        if value is None:
+            return ["segments", "bundles", "drops"]
+        value = self.items(value, "capture")
+        for word in value:
+            if word not in CAPTURE:
+                self.wrong(word, f"capture: \"{word}\" is not known; there are {', '.join(CAPTURE)}")
+        return [str(word) for word in value]
+
+
+def count(low, high):
+    def parse(text):
+        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
+            raise ValueError(f"\"{text}\" is no whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def pick(tree, names):
+    out = Map((key, value) for key, value in tree.items() if key in names)
+    out.place = tree.place
+    return out
+
+
+def interpret(tree, path, base):
+    reader = Reader(tree, base)
+    reader.map(tree, "a lab file", TOP)
+    names, pairs = reader.shape()
+    nodes = reader.nodes(names)
+    links = reader.links(pairs, nodes)
+    lab = Lab(path, base, tree, reader.word(tree, "title", "", os.path.basename(path)), nodes, links, reader.traffic(nodes),
+              reader.events(links), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),
+              reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)))
+    if reader.errors:
+        raise places.PlacesError("\n".join(dict.fromkeys(reader.errors)))
+    return lab
+
+
+def load(path, changes=()):
+    """The lab of a file; changes: (key, value as YAML), as in ("links.1-2.rate", "1Mbit/s"). PlacesError."""
+    tree = places.read(path)
+    if not isinstance(tree, Map):
+        raise places.PlacesError(f"{path}:1: a lab file is a map of keys and values")
+    for key, value in changes:
+        places.assign(tree, key, value)
+    return interpret(tree, path, os.path.dirname(os.path.abspath(path)))
+
+
+def of(tree, name, base="."):
+    """A lab that a program has made up, from plain Python values."""
+    return interpret(put(tree, (name, 0)), name, base)

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab with real processes: nodes, emulators and traffic, until the traffic or the time is over, or somebody ends it.
+
+One process runs the lab and answers the others' questions (status, link, down) on a socket. Whatever becomes of it, its
+children end with it.
+"""
+import datetime
+import json
+import os
+import select
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from . import lab_derive, lab_file, lab_result, places, programs
+from .lab import Failed
+from .lab import Lab as Processes
+from .lab import die_with_parent
+
+READY = 20.0       # seconds that an emulator may take to begin
+END = 30.0         # seconds that a client has for its result
+EMULATOR = lab_file.WAY + lab_file.CHANNEL  # keys of `set` that are of the channel
+
+
+def utc(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Session(Processes):
+    """Mode local; netns puts its programs into namespaces."""
+    mode = "local"
+
+    def __init__(self, lab, out, state):
+        super().__init__(os.path.dirname(programs.find("heliod")), out)
+        self.lab, self.state = lab, state
+        os.rmdir(self.sockets)
+        self.sockets = state.folder
+        self.running = {}     # name -> Popen
+        self.ended = {}       # name -> exit code
+        self.asked = self.stopped = False
+        self.renewed = {}     # link -> how often its emulator began anew
+        self.begin = 0.0      # the lab's time zero
+        self.addresses = self.derived = None
+        self.listener = None
+
+    # ---- beginning ----
+
+    def make_addresses(self):
+        return lab_derive.Addresses(self.lab)
+
+    def prepare(self):
+        """Everything is checked before anything is started."""
+        self.state.take()
+        lab_result.begin(self.lab, self.out, self.mode)
+        self.begin = time.time() + 1.0 + 0.15 * (len(self.lab.nodes) + len(self.lab.links))
+        self.addresses = self.make_addresses()
+        self.derived = lab_derive.derive(self.lab, self.out, self.state.folder, self.addresses, utc(self.begin))
+        lab_derive.write(self.derived)
+        lab_derive.check(self.derived)
+
+    def emulator(self, link):
+        at = self.derived.relays[link]
+        return ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"]]
+
+    def start_channel(self, link):
+        times = self.renewed.get(link, 0)
+        name = f"link-{link}" + (f".{times}" if times else "")
+        p = self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link],
+                                            "--json", self.path(f"{name}.json")])
+        give_up = time.monotonic() + READY
+        while time.monotonic() < give_up and p.poll() is None:
+            with open(self.path(name + ".log"), encoding="utf-8") as f:
+                if ", ready" in f.read():
+                    return
+            time.sleep(0.01)
+        raise Failed(f"the emulator of link {link} did not start:{self.why(name)}")
+
+    def begin_program(self, name, node, words):
+        self.note(name, node, words)
+        p = self.start(name, words[0], *words[1:], place=node)
+        self.running[name] = p
+        return p
+
+    def start(self, name, program, *arguments, place=None):
+        with open(self.path(name + ".log"), "a", encoding="utf-8") as log:
+            p = subprocess.Popen(self.inside(place, [self.find(program), *arguments]), stdout=log, stderr=subprocess.STDOUT,
+                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent, cwd=self.cwd())
+        self.processes.append((name, p))
+        return p
+
+    def cwd(self):
+        return os.path.abspath(self.lab.base)
+
+    def find(self, program):
+        path = self.program(program)
+        return path if "/" not in program and os.access(path, os.X_OK) else program
+
+    def inside(self, place, words):
+        """The command as it is run at a node (None: between them)."""
+        del place
+        return words
+
+    def note(self, name, node, words):
+        with open(self.path("commands.txt"), "a", encoding="utf-8") as f:
+            f.write(f"{name}: {shlex.join(self.inside(node, words))}\n")
+
+    def start_nodes(self):
+        for name, path in self.derived.nodes.items():
+            self.begin_program(self.node_log(name), name, ["heliod", path])
+        for name in self.derived.nodes:
+            self.await_socket(name)
+
+    def node_log(self, name):
+        return f"node{self.lab.nodes[name].number}"
+
+    def await_socket(self, name):
+        log = self.node_log(name)
+        for _ in range(1000):
+            if self.running[log].poll() is not None:
+                break
+            try:
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.connect(self.derived.sockets[name])
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise Failed(f"node {name} did not start:{self.why(log)}")
+
+    def up(self):
+        for link in self.derived.channels:
+            self.start_channel(link)
+        self.start_nodes()
+        for command in self.derived.servers:
+            self.begin_program(command.name, command.node, command.words)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.state.socket)
+        self.listener.listen(8)
+        self.state.save(mode=self.mode, out=self.out, file=os.path.abspath(self.lab.path), sockets=self.derived.sockets,
+                        programs=self.programs, **self.more_state())
+
+    def more_state(self):
+        return {}
+
+    # ---- while it runs ----
+
+    def now(self):
+        return time.time() - self.begin
+
+    def loop(self):
+        """Until it is over; True: by itself."""
+        waiting = sorted(self.derived.clients, key=lambda command: command.start)
+        events = list(self.lab.events)
+        while not (self.stopped or self.over(waiting, events)):
+            while waiting and waiting[0].start <= self.now():
+                command = waiting.pop(0)
+                self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
+            while events and events[0].at <= self.now():
+                self.happen(events.pop(0))
+            self.watch()
+            self.serve()
+        return not self.stopped
+
+    def over(self, waiting, events):
+        if self.lab.duration is not None and self.now() >= self.lab.duration:
+            return True
+        clients = [command.name for command in self.derived.clients]
+        return bool(clients) and not waiting and not events and all(name in self.ended for name in clients)
+
+    def watch(self):
+        for name, p in list(self.running.items()):
+            if p.poll() is None:
+                continue
+            self.ended[name] = p.returncode
+            del self.running[name]
+            if not any(name == command.name for command in self.derived.clients):
+                raise Failed(f"{name} ended with code {p.returncode}:{self.why(name)}")
+
+    def happen(self, event):
+        try:
+            if event.do == "set":
+                self.set_link(event.link, {key: event.set[key] for key in event.set})
+            else:
+                self.switch_link(event.link, event.do)
+        except Failed as e:
+            raise Failed(f"{places.where(event)}: {e}") from None
+
+    def ends(self, name):
+        """(node, what the link is called there) of both ends."""
+        link = self.lab.links[name]
+        return [(end, lab_derive.link_name(self.lab, link, other)) for end, other in (link.ends, link.ends[::-1])]
+
+    def ctl(self, node, *words):
+        done = subprocess.run([self.program("helioctl"), "--socket", self.control_socket(node), "--json", *words], capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=20, check=False)
+        if done.returncode != 0:
+            raise Failed(f"node {node}: {done.stderr.strip() or done.stdout.strip()}")
+        return json.loads(done.stdout)
+
+    def control_socket(self, node):
+        return str(self.lab.nodes[node].keys.get("control") or self.derived.sockets[node] + ".ctl")
+
+    def switch_link(self, name, state):
+        for node, link in self.ends(name):
+            self.ctl(node, "link", link, state)
+
+    def set_link(self, name, keys):
+        """Keys of the adapter at both ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
+        channel = {key: value for key, value in keys.items() if key in (*EMULATOR, *lab_file.BOTH)}
+        own = {key: value for key, value in keys.items() if key not in channel or key in ("rate", *lab_file.BOTH)}
+        if channel and self.lab.links[name].channel is not None:
+            self.renew_channel(name, channel)
+        elif set(channel) - set(own):
+            raise Failed(f"link {name} has no channel, so no {', '.join(set(channel) - set(own))}")
+        if own:
+            for node, link in self.ends(name):
+                self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
+
+    def renew_channel(self, name, keys):
+        changes = [(f"links.{name}.{key}", value) for key, value in keys.items()]
+        tree = places.put(_copy(self.lab.tree), None)
+        for key, value in changes:
+            places.assign(tree, key, value)
+        try:
+            lab = lab_file.interpret(tree, self.lab.path, self.lab.base)
+        except places.PlacesError as e:
+            raise Failed(str(e)) from None
+        times = self.renewed.get(name, 0) + 1
+        deriver = lab_derive.Deriver(lab, self.out, self.state.folder, self.addresses, utc(self.begin))
+        scenario = deriver.scenario(lab.links[name])
+        for key in ("drop_log", "pcap_before", "pcap_after"):
+            if key in scenario:
+                scenario[key] = places.put(scenario[key].replace(f"link-{name}.", f"link-{name}.{times}."), None)
+        path = deriver.add_config(f"link-{name}.{times}.yaml", f"the link {name} from now on", scenario, ("helio-emu", "check"))
+        lab_derive.write(deriver.out)
+        try:
+            lab_derive.check(deriver.out)
+        except places.PlacesError as e:
+            raise Failed(str(e)) from None
+        self.lab, self.derived.channels[name], self.renewed[name] = lab, path, times
+        self.end_channel(name, times - 1)
+        self.start_channel(name)
+
+    def end_channel(self, link, times):
+        name = f"link-{link}" + (f".{times}" if times else "")
+        p = self.running.pop(name)
+        self.stop(name, p, signal.SIGINT)
+
+    # ---- questions ----
+
+    def serve(self, seconds=0.05):
+        readable, _, _ = select.select([self.listener], [], [], seconds)
+        if not readable:
+            return
+        s, _ = self.listener.accept()
+        with s:
+            s.settimeout(5)
+            try:
+                line = s.makefile("rb").readline(65536)
+                s.sendall(json.dumps(self.answer(json.loads(line))).encode())
+            except (OSError, ValueError):
+                pass  # whoever asked is gone, or asked nothing
+
+    def answer(self, question):
+        try:
+            if question["cmd"] == "status":
+                return self.status()
+            if question["cmd"] == "down":
+                self.stopped = self.asked = True
+                return {}
+            if question.get("link") not in self.lab.links:
+                raise Failed(f"there is no link \"{question.get('link')}\"; there are {', '.join(self.lab.links)}")
+            if question["do"] == "set":
+                self.set_link(question["link"], question["keys"])
+            else:
+                self.switch_link(question["link"], question["do"])
+            return {}
+        except (Failed, subprocess.TimeoutExpired) as e:
+            return {"error": str(e)}
+
+    def status(self):
+        nodes = {}
+        for name in self.derived.nodes:
+            try:
+                nodes[name] = {**self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
+            except (Failed, subprocess.TimeoutExpired) as e:
+                nodes[name] = {"error": str(e)}
+        traffic = {command.name: "running" if command.name in self.running else
+                   f"ended ({self.ended[command.name]})" if command.name in self.ended else "waits" for command in self.derived.clients}
+        return {"title": self.lab.title, "mode": self.mode, "seconds": self.now(), "out": self.out, "nodes": nodes, "traffic": traffic}
+
+    def exec_words(self, node, words):
+        del node
+        return words
+
+    # ---- the end ----
+
+    def end(self):
+        """Clients give their results, then nodes and emulators end; what is to be told of the run."""
+        seconds = self.now()
+        for command in self.derived.clients:
+            self.end_client(command)
+        nodes = {name: self.last_words(name) for name in self.derived.nodes}
+        for command in self.derived.servers:
+            self.end_quietly(command.name, signal.SIGINT)
+        for name in self.derived.nodes:
+            self.end_quietly(self.node_log(name), signal.SIGTERM)
+        for link in self.derived.channels:
+            times = self.renewed.get(link, 0)
+            self.end_quietly(f"link-{link}" + (f".{times}" if times else ""), signal.SIGINT)
+        return {"seconds": seconds, "interrupted": self.stopped, "traffic": self.traffic_results(),
+                "servers": [shown for command in self.derived.servers if (shown := lab_result.load_json(self.path(f"{command.name}.json")))],
+                "channels": self.channel_results(), "nodes": nodes}
+
+    def last_words(self, name):
+        try:
+            self.ctl(name, "flush")
+            return {**self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
+        except (Failed, subprocess.TimeoutExpired) as e:
+            return {"error": str(e)}
+
+    def end_client(self, command):
+        p = self.running.pop(command.name, None)
+        if p is None:
+            return
+        if p.poll() is None:
+            p.send_signal(signal.SIGINT)
+        try:
+            self.ended[command.name] = p.wait(END)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            self.ended[command.name] = p.wait()
+
+    def end_quietly(self, name, number):
+        p = self.running.pop(name, None)
+        if p is None:
+            return
+        try:
+            self.stop(name, p, number)
+        except Failed as e:
+            print(f"helio-lab: {e}", file=sys.stderr)
+
+    def traffic_results(self):
+        out = {}
+        for command in self.derived.clients:
+            code = self.ended.get(command.name)
+            out[command.name] = {**(lab_result.load_json(self.path(f"{command.name}.json")) or {}), "code": code}
+        return out
+
+    def channel_results(self):
+        out = {}
+        for link in self.derived.channels:
+            times = self.renewed.get(link, 0)
+            out[link] = lab_result.load_json(self.path(f"link-{link}" + (f".{times}" if times else "") + ".json")) or {}
+        return out
+
+    def __exit__(self, *what):
+        if self.listener is not None:
+            self.listener.close()
+        super().__exit__(*what)
+        self.state.drop()
+
+
+def _copy(value):
+    """The tree once more, with its places."""
+    if isinstance(value, dict):
+        out = places.Map((key, _copy(inner)) for key, inner in value.items())
+    elif isinstance(value, list):
+        out = places.Items(_copy(inner) for inner in value)
+    else:
+        return value
+    out.place = value.place
+    return out
+
+
+def run(session, tell):
+    """From nothing to the result. tell: called when the lab is up."""
+    def on_signal(*_):
+        session.stopped = True
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        session.prepare()
+        with session:
+            session.up()
+            tell()
+            session.loop()
+            shown = session.end()
+        return lab_result.finish(session.lab, session.out, session.mode, shown)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

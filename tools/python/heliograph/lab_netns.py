@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mode netns: a network namespace for each node, and one in the middle with helio-emu bridge on each link.
+
+    node A ── linkK ═══ aK ─ emu ─ bK ═══ linkK ── node B        10.80.K.1, 10.80.K.2
+
+A link without a channel joins its nodes directly. Needs root, iproute2 and ethtool.
+"""
+import json
+import os
+import shlex
+import subprocess
+
+from . import lab_derive, lab_live
+from .lab import Failed
+
+MTU = 1500
+BUFFER = 33554432
+
+
+def space_name(lab, node):
+    return f"{lab}-{node}"
+
+
+def ip(*words, check=True):
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if check and done.returncode != 0:
+        raise Failed(f"ip {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def sweep(name):
+    """Removes the namespaces of the lab, also what a killed one left."""
+    if os.geteuid() != 0 or not os.path.isdir("/run/netns"):
+        return
+    for space in os.listdir("/run/netns"):
+        if space.startswith(f"{name}-"):
+            ip("netns", "delete", space, check=False)
+
+
+class Session(lab_live.Session):
+    mode = "netns"
+
+    def __init__(self, lab, out, state):
+        if os.geteuid() != 0:
+            raise Failed("mode netns makes network namespaces: run it as root, or take --mode local")
+        super().__init__(lab, out, state)
+        self.index = {name: i for i, name in enumerate(lab.links)}
+        self.limits = {}
+
+    def make_addresses(self):
+        return lab_derive.SpaceAddresses(self.lab)
+
+    def space(self, node):
+        return space_name(self.state.name, f"n{self.lab.nodes[node].number}" if node is not None else "emu")
+
+    def inside(self, place, words):
+        return ["ip", "netns", "exec", self.space(place), *words]
+
+    def emulator(self, link):
+        i = self.index[link]
+        return ["helio-emu", "bridge", "--a", f"a{i}", "--b", f"b{i}"]
+
+    def more_state(self):
+        return {"spaces": {name: self.space(name) for name in self.lab.nodes}}
+
+    def up(self):
+        sweep(self.state.name)
+        self.raise_limits()
+        for node in (None, *self.lab.nodes):
+            ip("netns", "add", self.space(node))
+            self.command_in(node, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
+            ip("-n", self.space(node), "link", "set", "lo", "up")
+        for link in self.lab.links.values():
+            self.join(link)
+        for link in self.lab.links.values():
+            self.introduce(link)
+        super().up()
+
+    def command_in(self, node, *words):
+        done = subprocess.run(self.inside(node, list(words)), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{shlex.join(words)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def join(self, link):
+        i, network = self.index[link.name], self.addresses.network(link)
+        a, b = map(self.space, link.ends)
+        if link.channel is None:
+            ip("-n", a, "link", "add", f"link{i}", "type", "veth", "peer", "name", f"link{i}", "netns", b)
+        for at, (node, space) in enumerate(zip(link.ends, (a, b))):
+            if link.channel is not None:
+                inner = f"{'ab'[at]}{i}"
+                ip("-n", space, "link", "add", f"link{i}", "type", "veth", "peer", "name", inner, "netns", self.space(None))
+                ip("-n", self.space(None), "link", "set", "dev", inner, "mtu", str(MTU), "up")
+            ip("-n", space, "address", "add", f"{network}.{at + 1}/24", "dev", f"link{i}")
+            ip("-n", space, "link", "set", "dev", f"link{i}", "mtu", str(MTU), "up")
+            # No super-packets: they would be one frame to the emulator.
+            self.command_in(node, "ethtool", "-K", f"link{i}", "tso", "off", "gso", "off", "gro", "off", "tx", "off",
+                            "tx-udp-segmentation", "off")
+
+    def introduce(self, link):
+        """Without a search for the neighbour, for a round trip of which the first data would wait."""
+        i, network = self.index[link.name], self.addresses.network(link)
+        for at, (here, there) in enumerate((link.ends, link.ends[::-1])):
+            shown, = json.loads(ip("-n", self.space(there), "-j", "link", "show", "dev", f"link{i}"))
+            ip("-n", self.space(here), "neigh", "replace", f"{network}.{2 - at}", "lladdr", shown["address"], "dev", f"link{i}", "nud", "permanent")
+
+    def raise_limits(self):
+        """Socket buffers so large that a burst waits and is not lost; put back at the end."""
+        for key in ("net.core.rmem_max", "net.core.wmem_max"):
+            path = "/proc/sys/" + key.replace(".", "/")
+            with open(path, encoding="ascii") as f:
+                before = int(f.read())
+            if before < BUFFER:
+                self.limits[path] = before
+                with open(path, "w", encoding="ascii") as f:
+                    f.write(str(BUFFER))
+
+    def __exit__(self, *what):
+        try:
+            super().__exit__(*what)
+        finally:
+            sweep(self.state.name)
+            for path, before in self.limits.items():
+                with open(path, "w", encoding="ascii") as f:
+                    f.write(str(before))
+
+
+def print_plan(lab, out):
+    """A dry run: configurations, and the commands in their namespaces."""
+    addresses = lab_derive.SpaceAddresses(lab)
+    derived = lab_derive.derive(lab, out, out, addresses, lab_derive.SIM_START)
+    lab_derive.write(derived)
+    lab_derive.check(derived)
+    for i, link in enumerate(lab.links.values()):
+        how = f"{link.ends[0]} link{i} {addresses.network(link)}.1 - {link.ends[1]} link{i} {addresses.network(link)}.2"
+        if link.channel is not None:
+            print(f"# {how}\nemu: helio-emu bridge --a a{i} --b b{i} --scenario {derived.channels[link.name]}")
+        else:
+            print(f"# {how}, joined directly")
+    for name, path in derived.nodes.items():
+        print(f"{name}: heliod {path}")
+    for command in (*derived.servers, *derived.clients):
+        print(f"{command.node}: {shlex.join(command.words)}")
+    return 0

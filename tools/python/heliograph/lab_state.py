@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a running lab is found again: a folder for its sockets, named after its file, and who runs it.
+
+The folder is short, since a UNIX socket's path is limited to 107 bytes, and the user's own.
+"""
+import hashlib
+import json
+import os
+import shutil
+import socket
+import stat
+import tempfile
+
+from .lab import Failed
+
+
+def root():
+    path = os.path.join(tempfile.gettempdir(), f"helio-lab-{os.getuid()}")
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    known = os.lstat(path)
+    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.getuid():
+        raise Failed(f"{path} is not a folder of yours; remove it")
+    return path
+
+
+def name_of(file):
+    """Of a lab: its file's name and a sign of its place."""
+    full = os.path.realpath(file)
+    stem = "".join(c for c in os.path.splitext(os.path.basename(full))[0] if c.isalnum() or c in "-_")[:20]
+    return f"{stem}-{hashlib.sha256(full.encode()).hexdigest()[:6]}"
+
+
+def started_at(process):
+    """When a process began, in the kernel's count; None: there is none."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else fields[19]
+
+
+class State:
+    def __init__(self, file):
+        self.name = name_of(file)
+        self.folder = os.path.join(root(), self.name)
+        self.file = os.path.join(self.folder, "state.json")
+        self.socket = os.path.join(self.folder, "lab.sock")
+
+    def load(self):
+        """What runs; None: nothing does."""
+        try:
+            with open(self.file, encoding="utf-8") as f:
+                known = json.load(f)
+        except (OSError, ValueError):
+            return None
+        return known if started_at(known["pid"]) == known["started"] else None
+
+    def take(self):
+        """The folder is this process's from now on."""
+        running = self.load()
+        if running:
+            raise Failed(f"this lab is up already (process {running['pid']}, {running['out']}); helio-lab FILE down ends it")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder, mode=0o700)
+
+    def save(self, **known):
+        part = self.file + ".part"
+        with open(part, "w", encoding="utf-8") as f:
+            json.dump({"pid": os.getpid(), "started": started_at(os.getpid()), **known}, f, indent=2)
+        os.replace(part, self.file)
+
+    def drop(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(self, question, timeout=60):
+        """A request to the process that runs the lab, and its answer."""
+        if self.load() is None:
+            raise Failed("this lab is not up; helio-lab FILE up starts it")
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(timeout)
+            try:
+                s.connect(self.socket)
+                s.sendall(json.dumps(question).encode() + b"\n")
+                answer = b"".join(iter(lambda: s.recv(65536), b""))
+            except OSError as e:
+                raise Failed(f"the lab does not answer: {e}") from None
+        answer = json.loads(answer)
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer
