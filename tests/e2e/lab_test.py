@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab: lab files and what is derived of them, runs in virtual time and with real processes.
 
-usage: lab_test.py BIN SOURCE sim|live|netns|examples
+usage: lab_test.py BIN SOURCE sim|live|netns|examples|examples-live [TEST]
 """
 import csv
 import json
@@ -350,7 +350,135 @@ class Netns(Live):
         self.assertGreater(client["delay_ms"]["p50"], 19, "10 ms each way")
 
 
-KINDS = {"sim": (Files, Errors, Sim), "live": (Live,), "netns": (Netns,)}
+class Examples(Folder):
+    """Those of examples/, as they stand there."""
+    MODE, SHORT = "sim", ()
+
+    def run_example(self, name, *words, code=0):
+        return self.up(SOURCE / f"examples/lab-{name}.yaml", *words, mode=self.MODE, code=code)
+
+    def arrived(self, result, name):
+        client = result["traffic"][name]
+        self.assertGreater(client["bundles_sent"], 0)
+        self.assertEqual(client["lost"], 0, client)
+
+    def test_two(self):
+        result = self.run_example("two")
+        self.arrived(result, "perf-1")
+        self.assertEqual(result["traffic"]["ping-2"]["received"], 5)
+
+    def test_line(self):
+        self.arrived(self.run_example("line"), "perf-1")
+
+    def test_moon(self):
+        result = self.run_example("moon")
+        self.arrived(result, "perf-1")
+        self.assertGreater(result["traffic"]["ping-3"]["rtt_ms"]["min"], 2 * 1303, "twice the light time")
+        self.arrived(result, "perf-2")  # which waits 90 minutes for the orbiter
+        self.assertGreater(result["traffic"]["perf-2"]["delay_ms"]["p50"], 5_400_000)
+
+    def test_leo(self):
+        result = self.run_example("leo")
+        self.arrived(result, "perf-1")
+        by = {name: result["channels"][name]["forward"] for name in ("sat-madrid", "sat-matera")}
+        self.assertTrue(all(way["out"] > 1000 and way["dropped"]["trace"] > 0 for way in by.values()), "both stations had their part")
+
+
+class ExamplesLive(Examples):
+    """Some seconds of each, with real processes."""
+    MODE = "local"
+
+    def test_two(self):
+        self.arrived(self.run_example("two", "--set", "traffic.0.duration=1s", "--set", "link.rate=10Mbit/s"), "perf-1")
+
+    def test_line(self):
+        self.arrived(self.run_example("line", "--set", "traffic.0.duration=1s", "--set", "link.rate=5Mbit/s"), "perf-1")
+
+    def test_moon(self):
+        result = self.run_example("moon", "--set", "traffic.0.data=100kB", "--set", "traffic.2.start=1s", "--set", "traffic.1.start=1h",
+                                  "--set", "duration=15s")
+        self.assertGreater(result["traffic"]["perf-1"]["bundles_acked"], 0)
+        self.assertGreater(result["traffic"]["perf-1"]["delay_ms"]["p50"], 2 * 1303)
+
+    def test_leo(self):
+        result = self.run_example("leo", "--set", "traffic.0.duration=5s", "--set", "traffic.0.start=1s")
+        self.arrived(result, "perf-1")
+        self.assertGreater(result["channels"]["sat-madrid"]["forward"]["out"], 0)
+        self.assertEqual(result["channels"]["sat-matera"]["forward"]["out"], 0, "it has not risen there")
+
+
+class Passes(Folder):
+    """helio-lab passes, and the geometry below it against published numbers."""
+
+    def test_geometry(self):
+        from heliograph import orbits
+        # Vallado, Fundamentals of Astrodynamics: examples 3-5 (sidereal time) and 7-1 (place of a site)
+        import datetime
+        turn = orbits.sidereal(*orbits.julian(datetime.datetime(1992, 8, 20, 12, 14, tzinfo=orbits.UTC)))
+        self.assertAlmostEqual(turn * 57.29577951308232, 152.578787810, places=5)
+        for found, known in zip(orbits.Station("x", 39.007, -104.883, 2.19456).fixed(), (-1275.1219, -4797.9890, 3994.2975)):
+            self.assertAlmostEqual(found, known, delta=0.01)
+        self.assertAlmostEqual(orbits.look(orbits.Station("x", 0, 0, 0), (6378.137 + 500, 0, 0))[0], 90, places=5)
+        self.assertAlmostEqual(orbits.look(orbits.Station("x", 0, 0, 0), (6378.137, 700, 0))[0], 0, places=5)
+        self.assertLess(orbits.look(orbits.Station("x", 0, 0, 0), (-7000, 0, 0))[0], -89)
+
+    def test_passes(self):
+        out = self.folder / "leo"
+        stations = ("--station", "madrid=40.4,-3.7,650", "--station", "40.65,16.7,540")
+        said = lab("passes", "--tle", SOURCE / "examples/leo/satellite.tle", *stations, "--from", "2008-09-20T18:17:20Z", "--for", "9min",
+                   "--rate", "20Mbit/s", "--out", out).stdout
+        self.assertEqual(len(re.findall("up to", said)), 2)
+        with open(out / "passes.csv", newline="", encoding="utf-8") as f:
+            rows = {row["station"]: row for row in csv.DictReader(f)}
+        self.assertEqual(list(rows), ["madrid", "gs2"])
+        for row in rows.values():
+            self.assertTrue(float(row["rise_s"]) < float(row["culmination_s"]) < float(row["set_s"]))
+            self.assertTrue(330 < float(row["range_min_km"]) < 1600)
+        # Elevation and distance of the highest point fit a satellite some 350 km up.
+        low, high = (rows[name] for name in ("madrid", "gs2"))
+        self.assertGreater(float(low["range_min_km"]), float(high["range_min_km"]))
+        scenario = places.plain(places.read(out / "link-SAT-gs2.yaml"))
+        delays = [float(point["delay"][:-2]) * (1e-6 if point["delay"].endswith("us") else 1e-3) for point in scenario["both"]["delay"]]
+        self.assertAlmostEqual(min(delays) * 299792.458, float(high["range_min_km"]), delta=0.1)
+        info = json.loads(subprocess.run([BIN / "helio-trace", "info", out / "link-SAT-gs2.htr", "--json"], capture_output=True, text=True,
+                                         check=True).stdout)
+        self.assertTrue(0.01 < info["bad"]["share"] < 0.9, info["bad"])
+        subprocess.run([BIN / "helio-plan", "check", out / "plan.yaml"], check=True, stdout=subprocess.DEVNULL)
+        for name in ("madrid", "gs2"):
+            subprocess.run([BIN / "helio-emu", "check", out / f"link-SAT-{name}.yaml"], check=True, stdout=subprocess.DEVNULL)
+        lab(out / "lab.yaml", "check")
+
+    def test_fading_follows_the_elevation(self):
+        from heliograph import orbits, passes
+        passes.programs.find = lambda name: str(BIN / name)
+
+        class Given:
+            margin, fec = "4dB", "3dB"
+
+        def share(elevation):
+            points = [(t, elevation, 1000.0) for t in range(0, 61, 10)]
+            runs = list(passes.pass_runs(Given, orbits.Pass("x", 0.0, 30.0, 60.0, elevation, points), 7))
+            return sum(n for bad, n in runs if bad) / sum(n for _, n in runs)
+
+        self.assertGreater(share(11), 2 * share(60) + 0.01)
+
+    def test_errors(self):
+        good = (SOURCE / "examples/leo/satellite.tle").read_text().splitlines()
+        station = ("--station", "rome=41.9,12.5")
+        for lines, wanted in (([good[0], good[1].replace("98067A", "98068A"), good[2]], ":2: the check digit of this line should be"),
+                              (good[:2], ":2: the second line of the elements is missing"), (["hello"], "there are no two-line elements")):
+            path = self.file("\n".join(lines) + "\n", "x.tle")
+            self.assertIn(str(path) + ("" if "there" in wanted else "") + wanted if wanted.startswith(":") else wanted,
+                          lab("passes", "--tle", path, *station, code=2).stderr)
+        path = self.file("\n".join(good) + "\n", "x.tle")
+        self.assertIn("NAME=LATITUDE", lab("passes", "--tle", path, "--station", "rome", code=2).stderr)
+        self.assertIn("there are SAT", lab("passes", "--tle", path, *station, "--satellite", "x", code=2).stderr)
+        self.assertIn("does not rise", lab("passes", "--tle", path, "--station", "p=-90,0", "--for", "1h", "--out", self.folder / "o", code=1).stderr)
+
+
+KINDS = {"sim": (Files, Errors, Sim), "live": (Live,), "netns": (Netns,), "examples": (Examples, Passes), "examples-live": (ExamplesLive,)}
 if __name__ == "__main__":
-    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in KINDS[KIND])
+    wanted = [name for name in sys.argv[4:]]
+    suite = unittest.TestSuite(test for case in KINDS[KIND] for test in unittest.defaultTestLoader.loadTestsFromTestCase(case)
+                               if not wanted or test.id().rsplit(".", 1)[-1] in wanted)
     sys.exit(0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1)

@@ -21,6 +21,7 @@
 #include "tools/node/apps.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_server.h"
+#include "tools/ping/ping.h"
 #include "tools/sim/virtual.h"
 
 #define STACK_NODES_MAX 32
@@ -68,17 +69,6 @@ struct stack_channel {
 
 enum stack_kind { STACK_CLIENT, STACK_SERVER, STACK_PING };
 
-struct stack_ping {
-    struct eid to;
-    uint64_t count, sent, received;
-    tick interval, lifetime;
-    struct perf_link link;
-    struct alarm alarm;
-    bool begun;
-    struct hist rtt;
-    char destination[EID_TEXT_MAX];
-};
-
 struct stack_app {
     struct list node; /* of stack->apps */
     struct stack *stack;
@@ -88,10 +78,12 @@ struct stack_app {
     tick start;   /* clients and pings: when they begin */
     struct alarm begin;
     struct perf_options options;
+    struct ping_options ping_options;
+    char *destination; /* of a ping, owned */
     union {
         struct perf_client client;
         struct perf_server server;
-        struct stack_ping ping;
+        struct ping ping;
     };
     bool open, done;
 };

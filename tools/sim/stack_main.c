@@ -395,27 +395,32 @@ static const char *read_home(const struct stack *s, const char *text, struct sta
     return *home == NULL ? NULL : text + used;
 }
 
+static bool read_ping(struct ping_options *o, char part[][EID_TEXT_MAX])
+{
+    struct eid to;
+    o->size = 64;
+    return eid_parse(part[0], &to) == 0 && units_count(part[1], 1000000000, &o->count) == 0 &&
+           o->count > 0 && units_duration(part[2], &o->interval) == 0 &&
+           units_duration(part[3], &o->lifetime) == 0 && o->lifetime >= TICK_MS;
+}
+
 static int add_ping(struct stack *s, const char *given)
 {
     struct stack_app *a = app_new(s, STACK_PING);
     char part[4][EID_TEXT_MAX] = {"", "5", "1s", "1d"};
     if (a == NULL)
         return HELIO_ENOMEM;
-    struct stack_ping *p = &a->ping;
     const char *text = read_start(given, &a->start);
     if (text != NULL)
         text = read_home(s, text, &a->host);
-    if (text == NULL || !split_word(text, part, 4) || eid_parse(part[0], &p->to) < 0 ||
-        units_count(part[1], 1000000000, &p->count) < 0 || p->count == 0 ||
-        units_duration(part[2], &p->interval) < 0 || units_duration(part[3], &p->lifetime) < 0 ||
-        p->lifetime < TICK_MS) {
+    if (text == NULL || !split_word(text, part, 4) || !read_ping(&a->ping_options, part)) {
         wrong("ping", given,
               "expected an endpoint, a number and two times, as in ipn:2.128,5,1s,1h, or "
               "@10s 3=ipn:2.128,5 from node number 3 on");
         return HELIO_EINVAL;
     }
-    memcpy(p->destination, part[0], sizeof p->destination);
-    return 0;
+    a->destination = strdup(part[0]);
+    return a->destination == NULL ? HELIO_ENOMEM : 0;
 }
 
 /* ---- all of it ---- */

@@ -94,16 +94,6 @@ static json_t *host_json(const struct stack_host *h)
     return o;
 }
 
-static json_t *ping_json(const struct stack_ping *p)
-{
-    json_t *o = perf_report_counts((const struct perf_count[]){
-        {"sent", p->sent}, {"received", p->received}, {"lost", p->sent - p->received}, {NULL, 0}});
-    json_object_set_new(o, "role", json_string("ping"));
-    json_object_set_new(o, "destination", json_string(p->destination));
-    json_object_set_new(o, "rtt_ms", perf_report_delay(&p->rtt));
-    return o;
-}
-
 static json_t *apps_json(const struct stack *s, enum stack_kind kind)
 {
     json_t *all = json_array();
@@ -143,9 +133,9 @@ static void print_way(const struct stack_channel *c, int dir, size_t number)
            dir == SCENARIO_FORWARD ? "forward" : "return", n.in, chan_lost(&n), good_share(c, dir));
 }
 
-static void print_ping(const struct stack_ping *p)
+static void print_ping(const struct ping *p)
 {
-    printf("ping %s: %" PRIu64 " sent, %" PRIu64 " came back", p->destination, p->sent,
+    printf("ping %s: %" PRIu64 " sent, %" PRIu64 " came back", p->options->destination, p->sent,
            p->received);
     if (p->received > 0)
         printf("; mean %.3f, p99 %.3f, max %.3f ms", p->rtt.mean / 1e6,

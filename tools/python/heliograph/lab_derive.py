@@ -5,6 +5,7 @@ What the file says wins over what is derived. Each line of a configuration knows
 made of, so that what a program says of it is told there.
 """
 import dataclasses
+import datetime
 import os
 import shlex
 import socket
@@ -263,8 +264,11 @@ class Deriver:
     def scenario(self, link):
         tree = merge(link.channel)
         for way in ("forward", "return"):
-            if any(key in tree[way] for key in ("contacts", "outages")) or isinstance(tree[way].get("delay"), list):
-                tree[way] = merge(put({"start": self.begin}, link.place), tree[way])
+            timed = any(key in tree[way] for key in ("contacts", "outages")) or isinstance(tree[way].get("delay"), list)
+            tree[way] = merge(tree[way])
+            start = self.start_of(tree[way].get("start", "0" if timed else None))
+            if start is not None:
+                tree[way]["start"] = put(start, link.place)
         if not self.addresses.relay:
             overhead = units.size(tree.get("overhead", f"{HEADERS}B") if not tree.get("overhead", "").isdigit() else tree["overhead"] + "B")
             if overhead < HEADERS:
@@ -278,6 +282,15 @@ class Deriver:
             if "pcap" in self.lab.capture:
                 tree["pcap_after"] = put(os.path.join(self.folder, f"link-{link.name}.after.pcap"), link.place)
         return tree
+
+    def start_of(self, start):
+        """Times of a channel count from the lab's beginning, not from its emulator's."""
+        try:
+            after = units.duration(start)
+        except (units.UnitError, TypeError):
+            return start  # first, a date, none, or a mistake that the emulator tells
+        begin = datetime.datetime.fromisoformat(self.begin.replace("Z", "+00:00")) + datetime.timedelta(seconds=after)
+        return begin.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".") + "Z"
 
     def all(self):
         plan = self.plan_file()

@@ -279,12 +279,16 @@ class Reader:
         if path is None:
             return Map()
         try:
-            return places.read(places.beside(self.base, path))
+            full = places.beside(self.base, path)
+            tree = places.read(full)
+            for way in ("both", "forward", "return"):
+                self.normal_way(tree.get(way, Map()), os.path.dirname(full))
+            return tree
         except places.PlacesError as e:
             self.wrong(path, f"scenario: {e}")
             return Map()
 
-    def normal_way(self, way):
+    def normal_way(self, way, base=None):
         """Short forms as the emulator's scenario has them; paths of traces that hold everywhere."""
         if "trace" in way:
             trace = way.pop("trace")
@@ -296,12 +300,13 @@ class Reader:
         erasures = way.get("erasures")
         trace = erasures.get("trace") if isinstance(erasures, Map) else None
         if isinstance(trace, Map) and isinstance(trace.get("file"), Word):
-            trace["file"] = self.trace_file(trace["file"])
+            trace["file"] = self.trace_file(trace["file"], base or self.base)
         elif isinstance(trace, Word):
-            erasures["trace"] = self.trace_file(trace)
+            erasures["trace"] = self.trace_file(trace, base or self.base)
 
-    def trace_file(self, trace):
-        path = places.beside(self.base, trace)
+    @staticmethod
+    def trace_file(trace, base):
+        path = places.beside(base, trace)
         return put(os.path.abspath(path), trace.place) if os.path.isfile(path) else trace
 
     # ---- traffic and events ----

@@ -6,6 +6,7 @@ children end with it.
 """
 import datetime
 import json
+import math
 import os
 import select
 import shlex
@@ -26,7 +27,7 @@ EMULATOR = lab_file.WAY + lab_file.CHANNEL  # keys of `set` that are of the chan
 
 
 def utc(seconds):
-    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Session(Processes):
@@ -55,7 +56,7 @@ class Session(Processes):
         """Everything is checked before anything is started."""
         self.state.take()
         lab_result.begin(self.lab, self.out, self.mode)
-        self.begin = time.time() + 1.0 + 0.15 * (len(self.lab.nodes) + len(self.lab.links))
+        self.begin = math.ceil(time.time() + 0.5 + 0.15 * (len(self.lab.nodes) + len(self.lab.links)))
         self.addresses = self.make_addresses()
         self.derived = lab_derive.derive(self.lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         lab_derive.write(self.derived)

@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import subprocess
+import time
 
 from . import lab_derive, lab_live
 from .lab import Failed
@@ -129,7 +130,7 @@ class Session(lab_live.Session):
 def print_plan(lab, out):
     """A dry run: configurations, and the commands in their namespaces."""
     addresses = lab_derive.SpaceAddresses(lab)
-    derived = lab_derive.derive(lab, out, out, addresses, lab_derive.SIM_START)
+    derived = lab_derive.derive(lab, out, out, addresses, lab_live.utc(int(time.time()) + 60))
     lab_derive.write(derived)
     lab_derive.check(derived)
     for i, link in enumerate(lab.links.values()):

@@ -97,7 +97,7 @@ def by_flow(lab, derived, shown):
 def translate(derived, message):
     for path, (writer, _) in derived.configs.items():
         message = writer.translate(message, path)
-    return "\n".join(line.removeprefix("helio-sim: ") for line in message.splitlines())
+    return "\n".join(line.removeprefix("helio-sim: ").removeprefix("helio-emu: ") for line in message.splitlines())
 
 
 def run(lab, out, quiet=True):

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-ping: rtt and losses as ping prints them, floods, sizes, errors, Ctrl-C. usage: ping_test.py BIN OUT"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+BIN, OUT = sys.argv[1:3]
+
+
+def ping(*words, code=0, **more):
+    done = subprocess.run([os.path.join(BIN, "helio-ping"), *words], capture_output=True, text=True, timeout=60, check=False, **more)
+    assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class PingTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(OUT, ignore_errors=True)
+        cls.lab = Lab(BIN, OUT)
+        cls.addClassCleanup(cls.lab.__exit__)
+        a, b = cls.lab.udp_ports(2)
+        for number, other, local, remote in ((1, 2, a, b), (2, 1, b, a)):
+            cls.lab.start_node(number, cls.lab.write_node(number, [cls.lab.link(other, local, remote, rto="100ms")], log=False))
+        cls.own = ("--socket", cls.lab.socket(1))
+
+    def test_as_ping_prints(self):
+        said = ping(*self.own, "-c", "4", "-i", "50ms", "-s", "1000", "ipn:2.128").stdout
+        lines = said.splitlines()
+        self.assertEqual(lines[0], "PING ipn:2.128, 1000 bytes")
+        self.assertEqual([m[1] for m in re.finditer(r"^1000 bytes from ipn:2\.128: seq=(\d) time=[\d.]+ ms$", said, flags=re.M)], list("1234"))
+        self.assertIn("4 sent, 4 received, 0 % loss, time 15", said)
+        numbers = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms", said)
+        least, mean, most, mdev = map(float, numbers.groups())
+        self.assertTrue(0 < least <= mean <= most and 0 <= mdev <= most)
+
+    def test_json(self):
+        path = os.path.join(OUT, "ping.json")
+        ping(*self.own, "-q", "-c", "2", "-i", "10ms", "--json", path, "ipn:2.128")
+        with open(path, encoding="utf-8") as f:
+            shown = json.load(f)
+        self.assertEqual((shown["sent"], shown["received"], shown["lost"], shown["repeated"]), (2, 2, 0, 0))
+        self.assertGreater(shown["rtt_ms"]["min"], 0)
+        self.assertEqual(json.loads(ping(*self.own, "-c", "1", "--json", "-", "ipn:2.128").stdout)["received"], 1)
+
+    def test_flood_is_faster_than_its_clock(self):
+        shown = json.loads(ping(*self.own, "-f", "-q", "-c", "300", "--json", "-", "ipn:2.128").stdout)
+        self.assertEqual(shown["received"], 300)
+        self.assertEqual(shown["repeated"], 0)
+
+    def test_nobody_answers(self):
+        done = ping(*self.own, "-c", "2", "-i", "10ms", "-l", "500ms", "ipn:2.77", code=1)
+        self.assertIn("2 sent, 0 received, 100 % loss", done.stdout)
+        self.assertNotIn("rtt", done.stdout)
+
+    def test_interrupted_it_tells_so_far(self):
+        p = subprocess.Popen([os.path.join(BIN, "helio-ping"), *self.own, "-i", "20ms", "ipn:2.128"], stdout=subprocess.PIPE, text=True)
+        for _ in range(4):
+            p.stdout.readline()
+        p.send_signal(signal.SIGINT)
+        said = p.communicate(timeout=20)[0]
+        self.assertEqual(p.returncode, 0)
+        self.assertRegex(said, r"\d+ sent, \d+ received")
+
+    def test_errors(self):
+        for words, wanted in (((*self.own,), "an echo endpoint is missing"), (("ipn:2.128",), "--socket PATH is missing"),
+                              ((*self.own, "-c", "0", "ipn:2.128"), "count"), ((*self.own, "-s", "31", "ipn:2.128"), "size"),
+                              ((*self.own, "-i", "x", "ipn:2.128"), "interval"), ((*self.own, "nobody"), "'nobody': one echo endpoint is wanted")):
+            self.assertIn(wanted, ping(*words, code=2).stderr)
+        begun = time.monotonic()
+        self.assertIn("none.sock", ping("--socket", "/tmp/none.sock", "-c", "1", "ipn:2.128", code=1).stderr)
+        self.assertLess(time.monotonic() - begun, 20)
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-ping: are bundles answered there, and how soon (docs/helio-ping.md)? What can go wrong: no
+ * node, no memory, the file of --json. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "bp/eid.h"
+#include "os/arguments.h"
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
+#include "tools/perf/perf_report.h"
+#include "tools/ping/ping.h"
+
+enum { OPT_SOCKET = 256, OPT_JSON };
+
+static const struct argp_option options[] = {
+    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 0},
+    {"count", 'c', "N", 0, "Send so many [until Ctrl-C]", 0},
+    {"interval", 'i', "TIME", 0, "One each so often, in seconds or with a unit [1]", 0},
+    {"size", 's', "BYTES", 0, "Payload of each, 32 and more [64]", 0},
+    {"lifetime", 'l', "TIME", 0,
+     "Of the bundles, and how long the last answers are waited for [60]", 0},
+    {"flood", 'f', NULL, 0, "Send when an answer comes, and 100 times a second", 0},
+    {"quiet", 'q', NULL, 0, "Only the summary", 0},
+    {"json", OPT_JSON, "FILE", 0, "Write the summary as JSON (- for standard output)", 0},
+    {0}};
+
+static tick read_seconds(struct argp_state *state, const char *option, const char *arg, tick low)
+{
+    tick t = 0;
+    if (perf_options_time(arg, &t) != 0 || t < low)
+        argument_want(state, option, arg, "a time in seconds, such as 1 or 0.5, or with a unit");
+    return t;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct ping_options *o = state->input;
+    struct eid eid;
+    switch (key) {
+    case OPT_SOCKET:
+        o->socket = arg;
+        return 0;
+    case 'c':
+        o->count = argument_count(state, "count", arg, 1, INT64_MAX);
+        return 0;
+    case 'i':
+        o->interval = read_seconds(state, "interval", arg, TICK_US);
+        return 0;
+    case 's':
+        o->size = argument_size(state, "size", arg, PING_HEAD, PING_SIZE_MAX);
+        return 0;
+    case 'l':
+        o->lifetime = read_seconds(state, "lifetime", arg, TICK_MS);
+        return 0;
+    case 'f':
+        o->flood = true;
+        return 0;
+    case 'q':
+        o->quiet = true;
+        return 0;
+    case OPT_JSON:
+        o->json = arg;
+        o->quiet = o->quiet || strcmp(arg, "-") == 0;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->destination != NULL || strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
+            argp_error(state, "'%s': one echo endpoint is wanted, such as ipn:2.128", arg);
+        o->destination = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->destination == NULL)
+            argp_error(state, "an echo endpoint is missing, such as ipn:2.128");
+        if (o->socket == NULL)
+            argp_error(state, "--socket PATH is missing: the node's application socket");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+struct run {
+    struct world *world;
+    struct uv_signals *signals;
+    struct ping_options options;
+    struct ping ping;
+    bool interrupted, ended;
+};
+
+static void on_signal(void *context, int number)
+{
+    struct run *r = context;
+    (void)number;
+    r->interrupted = true;
+    ping_stop(&r->ping);
+}
+
+static void on_answer(void *context, uint64_t number, tick rtt)
+{
+    const struct run *r = context;
+    const struct ping_options *o = &r->options;
+    if (o->quiet)
+        return;
+    if (o->flood)
+        fputc('.', stdout);
+    else
+        printf("%llu bytes from %s: seq=%llu time=%.3f ms\n", (unsigned long long)o->size,
+               o->destination, (unsigned long long)number + 1, (double)rtt / 1e6);
+    fflush(stdout);
+}
+
+static void end_world(struct run *r)
+{
+    if (r->ended)
+        return;
+    r->ended = true;
+    ping_fini(&r->ping);
+    uv_signals_close(r->signals);
+    uv_world_end(r->world);
+}
+
+static void on_over(void *context)
+{
+    end_world(context);
+}
+
+static void print_summary(const struct run *r)
+{
+    const struct ping *p = &r->ping;
+    double share = p->sent > 0 ? 100 * (double)(p->sent - p->received) / (double)p->sent : 0;
+    double ms = p->sent > 0 ? (double)(p->last - p->begin) / 1e6 : 0;
+    printf("%s--- %s ping statistics ---\n", r->options.quiet ? "" : "\n", r->options.destination);
+    printf("%llu sent, %llu received, %.3g %% loss, time %.0f ms", (unsigned long long)p->sent,
+           (unsigned long long)p->received, share, ms);
+    if (p->repeated > 0)
+        printf(", %llu twice", (unsigned long long)p->repeated);
+    if (p->refused > 0)
+        printf(", %llu refused by the node", (unsigned long long)p->refused);
+    printf("\n");
+    if (p->rtt.count > 0)
+        printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", (double)p->rtt.min / 1e6,
+               p->rtt.mean / 1e6, (double)p->rtt.max / 1e6, hist_sd(&p->rtt) / 1e6);
+}
+
+static bool tell_result(const struct run *r)
+{
+    const char *json = r->options.json;
+    if (json == NULL || strcmp(json, "-") != 0)
+        print_summary(r);
+    if (json == NULL)
+        return true;
+    json_t *o = ping_json(&r->ping);
+    bool written = perf_report_write(o, json);
+    json_decref(o);
+    return written;
+}
+
+static int open_run(struct run *r)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    int rc = uv_world_open(&r->world);
+    if (rc == 0) {
+        r->signals = uv_signals_open(r->world, numbers, 2, on_signal, r);
+        rc = r->signals == NULL ? HELIO_ENOMEM
+                                : ping_init(&r->ping, r->world, &r->options, world_random(r->world),
+                                            on_answer, on_over, r);
+    }
+    if (rc < 0)
+        fprintf(stderr, "helio-ping: %s\n", helio_strerror(rc));
+    return rc;
+}
+
+static int run_ping(struct run *r)
+{
+    if (open_run(r) < 0)
+        return 1;
+    if (!r->options.quiet)
+        printf("PING %s, %llu bytes\n", r->options.destination,
+               (unsigned long long)r->options.size);
+    fflush(stdout);
+    ping_start(&r->ping);
+    uv_world_run(r->world);
+    if (!r->ping.begun && !r->interrupted) {
+        fprintf(stderr, "helio-ping: %s\n", r->ping.link.why);
+        return 1;
+    }
+    if (!tell_result(r))
+        return 1;
+    bool all = r->options.count > 0 && !r->interrupted ? r->ping.received == r->ping.sent
+                                                       : r->ping.received > 0;
+    return all ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        options,
+        parse_option,
+        "EID",
+        "Sends bundles to an echo endpoint, and tells when each is back.\v"
+        "examples:\n"
+        "  helio-ping --socket node1.sock ipn:2.128\n"
+        "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"
+        "\nexit codes: 0 all came back (at Ctrl-C: some), 1 not, or the node failed, 2 wrong usage",
+        NULL,
+        NULL,
+        NULL};
+    struct run *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return 1;
+    r->options = (struct ping_options){.interval = TICK_S, .size = 64, .lifetime = 60 * TICK_S};
+    argp_err_exit_status = 2;
+    argp_program_version = "helio-ping " HELIO_VERSION;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &r->options);
+    int code = run_ping(r);
+    if (r->world != NULL) {
+        end_world(r);
+        uv_world_run(r->world);
+        (void)uv_world_free(r->world);
+    }
+    free(r);
+    return code;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A payload begins with "HPNG", zeros, the run's number, the ping's number and its time. What can
+ * go wrong: the node is not there, or goes away, which ends the run; it refuses a bundle, which is
+ * counted.
+ */
+#include "tools/ping/ping.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "tools/perf/perf_report.h"
+
+static const char magic[8] = "HPNG";
+
+struct ping_head {
+    char magic[8];
+    uint64_t session, number, sent_at; /* of this machine's order: nobody else reads them */
+};
+static_assert(sizeof(struct ping_head) == PING_HEAD, "the head is as long as it says");
+
+static void end_run(struct ping *p)
+{
+    if (p->done)
+        return;
+    p->done = true;
+    alarm_set(&p->alarm, TICK_NEVER);
+    p->over(p->context);
+}
+
+static void send_one(struct ping *p, tick now)
+{
+    struct ping_head head = {.session = p->session, .number = p->sent, .sent_at = now};
+    memcpy(head.magic, magic, sizeof magic);
+    struct aap2_adu adu = {.destination = p->options->destination,
+                           .lifetime_ms = p->options->lifetime / TICK_MS,
+                           .head = slice_of((const uint8_t *)&head, sizeof head),
+                           .body = slice_of(p->body, p->options->size - PING_HEAD)};
+    if (aap2_client_send(p->link.tx, &adu) != 0)
+        return; /* the queue is full: at the next turn */
+    p->seen[p->sent % PING_SEEN / 8] &= (uint8_t) ~(1u << p->sent % 8);
+    if (p->sent == 0)
+        p->begin = now;
+    p->last = now;
+    p->sent++;
+}
+
+/* Has it been answered before? Then it has from now on. */
+static bool note_answer(struct ping *p, uint64_t number)
+{
+    uint8_t *byte = &p->seen[number % PING_SEEN / 8], bit = (uint8_t)(1u << number % 8);
+    bool known = (*byte & bit) != 0 || p->sent - number > PING_SEEN;
+    *byte |= bit;
+    return known;
+}
+
+static void take_answer(struct ping *p, struct buf *payload, tick now)
+{
+    struct ping_head head;
+    if (payload->len < sizeof head) {
+        p->foreign++;
+        return;
+    }
+    memcpy(&head, buf_data(payload), sizeof head);
+    if (memcmp(head.magic, magic, sizeof magic) != 0 || head.session != p->session ||
+        head.number >= p->sent || head.sent_at > now) {
+        p->foreign++;
+    } else if (note_answer(p, head.number)) {
+        p->repeated++;
+    } else {
+        p->received++;
+        hist_add(&p->rtt, now - head.sent_at);
+        if (p->answered != NULL)
+            p->answered(p->context, head.number, now - head.sent_at);
+    }
+}
+
+/* True: something was answered. False after a failed connection too, which the next flush tells. */
+static bool read_link(struct ping *p, tick now)
+{
+    struct aap2_arrival in;
+    uint64_t before = p->received;
+    while (aap2_client_next(p->link.tx, &in) == 1) {
+        if (in.response != NULL &&
+            in.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS)
+            p->refused++;
+        aap2_arrival_fini(&in);
+    }
+    while (aap2_client_next(p->link.rx, &in) == 1) {
+        bool is_bundle = in.payload != NULL;
+        if (is_bundle)
+            take_answer(p, in.payload, now);
+        aap2_arrival_fini(&in);
+        if (is_bundle)
+            (void)aap2_client_answer(p->link.rx, true);
+    }
+    return p->received > before;
+}
+
+static tick interval_of(const struct ping *p)
+{
+    return p->options->flood ? PING_FLOOD : p->options->interval;
+}
+
+static bool all_sent(const struct ping *p)
+{
+    return p->options->count > 0 && p->sent >= p->options->count;
+}
+
+/* When there is something to do again; TICK_NEVER: it is over. The n-th leaves n intervals after
+ * the first, in a flood an interval after the one before. */
+static tick next_turn(const struct ping *p)
+{
+    if (all_sent(p))
+        return p->received >= p->options->count ? TICK_NEVER
+                                                : tick_add(p->last, p->options->lifetime);
+    if (p->sent == 0)
+        return 0;
+    return p->options->flood ? tick_add(p->last, PING_FLOOD)
+                             : tick_add(p->begin, p->sent * interval_of(p));
+}
+
+static void run_turn(struct ping *p, tick now)
+{
+    bool answered = read_link(p, now);
+    bool overdue = all_sent(p) && now >= tick_add(p->last, p->options->lifetime);
+    if (!all_sent(p) && (now >= next_turn(p) || (answered && p->options->flood)))
+        send_one(p, now);
+    bool gone = aap2_client_flush(p->link.rx) < 0 || aap2_client_flush(p->link.tx) < 0;
+    tick next = next_turn(p);
+    if (gone) {
+        perf_link_close(&p->link, now);
+        end_run(p);
+    } else if (overdue || next == TICK_NEVER) {
+        end_run(p);
+    } else {
+        alarm_set(&p->alarm, next > now ? next : tick_add(now, TICK_MS));
+    }
+}
+
+static void take_ping_turn(void *context)
+{
+    struct ping *p = context;
+    tick now = world_now(p->world);
+    if (p->done)
+        return;
+    if (!p->begun) {
+        int rc = perf_link_turn(&p->link, now);
+        if (rc == 0) {
+            alarm_set(&p->alarm, p->link.retry_at);
+            return;
+        }
+        if (rc < 0) {
+            end_run(p);
+            return;
+        }
+        p->begun = true;
+    }
+    run_turn(p, now);
+}
+
+int ping_init(struct ping *p, struct world *w, const struct ping_options *o, uint64_t random,
+              void (*answered)(void *context, uint64_t number, tick rtt),
+              void (*over)(void *context), void *context)
+{
+    *p = (struct ping){.options = o,
+                       .world = w,
+                       .session = random,
+                       .begin = TICK_NEVER,
+                       .answered = answered,
+                       .over = over,
+                       .context = context};
+    p->link_options = (struct perf_options){.socket = o->socket};
+    hist_init(&p->rtt);
+    perf_link_init(&p->link, w, &p->link_options, random, 64, o->size, take_ping_turn, p);
+    alarm_init(&p->alarm, w, ALARM_APP, take_ping_turn, p);
+    p->body = calloc(o->size, 1);
+    return p->body == NULL ? HELIO_ENOMEM : 0;
+}
+
+void ping_fini(struct ping *p)
+{
+    perf_link_fini(&p->link);
+    alarm_fini(&p->alarm);
+    free(p->body);
+    p->body = NULL;
+}
+
+void ping_start(struct ping *p)
+{
+    tick now = world_now(p->world);
+    p->link.give_up_at = p->link.told_at = tick_add(now, PERF_LINK_WAIT); /* it begins now */
+    take_ping_turn(p);
+}
+
+void ping_stop(struct ping *p)
+{
+    end_run(p);
+}
+
+json_t *ping_json(const struct ping *p)
+{
+    json_t *o = perf_report_counts((const struct perf_count[]){{"sent", p->sent},
+                                                               {"received", p->received},
+                                                               {"lost", p->sent - p->received},
+                                                               {"repeated", p->repeated},
+                                                               {"foreign", p->foreign},
+                                                               {"refused", p->refused},
+                                                               {NULL, 0}});
+    json_t *rtt = perf_report_delay(&p->rtt);
+    if (json_is_object(rtt)) {
+        json_object_set_new(rtt, "min", json_real((double)p->rtt.min / 1e6));
+        json_object_set_new(rtt, "mdev", json_real(hist_sd(&p->rtt) / 1e6));
+    }
+    json_object_set_new(o, "role", json_string("ping"));
+    json_object_set_new(o, "destination", json_string(p->options->destination));
+    json_object_set_new(o, "rtt_ms", rtt);
+    return o;
+}
+
+/* These assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+
+void ping_check(const struct ping *p)
+{
+    assert(p->received <= p->sent && p->rtt.count == p->received);
+    assert(p->options->count == 0 || p->sent <= p->options->count);
+    assert((p->sent == 0) == (p->begin == TICK_NEVER));
+    assert(p->begun || p->sent == 0);
+    perf_link_check(&p->link);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles to an echo endpoint, and the time until each is back; in any world, so that helio-ping
+ * and helio-sim have the same. A ping is of its run when its payload says so: what another one
+ * sent, or another program, is counted apart.
+ */
+#ifndef TOOLS_PING_H
+#define TOOLS_PING_H
+
+#include <jansson.h>
+
+#include "tools/hist.h"
+#include "tools/perf/perf_link.h"
+
+#define PING_HEAD 32              /* bytes of a payload that are ours: the least size */
+#define PING_SIZE_MAX (16u << 20) /* of a payload */
+#define PING_SEEN 65536           /* pings among the last of which a repeated answer is known */
+#define PING_FLOOD (10 * TICK_MS) /* a flood sends so often, and whenever an answer comes */
+
+struct ping_options {
+    const char *socket, *destination;
+    const char *json; /* a file, "-" for standard output, or NULL */
+    uint64_t count;   /* 0: until it is interrupted */
+    tick interval;
+    uint64_t size; /* of the payload, PING_HEAD to PING_SIZE_MAX */
+    tick lifetime; /* of the bundles, and of the wait for the last one */
+    bool flood, quiet;
+};
+
+struct ping {
+    const struct ping_options *options;
+    struct perf_options link_options;
+    struct world *world;
+    struct perf_link link;
+    struct alarm alarm;
+    uint64_t session;
+    uint64_t sent, received, repeated, foreign, refused;
+    tick begin, last; /* of the first and the last one sent; begin TICK_NEVER: none was */
+    struct hist rtt;
+    uint8_t seen[PING_SEEN / 8];
+    uint8_t *body; /* zeros, owned */
+    bool begun;    /* the node was there */
+    bool done;
+    void (*answered)(void *context, uint64_t number, tick rtt);
+    void (*over)(void *context); /* called once */
+    void *context;
+};
+
+/* The options stay the caller's. answered may be NULL. 0 or HELIO_ENOMEM; ping_fini in any case. */
+int ping_init(struct ping *p, struct world *w, const struct ping_options *o, uint64_t random,
+              void (*answered)(void *context, uint64_t number, tick rtt),
+              void (*over)(void *context), void *context);
+void ping_fini(struct ping *p);
+
+/* Opens the link and begins. Without a node it is over with `begun` false; link.why says why. */
+void ping_start(struct ping *p);
+
+/* It is over: nothing more is waited for. */
+void ping_stop(struct ping *p);
+
+/* sent, received, lost, repeated, rtt_ms: min, mean, max, mdev and percentiles, or null. */
+json_t *ping_json(const struct ping *p);
+
+/* Its own invariants and those of its link, asserted. */
+void ping_check(const struct ping *p);
+
+#endif
