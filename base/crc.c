@@ -66,9 +66,19 @@ static uint32_t power(uint64_t bytes)
     return result;
 }
 
+uint32_t crc32c_shift(uint64_t len_b)
+{
+    return power(len_b);
+}
+
+uint32_t crc32c_join(uint32_t crc_a, uint32_t crc_b, uint32_t shift_b)
+{
+    return multiply_mod(shift_b, crc_a) ^ crc_b;
+}
+
 uint32_t crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 {
-    return multiply_mod(power(len_b), crc_a) ^ crc_b;
+    return crc32c_join(crc_a, crc_b, crc32c_shift(len_b));
 }
 
 #if PORT_X86_CRC32C

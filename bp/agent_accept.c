@@ -367,7 +367,7 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
                                       struct bundle *b, enum agent_refusal *answer,
                                       struct record **out)
 {
-    struct bundle_findings findings = {0};
+    struct bundle_findings findings;
     *out = NULL;
     if (whole->len > a->config.bundle_max)
         return *answer = REFUSE_TOO_LONG;
@@ -406,9 +406,10 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         buf_drop(bundle);
         return REFUSE_NO_MEMORY;
     }
-    struct bundle b = {0};
+    struct bundle b;
     struct record *r;
     enum agent_refusal answer;
+    b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
     enum agent_refusal refusal = take_bundle(a, link, bundle, &b, &answer, &r);
     if (r != NULL) {
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));

@@ -34,15 +34,15 @@ static void put_number(struct writer *w, uint64_t v)
 static uint64_t get_number(struct reader *r)
 {
     uint64_t v = 0;
-    if (r->p < r->end && *r->p < 0x80) /* most are */
-        return reader_byte(r);
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t b = reader_byte(r);
-        if (shift == 63 && b > 1)
-            r->bad = true;
+    unsigned shift = 0;
+    for (const uint8_t *p = r->p; p < r->end && shift < 64; shift += 7) {
+        const uint8_t b = *p++;
         v |= (uint64_t)(b & 0x7f) << shift;
-        if (!(b & 0x80))
-            return v;
+        if (b & 0x80)
+            continue;
+        r->p = p;
+        r->bad = r->bad || (shift == 63 && b > 1);
+        return v;
     }
     r->bad = true;
     return 0;
@@ -190,17 +190,28 @@ size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX]
     return writer_len(&w);
 }
 
-static void get_id(struct reader *r, struct agent_head *h, bool three)
+/* *payload_len: of a fragment. */
+static void get_id(struct reader *r, bool three, struct bundle_id *id, uint64_t *payload_len)
 {
-    get_eid(r, three, &h->id.source);
-    h->id.time_ms = get_number(r);
-    h->id.sequence = get_number(r);
-    if (!h->id.fragment)
+    get_eid(r, three, &id->source);
+    id->time_ms = get_number(r);
+    id->sequence = get_number(r);
+    if (!id->fragment)
         return;
-    h->id.offset = get_number(r);
-    h->id.total = get_number(r);
-    if (get_number(r) != h->payload_len)
-        r->bad = true;
+    id->offset = get_number(r);
+    id->total = get_number(r);
+    *payload_len = get_number(r);
+}
+
+void agent_head_id(struct slice head, size_t id_off, struct bundle_id *out)
+{
+    assert(head.len > 2 && id_off <= head.len);
+    const uint8_t flags = head.data[1];
+    struct reader r = reader_of(head.data + id_off, head.len - id_off);
+    uint64_t payload_len;
+    *out = (struct bundle_id){.fragment = flags & HEAD_FRAGMENT};
+    get_id(&r, flags & HEAD_SOURCE_THREE, out, &payload_len);
+    assert(!r.bad && reader_left(&r) == 0);
 }
 
 int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
@@ -228,6 +239,7 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
     if (version == HEAD_VERSION_QOS)
         get_qos(&r, &h->qos);
     *id_off = head.len - reader_left(&r);
-    get_id(&r, h, flags & HEAD_SOURCE_THREE);
-    return r.bad || reader_left(&r) > 0 ? HELIO_EFORMAT : 0;
+    uint64_t payload_len = h->payload_len;
+    get_id(&r, flags & HEAD_SOURCE_THREE, &h->id, &payload_len);
+    return r.bad || payload_len != h->payload_len || reader_left(&r) > 0 ? HELIO_EFORMAT : 0;
 }

@@ -41,6 +41,8 @@ struct agent_head {
 size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX], size_t *id_off);
 /* 0 or HELIO_EFORMAT. */
 int agent_head_decode(struct slice head, struct agent_head *out, size_t *id_off);
+/* The id alone, of a head that was encoded here or decoded before. */
+void agent_head_id(struct slice head, size_t id_off, struct bundle_id *out);
 /* The id alone. Of fragments it has the payload's length, too: two fragments may start at one
  * offset. */
 size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t out[AGENT_ID_MAX]);

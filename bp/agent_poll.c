@@ -76,8 +76,6 @@ static int poll_answer(struct agent *a, struct agent_action *out)
     if (list_empty(&a->answers))
         return 0;
     struct record *r = container_of(list_first(&a->answers), struct record, answer);
-    struct agent_head h;
-    record_head(r, &h);
     *out = (struct agent_action){
         .kind = r->answer_refusal == REFUSE_NONE ? AGENT_CONFIRM : AGENT_REFUSED,
         .key = r->key,
@@ -86,8 +84,8 @@ static int poll_answer(struct agent *a, struct agent_action *out)
         .link = r->in_link,
         .refusal = r->answer_refusal,
         .keep = r->answer_refusal != REFUSE_NONE,
-        .id = h.id,
     };
+    agent_head_id(slice_of(r->head, r->head_len), r->id_off, &out->id);
     list_sub(&r->answer);
     if (r->state == STATE_GONE && !r->stored)
         free(r);

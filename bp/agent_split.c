@@ -71,10 +71,12 @@ uint64_t split_rest(const struct record *r)
 enum split_more split_follows(struct record *r)
 {
     struct agent_head h;
+    if (r->in_hand == 0) /* it went whole: most do */
+        return SPLIT_DONE;
     record_head(r, &h);
     const uint64_t bytes = r->in_hand + r->hand_head;
     r->sent_to += r->in_hand;
-    bool more = r->in_hand > 0 && r->sent_to < h.payload_len;
+    bool more = r->sent_to < h.payload_len;
     r->in_hand = 0;
     assert(r->sent_to <= h.payload_len);
     if (!more)

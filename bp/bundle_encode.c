@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "bp/block.h"
@@ -17,18 +18,25 @@ struct plan {
     uint8_t content[300 + 9 + 20]; /* previous node, age, hop count */
 };
 
+static void set_none(struct eid *e)
+{
+    e->scheme = EID_DTN;
+    memcpy(e->ssp, "none", sizeof "none");
+}
+
 void bundle_init(struct bundle *b)
 {
-    *b = (struct bundle){.crc = CRC_32C,
-                         .destination = eid_none(),
-                         .report_to = eid_none(),
-                         .id = {.source = eid_none()},
-                         .lifetime_ms = UINT64_C(86400000),
-                         .previous = eid_none(),
-                         .previous_frame = {.crc = CRC_32C},
-                         .age_frame = {.flags = BLOCK_REPLICATE, .crc = CRC_32C},
-                         .hops_frame = {.flags = BLOCK_REPLICATE, .crc = CRC_32C},
-                         .payload_crc = CRC_32C};
+    /* Of `others`, which are most of it, as many count as others_len says. */
+    memset(b, 0, offsetof(struct bundle, others));
+    memset(&b->others_len, 0, sizeof *b - offsetof(struct bundle, others_len));
+    set_none(&b->destination);
+    set_none(&b->report_to);
+    set_none(&b->id.source);
+    set_none(&b->previous);
+    b->crc = b->payload_crc = CRC_32C;
+    b->previous_frame.crc = b->age_frame.crc = b->hops_frame.crc = CRC_32C;
+    b->age_frame.flags = b->hops_frame.flags = BLOCK_REPLICATE;
+    b->lifetime_ms = UINT64_C(86400000);
 }
 
 bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b)

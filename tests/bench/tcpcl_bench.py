@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCPCL over loopback on this machine: two links alone, and two nodes with applications; long and short bundles.
 
-usage: tcpcl_bench.py BIN OUT [--seconds S] [--rounds N] [--durability none|async|sync] [--json FILE]
+usage: tcpcl_bench.py BIN OUT [--seconds S] [--rounds N] [--durability none|async|sync] [--against BIN] [--json FILE]
 
 Each round measures, one after the other, two links with 500 kB and with 1 kB bundles, each after a plain TCP connection,
-and the same through two nodes from application to application; so that ratios are taken within a round. Medians over the
-rounds are what to quote."""
+and the same through two nodes from application to application: "nodes" with a bundle back for each, as helio-perf's
+window wants it, "one-way" without, at a rate that no node follows. With --against the nodes of another build are measured
+in the same rounds ("other-..."). Medians over the rounds are what to quote; processor time is that of each of the four
+programs, in microseconds a bundle sent."""
 
 import argparse
 import json
@@ -21,6 +23,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lab import Lab  # noqa: E402
 
 SIZES = ((500000, 64), (1000, 1024))  # bytes, window
+PROGRAMS = ("client", "node1", "node2", "server")
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def links_alone(options, size, window):
@@ -29,25 +38,51 @@ def links_alone(options, size, window):
     return json.loads(p.stdout)
 
 
-def whole_nodes(options, size, window):
+def whole_nodes(options, programs, size, window, one_way):
     shutil.rmtree(options.out, ignore_errors=True)
-    with Lab(options.bin, options.out) as lab:
+    with Lab(programs, options.out) as lab:
         port = lab.udp_ports(1)[0]
         links = {n: {"name": f"to-{3 - n}", "adapter": "tcpcl", "peer": f"ipn:{3 - n}.0", place: f"127.0.0.1:{port}", "reconnect": "50ms"}
                  for n, place in ((1, "remote"), (2, "local"))}
         nodes = {n: lab.start_node(n, lab.write_node(n, [links[n]], f"{{path: {lab.path(f'store{n}')}, durability: {options.durability}}}",
                                                      log=False)) for n in (2, 1)}
-        server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--json", lab.path("server.json"))
+        server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--deliveries", "1024",
+                           "--json", lab.path("server.json"))
         time.sleep(0.5)
-        lab.run("helio-perf", "client", "--socket", lab.socket(1), "-d", "ipn:2.2000", "-T", str(options.seconds), "-W",
-                str(window), "-P", str(size), "--json", lab.path("client.json"))
+        flow = ["-R", "10000000b"] if one_way else ["-W", str(window)]
+        client = subprocess.Popen([lab.program("helio-perf"), "client", "--socket", lab.socket(1), "-d", "ipn:2.2000", "-T",
+                                   str(options.seconds), *flow, "-P", str(size), "--json", lab.path("client.json")],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        lab.processes.append(("client", client))
+        _, status, usage = os.wait4(client.pid, 0)
+        client.returncode = os.waitstatus_to_exitcode(status)
+        cpu = {f"node{n}": cpu_seconds(p.pid) for n, p in nodes.items()}
+        cpu |= {"client": usage.ru_utime + usage.ru_stime, "server": cpu_seconds(server.pid)}
         lab.stop("server", server, signal.SIGINT)
         for n, p in nodes.items():
             lab.stop(f"node{n}", p)
         near, far = lab.load("client.json"), lab.load("server.json")
-    if far["duplicates"] or far["wrong_crc"] or far["bundles"] != near["bundles_sent"]:
+    if client.returncode or near["goodput_basis"] != ("server" if one_way else "acknowledgements") or far["duplicates"] or far["wrong_crc"] or far["bundles"] != near["bundles_sent"]:
         raise SystemExit(f"tcpcl_bench: {near['bundles_sent']} sent, {far['bundles']} delivered, {far['duplicates']} twice")
-    return {"gbit_s": near["goodput_bps"] / 1e9, "bundles_s": near["bundles_sent"] / near["execution_s"]}
+    # of the acknowledgements, or from the first to the last bundle at the server: what the nodes only hold does not count
+    rate = near["goodput_bps"] / 8 / size
+    return {"gbit_s": rate * size * 8 / 1e9, "bundles_s": rate} | {f"{p}_us": 1e6 * cpu[p] / near["bundles_sent"] for p in PROGRAMS}
+
+
+def measures(options):
+    """Name, and what to call with size and window."""
+    yield "links", lambda size, window: links_alone(options, size, window)
+    for prefix, programs in (("", options.bin), ("other-", options.against)):
+        if programs:
+            for name, one_way in (("nodes", False), ("one-way", True)):
+                yield prefix + name, lambda size, window, p=programs, o=one_way: whole_nodes(options, p, size, window, o)
+
+
+def show(name, keys):
+    cpu = "  ".join(f"{p} {keys[f'{p}_us']:.2f}" for p in PROGRAMS if f"{p}_us" in keys)
+    print(f"{name:20} {keys['gbit_s']:8.2f} Gbit/s {keys['bundles_s']:10.0f} bundles/s"
+          + (f"   plain TCP {keys['raw_tcp_gbit_s']:.1f} Gbit/s" if "raw_tcp_gbit_s" in keys else "")
+          + (f"   us a bundle: {cpu}" if cpu else ""))
 
 
 def main():
@@ -57,18 +92,20 @@ def main():
     p.add_argument("--seconds", type=float, default=5)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--durability", default="none", choices=("none", "async", "sync"))
+    p.add_argument("--against", metavar="BIN")
+    p.add_argument("--sizes", default=",".join(str(s) for s, _ in SIZES))
     p.add_argument("--json")
     options = p.parse_args()
+    sizes = [(s, w) for s, w in SIZES if str(s) in options.sizes.split(",")]
     found = {}
     for _ in range(options.rounds):
-        for size, window in SIZES:
-            for what, measure in (("links", links_alone), ("nodes", whole_nodes)):
-                for key, value in measure(options, size, window).items():
+        for size, window in sizes:
+            for what, measure in measures(options):
+                for key, value in measure(size, window).items():
                     found.setdefault(f"{what}_{size}", {}).setdefault(key, []).append(value)
     result = {name: {k: statistics.median(v) for k, v in keys.items()} for name, keys in found.items()}
     for name, keys in result.items():
-        print(f"{name:14} {keys['gbit_s']:8.2f} Gbit/s {keys['bundles_s']:10.0f} bundles/s"
-              + (f"   plain TCP {keys['raw_tcp_gbit_s']:.1f} Gbit/s" if "raw_tcp_gbit_s" in keys else ""))
+        show(name, keys)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as f:
             json.dump(result, f, indent=1)

@@ -117,6 +117,9 @@ START_TEST(damaged_heads_are_refused)
     ck_assert_int_eq(agent_head_decode(slice_of(head, len), &back, &at), 0);
     ck_assert(at == id_off && bundle_id_equal(&back.id, &h.id) && back.has_hops);
     ck_assert(eid_equal(&back.destination, &h.destination) && back.report_to.three);
+    struct bundle_id id;
+    agent_head_id(slice_of(head, len), id_off, &id);
+    ck_assert(bundle_id_equal(&id, &h.id));
     struct binder n;
     binder_init(&n, &c);
     for (size_t cut = 0; cut < len; cut++)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/memory.h"
 #include "tools/node/node.h"
 
 static const char help[] =
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     struct config config;
+    memory_retain();
     signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
     signal(SIGBUS, on_bus_error);
     if (load_config(&config, path) < 0)

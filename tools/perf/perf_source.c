@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc.h"
 #include "base/rng.h"
 
 static int make_filling(struct perf_source *s)
@@ -30,7 +29,7 @@ static int make_filling(struct perf_source *s)
     }
     s->body = p;
     s->body_len = len;
-    s->body_crc = crc32c(0, p, len);
+    s->whole = perf_body_of(slice_of(p, len));
     return 0;
 }
 
@@ -54,7 +53,7 @@ static int map_file(struct perf_source *s, char why[AAP2_WHY_MAX])
         return HELIO_EIO;
     }
     s->body = p != NULL ? p : s->name.data; /* an empty file has an address, too */
-    s->body_crc = crc32c(0, s->body, s->body_len);
+    s->whole = perf_body_of(slice_of(s->body, s->body_len));
     return 0;
 }
 
@@ -124,7 +123,7 @@ void perf_source_bundle(const struct perf_source *s, uint64_t seq, tick time,
                           .session = s->session,
                           .seq = seq,
                           .time = time};
-    uint32_t crc = s->body_crc;
+    struct perf_body sum = s->whole;
     if (s->options->mode == PERF_MODE_FILE) {
         size_t at = (size_t)(seq * s->piece), left = s->body_len - at;
         h.flags |= PERF_FILE;
@@ -132,13 +131,13 @@ void perf_source_bundle(const struct perf_source *s, uint64_t seq, tick time,
         h.offset = at;
         h.name = s->name;
         *body = slice_of(s->body + at, left < s->piece ? left : (size_t)s->piece);
-        crc = crc32c(0, body->data, body->len);
+        sum = perf_body_of(*body);
     } else {
         *body = slice_of(s->body, filling(s, seq));
         if (body->len != s->body_len)
-            crc = crc32c(0, body->data, body->len);
+            sum = perf_body_of(*body);
     }
-    *head = slice_of(out, perf_write(&h, crc, body->len, out));
+    *head = slice_of(out, perf_write(&h, &sum, out));
 }
 
 void perf_source_end(const struct perf_source *s, uint64_t total, tick time,
@@ -151,6 +150,7 @@ void perf_source_end(const struct perf_source *s, uint64_t total, tick time,
                           .seq = PERF_SEQ_END,
                           .time = time,
                           .total = total,
-                          .file_crc = file ? s->body_crc : 0};
-    *head = slice_of(out, perf_write(&h, 0, 0, out));
+                          .file_crc = file ? s->whole.crc : 0};
+    const struct perf_body none = perf_body_of(slice_of(NULL, 0));
+    *head = slice_of(out, perf_write(&h, &none, out));
 }

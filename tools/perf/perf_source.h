@@ -13,9 +13,9 @@ struct perf_source {
     uint64_t count;      /* bundles in all; UINT64_MAX when time decides */
     const uint8_t *body; /* the filling, or the file's bytes (mapped) */
     size_t body_len;
-    uint32_t body_crc; /* of the filling, or of the whole file */
-    uint64_t piece;    /* bytes of the file in a bundle */
-    struct slice name; /* of the file */
+    struct perf_body whole; /* the filling, or the whole file */
+    uint64_t piece;         /* bytes of the file in a bundle */
+    struct slice name;      /* of the file */
 };
 
 /* Returns 0, HELIO_ENOMEM, HELIO_EIO (the file; `why` says it), HELIO_EINVAL (payload too short for

@@ -60,14 +60,20 @@ static void write_crc(uint8_t *out, uint32_t crc)
     put_number(&w, crc, 4);
 }
 
-size_t perf_write(const struct perf_head *h, uint32_t body_crc, uint64_t body_len, uint8_t *out)
+struct perf_body perf_body_of(struct slice bytes)
+{
+    return (struct perf_body){.len = bytes.len,
+                              .crc = crc32c(0, bytes.data, bytes.len),
+                              .shift = crc32c_shift(bytes.len)};
+}
+
+size_t perf_write(const struct perf_head *h, const struct perf_body *body, uint8_t *out)
 {
     size_t len = measure_head(h);
     struct writer w = writer_of(out, len);
-    write_head(&w, h, len + body_len);
+    write_head(&w, h, len + body->len);
     writer_bytes(&w, h->name.data, h->name.len);
-    uint32_t crc = crc32c(0, out, len);
-    write_crc(out, body_len > 0 ? crc32c_combine(crc, body_crc, body_len) : crc);
+    write_crc(out, crc32c_join(crc32c(0, out, len), body->crc, body->shift));
     return len;
 }
 

@@ -48,9 +48,16 @@ struct perf_report {
     uint64_t delay_mean_ns, file_done; /* file_done: 1 when the file is whole and verified */
 };
 
-/* Writes the header, and the name behind it; the check value is that of header, name and a body
- * with crc32c `body_crc` and `body_len` bytes. Returns the length of header and name. */
-size_t perf_write(const struct perf_head *h, uint32_t body_crc, uint64_t body_len, uint8_t *out);
+/* What a check value needs of the bytes that it goes on over. */
+struct perf_body {
+    uint64_t len;
+    uint32_t crc, shift; /* crc32c, and crc32c_shift(len) */
+};
+struct perf_body perf_body_of(struct slice bytes);
+
+/* Writes the header, and the name behind it; the check value is that of header, name and body.
+ * Returns the length of header and name. */
+size_t perf_write(const struct perf_head *h, const struct perf_body *body, uint8_t *out);
 
 /* Writes an ack with its report: PERF_HEAD + PERF_REPORT bytes. */
 size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, uint8_t *out);
