@@ -91,6 +91,8 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
  * it was given any more. 0 or HELIO_ENOENT. */
 int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
+/* The neighbour, which had not answered, is there again: all pauses of the link end. */
+void agent_heard(struct agent *a, uint32_t link, struct agent_now now);
 /* The longest bundle that the link takes is another one now, bytes; 0, as at first: any. Longer
  * ones go in fragments, or, when they must not, over another link. */
 void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struct agent_now now);

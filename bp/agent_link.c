@@ -196,6 +196,16 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     lane_wake(a, l);
 }
 
+void agent_heard(struct agent *a, uint32_t link, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct link *l = link_at(a, link);
+    if (l == NULL || !l->lane.open)
+        return;
+    agent_resume(a, &l->lane);
+    lane_wake(a, &l->lane);
+}
+
 void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struct agent_now now)
 {
     agent_begin(a, now);

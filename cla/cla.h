@@ -77,6 +77,9 @@ struct cla_events {
     /* Up or down; the first one comes soon after open. Down is the end of a link that came in by
      * `peer`: the node closes it. NULL: nobody wants to know. */
     void (*link)(void *context, struct cla *c, bool up);
+    /* The peer, which had not answered at all, is heard again: what has failed for that may go at
+     * once. NULL: nobody wants to know. */
+    void (*heard)(void *context, struct cla *c);
     /* c->limits are others now, and not because of a call of the node; or ops->reaches answers
      * otherwise. NULL as above. */
     void (*limits)(void *context, struct cla *c);

@@ -30,6 +30,13 @@ void ltp_limit_opened(struct peer *p, uint64_t bytes);
 void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now);
 void ltp_limit_idle(struct peer *p, tick now);
 
+/* silence.c: a session is given up for want of an answer; does it begin with its first segment
+ * alone, after which it is held; something was heard, or the link is up. */
+void ltp_silence_unanswered(const struct export_session *e);
+bool ltp_silence_probes(const struct export_session *e);
+void ltp_silence_hold(struct export_session *e);
+void ltp_silence_ends(struct peer *p);
+
 /* notice.c: promise makes room for n notices of this session; put uses one up. */
 int ltp_notice_promise(struct ltp *l, struct session *s, uint8_t n);
 struct ltp_notice *ltp_notice_put(struct ltp *l, struct session *s, enum ltp_notice_kind kind);

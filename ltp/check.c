@@ -187,6 +187,11 @@ static void check_guests(const struct ltp *l)
 static void check_peer(const struct ltp *l, const struct peer *p, size_t *running)
 {
     assert(p->ack_len <= p->ack_cap && p->ack_cap <= ACKS_MAX);
+    assert(p->silent || list_empty(&p->held));
+    list_for_each (it, &p->held) {
+        const struct export_session *e = container_of(it, struct export_session, fresh);
+        assert(e->s.peer == p && e->next > 0 && e->next < e->length);
+    }
     list_for_each (it, &p->timers) {
         const struct timer *t = container_of(it, struct timer, in_peer);
         bool runs = heap_has(&t->node);

@@ -142,6 +142,8 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
         if (peer != NULL) {
             ltp_guest_heard(peer, now);
             ltp_peer_heard(peer, len, now);
+            if (PORT_UNLIKELY(peer->silent))
+                ltp_silence_ends(peer);
         }
     }
     struct emit e = {

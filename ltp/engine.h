@@ -41,6 +41,7 @@
 #define LIFE_WHEN 8
 #define EARLY_MAX 16    /* about so many early checkpoints per block: receivers limit reports */
 #define COPY_SMALL 64   /* data bytes of a copy that costs nothing on an idle line */
+#define PROBE_BYTES 64  /* of a block, for a peer that does not answer */
 #define COPY_HEADERS 64 /* of a copy, and below it, about */
 #define COPY_COST 100   /* bytes to be sent for each byte of other copies */
 #define COPY_CREDIT_MAX (1 << 22)
@@ -117,6 +118,8 @@ struct peer {
     struct list checkpoints; /* struct checkpoint, again */
     struct list resends;     /* struct resend */
     struct list fresh;       /* struct export_session */
+    struct list held;        /* the same, until the peer is heard: silence.c */
+    bool silent;
     uint32_t exports, imports;
     uint64_t hint[2];                /* size of the last block received, green and red */
     uint64_t guessed;                /* of all its parts */
@@ -271,7 +274,8 @@ struct life {
 
 struct export_session {
     struct session s;
-    struct list fresh; /* of peer->fresh, until all was sent once; then of ltp->spent, if closed */
+    struct list
+        fresh; /* of peer->fresh or held, until all was sent once; then of ltp->spent, if closed */
     struct buf *data;
     uint64_t red_len, length, tag;
     uint64_t next;            /* first byte that was never sent */

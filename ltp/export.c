@@ -76,13 +76,16 @@ static int make_checkpoints(struct ltp *l, struct export_session *e)
     e->eorp = ltp_checkpoint_new(l, e, 0);
     if (e->eorp == NULL)
         return HELIO_ENOMEM;
-    if (!ltp_bearing_early(e->s.peer, e))
+    struct peer *p = e->s.peer;
+    bool early = ltp_bearing_early(p, e);
+    if (!early && !p->silent)
         return 0;
     e->early = ltp_checkpoint_new(l, e, 0);
     if (e->early == NULL)
         return HELIO_ENOMEM;
     e->early->early = true;
-    e->early_apart = (uint32_t)(e->red_len / ((uint64_t)EARLY_MAX * e->s.peer->span.segment_max));
+    e->early_apart =
+        early ? (uint32_t)(e->red_len / ((uint64_t)EARLY_MAX * p->span.segment_max)) : UINT32_MAX;
     return 0;
 }
 
@@ -400,6 +403,7 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
     }
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
     if (c->tries > span->retries_max) {
+        ltp_silence_unanswered(e);
         ltp_export_close(l, e, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now, false);
         return;
     }

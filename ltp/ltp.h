@@ -254,6 +254,12 @@ uint32_t ltp_room(const struct ltp *l, uint64_t peer);
  * peer. */
 uint32_t ltp_window(const struct ltp *l, uint64_t peer);
 
+/* Is the peer silent: a session was given up (RLEXC) and nothing was heard of the peer since its
+ * last new checkpoint? Until it is heard, or ltp_link says that the link is up, the red part of a
+ * block that is sent from now on begins with one short segment, and the rest waits in the engine:
+ * it is worth little to have more than one of them. */
+bool ltp_silent(const struct ltp *l, uint64_t peer);
+
 /* Cancels a session from this end, export or import (RFC 5326 §4.3, §6.15-6.17).
  * Returns 0 or HELIO_ENOENT. The close notice follows. */
 int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now);

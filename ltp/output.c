@@ -120,7 +120,10 @@ static void output_fresh(struct ltp *l, struct export_session *e, struct ltp_out
     struct piece p = cut_piece(e, e->next, red ? e->red_len : e->length, red ? e->eorp : NULL);
     if (e->next == 0)
         e->early_since = now;
-    bool early = red && !p.last && ltp_checkpoint_early_due(e, now);
+    bool probes = ltp_silence_probes(e);
+    bool early = red && !p.last && (probes || ltp_checkpoint_early_due(e, now));
+    if (probes && early && p.length > PROBE_BYTES)
+        p.length = PROBE_BYTES;
     if (early)
         make_early(e, &p);
     p.type = red ? red_type(e, &p) : p.last ? LTP_GREEN_EOB : LTP_GREEN_DATA;
@@ -133,8 +136,11 @@ static void output_fresh(struct ltp *l, struct export_session *e, struct ltp_out
         checkpoint_sent(l, e->eorp, &p, now);
         e->eorp = NULL;
     }
-    if (e->next < e->length)
+    if (e->next < e->length) {
+        if (probes)
+            ltp_silence_hold(e);
         return;
+    }
     list_sub(&e->fresh);
     ltp_notice_put(l, &e->s, LTP_INITIAL_SENT)->tag = e->tag;
     if (e->orange)

@@ -103,6 +103,7 @@ void ltp_peer_init(struct peer *p)
     list_init(&p->checkpoints);
     list_init(&p->resends);
     list_init(&p->fresh);
+    list_init(&p->held);
     p->copy_credit = COPY_CREDIT_MAX;
     p->begun = EVENT_NONE;
     p->heard = p->asked = TICK_NEVER;
@@ -214,8 +215,10 @@ int ltp_link_ways(struct ltp *l, uint64_t engine, unsigned ways, bool up, tick n
         return 0;
     p->up = transmit ? up : p->up;
     p->hears = receive ? up : p->hears;
-    if (up)
+    if (up) {
         p->up_since = now;
+        ltp_silence_ends(p);
+    }
     if (receive && up) {
         p->down_total += now - p->down_since;
         ltp_timers_resume(l, p, now);

@@ -67,6 +67,7 @@ struct link_counters {
     uint64_t bundles_sent, bundles_failed, bundles_lost; /* as reported by `done` */
     uint64_t orange_answered, orange_silent; /* our orange blocks: the peer told of, or not */
     uint64_t bundles_received, bundles_refused;
+    uint64_t silences;         /* times that the peer did not answer at all */
     uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
     uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */
     uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
@@ -90,6 +91,8 @@ struct link {
     bool allowed;   /* by the operator */
     bool up, hears; /* we transmit, the peer does: both words together */
     bool told_up, told;
+    bool silent;        /* the peer does not answer (ltp_silent), as far as it was told */
+    tick silence_quiet; /* until then no more is said of it */
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
     const struct ltp_auth *auth;   /* of its span, the hub's; NULL: none */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */

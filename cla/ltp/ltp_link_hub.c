@@ -45,6 +45,8 @@ struct link *hub_link(struct hub *h, uint64_t peer)
 
 uint32_t link_window(const struct link *l)
 {
+    if (ltp_silent(l->hub->engine, l->peer))
+        return 1; /* it asks for the peer; the others can still go another way */
     return ltp_link_window(l->config, ltp_window(l->hub->engine, l->peer));
 }
 

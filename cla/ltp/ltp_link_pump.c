@@ -64,6 +64,37 @@ static void tell_windows(struct hub *h)
     }
 }
 
+static struct link *silence_untold(struct hub *h)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (l->silent != ltp_silent(h->engine, l->peer))
+            return l;
+    }
+    return NULL;
+}
+
+#define SILENCE_QUIET (10 * TICK_S)
+
+static void tell_silences(struct hub *h)
+{
+    struct link *l;
+    while ((l = silence_untold(h)) != NULL) {
+        l->silent = !l->silent;
+        bool says = h->now >= l->silence_quiet;
+        if (l->silent) {
+            l->n.silences++;
+            l->silence_quiet = says ? tick_add(h->now, SILENCE_QUIET) : l->silence_quiet;
+            if (says)
+                link_say(l, 1,
+                         "the peer does not answer: until it is heard, one bundle at a time asks "
+                         "for it with a short segment");
+        } else if (l->env.events.heard != NULL) {
+            l->env.events.heard(l->env.events.context, &l->cla);
+        }
+    }
+}
+
 /* True when there was any. */
 static bool notices(struct hub *h)
 {
@@ -226,6 +257,8 @@ void hub_pump(struct hub *h)
         if (!output_spans(h, &budget))
             break;
     }
+    if (!h->ending)
+        tell_silences(h);
     if (!h->ending)
         tell_windows(h);
     if (h->ending)

@@ -136,6 +136,8 @@ static void put_bearing(json_t *o, const struct link *l)
 
 static void put_link(json_t *o, const struct link *l)
 {
+    json_object_set_new(o, "peer_silent", json_boolean(l->silent));
+    put_number(o, "peer_silences", l->n.silences);
     json_object_set_new(o, "up", json_boolean(l->up));
     json_object_set_new(o, "receives", json_boolean(l->hears));
     if (link_round_trip(l) != 0)

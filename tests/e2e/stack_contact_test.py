@@ -113,6 +113,35 @@ class StackContactTest(unittest.TestCase):
         """The same with a plan that does not know it: timers do run out."""
         self.assertGreater(self.pass_of(lambda light, t: 0.004), 0)
 
+    def test_absence(self):
+        """By the plan the neighbour is always there; it is away for 110 s. What is tried meanwhile costs little, and all goes as soon as
+        the neighbour is there again. 31.9 MB on the air; 114.5 before, when each try was a whole bundle."""
+        self.write("contacts:\n  - {from: 1, to: 2, end: 1h, rate: 20Mbit/s, owlt: 5ms, both: yes}\n", "owlt: 5ms, sessions: 10",
+                   "both: {delay: 5ms, start: 0, contacts: [{from: 0, to: 20s}, {from: 130s, to: 1h}]}\n")
+        result = self.run_nodes("-T 200 -R 1M -P 500kB")
+        sent = result["clients"][0]["bundles_sent"]
+        link = result["nodes"][0]["links"][0]
+        self.assertEqual((link["peer_silences"], link["peer_silent"]), (1, False))
+        self.assertLess(link["air_bytes"], 1.1 * sent * 500e3 + 10 * 500e3)  # those under way when it went go twice
+        came = sorted(self.times(2, "accepted"))
+        self.assertEqual(len(came), sent)
+        late = [t for t in came if t > 25]
+        self.assertLess(late[0], 130.5)
+        waited = sum(20 <= t < 130 for t in self.times(1, "stored"))
+        self.assertGreater(waited, 20)
+        self.assertLess(late[waited - 1], 130.5 + waited * 500e3 * 8 / 20e6 * 1.2)
+
+    def test_silence(self):
+        """Nobody is there for an hour: a bundle of 500 kB is sent once then, and once when he is there; some sixty tries in between
+        cost half of it."""
+        self.write("contacts:\n  - {from: 1, to: 2, end: 2h, rate: 20Mbit/s, owlt: 5ms, both: yes}\n", "owlt: 5ms, sessions: 10",
+                   "both: {delay: 5ms, start: 0, contacts: [{from: 0, to: 1ms}, {from: 1h, to: 2h}]}\n")
+        result = self.run_nodes("-D 500kB -W 1 -P 500kB --linger 2h", "--duration", "2h")
+        link = result["nodes"][0]["links"][0]
+        self.assertGreater(link["bundles_failed"], 30)
+        self.assertLess(link["air_bytes"], 2.7 * 500e3)  # 2.1 with headers, and 4 kB a try
+        self.assertLess(self.times(2, "accepted")[0], 3600 + 61 + 1)
+
 
 if __name__ == "__main__":
     BIN, OUT = sys.argv[1:3]

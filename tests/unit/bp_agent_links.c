@@ -91,6 +91,33 @@ START_TEST(what_an_operator_sees)
 }
 END_TEST
 
+/* The neighbour did not answer, and is heard again: what pauses goes at once, by this link only,
+ * and not while the link is down. */
+START_TEST(heard_again)
+{
+    struct binder n;
+    start(&n);
+    add_link(&n, 1, "ipn:3.0", 8);
+    route(&n, "ipn:8.*", 1);
+    send_to(&n, "ipn:9.1", 1);
+    send_to(&n, "ipn:9.2", 2);
+    send_to(&n, "ipn:8.1", 3);
+    skip(&n);
+    for (uint64_t key = 1; key <= 3; key++)
+        agent_failed(n.a, key, "no answer", n.now);
+    expect(&n, "");
+    agent_heard(n.a, 0, n.now);
+    expect(&n, "send 1 on 0\nsend 2 on 0\n");
+    agent_failed(n.a, 1, "no answer", n.now);
+    agent_link(n.a, 0, false, n.now);
+    agent_heard(n.a, 0, n.now);
+    expect(&n, "");
+    agent_heard(n.a, 7, n.now); /* there is none */
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Without another way they wait, whatever their number, until there is one. */
 START_TEST(they_wait_for_the_next_link)
 {
@@ -243,6 +270,7 @@ int main(void)
     tcase_add_test(t, they_wait_for_the_next_link);
     tcase_add_test(t, answers_go_with_their_link);
     tcase_add_test(t, the_recalled_ones_end);
+    tcase_add_test(t, heard_again);
     tcase_add_test(t, hundreds);
     tcase_add_loop_test(t, drawn_from_seeds, 0, 100);
     suite_add_tcase(s, t);

@@ -75,6 +75,14 @@ static void on_link(void *context, struct cla *c, bool up)
     node_wake(l->node);
 }
 
+static void on_heard(void *context, struct cla *c)
+{
+    struct node_link *l = context;
+    (void)c;
+    agent_heard(l->node->agent, l->index, node_now(l->node));
+    node_wake(l->node);
+}
+
 static void on_limits(void *context, struct cla *c)
 {
     struct node_link *l = context;
@@ -102,6 +110,7 @@ static struct cla_events events_of(struct node_link *l)
                                .carried = on_carried,
                                .done = on_done,
                                .link = on_link,
+                               .heard = on_heard,
                                .limits = on_limits,
                                .peer = l->config->peers > 0 ? on_peer : NULL,
                                .say = on_say};
