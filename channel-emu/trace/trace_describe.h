@@ -3,12 +3,14 @@
 #ifndef CHANNEL_EMU_TRACE_DESCRIBE_H
 #define CHANNEL_EMU_TRACE_DESCRIBE_H
 
+#include "channel-emu/chan/chan_about.h"
 #include "channel-emu/chan/chan_dwell.h"
 #include "channel-emu/chan/chan_stats.h"
 
 struct described {
     const char *name;
     struct trace trace;
+    struct trace_about about;
     struct trace_side good, bad;
     struct dwell dwell[2]; /* good, bad */
 };

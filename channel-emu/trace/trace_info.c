@@ -95,10 +95,31 @@ static double trace_seconds(const struct trace *t)
     return (double)t->steps * (double)t->step / 1e9;
 }
 
+/* One line of printable ASCII. */
+static void print_quoted(const char *key, const char *text)
+{
+    printf("\"%s\": \"", key);
+    for (; *text != '\0'; text++)
+        printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+    printf("\", ");
+}
+
+/* How it was made, as far as its file says. */
+static void print_about_json(const struct trace_about *a)
+{
+    if (*a->generator != '\0')
+        print_quoted("generator", a->generator);
+    if (*a->parameters != '\0')
+        print_quoted("parameters", a->parameters);
+    if (a->seeded)
+        printf("\"seed\": %" PRIu64 ", ", a->seed);
+}
+
 static void print_json(const struct described *d)
 {
     printf("{\"steps\": %" PRIu64 ", \"step_ns\": %" PRIu64 ", \"duration_s\": %.6f, ",
            d->trace.steps, d->trace.step, trace_seconds(&d->trace));
+    print_about_json(&d->about);
     print_side_json("bad", &d->bad);
     printf(", ");
     print_side_json("good", &d->good);
@@ -172,7 +193,7 @@ int trace_command_info(int argc, char **argv)
     struct options o = {.step = 0};
     struct described d[2] = {{.name = NULL}, {.name = NULL}};
     struct trace t;
-    struct trace_about about;
+    struct trace_about about = {.seeded = false};
     char error[TRACE_FILE_ERROR_MAX] = "out of memory", second[TRACE_FILE_ERROR_MAX];
     int rc = 0;
     argp_parse(&info_argp, argc, argv, 0, NULL, &o);
@@ -181,6 +202,7 @@ int trace_command_info(int argc, char **argv)
         rc = trace_name_read(&t, &about, o.input[i], o.step, error);
         if (rc == 0)
             rc = described_init(&d[i], o.input[i], t);
+        d[i].about = about;
     }
     if (n == 2 && strcmp(o.input[0], o.input[1]) == 0) {
         snprintf(second, sizeof second, "%s (2)", o.input[1]);

@@ -176,10 +176,61 @@ class Campaign(Base):
         self.assertEqual(rows[0]["result"], json.loads((second / "result.json").read_text()))
 
     def test_failed_run_is_told_and_the_others_kept(self):
-        path = self.file('set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [none, nowhere.txt]}\n')
+        path = self.file('set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [none, odd.txt]}\n')
+        self.file("no trace\n", "odd.txt")
         error = campaign(path, "--out", self.out, code=1).stderr
-        self.assertIn("nowhere.txt", error)
+        self.assertIn("odd.txt", error)
         self.assertEqual(len(self.runs()), 1)
+
+    def test_a_trace_that_is_missing_is_told_by_check(self):
+        for trace, words in (("nowhere.txt", 'no file "nowhere.txt"'), ("iid:A2", "a probability or one of")):
+            path = self.file(f"experiments:\n  - name: x\n    sweep: {{trace: [none, \"{trace}\"]}}\n")
+            error = campaign(path, "--check", code=2).stderr
+            self.assertIn("c.yaml:2: trace: ", error)
+            self.assertIn(words, error)
+
+    def trace(self, name, *options):
+        subprocess.run([BIN / "helio-trace", "gen", "--bad", "gamma:4ms,1", "--good", "gamma:36ms,1", *options, "-o",
+                        self.folder / name], check=True, capture_output=True)
+
+    def test_repetitions_are_realisations(self):
+        """Else their interval is that of one fading counted five times: 0."""
+        self.trace("made.txt", "--duration", "1s", "--seed", "5")
+        steps = [line for line in (self.folder / "made.txt").read_text().splitlines() if not line.startswith("# ") or "step_ns" in line]
+        self.file("\n".join(steps) + "\n", "bare.txt")
+        path = self.file("repetitions: 3\nset: {duration: 500ms}\nexperiments:\n  - name: x\n"
+                         "    sweep: {trace: [leo-low, made.txt, bare.txt, none, \"iid:0.01\"]}\n"
+                         "  - name: fits\n    set: {trace: bare.txt, duration: 300ms}\n")
+        campaign(path, "--out", self.out)
+        with open(self.out / "report" / "x.csv", newline="") as f:
+            rows = {row["trace"]: row for row in csv.DictReader(f)}
+        with open(self.out / "report" / "fits.csv", newline="") as f:
+            rows["fits"] = next(csv.DictReader(f))
+        for name in ("leo-low", "made.txt", "iid:0.01", "fits"):
+            self.assertGreater(float(rows[name]["session_mean_ci95"]), 0, name)  # goodput goes by whole blocks
+        for name in ("bare.txt", "none"):
+            self.assertEqual(rows[name]["session_mean_ci95"], "", name)
+        page = (self.out / "report" / "index.html").read_text()
+        self.assertIn("Repetitions of leo-low, made.txt: realisations of the same process.", page)
+        self.assertIn("Repetitions of bare.txt: parts of the trace that overlap: no interval.", page)
+        self.assertIn("Repetitions of none: the same in each repetition: no interval.", page)
+        self.assertIn("Repetitions of bare.txt: parts of the trace, one after another.", page)
+
+    def test_what_a_crash_left_is_no_end(self):
+        path = self.file("repetitions: 2\nset: {duration: 200ms}\nexperiments:\n  - name: x\n    set: {trace: F}\n")
+        campaign(path, "--out", self.out)
+        runs, traces = self.runs(), list((self.out / "traces").iterdir())
+        self.assertEqual((len(runs), len(traces)), (2, 1))
+        (runs[0] / "result.json").write_text("[]\n")
+        (runs[1] / "run.json").unlink()
+        (runs[0] / "run.json").write_text("{")
+        campaign(path, "--out", self.out, "--report")
+        shutil.rmtree(runs[1])
+        data = traces[0].read_bytes()
+        traces[0].write_bytes(data[:len(data) // 2])
+        campaign(path, "--out", self.out)
+        self.assertEqual(self.runs(), runs)
+        self.assertEqual(len(traces[0].read_bytes()), len(data))
 
     def test_disk_that_is_full_is_told(self):
         path = self.file("set: {duration: 200ms}\nexperiments: [{name: x}, {name: y, set: {sessions: 3}}]\n")

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from . import campaign_file, campaign_run, programs, units
+from . import campaign_file, campaign_run, campaign_traces, programs, units
 from .lab import Failed
 
 EPILOG = """examples:
@@ -85,7 +85,7 @@ class Runner:
     def __init__(self, campaign, out, jobs):
         self.campaign, self.out = campaign, out
         self.jobs = jobs if campaign.mode == "sim" else 1  # what is measured in real time has the machine to itself
-        self.traces = campaign_run.Traces(out)
+        self.traces = campaign_traces.Traces(out)
         self.children = Children()
 
     def todo(self):

@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 
-from . import campaign_run, statistics, units
+from . import campaign_run, campaign_traces, statistics, units
 
 # name -> (title, unit, from a result and its run's values)
 METRICS = {
@@ -36,6 +36,7 @@ class Row:
     missing: int      # runs that are not done
     reasons: list     # why runs were not faithful
     count: int = 0    # unfaithful ones
+    repeated: str = ""  # what makes repetitions others, where there are several
 
     def mean(self, name):
         return self.metrics[name][0] if self.repetitions else None
@@ -63,8 +64,11 @@ def rows(experiment, out):
         done = [r for r in results if r is not None]
         bad = [r for r in done if not r["faithful"]]
         metrics = {name: statistics.interval([f(r, values) for r in done]) for name, (_, _, f) in METRICS.items()}
+        apart, repeated = campaign_traces.independent(done, runs[0].mode) if len(done) > 1 else (True, "")
+        if not apart:
+            metrics = {name: (mean, None) for name, (mean, _) in metrics.items()}
         reasons = sorted({reason for r in bad for reason in r["reasons"]})
-        found.append(Row(values, metrics, len(done), len(runs) - len(done), reasons, len(bad)))
+        found.append(Row(values, metrics, len(done), len(runs) - len(done), reasons, len(bad), repeated))
     return found
 
 

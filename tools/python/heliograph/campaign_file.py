@@ -14,7 +14,8 @@ from . import units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
-FORMAT = 1  # part of each run's key: results of another meaning are not taken for these
+PRESETS = ("A", "F", "H", "leo-low", "leo-high")
+FORMAT = 2  # part of each run's key: results of another meaning are not taken for these
 
 
 class CampaignError(Exception):
@@ -139,7 +140,7 @@ class Campaign:
 
 def trace_file(trace, base):
     """The path of a trace's file; None when there is none: a name that the programs know, or a mistake."""
-    if trace in ("A", "F", "H", "none") or trace.startswith("iid:"):
+    if trace in (*PRESETS, "none") or trace.startswith("iid:"):
         return None
     path = trace if os.path.exists(trace) or os.path.isabs(trace) else os.path.join(base, trace)
     return path if os.path.isfile(path) else None
@@ -232,6 +233,21 @@ class Reader:
                 for name, value in self.mapping(node, PARAMETERS, "set").items()} if node else {}
 
 
+def check_trace(reader, node, trace, base):
+    """There is such a trace, or the file says one that nothing knows."""
+    if trace in (*PRESETS, "none") or trace_file(trace, base) is not None:
+        return
+    if trace.startswith("iid:"):
+        try:
+            if trace[4:] in PRESETS or 0 <= float(trace[4:]) <= 1:
+                return
+        except ValueError:
+            pass
+        reader.fail(node, f"trace: \"{trace}\": iid: takes a probability or one of {', '.join(PRESETS)}")
+    reader.fail(node, f"trace: there is no file \"{trace}\" beside the campaign, and no trace of that name; there are "
+                      f"{', '.join((*PRESETS, 'none'))} and iid:P")
+
+
 def _experiment(reader, node, shared, campaign, base):
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
@@ -252,6 +268,7 @@ def _experiment(reader, node, shared, campaign, base):
         values = {k: default for k, (_, default) in PARAMETERS.items() if default is not None}
         values.update(fixed)
         values.update(zip(sweep, combination))
+        check_trace(reader, node, values["trace"], base)
         for repetition in range(1, campaign.repetitions + 1):
             runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base,
                             reader.digest(trace_file(values["trace"], base))))

@@ -71,7 +71,7 @@ class Live(Lab):
     def __init__(self, run, folder, traces):
         super().__init__(os.path.dirname(programs.find("heliod")), folder)
         self.run_, self.v, self.traces = run, run.values, traces
-        self.trace, self.offset = traces.of(run)
+        self.trace, self.offset, _ = traces.of(run)
         self.credit_lost = 0  # bytes of the rate that the nodes could not use, since they had no processor
         self.window = 2 * (256 if self.v["sessions"] == "auto" else self.v["sessions"]) + 10
 

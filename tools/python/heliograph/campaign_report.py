@@ -116,14 +116,32 @@ def page(campaign, sections, paper, differences, about):
                            metrics=campaign_data.METRICS, shown=shown, settings=campaign_data.settings)
 
 
+def repeated(experiment, table):
+    """How the repetitions of the settings differ, a sentence for each kind."""
+    kinds = {}
+    for row in table:
+        if row.repeated:
+            kinds.setdefault(row.repeated, []).append(row.values["trace"])
+    return [f"Repetitions of {', '.join(dict.fromkeys(map(str, names)))}: {text}." for text, names in kinds.items()]
+
+
+def read_about(path):
+    """What a run's folder says of itself; nothing when that is missing or not whole: the results count without it."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            info = json.load(f)
+    except (OSError, ValueError):
+        return {}
+    return info if isinstance(info, dict) else {}
+
+
 def about_runs(campaign, out):
     """Machine and versions of the first run that is there, and how many there are."""
     runs = campaign.runs()
     done = [run for run in runs if campaign_run.result_of(out, run) is not None]
     info = {}
     if done:
-        with open(os.path.join(out, "runs", done[0].folder, "run.json"), encoding="utf-8") as f:
-            info = json.load(f)
+        info = read_about(os.path.join(out, "runs", done[0].folder, "run.json"))
     return {"done": len(done), "all": len(runs), "machine": info.get("machine", {}), "versions": info.get("versions", {}),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
 
@@ -135,7 +153,7 @@ def make(campaign, out, against=()):
     sections = []
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
-        sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder)})
+        sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table)})
     paper = None
     if campaign.report == "paper":
         paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)

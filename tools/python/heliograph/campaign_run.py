@@ -11,8 +11,7 @@ import shutil
 import socket
 import tempfile
 
-from . import campaign_sim, machine, programs, units
-from .campaign_file import trace_file
+from . import campaign_sim, machine, programs
 from .campaign_live import run_live
 from .campaign_stack import run_stack
 
@@ -33,47 +32,7 @@ def result_of(out, run):
             result = json.load(f)
     except (OSError, ValueError):
         return None
-    return result if result.get("key") == run.key else None
-
-
-class Traces:
-    """Repetition 1 of a preset is the published trace, the others are realisations of the same process."""
-
-    def __init__(self, out):
-        self.folder = os.path.join(out, "traces")
-        self.shares = {}
-
-    def preset(self, name, repetition):
-        if repetition == 1:
-            return name
-        path = os.path.join(self.folder, f"{name}-{repetition}.txt.gz")
-        if not os.path.exists(path):
-            os.makedirs(self.folder, exist_ok=True)
-            part = f"{self.folder}/.{os.getpid()}-{os.urandom(4).hex()}.txt.gz"
-            campaign_sim.call([programs.find("helio-trace"), "gen", "--preset", name, "--seed", str(1000 + repetition), "-o", part])
-            os.replace(part, path)
-        return path
-
-    def bad_share(self, name):
-        if name not in self.shares:
-            self.shares[name] = json.loads(campaign_sim.call([programs.find("helio-trace"), "info", name, "--json"]))["bad"]["share"]
-        return self.shares[name]
-
-    def of(self, run):
-        """(what --trace gets, the offset where it starts)."""
-        v = run.values
-        trace, offset = v["trace"], units.duration(v["trace-offset"])
-        if trace in ("A", "F", "H"):
-            return self.preset(trace, run.repetition), offset
-        if trace.startswith("iid:") and trace[4:] in ("A", "F", "H"):
-            return f"iid:{self.bad_share(trace[4:]):.6f}", 0.0
-        if trace == "none" or trace.startswith("iid:"):
-            return trace, 0.0
-        path = trace_file(trace, run.folder_base)
-        if path is None:
-            return trace, offset
-        # another part of a file's trace in each repetition
-        return path, offset + (run.repetition - 1) * units.duration(v["duration"])
+    return result if isinstance(result, dict) and result.get("key") == run.key and "goodput_bps" in result else None
 
 
 def compress(path):
@@ -130,6 +89,7 @@ def execute(run, out, traces, track):
             "versions": machine.versions(names), "machine": machine.describe()})
         measured = run_live(run, part, traces) if run.mode != "sim" else way(run, part, traces, track)
         measured["key"] = run.key
+        measured["realisation"] = traces.of(run)[2]
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(part, final)

@@ -8,7 +8,7 @@ from . import programs, units
 
 
 def options(run, traces):
-    trace, offset = traces.of(run)
+    trace, offset, _ = traces.of(run)
     v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "stack")}
     v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
     # switches act after the set that they change

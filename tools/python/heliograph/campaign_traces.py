@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trace of each repetition of a run: repetitions are worth their number only when their fades are others.
+
+A preset, or a trace file that says how it was made, has further realisations of the same process. Of other files the
+repetitions take parts, one after another; parts that overlap are not independent, and no interval is made of them.
+"""
+import itertools
+import json
+import os
+import shlex
+
+from . import campaign_sim, programs, units
+from .campaign_file import PRESETS, trace_file
+
+
+class Traces:
+    def __init__(self, out):
+        self.folder = os.path.join(out, "traces")
+        self.known, self.sound = {}, set()
+
+    def info(self, name):
+        if name not in self.known:
+            self.known[name] = json.loads(campaign_sim.call([programs.find("helio-trace"), "info", name, "--json"]))
+        return self.known[name]
+
+    def whole(self, path):
+        """Is there such a file, and can it be read to its end? What a crash cut is made anew."""
+        if path not in self.sound and os.path.exists(path):
+            try:
+                self.info(path)
+                self.sound.add(path)
+            except programs.ProgramError:
+                os.unlink(path)
+        return path in self.sound
+
+    def generate(self, name, options, seed):
+        path = os.path.join(self.folder, f"{name}-{seed}.txt.gz")
+        if not self.whole(path):
+            os.makedirs(self.folder, exist_ok=True)
+            part = f"{self.folder}/.{os.getpid()}-{os.urandom(4).hex()}.txt.gz"
+            campaign_sim.call([programs.find("helio-trace"), "gen", *options, "--seed", str(seed), "-o", part])
+            os.replace(part, path)
+        return path
+
+    def realisation(self, run, path):
+        """Another one of a file that says how it was made: its path; None when it does not."""
+        about = self.info(path)
+        if not all(k in about for k in ("generator", "parameters", "seed")):
+            return None
+        seed = 1000 + run.repetition + (1000000 if about["seed"] == 1000 + run.repetition else 0)
+        options = [*shlex.split(about["parameters"]), "--steps", str(about["steps"]), "--step", f"{about['step_ns']}ns"]
+        return self.generate(f"{os.path.basename(path).split('.')[0]}-{(run.digest or '')[:8]}", options, seed)
+
+    def of(self, run):
+        """(what --trace gets, the offset where it starts, what makes this repetition another one than the first)."""
+        v = run.values
+        trace, offset, n = v["trace"], units.duration(v["trace-offset"]), run.repetition
+        if trace in PRESETS:
+            return trace if n == 1 else self.generate(trace, ["--preset", trace], 1000 + n), offset, {"kind": "realisation"}
+        if trace.startswith("iid:") and trace[4:] in PRESETS:
+            return f"iid:{self.info(trace[4:])['bad']['share']:.6f}", 0.0, {"kind": "seed"}
+        if trace.startswith("iid:"):
+            return trace, 0.0, {"kind": "seed"}
+        if trace == "none":
+            return trace, 0.0, {"kind": "none"}
+        path = trace_file(trace, run.folder_base)
+        if path is None:
+            return trace, offset, {"kind": "none"}
+        other = self.realisation(run, path) if n > 1 or "seed" in self.info(path) else None
+        if other is not None:
+            return path if n == 1 else other, offset, {"kind": "realisation"}
+        length, duration = self.info(path)["duration_s"], units.duration(v["duration"])
+        begin = offset + (n - 1) * duration
+        return path, begin, {"kind": "part", "begin_s": begin % length, "duration_s": duration, "length_s": length}
+
+
+def apart(one, other):
+    """Do two parts of a trace that begins again at its end not overlap?"""
+    length = one["length_s"]
+    gap = abs(one["begin_s"] - other["begin_s"])
+    return min(gap, length - gap) >= one["duration_s"] - 1e-9
+
+
+def independent(results, mode):
+    """Whether the results are of independent repetitions, and how they differ, in words."""
+    ways = [r.get("realisation", {"kind": "none"}) for r in results]
+    kinds = {w["kind"] for w in ways}
+    if kinds == {"realisation"}:
+        return True, "realisations of the same process"
+    if kinds == {"seed"}:
+        return True, "losses drawn anew"
+    if kinds == {"part"} and all(apart(a, b) for a, b in itertools.combinations(ways, 2)):
+        return True, "parts of the trace, one after another"
+    if kinds == {"part"}:
+        return False, "parts of the trace that overlap: no interval"
+    if kinds == {"none"} and mode != "sim":
+        return True, "the same link again: the interval is the machine's"
+    return False, "the same in each repetition: no interval"
