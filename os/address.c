@@ -172,7 +172,7 @@ bool address_equal(const struct address *a, const struct address *b)
            memcmp(&x, &y, sizeof x) == 0;
 }
 
-static bool is_loopback(const struct address *a)
+bool address_is_loopback(const struct address *a)
 {
     struct in6_addr v6 = as_v6(a);
     return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
@@ -189,7 +189,7 @@ bool address_reaches(const struct address *local, const struct address *to)
 {
     if (local->sa.sa_family != to->sa.sa_family)
         return false;
-    return is_any(local) || is_loopback(local) == is_loopback(to);
+    return is_any(local) || address_is_loopback(local) == address_is_loopback(to);
 }
 
 struct address address_any(const struct address *a)

@@ -52,6 +52,8 @@ void address_set_port(struct address *a, uint16_t port);
 /* Writes at most ADDRESS_TEXT_MAX bytes; returns text. */
 const char *address_write(const struct address *a, char *text);
 
+bool address_is_loopback(const struct address *a); /* only this machine reaches it */
+
 /* The same address and port; an IPv4 address mapped into IPv6 is the IPv4 address. */
 bool address_equal(const struct address *a, const struct address *b);
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to watch a node with 1,000 links and 10,000 open sessions with `helioctl top`. By hand: tests/bench/watch.py [BIN [SECONDS]]; exits with 1 when a figure is above its bound."""
+"""What it costs to watch a node with 1,000 links and 10,000 open sessions with `helioctl top`, the status page, a scrape
+of its metrics. By hand: tests/bench/watch.py [BIN [SECONDS]]; exits with 1 when a figure is above its bound."""
 
 import os
 import pty
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
@@ -57,6 +60,34 @@ def watch_top(lab, seconds, node):
     return used
 
 
+def time_of(port, path):
+    begun = time.monotonic()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+        answer.read()
+    return time.monotonic() - begun
+
+
+def watch_page(port, seconds, node):
+    """What an open page asks for, as often as it does."""
+    over = threading.Event()
+
+    def look():
+        rounds = 0
+        while not over.is_set():
+            for path, every in (("/api/top", 1), ("/api/backlog", 3), ("/api/plan", 5)):
+                if rounds % every == 0:
+                    time_of(port, path)
+            rounds += 1
+            over.wait(2)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    used = share([node.pid], seconds)
+    over.set()
+    thread.join()
+    return used
+
+
 def main():
     programs = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 20
@@ -64,13 +95,24 @@ def main():
     with tempfile.TemporaryDirectory() as out, Lab(programs, out) as lab:
         local, remote = lab.udp_ports(2)
         links = [lab.link(i + 2, local, remote, rto="1h", sessions=SESSIONS, rate="10Mbit/s") for i in range(LINKS)]
-        node = lab.start_node(1, lab.write_node(1, links, log=False))
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        node = lab.start_node(1, lab.write_node(1, links, log=False, extra=f"http: {{listen: {port}}}\n"))
+        while not os.path.exists(lab.socket(1) + ".ctl") or "is ready" not in lab.why("node1"):
+            time.sleep(0.1)
         open_sessions(lab)
         idle = share([node.pid], seconds)
         print(f"node alone                 {100 * idle:6.2f} % of a core, {LINKS} links, {LINKS * SESSIONS} open sessions")
         top = watch_top(lab, seconds, node)
         print(f"node and helioctl top      {100 * top:6.2f} %, bound 2 % more")
         bad |= top - idle > 0.02
+        page = watch_page(port, seconds, node)
+        print(f"node with the page open    {100 * page:6.2f} %, bound 2 % more")
+        bad |= page - idle > 0.02
+        times = sorted(time_of(port, "/metrics") for _ in range(11))
+        print(f"scrape                     {1e3 * times[5]:6.1f} ms (of 11: {1e3 * times[0]:.1f} … {1e3 * times[-1]:.1f}), bound 50 ms")
+        bad |= times[5] > 0.05
     sys.exit(1 if bad else 0)
 
 

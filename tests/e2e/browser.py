@@ -90,7 +90,7 @@ class Browser:
 
 class Page:
     def __init__(self, browser, session, path, dark):
-        self.browser, self.session, self.url = browser, session, path.resolve().as_uri()
+        self.browser, self.session, self.url = browser, session, path if isinstance(path, str) else path.resolve().as_uri()
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}

@@ -63,7 +63,7 @@ class NodeTest(NodeCase):
             text = f.read().replace("\\|", "!")
         rows = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
         keys = [line.split("\t") for line in self.heliod("--keys").stdout.splitlines()]
-        adapters = {section for section, *_ in keys} - {"", "store", "bundles", "log", "routing", "links", "priorities", "routes",
+        adapters = {section for section, *_ in keys} - {"", "store", "bundles", "log", "routing", "http", "links", "priorities", "routes",
                                                           "endpoints"}
         self.assertIn("ltp-udp", adapters)
         for section, key, kind, default, meaning in keys:

@@ -80,6 +80,7 @@ only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|tests/unit/(cla_auth\.c|tls_help\.h))$'
 only 'matio.h' '^(channel-emu/trace/trace_mat|tests/e2e/traces_mat)\.c$'
 only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
+only 'microhttpd.h' '^tools/node/uv_http\.c$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
 # tests rely on the check functions, which therefore assert with NDEBUG, too

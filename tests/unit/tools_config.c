@@ -217,7 +217,7 @@ static const struct {
     {HEAD "sokcet: /tmp/t\n", "n.yaml:4: sokcet: unknown key; did you mean socket?"},
     {HEAD "zzzzzzzzzzz: 1\n", "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
                               "socket, control, echo, plan, priority, store, "
-                              "bundles, log, routing, links, routes, endpoints"},
+                              "bundles, log, routing, http, links, routes, endpoints"},
     {HEAD "routing: {exclude: \"2, x\"}\n", "n.yaml:4: routing.exclude: \"2, x\" is not "
                                             "understood; write at most 16 numbers of neighbours, "
                                             "such as 3, 5"},

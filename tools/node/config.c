@@ -20,6 +20,7 @@
 #include "tools/node/config_value.h"
 
 #define ROUTES_MAX 10000
+#define MAPS 6 /* sections that are maps of this struct's own keys */
 #define NONE_LIMIT (UINT64_C(1) << 30)
 
 static const struct config_section sections[] = {
@@ -28,12 +29,13 @@ static const struct config_section sections[] = {
     {"bundles", config_bundles},
     {"log", config_log},
     {"routing", config_routing},
+    {"http", config_http},
     {"links", config_link_options},
     {"priorities", config_queue_options},
     {"routes", config_route_options},
     {"endpoints", config_endpoint_options},
 };
-static const char *const section_words[] = {"store", "bundles", "log",       "routing",
+static const char *const section_words[] = {"store", "bundles", "log",       "routing", "http",
                                             "links", "routes",  "endpoints", NULL};
 
 const struct config_section *config_section_at(size_t i)
@@ -235,6 +237,24 @@ static void check_exclude(const struct config *c, const struct conf_tree *root,
                    text, CONFIG_EXCLUDE_MAX);
 }
 
+static void check_http(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    struct address at;
+    uint64_t port;
+    const char *listen = c->http.listen, *token = c->http.token;
+    size_t len = token == NULL ? 0 : strlen(token);
+    if (listen != NULL && *listen != '\0' && units_count(listen, 65535, &port) != 0 &&
+        address_parse(listen, &at) != 0)
+        conf_error(errors, line_in(root, "http", "listen"),
+                   "http.listen: \"%s\" is not understood; write a port (of 127.0.0.1), or an "
+                   "address with its port, such as 192.0.2.1:9464",
+                   listen);
+    if (len > 0 && (len < 16 || len > 256 || strpbrk(token, " \t\r\n") != NULL))
+        conf_error(errors, line_in(root, "http", "token"),
+                   "http.token: write 16 to 256 characters, without blanks");
+}
+
 static void note_lines(struct config *c, const struct conf_tree *root)
 {
     c->lines.socket = line_in(root, NULL, "socket");
@@ -252,6 +272,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
     check_store(c, root, errors);
     check_lifetimes(c, root, errors);
     check_exclude(c, root, errors);
+    check_http(c, root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
         conf_error(errors, line_of(root, "bundles"),
                    "bundles.retry_max: shorter than retry_min; write a longer one");
@@ -280,7 +301,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
                    conf_kind_name(root->kind));
         return;
     }
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < MAPS; i++) {
         if (conf_options_default(sections[i].options, c, config_set) < 0) {
             conf_error(errors, 0, "out of memory");
             return;
@@ -289,7 +310,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
     c->node = eid_none();
     struct conf_part part = {config_top, c, config_set};
     conf_section_read(root, "", &part, 1, section_words, errors);
-    for (size_t i = 1; i < 5; i++)
+    for (size_t i = 1; i < MAPS; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
     check_all(c, root, errors);
@@ -323,7 +344,7 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
 
 void config_fini(struct config *c)
 {
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < MAPS; i++)
         conf_options_free(sections[i].options, c);
     for (size_t i = 0; i < c->links_len; i++)
         config_link_fini(&c->links[i]);

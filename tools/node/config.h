@@ -98,6 +98,10 @@ struct config {
         char *segments, *bundles; /* "" = none */
         int level;                /* enum config_level */
     } log;
+    struct {
+        char *listen; /* "": no server */
+        char *token;  /* "": none is wanted */
+    } http;
     struct config_link *links;
     size_t links_len;
     struct config_route *routes;

@@ -234,6 +234,22 @@ const struct conf_option config_log[] = {
     END,
 };
 
+const struct conf_option config_http[] = {
+    {.key = "listen",
+     .type = OPTION_TEXT,
+     .offset = AT(http.listen),
+     .initial = "",
+     .help = "address of metrics (/metrics, for Prometheus) and the status page: a port of "
+             "127.0.0.1, or ADDRESS:PORT; empty: neither"},
+    {.key = "token",
+     .type = OPTION_TEXT,
+     .offset = AT(http.token),
+     .initial = "",
+     .help = "who asks must send it (Authorization: Bearer TOKEN); 16 to 256 characters; empty: "
+             "nobody must"},
+    END,
+};
+
 const struct conf_option config_routing[] = {
     {.key = "unreachable",
      .type = OPTION_CHOICE,

@@ -7,7 +7,7 @@
 
 /* Tables that end with a NULL key; offsets are in struct config. */
 extern const struct conf_option config_top[], config_store[], config_bundles[], config_log[],
-    config_routing[];
+    config_routing[], config_http[];
 /* Offsets in struct config_link, struct config_route. */
 extern const struct conf_option config_link_options[], config_route_options[];
 /* In struct config_queue, and the lists that every link may have (cla/cla.h). */

@@ -24,6 +24,9 @@ void control_links(struct node *n, const struct json_t *in, struct json_t *out);
 void control_sessions(struct node *n, const struct json_t *in, struct json_t *out);
 void control_routes(struct node *n, const struct json_t *in, struct json_t *out);
 void control_top(struct node *n, const struct json_t *in, struct json_t *out);
+/* The same of these links only, in their order. */
+void control_top_rows(struct node *n, struct node_link *const *links, size_t len,
+                      struct json_t *out);
 void control_link_counters(struct node *n, struct json_t *out); /* of links: only what is counted */
 void control_share(const struct node *n, uint32_t link, struct json_t *o);
 

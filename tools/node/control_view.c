@@ -339,17 +339,23 @@ static void put_node(struct node *n, json_t *out)
     json_object_set_new(out, "node", o);
 }
 
-void control_top(struct node *n, const struct json_t *in, struct json_t *out)
+void control_top_rows(struct node *n, struct node_link *const *links, size_t len,
+                      struct json_t *out)
 {
     struct agent_now now = node_now(n);
     json_t *columns = json_array(), *rows = json_array();
-    (void)in;
     for (size_t i = 0; i < sizeof top_columns / sizeof *top_columns; i++)
         json_array_append_new(columns, json_string(top_columns[i]));
-    for (size_t i = 0; i < n->links_len; i++)
-        if (n->links[i] != NULL)
-            json_array_append_new(rows, top_row(n, n->links[i], now));
+    for (size_t i = 0; i < len; i++)
+        if (links[i] != NULL)
+            json_array_append_new(rows, top_row(n, links[i], now));
     put_node(n, out);
     json_object_set_new(out, "columns", columns);
     json_object_set_new(out, "rows", rows);
+}
+
+void control_top(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    (void)in;
+    control_top_rows(n, n->links, n->links_len, out);
 }

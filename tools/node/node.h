@@ -18,17 +18,30 @@ struct uv_loop_s;
 struct apps;
 struct node_plan;
 struct node_backlog;
+struct http;
 struct control;
 struct storage;
 struct node_handles;
 struct log_writer;
 struct seglog;
 
+/* Rates of the last minutes, bit/s, each the mean of a step; those of the links are kept while
+ * somebody may look (http.listen). */
+#define METER_PAST 120
+#define METER_STEP_S 5
+struct meter_past {
+    unsigned first, len; /* a ring */
+    uint64_t tx_bytes, rx_bytes;
+    tick at; /* when these were, at the end of the last step */
+    float tx[METER_PAST], rx[METER_PAST];
+};
+
 /* Rates of the last second, and the counters that they were made of. */
 struct link_meter {
     tick at; /* 0: not yet */
     uint64_t tx_bytes, rx_bytes, resent_bytes;
     uint64_t tx_bps, rx_bps, resent_bps;
+    struct meter_past *past; /* NULL: not kept */
 };
 
 struct node_link {
@@ -110,6 +123,8 @@ struct node {
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
     struct node_clock clock;
+    struct meter_past *past;      /* of all links; NULL: not kept */
+    struct http *http;            /* NULL: it is off */
     struct node_backlog *backlog; /* node_meter.h; NULL: nobody has asked */
     bool earlier_life;            /* the store has been this node's before */
     bool awake;                   /* the agent may have actions */

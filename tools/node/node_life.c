@@ -79,6 +79,8 @@ void node_close(struct node *n)
     node_links_free(n);
     free(n->anchors);
     node_backlog_free(n->backlog);
+    free(n->past);
+    n->past = NULL;
     n->backlog = NULL;
     n->agent = NULL;
     n->anchors = NULL;

@@ -178,6 +178,7 @@ static void free_link(struct node_link *l)
     if (n->links[l->index] == l)
         n->links[l->index] = NULL;
     config_link_free(l->own);
+    free(l->meter.past);
     free(l);
 }
 

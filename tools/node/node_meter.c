@@ -29,6 +29,49 @@ static uint64_t rate_of(uint64_t bytes, uint64_t before, tick time)
                                        : (uint64_t)((double)(bytes - before) * 8e9 / (double)time);
 }
 
+/* One step more of the last minutes. A counter that is less than before began anew. */
+static void add_past(struct meter_past **past, uint64_t tx, uint64_t rx, tick now)
+{
+    struct meter_past *p = *past;
+    if (p == NULL) {
+        *past = p = calloc(1, sizeof *p);
+        if (p == NULL)
+            return; /* the page shows fewer */
+    } else {
+        unsigned at = (p->first + p->len) % METER_PAST;
+        p->tx[at] = (float)rate_of(tx, p->tx_bytes, now - p->at);
+        p->rx[at] = (float)rate_of(rx, p->rx_bytes, now - p->at);
+        p->first = p->len == METER_PAST ? (p->first + 1) % METER_PAST : p->first;
+        p->len += p->len < METER_PAST;
+    }
+    p->tx_bytes = tx;
+    p->rx_bytes = rx;
+    p->at = now;
+    assert(p->len <= METER_PAST);
+}
+
+/* Links that come and go would make the sum of their counters jump: rates are summed. */
+static void keep_past(struct node *n, tick now)
+{
+    double tx = 0, rx = 0;
+    if (n->past != NULL && now - n->past->at < METER_STEP_S * TICK_S - TICK_S / 2)
+        return;
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
+        add_past(&l->meter.past, l->meter.tx_bytes, l->meter.rx_bytes, now);
+        const struct meter_past *p = l->meter.past;
+        unsigned last = p == NULL || p->len == 0 ? 0 : (p->first + p->len - 1) % METER_PAST;
+        tx += p == NULL || p->len == 0 ? 0 : (double)p->tx[last];
+        rx += p == NULL || p->len == 0 ? 0 : (double)p->rx[last];
+    }
+    struct meter_past *all = n->past;
+    double time = all == NULL ? 0 : (double)(now - all->at) / 8e9;
+    add_past(&n->past, all == NULL ? 0 : all->tx_bytes + (uint64_t)(tx * time),
+             all == NULL ? 0 : all->rx_bytes + (uint64_t)(rx * time), now);
+}
+
 void node_meter_tick(struct node *n)
 {
     tick now = world_now(n->world);
@@ -48,6 +91,8 @@ void node_meter_tick(struct node *n)
         m->rx_bytes = g.rx_bytes;
         m->resent_bytes = g.resent_bytes;
     }
+    if (n->http != NULL)
+        keep_past(n, now);
 }
 
 /* ---- how much for whom ---- */

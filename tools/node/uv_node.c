@@ -20,12 +20,14 @@
 #include "os/uv_world.h"
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
+#include "tools/node/http_answer.h"
 #include "tools/node/local_socket.h"
 #include "tools/node/node.h"
 #include "tools/node/node_log.h"
 #include "tools/node/node_meter.h"
 #include "tools/node/node_plan.h"
 #include "tools/node/storage.h"
+#include "tools/node/uv_http.h"
 
 #define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */
 #define TROUBLE_PAUSE (10 * TICK_S)
@@ -178,6 +180,7 @@ static void finish_node(struct node *n)
     }
     if (n->control != NULL)
         control_close(n->control);
+    http_close(n->http);
     uv_signals_close(h->signals);
     alarm_fini(&h->second);
     alarm_fini(&h->log_flush);
@@ -240,6 +243,22 @@ static int open_sockets(struct node *n)
     return err;
 }
 
+static int open_http(struct node *n)
+{
+    char why[256] = "";
+    struct address at;
+    int err = http_open(&n->http, n, why, sizeof why);
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "%s", why);
+    else if (n->http != NULL && *n->config->http.token == '\0' &&
+             http_listen_parse(n->config->http.listen, &at) == 0 && !address_is_loopback(&at))
+        say(&n->say, LEVEL_WARNING,
+            "http.listen: %s is not a loopback address, and there is no token: everybody who "
+            "reaches it sees what the node does",
+            n->config->http.listen);
+    return err;
+}
+
 static int begin_node(struct node *n)
 {
     int err = node_log_open(n);
@@ -256,6 +275,8 @@ static int begin_node(struct node *n)
     }
     if (err == 0)
         err = open_sockets(n);
+    if (err == 0)
+        err = open_http(n);
     return err == 0 ? node_start(n) : err;
 }
 
@@ -266,6 +287,7 @@ static void end_node(struct node *n)
         say(&n->say, LEVEL_WARNING, "a handle was left open at the end");
     apps_free(n->apps);
     control_free(n->control);
+    http_free(n->http);
     storage_close(n->storage);
     node_close(n);
     node_log_close(n);

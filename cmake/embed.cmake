@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# A file as an array of bytes in C. usage: cmake -DIN=FILE -DNAME=WORD -DOUT=FILE.c -P embed.cmake
+file(READ ${IN} bytes HEX)
+string(LENGTH "${bytes}" length)
+math(EXPR length "${length} / 2")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
+file(WRITE ${OUT} "#include <stddef.h>\nextern const unsigned char ${NAME}[];\nextern const size_t ${NAME}_len;\n"
+     "const unsigned char ${NAME}[] = {${bytes}};\nconst size_t ${NAME}_len = ${length};\n")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node over HTTP: its metrics, its status page in a browser, who may ask. usage: http_test.py BIN OUT SOURCE [TEST...]"""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
+from browser import Browser  # noqa: E402
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = SOURCE = ""
+TOKEN = "0123456789abcdef-token"
+SAMPLE = re.compile(r'^(heliograph_[a-z_]+)(\{([a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+\})? ([0-9.e+-]+)$')
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class HttpTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+        self.port = free_port()
+
+    def node(self, listen=None, token=None, links=2, extra=""):
+        ports = self.lab.udp_ports(2 * links)
+        made = [dict(self.lab.link(i + 2, ports[2 * i], ports[2 * i + 1], rto="100ms"), rate="1Mbit/s") for i in range(links)]
+        http = f"http: {{listen: \"{listen or self.port}\"{', token: ' + token if token else ''}}}\n"
+        return self.lab.start_node(1, self.lab.write_node(1, made, log=False, extra=http + extra))
+
+    def ask(self, path, method="GET", token=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        c.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
+        answer = c.getresponse()
+        text = answer.read().decode()
+        c.close()
+        return answer.status, answer.headers, text
+
+    def send(self, to, count, size=1000):
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for _ in range(count):
+                self.assertEqual(tx.request(to, b"x" * size)[0], aap2.SUCCESS)
+
+    def metrics(self):
+        status, headers, text = self.ask("/metrics")
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        types, values = {}, {}
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                _, _, name, kind = line.split()
+                self.assertNotIn(name, types)  # a family is in one piece
+                types[name] = kind
+            elif not line.startswith("# HELP "):
+                m = SAMPLE.match(line)
+                self.assertTrue(m, line)
+                self.assertEqual(list(types)[-1], m.group(1), line)
+                self.assertEqual(types[m.group(1)] == "counter", m.group(1).endswith("_total"), line)
+                self.assertNotIn(line.rpartition(" ")[0], values)
+                values[line.rpartition(" ")[0]] = float(m.group(4))
+        return values
+
+    def test_metrics(self):
+        self.node()
+        self.send("ipn:2.7", 3)
+        time.sleep(0.3)
+        v = self.metrics()
+        self.assertEqual(v["heliograph_bundles"], 3)
+        self.assertEqual(v["heliograph_bundles_accepted_total"], 3)
+        self.assertEqual(v['heliograph_link_waiting_bundles{link="to-2",peer="ipn:2.0"}'], 3)
+        self.assertEqual(v['heliograph_link_waiting_bundles{link="to-3",peer="ipn:3.0"}'], 0)
+        self.assertEqual(v['heliograph_link_rto_seconds{link="to-2",peer="ipn:2.0"}'], 0.1)
+        self.assertEqual(v['heliograph_link_up{link="to-2",peer="ipn:2.0"}'], 1)
+        self.assertEqual(v['heliograph_link_sessions{link="to-2",peer="ipn:2.0"}'], 3)
+        self.assertGreater(v['heliograph_link_unanswered_seconds{link="to-2",peer="ipn:2.0"}'], 0.1)
+        self.assertGreater(v['heliograph_link_transmit_bytes_total{link="to-2",peer="ipn:2.0"}'], 3000)
+        self.assertIn('heliograph_bundles_ended_total{reason="expired"}', v)
+
+    def test_every_metric_is_explained(self):
+        """The reference, the dashboard and the rules name what there is."""
+        self.node()
+        there = {name.partition("{")[0] for name in self.metrics()} | {"heliograph_log_lines_lost_total", "heliograph_link_failures_total"}
+        optional = {"heliograph_link_round_trip_seconds", "heliograph_link_heard_seconds", "heliograph_store_bytes", "heliograph_store_waiting",
+                    "heliograph_store_failures_total", "heliograph_store_damaged", "heliograph_link_transmit_bits_per_second",
+                    "heliograph_link_receive_bits_per_second"}
+        reference = set(re.findall(r"`(heliograph_[a-z_]+)`", pathlib.Path(SOURCE, "docs", "metrics.md").read_text()))
+        self.assertEqual(reference, there | optional)
+        for name in ("grafana.json", "alerts.yaml"):
+            text = pathlib.Path(SOURCE, "examples", "monitoring", name).read_text()
+            used = set(re.findall(r"heliograph_[a-z_]+", text))
+            self.assertGreater(len(used), 5)
+            self.assertEqual(used - reference, set(), name)
+        json.loads(pathlib.Path(SOURCE, "examples", "monitoring", "grafana.json").read_text())
+
+    def test_who_may_ask(self):
+        self.node(token=TOKEN)
+        for path in ("/metrics", "/api/top", "/api/backlog", "/api/sessions", "/api/plan"):
+            self.assertEqual(self.ask(path)[0], 401, path)
+            self.assertEqual(self.ask(path, token=TOKEN[:-1])[0], 401)
+            self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401)
+            self.assertEqual(self.ask(path, token=TOKEN)[0], 200)
+        self.assertEqual(self.ask("/")[0], 200)
+        self.assertEqual(self.ask("/nowhere", token=TOKEN)[0], 404)
+        self.assertEqual(self.ask("/metrics", "POST", token=TOKEN)[0], 405)
+        self.assertEqual(self.ask("/metrics", "DELETE", token=TOKEN)[0], 405)
+        self.assertEqual(self.ask("/../../etc/passwd", token=TOKEN)[0], 404)
+
+    def test_off_and_wrong(self):
+        """Nobody listens unless an address is given; what is wrong with it is said."""
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False))
+        with self.assertRaises(OSError):
+            self.ask("/metrics")
+        for keys, text in (("listen: nowhere", "http.listen: \"nowhere\" is not understood; write a port"),
+                           ("listen: 70000", "http.listen"), ("token: short", "http.token: write 16 to 256 characters"),
+                           ("port: 5", "http.port: unknown key")):
+            path = self.lab.write_node(3, [], log=False, extra=f"http: {{{keys}}}\n")
+            done = subprocess.run([self.lab.program("heliod"), "--check", path], capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(text, done.stderr)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+            path = self.lab.write_node(3, [], log=False, extra=f"http: {{listen: {s.getsockname()[1]}}}\n")
+            done = subprocess.run([self.lab.program("heliod"), path], capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("Address already in use", done.stderr)
+
+    def test_page(self):
+        """In a browser: what it shows, that it follows the node, asks nobody else, and says when the node is gone."""
+        plan = self.lab.path("plan.yaml")
+        with open(plan, "w", encoding="ascii") as f:
+            f.write("contacts:\n  - {from: 1, to: 2, start: 0s, end: 600s, rate: 1Mbit/s, owlt: 10ms, both: yes}\n"
+                    "  - {from: 1, to: 3, start: 60s, end: 120s, rate: 1Mbit/s, owlt: 10ms}\n")
+        process = self.node(extra=f"plan: {plan}\n", token=TOKEN)
+        self.send("ipn:2.7", 5)
+        url = f"http://127.0.0.1:{self.port}/"
+        with Browser() as b:
+            page = b.open(url)
+
+            def wait(what, seconds=30):
+                end = time.monotonic() + seconds
+                while not page.evaluate(what) and time.monotonic() < end:
+                    time.sleep(0.1)
+                self.assertTrue(page.evaluate(what), page.evaluate("document.body.innerText"))
+
+            wait("document.querySelector('#trouble').textContent.includes('token')")
+            page.evaluate(f"document.querySelector('#token').value = '{TOKEN}'; document.querySelector('#ask button').click()")
+            wait("document.querySelectorAll('#links tbody tr').length == 2")
+            self.assertEqual(page.evaluate("document.querySelector('#trouble').textContent"), "")
+            self.assertEqual(page.evaluate("document.title"), "ipn:1.0")
+            wait("document.querySelector('#links tr[data-link=to-2]').innerText.includes('100.0 ms')")
+            wait("document.querySelector('#backlog tbody').innerText.match(/ipn:2.0\\s+5\\s/) != null")
+            self.assertIn("1 of 2 up", page.evaluate("document.querySelector('#tiles').innerText"))
+            wait("document.querySelectorAll('#plan rect').length >= 3")
+            self.assertIn("node 3", page.evaluate("document.querySelector('#plan').textContent"))
+            page.evaluate("document.querySelector('#links tr[data-link=to-2]').click()")
+            wait("document.querySelector('#sessions').innerText.includes('Sessions of to-2 (5)')")
+            self.assertEqual(page.evaluate("document.querySelectorAll('#sessions tbody tr').length"), 5)
+            self.send("ipn:3.7", 4)
+            wait("document.querySelector('#backlog tbody').innerText.match(/ipn:3.0\\s+4\\s/) != null")  # by itself
+            wait("document.querySelector('#rates path.out').getAttribute('d').length > 10")
+            page.evaluate("document.querySelector('#filter').value = 'to-3'; document.querySelector('#filter').dispatchEvent(new Event('input'))")
+            wait("document.querySelectorAll('#links tbody tr').length == 1")
+            self.assertTrue(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+            page.screenshot(pathlib.Path(self.lab.path("page.png")), whole=True)
+            dark = b.open(url, dark=True)
+            self.assertEqual(dark.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(18, 22, 29)")
+            self.assertEqual({r for r in page.requests if not r.startswith(url)}, set())
+            self.assertEqual([c for c in page.complaints if "401" not in c], [])
+            process.kill()
+            process.wait()
+            wait("document.querySelector('#trouble').textContent.includes('does not answer')")
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT, SOURCE = sys.argv[1:4]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("HttpTest.test_" + t for t in sys.argv[4:])], verbosity=2)
