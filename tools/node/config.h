@@ -55,6 +55,7 @@ struct config_route {
 enum config_unreachable { UNREACHABLE_REFUSE, UNREACHABLE_KEEP };
 enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH, PRIORITY_REALTIME };
 enum config_when_full { WHEN_FULL_REFUSE, WHEN_FULL_DROP };
+enum config_format { LOG_TEXT, LOG_JSON };
 enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
 struct config {
@@ -97,6 +98,7 @@ struct config {
     struct {
         char *segments, *bundles; /* "" = none */
         int level;                /* enum config_level */
+        int format;               /* enum config_format */
     } log;
     struct {
         char *listen; /* "": no server */

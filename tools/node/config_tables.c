@@ -231,6 +231,12 @@ const struct conf_option config_log[] = {
      .choices = "error|warning|info",
      .initial = "info",
      .help = "which lines go to the operator's log (standard error)"},
+    {.key = "format",
+     .type = OPTION_CHOICE,
+     .offset = AT(log.format),
+     .choices = "text|json",
+     .initial = "text",
+     .help = "of the operator's log: json: an object a line, with time, level, node and text"},
     END,
 };
 

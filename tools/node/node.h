@@ -12,6 +12,7 @@
 #include "tools/node/config.h"
 #include "tools/node/echo.h"
 #include "tools/node/node_clock.h"
+#include "tools/node/node_watch.h"
 #include "tools/node/say.h"
 
 struct uv_loop_s;
@@ -66,6 +67,7 @@ struct node_link {
     bool given_up;                 /* it has none, and what is unfinished goes another way */
     bool over;                     /* it came in, and is down: to be removed */
     struct link_meter meter;       /* node_meter.h */
+    struct link_watch watch;
 };
 
 /* What the agent's actions ask of applications and of the store. */
@@ -123,6 +125,7 @@ struct node {
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
     struct node_clock clock;
+    struct node_watch watch;
     struct meter_past *past;      /* of all links; NULL: not kept */
     struct http *http;            /* NULL: it is off */
     struct node_backlog *backlog; /* node_meter.h; NULL: nobody has asked */

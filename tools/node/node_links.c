@@ -67,7 +67,7 @@ static void on_link(void *context, struct cla *c, bool up)
 {
     struct node_link *l = context;
     (void)c;
-    if (l->up != up)
+    if (l->up != up && node_watch_flap(l, up))
         say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name, up ? "up" : "down");
     l->up = up;
     l->over = l->host != NULL && !up;

@@ -1,43 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time in UTC, level, text: one write per line, so that lines of several nodes on one terminal do
- * not mix. A line that is too long is cut. */
+/* One write per line, so that lines of several nodes on one terminal do not mix. A line that is too
+ * long is cut; in JSON it stays JSON. */
 #include "tools/node/say.h"
 #include "os/clock.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_CAP 1024
+#define LINE_CAP 2048
+#define TEXT_CAP 1024
 
-void say_init(struct say *s, enum config_level level)
+bool say_is_journal(const char *stream)
 {
-    *s = (struct say){.level = level, .colour = isatty(STDERR_FILENO) == 1};
+    struct stat st;
+    uintmax_t device, inode;
+    return stream != NULL && sscanf(stream, "%ju:%ju", &device, &inode) == 2 &&
+           fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+void say_init(struct say *s, enum config_level level, bool json, const struct eid *node)
+{
+    char name[EID_TEXT_MAX];
+    bool journal = say_is_journal(getenv("JOURNAL_STREAM"));
+    *s = (struct say){.level = level,
+                      .form = json      ? SAY_JSON
+                              : journal ? SAY_JOURNAL
+                                        : SAY_TEXT,
+                      .priority = journal,
+                      .colour = !json && isatty(STDERR_FILENO) == 1};
+    eid_text(node, name);
+    snprintf(s->node, sizeof s->node, "%.63s", name);
+}
+
+static size_t stamp_text(uint64_t wall, char *out, size_t cap)
+{
+    struct tm tm;
+    gmtime_r(&(time_t){(time_t)(wall / TICK_S)}, &tm);
+    size_t len = strftime(out, cap, "%Y-%m-%dT%H:%M:%S", &tm);
+    return len + (size_t)snprintf(out + len, cap - len, ".%03ldZ", (long)(wall % TICK_S / TICK_MS));
+}
+
+/* As the inside of a JSON string, as far as it fits. */
+static size_t escape_text(const char *text, char *out, size_t cap)
+{
+    size_t len = 0;
+    for (; *text != '\0' && len + 7 < cap; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            len += (size_t)snprintf(out + len, cap - len, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            len += (size_t)snprintf(out + len, cap - len, "\\u%04x", c);
+        else
+            out[len++] = (char)c;
+    }
+    out[len] = '\0';
+    return len;
+}
+
+size_t say_line(const struct say *s, enum config_level level, uint64_t wall, const char *text,
+                char *out, size_t cap)
+{
+    static const char *const names[] = {"error", "warning", "info"};
+    static const char *const colours[] = {"\033[31m", "\033[33m", ""};
+    static const int priorities[] = {3, 4, 6}; /* of syslog */
+    char stamp[40], escaped[LINE_CAP - 256], node[128];
+    bool colour = s->colour && level != LEVEL_INFO;
+    int len = 0;
+    assert(cap >= LINE_CAP);
+    stamp_text(wall, stamp, sizeof stamp);
+    if (s->form == SAY_JOURNAL) {
+        len = snprintf(out, cap, "<%d>%s", priorities[level], text);
+    } else if (s->form == SAY_JSON) {
+        escape_text(text, escaped, sizeof escaped);
+        escape_text(s->node, node, sizeof node);
+        if (s->priority)
+            len = snprintf(out, cap, "<%d>", priorities[level]);
+        len += snprintf(out + len, cap - (size_t)len,
+                        "{\"time\": \"%s\", \"level\": \"%s\", \"node\": \"%s\", \"text\": \"%s\"}",
+                        stamp, names[level], node, escaped);
+    } else {
+        len = snprintf(out, cap, "%s %s%s%s: %s", stamp, colour ? colours[level] : "", names[level],
+                       colour ? "\033[0m" : "", text);
+    }
+    size_t used = (size_t)len < cap - 2 ? (size_t)len : cap - 2;
+    out[used++] = '\n';
+    return used;
 }
 
 void say(const struct say *s, enum config_level level, const char *format, ...)
 {
-    static const char *const names[] = {"error", "warning", "info"};
-    static const char *const colours[] = {"\033[31m", "\033[33m", ""};
-    char line[LINE_CAP], stamp[32];
-    struct tm tm;
+    char text[TEXT_CAP], line[LINE_CAP];
     if (level > s->level)
         return;
-    uint64_t wall = clock_wall();
-    gmtime_r(&(time_t){(time_t)(wall / TICK_S)}, &tm);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
-    bool colour = s->colour && level != LEVEL_INFO;
-    int n =
-        snprintf(line, sizeof line, "%s.%03ldZ %s%s%s: ", stamp, (long)(wall % TICK_S / TICK_MS),
-                 colour ? colours[level] : "", names[level], colour ? "\033[0m" : "");
     va_list args;
     va_start(args, format);
-    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, args);
+    (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t len = (size_t)n + (m > 0 ? (size_t)m : 0);
-    if (len > sizeof line - 2)
-        len = sizeof line - 2;
-    line[len++] = '\n';
+    size_t len = say_line(s, level, clock_wall(), text, line, sizeof line);
     (void)!write(STDERR_FILENO, line, len);
 }

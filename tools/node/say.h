@@ -7,13 +7,29 @@
 
 #include "tools/node/config.h"
 
-struct say {
-    enum config_level level; /* lines of a higher level are left out */
-    bool colour;
+enum say_form {
+    SAY_TEXT,   /* time in UTC, level, text */
+    SAY_JSON,   /* {"time": …, "level": …, "node": …, "text": …} */
+    SAY_JOURNAL /* the level as journald's priority, text: it has the time itself */
 };
 
-/* Colour only on a terminal. */
-void say_init(struct say *s, enum config_level level);
+struct say {
+    enum config_level level; /* lines of a higher level are left out */
+    enum say_form form;
+    bool priority; /* SAY_JSON: the journal's priority stands before it */
+    bool colour;
+    char node[64]; /* SAY_JSON: whose lines these are */
+};
+
+/* Text, or JSON, with colour only on a terminal; journald's form of it when standard error is its
+ * stream. */
+void say_init(struct say *s, enum config_level level, bool json, const struct eid *node);
+/* Is standard error the journal's stream, which `stream` (JOURNAL_STREAM: device:inode) names? */
+bool say_is_journal(const char *stream);
+
+/* One line, for a test: what say writes. Returns its length with the end of line. */
+size_t say_line(const struct say *s, enum config_level level, uint64_t wall, const char *text,
+                char *out, size_t cap);
 
 void say(const struct say *s, enum config_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

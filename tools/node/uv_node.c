@@ -61,6 +61,7 @@ static void on_second(void *context)
     node_clock_tick(n);
     node_plan_tick(n);
     node_meter_tick(n);
+    node_watch_tick(n);
     node_tell_shortage(n);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
         storage_tidy(n->storage, agent_life_ms(n->agent, node_now(n)));
@@ -72,6 +73,8 @@ static void on_stored(void *context, uint64_t key, int error)
 {
     struct node *n = context;
     n->store_failures += error < 0;
+    if (error < 0)
+        n->watch.store_error = error;
     agent_stored(n->agent, key, error == 0, node_now(n));
     node_wake(n);
 }
@@ -358,7 +361,8 @@ int node_run(const struct config *config)
     n->handles = h;
     n->loop = uv_world_loop(n->world);
     n->started = node_now(n).now;
-    say_init(&n->say, (enum config_level)config->log.level);
+    say_init(&n->say, (enum config_level)config->log.level, config->log.format == LOG_JSON,
+             &config->node);
     hurry_node(n);
     int err = begin_node(n);
     if (err == 0) {
