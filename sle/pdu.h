@@ -242,9 +242,17 @@ struct sle_item {
 enum sle_pdu_verdict sle_buffer_next(const struct sle_dialect *d, struct slice *rest,
                                      struct sle_item *out);
 
-/* Takes the next channel (or master) off a permittedGvcidSet that was read; false: there is no
- * more, or it is malformed. *state begins as 0. */
-bool sle_gvcids_next(struct slice set, size_t *state, struct sle_gvcid *out);
+/* A walk over a permittedGvcidSet that was read: begin with .rest = the set, all else 0. */
+struct sle_gvcids {
+    struct slice rest, list; /* masters to come; numbers of the one that is open */
+    struct sle_gvcid master;
+    bool bad; /* it ended because of a fault */
+};
+/* The next channel, or whole master (vcid SLE_MASTER); false: there is no more. */
+bool sle_gvcids_next(struct sle_gvcids *it, struct sle_gvcid *out);
+
+/* Does the service have this parameter in this version? */
+bool sle_parameter_exists(const struct sle_dialect *d, uint32_t parameter);
 
 #ifdef __cplusplus
 }
