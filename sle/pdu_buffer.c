@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "base/port.h"
-#include "sle/buffer_private.h"
+#include "sle/frame_head.h"
 #include "sle/pdu_private.h"
 
 static void code_antenna(struct ber *b, struct slice *antenna, bool *global)

@@ -51,8 +51,9 @@ struct sle_provider_config {
     bool only_no_tc_vc;             /* ROCF: no TC VC can be asked for, only “any” */
     uint32_t permitted_updates;     /* ROCF: bits of enum sle_update [both] */
     /* FCLTU */
-    uint32_t cltu_buffer;      /* octets of CLTUs that are held [1 MiB] */
-    uint16_t cltu_max;         /* octets of the longest CLTU, 12..4096 [4096] */
+    uint32_t cltu_buffer; /* octets of CLTUs that are held [1 MiB] */
+    uint16_t cltu_max; /* octets of the longest CLTU, 12..65535 [4096]; more than 4096 is not by the
+                          book */
     uint32_t cltus_max;        /* CLTUs that are held [65536] */
     uint32_t minimum_delay_us; /* shortest delayTime [0] */
     bool continue_on_abort;    /* protocolAbortMode: the queue goes on being radiated */

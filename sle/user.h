@@ -27,8 +27,8 @@ struct sle_user_config {
     bool respond; /* the provider binds (return services): sle_accept, not sle_connect */
     uint16_t return_timeout_s; /* 1..600 [30] */
     uint32_t outstanding_max;  /* returns awaited, CLTUs apart [1024] */
-    /* FCLTU: CLTUs sent and not answered [65535 at most and by default]; their octets are bounded
-     * by what the provider said to have available, minus what is under way, unless `cltu_blind` */
+    /* FCLTU: CLTUs sent and not answered [32768]; their octets are bounded by what the provider
+     * said to have available, unless `cltu_blind` */
     uint32_t cltus_max;
     bool cltu_blind;
 };
@@ -48,15 +48,14 @@ int sle_user_get(struct sle_instance *i, enum sle_parameter parameter, tick now)
 int sle_user_event(struct sle_instance *i, const struct sle_event *event, tick now);
 
 /*
- * FCLTU, only in SLE_ACTIVE: sends the CLTU with the next id (cltu->id is not looked at; *id is
- * told, may be NULL). `owner`: what cltu->data lies in, as in struct sle_frame; NULL: it is copied.
- * HELIO_EAGAIN: the window is closed; try again after the next SLE_CLTU_ANSWER or SLE_NOTIFIED.
- * After a negative answer all that were sent behind that one are answered “out of sequence”: the
- * next id is again what the provider expects once the last of them was answered; until then
- * HELIO_EAGAIN.
+ * FCLTU, only in SLE_ACTIVE: sends the CLTU, whose octets are copied, with the next id (cltu->id is
+ * not looked at; *id is told, may be NULL). HELIO_EAGAIN: the window is closed; try again after the
+ * next SLE_CLTU_ANSWER or SLE_NOTIFIED. The window: what the provider last said to have available,
+ * less what is under way; one CLTU may always be under way. After a negative answer all that were
+ * sent behind that one are answered "out of sequence": the next id is again what the provider
+ * expects once the last of them was answered; until then HELIO_EAGAIN.
  */
-int sle_user_cltu(struct sle_instance *i, const struct sle_cltu *cltu, struct buf *owner,
-                  uint32_t *id, tick now);
+int sle_user_cltu(struct sle_instance *i, const struct sle_cltu *cltu, uint32_t *id, tick now);
 /* Octets of CLTUs that the window has room for. */
 uint64_t sle_user_cltu_room(const struct sle_instance *i);
 

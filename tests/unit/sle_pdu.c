@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PDUs: octets as they were captured or follow from the books' ASN.1, and back; what is refused. */
 #include "base/rng.h"
-#include "sle/buffer_private.h"
+#include "sle/frame_head.h"
 #include "tests/unit/sle_help.h"
 
 static const struct sle_dialect raf_user = {SLE_RAF, SLE_FROM_USER, 4, false};

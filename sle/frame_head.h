@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Headers of what is in a TRANSFER-BUFFER, for those who gather it. */
-#ifndef SLE_BUFFER_PRIVATE_H
-#define SLE_BUFFER_PRIVATE_H
+#ifndef SLE_FRAME_HEAD_H
+#define SLE_FRAME_HEAD_H
 
 #include "sle/pdu.h"
 #include "sle/tml.h"

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BIND and UNBIND, of either side. The happy path: the initiator is known and who it says it is,
+ * there is such an instance for it, and nobody is bound to it. A refusal is a negative return, then
+ * the end of the connection; wrong credentials have no answer at all (913.1-B-2 §3.1.2.2.2).
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "sle/engine_private.h"
+
+void bind_send(struct sle_link *l, tick now)
+{
+    struct sle_instance *i = l->instance;
+    struct sle_pdu p = {.kind = SLE_PDU_BIND};
+    snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", l->sle->config.self.id);
+    snprintf(p.u.bind.port, sizeof p.u.bind.port, "%s", i->port);
+    p.u.bind.service = i->service;
+    p.u.bind.version = l->dialect_out.version;
+    p.u.bind.instance = i->id;
+    l->state = SLE_BINDING;
+    l->bind_due = tick_add(now, i->return_timeout_s * TICK_S);
+    (void)link_send(l, &p, now);
+}
+
+static bool permits(const struct sle_instance *i, const char *initiator)
+{
+    for (size_t k = 0; k < i->initiator_count; k++)
+        if (strcmp(i->initiators[k], initiator) == 0)
+            return true;
+    return false;
+}
+
+static bool in_period(const struct sle_instance *i, struct sle_time now)
+{
+    const struct sle_provider_config *c = &i->p.c;
+    return !(c->begin.known && sle_time_compare(now, c->begin.at) < 0) &&
+           !(c->end.known && sle_time_compare(now, c->end.at) >= 0);
+}
+
+/* -1: nothing against it. */
+static int judge_bind(struct sle_link *l, const struct sle_bind *b, struct sle_instance **found,
+                      tick now)
+{
+    if (b->service != SLE_RAF && b->service != SLE_RCF && b->service != SLE_ROCF &&
+        b->service != SLE_FCLTU)
+        return SLE_BIND_SERVICE_TYPE;
+    if (b->version < SLE_VERSION_MIN || b->version > SLE_VERSION_MAX)
+        return SLE_BIND_VERSION;
+    struct sle_instance *i = sle_instance_find(l->sle, b->instance.text);
+    if (i == NULL)
+        return SLE_BIND_NO_INSTANCE;
+    if ((unsigned)i->service != b->service)
+        return SLE_BIND_INCONSISTENT_TYPE;
+    if ((i->versions >> b->version & 1) == 0)
+        return SLE_BIND_VERSION;
+    if (!permits(i, b->initiator) || (i->provides ? i->p.c.initiate : !i->u.c.respond))
+        return SLE_BIND_NOT_ACCESSIBLE;
+    if (i->link != NULL)
+        return SLE_BIND_ALREADY_BOUND;
+    if (i->provides && !in_period(i, sle_now(l->sle, now)))
+        return SLE_BIND_INVALID_TIME;
+    *found = i;
+    return -1;
+}
+
+static void answer_bind(struct sle_link *l, int diagnostic, uint32_t version, tick now)
+{
+    struct sle_pdu p = {.kind = SLE_PDU_BIND_RETURN};
+    snprintf(p.u.bind_return.responder, sizeof p.u.bind_return.responder, "%s",
+             l->sle->config.self.id);
+    p.u.bind_return.positive = diagnostic < 0;
+    p.u.bind_return.version = version;
+    p.u.bind_return.diagnostic = diagnostic < 0 ? 0 : (uint32_t)diagnostic;
+    if (l->dialect_out.any_bind || l->instance == NULL) /* any service's return looks the same */
+        l->dialect_out = (struct sle_dialect){
+            .service = SLE_RAF, .speaker = SLE_FROM_PROVIDER, .version = SLE_VERSION_MIN};
+    if (l->instance == NULL && version >= SLE_VERSION_MIN && version <= SLE_VERSION_MAX)
+        l->dialect_out.version = (uint8_t)version;
+    if (link_send(l, &p, now) != HELIO_OK || diagnostic < 0)
+        return;
+    COUNT(l, binds_refused, 1);
+    l->bind_diag = (unsigned)diagnostic;
+    link_close(l, SLE_END_REFUSED, now);
+}
+
+static bool is_authentic(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    struct sle_credentials c;
+    const struct sle_config *g = &l->sle->config;
+    if (l->peer.level == SLE_AUTH_NONE)
+        return true;
+    if (sle_credentials_read(pdu->credentials, &c) &&
+        sle_credentials_check(&c, &l->peer.who, g->hash, g->hash_context, sle_now(l->sle, now),
+                              g->auth_delay) == SLE_AUTH_OK)
+        return true;
+    COUNT(l, auth_failed, 1);
+    return false;
+}
+
+void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    const struct sle_bind *b = &pdu->u.bind;
+    struct sle_instance *i = NULL;
+    if (l->initiator || l->state != SLE_UNBOUND_STATE) {
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    const struct sle_peer *peer = engine_peer(l->sle, b->initiator);
+    if (peer == NULL) {
+        answer_bind(l, SLE_BIND_ACCESS_DENIED, b->version, now);
+        return;
+    }
+    l->peer = *peer;
+    snprintf(l->peer_id, sizeof l->peer_id, "%s", b->initiator);
+    if (!is_authentic(l, pdu, now)) {
+        link_close(l, SLE_END_AUTH, now);
+        return;
+    }
+    int diagnostic = judge_bind(l, b, &i, now);
+    if (diagnostic < 0) {
+        link_attach(l, i, (uint8_t)b->version);
+        l->state = SLE_READY;
+        l->establish_due = TICK_NEVER;
+        COUNT(l, binds, 1);
+        link_notice(l, SLE_BOUND);
+        provider_bound(i);
+    }
+    answer_bind(l, diagnostic, b->version, now);
+}
+
+void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    const struct sle_bind_return *r = &pdu->u.bind_return;
+    if (l->state != SLE_BINDING) {
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    l->bind_due = TICK_NEVER;
+    snprintf(l->peer_id, sizeof l->peer_id, "%s", r->responder);
+    if (strcmp(r->responder, l->peer.who.id) != 0) {
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_UNEXPECTED_RESPONDER, now);
+    } else if (!r->positive) {
+        COUNT(l, binds_refused, 1);
+        l->bind_diag = r->diagnostic;
+        link_close(l, SLE_END_REFUSED, now);
+    } else if (r->version != l->dialect_in.version) {
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_OTHER, now);
+    } else {
+        l->state = SLE_READY;
+        COUNT(l, binds, 1);
+        link_notice(l, SLE_BOUND);
+        provider_bound(l->instance);
+    }
+}
+
+void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    struct sle_pdu answer = {.kind = SLE_PDU_UNBIND_RETURN};
+    if (l->initiator || l->state != SLE_READY) {
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    link_notice(l, SLE_UNBOUND)->unbind = pdu->u.unbind;
+    COUNT(l, unbinds, 1);
+    if (link_send(l, &answer, now) != HELIO_OK)
+        return;
+    /* The initiator closes; if it does not, we do. */
+    l->closing = l->polite = true;
+    link_end(l, SLE_END_UNBOUND, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
+}
+
+void unbind_take_return(struct sle_link *l, tick now)
+{
+    if (l->state != SLE_UNBINDING) {
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    l->bind_due = TICK_NEVER;
+    link_notice(l, SLE_UNBOUND);
+    COUNT(l, unbinds, 1);
+    link_close(l, SLE_END_UNBOUND, now);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What always holds. */
+#undef NDEBUG
+#include <assert.h>
+
+#include "sle/engine_private.h"
+
+static void check_out(const struct out *o)
+{
+    size_t octets = 0;
+    for (uint32_t k = 0; k < o->part_count; k++)
+        octets += o->parts[k].len;
+    assert(octets == o->octets && o->written < o->octets && o->part_done < o->part_count);
+    assert(o->part_off < o->parts[o->part_done].len);
+    assert(o->buffer || (o->frames == 0 && o->syncs == 0));
+}
+
+static void check_provider(const struct sle_instance *i, uint32_t buffers)
+{
+    const struct provider *p = &i->p;
+    size_t held = p->f.on_air == NULL ? 0 : p->f.on_air->c.data.len;
+    uint32_t count = p->f.on_air != NULL;
+    list_for_each (it, &p->f.queue) {
+        held += container_of(it, struct cltu, node)->c.data.len;
+        count++;
+    }
+    assert(held == p->f.held && count == p->f.count && held <= p->c.cltu_buffer &&
+           count <= p->c.cltus_max);
+    assert(p->queued == buffers);
+    assert(p->fill == NULL || (i->link != NULL && p->fill->frames <= p->c.buffer_frames));
+    const struct sle_counts *n = &i->counts;
+    assert(n->frames_offered >=
+           n->frames_filtered + n->frames_refused + n->frames + n->frames_discarded);
+}
+
+/* Each frame that was taken is written, waits, was discarded or was dropped. */
+static void check_balance(const struct sle_instance *i, uint64_t waiting)
+{
+    const struct sle_counts *n = &i->counts;
+    if (!i->provides || i->service == SLE_FCLTU)
+        return;
+    if (i->p.fill != NULL)
+        waiting += i->p.fill->frames;
+    assert(n->frames_offered - n->frames_filtered - n->frames_refused ==
+           n->frames + n->frames_discarded + n->frames_dropped + waiting);
+}
+
+static void check_link(const struct sle_link *l)
+{
+    size_t octets = 0;
+    list_for_each (it, &l->queue) {
+        const struct out *o = container_of(it, struct out, node);
+        check_out(o);
+        octets += o->octets - o->written;
+    }
+    assert(octets == l->queue_octets);
+    assert(l->notice_at <= l->notice_count && l->notice_count <= NOTICES_MAX);
+    assert((l->state == SLE_UNBOUND_STATE) == (l->instance == NULL) || l->state == SLE_ENDED);
+    assert(l->state == SLE_ENDED || l->instance == NULL || l->instance->link == l);
+    uint32_t count = 0;
+    for (uint16_t id = l->first_id; l->awaited_room > 0 && id != l->next_id; id++)
+        count += l->awaited[id & (l->awaited_room - 1)].kind != 0;
+    assert(count == l->awaited_count);
+}
+
+static void check_instance(const struct sle *s, const struct sle_instance *i)
+{
+    uint32_t buffers = 0;
+    uint64_t waiting = 0;
+    list_for_each (it, &s->links) {
+        const struct sle_link *l = container_of(it, struct sle_link, node);
+        if (l->instance != i)
+            continue;
+        list_for_each (at, &l->queue) {
+            const struct out *o = container_of(at, struct out, node);
+            waiting += o->frames;
+            buffers += o->buffer && i->link == l;
+        }
+    }
+    if (i->provides)
+        check_provider(i, buffers);
+    check_balance(i, waiting);
+    assert(i->link == NULL || i->link->instance == i);
+}
+
+void sle_check(const struct sle *s)
+{
+    uint32_t links = 0;
+    list_for_each (it, &s->links) {
+        check_link(container_of(it, struct sle_link, node));
+        links++;
+    }
+    assert(links == s->link_count && links <= s->config.links_max);
+    list_for_each (it, &s->instances)
+        check_instance(s, container_of(it, struct sle_instance, node));
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine's files share. A link has the stream: receive buffer, output queue, timers,
+ * state; an instance has the service. They point at each other from BIND to the end of the
+ * association.
+ */
+#ifndef SLE_ENGINE_PRIVATE_H
+#define SLE_ENGINE_PRIVATE_H
+
+#include "base/list.h"
+#include "base/rng.h"
+#include "sle/frame_head.h"
+#include "sle/provider.h"
+#include "sle/user.h"
+
+enum {
+    NOTICES_MAX = 4,             /* that one message can cause */
+    EVENTS_MAX = 64,             /* THROW-EVENTs that the host has not answered */
+    BUFFER_OCTETS_MAX = 3 << 20, /* of a transfer buffer: then it is full */
+    COPY_BELOW = 64,             /* octets of data that are copied to their header */
+    FRONT = BUFFER_HEAD_MAX + 80 /* before the first item: the heads, and a notification */
+};
+
+struct peer {
+    struct list node;
+    struct sle_peer p;
+};
+
+struct sle {
+    struct sle_config config;
+    struct list links, instances, peers;
+    uint32_t link_count;
+    struct rng rng;
+    struct sle_counts counts;
+};
+
+struct chunk {
+    struct chunk *next;
+    size_t size, used;
+    uint8_t octets[];
+};
+
+/* A message on its way out. Octets of heads lie in chunks, which do not move. */
+struct out {
+    struct list node;
+    struct chunk *chunks, *at;
+    struct slice *parts;
+    struct buf **owners;
+    uint8_t **stamps; /* where credentials go */
+    uint8_t *front;   /* of a buffer: its first item; FRONT octets before it are free */
+    uint32_t part_count, part_room, owner_count, owner_room, stamp_count, stamp_room;
+    uint32_t part_done; /* parts that are written wholly, and octets of the next */
+    size_t part_off;
+    size_t octets, written;
+    tick stamped; /* when the credentials were made; TICK_NEVER: not yet */
+    bool buffer;  /* a TRANSFER-BUFFER */
+    bool exposed; /* given to the host since its last sle_link_wrote */
+    uint32_t frames, syncs, good;
+    uint64_t frame_octets;
+};
+
+/* An invocation that awaits its return. */
+struct awaited {
+    uint8_t kind; /* enum sle_pdu_kind; 0: answered */
+    uint32_t cltu_id, octets;
+    tick due;
+};
+
+struct sle_link {
+    struct list node;
+    struct sle *sle;
+    struct sle_instance *instance; /* that it is, or was, bound for */
+    enum sle_state state;
+    bool initiator;
+    struct sle_dialect dialect_in, dialect_out;
+    char peer_id[SLE_AUTHORITY_MAX + 1];
+    struct sle_peer peer; /* a copy; level NONE before it is known */
+    /* transport mapping */
+    bool context; /* sent, or received */
+    uint16_t heartbeat_s, dead_factor;
+    tick last_in, last_out, establish_due, bind_due, wait_due;
+    /* in */
+    struct buf *rx;
+    size_t rx_wanted; /* octets of the message that is not whole */
+    bool hungry;      /* no whole message is there */
+    bool eof;
+    struct slice buffer;                   /* of a TRANSFER-BUFFER that is being given */
+    uint8_t verified[SLE_CREDENTIALS_MAX]; /* credentials that were right, of this buffer */
+    size_t verified_len;
+    struct sle_notice notices[NOTICES_MAX];
+    unsigned notice_at, notice_count;
+    /* out */
+    struct list queue; /* struct out */
+    size_t queue_octets;
+    /* the end */
+    enum sle_stream stream;
+    enum sle_end end;
+    unsigned abort, bind_diag;
+    bool closing; /* what is queued still goes; then SLE_STREAM_CLOSE */
+    bool polite;  /* but the peer closes first, if it does so in time */
+    bool over_told;
+    /* user: awaited[id & (room - 1)] */
+    struct awaited *awaited;
+    uint32_t awaited_room, awaited_count;
+    uint16_t first_id, next_id; /* oldest that may be awaited, next to give */
+};
+
+struct cltu {
+    struct list node;
+    struct sle_cltu c;
+    uint8_t octets[];
+};
+
+/* What FCLTU keeps. */
+struct forward {
+    struct list queue; /* struct cltu */
+    struct cltu *on_air;
+    size_t held;      /* octets */
+    uint32_t count;   /* CLTUs held */
+    uint32_t next_id; /* expected */
+    uint32_t next_event;
+    tick not_before; /* the delay behind the last one */
+    struct sle_last_processed last_processed;
+    struct sle_last_ok last_ok;
+    enum sle_uplink uplink;
+    uint32_t received, processed, radiated;
+    bool interrupted; /* a new START is needed */
+    bool ready_told;
+    bool cleared; /* to be told */
+    uint16_t events[EVENTS_MAX];
+    uint32_t event_next[EVENTS_MAX]; /* invocation to expect when it is accepted */
+    unsigned event_count;
+};
+
+struct provider {
+    struct sle_provider_config c; /* its pointers are ours */
+    uint8_t antenna[SLE_ANTENNA_MAX];
+    char clcw_channel[33];
+    struct sle_locks locks;
+    uint32_t production;
+    struct sle_start wanted; /* of the last START */
+    bool has_wanted, starting;
+    uint16_t start_id;
+    /* STATUS-REPORT */
+    uint32_t report_s; /* 0: off */
+    tick report_due;
+    uint32_t good, delivered, processed;
+    /* return services */
+    struct frame_template head;
+    struct out *fill;
+    size_t fill_content;
+    tick fill_due;
+    struct out *spare;  /* chain by node.next */
+    uint32_t queued;    /* buffers in the link's queue */
+    bool backlog;       /* to be told in the next buffer */
+    bool first;         /* the next frame is the first since START */
+    bool refused, room; /* SLE_FULL was said; SLE_ROOM is to be */
+    bool ended;         /* the stop time has been passed */
+    bool has_ocf;
+    uint8_t last_ocf[4];
+    struct forward f;
+};
+
+struct user {
+    struct sle_user_config c;
+    uint32_t next_cltu;
+    uint64_t available; /* octets, as last told */
+    uint64_t in_flight; /* octets of CLTUs not answered */
+    uint32_t cltus;     /* of them */
+    bool resync;        /* a CLTU was refused: wait until all are answered */
+};
+
+struct sle_instance {
+    struct list node;
+    struct sle *sle;
+    struct sle_link *link;
+    struct sle_siid id;
+    enum sle_service service;
+    enum sle_mode mode;
+    bool provides;
+    char port[SLE_PORT_NAME_MAX + 1];
+    char (*initiators)[SLE_AUTHORITY_MAX + 1];
+    size_t initiator_count;
+    uint32_t versions;
+    uint16_t return_timeout_s;
+    struct sle_counts counts;
+    struct provider p;
+    struct user u;
+};
+
+/* Counts for the engine and the link's instance. */
+#define COUNT(l, name, n)                                                                          \
+    do {                                                                                           \
+        (l)->sle->counts.name += (n);                                                              \
+        if ((l)->instance != NULL)                                                                 \
+            (l)->instance->counts.name += (n);                                                     \
+    } while (0)
+#define COUNT_INSTANCE(i, name, n)                                                                 \
+    do {                                                                                           \
+        (i)->sle->counts.name += (n);                                                              \
+        (i)->counts.name += (n);                                                                   \
+    } while (0)
+
+/* engine.c */
+const struct sle_peer *engine_peer(const struct sle *s, const char *id);
+/* link.c */
+struct sle_notice *link_notice(struct sle_link *l, enum sle_notice_kind kind);
+void link_attach(struct sle_link *l, struct sle_instance *i, uint8_t version);
+void link_end(struct sle_link *l, enum sle_end end, enum sle_stream stream, unsigned abort,
+              tick now);
+/* PEER-ABORT, and why */
+void link_abort(struct sle_link *l, enum sle_end end, unsigned diagnostic, tick now);
+/* Closes when all is written. */
+void link_close(struct sle_link *l, enum sle_end end, tick now);
+static inline bool link_bound(const struct sle_link *l)
+{
+    return l->state == SLE_READY || l->state == SLE_STARTING || l->state == SLE_ACTIVE ||
+           l->state == SLE_STOPPING;
+}
+/* link_in.c */
+void link_take_pdu(struct sle_link *l, struct slice body, tick now);
+/* link_out.c: 0, HELIO_ENOMEM (the link has ended, then) */
+int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+int link_send_tml(struct sle_link *l, const uint8_t *octets, size_t len);
+void link_enqueue(struct sle_link *l, struct out *o);
+void link_drop_queue(struct sle_link *l);
+/* octets of credentials of such a PDU; 0: none are sent */
+size_t link_credentials_len(const struct sle_link *l, enum sle_pdu_kind kind);
+/* out.c */
+struct out *out_new(size_t first_chunk);
+void out_free(struct out *o);
+void out_reset(struct out *o); /* empty, with its memory */
+/* Room for one more of each and for n octets of heads. */
+bool out_reserve(struct out *o, size_t n);
+uint8_t *out_place(struct out *o);     /* where the next heads go */
+void out_add(struct out *o, size_t n); /* n octets were put there */
+void out_refer(struct out *o, struct slice data, struct buf *owner);
+/* bind.c */
+void bind_send(struct sle_link *l, tick now);
+void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void unbind_take_return(struct sle_link *l, tick now);
+/* provider: operate.c */
+void provider_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void provider_bound(struct sle_instance *i);
+void provider_leave(struct sle_instance *i, tick now); /* the association has ended */
+void provider_report(struct sle_instance *i, tick now);
+tick provider_deadline(const struct sle_instance *i);
+void provider_expire(struct sle_instance *i, tick now);
+bool provider_flags(struct sle_instance *i, struct sle_notice *out, tick now);
+bool value_of(struct sle_instance *i, uint8_t version, uint32_t parameter, struct sle_value *out);
+/* buffer.c */
+void buffer_written(struct sle_link *l, struct out *o, tick now); /* takes it */
+void buffer_dropped(struct sle_instance *i, struct out *o);       /* takes it */
+void buffer_pass(struct sle_instance *i, tick now);
+void buffer_sync(struct sle_instance *i, const struct sle_sync *sync, tick now);
+void buffer_clear(struct sle_instance *i);
+/* forward.c */
+void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void forward_clear(struct sle_instance *i);
+uint32_t forward_available(const struct sle_instance *i);
+void forward_notify(struct sle_instance *i, enum sle_notification n, uint32_t invocation, tick now);
+/* user.c */
+void user_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * FCLTU at the provider. The happy path: a CLTU with the expected id and possible times gets room
+ * in the buffer; when it is due production takes it, tells that it has begun and that it was
+ * radiated, and the user hears of it if it asked to. A CLTU whose time has passed is told as
+ * expired; STOP, an abort, and production that is interrupted discard what waits.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "sle/engine_private.h"
+
+uint32_t forward_available(const struct sle_instance *i)
+{
+    const struct forward *f = &i->p.f;
+    return f->count >= i->p.c.cltus_max ? 0 : (uint32_t)(i->p.c.cltu_buffer - f->held);
+}
+
+static void drop_cltu(struct forward *f, struct cltu *c)
+{
+    list_sub(&c->node);
+    assert(f->held >= c->c.data.len && f->count > 0);
+    f->held -= c->c.data.len;
+    f->count--;
+    free(c);
+}
+
+void forward_clear(struct sle_instance *i)
+{
+    struct forward *f = &i->p.f;
+    struct list *node;
+    f->cleared = f->cleared || !list_empty(&f->queue);
+    while ((node = list_first(&f->queue)) != NULL) {
+        COUNT_INSTANCE(i, cltus_discarded, 1);
+        drop_cltu(f, container_of(node, struct cltu, node));
+    }
+    if (f->on_air != NULL)
+        f->on_air->c.notify = false; /* whoever asked is gone */
+}
+
+void forward_notify(struct sle_instance *i, enum sle_notification n, uint32_t invocation, tick now)
+{
+    const struct forward *f = &i->p.f;
+    struct sle_pdu p = {.kind = SLE_PDU_NOTIFY};
+    p.u.async = (struct sle_async){.notification = n,
+                                   .invocation = invocation,
+                                   .last_processed = f->last_processed,
+                                   .last_ok = f->last_ok,
+                                   .production = i->p.production,
+                                   .uplink = f->uplink};
+    if (i->link == NULL || i->link->state != SLE_ACTIVE)
+        return;
+    COUNT_INSTANCE(i, notifies, 1);
+    (void)link_send(i->link, &p, now);
+}
+
+/* ---- TRANSFER-DATA ---- */
+
+/* In the order in which the reference examines it. */
+static unsigned judge_cltu(const struct sle_instance *i, const struct sle_cltu *c, tick now)
+{
+    const struct provider *p = &i->p;
+    struct sle_time at = sle_now(i->sle, now);
+    if (c->id != p->f.next_id)
+        return SLE_CLTU_OUT_OF_SEQUENCE;
+    if (c->earliest.known && c->latest.known && sle_time_compare(c->earliest.at, c->latest.at) > 0)
+        return SLE_CLTU_INCONSISTENT_TIME;
+    if (c->latest.known && sle_time_compare(c->latest.at, at) <= 0)
+        return SLE_CLTU_LATE;
+    if (p->c.end.known && c->earliest.known && sle_time_compare(c->earliest.at, p->c.end.at) >= 0)
+        return SLE_CLTU_INVALID_TIME;
+    if (p->c.begin.known && c->latest.known && sle_time_compare(c->latest.at, p->c.begin.at) < 0)
+        return SLE_CLTU_INVALID_TIME;
+    if (c->delay_us < p->c.minimum_delay_us)
+        return SLE_CLTU_INVALID_DELAY;
+    if (c->data.len > p->c.cltu_max)
+        return SLE_CLTU_ERROR;
+    if (p->f.interrupted || p->production == SLE_UP_INTERRUPTED || p->production == SLE_UP_HALTED)
+        return SLE_CLTU_UNABLE_TO_PROCESS;
+    return c->data.len > forward_available(i) ? SLE_CLTU_UNABLE_TO_STORE : SLE_OK;
+}
+
+static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
+{
+    struct forward *f = &i->p.f;
+    struct cltu *n = malloc(sizeof *n + c->data.len);
+    if (n == NULL)
+        return SLE_CLTU_UNABLE_TO_STORE;
+    n->c = *c;
+    memcpy(n->octets, c->data.data, c->data.len);
+    n->c.data.data = n->octets;
+    list_add_tail(&f->queue, &n->node);
+    f->held += c->data.len;
+    f->count++;
+    f->next_id++;
+    f->received++;
+    f->ready_told = false;
+    COUNT_INSTANCE(i, cltus, 1);
+    return SLE_OK;
+}
+
+void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    struct sle_instance *i = l->instance;
+    struct sle_pdu p = {.kind = SLE_PDU_CLTU_RETURN, .invoke_id = pdu->invoke_id};
+    p.diag = judge_cltu(i, &pdu->u.cltu, now);
+    if (p.diag == SLE_OK)
+        p.diag = hold_cltu(i, &pdu->u.cltu);
+    if (p.diag != SLE_OK)
+        COUNT_INSTANCE(i, cltus_refused, 1);
+    p.u.cltu_return = (struct sle_cltu_return){i->p.f.next_id, forward_available(i)};
+    (void)link_send(l, &p, now);
+}
+
+/* ---- radiation ---- */
+
+static struct cltu *first_cltu(const struct forward *f)
+{
+    struct list *node = list_first(&f->queue);
+    return node == NULL ? NULL : container_of(node, struct cltu, node);
+}
+
+static tick tick_of(const struct sle_instance *i, struct sle_time t)
+{
+    uint64_t unix_ns = sle_time_unix(t), zero = i->sle->config.unix_ns;
+    return unix_ns > zero ? unix_ns - zero : 0;
+}
+
+tick sle_provider_cltu_deadline(const struct sle_instance *i)
+{
+    const struct forward *f = &i->p.f;
+    const struct cltu *c = first_cltu(f);
+    if (c == NULL || f->on_air != NULL || i->p.production != SLE_OPERATIONAL)
+        return TICK_NEVER;
+    tick due = f->not_before;
+    if (c->c.earliest.known && tick_of(i, c->c.earliest.at) > due)
+        due = tick_of(i, c->c.earliest.at);
+    return due;
+}
+
+static void expire_cltu(struct sle_instance *i, struct cltu *c, tick now)
+{
+    struct forward *f = &i->p.f;
+    f->processed++;
+    f->last_processed =
+        (struct sle_last_processed){.any = true, .id = c->c.id, .status = SLE_CLTU_EXPIRED};
+    COUNT_INSTANCE(i, cltus_expired, 1);
+    drop_cltu(f, c);
+    forward_notify(i, SLE_ASYNC_EXPIRED, 0, now);
+    if (f->count == 0)
+        forward_notify(i, SLE_ASYNC_BUFFER_EMPTY, 0, now);
+}
+
+bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, tick now)
+{
+    struct forward *f = &i->p.f;
+    assert(i->provides && i->service == SLE_FCLTU);
+    f->ready_told = false;
+    while (sle_provider_cltu_deadline(i) <= now) {
+        struct cltu *c = first_cltu(f);
+        if (c->c.latest.known && tick_of(i, c->c.latest.at) < now) {
+            expire_cltu(i, c, now);
+            continue;
+        }
+        list_sub(&c->node);
+        f->on_air = c;
+        *out = (struct sle_cltu_out){c->c.id, c->c.data, c->c.earliest, c->c.latest, c->c.delay_us};
+        return true;
+    }
+    return false;
+}
+
+void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now)
+{
+    struct forward *f = &i->p.f;
+    (void)now;
+    if (f->on_air == NULL)
+        return;
+    f->processed++;
+    f->last_processed = (struct sle_last_processed){
+        .any = true, .id = f->on_air->c.id, .start = {true, at}, .status = SLE_CLTU_STARTED};
+}
+
+void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now)
+{
+    struct forward *f = &i->p.f;
+    struct cltu *c = f->on_air;
+    if (c == NULL)
+        return;
+    if (!f->last_processed.any || f->last_processed.id != c->c.id)
+        sle_provider_cltu_started(i, at, now);
+    f->last_processed.status = SLE_CLTU_RADIATED;
+    f->last_ok = (struct sle_last_ok){true, c->c.id, at};
+    f->radiated++;
+    f->not_before = tick_add(now, c->c.delay_us * TICK_US);
+    f->on_air = NULL;
+    COUNT_INSTANCE(i, cltus_radiated, 1);
+    bool notify = c->c.notify;
+    drop_cltu(f, c);
+    if (notify)
+        forward_notify(i, SLE_ASYNC_RADIATED, 0, now);
+    if (f->count == 0)
+        forward_notify(i, SLE_ASYNC_BUFFER_EMPTY, 0, now);
+}
+
+void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status)
+{
+    assert(i->provides && i->service == SLE_FCLTU && status <= SLE_NOMINAL);
+    i->p.f.uplink = status;
+}
+
+/* ---- events ---- */
+
+static void answer_event(struct sle_link *l, uint16_t invoke_id, unsigned diag, tick now)
+{
+    struct sle_pdu p = {.kind = SLE_PDU_EVENT_RETURN, .invoke_id = invoke_id, .diag = diag};
+    p.u.event_return.next_invocation = l->instance->p.f.next_event;
+    (void)link_send(l, &p, now);
+}
+
+void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    struct forward *f = &l->instance->p.f;
+    if (pdu->u.event.invocation != f->next_event) {
+        answer_event(l, pdu->invoke_id, SLE_EVENT_OUT_OF_SEQUENCE, now);
+        return;
+    }
+    if (f->event_count == EVENTS_MAX) {
+        answer_event(l, pdu->invoke_id, SLE_OTHER_REASON, now);
+        return;
+    }
+    f->next_event++;
+    f->events[f->event_count++] = pdu->invoke_id;
+    struct sle_notice *n = link_notice(l, SLE_EVENT_THROWN);
+    n->u.event = pdu->u.event;
+    n->invoke_id = pdu->invoke_id;
+}
+
+void sle_provider_answer_event(struct sle_instance *i, uint16_t invoke_id, unsigned diag, tick now)
+{
+    struct forward *f = &i->p.f;
+    for (unsigned k = 0; k < f->event_count; k++)
+        if (f->events[k] == invoke_id) {
+            f->events[k] = f->events[--f->event_count];
+            answer_event(i->link, invoke_id, diag, now);
+            return;
+        }
+}
+
+void sle_provider_event_done(struct sle_instance *i, uint32_t invocation, enum sle_notification how,
+                             tick now)
+{
+    assert(how >= SLE_ASYNC_ACTIONS_DONE && how < SLE_ASYNC_COUNT);
+    forward_notify(i, how, invocation, now);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What goes out: one ordered queue of messages, given as slices. Credentials are put in when a
+ * message is first given to be written, so that they are not old when it had to wait; all that is
+ * in one transfer buffer has the same.
+ */
+#include <assert.h>
+
+#include "sle/engine_private.h"
+
+#define STAMP_AGE                                                                                  \
+    (10 * TICK_S) /* credentials of what was not written for so long are made again                \
+                   */
+
+static enum sle_hash hash_of(const struct sle_link *l)
+{
+    if (l->peer.hash != SLE_HASH_BY_VERSION)
+        return l->peer.hash;
+    return l->dialect_out.version >= 5 ? SLE_SHA256 : SLE_SHA1;
+}
+
+size_t link_credentials_len(const struct sle_link *l, enum sle_pdu_kind kind)
+{
+    bool binding = kind == SLE_PDU_BIND || kind == SLE_PDU_BIND_RETURN;
+    if (l->peer.level == SLE_AUTH_NONE || (l->peer.level == SLE_AUTH_BIND && !binding))
+        return 0;
+    return hash_of(l) == SLE_SHA1 ? 40 : 52;
+}
+
+static void stamp_out(struct sle_link *l, struct out *o, tick now)
+{
+    struct sle_credentials c;
+    uint8_t octets[SLE_CREDENTIALS_MAX];
+    struct sle *s = l->sle;
+    /* Four octets in DER, always. */
+    uint32_t random = 0x800000 + (uint32_t)rng_below(&s->rng, 0x80000000u - 0x800000u);
+    o->stamped = now;
+    if (!sle_credentials_make(&s->config.self, hash_of(l), s->config.hash, s->config.hash_context,
+                              sle_now(s, now), random, &c))
+        memset(c.digest, 0, sizeof c.digest);
+    size_t n = sle_credentials_write(&c, octets, sizeof octets);
+    assert(n == 40 || n == 52);
+    for (uint32_t i = 0; i < o->stamp_count; i++)
+        memcpy(o->stamps[i], octets, n);
+}
+
+void link_enqueue(struct sle_link *l, struct out *o)
+{
+    assert(list_empty(&o->node) && o->octets > 0 && l->state != SLE_ENDED);
+    list_add_tail(&l->queue, &o->node);
+    l->queue_octets += o->octets;
+}
+
+int link_send_tml(struct sle_link *l, const uint8_t *octets, size_t len)
+{
+    struct out *o = out_new(len);
+    if (o == NULL || !out_reserve(o, len)) {
+        out_free(o);
+        return HELIO_ENOMEM;
+    }
+    memcpy(out_place(o), octets, len);
+    out_add(o, len);
+    link_enqueue(l, o);
+    return HELIO_OK;
+}
+
+int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now)
+{
+    static const uint8_t zeros[SLE_CREDENTIALS_MAX];
+    struct sle_pdu stamped = *pdu;
+    size_t room = SLE_TML_HEADER + sle_pdu_room(pdu), at;
+    struct out *o = out_new(room);
+    if (o == NULL || !out_reserve(o, room)) {
+        out_free(o);
+        link_end(l, SLE_END_MEMORY, SLE_STREAM_RESET, SLE_ABORT_UNKNOWN, now);
+        return HELIO_ENOMEM;
+    }
+    stamped.credentials = slice_of(zeros, link_credentials_len(l, pdu->kind));
+    size_t n = sle_pdu_write(&l->dialect_out, &stamped, out_place(o) + SLE_TML_HEADER,
+                             room - SLE_TML_HEADER, &at);
+    assert(n > 0);
+    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, out_place(o));
+    if (at > 0)
+        o->stamps[o->stamp_count++] = out_place(o) + SLE_TML_HEADER + at;
+    out_add(o, SLE_TML_HEADER + n);
+    link_enqueue(l, o);
+    COUNT(l, pdus_out, 1);
+    if (pdu->diag != SLE_OK)
+        COUNT(l, returns_negative, 1);
+    return HELIO_OK;
+}
+
+static size_t give_parts(struct out *o, struct slice *parts, size_t max)
+{
+    size_t n = 0;
+    o->exposed = true;
+    for (uint32_t i = o->part_done; i < o->part_count && n < max; i++) {
+        parts[n] = o->parts[i];
+        if (i == o->part_done) {
+            parts[n].data += o->part_off;
+            parts[n].len -= o->part_off;
+        }
+        n++;
+    }
+    return n;
+}
+
+size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick now)
+{
+    size_t n = 0;
+    assert(max >= 1);
+    if (l->state == SLE_ENDED && !l->closing)
+        return 0;
+    list_for_each (it, &l->queue) {
+        struct out *o = container_of(it, struct out, node);
+        if (n == max)
+            break;
+        if (o->stamp_count > 0 && o->written == 0 &&
+            (o->stamped == TICK_NEVER || now - o->stamped > STAMP_AGE))
+            stamp_out(l, o, now);
+        n += give_parts(o, parts + n, max - n);
+    }
+    return n;
+}
+
+static void finish_out(struct sle_link *l, struct out *o, tick now)
+{
+    list_sub(&o->node);
+    if (o->buffer)
+        buffer_written(l, o, now);
+    else
+        out_free(o);
+}
+
+/* Takes octets off the first message; returns how many are left. */
+static size_t advance_out(struct sle_link *l, struct out *o, size_t octets, tick now)
+{
+    while (octets > 0 && o->part_done < o->part_count) {
+        size_t left = o->parts[o->part_done].len - o->part_off;
+        size_t n = octets < left ? octets : left;
+        o->part_off += n;
+        o->written += n;
+        octets -= n;
+        l->queue_octets -= n;
+        if (n == left) {
+            o->part_done++;
+            o->part_off = 0;
+        }
+    }
+    if (o->part_done == o->part_count)
+        finish_out(l, o, now);
+    return octets;
+}
+
+void sle_link_wrote(struct sle_link *l, size_t octets, tick now)
+{
+    COUNT(l, octets_out, octets);
+    list_for_each (it, &l->queue) {
+        struct out *o = container_of(it, struct out, node);
+        if (!o->exposed)
+            break;
+        o->exposed = false;
+    }
+    if (octets > 0)
+        l->last_out = now;
+    while (octets > 0 && !list_empty(&l->queue))
+        octets = advance_out(l, container_of(list_first(&l->queue), struct out, node), octets, now);
+    assert(octets == 0 || l->state == SLE_ENDED);
+    if (l->closing && !l->polite && list_empty(&l->queue))
+        l->stream = SLE_STREAM_CLOSE;
+}
+
+void link_drop_queue(struct sle_link *l)
+{
+    struct list *node;
+    while ((node = list_first(&l->queue)) != NULL) {
+        struct out *o = container_of(node, struct out, node);
+        list_sub(node);
+        if (o->buffer)
+            buffer_dropped(l->instance, o);
+        else
+            out_free(o);
+    }
+    l->queue_octets = 0;
+}
+
+size_t sle_link_backlog(const struct sle_link *l)
+{
+    return l->queue_octets;
+}

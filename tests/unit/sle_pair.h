@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A provider's and a user's engine, joined by two pipes of limited room, in virtual time. */
+#ifndef TESTS_UNIT_SLE_PAIR_H
+#define TESTS_UNIT_SLE_PAIR_H
+
+#include "sle/provider.h"
+#include "sle/user.h"
+#include "tests/unit/sle_help.h"
+
+#define RAF_ID "sagr=SAGR.spack=SPACK.rsl-fg=RSL.raf=onlc1"
+#define RAF_TIMELY_ID "sagr=SAGR.spack=SPACK.rsl-fg=RSL.raf=onlt1"
+#define RAF_OFFLINE_ID "sagr=SAGR.spack=SPACK.rsl-fg=RSL.raf=offl1"
+#define RCF_ID "sagr=SAGR.spack=SPACK.rsl-fg=RSL.rcf=onlc1"
+#define ROCF_ID "sagr=SAGR.spack=SPACK.rsl-fg=RSL.rocf=onlt1"
+#define CLTU_ID "sagr=SAGR.spack=SPACK.fsl-fg=FSL.cltu=cltu1"
+#define UNIX_NS UINT64_C(1763834391000000000)
+
+enum { PIPE_ROOM = 1 << 16 };
+
+struct pipe_half {
+    uint8_t octets[PIPE_ROOM];
+    size_t len, room; /* room: what it takes at most */
+    bool ended;       /* FIN or reset by the writer */
+    int urgent;       /* octet, or -1 */
+};
+
+struct end {
+    struct sle *sle;
+    struct sle_link *link;
+    bool over, freed;
+    struct sle_notice last; /* of each kind that is not a frame: the last one */
+    unsigned seen[SLE_NOTICE_COUNT];
+    struct sle_notice of[SLE_NOTICE_COUNT];
+};
+
+struct pair {
+    tick now;
+    struct end user, provider;
+    struct pipe_half up, down; /* to the provider, to the user */
+    struct sle_instance *asks, *serves;
+    bool paused;     /* the user does not read */
+    uint64_t frames; /* that the user got */
+    void (*frame)(struct pair *p, const struct sle_notice *n);
+    void *context;
+};
+
+/* Not a hash, but what it mixes it mixes well. */
+static bool pair_hash(void *context, enum sle_hash which, struct slice in, uint8_t *out)
+{
+    uint64_t h = 0xcbf29ce484222325u + which;
+    (void)context;
+    for (size_t i = 0; i < in.len; i++)
+        h = (h ^ in.data[i]) * 0x100000001b3u;
+    for (unsigned i = 0; i < (which == SLE_SHA1 ? 20u : 32u); i++) {
+        h = (h ^ i) * 0x100000001b3u;
+        out[i] = (uint8_t)(h >> 32);
+    }
+    return true;
+}
+
+static inline struct sle_identity pair_identity(const char *id, const char *password)
+{
+    struct sle_identity who = {.password_len = (uint8_t)strlen(password)};
+    snprintf(who.id, sizeof who.id, "%s", id);
+    memcpy(who.password, password, strlen(password));
+    return who;
+}
+
+static inline struct sle *pair_engine(const char *id, const char *other, enum sle_auth_level level)
+{
+    struct sle_config c = {
+        .self = pair_identity(id, id), .hash = pair_hash, .seed = 7, .unix_ns = UNIX_NS};
+    struct sle *s = sle_new(&c);
+    struct sle_peer peer = {.who = pair_identity(other, other), .level = level};
+    ck_assert_ptr_nonnull(s);
+    ck_assert_int_eq(sle_peer_set(s, &peer), 0);
+    return s;
+}
+
+static inline void pair_init(struct pair *p, enum sle_auth_level level)
+{
+    memset(p, 0, sizeof *p);
+    p->now = TICK_S;
+    p->up.room = p->down.room = PIPE_ROOM;
+    p->up.urgent = p->down.urgent = -1;
+    p->user.sle = pair_engine("USER", "PROVIDER", level);
+    p->provider.sle = pair_engine("PROVIDER", "USER", level);
+}
+
+static inline void pair_add(struct pair *p, struct sle_provider_config *c, uint8_t version)
+{
+    static const char *const initiators[] = {"USER"};
+    struct sle_user_config u = {
+        .id = c->id, .responder = "PROVIDER", .responder_port = "PORT", .version = version};
+    c->initiators = initiators;
+    c->initiator_count = 1;
+    u.respond = c->initiate;
+    if (c->initiate)
+        c->responder_port = "PORT";
+    ck_assert_int_eq(sle_provider_add(p->provider.sle, c, &p->serves), 0);
+    ck_assert_int_eq(sle_user_add(p->user.sle, &u, &p->asks), 0);
+}
+
+static inline void pair_fini(struct pair *p)
+{
+    sle_check(p->user.sle);
+    sle_check(p->provider.sle);
+    sle_free(p->user.sle);
+    sle_free(p->provider.sle);
+}
+
+static inline void poll_end(struct pair *p, struct end *e)
+{
+    struct sle_notice n;
+    while (sle_link_poll(e->link, &n, p->now)) {
+        e->seen[n.kind]++;
+        if (n.kind == SLE_FRAME) {
+            p->frames++;
+            if (p->frame != NULL)
+                p->frame(p, &n);
+            continue;
+        }
+        e->last = e->of[n.kind] = n;
+        e->over = e->over || n.kind == SLE_OVER;
+    }
+}
+
+static inline bool write_end(struct pair *p, struct end *e, struct pipe_half *out)
+{
+    struct slice parts[7];
+    size_t n, total = 0;
+    while (!out->ended && (n = sle_link_output(e->link, parts, 7, p->now)) > 0) {
+        size_t taken = 0;
+        for (size_t i = 0; i < n; i++) {
+            size_t left = out->room > out->len ? out->room - out->len : 0,
+                   k = parts[i].len < left ? parts[i].len : left;
+            memcpy(out->octets + out->len, parts[i].data, k);
+            out->len += k;
+            taken += k;
+            if (k < parts[i].len)
+                break;
+        }
+        sle_link_wrote(e->link, taken, p->now);
+        total += taken;
+        if (taken == 0)
+            break;
+    }
+    enum sle_stream s = sle_link_stream(e->link);
+    if (s == SLE_STREAM_ABORT && !out->ended)
+        out->urgent = sle_link_abort_octet(e->link);
+    if (s != SLE_STREAM_KEEP && !out->ended) {
+        out->ended = true;
+        if (s != SLE_STREAM_CLOSE)
+            out->len = 0;
+        return true;
+    }
+    return total > 0;
+}
+
+static inline bool read_end(struct pair *p, struct end *e, struct pipe_half *in)
+{
+    if (in->urgent >= 0) {
+        sle_link_urgent(e->link, (uint8_t)in->urgent, p->now);
+        in->urgent = -2;
+        return true;
+    }
+    if (in->len > 0 && sle_link_reads(e->link)) {
+        size_t room;
+        uint8_t *space = sle_link_space(e->link, &room);
+        ck_assert_ptr_nonnull(space);
+        size_t n = room < in->len ? room : in->len;
+        memcpy(space, in->octets, n);
+        memmove(in->octets, in->octets + n, in->len - n);
+        in->len -= n;
+        sle_link_fed(e->link, n, p->now);
+        return true;
+    }
+    if (in->len > 0 && e->over) {
+        in->len = 0;
+        return true;
+    }
+    if (in->len == 0 && in->ended && !e->freed) {
+        e->freed = true; /* told once */
+        sle_link_closed(e->link, p->now);
+        return true;
+    }
+    return false;
+}
+
+/* Until nothing more happens at this time. */
+static inline void pair_settle(struct pair *p)
+{
+    for (bool more = true; more;) {
+        more = false;
+        if (p->user.link != NULL) {
+            more |= !p->paused && read_end(p, &p->user, &p->down);
+            if (!p->paused)
+                poll_end(p, &p->user);
+            more |= write_end(p, &p->user, &p->up);
+        }
+        if (p->provider.link != NULL) {
+            more |= read_end(p, &p->provider, &p->up);
+            poll_end(p, &p->provider);
+            more |= write_end(p, &p->provider, &p->down);
+        }
+        sle_check(p->user.sle);
+        sle_check(p->provider.sle);
+    }
+}
+
+/* Time goes on to `until`, with all deadlines on the way. */
+static inline void pair_run(struct pair *p, tick until)
+{
+    pair_settle(p);
+    for (;;) {
+        tick due = tick_min(sle_link_deadline(p->user.link), sle_link_deadline(p->provider.link));
+        if (due > until)
+            break;
+        p->now = due > p->now ? due : p->now;
+        if (sle_link_deadline(p->user.link) <= p->now)
+            sle_link_expire(p->user.link, p->now);
+        if (sle_link_deadline(p->provider.link) <= p->now)
+            sle_link_expire(p->provider.link, p->now);
+        pair_settle(p);
+    }
+    p->now = until;
+}
+
+static inline void pair_connect(struct pair *p)
+{
+    p->up.len = p->down.len = 0;
+    p->up.ended = p->down.ended = false;
+    p->up.urgent = p->down.urgent = -1;
+    p->user.over = p->user.freed = p->provider.over = p->provider.freed = false;
+    if (p->asks != NULL && p->serves != NULL &&
+        (p->user.link = sle_connect(p->asks, p->now)) != NULL) {
+        p->provider.link = sle_accept(p->provider.sle, p->now);
+    } else {
+        p->provider.link = sle_connect(p->serves, p->now);
+        p->user.link = sle_accept(p->user.sle, p->now);
+    }
+    ck_assert(p->user.link != NULL && p->provider.link != NULL);
+    pair_settle(p);
+}
+
+static inline void pair_disconnect(struct pair *p)
+{
+    sle_link_free(p->user.link);
+    sle_link_free(p->provider.link);
+    p->user.link = p->provider.link = NULL;
+}
+
+static inline void pair_start(struct pair *p, const struct sle_start *start)
+{
+    ck_assert_int_eq(sle_user_start(p->asks, start, p->now), 0);
+    pair_settle(p);
+}
+
+/* A frame of this number: AOS, SCID 0xab, VC 5. */
+static inline struct buf *pair_frame(uint32_t number, size_t len)
+{
+    struct buf *b = buf_new(0, len);
+    uint8_t *d = buf_append(b, len);
+    memset(d, (int)number, len);
+    d[0] = 0x6a;
+    d[1] = 0xc5;
+    for (unsigned i = 0; i < 4; i++)
+        d[2 + i] = (uint8_t)(number >> 8 * (3 - i));
+    return b;
+}
+
+static inline uint32_t frame_number(struct slice data)
+{
+    const uint8_t *d = data.data + 2;
+    return (uint32_t)d[0] << 24 | (uint32_t)d[1] << 16 | (uint32_t)d[2] << 8 | d[3];
+}
+
+static inline enum sle_taken pair_offer(struct pair *p, uint32_t number, size_t len)
+{
+    struct buf *b = pair_frame(number, len);
+    struct sle_frame f = {
+        .owner = b, .data = buf_slice(b), .time = sle_now(p->provider.sle, p->now)};
+    enum sle_taken taken = sle_provider_frame(p->serves, &f, p->now);
+    buf_drop(b);
+    return taken;
+}
+
+#endif
