@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong is the user's: a frame that is too short or too long for its kind, numbers that
- * do not fit its fields. */
+ * do not fit its fields, keys of one kind of frames or wire with another one. */
 #include "cla/frame_keys.h"
 
 #include <assert.h>
@@ -8,32 +8,137 @@
 
 #include "base/err.h"
 
+enum { LENGTH_USUAL = 1115 };
+
+static bool is_tc(int kind)
+{
+    return kind == FRAMES_TC || kind == FRAMES_CLTU;
+}
+
+static struct frame_way make_way(const struct frame_keys *k, int kind, uint64_t length,
+                                 uint64_t vcid)
+{
+    static const enum frame_kind kinds[] = {FRAME_AOS, FRAME_TM, FRAME_USLP,
+                                            FRAME_AOS, FRAME_TC, FRAME_TC};
+    assert(k->wire >= FRAME_WIRE_UDP && k->wire <= FRAME_WIRE_FILE);
+    assert(kind >= FRAMES_OFF && kind <= FRAMES_CLTU);
+    if (length == 0)
+        length = is_tc(kind) ? FRAME_TC_MAX : LENGTH_USUAL;
+    struct frame_way w = {
+        .format = {.kind = kinds[kind], .length = (uint32_t)length, .fecf = 2},
+        .scid = (uint16_t)k->scid,
+        .vcid = (uint8_t)vcid,
+        .cltu = kind == FRAMES_CLTU,
+        .randomise = kind == FRAMES_CLTU && k->randomise,
+    };
+    w.format.count_len = kind == FRAMES_USLP ? 3 : 0;
+    w.format.ocf = k->clcw && !is_tc(kind);
+    w.format.segments = k->segments && is_tc(kind);
+    w.numbered = k->numbers && is_tc(kind);
+    return w;
+}
+
+static enum frame_stream_mode mode_of(const struct frame_keys *k, int kind)
+{
+    return kind == FRAMES_CLTU ? FRAME_STREAM_CLTU
+           : kind == FRAMES_TC ? FRAME_STREAM_TC
+           : k->marker         ? FRAME_STREAM_MARKED
+                               : FRAME_STREAM_FIXED;
+}
+
 void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out)
 {
-    static const enum frame_kind kinds[] = {FRAME_AOS, FRAME_TM, FRAME_USLP, FRAME_AOS};
-    assert(k->kind >= FRAMES_OFF && k->kind <= FRAMES_AOS);
-    *out = (struct frame_port_config){
-        .pack = {.format = {.kind = kinds[k->kind], .length = (uint32_t)k->length, .fecf = 2},
-                 .scid = (uint16_t)k->scid,
-                 .vcid = (uint8_t)k->vcid,
-                 .idle = PACKET_ENCAP},
-        .protocol = PACKET_LTP,
-        .fill = k->fill};
-    if (k->kind == FRAMES_USLP)
-        out->pack.format.count_len = 3;
+    int in = k->kind_in == 0 ? k->kind : k->kind_in;
+    uint64_t length_in = k->length_in == 0 && in == k->kind ? k->length : k->length_in;
+    uint64_t vcid_in = k->vcid_in == FRAME_KEYS_SAME ? k->vcid : k->vcid_in;
+    *out = (struct frame_port_config){.send = make_way(k, k->kind, k->length, k->vcid),
+                                      .receive = make_way(k, in, length_in, vcid_in),
+                                      .protocol = PACKET_LTP,
+                                      .fill = k->fill,
+                                      .idle = k->idle};
+    out->wire = (struct frame_wire_config){.kind = (enum frame_wire_kind)k->wire,
+                                           .mode = mode_of(k, in),
+                                           .length = out->receive.format.length,
+                                           .marked = k->marker && !is_tc(k->kind),
+                                           .record = k->record,
+                                           .replay = k->replay,
+                                           .replay_rate = k->replay_rate};
+}
+
+uint32_t frame_keys_mtu(const struct frame_keys *k)
+{
+    struct frame_port_config c;
+    if (k->kind == FRAMES_OFF)
+        return UDP_DATAGRAM_MAX;
+    frame_keys_config(k, &c);
+    return frame_way_mtu(&c.send);
+}
+
+bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b)
+{
+    return a->kind != FRAMES_OFF && a->kind == b->kind && a->kind_in == b->kind_in &&
+           a->length == b->length && a->length_in == b->length_in && a->scid == b->scid &&
+           a->idle == b->idle && a->segments == b->segments && a->numbers == b->numbers &&
+           a->randomise == b->randomise && a->clcw == b->clcw && a->wire == b->wire &&
+           a->marker == b->marker;
+}
+
+static int wrong(const char **key, const char *which, char *why, size_t why_cap, const char *text)
+{
+    *key = which;
+    snprintf(why, why_cap, "%s", text);
+    assert(why_cap == 0 || why[0] != '\0');
+    return HELIO_EINVAL;
+}
+
+static int check_way(const struct frame_way *w, bool in, const char **key, char *why,
+                     size_t why_cap)
+{
+    const char *problem = frame_way_problem(w);
+    if (problem == NULL)
+        return 0;
+    bool format = frame_format_problem(&w->format) != NULL;
+    return wrong(key,
+                 format ? (in ? "frame_length_in" : "frame_length") : (in ? "frames_in" : "frames"),
+                 why, why_cap, problem);
+}
+
+static bool is_given(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
+static int check_wire(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+{
+    bool file = k->wire == FRAME_WIRE_FILE;
+    if (!file && (is_given(k->record) || is_given(k->replay)))
+        return wrong(key, is_given(k->record) ? "frame_record" : "frame_replay", why, why_cap,
+                     "counts only with frame_port: file; write that, or leave this away");
+    if (file && !is_given(k->record) && !is_given(k->replay))
+        return wrong(key, "frame_port", why, why_cap,
+                     "neither frame_record nor frame_replay names a file");
+    if (k->marker && k->wire == FRAME_WIRE_UDP)
+        return wrong(key, "frame_marker", why, why_cap,
+                     "a datagram is a frame: there are markers by TCP and in files only");
+    return 0;
 }
 
 int frame_keys_check(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     struct frame_port_config c;
+    if (k->kind == FRAMES_OFF && k->kind_in != 0)
+        return wrong(key, "frames_in", why, why_cap,
+                     "nothing is sent in frames; write frames: too, such as cltu");
     if (k->kind == FRAMES_OFF)
         return 0;
     frame_keys_config(k, &c);
-    const char *problem = mpdu_pack_problem(&c.pack);
-    if (problem == NULL)
-        return 0;
-    *key = frame_format_problem(&c.pack.format) != NULL ? "frame_length" : "frames";
-    snprintf(why, why_cap, "%s", problem);
-    assert(why[0] != '\0');
-    return HELIO_EINVAL;
+    int r = check_way(&c.send, false, key, why, why_cap);
+    if (r == 0)
+        r = check_way(&c.receive, true, key, why, why_cap);
+    if (r == 0)
+        r = check_wire(k, key, why, why_cap);
+    if (r == 0 && k->kind == FRAMES_TM && k->idle > 0 && k->vcid == 7)
+        r = wrong(key, "frame_vcid", why, why_cap,
+                  "7 is where frame_idle sends its TM frames; write another one");
+    return r;
 }

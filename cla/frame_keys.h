@@ -8,34 +8,84 @@
 #include "cla/frame_port.h"
 #include "conf/conf_value.h"
 
-enum frame_keys_kind { FRAMES_OFF, FRAMES_TM, FRAMES_USLP, FRAMES_AOS };
+enum frame_keys_kind {
+    FRAMES_OFF,
+    FRAMES_TM,
+    FRAMES_USLP,
+    FRAMES_AOS,
+    FRAMES_TC,
+    FRAMES_CLTU, /* TC frames, each in a CLTU */
+};
+
+#define FRAME_KEYS_SAME 64 /* the virtual channel of both directions is the same */
 
 /* Explained by the rows' help texts. */
 struct frame_keys {
-    int kind;
-    uint64_t length, scid, vcid;
-    tick fill;
+    int kind, kind_in; /* kind_in: 0 is the same, else as kind */
+    uint64_t length, length_in, scid, vcid, vcid_in;
+    tick fill, idle;
+    bool segments, numbers, randomise, clcw;
+    int wire; /* enum frame_wire_kind */
+    bool marker;
+    char *record, *replay;
+    uint64_t replay_rate;
 };
 
 #define FRAME_KEYS_AT(at, field) ((at) + offsetof(struct frame_keys, field))
 
 /* clang-format off */
 #define FRAME_KEYS(at)                                                                             \
-    {"frames", OPTION_CHOICE, FRAME_KEYS_AT(at, kind), "off", 0, 0, "off|tm|uslp|aos",             \
-     "segments go as encapsulation packets in CCSDS frames of that kind, each frame in a datagram; " \
+    {"frames", OPTION_CHOICE, FRAME_KEYS_AT(at, kind), "off", 0, 0, "off|tm|uslp|aos|tc|cltu",     \
+     "segments go as encapsulation packets in CCSDS frames of that kind; cltu: TC frames in CLTUs; " \
      "off: each segment in a datagram"},                                                           \
-    {"frame_length", OPTION_SIZE, FRAME_KEYS_AT(at, length), "1115B", 16, 65507, NULL,             \
-     "length of a frame; AOS and TM have at most some 2048"},                                      \
+    {"frames_in", OPTION_CHOICE, FRAME_KEYS_AT(at, kind_in), "same", 0, 0,                         \
+     "same|tm|uslp|aos|tc|cltu", "the kind of the frames that come, such as aos where cltu leave"}, \
+    {"frame_length", OPTION_SIZE, FRAME_KEYS_AT(at, length), "0", 0, 65507, NULL,                  \
+     "length of a frame; AOS and TM have at most some 2048, TC has it only as the longest; 0: "    \
+     "1115B, TC 1024B"},                                                                           \
+    {"frame_length_in", OPTION_SIZE, FRAME_KEYS_AT(at, length_in), "0", 0, 65507, NULL,            \
+     "the same of frames that come; 0: as frame_length when the kind is the same, else as usual"}, \
     {"frame_scid", OPTION_COUNT, FRAME_KEYS_AT(at, scid), "1", 0, 65535, NULL,                     \
      "the spacecraft's number in frames, of both directions; others' frames are refused"},         \
-    {"frame_vcid", OPTION_COUNT, FRAME_KEYS_AT(at, vcid), "0", 0, 62, NULL,                        \
-     "the virtual channel, of both directions; others' frames are refused"},                       \
+    {"frame_vcid", OPTION_COUNT, FRAME_KEYS_AT(at, vcid), "0", 0, 63, NULL,                        \
+     "the virtual channel; others' frames are counted, or are for the links that have them"},      \
+    {"frame_vcid_in", OPTION_COUNT, FRAME_KEYS_AT(at, vcid_in), "64", 0, 64, NULL,                 \
+     "the virtual channel of frames that come; 64: as frame_vcid"},                                \
     {"frame_fill", OPTION_DURATION, FRAME_KEYS_AT(at, fill), "200us", 0, TICK_S, NULL,             \
-     "a frame that is not full waits so long for more; then it is filled up and leaves"}
+     "a frame that is not full waits so long for more; then it is filled up and leaves"},          \
+    {"frame_idle", OPTION_DURATION, FRAME_KEYS_AT(at, idle), "0", 0, 3600 * TICK_S, NULL,          \
+     "after so long without a frame one of only idle data leaves; 0: none; TC has none"},          \
+    {"frame_segments", OPTION_BOOL, FRAME_KEYS_AT(at, segments), "no", 0, 0, NULL,                 \
+     "TC frames have segment headers: a segment may be longer than a frame"},                      \
+    {"frame_numbers", OPTION_BOOL, FRAME_KEYS_AT(at, numbers), "yes", 0, 0, NULL,                  \
+     "TC frames are numbered, so that lost ones are noticed; no: 0, as 232.0-B has it for type B"}, \
+    {"frame_randomise", OPTION_BOOL, FRAME_KEYS_AT(at, randomise), "no", 0, 0, NULL,               \
+     "TC frames in CLTUs are randomised"},                                                         \
+    {"frame_clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
+     "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
+    {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file", \
+     "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
+     "remote, or from its host to local; file: frame_record and frame_replay"},                    \
+    {"frame_marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
+     "by TCP and in files a marker (1ACFFC1D) goes before each TM, USLP or AOS frame"},            \
+    {"frame_record", OPTION_TEXT, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
+     "with frame_port: file, where frames that leave are appended; empty: nowhere"},               \
+    {"frame_replay", OPTION_TEXT, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
+     "with frame_port: file, where the frames that come were recorded; empty: none come"},         \
+    {"frame_replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
+     UINT64_C(1000000000000), NULL, "of frame_replay, in bits of frames and markers"}
 /* clang-format on */
 
-/* What the keys say. *out is whole even when they contradict each other. */
+/* What the keys say, but addresses, batching and class of service; texts are borrowed. *out is
+ * whole even when they contradict each other. */
 void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out);
+
+/* Octets of the longest datagram that the frames carry; without frames 65507. The keys contradict
+ * each other nowhere. */
+uint32_t frame_keys_mtu(const struct frame_keys *k);
+
+/* Whether links with these keys can have a virtual channel each of one physical channel. */
+bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b);
 
 /* As cla_ops.check. 0 or HELIO_EINVAL. */
 int frame_keys_check(const struct frame_keys *k, const char **key, char *why, size_t why_cap);

@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What its user adds to the batch is packed when that is flushed, and full frames go into the batch
- * of the port below. What its user reads is what whole packets are in the frames that were read
- * there; payloads stay in that port's buffer, but for packets that came in several frames. What can
- * go wrong: the address cannot be bound, memory, at the beginning; later on frames with errors,
- * gaps, and a socket that is full, which the user is told like that of any port.
+ * What its user adds to the batch is packed when that is flushed, and full frames go to the line.
+ * What its user reads is what whole packets are in the frames that came; payloads of TM, AOS and
+ * USLP frames stay where the wire has them, but for packets that came in several frames. What can
+ * go wrong: the wire cannot be opened, memory, at the beginning; later on frames with errors, gaps,
+ * and a wire that is full, which the user is told like that of any port.
  */
 #include "cla/frame_port.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "frames/clcw.h"
+#include "frames/tc_extract.h"
+#include "frames/tc_pack.h"
 
 enum { ARRIVALS = 32, SLOTS = ARRIVALS + 1, SLOT = UDP_DATAGRAM_MAX };
-#define READ_BYTES (256 * 1024)
 
 struct frame_port {
     struct port port; /* its user's */
-    struct port *below;
+    struct frame_line *line;
+    struct frame_line_user user;
     struct frame_port_config config;
-    struct udp_peer remote;
-    /* sending */
+    /* sending: packets of one of the two */
     struct mpdu_pack pack;
+    struct tc_pack tc_pack;
     uint8_t *frame;
     struct slice slice;
     bool open; /* a frame is begun */
     struct alarm fill;
-    uint64_t waiting; /* the count of the frame that it is set for */
-    /* receiving */
+    uint64_t frames, waiting; /* closed; when it was set */
+    /* receiving: likewise */
     struct mpdu_extract extract;
+    struct tc_extract tc_extract;
     struct packet_join join;
     uint8_t *slots; /* whole packets that came in pieces: one for each arrival, one for the next */
+    uint8_t *segments;
     unsigned slot;
     struct alarm again;
-    bool more;        /* frames that were read are not used up */
-    bool read, write; /* what its user watches for */
     bool closing;
     void (*closed)(void *context);
     void *closed_context;
@@ -47,42 +51,81 @@ static struct frame_port *frame_port_of(const struct port *p)
     return container_of((struct port *)(uintptr_t)p, struct frame_port, port);
 }
 
-static void watch_below(struct frame_port *p)
+static bool sends_tc(const struct frame_port *p)
 {
-    assert(!p->closing);
-    port_watch(p->below, p->read, p->write || udp_pending(p->below->io));
+    return p->config.send.format.kind == FRAME_TC;
+}
+
+static bool reads_tc(const struct frame_port *p)
+{
+    return p->config.receive.format.kind == FRAME_TC;
 }
 
 /* ---- sending ---- */
 
-static void radiate_frame(struct frame_port *p, struct slice frame)
+/* What we have received of the peer's frames: type B by its counter; there are no others. */
+static uint32_t report_received(const struct frame_port *p)
 {
-    struct udp_io *io = p->below->io;
-    uint32_t len = (uint32_t)frame.len;
-    assert(frame.len == p->config.pack.format.length);
-    if (!udp_room(io, len) && !udp_flush(io)) {
-        p->n.frames_dropped++;
-        return;
-    }
-    memcpy(udp_head(io, len), frame.data, len);
-    udp_add(io, &p->remote, len, slice_of(NULL, 0));
+    struct clcw c = {.cop = 1,
+                     .vcid = p->config.receive.vcid,
+                     .farm_b = (uint8_t)(p->tc_extract.counts.frames & 3)};
+    return clcw_encode(&c);
+}
+
+static void close_mpdu(struct frame_port *p)
+{
+    struct mpdu_extra extra = {.master_count = p->line->master_count++};
+    struct mpdu_frame out;
+    if (p->config.send.format.ocf && reads_tc(p))
+        extra.ocf = report_received(p);
+    mpdu_pack_close(&p->pack, &extra, &out);
+    frame_line_send(p->line, out.slices[0]);
 }
 
 static void close_frame(struct frame_port *p)
 {
-    struct mpdu_extra extra = {.master_count = (uint8_t)(p->pack.count & 0xff)};
-    struct mpdu_frame out;
     assert(p->open);
-    mpdu_pack_close(&p->pack, &extra, &out);
-    p->open = false;
-    radiate_frame(p, out.slices[0]);
+    p->frames++;
+    if (sends_tc(p)) {
+        frame_line_send(p->line, slice_of(p->frame, tc_pack_close(&p->tc_pack, p->frame)));
+        p->open = tc_pack_open(&p->tc_pack);
+    } else {
+        close_mpdu(p);
+        p->open = false;
+    }
 }
 
-static void open_frame(struct frame_port *p)
+static void open_mpdu(struct frame_port *p)
 {
     if (!p->open)
         mpdu_pack_open(&p->pack, p->frame, &p->slice);
     p->open = true;
+}
+
+static void put_mpdu(struct frame_port *p, const uint8_t *header, size_t n,
+                     const struct slice parts[2])
+{
+    open_mpdu(p);
+    mpdu_pack_put(&p->pack, header, n, parts, 2);
+    while (p->open && mpdu_pack_full(&p->pack)) {
+        close_frame(p);
+        if (mpdu_pack_pending(&p->pack))
+            open_mpdu(p);
+    }
+    assert(!mpdu_pack_pending(&p->pack)); /* the datagram's memory is free now */
+}
+
+static bool put_tc(struct frame_port *p, const uint8_t *header, size_t n,
+                   const struct slice parts[2])
+{
+    enum tc_pack_result r;
+    while ((r = tc_pack_put(&p->tc_pack, header, n, parts, 2)) == TC_PACK_FULL)
+        close_frame(p);
+    p->open = tc_pack_open(&p->tc_pack);
+    while (tc_pack_full(&p->tc_pack))
+        close_frame(p);
+    p->n.too_long += r == TC_PACK_LONG;
+    return r == TC_PACK_TAKEN;
 }
 
 static bool send_datagram(void *context, const struct address *to, struct slice head,
@@ -91,27 +134,22 @@ static bool send_datagram(void *context, const struct address *to, struct slice 
     struct frame_port *p = context;
     uint8_t header[PACKET_HEADER_MAX];
     struct slice parts[2] = {head, data};
-    if (!address_equal(to, &p->remote.address))
+    if (!address_equal(to, &p->config.wire.remote))
         return false;
     size_t n = packet_write_encap(p->config.protocol, head.len + data.len, header);
-    open_frame(p);
-    mpdu_pack_put(&p->pack, header, n, parts, 2);
-    while (p->open && mpdu_pack_full(&p->pack)) {
-        close_frame(p);
-        if (mpdu_pack_pending(&p->pack))
-            open_frame(p);
-    }
-    assert(!mpdu_pack_pending(&p->pack)); /* the datagram's memory is free now */
+    if (sends_tc(p))
+        return put_tc(p, header, n, parts);
+    put_mpdu(p, header, n, parts);
     return true;
 }
 
 static bool has_room(void *context)
 {
     struct frame_port *p = context;
-    return !udp_pending(p->below->io) || udp_flush(p->below->io);
+    return frame_wire_room(p->line->wire);
 }
 
-/* What is begun leaves; when the socket is full, later. */
+/* What is begun leaves; when the wire is full, later. */
 static void fill_frame(struct frame_port *p)
 {
     if (!p->open)
@@ -120,10 +158,11 @@ static void fill_frame(struct frame_port *p)
         alarm_set(&p->fill, tick_add(world_now(p->port.world), TICK_MS));
         return;
     }
-    mpdu_pack_fill(&p->pack);
+    if (!sends_tc(p))
+        mpdu_pack_fill(&p->pack);
     close_frame(p);
     alarm_set(&p->fill, TICK_NEVER);
-    assert(!p->open && !mpdu_pack_pending(&p->pack));
+    assert(!p->open);
 }
 
 /* Each frame from when it was begun; one that is full waits for nothing. */
@@ -132,9 +171,9 @@ static void let_wait(struct frame_port *p)
     bool set = alarm_due(&p->fill) != TICK_NEVER;
     if (!p->open && set)
         alarm_set(&p->fill, TICK_NEVER);
-    if (!p->open || (set && p->waiting == p->pack.count))
+    if (!p->open || (set && p->waiting == p->frames))
         return;
-    p->waiting = p->pack.count;
+    p->waiting = p->frames;
     alarm_set(&p->fill, tick_add(world_now(p->port.world), p->config.fill));
 }
 
@@ -147,9 +186,8 @@ static void end_batch(void *context)
         fill_frame(p);
     else
         let_wait(p);
-    if (!udp_pending(p->below->io))
-        (void)udp_flush(p->below->io);
-    watch_below(p);
+    frame_wire_push(p->line->wire);
+    frame_line_watch(p->line);
 }
 
 static void on_fill(void *context)
@@ -161,21 +199,17 @@ static void on_fill(void *context)
 
 /* ---- receiving ---- */
 
-static enum frame_verdict judge_frame(struct frame_port *p, struct slice datagram)
+static enum frame_verdict take_frame(struct frame_port *p, const struct frame *f)
 {
-    const struct mpdu_pack_config *c = &p->config.pack;
-    struct frame f;
-    enum frame_verdict v = frame_parse(&c->format, datagram.data, datagram.len, &f);
-    if (v != FRAME_OK_VERDICT && v != FRAME_IDLE_VERDICT)
-        return v;
-    if (f.scid != c->scid)
-        return FRAME_SPACECRAFT_VERDICT;
-    if (f.vcid != c->vcid) /* only idle data has a channel of its own */
-        return v == FRAME_IDLE_VERDICT ? v : FRAME_CHANNEL_VERDICT;
-    return mpdu_extract_input(&p->extract, &f);
+    if (f->has_ocf) {
+        p->n.clcw = f->ocf;
+        p->n.clcw_told = true;
+    }
+    return reads_tc(p) ? tc_extract_input(&p->tc_extract, f) : mpdu_extract_input(&p->extract, f);
 }
 
-/* Whether it makes a datagram whole. */
+/* Whether it makes a datagram whole. Those of TC frames are copied: a CLTU's octets are gone when
+ * the next one is read. */
 static bool take_piece(struct frame_port *p, const struct packet_piece *piece)
 {
     struct slice payload;
@@ -187,73 +221,64 @@ static bool take_piece(struct frame_port *p, const struct packet_piece *piece)
         p->n.other_protocol++;
         return false;
     }
+    if (reads_tc(p) && payload.len > 0) {
+        memcpy(p->join.buffer, payload.data, payload.len);
+        payload.data = p->join.buffer;
+    }
     if (payload.data == p->join.buffer)
         p->slot = (p->slot + 1) % SLOTS;
-    udp_arrive(p->port.io, udp_from(p->below->io), payload);
+    udp_arrive(p->port.io, &p->config.wire.remote, payload);
     return true;
 }
 
-/* Reads below until there is something, or nothing more. Slices of that port's buffer hold until it
- * is read again, which is when none of them is left. */
+static bool next_piece(struct frame_port *p, struct packet_piece *piece)
+{
+    return reads_tc(p) ? tc_extract_next(&p->tc_extract, piece)
+                       : mpdu_extract_next(&p->extract, piece);
+}
+
+/* Reads the wire until there is something, or nothing more. What lies in the wire's buffer holds
+ * until it is read again, which is when none of it is left. */
 static void fetch_datagrams(void *context)
 {
     struct frame_port *p = context;
     struct packet_piece piece;
-    struct slice datagram;
+    enum frame_verdict v;
+    struct frame f;
     unsigned n = 0;
+    frame_line_release(&p->user);
     for (;;) {
-        while (n < ARRIVALS && mpdu_extract_next(&p->extract, &piece))
+        while (n < ARRIVALS && next_piece(p, &piece))
             n += take_piece(p, &piece);
-        p->more = n == ARRIVALS;
-        if (p->more)
+        p->user.holds = p->user.more = n == ARRIVALS;
+        if (p->user.holds)
             break;
-        if (udp_next(p->below->io, &datagram))
-            p->n.verdicts[judge_frame(p, datagram)]++;
-        else if (n > 0 || !udp_fill(p->below->io, READ_BYTES))
+        if (frame_line_next(p->line, &p->user, &f, &v)) {
+            if (v == FRAME_OK_VERDICT || v == FRAME_IDLE_VERDICT)
+                v = take_frame(p, &f);
+            p->n.verdicts[v]++;
+        } else if (n > 0 || !frame_line_fill(p->line, &p->user)) {
             break;
+        }
     }
     assert(n <= ARRIVALS);
 }
 
-/* Asks its user to read as long as there is something that needs no further datagram below. */
+/* Asks its user to read as long as there is something that needs no further reading below. */
 static void tell_user(struct frame_port *p, bool readable, bool writable)
 {
     if (readable || writable)
         p->port.ready(p->port.context, readable, writable);
-    while (!p->closing && p->read && p->more)
+    while (!p->closing && p->user.read && p->user.more)
         p->port.ready(p->port.context, true, false);
     if (!p->closing)
-        watch_below(p);
+        frame_line_watch(p->line);
 }
 
-static void on_below(void *context, bool readable, bool writable)
+static void on_line(struct frame_line_user *u, bool readable, bool writable)
 {
-    struct frame_port *p = context;
-    if (p->closing)
-        return;
-    if (writable && udp_pending(p->below->io))
-        (void)udp_flush(p->below->io);
-    tell_user(p, readable && p->read, writable && p->write && !udp_pending(p->below->io));
-}
-
-static void on_again(void *context)
-{
-    struct frame_port *p = context;
-    tell_user(p, p->read && p->more, false);
-}
-
-/* ---- as a port ---- */
-
-static void watch_port(struct port *port, bool read, bool write)
-{
-    struct frame_port *p = frame_port_of(port);
-    p->read = read;
-    p->write = write;
-    if (p->closing)
-        return;
-    if (read && p->more)
-        alarm_set(&p->again, 0);
-    watch_below(p);
+    struct frame_port *p = container_of(u, struct frame_port, user);
+    tell_user(p, readable && u->read, writable && u->write);
 }
 
 static void free_port(struct frame_port *p)
@@ -261,16 +286,42 @@ static void free_port(struct frame_port *p)
     udp_close(p->port.io);
     free(p->frame);
     free(p->slots);
+    free(p->segments);
     free(p);
 }
 
-static void on_closed(void *context)
+static void end_port(void *context)
 {
     struct frame_port *p = context;
     assert(p->closing);
+    alarm_fini(&p->again);
     if (p->closed != NULL)
         p->closed(p->closed_context);
     free_port(p);
+}
+
+static void on_again(void *context)
+{
+    struct frame_port *p = context;
+    if (p->closing)
+        end_port(p);
+    else
+        tell_user(p, p->user.read && p->user.more, false);
+}
+
+/* ---- as a port ---- */
+
+static void watch_port(struct port *port, bool read, bool write)
+{
+    struct frame_port *p = frame_port_of(port);
+    assert(p->line != NULL);
+    p->user.read = read;
+    p->user.write = write;
+    if (p->closing)
+        return;
+    if (read && p->user.more)
+        alarm_set(&p->again, 0);
+    frame_line_watch(p->line);
 }
 
 static void close_port(struct port *port, void (*closed)(void *context), void *context)
@@ -278,20 +329,48 @@ static void close_port(struct port *port, void (*closed)(void *context), void *c
     struct frame_port *p = frame_port_of(port);
     assert(!p->closing);
     fill_frame(p); /* what was sent is sent */
-    if (!udp_pending(p->below->io))
-        (void)udp_flush(p->below->io);
+    frame_wire_push(p->line->wire);
     p->closing = true;
     p->closed = closed;
     p->closed_context = context;
     alarm_fini(&p->fill);
-    alarm_fini(&p->again);
-    port_close(p->below, on_closed, p);
+    frame_line_leave(p->line, &p->user);
+    if (list_empty(&p->line->users)) {
+        alarm_set(&p->again, TICK_NEVER);
+        frame_line_close(p->line, end_port, p);
+    } else {
+        alarm_set(&p->again, 0);
+    }
 }
 
 static const struct port_ops frame_port_ops = {.watch = watch_port, .close = close_port};
 
-static int alloc_port(struct frame_port **out, const struct frame_port_config *config,
-                      uint16_t number)
+static void init_ways(struct frame_port *p)
+{
+    const struct frame_way *s = &p->config.send, *r = &p->config.receive;
+    struct mpdu_pack_config mpdu = {
+        .format = s->format, .scid = s->scid, .vcid = s->vcid, .map = s->map, .idle = PACKET_ENCAP};
+    struct tc_pack_config tc = {.format = s->format,
+                                .scid = s->scid,
+                                .vcid = s->vcid,
+                                .map = s->map,
+                                .numbered = s->numbered};
+    struct tc_extract_config read = {.numbered = r->numbered,
+                                     .map = r->map,
+                                     .buffer = p->segments,
+                                     .room = (size_t)SLOT + PACKET_HEADER_MAX};
+    if (sends_tc(p))
+        tc_pack_init(&p->tc_pack, &tc);
+    else
+        mpdu_pack_init(&p->pack, &mpdu);
+    if (reads_tc(p))
+        tc_extract_init(&p->tc_extract, &read);
+    else
+        mpdu_extract_init(&p->extract, SLOT);
+    p->join.room = SLOT;
+}
+
+static int alloc_port(struct frame_port **out, const struct frame_port_config *config)
 {
     struct frame_port *p = calloc(1, sizeof *p);
     if (p == NULL)
@@ -301,33 +380,52 @@ static int alloc_port(struct frame_port **out, const struct frame_port_config *c
                                   .done = end_batch,
                                   .fetch = fetch_datagrams,
                                   .context = p};
-    p->frame = malloc(config->pack.format.length);
+    p->config = *config;
+    p->config.wire.record = p->config.wire.replay = NULL; /* borrowed */
+    p->frame = malloc(config->send.format.length);
     p->slots = malloc((size_t)SLOTS * SLOT);
-    if (p->frame == NULL || p->slots == NULL ||
-        udp_open_carried(&p->port.io, &carrier, number) != 0) {
+    p->segments = malloc(reads_tc(p) ? (size_t)SLOT + PACKET_HEADER_MAX : 1);
+    if (p->frame == NULL || p->slots == NULL || p->segments == NULL ||
+        udp_open_carried(&p->port.io, &carrier, address_port(&config->wire.local)) != 0) {
         free_port(p);
         return HELIO_ENOMEM;
     }
-    p->config = *config;
-    p->remote = (struct udp_peer){.address = config->remote, .dscp = config->dscp};
-    mpdu_pack_init(&p->pack, &config->pack);
-    mpdu_extract_init(&p->extract, SLOT);
-    p->join.room = SLOT;
+    init_ways(p);
     *out = p;
     return 0;
 }
 
-int frame_port_open(struct world *w, struct port **out, const struct address *local, bool segments,
-                    const struct frame_port_config *config,
+/* The line of a sibling, or a new one. */
+static int open_line(struct world *w, struct frame_port *p, const struct frame_port_config *config,
+                     const struct port *sibling)
+{
+    p->user.vcid = config->receive.vcid;
+    p->user.ready = on_line;
+    p->user.again = &p->again;
+    if (sibling == NULL) {
+        int r = frame_line_open(w, &p->line, &config->wire, &config->send, &config->receive,
+                                config->idle);
+        bool joined = r == 0 && frame_line_join(p->line, &p->user);
+        assert(joined || r != 0);
+        (void)joined;
+        return r;
+    }
+    p->line = frame_port_of(sibling)->line;
+    if (!frame_line_suits(p->line, &config->send, &config->receive))
+        return HELIO_EINVAL;
+    return frame_line_join(p->line, &p->user) ? 0 : HELIO_EEXIST;
+}
+
+int frame_port_open(struct world *w, struct port **out, const struct frame_port_config *config,
+                    const struct port *sibling,
                     void (*ready)(void *context, bool readable, bool writable), void *context)
 {
     struct frame_port *p;
-    assert(mpdu_pack_problem(&config->pack) == NULL && config->pack.gather_min == 0);
-    assert(config->pack.format.length <= UDP_DATAGRAM_MAX);
-    int r = alloc_port(&p, config, address_port(local));
+    assert(frame_way_problem(&config->send) == NULL && frame_way_problem(&config->receive) == NULL);
+    int r = alloc_port(&p, config);
     if (r != 0)
         return r;
-    r = port_open(w, &p->below, local, segments, on_below, p);
+    r = open_line(w, p, config, sibling);
     if (r != 0) {
         free_port(p);
         return r;
@@ -338,6 +436,7 @@ int frame_port_open(struct world *w, struct port **out, const struct address *lo
     p->port.context = context;
     alarm_init(&p->fill, w, ALARM_LINK, on_fill, p);
     alarm_init(&p->again, w, ALARM_LINK, on_again, p);
+    assert(!p->closing && p->port.io != NULL);
     *out = &p->port;
     return 0;
 }
@@ -346,11 +445,16 @@ void frame_port_count(const struct port *port, struct frame_port_counters *out)
 {
     const struct frame_port *p = frame_port_of(port);
     *out = p->n;
-    out->sent = p->pack.totals;
-    out->received = p->extract.counts;
+    out->sent = sends_tc(p) ? p->tc_pack.totals : p->pack.totals;
+    out->received = reads_tc(p) ? p->tc_extract.counts : p->extract.counts;
+    out->line = p->line->n;
+    for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
+        out->verdicts[v] += p->line->n.verdicts[v];
+    p->line->wire->ops->count(p->line->wire, &out->wire);
 }
 
 struct udp_io *frame_port_socket(const struct port *port)
 {
-    return frame_port_of(port)->below->io;
+    const struct frame_wire *w = frame_port_of(port)->line->wire;
+    return w->ops->socket(w);
 }

@@ -1,39 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A datagram port (os/world.h) over CCSDS frames: each datagram is an encapsulation packet of one
- * virtual channel, each frame a datagram of a port of the world. To its user it is a port like any
- * other; it has one peer. A frame that is lost costs the datagrams that had octets in it.
+ * virtual channel. The two directions have frames of their own kinds, as a spacecraft has: AOS, TM
+ * or USLP down, TC in CLTUs up. What the frames leave and arrive by is a wire (cla/frame_wire.h).
+ * To its user it is a port like any other; it has one peer. A frame that is lost costs the
+ * datagrams that had octets in it.
  */
 #ifndef CLA_FRAME_PORT_H
 #define CLA_FRAME_PORT_H
 
+#include "cla/frame_line.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 #include "os/udp_io.h"
 #include "os/world.h"
 
 struct frame_port_config {
-    struct mpdu_pack_config pack; /* of both directions; without gather_min */
-    uint8_t protocol;             /* of the encapsulation packets, not PACKET_EXTENDED */
-    tick fill; /* a frame that is not full waits so long for more; 0: it does not wait */
-    struct address remote;
-    uint8_t dscp;
+    struct frame_way send, receive;
+    uint8_t protocol; /* of the encapsulation packets, not PACKET_EXTENDED */
+    tick fill;        /* a frame that is not full waits so long for more; 0: it does not wait */
+    tick idle; /* after so long without a frame one of only idle data leaves; 0: none. Not TC */
+    struct frame_wire_config wire;
 };
 
 struct frame_port_counters {
     struct mpdu_pack_totals sent;
     struct mpdu_counts received;
-    uint64_t verdicts[FRAME_VERDICT_COUNT]; /* of frames that arrived */
+    uint64_t verdicts[FRAME_VERDICT_COUNT]; /* of frames that arrived, not those of other ports */
     uint64_t other_protocol;                /* packets of another protocol than ours */
-    uint64_t frames_dropped;                /* the socket was full in the middle of a batch */
+    uint64_t too_long;               /* datagrams that no frame had room for (frame_way_mtu) */
+    bool clcw_told;                  /* the peer's frames said what it has received, in `clcw`: */
+    uint32_t clcw;                   /* the last control word (frames/clcw.h) */
+    struct frame_line_counters line; /* of the physical channel, all its ports */
+    struct frame_wire_counters wire;
 };
 
-/* As port_open; the configuration has no problem (mpdu_pack_problem). 0 or HELIO_E*. */
-int frame_port_open(struct world *w, struct port **out, const struct address *local, bool segments,
-                    const struct frame_port_config *config,
+/*
+ * As port_open; the ways have no problem (frame_way_problem). With a sibling, another such port
+ * that is open, it is a further virtual channel of that one's physical channel, and config->wire
+ * and idle do not count. 0 or HELIO_E*; HELIO_EINVAL: the sibling's frames are others;
+ * HELIO_EEXIST: it has this virtual channel.
+ */
+int frame_port_open(struct world *w, struct port **out, const struct frame_port_config *config,
+                    const struct port *sibling,
                     void (*ready)(void *context, bool readable, bool writable), void *context);
 
-/* Of such a port: what it has counted, and the socket below it. */
+/* Of such a port: what it has counted, and the socket below it; NULL: there is none. */
 void frame_port_count(const struct port *port, struct frame_port_counters *out);
 struct udp_io *frame_port_socket(const struct port *port);
 

@@ -12,6 +12,7 @@
 
 #define AT(field) offsetof(struct ltp_link_config, field)
 #define HOUR (3600 * TICK_S)
+#define SEGMENT_LEAST 64
 
 /* clang-format off */
 const struct conf_option ltp_link_options[] = {
@@ -21,8 +22,8 @@ const struct conf_option ltp_link_options[] = {
     {"peer_engine", OPTION_COUNT, AT(peer_engine), "0", 0, 0, NULL,
      "LTP engine number of the peer; 0: its ipn node number"},
     PACE_KEYS_RATE(AT(pace)),
-    {"segment", OPTION_SIZE, AT(segment), "1024B", 64, 65000, NULL,
-     "length of a whole LTP segment, header included"},
+    {"segment", OPTION_SIZE, AT(segment), "1024B", SEGMENT_LEAST, 65000, NULL,
+     "length of a whole LTP segment, header included; less where TC frames have room for less"},
     {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, "auto",
      "export sessions at once, one bundle each; auto: as many as keep the link busy"},
     {"sessions_bytes", OPTION_SIZE, AT(sessions_bytes), "0", 0, 0, NULL,
@@ -159,6 +160,12 @@ int ltp_link_auth(const struct ltp_link_config *k, struct ltp_auth **out, const 
     return k->auth == LTP_LINK_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
 }
 
+uint32_t ltp_link_segment(const struct ltp_link_config *k)
+{
+    uint32_t mtu = frame_keys_mtu(&k->frames);
+    return k->segment < mtu ? (uint32_t)k->segment : mtu;
+}
+
 static int cookie_of(const struct ltp_link_config *k, uint8_t out[LTP_COOKIE_MAX])
 {
     return k->cookie == NULL ? 0 : auth_hex(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
@@ -173,12 +180,12 @@ static int check_guard(const struct ltp_link_config *k, const char **key, char *
                      "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
                      LTP_COOKIE_MAX);
     int r = ltp_link_auth(k, &a, key, why, why_cap);
-    if (r == 0 && a != NULL && k->segment < LTP_SEGMENT_AUTH_MIN + (uint64_t)a->value_len)
+    if (r == 0 && a != NULL && ltp_link_segment(k) < LTP_SEGMENT_AUTH_MIN + (uint64_t)a->value_len)
         r = wrong(key, "segment", why, why_cap,
                   "is too short for authentication; write at least %uB",
                   LTP_SEGMENT_AUTH_MIN + (unsigned)a->value_len);
     else if (r == 0 && k->cookie != NULL && k->cookie[0] != '\0' &&
-             k->segment < LTP_SEGMENT_COOKIE_MIN)
+             ltp_link_segment(k) < LTP_SEGMENT_COOKIE_MIN)
         r = wrong(key, "segment", why, why_cap, "is too short for a cookie; write at least %dB",
                   LTP_SEGMENT_COOKIE_MIN);
     auth_close(a);
@@ -269,6 +276,9 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     if (check_unknown(k, key, why, why_cap) != 0 ||
         frame_keys_check(&k->frames, key, why, why_cap) != 0)
         return HELIO_EINVAL;
+    if (ltp_link_segment(k) < SEGMENT_LEAST)
+        return wrong(key, "frame_length", why, why_cap,
+                     "a segment has to fit a TC frame; write a longer one, or frame_segments: yes");
     if (k->frames.kind != FRAMES_OFF && k->accept_unknown != 0)
         return wrong(key, "accept_unknown", why, why_cap,
                      "a link with frames has one peer; leave this away, or write frames: off");
@@ -345,7 +355,7 @@ struct ltp_span ltp_link_span(const struct ltp_link_config *k, uint64_t peer, ui
 {
     struct ltp_span s = {
         .peer = peer,
-        .segment_max = (uint32_t)k->segment,
+        .segment_max = ltp_link_segment(k),
         .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions),
         .import_sessions = (uint32_t)k->import_sessions,
         .block_max = k->block_max != 0 ? k->block_max : bundle_max,

@@ -60,6 +60,10 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
  * 9758 §3.3.1); 0 when there is none. */
 uint64_t ltp_link_engine(const struct eid *node);
 
+/* The longest segment: as the key says, or what a TC frame has room for. The keys of frames have no
+ * problem. */
+uint32_t ltp_link_segment(const struct ltp_link_config *k);
+
 /* The retransmission timer: as configured, or 2 x owlt + margin. */
 tick ltp_link_rto(const struct ltp_link_config *k);
 

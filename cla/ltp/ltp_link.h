@@ -6,6 +6,7 @@
 #include "base/bucket.h"
 #include "base/hash.h"
 #include "base/list.h"
+#include "cla/frame_keys.h"
 #include "cla/ltp/auth.h"
 #include "cla/ltp/ltp_rule.h"
 #include "ltp/sda.h"
@@ -32,9 +33,10 @@ struct hub {
     uint64_t engine_number;
     struct ltp *engine;
     struct world *world;
-    struct port *port; /* NULL: not open yet */
-    struct udp_io *io; /* of the port */
-    bool framed;       /* the port is one of cla/frame_port.h */
+    struct port *port;        /* NULL: not open yet */
+    struct udp_io *io;        /* of the port */
+    bool framed;              /* the port is one of cla/frame_port.h */
+    struct frame_keys frames; /* with which it was opened; its texts are not kept */
     struct alarm alarm;
     struct hub_gather gather;
     struct list links;       /* of struct link.node, the next to be served first */

@@ -292,13 +292,19 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
     return 0;
 }
 
+/* Links with frames share an address, but each has a virtual channel of its own. */
+static bool has_channel(const struct hub *h, const struct frame_keys *k)
+{
+    return !h->framed || k->kind == FRAMES_OFF || h->frames.vcid == k->vcid;
+}
+
 static struct hub *hub_find(const struct link *l)
 {
     const struct address *local = &l->config->udp.local;
     if (l->env.shared == NULL || address_port(local) == 0)
         return NULL;
     for (struct hub *h = *l->env.shared; h != NULL; h = h->next)
-        if (address_equal(&h->local, local))
+        if (address_equal(&h->local, local) && has_channel(h, &l->config->frames))
             return h;
     return NULL;
 }
@@ -307,6 +313,8 @@ void hub_buffers(struct link *l)
 {
     uint64_t want = ltp_link_buffer(l->config);
     struct udp_io *io = l->hub->framed ? frame_port_socket(l->hub->port) : l->hub->io;
+    if (io == NULL) /* by TCP, or files */
+        return;
     if (udp_buffers(io, want, want, &l->rx_buffer, &l->tx_buffer))
         return;
     char advice[128] = "";
@@ -342,8 +350,8 @@ static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *
     address_write(&h->local, local);
     if (h->framed || l->config->frames.kind != FRAMES_OFF) {
         snprintf(why, why_cap,
-                 "frames: a link with CCSDS frames has its local address, here %s, "
-                 "for itself",
+                 "frames: a link with CCSDS frames has its local address, here %s, for itself, or "
+                 "with others that have frames, each with a frame_vcid of its own",
                  local);
         return HELIO_EINVAL;
     }

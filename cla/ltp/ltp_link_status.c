@@ -7,6 +7,7 @@
 
 #include "cla/ltp/ltp_link.h"
 #include "conf/json_number.h"
+#include "frames/clcw.h"
 
 #define SESSIONS_SHOWN 64
 
@@ -92,8 +93,37 @@ static void put_socket(json_t *o, const struct udp_io *io)
     put_number(o, "socket_drops", n->rx_socket_drops);
 }
 
+/* Of the physical channel: all that have a virtual channel of it share these. */
+static void put_frame_line(json_t *frames, const struct frame_port_counters *n, int kind)
+{
+    static const char *const kinds[] = {"datagrams", "connect", "listen", "file"};
+    json_t *line = put_object(frames, "line");
+    json_object_set_new(line, "port", json_string(kinds[kind]));
+    if (kind == FRAME_WIRE_CONNECT || kind == FRAME_WIRE_LISTEN)
+        json_object_set_new(line, "connected", json_boolean(n->wire.connected));
+#define PUT_WIRE(name, text) put_number(line, #name, n->wire.name);
+    FRAME_WIRE_COUNTS(PUT_WIRE)
+#undef PUT_WIRE
+#define PUT_LINE(name, text) put_number(line, #name, n->line.name);
+    FRAME_LINE_COUNTS(PUT_LINE)
+#undef PUT_LINE
+}
+
+/* What the peer says that it has received of our TC frames. */
+static void put_clcw(json_t *frames, const struct frame_port_counters *n)
+{
+    struct clcw c;
+    if (!n->clcw_told || !clcw_decode(n->clcw, &c))
+        return;
+    json_t *o = put_object(frames, "clcw");
+    put_number(o, "vcid", c.vcid);
+    put_number(o, "farm_b", c.farm_b);
+    json_object_set_new(o, "no_rf", json_boolean(c.no_rf));
+    json_object_set_new(o, "no_bitlock", json_boolean(c.no_bitlock));
+}
+
 /* Of CCSDS frames: those that arrived by verdict, what their packets came to, what was sent. */
-static void put_frames(json_t *o, const struct port *port)
+static void put_frames(json_t *o, const struct port *port, int wire)
 {
     struct frame_port_counters n;
     frame_port_count(port, &n);
@@ -109,7 +139,10 @@ static void put_frames(json_t *o, const struct port *port)
     put_number(sent, "packets", n.sent.packets);
     put_number(sent, "packet_bytes", n.sent.packet_bytes);
     put_number(sent, "idle_bytes", n.sent.idle_bytes);
-    put_number(sent, "dropped", n.frames_dropped);
+    put_number(sent, "too_long", n.too_long);
+    put_number(sent, "dropped", n.line.dropped);
+    put_frame_line(frames, &n, wire);
+    put_clcw(frames, &n);
 }
 
 /* What this machine's lack of time cost. */
@@ -243,9 +276,10 @@ void link_status(struct cla *c, struct json_t *object)
     const struct link *l = container_of(c, struct link, cla);
     put_link(object, l);
     put_watch(object, l);
-    put_socket(object, l->hub->framed ? frame_port_socket(l->hub->port) : l->hub->io);
+    const struct udp_io *io = l->hub->framed ? frame_port_socket(l->hub->port) : NULL;
+    put_socket(object, io != NULL ? io : l->hub->io);
     if (l->hub->framed)
-        put_frames(object, l->hub->port);
+        put_frames(object, l->hub->port, l->config->frames.wire);
     put_ltp(object, ltp_counters(l->hub->engine));
     put_span(object, l);
     put_lateness(object, l);

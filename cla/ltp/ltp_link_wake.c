@@ -68,17 +68,56 @@ void hub_arm(struct hub *h, tick wake)
     assert(alarm_due(&h->alarm) <= wake);
 }
 
-/* A socket, or CCSDS frames over one. */
-static int open_port(struct hub *h, const struct ltp_link_config *k)
+/* Another hub of this local address; after `last`, NULL: the first. */
+static struct hub *find_sibling(const struct hub *h, const struct link *l, struct hub *last)
 {
+    struct hub *x = last != NULL ? last->next : l->env.shared == NULL ? NULL : *l->env.shared;
+    while (x != NULL && (x == h || !address_equal(&x->local, &h->local)))
+        x = x->next;
+    return x;
+}
+
+/* The port of a hub that has another virtual channel of the same physical one; NULL: there is no
+ * such hub. False: there is one that has this channel, or other frames. */
+static bool find_line(const struct hub *h, const struct link *l, const struct port **out)
+{
+    const struct frame_keys *k = &h->frames;
+    *out = NULL;
+    if (address_port(&h->local) == 0)
+        return true;
+    for (struct hub *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
+        if (!frame_keys_share(&x->frames, k) || x->frames.vcid == k->vcid)
+            return false;
+        *out = x->port;
+    }
+    return true;
+}
+
+static int open_frames(struct hub *h, const struct link *l)
+{
+    const struct ltp_link_config *k = l->config;
+    const struct port *sibling;
     struct frame_port_config c;
-    h->framed = k->frames.kind != FRAMES_OFF;
-    if (!h->framed)
-        return port_open(h->world, &h->port, &h->local, k->udp.batch, on_ready, h);
+    if (!find_line(h, l, &sibling))
+        return HELIO_EEXIST;
     frame_keys_config(&k->frames, &c);
-    c.remote = k->udp.remote;
-    c.dscp = (uint8_t)k->udp.dscp;
-    return frame_port_open(h->world, &h->port, &h->local, k->udp.batch, &c, on_ready, h);
+    c.wire.local = h->local;
+    c.wire.remote = k->udp.remote;
+    c.wire.segments = k->udp.batch;
+    c.wire.dscp = (uint8_t)k->udp.dscp;
+    return frame_port_open(h->world, &h->port, &c, sibling, on_ready, h);
+}
+
+/* A socket, or CCSDS frames. */
+static int open_port(struct hub *h, const struct link *l)
+{
+    const struct ltp_link_config *k = l->config;
+    h->frames = k->frames;
+    h->frames.record = h->frames.replay = NULL;
+    h->framed = k->frames.kind != FRAMES_OFF;
+    if (h->framed)
+        return open_frames(h, l);
+    return port_open(h->world, &h->port, &h->local, k->udp.batch, on_ready, h);
 }
 
 int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
@@ -88,7 +127,20 @@ int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap
     h->world = l->env.world;
     h->gather = (struct hub_gather){.wait = h->world->wakeups_free ? 0 : l->config->gather,
                                     .until = TICK_NEVER};
-    int r = open_port(h, l->config);
+    int r = open_port(h, l);
+    if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
+        snprintf(
+            why, why_cap,
+            "frames: another link of %s has this frame_vcid or other frame_ keys; links of one "
+            "address have each a virtual channel of their own, and the rest alike",
+            address_write(&h->local, text));
+        return r;
+    }
+    if (r != 0 && l->config->frames.wire == FRAME_WIRE_FILE && h->framed) {
+        snprintf(why, why_cap, "frame_port: cannot open frame_record or frame_replay: %s",
+                 helio_strerror(r));
+        return r;
+    }
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&h->local, text),
                  helio_strerror(r));

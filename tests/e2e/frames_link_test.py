@@ -112,7 +112,8 @@ class FramesLinkTest(NodeCase):
             self.assertEqual(told, {"ok": 1, "fecf": 2, "length": 1, "channel": 1})  # "x" has the version of an AOS frame
 
     def test_mistakes(self):
-        for keys, expected in (({"frames": "aos", "frame_length": "3000B"}, "frame_length"), ({"frames": "tc"}, "frames"),
+        for keys, expected in (({"frames": "aos", "frame_length": "3000B"}, "frame_length"), ({"frames": "tm", "frames_in": "cltu", "frame_length_in": "2000B"}, "frame_length_in"),
+                               ({"frames": "cltu", "frame_length": "70B"}, "frame_segments"), ({"frames": "aos", "frame_port": "file"}, "frame_record"),
                                ({"frames": "aos", "frame_scid": 256}, "spacecraft"), ({"frames": "tm", "frame_vcid": 8}, "virtual channel"),
                                ({"frames": "aos", "accept_unknown": 3}, "accept_unknown")):
             done = self.heliod("--check", self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", **keys)], log=False))

@@ -103,7 +103,7 @@ dense() { # AT-LEAST FOLDER...
 }
 dense 20 ltp bp frames cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
-for f in $(grep -ohE '(base|os|conf|ltp|bp|frames|sle|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohP '(?<![a-z])(base|os|conf|ltp|bp|frames|sle|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

@@ -5,187 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cla/frame_keys.h"
-#include "tools/sim/virtual.h"
-
-enum { SENT_MAX = 600, LONGEST = 3000, FLIGHTS = 4000, DELAY = 5 * TICK_MS };
-
-struct datagram {
-    size_t len;
-    uint8_t bytes[LONGEST];
-};
-
-struct flight {
-    tick at;
-    uint64_t port;
-    struct address from;
-    size_t len;
-    uint8_t bytes[2048];
-};
-
-struct end {
-    struct port *port;
-    struct address self;
-    struct udp_peer peer;
-    size_t got, next; /* datagrams; the number of the next one that can come */
-    bool closed;
-};
-
-static struct {
-    struct virtual_world v;
-    struct rng rng;
-    struct end a, b;
-    struct datagram sent[SENT_MAX];
-    size_t sent_len;
-    struct flight flight[FLIGHTS];
-    size_t flying, arrived, lost;
-    double erase;
-    tick last; /* when a frame left */
-} w;
-
-static bool carry(void *context, struct virtual_port *from, const struct address *to,
-                  struct slice head, struct slice data)
-{
-    (void)context;
-    ck_assert_uint_eq(data.len, 0);
-    ck_assert_uint_le(head.len, sizeof w.flight[0].bytes);
-    ck_assert_uint_lt(w.flying, FLIGHTS);
-    w.last = w.v.now;
-    if (rng_chance(&w.rng, w.erase)) {
-        w.lost++;
-        return true;
-    }
-    list_for_each (it, &w.v.ports) {
-        struct virtual_port *port = container_of(it, struct virtual_port, node);
-        if (!address_equal(&port->self, to))
-            continue;
-        struct flight *f = &w.flight[w.flying++];
-        *f = (struct flight){
-            .at = w.v.now + DELAY, .port = port->number, .from = from->self, .len = head.len};
-        memcpy(f->bytes, head.data, head.len);
-        return true;
-    }
-    return false;
-}
-
-/* Each that comes is one that was sent, after those that came before. */
-static void on_ready(void *context, bool readable, bool writable)
-{
-    struct end *e = context;
-    struct slice got;
-    (void)writable;
-    while (readable && udp_fill(e->port->io, 1 << 20)) {
-        while (udp_next(e->port->io, &got)) {
-            while (e->next < w.sent_len && (w.sent[e->next].len != got.len ||
-                                            memcmp(w.sent[e->next].bytes, got.data, got.len) != 0))
-                e->next++;
-            ck_assert_msg(e->next < w.sent_len, "what was never sent, or out of order");
-            e->next++;
-            e->got++;
-        }
-    }
-}
-
-static struct frame_keys keys_of(int kind, uint64_t length, tick fill)
-{
-    return (struct frame_keys){
-        .kind = kind, .length = length, .scid = 0xab, .vcid = 5, .fill = fill};
-}
-
-static void open_end(struct end *e, const struct frame_keys *k, const char *self, const char *peer)
-{
-    struct frame_port_config c;
-    const char *key;
-    char why[200];
-    ck_assert_int_eq(frame_keys_check(k, &key, why, sizeof why), 0);
-    frame_keys_config(k, &c);
-    ck_assert_int_eq(address_parse(self, &e->self), 0);
-    ck_assert_int_eq(address_parse(peer, &c.remote), 0);
-    e->peer.address = c.remote;
-    ck_assert_int_eq(frame_port_open(&w.v.world, &e->port, &e->self, true, &c, on_ready, e), 0);
-    port_watch(e->port, true, false);
-}
-
-static void begin(const struct frame_keys *k)
-{
-    memset(&w, 0, sizeof w);
-    rng_init(&w.rng, 1);
-    virtual_init(&w.v, 0, &w.rng, 0);
-    w.v.carry = carry;
-    open_end(&w.a, k, "127.0.0.1:1", "127.0.0.1:2");
-    open_end(&w.b, k, "127.0.0.1:2", "127.0.0.1:1");
-}
-
-static void on_closed(void *context)
-{
-    ((struct end *)context)->closed = true;
-}
-
-/* Frames and alarms in their order. */
-static void run_world(void)
-{
-    for (;;) {
-        tick alarm = virtual_due(&w.v);
-        tick frame = w.arrived < w.flying ? w.flight[w.arrived].at : TICK_NEVER;
-        if (alarm == TICK_NEVER && frame == TICK_NEVER)
-            return;
-        virtual_advance(&w.v, tick_min(alarm, frame));
-        if (frame <= alarm) {
-            struct flight *f = &w.flight[w.arrived++];
-            struct virtual_port *p = virtual_port_at(&w.v, f->port);
-            if (p != NULL)
-                virtual_arrive(p, &f->from, slice_of(f->bytes, f->len));
-        } else {
-            virtual_fire(&w.v);
-        }
-        (void)world_end_round(&w.v.world);
-    }
-}
-
-static void end_world(void)
-{
-    port_close(w.a.port, on_closed, &w.a);
-    port_close(w.b.port, on_closed, &w.b);
-    virtual_settle(&w.v);
-    ck_assert(w.a.closed && w.b.closed);
-    virtual_fini(&w.v);
-}
-
-static void send_bytes(struct end *from, const void *bytes, size_t len)
-{
-    struct udp_io *io = from->port->io;
-    if (!udp_room(io, LONGEST))
-        ck_assert(udp_flush(io));
-    size_t head = rng_below(&w.rng, len + 1);
-    memcpy(udp_head(io, LONGEST), bytes, head);
-    udp_add(io, &from->peer, (uint32_t)head, slice_of((const uint8_t *)bytes + head, len - head));
-}
-
-static void send_drawn(struct end *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct datagram *d = &w.sent[w.sent_len++];
-        d->len = 1 + rng_below(&w.rng, rng_chance(&w.rng, 0.7) ? 300 : LONGEST);
-        for (size_t k = 0; k < d->len; k++)
-            d->bytes[k] = (uint8_t)rng_u64(&w.rng);
-        send_bytes(from, d->bytes, d->len);
-        if (rng_chance(&w.rng, 0.1))
-            ck_assert(udp_flush(from->port->io));
-        if (rng_chance(&w.rng, 0.05)) {
-            ck_assert(udp_flush(from->port->io));
-            run_world();
-        }
-    }
-    ck_assert(udp_flush(from->port->io));
-    run_world();
-}
-
-static struct frame_port_counters count_of(const struct end *e)
-{
-    struct frame_port_counters n;
-    frame_port_count(e->port, &n);
-    return n;
-}
+#include "frame_port_help.h"
 
 START_TEST(all_arrives)
 {
@@ -199,7 +19,7 @@ START_TEST(all_arrives)
         ck_assert_uint_eq(b.received.packets, SENT_MAX);
         ck_assert(a.sent.packets == SENT_MAX && a.sent.frames == w.flying);
         ck_assert_uint_eq(b.verdicts[FRAME_OK_VERDICT], w.flying);
-        ck_assert(b.received.gaps == 0 && b.received.cut == 0 && a.frames_dropped == 0);
+        ck_assert(b.received.gaps == 0 && b.received.cut == 0 && a.line.dropped == 0);
         end_world();
     }
 }
@@ -304,8 +124,12 @@ static void send_frame(const struct frame_keys *k, uint8_t protocol, uint64_t co
     uint8_t frame[2048], header[PACKET_HEADER_MAX];
     struct slice one, payload = slice_of("payload", 7);
     frame_keys_config(k, &c);
-    c.pack.count = count;
-    mpdu_pack_init(&p, &c.pack);
+    struct mpdu_pack_config pack = {.format = c.send.format,
+                                    .scid = c.send.scid,
+                                    .vcid = c.send.vcid,
+                                    .idle = PACKET_ENCAP,
+                                    .count = count};
+    mpdu_pack_init(&p, &pack);
     mpdu_pack_open(&p, frame, &one);
     mpdu_pack_put(&p, header, packet_write_encap(protocol, 7, header), &payload, 1);
     mpdu_pack_fill(&p);
@@ -335,7 +159,7 @@ START_TEST(what_is_refused)
     struct frame idle = {.kind = FRAME_AOS, .scid = 0xab, .count = 9};
     struct frame_port_config c;
     frame_keys_config(&k, &c);
-    frame_write_idle(&c.pack.format, &idle, bytes);
+    frame_write_idle(&c.send.format, &idle, bytes);
     arrive(bytes, 1115);
     struct frame_port_counters n = count_of(&w.b);
     ck_assert_uint_eq(w.b.got, 1);

@@ -83,6 +83,14 @@ static const struct column bundle_columns[] = {
     {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
 };
 
+static const struct column frame_columns[] = {
+    {"FRAMES OF", "link", COLUMN_TEXT},  {"PORT", "port", COLUMN_TEXT},
+    {"OUT", "out", COLUMN_NUMBER},       {"IN", "in", COLUMN_NUMBER},
+    {"LOST", "lost", COLUMN_NUMBER},     {"GAPS", "gaps", COLUMN_NUMBER},
+    {"CUT", "cut", COLUMN_NUMBER},       {"FECF", "fecf", COLUMN_NUMBER},
+    {"OTHERS", "others", COLUMN_NUMBER}, {"DROPPED", "dropped", COLUMN_NUMBER},
+};
+
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
 /* What their LTP engines count of each link's peer. */
@@ -105,6 +113,40 @@ static void show_spans(json_t *links, bool colour)
     json_decref(spans);
 }
 
+/* Of links with CCSDS frames. */
+static json_t *frames_row(const json_t *link, const json_t *frames)
+{
+    static const char *const from[][3] = {
+        {"out", "sent", "frames"},     {"in", "received", "frames"},
+        {"lost", "received", "lost"},  {"gaps", "received", "gaps"},
+        {"cut", "received", "cut"},    {"fecf", "verdicts", "fecf"},
+        {"port", "line", "port"},      {"others", "verdicts", "channel"},
+        {"dropped", "line", "dropped"}};
+    json_t *row = json_object();
+    json_object_set(row, "link", json_object_get(link, "name"));
+    for (size_t i = 0; i < LEN(from); i++)
+        json_object_set(row, from[i][0],
+                        json_object_get(json_object_get(frames, from[i][1]), from[i][2]));
+    return row;
+}
+
+static void show_frames(const json_t *links, bool colour)
+{
+    json_t *rows = json_array(), *l, *frames;
+    size_t at;
+    json_array_foreach(links, at, l)
+    {
+        frames = json_object_get(l, "frames");
+        if (frames != NULL)
+            json_array_append_new(rows, frames_row(l, frames));
+    }
+    if (json_array_size(rows) > 0) {
+        putchar('\n');
+        table_print(stdout, frame_columns, LEN(frame_columns), rows, colour);
+    }
+    json_decref(rows);
+}
+
 /* The links, and the senders of no link that they have accepted. */
 static void show_links(json_t *links, bool colour)
 {
@@ -112,6 +154,7 @@ static void show_links(json_t *links, bool colour)
     size_t at, i;
     table_print(stdout, link_columns, LEN(link_columns), links, colour);
     show_spans(links, colour);
+    show_frames(links, colour);
     json_array_foreach(links, at, l)
     {
         json_array_foreach(json_object_get(l, "unknown"), i, item)

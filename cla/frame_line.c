@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whoever reads takes the frames from the wire as they come: his own where they are, those of other
+ * ports as copies in their queues. What can go wrong: memory, and a port that does not read, whose
+ * frames are lost as if they had been on the way; both are counted.
+ */
+#include "cla/frame_line.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "frames/mpdu_pack.h"
+#include "frames/packet.h"
+#include "frames/tc_pack.h"
+#include "os/udp_io.h"
+
+#define TM_IDLE_VCID 7 /* TM has no channel of its own for idle data */
+
+/* ---- what it looks like ---- */
+
+const char *frame_way_problem(const struct frame_way *w)
+{
+    struct mpdu_pack_config mpdu = {
+        .format = w->format, .scid = w->scid, .vcid = w->vcid, .map = w->map, .idle = PACKET_ENCAP};
+    struct tc_pack_config tc = {
+        .format = w->format, .scid = w->scid, .vcid = w->vcid, .map = w->map};
+    return w->format.kind == FRAME_TC ? tc_pack_problem(&tc) : mpdu_pack_problem(&mpdu);
+}
+
+uint32_t frame_way_mtu(const struct frame_way *w)
+{
+    assert(frame_way_problem(w) == NULL);
+    if (w->format.kind != FRAME_TC || w->format.segments)
+        return UDP_DATAGRAM_MAX;
+    uint8_t header[PACKET_HEADER_MAX];
+    uint32_t room = frame_layout(&w->format).zone_len;
+    size_t n = packet_write_encap(PACKET_LTP, room, header);
+    return room > n ? room - (uint32_t)n : 0;
+}
+
+static bool same_way(const struct frame_way *a, const struct frame_way *b)
+{
+    return a->format.kind == b->format.kind && a->format.length == b->format.length &&
+           a->format.ocf == b->format.ocf && a->format.segments == b->format.segments &&
+           a->cltu == b->cltu && a->randomise == b->randomise && a->numbered == b->numbered &&
+           a->scid == b->scid;
+}
+
+bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
+                      const struct frame_way *receive)
+{
+    return !l->closing && same_way(&l->out, send) && same_way(&l->in, receive);
+}
+
+/* ---- sending ---- */
+
+void frame_line_send(struct frame_line *l, struct slice frame)
+{
+    struct slice unit = frame;
+    assert(!l->closing && frame.len > 0 && frame.len <= l->out.format.length);
+    if (l->out.cltu) {
+        size_t room = cltu_size(l->out.format.length);
+        unit =
+            slice_of(l->unit, cltu_write(frame.data, frame.len, l->out.randomise, l->unit, room));
+        assert(unit.len > 0);
+    }
+    if (!l->wire->ops->send(l->wire, unit))
+        l->n.dropped++;
+    if (l->idle > 0)
+        l->last = world_now(l->world);
+}
+
+static void send_idle(struct frame_line *l)
+{
+    struct frame f = {.kind = l->out.format.kind,
+                      .scid = l->out.scid,
+                      .count = l->idle_count++,
+                      .master_count = l->master_count++};
+    f.vcid = f.kind == FRAME_TM ? TM_IDLE_VCID : FRAME_IDLE_VCID;
+    unsigned bits = frame_count_bits(&l->out.format);
+    f.count &= (UINT64_C(1) << bits) - 1;
+    frame_write_idle(&l->out.format, &f, l->scratch);
+    frame_line_send(l, slice_of(l->scratch, l->out.format.length));
+    l->n.idle_sent++;
+}
+
+static void on_silence(void *context)
+{
+    struct frame_line *l = context;
+    tick now = world_now(l->world);
+    if (now - l->last >= l->idle && frame_wire_room(l->wire)) {
+        send_idle(l);
+        (void)l->wire->ops->flush(l->wire);
+        frame_line_watch(l);
+    }
+    tick due = tick_add(l->last, l->idle);
+    alarm_set(&l->silence, due > now ? due : tick_add(now, l->idle));
+}
+
+/* ---- receiving ---- */
+
+static struct frame_line_user *find_user(const struct frame_line *l, uint8_t vcid)
+{
+    list_for_each (it, &l->users) {
+        struct frame_line_user *u = container_of(it, struct frame_line_user, node);
+        if (u->vcid == vcid)
+            return u;
+    }
+    return NULL;
+}
+
+/* What arrived as a frame: false when it is none. */
+static bool decode_unit(struct frame_line *l, struct slice *unit)
+{
+    struct cltu c;
+    if (!l->in.cltu)
+        return true;
+    size_t room = FRAME_TC_MAX + BCH_INFORMATION;
+    enum cltu_verdict v =
+        cltu_read(unit->data, unit->len, BCH_CORRECT, l->in.randomise, l->scratch, room, &c);
+    l->n.corrected += c.corrected;
+    if (v != CLTU_OK) {
+        l->n.cltu_bad++;
+        return false;
+    }
+    *unit = slice_of(l->scratch, c.len);
+    return true;
+}
+
+static enum frame_verdict judge_frame(const struct frame_line *l, struct slice unit,
+                                      struct frame *f)
+{
+    enum frame_verdict v = frame_parse(&l->in.format, unit.data, unit.len, f);
+    if ((v == FRAME_OK_VERDICT || v == FRAME_IDLE_VERDICT) && f->scid != l->in.scid)
+        return FRAME_SPACECRAFT_VERDICT;
+    return v;
+}
+
+static void queue_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit)
+{
+    struct frame_queued *q = NULL;
+    if (u->queue_len < FRAME_QUEUE_MAX)
+        q = malloc(sizeof *q + unit.len);
+    if (q == NULL) {
+        l->n.unread++;
+        return;
+    }
+    q->len = (uint32_t)unit.len;
+    memcpy(q->bytes, unit.data, unit.len);
+    list_add_tail(&u->queue, &q->node);
+    u->queue_len++;
+    assert(u->queue_len <= FRAME_QUEUE_MAX);
+    u->more = true;
+    if (u->read)
+        alarm_set(u->again, 0);
+}
+
+/* A frame from the wire: the user's, or it is put where it belongs. */
+static bool sort_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit,
+                       struct frame *f, enum frame_verdict *v)
+{
+    if (!decode_unit(l, &unit))
+        return false;
+    *v = judge_frame(l, unit, f);
+    bool good = *v == FRAME_OK_VERDICT || *v == FRAME_IDLE_VERDICT;
+    struct frame_line_user *owner = good ? find_user(l, f->vcid) : NULL;
+    if (owner == u)
+        return true;
+    if (owner != NULL)
+        queue_frame(l, owner, unit);
+    else /* only idle data has a channel of its own */
+        l->n.verdicts[*v == FRAME_OK_VERDICT ? FRAME_CHANNEL_VERDICT : *v]++;
+    return false;
+}
+
+static bool next_queued(struct frame_line *l, struct frame_line_user *u, struct frame *f,
+                        enum frame_verdict *v)
+{
+    if (list_empty(&u->queue))
+        return false;
+    struct frame_queued *q = container_of(list_first(&u->queue), struct frame_queued, node);
+    list_sub(&q->node);
+    list_add_tail(&u->used, &q->node);
+    assert(u->queue_len > 0);
+    u->queue_len--;
+    *v = judge_frame(l, slice_of(q->bytes, q->len), f);
+    return true;
+}
+
+bool frame_line_next(struct frame_line *l, struct frame_line_user *u, struct frame *f,
+                     enum frame_verdict *v)
+{
+    struct slice unit;
+    if (next_queued(l, u, f, v))
+        return true;
+    while (l->wire->ops->next(l->wire, &unit))
+        if (sort_frame(l, u, unit, f, v))
+            return true;
+    return false;
+}
+
+static void free_frames(struct list *frames)
+{
+    while (!list_empty(frames)) {
+        struct list *node = list_first(frames);
+        list_sub(node);
+        free(container_of(node, struct frame_queued, node));
+    }
+}
+
+void frame_line_release(struct frame_line_user *u)
+{
+    if (list_empty(&u->used))
+        return;
+    struct list *last = u->used.prev;
+    list_sub(last);
+    free_frames(&u->used);
+    list_add_tail(&u->used, last);
+}
+
+static bool is_held(const struct frame_line *l, const struct frame_line_user *but)
+{
+    list_for_each (it, &l->users) {
+        const struct frame_line_user *u = container_of(it, struct frame_line_user, node);
+        if (u != but && u->holds)
+            return true;
+    }
+    return false;
+}
+
+bool frame_line_fill(struct frame_line *l, struct frame_line_user *u)
+{
+    assert(list_empty(&u->queue));
+    free_frames(&u->used);
+    return !is_held(l, u) && l->wire->ops->fill(l->wire);
+}
+
+/* ---- users ---- */
+
+void frame_line_watch(struct frame_line *l)
+{
+    bool read = false, write = false;
+    if (l->closing)
+        return;
+    list_for_each (it, &l->users) {
+        const struct frame_line_user *u = container_of(it, struct frame_line_user, node);
+        read |= u->read && !u->more;
+        write |= u->write;
+    }
+    read = read && !is_held(l, NULL);
+    l->wire->ops->watch(l->wire, read, write || l->wire->ops->pending(l->wire));
+}
+
+static struct frame_line_user *find_due(const struct frame_line *l)
+{
+    list_for_each (it, &l->users) {
+        struct frame_line_user *u = container_of(it, struct frame_line_user, node);
+        if (u->due)
+            return u;
+    }
+    return NULL;
+}
+
+/* A user may leave, and so may others, while it is told. */
+static void on_wire(void *context, bool readable, bool writable)
+{
+    struct frame_line *l = context;
+    struct frame_line_user *u;
+    if (l->closing)
+        return;
+    if (writable && l->wire->ops->pending(l->wire))
+        (void)l->wire->ops->flush(l->wire);
+    writable = writable && !l->wire->ops->pending(l->wire);
+    list_for_each (it, &l->users)
+        container_of(it, struct frame_line_user, node)->due = true;
+    while (!l->closing && (u = find_due(l)) != NULL) {
+        u->due = false;
+        u->ready(u, readable, writable);
+    }
+    frame_line_watch(l);
+}
+
+bool frame_line_join(struct frame_line *l, struct frame_line_user *u)
+{
+    assert(!l->closing && u->ready != NULL && u->again != NULL);
+    if (find_user(l, u->vcid) != NULL)
+        return false;
+    list_init(&u->queue);
+    list_init(&u->used);
+    u->queue_len = 0;
+    u->due = false;
+    list_add_tail(&l->users, &u->node);
+    return true;
+}
+
+void frame_line_leave(struct frame_line *l, struct frame_line_user *u)
+{
+    assert(find_user(l, u->vcid) == u);
+    list_sub(&u->node);
+    free_frames(&u->queue);
+    free_frames(&u->used);
+    u->queue_len = 0;
+    assert(list_empty(&u->queue) && list_empty(&u->used));
+}
+
+/* ---- life ---- */
+
+static void free_line(struct frame_line *l)
+{
+    free(l->scratch);
+    free(l->unit);
+    free(l);
+}
+
+static size_t scratch_room(const struct frame_way *send, const struct frame_way *receive)
+{
+    size_t out = send->format.kind == FRAME_TC ? 0 : send->format.length;
+    size_t in = receive->cltu ? (size_t)FRAME_TC_MAX + BCH_INFORMATION : 0;
+    return 1 + (out > in ? out : in);
+}
+
+int frame_line_open(struct world *w, struct frame_line **out, const struct frame_wire_config *wire,
+                    const struct frame_way *send, const struct frame_way *receive, tick idle)
+{
+    assert(frame_way_problem(send) == NULL && frame_way_problem(receive) == NULL);
+    struct frame_line *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return HELIO_ENOMEM;
+    l->world = w;
+    l->out = *send;
+    l->in = *receive;
+    l->idle = send->format.kind == FRAME_TC ? 0 : idle;
+    l->scratch = malloc(scratch_room(send, receive));
+    l->unit = malloc(send->cltu ? cltu_size(send->format.length) : 1);
+    list_init(&l->users);
+    int r = l->scratch == NULL || l->unit == NULL ? HELIO_ENOMEM
+                                                  : frame_wire_open(w, &l->wire, wire, on_wire, l);
+    if (r != 0) {
+        free_line(l);
+        return r;
+    }
+    alarm_init(&l->silence, w, ALARM_LINK, on_silence, l);
+    l->last = world_now(w);
+    if (l->idle > 0)
+        alarm_set(&l->silence, tick_add(l->last, l->idle));
+    *out = l;
+    return 0;
+}
+
+static void on_closed(void *context)
+{
+    struct frame_line *l = context;
+    assert(l->closing && list_empty(&l->users));
+    l->closed(l->closed_context);
+    free_line(l);
+}
+
+void frame_line_close(struct frame_line *l, void (*closed)(void *context), void *context)
+{
+    assert(!l->closing && list_empty(&l->users));
+    l->closing = true;
+    l->closed = closed;
+    l->closed_context = context;
+    alarm_fini(&l->silence);
+    l->wire->ops->close(l->wire, on_closed, l);
+}

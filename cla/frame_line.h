@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A physical channel, each way one: the wire that its frames leave and arrive by, what they look
+ * like, and the frame ports that have a virtual channel each of it. Frames of virtual channels that
+ * nobody reads are counted. Only frame_port.c uses it.
+ */
+#ifndef CLA_FRAME_LINE_H
+#define CLA_FRAME_LINE_H
+
+#include "base/list.h"
+#include "cla/frame_wire.h"
+#include "frames/cltu.h"
+#include "frames/frame.h"
+
+#define FRAME_QUEUE_MAX 1024 /* frames that wait for a port while another one reads */
+
+/* What the frames of one direction look like, and whose they are. */
+struct frame_way {
+    struct frame_format format;
+    bool cltu, randomise; /* TC: each in a CLTU; randomised */
+    bool numbered;        /* TC: frames are counted (frames/tc_pack.h) */
+    uint16_t scid;
+    uint8_t vcid, map;
+};
+
+#define FRAME_LINE_COUNTS(X)                                                                       \
+    X(dropped, "frames for which the wire had no room, or nobody to send them to")                 \
+    X(idle_sent, "frames of only idle data that were sent")                                        \
+    X(cltu_bad, "arrivals in which no CLTU was found whole")                                       \
+    X(corrected, "codeblocks of CLTUs in which an error was corrected")                            \
+    X(unread, "frames that waited for a port for too long: its queue was full")
+
+#define FRAME_LINE_FIELD(name, text) uint64_t name;
+struct frame_line_counters {
+    FRAME_LINE_COUNTS(FRAME_LINE_FIELD)
+    uint64_t verdicts[FRAME_VERDICT_COUNT]; /* of frames that are no port's */
+};
+#undef FRAME_LINE_FIELD
+
+/* A frame for a port, in a copy. */
+struct frame_queued {
+    struct list node;
+    uint32_t len;
+    uint8_t bytes[];
+};
+
+/* A virtual channel of it; lies in its port. */
+struct frame_line_user {
+    struct list node;
+    uint8_t vcid;
+    bool read, write;    /* what it watches for */
+    bool more;           /* frames that were read are not used up: its alarm tells it to go on */
+    bool holds;          /* of these, one that it has begun to read: the wire is not read before */
+    bool due;            /* to be told of what the wire said */
+    struct alarm *again; /* the port's */
+    struct list queue;   /* of struct frame_queued: not read yet; read, and still in use */
+    struct list used;
+    size_t queue_len;
+    /* The wire is ready; as there. It may leave the line. */
+    void (*ready)(struct frame_line_user *u, bool readable, bool writable);
+};
+
+struct frame_line {
+    struct world *world;
+    struct frame_wire *wire;
+    struct frame_way out, in; /* their virtual channels do not count */
+    tick idle;                /* a frame of only idle data after so long without one; 0: none */
+    struct list users;
+    struct alarm silence;
+    tick last;               /* when a frame left */
+    uint64_t idle_count;     /* of the next frame of only idle data */
+    uint8_t master_count;    /* of the next TM frame */
+    uint8_t *scratch, *unit; /* a frame out of a CLTU, or of idle data; a CLTU */
+    bool closing;
+    struct frame_line_counters n;
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+/* NULL, or a text that says what is wrong with what is sent, or received, so. */
+const char *frame_way_problem(const struct frame_way *w);
+
+/* Octets of the longest datagram, as an encapsulation packet, whatever number of frames it takes.
+ */
+uint32_t frame_way_mtu(const struct frame_way *w);
+
+/* 0 or HELIO_E*. */
+int frame_line_open(struct world *w, struct frame_line **out, const struct frame_wire_config *wire,
+                    const struct frame_way *send, const struct frame_way *receive, tick idle);
+
+/* Can a port with these ways share it? */
+bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
+                      const struct frame_way *receive);
+
+/* A port begins to read its virtual channel, which no other one has, and ends. */
+bool frame_line_join(struct frame_line *l, struct frame_line_user *u);
+void frame_line_leave(struct frame_line *l, struct frame_line_user *u);
+
+/* Without users it ends; `closed` comes later than this call. */
+void frame_line_close(struct frame_line *l, void (*closed)(void *context), void *context);
+
+/* Sends a frame. What is lost is counted. */
+void frame_line_send(struct frame_line *l, struct slice frame);
+
+/* The next frame of the user's virtual channel that was read, and what is wrong with it or not.
+ * False: there is none; frame_line_fill reads more, which ends what was given before. release: so
+ * does this, but for the frame that was given last. */
+void frame_line_release(struct frame_line_user *u);
+bool frame_line_next(struct frame_line *l, struct frame_line_user *u, struct frame *frame,
+                     enum frame_verdict *verdict);
+bool frame_line_fill(struct frame_line *l, struct frame_line_user *u);
+
+/* As the users want it. */
+void frame_line_watch(struct frame_line *l);
+
+#endif
