@@ -68,7 +68,36 @@ def check_one_end(one, two, sim):
                 "rto_firings", "lossy_share", "segments_sent", "data_bytes_sent", "data_bytes_resent", "delivery_ms"):
         assert alone[key] is None, key
     text = run("helio-analyze", two).stdout
-    assert "checkpoints sent           –, lost – a session (–)\n" in text, text
+    assert "checkpoints sent           – of completed sessions, lost – a session (–)\n" in text, text
+
+
+def check_populations(one, two):
+    """Of completed sessions, both: half a log has sessions that are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        half = os.path.join(folder, "half.csv")
+        with open(one) as f, open(half, "w") as out:
+            rows = f.readlines()
+            out.writelines(rows[:len(rows) // 2])
+        table = os.path.join(folder, "sessions.csv")
+        found = json.loads(run("helio-analyze", "--json", "--sessions", table, half, two).stdout)
+        with open(table, newline="") as f:
+            done = [row for row in csv.DictReader(f) if row["outcome"] == "done"]
+    assert found["unfinished"] > 0
+    assert found["checkpoints_sent_completed"] == sum(int(row["cp_sent"] or 0) for row in done) < found["checkpoints_sent"]
+    assert found["checkpoints_lost"] == sum(int(row["cp_lost"] or 0) for row in done)
+
+
+def check_crlf(one, two, folder):
+    """As an editor of another system leaves them."""
+    windows = []
+    for path in (one, two):
+        windows.append(os.path.join(folder, "crlf-" + os.path.basename(path).removesuffix(".gz")))
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f, open(windows[-1], "wb") as out:
+            out.write(f.read().replace(b"\n", b"\r\n"))
+    here, there = (json.loads(run("helio-analyze", "--json", *files).stdout) for files in ((one, two), windows))
+    for found in (here, there):
+        del found["files"]
+    assert here == there and there["malformed_rows"] == 0 and there["sessions"] > 50
 
 
 def check_runs(one, folder):
@@ -156,6 +185,8 @@ def main():
         check_figures(sim, json.loads(run("helio-analyze", "--json", two, one).stdout))
         check_one_end(one, two, sim)
         check_runs(one, folder)
+        check_populations(one, two)
+        check_crlf(one, two, folder)
         check_cut(one, two, folder)
         check_no_log(folder)
         check_nothing_completed()

@@ -118,6 +118,7 @@ struct analyze_flow {
     uint64_t with_sender, with_receiver;            /* sessions of which that end's log is there */
     uint64_t bases[4]; /* of completed sessions, by enum analyze_basis */
     uint64_t cycles, cp_sent, cp_lost, rto_checkpoint, rto_report, lossy;
+    uint64_t cp_sent_done; /* of completed sessions, as cp_lost */
     uint64_t cp_waits;
     uint64_t cp_elsewhere; /* lost, but not by what wrote the drop log */
     uint64_t cp_run;       /* the longest of any session */

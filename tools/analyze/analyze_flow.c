@@ -146,6 +146,7 @@ static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct a
     f->bases[s->basis]++;
     f->cycles += s->cycles;
     f->cp_lost += s->cp_lost;
+    f->cp_sent_done += s->cp_sent;
     f->cp_waits += s->cp_waits;
     f->lossy += s->lossy;
     add_time(&f->duration, duration);

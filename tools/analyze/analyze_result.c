@@ -110,7 +110,7 @@ static void text_losses(FILE *f, const struct analyze_flow *w)
     text_real(f, 4, per_session(w, w->cycles), " a session (");
     text_count(f, of_sender(w, w->cycles), ")\n");
     text_name(f, "checkpoints sent");
-    text_count(f, of_sender(w, w->cp_sent), ", lost ");
+    text_count(f, of_sender(w, w->cp_sent_done), " of completed sessions, lost ");
     text_real(f, 4, per_session(w, w->cp_lost), " a session (");
     text_count(f, how != NULL ? w->cp_lost : EVENT_NONE, ")");
     fputs(note, f);
@@ -349,6 +349,7 @@ static json_t *flow_json(const struct analyze *a, const struct analyze_flow *f,
     set_if_known(j, "retx_cycles", of_sender(f, f->cycles));
     set_real(j, "retx_cycles_mean", per_session(f, f->cycles));
     set_if_known(j, "checkpoints_sent", of_sender(f, f->cp_sent));
+    set_if_known(j, "checkpoints_sent_completed", of_sender(f, f->cp_sent_done));
     set_if_known(j, "checkpoints_lost", how != NULL ? f->cp_lost : EVENT_NONE);
     set_real(j, "checkpoints_lost_mean", per_session(f, f->cp_lost));
     json_object_set_new(j, "cp_lost_basis", how != NULL ? json_string(how) : json_null());

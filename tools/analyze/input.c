@@ -137,6 +137,8 @@ static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t le
         return KIND_CAPTURE;
     const uint8_t *newline = memchr(bytes, '\n', len);
     size_t line = newline != NULL ? (size_t)(newline - bytes) : len;
+    if (newline != NULL && line > 0 && bytes[line - 1] == '\r')
+        line--;
     const char *text = (const char *)bytes;
     struct bundle_row row;
     if (s->file.drops || drop_row_is_header(text, line))
