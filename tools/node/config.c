@@ -20,7 +20,6 @@
 #include "tools/node/config_value.h"
 
 #define ROUTES_MAX 10000
-#define MAPS 6 /* sections that are maps of this struct's own keys */
 #define NONE_LIMIT (UINT64_C(1) << 30)
 
 static const struct config_section sections[] = {
@@ -301,7 +300,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
                    conf_kind_name(root->kind));
         return;
     }
-    for (size_t i = 0; i < MAPS; i++) {
+    for (size_t i = 0; i < CONFIG_MAPS; i++) {
         if (conf_options_default(sections[i].options, c, config_set) < 0) {
             conf_error(errors, 0, "out of memory");
             return;
@@ -310,7 +309,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
     c->node = eid_none();
     struct conf_part part = {config_top, c, config_set};
     conf_section_read(root, "", &part, 1, section_words, errors);
-    for (size_t i = 1; i < MAPS; i++)
+    for (size_t i = 1; i < CONFIG_MAPS; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
     check_all(c, root, errors);
@@ -344,7 +343,7 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
 
 void config_fini(struct config *c)
 {
-    for (size_t i = 0; i < MAPS; i++)
+    for (size_t i = 0; i < CONFIG_MAPS; i++)
         conf_options_free(sections[i].options, c);
     for (size_t i = 0; i < c->links_len; i++)
         config_link_fini(&c->links[i]);

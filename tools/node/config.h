@@ -142,6 +142,7 @@ struct config_section {
     const struct conf_option *options;
 };
 const struct config_section *config_section_at(size_t i);
+#define CONFIG_MAPS 6 /* the first of them are maps of struct config's own keys */
 
 /* routing.exclude as numbers; SIZE_MAX: it is not understood, or has more. */
 #define CONFIG_EXCLUDE_MAX 16

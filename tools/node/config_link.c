@@ -219,7 +219,7 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
 
 /* ---- a copy ---- */
 
-static struct config_link *copy_link(const struct config_link *was)
+struct config_link *config_link_copy(const struct config_link *was)
 {
     struct config_link *l = malloc(sizeof *l);
     if (l == NULL)
@@ -298,7 +298,7 @@ struct config_link *config_link_change(const struct config_link *was, const char
     struct conf_tree *map = conf_tree_parse(text, len, "it needs a key that changes", errors);
     if (map == NULL)
         return NULL;
-    struct config_link *l = was->settings == NULL ? NULL : copy_link(was);
+    struct config_link *l = was->settings == NULL ? NULL : config_link_copy(was);
     snprintf(where, sizeof where, "links[%.64s].", was->name);
     if (was->settings == NULL)
         conf_error(errors, map->line, "%s has no keys: it came in by itself", where);

@@ -18,6 +18,8 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
                                       const struct eid *node, config_adapters *adapters,
                                       struct conf_errors *errors);
 void config_link_free(struct config_link *l); /* NULL is allowed */
+/* Its own in every part; NULL: no memory. One that came in by itself has no keys, and no copy. */
+struct config_link *config_link_copy(const struct config_link *was);
 
 /* The same link with other values for the keys of the text, each of which its adapter can change
  * while the link is there. NULL and the rest as above; `was` is as before. */

@@ -15,6 +15,7 @@
 #include "tools/node/apps.h"
 #include "tools/node/config_link.h"
 #include "tools/node/node_log.h"
+#include "tools/node/node_reload.h"
 #include "tools/node/storage.h"
 
 #define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
@@ -366,6 +367,16 @@ static void do_flush(struct node *n, const json_t *in, json_t *out)
         fail_request(out, "the log's medium is slow; not all is written yet");
 }
 
+static void do_reload(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    int rc = node_reload(n, out);
+    if (rc < 0)
+        json_object_set_new(out, "ok", json_false());
+    if (rc == HELIO_ENOENT)
+        fail_request(out, "this node has no file, or it is stopping");
+}
+
 static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
@@ -377,6 +388,7 @@ static const struct command {
     {"backlog", control_backlog},
     {"routes", control_routes},
     {"top", control_top},
+    {"reload", do_reload},
     {"counters", do_counters},
     {"link", do_link},
     {"delete", control_delete},
@@ -409,6 +421,7 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
         fail_request(
             out,
             "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
+            "reload, "
             "counters, link, delete, cancel, flush, link-add, link-set, link-remove, route, plan, "
             "plan-reload, "
             "contact, range");

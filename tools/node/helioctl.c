@@ -54,6 +54,8 @@ static const char help[] =
     "  cancel LINK SESSION\n"
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
     "                     peer opened it; a bundle of ours then goes again\n"
+    "  reload             the node reads its file again (as with SIGHUP): what has\n"
+    "                     changed is applied, what cannot change is named\n"
     "  flush              the logs hold all up to now when this is done\n"
     "\n"
     "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
@@ -107,8 +109,8 @@ static int arguments_of(const char *command)
         const char *name;
         int arguments;
     } commands[] = {{"status", 0}, {"links", 0},   {"sessions", 0}, {"bundles", 0}, {"counters", 0},
-                    {"routes", 0}, {"backlog", 0}, {"top", 0},      {"watch", 0},   {"link", 2},
-                    {"route", 3},  {"delete", 1},  {"cancel", 2},   {"flush", 0}};
+                    {"routes", 0}, {"backlog", 0}, {"top", 0},      {"reload", 0},  {"watch", 0},
+                    {"link", 2},   {"route", 3},   {"delete", 1},   {"cancel", 2},  {"flush", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -199,6 +200,14 @@ static void show_counters(json_t *answer)
     json_decref(links);
 }
 
+static void show_changes(const json_t *list, const char *word)
+{
+    size_t at;
+    json_t *text;
+    json_array_foreach((json_t *)(uintptr_t)list, at, text)
+        printf("%s %s\n", word, json_string_value(text));
+}
+
 void ctl_show(const char *command, struct json_t *answer)
 {
     bool colour = isatty(STDOUT_FILENO) == 1;
@@ -218,7 +227,10 @@ void ctl_show(const char *command, struct json_t *answer)
         show_bundles(answer, colour);
     else if (strcmp(command, "plan") == 0)
         ctl_plan_show(answer, colour);
-    else if (strcmp(command, "counters") == 0)
+    else if (strcmp(command, "reload") == 0) {
+        show_changes(json_object_get(answer, "applied"), "applied:");
+        show_changes(json_object_get(answer, "refused"), "not applied:");
+    } else if (strcmp(command, "counters") == 0)
         show_counters(answer);
     else
         list_print(stdout, answer, "", strcmp(command, "status") == 0);

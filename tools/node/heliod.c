@@ -13,7 +13,9 @@ static const char help[] =
     "usage: heliod [--check] CONFIG.yaml | heliod --keys\n"
     "\n"
     "Runs a DTN node (BPv7 over LTP and UDP) in the foreground until SIGTERM or SIGINT.\n"
-    "SIGHUP reopens the segment and bundle logs.\n"
+    "SIGHUP reopens the segment and bundle logs, and reads the configuration again: links,\n"
+    "their keys that can change, routes, plan and log level are applied, what cannot\n"
+    "change is named in the log.\n"
     "\n"
     "  -c, --check    only validate the configuration: exit code 0 or 2\n"
     "  -k, --keys     every key of a configuration with its default and meaning\n"
@@ -137,7 +139,7 @@ int main(int argc, char **argv)
         return 2;
     if (check)
         printf("%s: good\n", path);
-    code = check ? 0 : node_run(&config);
+    code = check ? 0 : node_run(&config, path);
     config_fini(&config);
     return code;
 }

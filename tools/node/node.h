@@ -85,6 +85,9 @@ extern const struct node_ops node_ops; /* apps.h, storage.h */
 
 struct node {
     const struct config *config;
+    const char *path;    /* of its file; NULL: it has none */
+    struct config *file; /* the file as it was read last; NULL: as config */
+    uint64_t plan_stamp; /* of the plan's file, when it was read */
     const struct node_ops *ops;
     struct say say;
     struct agent *agent;
@@ -212,9 +215,9 @@ int echo_open(struct node *n);
 void echo_deliver(struct node *n, const struct agent_action *a);
 
 /*
- * Runs a node until SIGTERM or SIGINT. Returns 0, or 1 when it could not start (the reason was
- * said).
+ * Runs a node until SIGTERM or SIGINT; with SIGHUP it reads `path` again (node_reload.h). Returns
+ * 0, or 1 when it could not start (the reason was said).
  */
-int node_run(const struct config *config);
+int node_run(const struct config *config, const char *path);
 
 #endif

@@ -307,7 +307,7 @@ static int add_peer_route(struct node_link *l)
 /* Routes of the file that name it; all links: NULL. */
 static int add_file_routes(struct node *n, const struct node_link *only)
 {
-    const struct config *c = n->config;
+    const struct config *c = n->file != NULL ? n->file : n->config;
     for (size_t i = 0; i < c->routes_len; i++) {
         const char *via = c->links[c->routes[i].link].name;
         const struct node_link *l = only != NULL ? only : node_link_find(n, via);

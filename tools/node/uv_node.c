@@ -26,6 +26,7 @@
 #include "tools/node/node_log.h"
 #include "tools/node/node_meter.h"
 #include "tools/node/node_plan.h"
+#include "tools/node/node_reload.h"
 #include "tools/node/storage.h"
 #include "tools/node/uv_http.h"
 
@@ -206,6 +207,7 @@ static void on_signal(void *context, int number)
     struct node *n = context;
     if (number == SIGHUP) {
         node_log_reopen(n);
+        (void)node_reload(n, NULL); /* it was told */
         return;
     }
     say(&n->say, LEVEL_INFO, "stopping");
@@ -293,6 +295,7 @@ static void end_node(struct node *n)
     http_free(n->http);
     storage_close(n->storage);
     node_close(n);
+    node_reload_free(n);
     node_log_close(n);
 }
 
@@ -347,7 +350,7 @@ static void hurry_loop(struct node *n)
     world_attach(n->world, &h->turn);
 }
 
-int node_run(const struct config *config)
+int node_run(const struct config *config, const char *path)
 {
     struct node *n = calloc(1, sizeof *n);
     struct node_handles *h = calloc(1, sizeof *h);
@@ -357,6 +360,7 @@ int node_run(const struct config *config)
         return 1;
     }
     n->config = config;
+    n->path = path;
     n->ops = &node_ops;
     n->handles = h;
     n->loop = uv_world_loop(n->world);
@@ -367,6 +371,7 @@ int node_run(const struct config *config)
     int err = begin_node(n);
     if (err == 0) {
         char text[EID_TEXT_MAX];
+        node_reload_begin(n);
         eid_text(&config->node, text);
         say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, config->socket);
         if (config->priority == PRIORITY_REALTIME)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node that reads its file again while it runs. usage: reload_test.py BIN OUT [TEST...]"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+
+
+class ReloadTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+        self.ports = self.lab.udp_ports(6)
+
+    def link(self, peer, **keys):
+        at = 2 * (peer - 2)
+        return self.lab.link(peer, self.ports[at], self.ports[at + 1], **{"rto": "200ms", "rate": "1Mbit/s", "sessions": 4, **keys})
+
+    def write(self, links, extra=""):
+        return self.lab.write_node(1, links, log=False, extra=extra)
+
+    def ctl(self, *words):
+        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--json", *words],
+                              capture_output=True, text=True, timeout=30)
+
+    def reload(self):
+        done = self.ctl("reload")
+        answer = json.loads(done.stdout)
+        return done.returncode, answer.get("applied"), answer.get("refused")
+
+    def shown(self, what):
+        return json.loads(self.ctl(what).stdout)[what]
+
+    def log(self):
+        with open(self.lab.path("node1.log"), encoding="utf-8") as f:
+            return f.read()
+
+    def test_links_and_routes(self):
+        self.lab.start_node(1, self.write([self.link(2), self.link(3)], "routes: [{to: 'ipn:9.*', via: to-3}]\n"))
+        self.assertEqual(self.reload(), (0, [], []))
+        self.write([self.link(2, rate="2Mbit/s", rto="300ms", sessions=7), self.link(4)],
+                   "routes: [{to: 'ipn:8.*', via: to-2}, {to: '*', via: to-4}]\n")
+        code, applied, refused = self.reload()
+        self.assertEqual((code, refused), (0, []))
+        self.assertEqual(set(applied), {"link to-3: removed", "link to-2: rate, sessions, rto", "link to-4: added", "route to ipn:8.* via to-2: added"})
+        by_name = {link["name"]: link for link in self.shown("links")}
+        self.assertEqual(set(by_name), {"to-2", "to-4"})
+        two = by_name["to-2"]
+        self.assertEqual((two["rate_bps"], two["rto_ns"], two["window"]), (2_000_000, 300_000_000, 7))
+        routes = {(r["to"], r["via"]) for r in self.shown("routes")}
+        self.assertEqual(routes, {("ipn:2.*", "to-2"), ("ipn:4.*", "to-4"), ("ipn:8.*", "to-2"), ("*", "to-4")})
+        self.write([self.link(2), self.link(4)], "routes: [{to: '*', via: to-4}]\n")
+        code, applied, refused = self.reload()
+        self.assertEqual(sorted(applied), ["link to-2: rate, sessions, rto", "route to ipn:8.* via to-2: removed"])
+        self.assertEqual(self.reload(), (0, [], []))
+
+    def test_what_waits_is_kept(self):
+        """Bundles for a link that goes wait for the next way there."""
+        self.lab.start_node(1, self.write([self.link(2)]))
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            for _ in range(6):
+                self.assertEqual(tx.request("ipn:2.7", b"x" * 1000)[0], aap2.SUCCESS)
+        self.write([self.link(3)])
+        self.assertEqual(self.reload()[0], 0)
+        self.assertEqual({b["state"] for b in self.shown("bundles")}, {"no route"})
+        self.write([self.link(3), self.link(2)])
+        self.assertEqual(self.reload()[1], ["link to-2: added"])
+        end = time.monotonic() + 10
+        while {b.get("link") for b in self.shown("bundles")} != {"to-2"} and time.monotonic() < end:
+            time.sleep(0.1)
+        bundles = self.shown("bundles")
+        self.assertEqual((len(bundles), {b.get("link") for b in bundles}), (6, {"to-2"}))
+
+    def test_what_cannot_change(self):
+        """It is named each time; the rest is applied."""
+        self.lab.start_node(1, self.write([self.link(2)]))
+        changed = self.link(2, rate="3Mbit/s", retries=5)
+        changed["local"] = f"127.0.0.1:{self.ports[4]}"
+        self.write([changed], "bundles: {count: 77}\nlog: {level: error, bundles: /tmp/other.csv}\n")
+        for again in False, True:
+            code, applied, refused = self.reload()
+            self.assertEqual((code, applied), (0, [] if again else ["log.level", "link to-2: rate, retries"]))
+            self.assertEqual([text.partition(" cannot change")[0] for text in refused], ["bundles.count", "log.bundles", "link to-2: local"])
+        self.assertEqual(self.shown("links")[0]["rate_bps"], 3_000_000)
+
+    def test_wrong_file(self):
+        process = self.lab.start_node(1, self.write([self.link(2)]))
+        self.write([self.link(2, rate="quick")])
+        done = self.ctl("reload")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("rate", done.stderr)
+        process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 10
+        while self.log().count("nothing has changed") < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.log().count("error: reload: nothing has changed"), 2)
+        self.assertEqual(self.shown("links")[0]["rate_bps"], 1_000_000)
+
+    def test_hangup_and_plan(self):
+        """By SIGHUP; a plan whose file is another one is read, one that is the same is not."""
+        plan = self.lab.path("plan.yaml")
+
+        def write_plan(rate):
+            with open(plan, "w", encoding="ascii") as f:
+                f.write(f"contacts:\n  - {{from: 1, to: 2, start: 0s, end: 600s, rate: {rate}, owlt: 1ms}}\n")
+
+        def plan_of():
+            return json.loads(self.ctl("plan").stdout)
+
+        def wait(count):
+            end = time.monotonic() + 10
+            while self.log().count("logs were reopened") < count and time.monotonic() < end:
+                time.sleep(0.05)
+
+        write_plan("1Mbit/s")
+        process = self.lab.start_node(1, self.write([self.link(2)], f"plan: {plan}\n"))
+        process.send_signal(signal.SIGHUP)
+        wait(1)
+        self.assertEqual((plan_of()["reloads"], plan_of()["contacts_here"][0]["rate_bps"]), (0, 1_000_000))
+        write_plan("2Mbit/s")
+        process.send_signal(signal.SIGHUP)
+        wait(2)
+        self.assertEqual((plan_of()["reloads"], plan_of()["contacts_here"][0]["rate_bps"]), (1, 2_000_000))
+        process.send_signal(signal.SIGHUP)
+        wait(3)
+        self.assertEqual(plan_of()["reloads"], 1)
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    os.makedirs(OUT, exist_ok=True)
+    unittest.main(argv=[sys.argv[0], *("ReloadTest.test_" + t for t in sys.argv[3:])], verbosity=2)
