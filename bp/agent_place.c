@@ -137,14 +137,19 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     r->again = false;
 }
 
-void agent_place(struct agent *a, struct record *r)
+static void place_head(struct agent *a, struct record *r, const struct agent_head *h)
 {
     assert(r->lane == NULL);
     room_leave(r);
+    const struct ask_answer answer = ask_router(a, r, h);
+    place_by(a, r, h, &answer);
+}
+
+void agent_place(struct agent *a, struct record *r)
+{
     struct agent_head h;
     record_head(r, &h);
-    const struct ask_answer answer = ask_router(a, r, &h);
-    place_by(a, r, &h, &answer);
+    place_head(a, r, &h);
 }
 
 /* True: its link is another one now, or it waits apart. Else at most its booking changed. */
@@ -267,18 +272,16 @@ tick agent_expiry(const struct agent *a, uint64_t expires_ms)
 
 /* A restored bundle meets the clock for the first time. Its head may be of a release whose
  * lifetimes ended by the wall clock: it stays for its lifetime at most here, too. */
-static void wake_up(struct agent *a, struct record *r)
+static void wake_up(const struct agent *a, struct record *r, const struct agent_head *h)
 {
-    struct agent_head h;
-    record_head(r, &h);
     r->restored = false;
     r->arrived = a->now.now;
     uint64_t life = agent_life(a);
-    r->rest_ms = life > h.arrived_ms ? life - h.arrived_ms : 0;
-    r->expires = agent_expiry(a, h.expires_ms);
-    uint64_t age = record_age_ms(a, r, h.age_ms);
-    uint64_t left = age < h.lifetime_ms ? h.lifetime_ms - age : 0;
-    if (h.lifetime_ms != UINT64_MAX && left < UINT64_MAX - life)
+    r->rest_ms = life > h->arrived_ms ? life - h->arrived_ms : 0;
+    r->expires = agent_expiry(a, h->expires_ms);
+    uint64_t age = record_age_ms(a, r, h->age_ms);
+    uint64_t left = age < h->lifetime_ms ? h->lifetime_ms - age : 0;
+    if (h->lifetime_ms != UINT64_MAX && left < UINT64_MAX - life)
         r->expires = tick_min(r->expires, agent_expiry(a, life + left));
 }
 
@@ -294,10 +297,12 @@ void agent_place_all(struct agent *a)
     }
     while (!list_empty(&all)) {
         struct record *r = container_of(list_first(&all), struct record, node);
+        struct agent_head h;
         list_sub(&r->node);
+        record_head(r, &h);
         if (r->restored)
-            wake_up(a, r);
-        agent_place(a, r);
+            wake_up(a, r, &h);
+        place_head(a, r, &h);
     }
 }
 

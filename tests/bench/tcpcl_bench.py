@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCPCL over loopback on this machine: two links alone, and two nodes with applications; long and short bundles.
 
-usage: tcpcl_bench.py BIN OUT [--seconds S] [--rounds N] [--durability none|async|sync] [--against BIN] [--json FILE]
+usage: tcpcl_bench.py BIN OUT [--seconds S] [--rounds N] [--durability none|async|sync] [--tls] [--against BIN] [--json FILE]
 
 Each round measures, one after the other, two links with 500 kB and with 1 kB bundles, each after a plain TCP connection,
 and the same through two nodes from application to application: "nodes" with a bundle back for each, as helio-perf's
 window wants it, "one-way" without, at a rate that no node follows. With --against the nodes of another build are measured
-in the same rounds ("other-..."). Medians over the rounds are what to quote; processor time is that of each of the four
+in the same rounds ("other-..."); with --tls the same nodes over TLS 1.3 ("tls-..."). Medians over the rounds are what to quote; processor time is that of each of the four
 programs, in microseconds a bundle sent."""
 
 import argparse
@@ -19,7 +19,9 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "..", "tools"), os.path.join(HERE, "..", "e2e")]
+from certificates import NODE, Authority  # noqa: E402
 from lab import Lab  # noqa: E402
 
 SIZES = ((500000, 64), (1000, 1024))  # bytes, window
@@ -38,12 +40,21 @@ def links_alone(options, size, window):
     return json.loads(p.stdout)
 
 
-def whole_nodes(options, programs, size, window, one_way):
+def tls_keys(n, authority):
+    certificate, key = authority.issue(f"node{n}", f"{NODE}ipn:{n}.0")
+    return {"tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": authority.file}
+
+
+def whole_nodes(options, programs, size, window, one_way, tls=False):
     shutil.rmtree(options.out, ignore_errors=True)
     with Lab(programs, options.out) as lab:
         port = lab.udp_ports(1)[0]
         links = {n: {"name": f"to-{3 - n}", "adapter": "tcpcl", "peer": f"ipn:{3 - n}.0", place: f"127.0.0.1:{port}", "reconnect": "50ms"}
                  for n, place in ((1, "remote"), (2, "local"))}
+        if tls:
+            authority = Authority(lab.path("ca"))
+            for n, link in links.items():
+                link.update(tls_keys(n, authority))
         nodes = {n: lab.start_node(n, lab.write_node(n, [links[n]], f"{{path: {lab.path(f'store{n}')}, durability: {options.durability}}}",
                                                      log=False)) for n in (2, 1)}
         server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--deliveries", "1024",
@@ -72,10 +83,10 @@ def whole_nodes(options, programs, size, window, one_way):
 def measures(options):
     """Name, and what to call with size and window."""
     yield "links", lambda size, window: links_alone(options, size, window)
-    for prefix, programs in (("", options.bin), ("other-", options.against)):
+    for prefix, programs, tls in (("", options.bin, False), ("other-", options.against, False), ("tls-", options.tls and options.bin, True)):
         if programs:
             for name, one_way in (("nodes", False), ("one-way", True)):
-                yield prefix + name, lambda size, window, p=programs, o=one_way: whole_nodes(options, p, size, window, o)
+                yield prefix + name, lambda size, window, p=programs, o=one_way, t=tls: whole_nodes(options, p, size, window, o, t)
 
 
 def show(name, keys):
@@ -93,6 +104,7 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--durability", default="none", choices=("none", "async", "sync"))
     p.add_argument("--against", metavar="BIN")
+    p.add_argument("--tls", action="store_true")
     p.add_argument("--sizes", default=",".join(str(s) for s, _ in SIZES))
     p.add_argument("--json")
     options = p.parse_args()
