@@ -145,8 +145,8 @@ class NodeTest(NodeCase):
         with open(self.lab.socket(1), "w") as f:
             f.write("precious")
         done = self.heliod(config)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("is not a socket", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is there and is no socket", done.stderr)
         with open(self.lab.socket(1)) as f:
             self.assertEqual(f.read(), "precious")
 

@@ -340,6 +340,8 @@ def main(argv=None):
     if argv[:1] == ["--version"]:
         print("helio-lab " + programs.version(programs.find("helio-sim")).split()[-1])
         return 0
+    if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help"):
+        arguments().error(f"unrecognized arguments: {argv[0]}")  # before what is missing is told
     a = arguments().parse_args(argv)
     try:
         return work(a, argv)
