@@ -13,9 +13,11 @@
 
 #include "frames/cltu.h"
 #include "frames/fecf.h"
+#include "frames/frame_stream.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 #include "frames/pn.h"
+#include "frames/tc_pack.h"
 
 enum { LENGTH = 1115, FRAMES = 512, BYTES = LENGTH * FRAMES, PAYLOAD_MAX = 16384 };
 
@@ -140,6 +142,46 @@ static void read_cltus(struct bench *b)
     }
 }
 
+/* Packets of 1000 octets in TC frames of 1024, whole. */
+static void pack_tc(struct bench *b)
+{
+    static uint8_t out[FRAME_TC_MAX];
+    const struct tc_pack_config c = {.format = {.kind = FRAME_TC, .length = FRAME_TC_MAX, .fecf = 2},
+                                     .numbered = true};
+    struct slice payload = slice_of(b->payload, 1000);
+    uint8_t header[PACKET_HEADER_MAX];
+    size_t n = packet_write_encap(PACKET_LTP, payload.len, header);
+    struct tc_pack p;
+    tc_pack_init(&p, &c);
+    for (size_t i = 0; i < FRAMES; i++) {
+        if (tc_pack_put(&p, header, n, &payload, 1) != TC_PACK_TAKEN)
+            abort();
+        b->sum += tc_pack_close(&p, out);
+    }
+}
+
+/* What came by TCP, in pieces of 64 KiB, behind markers: a marker and as much as a frame has. */
+static void read_stream(struct bench *b)
+{
+    enum { PIECE = 65536 };
+    static uint8_t buffer[4 * PIECE];
+    struct frame_stream s;
+    struct slice frame;
+    frame_stream_init(&s, FRAME_STREAM_MARKED, LENGTH - FRAME_ASM_LEN, buffer, sizeof buffer);
+    for (size_t i = 0; i < FRAMES; i++)
+        memcpy(b->frames + i * LENGTH, "\x1a\xcf\xfc\x1d", FRAME_ASM_LEN);
+    for (size_t at = 0; at < BYTES;) {
+        size_t room, n = BYTES - at < PIECE ? BYTES - at : PIECE;
+        uint8_t *to = frame_stream_space(&s, &room);
+        n = n < room ? n : room;
+        memcpy(to, b->frames + at, n);
+        frame_stream_fed(&s, n);
+        at += n;
+        while (frame_stream_next(&s, &frame))
+            b->sum += frame.data[0];
+    }
+}
+
 static double measure(void (*run)(struct bench *), struct bench *b, size_t bytes, int rounds)
 {
     double best = 1e9;
@@ -184,6 +226,8 @@ int main(int argc, char **argv)
     printf("  \"randomise\": %.1f, \"cltu_write\": %.1f, \"cltu_read\": %.1f,\n",
            measure(randomise, &b, BYTES, rounds), measure(make_cltus, &b, 1024 * FRAMES, rounds),
            measure(read_cltus, &b, 1024 * FRAMES, rounds));
+    printf("  \"tc_packed\": %.1f, \"stream\": %.1f,\n", measure(pack_tc, &b, 1000 * FRAMES, rounds),
+           measure(read_stream, &b, BYTES, rounds));
     printf("  \"packets\": [\n");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         bench_packets(&b, sizes[i], rounds, i + 1 == sizeof sizes / sizeof sizes[0]);

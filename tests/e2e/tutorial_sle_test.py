@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/tutorial-sle.md: its commands run as they stand there, in order, and what it says of their results is so.
+
+usage: tutorial_sle_test.py BIN SOURCE
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+text = (SOURCE / "docs/tutorial-sle.md").read_text(encoding="utf-8")
+blocks = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.S | re.M)
+assert len(blocks) >= 5, "the tutorial has lost its commands"
+
+with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
+    shown = []
+    for block in blocks:
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=name, text=True, capture_output=True, check=False,
+                              env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin"}, timeout=300)
+        if done.returncode != 0:
+            logs = "".join(f"{p.name}: {p.read_text()}\n" for p in Path(name).glob("*.log"))
+            sys.exit(f"this ended with code {done.returncode}:\n{block}\n{done.stdout}\n{done.stderr}\n{logs}")
+        shown.append(done.stdout)
+    virtual = json.loads((Path(name) / "virtual.json").read_text())
+    server = virtual["servers"][0]
+    assert (server["bundles"], server["duplicates"], server["wrong_crc"]) == (100, 0, 0), server
+    numbers = [int(n) for n in re.findall(r"(\d+) (?:lost|frames received)", shown[2])]
+    assert numbers[0] > 8000 and 100 < numbers[1] <= numbers[2] <= numbers[1] + 50, shown[2]
+    real = shown[3]
+    sent, confirmed, acknowledged = (int(n) for n in re.search(r"(\d+) sent, (\d+) confirmed.*?(\d+) acknowledged", real).groups())
+    assert sent == confirmed == acknowledged > 50, real
+    row = re.search(r"FRAMES OF.*\n *up +datagrams +(\d+) +(\d+) +(\d+) +(\d+)", real)
+    assert all(int(n) > 0 for n in row.groups()), real
+    assert re.search(r"ok +\d{2,}|\d{2,} +ok", shown[4]), shown[4]
+    print(f"{len(blocks)} blocks of commands")
