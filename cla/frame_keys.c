@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "sle/sle.h"
 
 enum { LENGTH_USUAL = 1115 };
 
@@ -20,7 +21,7 @@ static struct frame_way make_way(const struct frame_keys *k, int kind, uint64_t 
 {
     static const enum frame_kind kinds[] = {FRAME_AOS, FRAME_TM, FRAME_USLP,
                                             FRAME_AOS, FRAME_TC, FRAME_TC};
-    assert(k->wire >= FRAME_WIRE_UDP && k->wire <= FRAME_WIRE_FILE);
+    assert(k->wire >= FRAME_WIRE_UDP && k->wire <= FRAME_WIRE_SLE);
     assert(kind >= FRAMES_OFF && kind <= FRAMES_CLTU);
     if (length == 0)
         length = is_tc(kind) ? FRAME_TC_MAX : LENGTH_USUAL;
@@ -62,7 +63,13 @@ void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out
                                            .marked = k->marker && !is_tc(k->kind),
                                            .record = k->record,
                                            .replay = k->replay,
-                                           .replay_rate = k->replay_rate};
+                                           .replay_rate = k->replay_rate,
+                                           .sle_raf = k->sle_raf,
+                                           .sle_cltu = k->sle_cltu,
+                                           .sle_user = k->sle_user,
+                                           .sle_provider = k->sle_provider,
+                                           .sle_port = k->sle_port,
+                                           .sle_version = (uint8_t)k->sle_version};
 }
 
 uint32_t frame_keys_mtu(const struct frame_keys *k)
@@ -108,6 +115,33 @@ static bool is_given(const char *text)
     return text != NULL && *text != '\0';
 }
 
+/* One wrong identifier would be a link that never comes up. */
+static int check_sle(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+{
+    enum sle_service raf = SLE_RAF, cltu = SLE_FCLTU;
+    struct sle_siid id;
+    if (!is_given(k->sle_raf) && !is_given(k->sle_cltu))
+        return wrong(key, "frame_port", why, why_cap,
+                     "neither sle_raf nor sle_cltu names a service instance");
+    if (is_given(k->sle_raf) &&
+        (sle_siid_parse(k->sle_raf, &id, &raf, NULL) != 0 || raf != SLE_RAF))
+        return wrong(key, "sle_raf", why, why_cap,
+                     "write an instance of RAF such as sagr=1.spack=1.rsl-fg=1.raf=onlc1");
+    if (is_given(k->sle_cltu) &&
+        (sle_siid_parse(k->sle_cltu, &id, &cltu, NULL) != 0 || cltu != SLE_FCLTU))
+        return wrong(key, "sle_cltu", why, why_cap,
+                     "write an instance of FCLTU such as sagr=1.spack=1.fsl-fg=1.cltu=cltu1");
+    if (is_given(k->sle_cltu) && k->kind != FRAMES_CLTU)
+        return wrong(key, "sle_cltu", why, why_cap, "CLTUs leave; write frames: cltu");
+    if (!is_given(k->sle_user) || !sle_authority_ok(k->sle_user))
+        return wrong(key, "sle_user", why, why_cap, "write 3 to 16 characters without blanks");
+    if (!is_given(k->sle_provider) || !sle_authority_ok(k->sle_provider))
+        return wrong(key, "sle_provider", why, why_cap, "write 3 to 16 characters without blanks");
+    if (!is_given(k->sle_port) || !sle_port_name_ok(k->sle_port))
+        return wrong(key, "sle_port", why, why_cap, "write 1 to 128 characters without blanks");
+    return 0;
+}
+
 static int check_wire(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     bool file = k->wire == FRAME_WIRE_FILE;
@@ -117,6 +151,8 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
     if (file && !is_given(k->record) && !is_given(k->replay))
         return wrong(key, "frame_port", why, why_cap,
                      "neither frame_record nor frame_replay names a file");
+    if (k->wire == FRAME_WIRE_SLE)
+        return check_sle(k, key, why, why_cap);
     if (k->marker && k->wire == FRAME_WIRE_UDP)
         return wrong(key, "frame_marker", why, why_cap,
                      "a datagram is a frame: there are markers by TCP and in files only");

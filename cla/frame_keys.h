@@ -29,6 +29,8 @@ struct frame_keys {
     bool marker;
     char *record, *replay;
     uint64_t replay_rate;
+    char *sle_raf, *sle_cltu, *sle_user, *sle_provider, *sle_port;
+    uint64_t sle_version;
 };
 
 #define FRAME_KEYS_AT(at, field) ((at) + offsetof(struct frame_keys, field))
@@ -63,9 +65,9 @@ struct frame_keys {
      "TC frames in CLTUs are randomised"},                                                         \
     {"frame_clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
-    {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file", \
+    {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
-     "remote, or from its host to local; file: frame_record and frame_replay"},                    \
+     "remote, or from its host to local; file: frame_record and frame_replay; sle: services of a provider at remote"},                    \
     {"frame_marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
      "by TCP and in files a marker (1ACFFC1D) goes before each TM, USLP or AOS frame"},            \
     {"frame_record", OPTION_TEXT, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
@@ -73,7 +75,19 @@ struct frame_keys {
     {"frame_replay", OPTION_TEXT, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
      "with frame_port: file, where the frames that come were recorded; empty: none come"},         \
     {"frame_replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
-     UINT64_C(1000000000000), NULL, "of frame_replay, in bits of frames and markers"}
+     UINT64_C(1000000000000), NULL, "of frame_replay, in bits of frames and markers"},             \
+    {"sle_raf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_raf), "", 0, 0, NULL,                           \
+     "with frame_port: sle, the service instance (RAF) by which frames come; empty: none"},        \
+    {"sle_cltu", OPTION_TEXT, FRAME_KEYS_AT(at, sle_cltu), "", 0, 0, NULL,                         \
+     "the service instance (FCLTU) by which CLTUs leave; empty: none"},                            \
+    {"sle_user", OPTION_TEXT, FRAME_KEYS_AT(at, sle_user), "", 0, 0, NULL,                         \
+     "our authority identifier, 3 to 16 characters"},                                              \
+    {"sle_provider", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider), "", 0, 0, NULL,                 \
+     "the provider's authority identifier"},                                                       \
+    {"sle_port", OPTION_TEXT, FRAME_KEYS_AT(at, sle_port), "PORT1", 0, 0, NULL,                    \
+     "the provider's port identifier, as its BIND wants it"},                                      \
+    {"sle_version", OPTION_COUNT, FRAME_KEYS_AT(at, sle_version), "5", 2, 5, NULL,                 \
+     "version of the services"}
 /* clang-format on */
 
 /* What the keys say, but addresses, batching and class of service; texts are borrowed. *out is

@@ -10,7 +10,7 @@ int frame_wire_open(struct world *world, struct frame_wire **out,
 {
     static int (*const kinds[])(struct world *, struct frame_wire **,
                                 const struct frame_wire_config *) = {
-        frame_wire_udp, frame_wire_tcp, frame_wire_tcp, frame_wire_file};
+        frame_wire_udp, frame_wire_tcp, frame_wire_tcp, frame_wire_file, frame_wire_sle};
     assert((unsigned)config->kind < sizeof kinds / sizeof *kinds);
     int r = kinds[config->kind](world, out, config);
     if (r != 0)

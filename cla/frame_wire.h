@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What frames leave and arrive by, as a table of operations: datagrams (UDP), a TCP connection,
- * recordings. Whoever uses one knows frames as octets; nobody below knows what is in them. A frame
- * here is what goes at once: a transfer frame, or a CLTU.
+ * recordings, services of Space Link Extension. Whoever uses one knows frames as octets; nobody
+ * below knows what is in them. A frame here is what goes at once: a transfer frame, or a CLTU.
  *
  * As with ports (os/world.h) all of it happens in the world's thread, and `ready` never comes from
  * within a call. A new kind of wire is one file and one line of frame_wire.c.
@@ -21,6 +21,7 @@ enum frame_wire_kind {
     FRAME_WIRE_CONNECT, /* one behind the other on a TCP connection that is made to `remote` */
     FRAME_WIRE_LISTEN,  /* the same, from `remote`'s host to `local` */
     FRAME_WIRE_FILE,    /* what leaves is recorded, what arrives was recorded */
+    FRAME_WIRE_SLE,     /* by RAF and FCLTU of the provider at `remote` */
 };
 
 struct frame_wire_config {
@@ -32,6 +33,10 @@ struct frame_wire_config {
     uint32_t length;             /* of these: octets, TC the longest */
     bool marked;                 /* a marker goes before each frame that leaves */
     const char *record, *replay; /* files; NULL or empty: none */
+    /* SLE: service instance identifiers, either may be NULL or empty; authority identifiers, ours
+     * and the provider's; its port identifier */
+    const char *sle_raf, *sle_cltu, *sle_user, *sle_provider, *sle_port;
+    uint8_t sle_version;  /* 2 to 5 */
     uint64_t replay_rate; /* bit/s of frames with their markers; 0: as fast as they are read */
 };
 
@@ -40,7 +45,8 @@ struct frame_wire_config {
     X(in, "frames that arrived")                                                                   \
     X(foreign, "frames, or connections, from another host than the peer's")                        \
     X(skipped_bytes, "octets between frames that belonged to none")                                \
-    X(connects, "connections that came about")                                                     \
+    X(connects, "connections that came about, services that were started")                         \
+    X(refused, "CLTUs that the provider of FCLTU refused")                                         \
     X(record_lost, "frames that the recording's medium was too slow or too full for")
 
 #define FRAME_WIRE_FIELD(name, text) uint64_t name;
@@ -89,6 +95,7 @@ int frame_wire_open(struct world *world, struct frame_wire **out,
 int frame_wire_udp(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 int frame_wire_tcp(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 int frame_wire_file(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
+int frame_wire_sle(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 
 /* Are these the same host, whatever their ports? */
 bool frame_wire_same_host(const struct address *a, const struct address *b);

@@ -96,10 +96,10 @@ static void put_socket(json_t *o, const struct udp_io *io)
 /* Of the physical channel: all that have a virtual channel of it share these. */
 static void put_frame_line(json_t *frames, const struct frame_port_counters *n, int kind)
 {
-    static const char *const kinds[] = {"datagrams", "connect", "listen", "file"};
+    static const char *const kinds[] = {"datagrams", "connect", "listen", "file", "sle"};
     json_t *line = put_object(frames, "line");
     json_object_set_new(line, "port", json_string(kinds[kind]));
-    if (kind == FRAME_WIRE_CONNECT || kind == FRAME_WIRE_LISTEN)
+    if (kind == FRAME_WIRE_CONNECT || kind == FRAME_WIRE_LISTEN || kind == FRAME_WIRE_SLE)
         json_object_set_new(line, "connected", json_boolean(n->wire.connected));
 #define PUT_WIRE(name, text) put_number(line, #name, n->wire.name);
     FRAME_WIRE_COUNTS(PUT_WIRE)

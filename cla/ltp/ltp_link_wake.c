@@ -113,7 +113,8 @@ static int open_port(struct hub *h, const struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     h->frames = k->frames;
-    h->frames.record = h->frames.replay = NULL;
+    h->frames.record = h->frames.replay = h->frames.sle_raf = h->frames.sle_cltu = NULL;
+    h->frames.sle_user = h->frames.sle_provider = h->frames.sle_port = NULL;
     h->framed = k->frames.kind != FRAMES_OFF;
     if (h->framed)
         return open_frames(h, l);

@@ -146,8 +146,8 @@ static void read_cltus(struct bench *b)
 static void pack_tc(struct bench *b)
 {
     static uint8_t out[FRAME_TC_MAX];
-    const struct tc_pack_config c = {.format = {.kind = FRAME_TC, .length = FRAME_TC_MAX, .fecf = 2},
-                                     .numbered = true};
+    const struct tc_pack_config c = {
+        .format = {.kind = FRAME_TC, .length = FRAME_TC_MAX, .fecf = 2}, .numbered = true};
     struct slice payload = slice_of(b->payload, 1000);
     uint8_t header[PACKET_HEADER_MAX];
     size_t n = packet_write_encap(PACKET_LTP, payload.len, header);
@@ -226,8 +226,8 @@ int main(int argc, char **argv)
     printf("  \"randomise\": %.1f, \"cltu_write\": %.1f, \"cltu_read\": %.1f,\n",
            measure(randomise, &b, BYTES, rounds), measure(make_cltus, &b, 1024 * FRAMES, rounds),
            measure(read_cltus, &b, 1024 * FRAMES, rounds));
-    printf("  \"tc_packed\": %.1f, \"stream\": %.1f,\n", measure(pack_tc, &b, 1000 * FRAMES, rounds),
-           measure(read_stream, &b, BYTES, rounds));
+    printf("  \"tc_packed\": %.1f, \"stream\": %.1f,\n",
+           measure(pack_tc, &b, 1000 * FRAMES, rounds), measure(read_stream, &b, BYTES, rounds));
     printf("  \"packets\": [\n");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         bench_packets(&b, sizes[i], rounds, i + 1 == sizeof sizes / sizeof sizes[0]);

@@ -37,7 +37,7 @@ may bp base bp
 may route base route
 may frames base frames
 may sle base sle
-may cla os base ltp bp cla conf frames
+may cla os base ltp bp cla conf frames sle
 may cla/ltp os base ltp bp cla conf frames
 may cla/udp os base bp cla conf
 may cla/bibe os base bp cla conf
