@@ -103,6 +103,20 @@ class Figures(unittest.TestCase):
         self.assertIn("the timer of 30 ms is shorter than the round trip of 2560 ms", done.stderr)
         self.assertEqual(run("--duration", "1s").stderr, "")
 
+    def test_followed_sessions_are_not_cut(self):
+        """A run that is short against its sessions shows the short ones."""
+        far = ["--trace", "H", "--rate", "20Mbit/s", "--delay", "250ms", "--sessions", "8", "--rto", "1s", "--warmup", "1s", "--bundle", "125kB"]
+        means = {"no": [], "yes": []}
+        for offset in range(0, 60, 6):
+            cut, followed = (result(*far, "--trace-offset", f"{offset}s", "--duration", "6s", "--follow", follow) for follow in means)
+            self.assertEqual([followed[k] for k in ("goodput_bps", "sessions", "sessions_cut")], [cut["goodput_bps"], cut["sessions"], False])
+            means["no"].append(cut["session_ms"]["mean"])
+            means["yes"].append(followed["session_ms"]["mean"])
+        truth = result(*far, "--duration", "60s")["session_ms"]["mean"]
+        self.assertLess(abs(sum(means["yes"]) / 10 / truth - 1), 0.1)
+        self.assertLess(sum(means["no"]) / 10 / truth, 0.9)
+        self.assertIn("expected yes or no", run("--follow", "maybe").stderr)
+
     def test_switches(self):
         """Each one does something, and none does when the set is plain again."""
         args = [*PAPER, "--trace", "H", "--sessions", "7", "--duration", "3s"]

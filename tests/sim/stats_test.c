@@ -24,7 +24,7 @@ static void event(enum event_kind kind, int type, tick now, int cause, uint64_t 
 static struct sim_figures figures(void)
 {
     struct sim_figures f;
-    ck_assert_int_eq(sim_stats_figures(&stats, &f), 0);
+    ck_assert_int_eq(sim_stats_figures(&stats, 0, TICK_NEVER, &f), 0);
     return f;
 }
 
@@ -66,6 +66,34 @@ START_TEST(cycles_count_in_depth)
     event(EVENT_RX, 8, 10, 0, 13, 504);
     event(EVENT_CLOSE, -1, 11, OUTCOME_DONE, EVENT_NONE, EVENT_NONE);
     ck_assert_double_eq(figures().cycles_mean, 2);
+}
+END_TEST
+
+/* Of those that began in a window, from its first instant on and without its last. */
+START_TEST(a_window_has_those_that_began_in_it)
+{
+    struct sim_figures f;
+    for (uint64_t i = 1; i <= 4; i++) {
+        struct event e = event_make(EVENT_OPEN, 0);
+        e.session = 100 + i;
+        sim_stats_event(&stats, &e, 120);
+        e = event_make(EVENT_TX, i * 10 * TICK_MS);
+        e.session = 100 + i;
+        e.type = 3;
+        sim_stats_event(&stats, &e, 120);
+    }
+    for (uint64_t i = 1; i <= 3; i++) {
+        ck_assert_int_eq(sim_stats_open(&stats, 20 * TICK_MS, 40 * TICK_MS), i < 4);
+        struct event e = event_make(EVENT_CLOSE, (i * 10 + i) * TICK_MS);
+        e.session = 100 + i;
+        e.cause = OUTCOME_DONE;
+        sim_stats_event(&stats, &e, 120);
+    }
+    ck_assert(!sim_stats_open(&stats, 20 * TICK_MS, 40 * TICK_MS));
+    ck_assert(sim_stats_open(&stats, 20 * TICK_MS, 40 * TICK_MS + 1));
+    ck_assert_int_eq(sim_stats_figures(&stats, 20 * TICK_MS, 40 * TICK_MS, &f), 0);
+    ck_assert_uint_eq(f.sessions, 2);
+    ck_assert_double_eq(f.session.mean, 2.5);
 }
 END_TEST
 
@@ -112,6 +140,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, one_session);
     tcase_add_test(tc, cycles_count_in_depth);
+    tcase_add_test(tc, a_window_has_those_that_began_in_it);
     tcase_add_test(tc, nearest_rank);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

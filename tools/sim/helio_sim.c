@@ -32,6 +32,7 @@ enum {
     OPT_CLAIMS,
     OPT_DURATION,
     OPT_WARMUP,
+    OPT_FOLLOW,
     OPT_SEED,
     OPT_LOG,
     OPT_LOG_NODE,
@@ -81,6 +82,10 @@ static const struct argp_option options[] = {
     {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
     {"warmup", OPT_WARMUP, "TIME", 0,
      "Blocks that arrive earlier do not count for the goodput, nor does this time [0]", 0},
+    {"follow", OPT_FOLLOW, "yes|no", 0,
+     "Times are of all sessions that begin between warm-up and end, each followed to its own end, "
+     "instead of those that end in time [no]",
+     0},
     {"seed", OPT_SEED, "N", 0, "Of everything random [1]", 0},
     {"log", OPT_LOG, "FILE", 0, "Write the segment log (CSV; .gz: compressed)", 0},
     {"log-node", OPT_LOG_NODE, "1|2|both", 0, "Whose events the log holds [both]", 0},
@@ -248,6 +253,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_WARMUP:
         p->warmup = argument_time(state, "warmup", arg, 0);
+        return 0;
+    case OPT_FOLLOW:
+        p->follow = strcmp(arg, "yes") == 0;
+        if (!p->follow && strcmp(arg, "no") != 0)
+            argument_want(state, "follow", arg, "yes or no");
         return 0;
     case OPT_SEED:
         p->seed = argument_count(state, "seed", arg, 0, INT64_MAX);

@@ -64,7 +64,7 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     json_t *root = json_pack(
         "{s:f,s:f,s:f,s:f,s:f,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:o}", "goodput_bps",
         r->goodput_bps, "capacity_bps", r->capacity_bps, "efficiency", r->efficiency, "good_share",
-        r->good_share, "payload_share", r->payload_share, "sessions", (json_int_t)f->sessions,
+        r->good_share, "payload_share", r->payload_share, "sessions", (json_int_t)f->sessions_ended,
         "delivered", (json_int_t)f->delivered, "session_ms", print_spread(f->sessions, &f->session),
         "delivery_ms", print_spread(f->delivered, &f->delivery), "retx_cycles_mean",
         real(f->sessions, f->cycles_mean), "checkpoints_mean",
@@ -76,14 +76,15 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "interrupted",
-        r->until < p->duration, "until_s", ms(r->until) / 1000, "first_data_bytes",
-        (json_int_t)r->first_data, "air_bytes", (json_int_t)r->air_bytes, "copy_bytes",
-        (json_int_t)r->copy_bytes, "repeat_bytes", (json_int_t)r->repeat_bytes, "sessions_max",
-        (json_int_t)r->sessions_max, "dropped_by_rule", (json_int_t)r->rule_drops[0],
-        "dropped_by_rule_return", (json_int_t)r->rule_drops[1], "delivered_share",
-        f->delivered_share, "lost", (json_int_t)r->lost, "resent", (json_int_t)r->resent,
-        "given_up", (json_int_t)r->given_up, "receiver_held_max_bytes", (json_int_t)r->held_max);
+        "{s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "sessions_cut", r->cut,
+        "sessions_timed", (json_int_t)f->sessions, "interrupted", r->until < p->duration, "until_s",
+        ms(r->until) / 1000, "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
+        (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
+        (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max, "dropped_by_rule",
+        (json_int_t)r->rule_drops[0], "dropped_by_rule_return", (json_int_t)r->rule_drops[1],
+        "delivered_share", f->delivered_share, "lost", (json_int_t)r->lost, "resent",
+        (json_int_t)r->resent, "given_up", (json_int_t)r->given_up, "receiver_held_max_bytes",
+        (json_int_t)r->held_max);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);

@@ -13,6 +13,8 @@
 #include "tools/sim/sim_world.h"
 
 #define SENDER 0
+#define FOLLOW_FOR 4      /* durations, at most */
+#define FOLLOW_STEPS 1024 /* between looks whether all is over */
 #define LOOK_STEPS 4096
 #define RECEIVER 1
 
@@ -246,7 +248,7 @@ static int conclude_run(const struct run *r, struct sim_result *out)
 {
     const struct sim_params *p = r->params;
     const struct sim_stats *s = &r->stats;
-    int rc = r->error != 0 ? r->error : sim_stats_figures(s, &out->figures);
+    int rc = r->error != 0 ? r->error : sim_stats_figures(s, 0, TICK_NEVER, &out->figures);
     tick from = p->warmup, span = out->until - from;
     double seconds = (double)span / (double)TICK_S;
     tick bad =
@@ -255,6 +257,7 @@ static int conclude_run(const struct run *r, struct sim_result *out)
     double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
     out->payload_share = share((double)s->full_data, on_air);
     out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
+    out->figures.sessions_ended = out->figures.sessions;
     uint64_t delivered = p->warmup == 0 ? out->figures.delivered : r->counted;
     out->goodput_bps = (double)delivered * (double)p->bundle * 8 / seconds;
     out->efficiency = share(out->goodput_bps, out->capacity_bps);
@@ -300,6 +303,27 @@ static tick play_run(struct run *r)
     return p->duration;
 }
 
+/* Goes on, under the same load, until all sessions that began after the warm-up and before the end
+ * are over: one that is cut counts for nothing, and it is the long ones that are cut. */
+static int follow_sessions(struct run *r, struct sim_result *out)
+{
+    const struct sim_params *p = r->params;
+    uint64_t ended = out->figures.sessions_ended;
+    tick last = tick_add(p->duration, FOLLOW_FOR * p->duration);
+    for (uint64_t steps = 1; sim_deadline(&r->world) < last; steps++) {
+        if (steps % FOLLOW_STEPS == 1 && !sim_stats_open(&r->stats, p->warmup, p->duration))
+            break;
+        sim_step(&r->world);
+        fill_block(r);
+        if (steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, r->world.now))
+            break;
+    }
+    int rc = sim_stats_figures(&r->stats, p->warmup, p->duration, &out->figures);
+    out->figures.sessions_ended = ended;
+    out->cut = sim_stats_open(&r->stats, p->warmup, p->duration);
+    return r->error != 0 ? r->error : rc;
+}
+
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
 {
     *out = (struct sim_result){0};
@@ -313,6 +337,8 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
         out->until = play_run(&r);
         rc = out->until > p->warmup ? conclude_run(&r, out) : HELIO_ENOENT;
+        if (rc == 0 && p->follow && out->until == p->duration)
+            rc = follow_sessions(&r, out);
     }
     sim_fini(&r.world);
     sim_stats_fini(&r.stats);

@@ -40,6 +40,9 @@ struct sim_params {
     uint32_t claims;                 /* per report segment, at most; 0 = the engine's default */
     tick duration;                   /* >= 1 */
     tick warmup;                     /* not counted for the goodput, < duration */
+    bool
+        follow; /* sessions that began between warm-up and end are followed to theirs (for four
+                 * times the duration at most): their spreads and means are of these, all of them */
     uint64_t seed;
     /* Gets each event with its node's number, 1 or 2; NULL: none. */
     void (*log)(void *context, uint64_t node, const struct event *e);
@@ -61,6 +64,8 @@ struct sim_result {
     double capacity_bps;  /* rate x payload share x good share */
     double goodput_bps;   /* of blocks delivered between warm-up and end */
     double efficiency;    /* goodput / capacity */
+
+    bool cut; /* followed, and some did not come to their end all the same */
 
     uint64_t rto_firings, cancelled;
     uint64_t lost, resent, given_up; /* orange: sessions, tries, blocks */

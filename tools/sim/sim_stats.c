@@ -132,6 +132,7 @@ static void reported(struct sim_stats *s, struct sim_session *n, const struct ev
 static void closed(struct sim_stats *s, struct sim_session *n, const struct event *e)
 {
     n->first_try->settled |= e->cause != OUTCOME_LOST;
+    n->over = true;
     if (e->cause == OUTCOME_DONE)
         n->closed = e->now;
     else if (e->cause == OUTCOME_LOST)
@@ -228,7 +229,20 @@ static struct sim_spread spread_of(tick *times, uint64_t len)
                                .p99 = rank(times, len, 99)};
 }
 
-int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
+static bool began_in(const struct sim_session *n, tick from, tick to)
+{
+    return n->first_tx >= from && n->first_tx < to;
+}
+
+bool sim_stats_open(const struct sim_stats *s, tick from, tick to)
+{
+    const struct sim_session *n = s->first;
+    while (n != NULL && (n->over || !began_in(n, from, to)))
+        n = n->next;
+    return n != NULL;
+}
+
+int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out)
 {
     *out = (struct sim_figures){0};
     tick *session = calloc(s->table.len + 1, sizeof *session);
@@ -236,6 +250,8 @@ int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out)
     int rc = session == NULL || delivery == NULL || s->out_of_memory ? HELIO_ENOMEM : 0;
     uint64_t settled = 0, arrived = 0;
     for (const struct sim_session *n = s->first; rc == 0 && n != NULL; n = n->next) {
+        if (!began_in(n, from, to))
+            continue;
         settled += n->settled;
         arrived += n->settled && n->delivered != TICK_NEVER;
         if (n->delivered != TICK_NEVER)

@@ -28,6 +28,7 @@ struct sim_session {
     size_t wave_len, wave_cap;
     bool lossy;      /* a data segment was lost */
     uint32_t losses; /* of a first try: tries of the block that were lost */
+    bool over;       /* closed, lost or cancelled */
     bool settled;    /* likewise: the sender has done with the block */
 };
 
@@ -67,14 +68,17 @@ struct sim_spread {
 };
 
 struct sim_figures {
-    uint64_t sessions;      /* closed */
-    uint64_t delivered;     /* blocks; each once */
-    double delivered_share; /* of the blocks that the sender has done with */
+    uint64_t sessions;       /* closed, of which the spreads and means are */
+    uint64_t sessions_ended; /* closed up to the end of the run, set by the run */
+    uint64_t delivered;      /* blocks; each once */
+    double delivered_share;  /* of the blocks that the sender has done with */
     struct sim_spread session, delivery;
     double cycles_mean, checkpoints_mean, checkpoints_lost_mean, lossy_share;
 };
 
-/* Returns 0 or HELIO_ENOMEM. */
-int sim_stats_figures(const struct sim_stats *s, struct sim_figures *out);
+/* Of the sessions that began in [from, to). Returns 0 or HELIO_ENOMEM. */
+int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out);
+/* Is a session that began in [from, to) still open? */
+bool sim_stats_open(const struct sim_stats *s, tick from, tick to);
 
 #endif
