@@ -5,6 +5,7 @@
 usage: campaign_test.py BIN SOURCE sim|live
 """
 import csv
+import hashlib
 import json
 import re
 import shutil
@@ -215,6 +216,23 @@ class Campaign(Base):
         self.assertIn("Repetitions of bare.txt: parts of the trace that overlap: no interval.", page)
         self.assertIn("Repetitions of none: the same in each repetition: no interval.", page)
         self.assertIn("Repetitions of bare.txt: parts of the trace, one after another.", page)
+
+    def test_the_report_states_its_conditions(self):
+        """What is fixed, traces by their content, the commit; no bar where there is no interval; whole ticks; dark pages."""
+        self.trace("made.txt", "--duration", "1s", "--seed", "5")
+        path = self.file("set: {duration: 300ms, delay: 7ms, trace: made.txt}\nexperiments:\n  - name: x\n    sweep: {sessions: [2, 3]}\n"
+                         "  - name: one\n    sweep: {recovery: [plain]}\n")  # bars
+        campaign(path, "--out", self.out)
+        page = (self.out / "report" / "index.html").read_text()
+        digest = hashlib.sha256((self.folder / "made.txt").read_bytes()).hexdigest()[:16]
+        for text in ("delay 7ms", "duration 300ms", "warmup auto", f"Trace made.txt: SHA-256 {digest}…", "prefers-color-scheme: dark"):
+            self.assertIn(text, page)
+        run = json.loads((self.runs()[0] / "run.json").read_text())
+        if run["commit"]:
+            self.assertIn(f"commit {run['commit']}.", page)
+        lines = (self.out / "report" / "x-goodput.svg").read_text()
+        self.assertNotIn("2.5</text>", lines)
+        self.assertNotIn("LineCollection", lines)  # a run has no interval, and so no bar of length 0
 
     def test_what_a_crash_left_is_no_end(self):
         path = self.file("repetitions: 2\nset: {duration: 200ms}\nexperiments:\n  - name: x\n    set: {trace: F}\n")

@@ -42,7 +42,8 @@ class Row:
         return self.metrics[name][0] if self.repetitions else None
 
     def half(self, name):
-        return (self.metrics[name][1] or 0.0) if self.repetitions else None
+        """None: there is no interval."""
+        return self.metrics[name][1] if self.repetitions else None
 
     @property
     def faithful(self):

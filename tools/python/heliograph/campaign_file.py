@@ -15,7 +15,7 @@ from . import units
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
-FORMAT = 2  # part of each run's key: results of another meaning are not taken for these
+FORMAT = 3  # part of each run's key: results of another meaning are not taken for these
 
 
 class CampaignError(Exception):
@@ -54,6 +54,10 @@ def _rto(value):
     return "auto" if value == "auto" else _time(value)
 
 
+def _warmup(value):
+    return "auto" if value == "auto" else _time(value)
+
+
 def _word(*words):
     def parse(value):
         # YAML reads yes and no as booleans
@@ -75,7 +79,7 @@ PARAMETERS = {
     "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
     "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
     "claims": (_count(1, 10000), None), "recovery": (_word("plain", "default"), "plain"),
-    "duration": (_time, "100s"), "stack": (_word("yes", "no"), None),
+    "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (_word("yes", "no"), None),
     "closing": (_count(0, 64), None), "copies": (_count(0, 1000), None), "report-copies": (_count(0, 1000), None),
     "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
     "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),

@@ -66,7 +66,8 @@ def figure5(p, table):
             parts[name].append(value)
         if rto == "1s":
             p.rows.append({"figure": "5", "quantity": "A, RTO 1s: mean penalty of lost checkpoints", "published": 74, "ours": lost,
-                           "ci95": row.half("cp_lost") * units.duration(rto) * 1e3, "unit": "ms", "difference_percent": 100 * (lost / 74 - 1), "note": "", "faithful": row.faithful})
+                           "ci95": None if row.half("cp_lost") is None else row.half("cp_lost") * units.duration(rto) * 1e3,
+                           "unit": "ms", "difference_percent": 100 * (lost / 74 - 1), "note": "", "faithful": row.faithful})
     p.draw("figure-5", plot.stacked("Fig. 5: mean session time on trace A, 7 sessions", "mean session time (ms)",
                                     [f"RTO {rto}" for rto, _ in found], list(parts.items()),
                                     [{"1s": 135, "30ms": 33}.get(rto) for rto, _ in found]),
@@ -105,7 +106,7 @@ def sessions_lines(table, metric):
     lines = []
     for trace in NAMES:
         rows = [r for r in table if r.values["trace"] == trace and r.mean(metric) is not None]
-        points = sorted((r.values["sessions"], r.mean(metric), r.half(metric)) for r in rows)
+        points = sorted(((r.values["sessions"], r.mean(metric), r.half(metric)) for r in rows), key=lambda p: p[:2])
         lines.append((NAMES[trace], points, {r.values["sessions"] for r in rows if not r.faithful}))
     return lines
 

@@ -47,7 +47,7 @@ def series(experiment, table, x, metric):
             points.append((at, row.mean(metric), row.half(metric)))
             if not row.faithful:
                 hollow.add(at)
-    return [(label, sorted(points), hollow) for label, (points, hollow) in found.items()]
+    return [(label, sorted(points, key=lambda p: p[:2]), hollow) for label, (points, hollow) in found.items()]
 
 
 def label(metric):
@@ -69,7 +69,7 @@ def figures(experiment, table, folder):
             groups = [" ".join(str(row.values[n]) for n in experiment.sweep) or experiment.name for row in table]
             figure = plot.bars(label(metric), label(metric), groups,
                                [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])],
-                               xlabel=", ".join(experiment.sweep))
+                               xlabel=", ".join(experiment.sweep), weak=[not row.faithful for row in table])
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": label(metric)})
     return drawn
 
@@ -108,6 +108,14 @@ def difference(experiment, mode, base, row):
             "reasons": row.reasons}
 
 
+def fixed(campaign, experiment):
+    """What holds in all runs of an experiment, as (name, value), and what its traces are."""
+    runs = experiment.runs
+    same = [(name, value) for name, value in runs[0].values.items() if name not in experiment.sweep]
+    files = {run.values["trace"]: run.digest for run in runs if run.digest}
+    return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()]}
+
+
 def page(campaign, sections, paper, differences, about):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))),
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -142,7 +150,7 @@ def about_runs(campaign, out):
     info = {}
     if done:
         info = read_about(os.path.join(out, "runs", done[0].folder, "run.json"))
-    return {"done": len(done), "all": len(runs), "machine": info.get("machine", {}), "versions": info.get("versions", {}),
+    return {"done": len(done), "all": len(runs), "machine": info.get("machine", {}), "versions": info.get("versions", {}), "commit": info.get("commit"),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
 
 
@@ -153,7 +161,8 @@ def make(campaign, out, against=()):
     sections = []
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
-        sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table)})
+        sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table),
+                         "fixed": fixed(campaign, e)})
     paper = None
     if campaign.report == "paper":
         paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)

@@ -86,7 +86,7 @@ def execute(run, out, traces, track):
         names = ["helio-sim"] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
         write_json(os.path.join(part, "run.json"), {
             "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
-            "versions": machine.versions(names), "machine": machine.describe()})
+            "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()})
         measured = run_live(run, part, traces) if run.mode != "sim" else way(run, part, traces, track)
         measured["key"] = run.key
         measured["realisation"] = traces.of(run)[2]

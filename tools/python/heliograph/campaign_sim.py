@@ -4,12 +4,24 @@ import concurrent.futures
 import os
 import subprocess
 
-from . import programs, units
+from . import programs, units, warmup
+
+
+def warmup_of(v):
+    """Seconds; `auto` is what the link takes to its steady state."""
+    if v["warmup"] != "auto":
+        return units.duration(v["warmup"])
+    sessions = 64 if v["sessions"] == "auto" else v["sessions"]
+    return warmup.seconds(units.duration(v["duration"]), units.duration(v["delay"]), units.duration(v["processing"]), sessions,
+                          units.size(v["bundle"]), units.rate(v["rate"]))
 
 
 def options(run, traces):
     trace, offset, _ = traces.of(run)
     v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "stack")}
+    v["warmup"] = units.duration_text(warmup_of(run.values))
+    if v["warmup"] != "0s":
+        v["follow"] = "yes"
     v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
     # switches act after the set that they change
     order = sorted(v, key=lambda k: (k not in ("recovery",), k))

@@ -2,6 +2,7 @@
 """What a result was measured with: the machine and the versions of the programs."""
 import os
 import platform
+import subprocess
 
 from . import programs
 
@@ -15,6 +16,17 @@ def _field(path, name):
     except OSError:
         pass
     return None
+
+
+def commit():
+    """Of the tree that these programs are from, "-dirty" when it was changed since; None outside of one."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    try:
+        done = subprocess.run(["git", "-C", here, "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True,
+                              check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
 
 
 def describe():

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures with matplotlib, each as PNG and SVG: one style for all programs, legible without colour."""
 import io
+import math
 import os
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart; marks and dashes differ, too.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -76,6 +78,11 @@ def legend(axes):
         axes.legend(once.values(), once.keys(), fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=min(4, len(once)))
 
 
+def intervals(halves):
+    """Where there is no interval there is no bar, not one of length 0."""
+    return None if all(h is None for h in halves) else [math.nan if h is None else h for h in halves]
+
+
 def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, log=False):
     """series: (label, [(x, y, half)], {"hollow": set of unfaithful x}); published: (label, index of the series, [(x, y)])."""
     figure, axes = plt.subplots()
@@ -84,7 +91,7 @@ def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, 
             continue
         x, y, half = zip(*points)
         s = style(i)
-        axes.errorbar(x, y, yerr=[h or 0 for h in half], label=label, capsize=2.5, elinewidth=1, **s)
+        axes.errorbar(x, y, yerr=intervals(half), label=label, capsize=2.5, elinewidth=1, **s)
         weak = [(a, b) for a, b in zip(x, y) if a in hollow]
         if weak:
             axes.plot(*zip(*weak), linestyle="none", marker=s["marker"], markersize=9, markerfacecolor="white",
@@ -99,18 +106,24 @@ def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, 
         axes.set_ylim(bottom=0)
     if xticks:
         axes.set_xticks(xticks)
+    elif all(float(p[0]).is_integer() for _, points, _ in series for p in points):
+        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))  # there are no 2.5 sessions
     legend(axes)
     return figure
 
 
-def bars(title, ylabel, groups, series, published=(), xlabel=""):
-    """series: (label, [value or None], [half]) for each group; published: for each series values or None."""
+def bars(title, ylabel, groups, series, published=(), xlabel="", weak=()):
+    """series: (label, [value or None], [half or None]) for each group; published: for each series values or None; weak: for
+    each group whether it was not faithful."""
     figure, axes = plt.subplots()
     width = 0.8 / max(1, len(series))
     for i, (label, values, halves) in enumerate(series):
         x = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
-        axes.bar(x, [v or 0 for v in values], width * 0.94, yerr=[h or 0 for h in halves], capsize=3, label=label,
-                 color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % 3], edgecolor="white")
+        drawn_bars = axes.bar(x, [v or 0 for v in values], width * 0.94, yerr=intervals(halves), capsize=3,
+                              label=label, color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % 3], edgecolor="white")
+        for bar, hollow in zip(drawn_bars, weak):
+            if hollow:
+                bar.set(facecolor="white", edgecolor=COLOURS[i % len(COLOURS)], linestyle="--", label="not faithful")
         marks = [(a, p) for a, p in zip(x, published[i] if i < len(published) else []) if p is not None]
         if marks:
             axes.plot(*zip(*marks), linestyle="none", marker="x", color="black", markersize=9, markeredgewidth=2,
