@@ -41,7 +41,8 @@ class Tune(unittest.TestCase):
             run = subprocess.run(
                 [BIN / "helio-sim", "--trace", "A", "--duration", "10s", "--rate", "500Mbit/s", "--delay", "5ms", "--bundle",
                  "500kB", "--segment", f"{found['segment_bytes']}B", "--sessions", str(found["sessions"]), "--recovery", name,
-                 "--rto", "auto" if found["rto_auto"] else f"{round(found['rto_s'] * 1e6)}us", "--json"],
+                 "--rto", "auto" if found["rto_auto"] else f"{round(found['rto_s'] * 1e6)}us", "--warmup",
+                 f"{round(found['warmup_s'] * 1e9)}ns", "--follow", "yes", "--json"],
                 capture_output=True, text=True, check=True)
             self.assertEqual(json.loads(run.stdout)["goodput_bps"], found["predicted"]["goodput_bps"], name)
 
@@ -66,11 +67,19 @@ class Tune(unittest.TestCase):
             self.assertIn(f"sessions: {result['recovery']['default']['sessions']}\n", yaml)
             hdtn = json.loads((Path(folder) / "hdtn.json").read_text())
             plain = result["recovery"]["plain"]
-            out = hdtn["outduct"]
+            self.assertEqual(json.loads((Path(folder) / "hdtn-outducts.json").read_text()), hdtn["outducts"])
+            self.assertEqual(json.loads((Path(folder) / "hdtn-inducts.json").read_text()), hdtn["inducts"])
+            self.assertEqual((len(hdtn["outducts"]["outductVector"]), len(hdtn["inducts"]["inductVector"])), (1, 1))
+            out, induct = hdtn["outducts"]["outductVector"][0], hdtn["inducts"]["inductVector"][0]
+            self.assertGreaterEqual(out["maxSumOfBundleBytesInPipeline"], 2 * 10_000_000)  # HDTN refuses less
+            self.assertEqual(out["ltpMaxUdpPacketsToSendPerSystemCall"], 1)  # else it sends by another port, too
+            air = (plain["segment_bytes"] + 42) * out["ltpMaxSendRateBitsPerSecOrZeroToDisable"] / plain["segment_bytes"]
+            self.assertTrue(0.999999 < air / 500e6 <= 1, air)  # HDTN counts UDP payload
             self.assertEqual(out["maxNumberOfBundlesInPipeline"], plain["sessions"])
             timer = 2 * (out["oneWayLightTimeMs"] + out["oneWayMarginTimeMs"]) / 1e3
             self.assertGreaterEqual(timer, plain["rto_s"])
-            self.assertLess(timer, plain["rto_s"] + 2.1e-3)
+            self.assertGreaterEqual(timer, 2 * 0.005 + 0.02)
+            self.assertLess(timer, max(plain["rto_s"], 0.03) + 2.1e-3)
             # what HDTN 1.x wants of every LTP duct
             shared = {"name", "convergenceLayer", "thisLtpEngineId", "remoteLtpEngineId", "oneWayLightTimeMs", "oneWayMarginTimeMs",
                       "clientServiceId", "numRxCircularBufferElements", "ltpMaxRetriesPerSerialNumber",
@@ -81,7 +90,7 @@ class Tune(unittest.TestCase):
                 "ltpDataSegmentMtu", "ltpCheckpointEveryNthDataSegment", "ltpSenderBoundPort",
                 "ltpMaxSendRateBitsPerSecOrZeroToDisable", "ltpSenderPingSecondsOrZeroToDisable",
                 "delaySendingOfDataSegmentsTimeMsOrZeroToDisable"})
-            self.assertEqual(set(hdtn["induct"]), shared | {
+            self.assertEqual(set(induct), shared | {
                 "boundPort", "ltpReportSegmentMtu", "preallocatedRedDataBytes", "ltpRemoteUdpHostname", "ltpRemoteUdpPort",
                 "ltpRxDataSegmentSessionNumberRecreationPreventerHistorySize", "ltpMaxExpectedSimultaneousSessions",
                 "delaySendingOfReportSegmentsTimeMsOrZeroToDisable"})
@@ -89,6 +98,30 @@ class Tune(unittest.TestCase):
             self.assertIn(" 'udplso 127.0.0.1:2113'\n", ion)  # newer ones take a rate for the engine's number
             self.assertGreater(result["recovery"]["ion"]["sessions"], plain["sessions"])
             self.assertIn(f"a span 2 {result['recovery']['ion']['sessions']} ", ion)
+
+    def test_hdtn_is_told_what_was_rounded(self):
+        done = tune("--trace", "none", "--delay", "12.5ms", "--duration", "2s", "--rto", "51.3ms", "--config", "hdtn")
+        out = json.loads(done.stdout)
+        duct = out["outducts"]["outductVector"][0]
+        self.assertEqual((duct["oneWayLightTimeMs"], duct["oneWayMarginTimeMs"]), (13, 13))  # never less than it is
+        for words in ("light time of 12.5ms became 13 ms", "timer of 51.3ms became 52 ms", "bit/s of UDP payload"):
+            self.assertIn(words, done.stderr)
+            self.assertTrue(any(words in line for line in out["comment"]))
+
+    def test_the_moon_and_what_cannot_be(self):
+        """Steady state: the start of a long path costs nothing; a floor that is missed is said to be."""
+        moon = ("--trace", "H", "--delay", "1.28s", "--rate", "5Mbit/s", "--block", "125kB", "--segment", "1024B", "--duration", "90s")
+        result = json.loads(tune(*moon, "--goal", "delay", "--floor", "0.8", "--recovery", "default", "--json").stdout)
+        found = result["recovery"]["default"]
+        self.assertTrue(found["floor_kept"] and found["predicted"]["efficiency"] >= 0.8)
+        self.assertEqual(found["unseen"]["runs"], 5)
+        self.assertAlmostEqual(found["unseen"]["efficiency"], found["predicted"]["efficiency"], delta=0.03)
+        done = tune(*moon, "--goal", "delay", "--recovery", "plain", "--rto", "8s", "--floor", "0.999", "--sessions-max", "8", "--unseen", "0")
+        self.assertIn("WARNING             the floor of 99.9 % of the capacity is not kept: ", done.stdout)
+        self.assertIn("8 sessions are --sessions-max", done.stdout)
+        done = tune("--trace", "A", "--delay", "30s", "--duration", "5s", "--rate", "1Mbit/s", "--sessions-max", "4", "--recovery", "both")
+        self.assertIn("no block arrives within 5s", done.stdout)
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_from_statistics(self):
         result = json.loads(tune("--bad-mean", "1ms", "--good-mean", "19ms", "--duration", "10s", "--recovery", "plain",

@@ -42,21 +42,23 @@ class Traces:
             os.replace(part, path)
         return path
 
-    def realisation(self, run, path):
-        """Another one of a file that says how it was made: its path; None when it does not."""
+    def again(self, path, seed, mark=""):
+        """Another realisation of a preset, or of a file that says how it was made: its path; None when it does not."""
+        if path in PRESETS:
+            return self.generate(path, ["--preset", path], seed)
         about = self.info(path)
         if not all(k in about for k in ("generator", "parameters", "seed")):
             return None
-        seed = 1000 + run.repetition + (1000000 if about["seed"] == 1000 + run.repetition else 0)
+        seed += 1000000 if about["seed"] == seed else 0
         options = [*shlex.split(about["parameters"]), "--steps", str(about["steps"]), "--step", f"{about['step_ns']}ns"]
-        return self.generate(f"{os.path.basename(path).split('.')[0]}-{(run.digest or '')[:8]}", options, seed)
+        return self.generate(f"{os.path.basename(path).split('.')[0]}{mark}", options, seed)
 
     def of(self, run):
         """(what --trace gets, the offset where it starts, what makes this repetition another one than the first)."""
         v = run.values
         trace, offset, n = v["trace"], units.duration(v["trace-offset"]), run.repetition
         if trace in PRESETS:
-            return trace if n == 1 else self.generate(trace, ["--preset", trace], 1000 + n), offset, {"kind": "realisation"}
+            return trace if n == 1 else self.again(trace, 1000 + n), offset, {"kind": "realisation"}
         if trace.startswith("iid:") and trace[4:] in PRESETS:
             return f"iid:{self.info(trace[4:])['bad']['share']:.6f}", 0.0, {"kind": "seed"}
         if trace.startswith("iid:"):
@@ -66,7 +68,8 @@ class Traces:
         path = trace_file(trace, run.folder_base)
         if path is None:
             return trace, offset, {"kind": "none"}
-        other = self.realisation(run, path) if n > 1 or "seed" in self.info(path) else None
+        mark = f"-{(run.digest or '')[:8]}"
+        other = self.again(path, 1000 + n, mark) if n > 1 or "seed" in self.info(path) else None
         if other is not None:
             return path if n == 1 else other, offset, {"kind": "realisation"}
         length, duration = self.info(path)["duration_s"], units.duration(v["duration"])

@@ -98,6 +98,8 @@ def arguments():
     run = p.add_argument_group("the simulation")
     run.add_argument("--duration", type=duration, metavar="TIME", help="of each run (default: 12000 blocks, 100 s at most)")
     run.add_argument("--seeds", type=count(1, 100), default=1, metavar="N", help="runs of each point, averaged (default 1)")
+    run.add_argument("--unseen", type=count(0, 1000), default=5, metavar="N",
+                     help="check what was found on so many further realisations of the fading (default 5)")
     run.add_argument("--jobs", type=count(1, 1024), default=os.cpu_count() or 1, metavar="N", help="at once (default: cores)")
     out = p.add_argument_group("output")
     out.add_argument("--json", action="store_true", help="the result as JSON")
@@ -139,6 +141,25 @@ def trace_of(a, folder):
     return path
 
 
+def number(spread, key):
+    return f"{spread[key]:.1f}"
+
+
+def warnings(result, r):
+    """What was wished and is not so."""
+    p = r["predicted"]
+    if not p["efficiency"] > 0:
+        yield f"no block arrives within {units.duration_text(result['duration_s'])}: give a longer --duration, or a longer --rto"
+    if r["floor_kept"] is False:
+        yield (f"the floor of {100 * r['floor']:g} % of the capacity is not kept: {100 * p['efficiency']:.2f} %; the most that any number "
+               f"of sessions brings is {100 * r['most_efficiency']:.2f} %")
+    if r["unseen"] and abs(r["unseen"]["efficiency"] - p["efficiency"]) > 0.01:
+        yield (f"other realisations have {100 * (r['unseen']['efficiency'] - p['efficiency']):+.1f} points of efficiency: the trace is too short "
+               "for a prediction, give a longer --duration and more --seeds, or a longer trace")
+    if not r["saturated"]:
+        yield f"{r['sessions']} sessions are --sessions-max: more may bring more"
+
+
 def report(result, stream):
     link = result["link"]
     print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} each way, "
@@ -153,11 +174,18 @@ recovery {name}
   segment             {r['segment_bytes']} bytes (whole LTP segment)
   checkpoints         {r['checkpoints']}
   goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {100 * p['efficiency']:.2f} % of the capacity
-  session             mean {p['session_ms']['mean']:.1f}, p99 {p['session_ms']['p99']:.1f} ms
+  session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
-  delivery            mean {p['delivery_ms']['mean']:.1f}, p99 {p['delivery_ms']['p99']:.1f} ms
+  delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms
   memory              {units.size_text(r['memory_bytes'])} of blocks at each end; limit it at {units.size_round(2 * r['memory_bytes'])}
   socket buffer       {units.size_round(r['socket_buffer_bytes'])} each, for a stall of 20 ms""", file=stream)
+        if r["unseen"]:
+            n = r["unseen"]
+            half = f" ± {100 * n['ci95']:.2f}" if n["ci95"] is not None else ""
+            print(f"  unseen fading       {100 * n['efficiency']:.2f}{half} % of the capacity on {n['runs']} other realisations, "
+                  f"{100 * n['least']:.2f} % at least", file=stream)
+        for warning in warnings(result, r):
+            print(f"  WARNING             {warning}", file=stream)
     print(f"\n{result['simulations']} simulations of {units.duration_text(result['duration_s'])}; configurations: "
           f"--config {'|'.join(tune_config.KINDS)}", file=stream)
 
@@ -165,7 +193,7 @@ recovery {name}
 def write_folder(folder, result):
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "result.json"), "w", encoding="utf-8") as f:
-        json.dump(result, f, indent=2)
+        json.dump(known(result), f, indent=2)
         f.write("\n")
     for kind in tune_config.KINDS:
         text = tune_config.text(kind, result)
@@ -174,14 +202,36 @@ def write_folder(folder, result):
                 f.write(text)
 
 
+def write_hdtn(folder, result):
+    """The two files that HDTN loads."""
+    found = result["recovery"].get(tune_config.NEEDS["hdtn"])
+    if found is None:
+        return
+    for name, text in tune_config.hdtn_files(result["link"], found):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def known(value):
+    """Without what no run could tell, which JSON has no number for."""
+    if isinstance(value, dict):
+        return {k: known(v) for k, v in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 def deliver(a, result):
+    plain = result["recovery"].get(tune_config.NEEDS["hdtn"])
+    if plain and (a.output or a.config == "hdtn"):
+        for text in tune_config.hdtn_ducts(result["link"], plain)[2]:
+            print(f"helio-tune: hdtn: {text}", file=sys.stderr)
     if a.output:
         write_folder(a.output, result)
+        write_hdtn(a.output, result)
         print(f"helio-tune: wrote {a.output}", file=sys.stderr)
     if a.config:
         sys.stdout.write(tune_config.text(a.config, result))
     elif a.json:
-        print(json.dumps(result, indent=2))
+        print(json.dumps(known(result), indent=2))
     else:
         report(result, sys.stdout)
 
@@ -207,7 +257,7 @@ def main(argv=None):
         return 1
     try:
         with tempfile.TemporaryDirectory(prefix="helio-tune-") as folder:
-            result = search(simulator, Link(a, trace_of(a, folder)))
+            result = search(simulator, Link(a, trace_of(a, folder), folder))
         progress.end()
         deliver(a, result)
     except (programs.ProgramError, OSError) as e:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What helio-tune found, as configuration: for heliod, for ION (ltprc, bprc, ionrc lines) and for HDTN (fields of the
-LTP outduct and induct). The engines, addresses and node numbers are those of the examples, to be replaced."""
+"""What helio-tune found, as configuration: for heliod, for ION (ltprc, bprc, ionrc lines) and for HDTN (whole files of
+LTP outducts and inducts). The engines, addresses and node numbers are those of the examples, to be replaced."""
 import json
 import math
 import subprocess
@@ -86,31 +86,70 @@ a outduct ltp 2 ltpclo
 """
 
 
-def hdtn(link, r):
-    """HDTN's timer is twice the light time and margin, in whole milliseconds."""
-    light = max(1, round(link["delay_s"] * 1e3))
-    margin = max(1, math.ceil(r["rto_s"] * 1e3 / 2) - light)
+HDTN_BUNDLE_MAX = 10000000  # its maxBundleSizeBytes, twice of which a pipeline must hold (1.3.1 refuses less)
+HDTN_MARGIN = 20e-3         # its threads report that late: with less its timers fire though nothing was lost
+
+
+def hdtn_timer(link, r):
+    """Light time and margin, whole milliseconds, and what was rounded, in words. Twice their sum is HDTN's timer."""
+    light = max(1, math.ceil(link["delay_s"] * 1e3 - 1e-9))
+    wanted = max(r["rto_s"], 2 * link["delay_s"] + link["processing_s"] + HDTN_MARGIN)
+    margin = max(1, math.ceil(wanted * 1e3 / 2 - 1e-9) - light)
+    told = []
+    if abs(light - link["delay_s"] * 1e3) > 1e-6:
+        told.append(f"the light time of {units.duration_text(link['delay_s'])} became {light} ms: HDTN counts whole milliseconds")
+    timer = 2 * (light + margin)
+    if abs(timer - r["rto_s"] * 1e3) > 1e-6:
+        told.append(f"the timer of {units.duration_text(r['rto_s'])} became {timer} ms: even milliseconds, and {HDTN_MARGIN * 1e3:g} ms at least beyond "
+                    "the round trip, which HDTN's threads need")
+    return light, margin, told
+
+
+def hdtn_ducts(link, r):
+    """The LTP outduct and induct of HDTN 1.3, and what was rounded."""
+    light, margin, told = hdtn_timer(link, r)
     shared = {"oneWayLightTimeMs": light, "oneWayMarginTimeMs": margin, "clientServiceId": 1,
-              "ltpMaxRetriesPerSerialNumber": 20, "ltpRandomNumberSizeBits": 64, "ltpMaxUdpPacketsToSendPerSystemCall": 100,
+              "ltpMaxRetriesPerSerialNumber": 20, "ltpRandomNumberSizeBits": 64,
+              # more than one call's worth goes by a second socket, whose port the other end does not know
+              "ltpMaxUdpPacketsToSendPerSystemCall": 1,
               "numRxCircularBufferElements": max(1000, round(r["socket_buffer_bytes"] / r["segment_bytes"])),
               # HDTN refuses a file without these
               "keepActiveSessionDataOnDisk": False, "activeSessionDataOnDiskNewFileDurationMs": 2000,
               "activeSessionDataOnDiskDirectory": "./"}
+    # its rate is of UDP payload: the line's also carries the headers
+    payload = r["segment_bytes"] / (r["segment_bytes"] + link["overhead_bytes"])
+    rate = math.floor(link["rate_bps"] * payload)
+    if rate != link["rate_bps"]:
+        told.append(f"the rate of {units.rate_text(link['rate_bps'])} on the air is {rate} bit/s of UDP payload, which HDTN counts")
+    pipeline = max(r["memory_bytes"] + link["block_bytes"], 2 * HDTN_BUNDLE_MAX)
+    outduct = {
+        "name": "to-two", "nextHopNodeId": 2, "ltpSenderPingSecondsOrZeroToDisable": 0, "convergenceLayer": "ltp_over_udp",
+        "thisLtpEngineId": 1, "remoteLtpEngineId": 2, "remoteHostname": "127.0.0.1", "remotePort": 2113, "ltpSenderBoundPort": 1113,
+        **shared, "ltpDataSegmentMtu": r["segment_bytes"] - 24, "ltpCheckpointEveryNthDataSegment": 0,
+        "ltpMaxSendRateBitsPerSecOrZeroToDisable": rate, "delaySendingOfDataSegmentsTimeMsOrZeroToDisable": 0,
+        "maxNumberOfBundlesInPipeline": r["sessions"], "maxSumOfBundleBytesInPipeline": pipeline}
+    induct = {
+        "name": "from-one", "ltpRemoteUdpHostname": "127.0.0.1", "ltpRemoteUdpPort": 1113,
+        "ltpRxDataSegmentSessionNumberRecreationPreventerHistorySize": 1000, "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 2,
+        "remoteLtpEngineId": 1, "boundPort": 2113, **shared, "ltpReportSegmentMtu": 1360,
+        "preallocatedRedDataBytes": link["block_bytes"] + 1000, "ltpMaxExpectedSimultaneousSessions": 2 * r["sessions"],
+        "delaySendingOfReportSegmentsTimeMsOrZeroToDisable": 0}
+    return outduct, induct, told
+
+
+def hdtn(link, r):
+    """Whole files: what bpgen (outducts) and bpsink (inducts) load as they are."""
+    outduct, induct, told = hdtn_ducts(link, r)
     out = {
-        "comment": "LTP fields of HDTN's outduct (sender) and induct (receiver). The two delays are HDTN's own, 20 ms each "
-                   "unless told otherwise: longer than the round trip of a near-Earth link",
-        "outduct": {
-            "name": "to-two", "nextHopNodeId": 2, "ltpSenderPingSecondsOrZeroToDisable": 0, "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 1, "remoteLtpEngineId": 2, "remoteHostname": "127.0.0.1",
-            "remotePort": 2113, "ltpSenderBoundPort": 1113, **shared,
-            "ltpDataSegmentMtu": r["segment_bytes"] - 24, "ltpCheckpointEveryNthDataSegment": 0,
-            "ltpMaxSendRateBitsPerSecOrZeroToDisable": link["rate_bps"],
-            "delaySendingOfDataSegmentsTimeMsOrZeroToDisable": 0,
-            "maxNumberOfBundlesInPipeline": r["sessions"],
-            "maxSumOfBundleBytesInPipeline": r["memory_bytes"] + link["block_bytes"]},
-        "induct": {
-            "name": "from-one", "ltpRemoteUdpHostname": "127.0.0.1", "ltpRemoteUdpPort": 1113,
-            "ltpRxDataSegmentSessionNumberRecreationPreventerHistorySize": 1000, "convergenceLayer": "ltp_over_udp", "thisLtpEngineId": 2, "remoteLtpEngineId": 1, "boundPort": 2113, **shared,
-            "ltpReportSegmentMtu": 1360, "preallocatedRedDataBytes": link["block_bytes"] + 1000,
-            "ltpMaxExpectedSimultaneousSessions": 2 * r["sessions"],
-            "delaySendingOfReportSegmentsTimeMsOrZeroToDisable": 0}}
+        "comment": ["outducts.json and inducts.json for HDTN 1.3, as its bpgen-async and bpsink-async load them (--outducts-config-file, "
+                    "--inducts-config-file); in a node of hdtn-one-process they are its outductsConfig and inductsConfig.", *told],
+        "outducts": {"outductConfigName": "helio-tune", "outductVector": [outduct]},
+        "inducts": {"inductConfigName": "helio-tune", "inductVector": [induct]}}
     return json.dumps(out, indent=2) + "\n"
+
+
+def hdtn_files(link, r):
+    """(name, text) of the files by themselves."""
+    outduct, induct, _ = hdtn_ducts(link, r)
+    return [("hdtn-outducts.json", json.dumps({"outductConfigName": "helio-tune", "outductVector": [outduct]}, indent=2) + "\n"),
+            ("hdtn-inducts.json", json.dumps({"inductConfigName": "helio-tune", "inductVector": [induct]}, indent=2) + "\n")]

@@ -2,9 +2,12 @@
 """The search of helio-tune: segment size, timer and number of sessions, each point a simulation."""
 import math
 
-from . import units
+from . import campaign_traces, statistics, units, warmup
 
+SPREAD = ("mean", "sd", "p50", "p90", "p99")
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
+ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
+UNSEEN = 2000   # seeds of realisations from here on are for the check, not for the search
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
 JITTER = 2e-3                  # to which real nodes add this, and more under load
@@ -13,21 +16,43 @@ JITTER = 2e-3                  # to which real nodes add this, and more under lo
 class Link:
     """What is given: the channel, the block, the wish."""
 
-    def __init__(self, a, trace):
+    def __init__(self, a, trace, folder="."):
         self.a, self.trace = a, trace
+        self.traces = campaign_traces.Traces(folder)
         self.rtt = 2 * a.delay + a.processing
 
     def duration(self):
         if self.a.duration:
             return self.a.duration
         radiation = 8 * self.a.block / self.a.rate
-        return min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0))
+        return max(min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0)), ROUNDS * self.rtt)
+
+    def warmup(self, sessions):
+        a = self.a
+        return warmup.seconds(self.duration(), a.delay, a.processing, sessions, a.block, a.rate)
 
     def options(self, seed, **more):
+        """Of a run that begins to count in the steady state, and whose last sessions are followed to their end."""
         a = self.a
+        start = self.warmup(more["sessions"])
+        if start > 0:
+            more.update({"warmup": units.duration_text(start), "follow": "yes"})
         return {"trace": self.trace, "rate": f"{a.rate}bit/s", "delay": units.duration_text(a.delay),
                 "processing": units.duration_text(a.processing), "overhead": a.overhead, "bundle": f"{a.block}B",
                 "duration": units.duration_text(self.duration()), "seed": seed, **more}
+
+    def unseen(self, number):
+        """What makes a run one of another realisation, which the search has not seen; None when there is no such."""
+        if self.trace == "none":
+            return None
+        if self.trace.startswith("iid:"):
+            return {}
+        other = self.traces.again(self.trace, UNSEEN + number)
+        if other is not None:
+            return {"trace": other}
+        length = self.traces.info(self.trace)["duration_s"]
+        begin = number * self.duration()
+        return {"trace-offset": units.duration_text(begin)} if begin + self.duration() <= length else None
 
     def segments(self):
         if self.a.segment:
@@ -54,6 +79,8 @@ class Point:
         values = [r[key] for r in self.runs if r[key] is not None]
         if values and isinstance(values[0], dict):
             return {k: sum(v[k] for v in values) / len(values) for k in values[0]}
+        if not values and key.endswith("_ms"):
+            return dict.fromkeys(SPREAD, math.nan)
         return sum(values) / len(values) if values else math.nan
 
 
@@ -73,19 +100,21 @@ class Search:
         return [Point(runs[i * k:(i + 1) * k]) for i in range(len(numbers))]
 
     def saturate(self):
-        """Doubles until twice the sessions bring nothing: the number, and the most goodput."""
+        """Doubles until twice the sessions bring nothing: the number, and its point."""
         limit = self.link.a.sessions_max
         n = max(1, math.ceil((self.link.rtt / self.link.radiation(1024))))
         n = min(1 << math.ceil(math.log2(n + 1)), limit)
         last, = self.points([n])
+        barren = 0  # doublings that brought nothing at all: sessions are not what is missing
         while n < limit:
             m = min(2 * n, limit)
             more, = self.points([m])
             gain = more["goodput_bps"] / max(last["goodput_bps"], 1.0) - 1
             n, last = m, more
-            if gain < self.link.a.tolerance / 5:
+            barren = 0 if last["goodput_bps"] > 0 else barren + 1
+            if (gain < self.link.a.tolerance / 5 and barren == 0) or barren == 3:
                 break
-        return n, last["goodput_bps"]
+        return n, last
 
     def fewest(self, enough, high):
         """The least number in 1 … high that is enough; enough grows with the number. `high` is enough."""
@@ -103,18 +132,20 @@ class Search:
 
     def best(self):
         a = self.link.a
-        high, most = self.saturate()
+        high, highest = self.saturate()
+        most = highest["goodput_bps"]
         if a.goal == "goodput":
             sessions = self.fewest(lambda p: p["goodput_bps"] >= (1 - a.tolerance) * most, high)
-            return sessions, self.points([sessions])[0]
-        capacity = self.points([high])[0]["capacity_bps"]
-        floor = min(a.floor * capacity, (1 - a.tolerance) * most)
+            return sessions, self.points([sessions])[0], highest
+        floor = min(a.floor * highest["capacity_bps"], (1 - a.tolerance) * most)
         start = self.fewest(lambda p: p["goodput_bps"] >= floor, high)
         # From there on more sessions may shorten the tail (repetitions of the oldest first) or lengthen it.
         numbers = sorted({min(high, start + round(start * f)) for f in (0, 0.15, 0.3, 0.6, 1)})
         points = [(p["delivery_ms"]["p99"], n, p) for n, p in zip(numbers, self.points(numbers))]
-        _, sessions, point = min((x for x in points if x[2]["goodput_bps"] >= floor), key=lambda x: (x[0], x[1]))
-        return sessions, point
+        # A run with more sessions may have less goodput: then the most goodput is the nearest to the floor.
+        kept = [x for x in points if x[2]["goodput_bps"] >= floor] or [max(points, key=lambda x: x[2]["goodput_bps"])]
+        _, sessions, point = min(kept, key=lambda x: (x[0] if x[0] == x[0] else math.inf, x[1]))
+        return sessions, point, highest
 
 
 def better(goal, one, other):
@@ -155,8 +186,8 @@ def settle(simulator, link, recovery):
         if chosen is None or better(link.a.goal, point, chosen[2]):
             chosen = (candidate, one, point)
     (segment, rto), one, _ = chosen
-    sessions, point = one.best()
-    return segment, rto, sessions, point
+    sessions, point, most = one.best()
+    return segment, rto, sessions, point, most
 
 
 def split(link, recovery, segment, rto, point):
@@ -170,17 +201,33 @@ def split(link, recovery, segment, rto, point):
     return {"ideal": ideal, "retransmission": cycles, "checkpoints": lost, "rest": mean - ideal - cycles - lost}
 
 
+def held_out(simulator, link, setting, sessions):
+    """What was found, on realisations that the search has not seen: mean, its interval, the least; None without any."""
+    ways = [link.unseen(i) for i in range(1, link.a.unseen + 1)]
+    many = [{**link.options(UNSEEN + i, sessions=sessions, **setting), **way} for i, way in enumerate(ways) if way is not None]
+    runs = [run["efficiency"] for run in simulator.run_all(many)]
+    mean, half = statistics.interval(runs)
+    return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(runs)} if runs else None
+
+
 def settings(simulator, link, recovery):
-    segment, rto, sessions, point = settle(simulator, link, recovery)
+    segment, rto, sessions, point, most = settle(simulator, link, recovery)
+    a = link.a
+    setting = Search(simulator, link, recovery, segment, rto).setting
     keys = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "session_ms", "delivery_ms",
             "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
     early = recovery == "default"
     return {
-        "sessions": sessions, "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
+        "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup(sessions)))), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
         "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
         "predicted": {k: point[k] for k in keys},
+        "unseen": held_out(simulator, link, setting, sessions),
+        "floor": a.floor if a.goal == "delay" else None,
+        "floor_kept": point["efficiency"] >= a.floor if a.goal == "delay" else None,
+        "most_efficiency": most["efficiency"],
+        "saturated": sessions < a.sessions_max,
         "split_ms": split(link, recovery, segment, rto, point),
     }
 
