@@ -3,7 +3,7 @@
 
 import json
 import os
-import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import aap2  # noqa: E402
 from lab import Lab  # noqa: E402
 
 PROGRAMS = OUT = ""
@@ -105,21 +106,38 @@ class PerfTest(unittest.TestCase):
         self.assertEqual(err, "")
         self.assertIn("bundles     2 sent", out)
 
-    def test_progress_line(self):
-        """On a terminal the progress line ends before anything else is said."""
-        node = self.node()
-        terminal, end = pty.openpty()
-        p = subprocess.Popen([self.lab.program("helio-perf"), "client", "--socket", self.lab.socket(1), "-d",
-                              "ipn:1.2000", "-T", "60", "-W", "2"], stdout=subprocess.DEVNULL, stderr=end)
-        os.close(end)
-        text = b""
-        while b"acknowledged" not in text:
-            text += os.read(terminal, 4096)
-        self.lab.stop("node1", node)
-        self.assertEqual(p.wait(20), 1)
-        text += os.read(terminal, 4096)
-        os.close(terminal)
-        self.assertIn(b" Mbit/s \r\nhelio-perf: the connection to the node", text)
+    def test_intervals(self):
+        """A line each second, also on a pipe, with what happened in it; the JSON has them, and they add up."""
+        self.node()
+        self.server()
+        path = self.lab.path("r.json")
+        out, err = self.end(self.client("-T", "1.3", "-W", "4", "-P", "20k", "-i", "0.5", "--json", path), 0)
+        lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) sent +(\d+) confirmed +(\d+) acknowledged +[0-9.]+ Mbit/s$", out)
+        with open(path) as f:
+            result = json.load(f)
+        self.assertGreaterEqual(len(lines), 3)
+        self.assertEqual(len(lines), len(result["intervals"]))
+        self.assertEqual(sum(int(line[2]) for line in lines), result["bundles_sent"])
+        self.assertEqual(sum(i["bytes"] for i in result["intervals"]), result["bytes_acked"])
+        for before, after in zip(result["intervals"], result["intervals"][1:]):
+            self.assertEqual(before["end_s"], after["start_s"])
+        for i in result["intervals"]:
+            self.assertAlmostEqual(i["bps"], 8 * i["bytes"] / (i["end_s"] - i["start_s"]), delta=1 + i["bps"] * 1e-6)
+        out, err = self.end(self.client("-D", "100k", "-W", "4", "-i", "0"), 0)
+        self.assertNotIn(" s  ", out)
+
+    def test_status_reports(self):
+        """Reports are asked for, and go to the monitor."""
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False, extra="bundles: {status_reports: yes}\n"))
+        self.server()
+        with aap2.Client(self.lab.socket(1)) as monitor:
+            self.assertEqual(monitor.configure("ipn:1.99", subscribe=True), aap2.SUCCESS)
+            self.end(self.client("-D", "100k", "-W", "2", "-N", "--delivered", "-m", "ipn:1.99"), 0)
+            for _ in range(2):
+                source, payload = monitor.delivery()
+                self.assertEqual((source, payload[:2]), ("ipn:1.0", b"\x82\x01"))  # a status report
+        done = self.end(self.client("-D", "100k", "-W", "2", "-m", "nowhere"), 2)
+        self.assertIn("-m", done[1])
 
     def test_wrong_options(self):
         for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),

@@ -144,6 +144,9 @@ int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu)
     a.crc_type = adu->crc_type;
     a.priority = adu->priority;
     a.ordinal = adu->ordinal;
+    a.bundle_flags = adu->flags;
+    if (adu->report_to != NULL)
+        a.report_to_eid = text(adu->report_to);
     m.msg_case = AAP2__AAPMESSAGE__MSG_ADU;
     m.adu = &a;
     int rc = queue_message(c, &m.base);

@@ -68,12 +68,14 @@ void aap2_client_register(struct aap2_client *c, const struct aap2_registration 
 /* An ADU to send: head and body together are its payload. */
 struct aap2_adu {
     const char *destination;
-    uint64_t lifetime_ms; /* 0: the node's default */
-    uint32_t crc_type;    /* of aap2.proto: 0 the node's default, 1 none, 2 CRC-16, 3 CRC-32C */
-    uint32_t priority;    /* likewise: 0 none given, 1 bulk, 2 normal, 3 expedited */
-    uint32_t ordinal;     /* of an expedited one: 0 to 254 */
-    struct slice head;    /* copied, AAP2_HEAD_MAX at most */
-    struct slice body;    /* borrowed until the connection is flushed or closed */
+    uint64_t lifetime_ms;  /* 0: the node's default */
+    uint32_t crc_type;     /* of aap2.proto: 0 the node's default, 1 none, 2 CRC-16, 3 CRC-32C */
+    uint32_t priority;     /* likewise: 0 none given, 1 bulk, 2 normal, 3 expedited */
+    uint32_t ordinal;      /* of an expedited one: 0 to 254 */
+    uint64_t flags;        /* of the bundle (RFC 9171 §4.2.3): reports, no fragments */
+    const char *report_to; /* whom reports go to; NULL: our endpoint */
+    struct slice head;     /* copied, AAP2_HEAD_MAX at most */
+    struct slice body;     /* borrowed until the connection is flushed or closed */
 };
 
 /* Queues an ADU. Returns 0, HELIO_EAGAIN (queue full), HELIO_EINVAL (head or EID too long). */

@@ -68,6 +68,7 @@ void perf_client_fini(struct perf_client *c)
     perf_window_fini(&c->window);
     free(c->given.at);
     free(c->again.at);
+    free(c->intervals);
 }
 
 uint64_t perf_client_missing(const struct perf_client *c)
@@ -86,7 +87,9 @@ static bool give_bundle(struct perf_client *c, uint64_t seq, size_t *body_len)
                            .lifetime_ms = c->options->lifetime_ms,
                            .crc_type = c->options->crc,
                            .priority = c->options->priority,
-                           .ordinal = c->options->ordinal};
+                           .ordinal = c->options->ordinal,
+                           .flags = c->options->flags,
+                           .report_to = c->options->report_to};
     if (seq == PERF_SEQ_END)
         perf_source_end(&c->source, c->next, world_wall(c->link.world), out, &adu.head);
     else
@@ -176,7 +179,6 @@ static void fail_client(struct perf_client *c)
 {
     c->failed = true;
     c->phase = PERF_DONE;
-    perf_client_end_line(c);
     fprintf(stderr, "helio-perf: %s\n", c->link.why);
 }
 
@@ -320,7 +322,6 @@ static void tell_waiting(struct perf_client *c, tick now)
     c->tell_waiting_at = TICK_NEVER;
     if (c->quiet)
         return;
-    perf_client_end_line(c);
     if (n > 0)
         fprintf(stderr, "helio-perf: waiting for %llu bundles (up to %.3g s)\n",
                 (unsigned long long)n, (double)c->options->linger / 1e9);
@@ -381,7 +382,7 @@ static void begin_run(struct perf_client *c, tick now)
     c->start = c->next_send = c->last_ack = c->send_end = now;
     c->measure_from = now + c->options->warmup;
     c->tell_waiting_at = TICK_NEVER;
-    c->next_progress = c->progress ? now + TICK_S : TICK_NEVER;
+    c->next_progress = c->progress ? now + c->options->interval : TICK_NEVER;
 }
 
 /* True: the run may begin. */
@@ -396,6 +397,9 @@ static bool open_link(struct perf_client *c, tick now)
 static void finish_run(struct perf_client *c)
 {
     void (*done)(void *) = c->done;
+    tick now = world_now(c->link.world);
+    if (c->progress && c->begun && now > c->start + c->last.to)
+        perf_client_progress(c, now); /* what is left of an interval */
     alarm_set(&c->alarm, TICK_NEVER);
     c->done = NULL;
     if (done != NULL)
@@ -427,7 +431,7 @@ static void take_turn(struct perf_client *c)
     }
     if (now >= c->next_progress && c->phase != PERF_DONE) {
         perf_client_progress(c, now);
-        c->next_progress += TICK_S;
+        c->next_progress = tick_add(now, c->options->interval);
     }
     if (c->phase == PERF_DONE)
         finish_run(c);

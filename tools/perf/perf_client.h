@@ -24,6 +24,13 @@ struct perf_fifo {
     size_t first, len, cap;
 };
 
+/* What happened between two lines. */
+struct perf_interval {
+    tick from, to;                          /* since the start */
+    uint64_t sent, confirmed, acked, bytes; /* bytes: acknowledged; in rate mode confirmed ones */
+};
+#define PERF_INTERVALS_MAX 100000 /* more are printed, and not in the JSON */
+
 struct perf_client {
     const struct perf_options *options;
     uint64_t session;
@@ -38,10 +45,12 @@ struct perf_client {
     enum perf_phase phase;
     bool begun; /* the run, for which the node was there or is being tried again */
     bool interrupted, failed;
-    bool quiet;    /* nothing is said but failures */
-    bool progress; /* there is a progress line */
-    bool on_line;  /* the terminal's cursor is behind the progress line */
-    uint64_t next; /* sequence number of the next new bundle */
+    bool quiet;                      /* nothing is said but failures */
+    bool progress;                   /* there are lines, or the JSON has them */
+    struct perf_interval *intervals; /* those that are over */
+    size_t intervals_len, intervals_cap;
+    struct perf_interval last; /* sums at the end of the last one; its `to` is when that was */
+    uint64_t next;             /* sequence number of the next new bundle */
     tick start, send_end, last_ack, measure_from;
     tick next_send, again_at, end_at, end_pause, quiet_until, refused_since, next_progress;
     tick tell_waiting_at; /* TICK_NEVER: not, or said already */
@@ -58,8 +67,8 @@ int perf_client_init(struct perf_client *c, struct world *w, const struct perf_o
 void perf_client_fini(struct perf_client *c);
 
 /* Opens the link, runs, and calls `done` once, maybe from within this call: phase is PERF_DONE
- * then. With `begun` false there was no node, which link.why says. progress: there is a terminal
- * for it. */
+ * then. With `begun` false there was no node, which link.why says. progress: there are lines of
+ * intervals, as the options say. */
 void perf_client_start(struct perf_client *c, bool progress, void (*done)(void *context),
                        void *context);
 
@@ -80,9 +89,8 @@ int perf_client_run(const struct perf_options *o);
  * cannot be written. */
 bool perf_client_result(const struct perf_client *c);
 
-/* The progress line, and the end of it before anything else is said. */
+/* The line of the interval that ends now. */
 void perf_client_progress(struct perf_client *c, tick now);
-void perf_client_end_line(struct perf_client *c);
 
 /* Bundles that nobody confirmed the arrival of: by acknowledgements, or by the server's report. */
 uint64_t perf_client_missing(const struct perf_client *c);

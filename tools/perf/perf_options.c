@@ -31,6 +31,10 @@ enum {
     KEY_PAYLOAD_MAX,
     KEY_FILE_MAX,
     KEY_DELIVERIES,
+    KEY_RECEIVED,
+    KEY_FORWARDED,
+    KEY_DELIVERED,
+    KEY_DELETED,
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -59,6 +63,15 @@ static const struct argp_option client_options[] = {
     {"lifetime", 'l', "S", 0, "lifetime of the bundles (300)", 0},
     {"priority", 'p', "CLASS[:N]", 0,
      "bulk, normal or expedited; expedited:N with an ordinal, 0 to 254, higher ones first", 0},
+    {"no-fragment", 'N', NULL, 0, "bundles must not go in fragments", 0},
+    {"received", KEY_RECEIVED, NULL, 0, "ask each node for a status report when it receives one",
+     0},
+    {"forwarded", KEY_FORWARDED, NULL, 0, "the same when it forwards one", 0},
+    {"delivered", KEY_DELIVERED, NULL, 0, "the same when one is delivered", 0},
+    {"deleted", KEY_DELETED, NULL, 0, "the same when one is deleted", 0},
+    {"monitor", 'm', "EID", 0, "whom status reports go to (us, who count none of them)", 0},
+    {"interval", 'i', "S", 0,
+     "a line for each S seconds with what happened in them (1; 0: none), also in the JSON", 0},
     {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
      "check value of the payload block (the node's default; --crc alone: 32c)", 0},
     {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
@@ -299,6 +312,29 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         need_option(state, perf_options_priority(arg, &o->priority, &o->ordinal) == 0, "-p", arg,
                     "bulk, normal, expedited, or expedited:N with N from 0 to 254,");
         return 0;
+    case 'N':
+        o->flags |= BUNDLE_NO_FRAGMENT;
+        return 0;
+    case KEY_RECEIVED:
+        o->flags |= BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_TIME;
+        return 0;
+    case KEY_FORWARDED:
+        o->flags |= BUNDLE_REPORT_FORWARDING | BUNDLE_REPORT_TIME;
+        return 0;
+    case KEY_DELIVERED:
+        o->flags |= BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_TIME;
+        return 0;
+    case KEY_DELETED:
+        o->flags |= BUNDLE_REPORT_DELETION | BUNDLE_REPORT_TIME;
+        return 0;
+    case 'm':
+        need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-m", arg,
+                    "an endpoint, such as ipn:1.1000,");
+        o->report_to = arg;
+        return 0;
+    case 'i':
+        read_time(state, "-i", arg, 0, &o->interval);
+        return 0;
     case KEY_CRC:
         o->crc = read_crc(state, arg != NULL ? arg : "32c");
         return 0;
@@ -376,6 +412,7 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
     argp_program_version = "helio-perf " HELIO_VERSION;
     *o = (struct perf_options){.linger = 10 * TICK_S,
                                .payload = PAYLOAD_DEFAULT,
+                               .interval = TICK_S,
                                .lifetime_ms = 300000,
                                .payload_max = UINT64_C(1) << 30,
                                .file_max = UINT64_C(16) << 30,

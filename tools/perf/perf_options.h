@@ -30,7 +30,10 @@ struct perf_options {
     uint64_t lifetime_ms; /* of bundles; of acknowledgements */
     uint32_t priority;    /* of bundles, as struct aap2_adu has it: 0 none given */
     uint32_t ordinal;
-    uint32_t crc; /* of aap2.proto's crc_type */
+    uint64_t flags;        /* of bundles: reports, no fragments */
+    const char *report_to; /* NULL: our endpoint */
+    tick interval;         /* between two lines of what happened meanwhile; 0: none */
+    uint32_t crc;          /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */
     /* server */

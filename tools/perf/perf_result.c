@@ -3,8 +3,10 @@
  * acknowledgements over the time from the first bundle to the last acknowledgement (without the
  * warm-up), in rate mode by the server's account of its own arrivals; without any of that, what the
  * node confirmed over the time of sending, and the result says so. */
+#include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/perf/perf_client.h"
@@ -44,22 +46,60 @@ static double goodput(const struct perf_client *c, const char **basis)
     return ratio(bytes, seconds(execution(c)));
 }
 
-void perf_client_end_line(struct perf_client *c)
+/* Kept for the JSON, as far as there is room. */
+static void keep_interval(struct perf_client *c, const struct perf_interval *i)
 {
-    if (c->on_line)
-        fputc('\n', stderr);
-    c->on_line = false;
+    if (c->intervals_len == c->intervals_cap) {
+        size_t cap = c->intervals_cap == 0 ? 64 : 2 * c->intervals_cap;
+        struct perf_interval *grown =
+            cap > PERF_INTERVALS_MAX ? NULL : realloc(c->intervals, cap * sizeof *grown);
+        if (grown == NULL)
+            return;
+        c->intervals = grown;
+        c->intervals_cap = cap;
+    }
+    c->intervals[c->intervals_len++] = *i;
+    assert(c->intervals_len <= c->intervals_cap);
 }
 
 void perf_client_progress(struct perf_client *c, tick now)
 {
-    uint64_t bytes = c->options->window > 0 ? c->window.acked_bytes : c->sent_bytes;
-    double s = seconds(now - c->start);
-    fprintf(stderr, "\r%6.1f s  %10llu sent  %10llu confirmed  %10llu acknowledged  %9.1f Mbit/s ",
-            s, (unsigned long long)c->next, (unsigned long long)c->confirmed,
-            (unsigned long long)c->window.acked, ratio((double)bytes, s) / 1e6);
-    fflush(stderr);
-    c->on_line = true;
+    const struct perf_interval was = c->last;
+    bool acks = c->options->window > 0;
+    c->last = (struct perf_interval){.to = now - c->start,
+                                     .sent = c->next,
+                                     .confirmed = c->confirmed,
+                                     .acked = c->window.acked,
+                                     .bytes = acks ? c->window.acked_bytes : c->confirmed_bytes};
+    struct perf_interval i = {.from = was.to,
+                              .to = c->last.to,
+                              .sent = c->last.sent - was.sent,
+                              .confirmed = c->last.confirmed - was.confirmed,
+                              .acked = c->last.acked - was.acked,
+                              .bytes = c->last.bytes - was.bytes};
+    keep_interval(c, &i);
+    bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
+    fprintf(to_stdout ? stderr : stdout,
+            "%7.1f-%-7.1f s  %8llu sent  %8llu confirmed  %8llu acknowledged  %10.3f Mbit/s\n",
+            seconds(i.from), seconds(i.to), (unsigned long long)i.sent,
+            (unsigned long long)i.confirmed, (unsigned long long)i.acked,
+            ratio((double)i.bytes, seconds(i.to - i.from)) / 1e6);
+    fflush(to_stdout ? stderr : stdout);
+}
+
+static json_t *intervals_json(const struct perf_client *c)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; k < c->intervals_len; k++) {
+        const struct perf_interval *i = &c->intervals[k];
+        json_array_append_new(
+            list, json_pack("{s:f,s:f,s:I,s:I,s:I,s:I,s:f}", "start_s", seconds(i->from), "end_s",
+                            seconds(i->to), "sent", (json_int_t)i->sent, "confirmed",
+                            (json_int_t)i->confirmed, "acked", (json_int_t)i->acked, "bytes",
+                            (json_int_t)i->bytes, "bps",
+                            ratio((double)i->bytes, seconds(i->to - i->from))));
+    }
+    return list;
 }
 
 static json_t *server_json(const struct perf_client *c)
@@ -107,6 +147,8 @@ json_t *perf_client_json(const struct perf_client *c)
     json_object_set_new(j, "interrupted", json_boolean(c->interrupted));
     json_object_set_new(j, "failed", json_boolean(c->failed));
     json_object_set_new(j, "server", server_json(c));
+    if (c->progress)
+        json_object_set_new(j, "intervals", intervals_json(c));
     return j;
 }
 

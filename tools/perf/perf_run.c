@@ -85,9 +85,8 @@ static int run_client(struct run *r, const struct perf_options *o)
     draw_seed(r, seed);
     int rc = perf_client_init(c, r->world, o, seed);
     if (rc == 0) {
-        perf_client_start(c, isatty(STDERR_FILENO) == 1, client_done, r);
+        perf_client_start(c, o->interval > 0, client_done, r);
         uv_world_run(r->world);
-        perf_client_end_line(c);
     }
     if (!c->begun) {
         fprintf(stderr, "helio-perf: %s\n", c->link.why);
