@@ -18,8 +18,12 @@ void world_init(struct world *w, const struct world_ops *ops, bool wakeups_free)
 void alarm_init(struct alarm *a, struct world *w, enum alarm_rank rank, void (*fire)(void *context),
                 void *context)
 {
-    *a = (struct alarm){
-        .world = w, .due = TICK_NEVER, .rank = rank, .fire = fire, .context = context};
+    *a = (struct alarm){.world = w,
+                        .due = TICK_NEVER,
+                        .rank = rank,
+                        .owner = w->owner,
+                        .fire = fire,
+                        .context = context};
     struct list *before = w->alarms.next;
     while (before != &w->alarms && container_of(before, struct alarm, node)->rank <= rank)
         before = before->next;
@@ -67,6 +71,7 @@ unsigned world_fire(struct world *w, tick now, unsigned most)
         }
         a->due = TICK_NEVER;
         fired++;
+        w->owner = a->owner;
         a->fire(a->context);
     }
     w->walk = NULL;
@@ -75,6 +80,7 @@ unsigned world_fire(struct world *w, tick now, unsigned most)
 
 void world_attach(struct world *w, struct round_end *e)
 {
+    e->owner = w->owner;
     list_add_tail(&w->ends, &e->node);
 }
 
@@ -90,6 +96,7 @@ bool world_end_round(struct world *w)
         again = false;
         list_for_each_safe (it, &w->ends) {
             struct round_end *e = container_of(it, struct round_end, node);
+            w->owner = e->owner;
             again = e->run(e->context) || again;
         }
         any = any || again;

@@ -36,6 +36,7 @@ struct alarm {
     struct world *world;
     tick due; /* TICK_NEVER: not set */
     enum alarm_rank rank;
+    size_t owner; /* world.owner at alarm_init */
     void (*fire)(void *context);
     void *context;
 };
@@ -57,6 +58,7 @@ static inline tick alarm_due(const struct alarm *a)
 /* Lies in its user's memory. */
 struct round_end {
     struct list node;
+    size_t owner;               /* world.owner at world_attach */
     bool (*run)(void *context); /* true when it did something: then all are asked again */
     void *context;
 };
@@ -101,7 +103,9 @@ struct world {
     struct list *walk;   /* the alarm after the one that goes off */
     tick earliest;       /* no alarm is due before it */
     struct pipes *pipes; /* of a world whose streams are in memory (tools/sim/pipes.h) */
-    bool wakeups_free;   /* a wake-up costs nothing: there is no use in gathering work for one */
+    size_t owner; /* whose part of it acts now, where there are several: a number of the world's
+                   * own. What is made has it, and acts with it. */
+    bool wakeups_free; /* a wake-up costs nothing: there is no use in gathering work for one */
 };
 
 /* Monotonic, of an origin that the world chose; never goes back. */

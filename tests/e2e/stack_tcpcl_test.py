@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole nodes over TCPCL in virtual time: a line of three whose links go down and up, bundles of all sizes both ways. Each
-arrives once; the same seed gives the same figures. usage: stack_tcpcl_test.py BIN OUT"""
+arrives once, over channels that lose a part of the frames, too; the same seed gives the same figures. usage: stack_tcpcl_test.py BIN OUT"""
 import json
 import os
 import shutil
@@ -57,6 +57,45 @@ class StackTcpclTest(unittest.TestCase):
         first = self.play(*script)
         self.arrived(first)
         self.assertEqual(self.play(*script), first)
+
+    def channels(self, keys):
+        path = os.path.join(self.folder, "link.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"both: {{{keys}}}\n")
+        return ["--channel", f"1-2={path}", "--channel", f"2-3={path}"]
+
+    def test_losses(self):
+        """What the channel loses, TCP sends again: nothing is missing, all of it takes longer."""
+        self.write()
+        result = self.play(*self.channels("rate: 100Mbit/s, delay: 20ms, duplicate: 0.01, corrupt: 0.005, erasures: {iid: 0.02}"))
+        self.arrived(result)
+        for channel in result["channels"]:
+            self.assertGreater(channel["forward"]["dropped"]["random"], 100)
+        self.assertGreater(min(s["delay_ms"]["p50"] for s in result["servers"][:4]), 40)
+
+    def test_links_go_down_on_a_channel(self):
+        """Sessions that end in the middle of what is under way, and outages of seconds in which no frame comes."""
+        self.write(", segment: 50kB, window: 20, window_bytes: 1MB, ending: 100ms")
+        script = [*self.channels("rate: 50Mbit/s, delay: 50ms, start: 0, outages: [{from: 6s, to: 8s}, {from: 12s, to: 13s}], "
+                                 "erasures: {iid: 0.01}")]
+        for second in (2, 4, 10, 14):
+            script += ["--link", f"{second}.3s ipn:2.0 to-3 down", "--link", f"{second + 1}.1s ipn:2.0 to-3 up"]
+        first = self.play(*script)
+        self.arrived(first)
+        self.assertEqual(self.play(*script), first)
+
+    def test_rate(self):
+        """A long path is as full as its rate allows, frames and heads aside."""
+        self.write(", window: 4000, window_bytes: 60MB")
+        words = [os.path.join(BIN, "helio-sim"), "--json", *self.channels("rate: 100Mbit/s, delay: 100ms")]
+        for n in (1, 2, 3):
+            words += ["--node", os.path.join(self.folder, f"{n}.yaml")]
+        done = subprocess.run([*words, "--client", "-d ipn:3.2000 -D 60M -W 60 -P 500k --warmup 1 --linger 1min"], capture_output=True,
+                              text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        goodput = json.loads(done.stdout)["clients"][0]["goodput_bps"]
+        self.assertGreater(goodput, 0.93e8)
+        self.assertLess(goodput, 1e8 * 1428 / 1510)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,14 @@ struct history_bundle {
     uint32_t size;
 };
 
+enum history_adapter { HISTORY_LTP, HISTORY_TCPCL, HISTORY_UDP };
+
 struct history_case {
     uint64_t seed;
-    struct ltp_link_config link[2]; /* addresses aside */
+    enum history_adapter adapter;
+    struct ltp_link_config link[2]; /* addresses aside; of others than LTP its rto, for spans */
+    char keys[2][512];              /* of others than LTP */
+    double resets;                  /* share of connections */
     int durability[2];              /* enum store_durability */
     bool clockless;                 /* DTN time is 0 at both */
     tick store_time[2];             /* of a transaction */
@@ -53,12 +58,12 @@ struct history_case {
     size_t bundles, events;
 };
 
-void history_draw(struct history_case *c, uint64_t seed);
+void history_draw(struct history_case *c, enum history_adapter adapter, uint64_t seed);
 void history_describe(const struct history_case *c, char *out, size_t cap);
 
 struct history_totals {
     unsigned long long histories, bundles, confirmed, delivered, twice, excused, kills, stops, gaps,
-        frames, lost, steps;
+        frames, lost, missing, steps;
 };
 
 /* Plays and judges. show: what happens, to the standard output. NULL, or what is wrong, static. */
@@ -140,6 +145,8 @@ struct history {
     struct history_node nodes[2];
     struct history_entry entry[HISTORY_BUNDLES];
     struct list flying;
+    struct pipe_wire wire;
+    uint64_t gone; /* datagrams that were lost, had nobody to go to, or were not stored yet */
     const char *wrong;
 };
 
@@ -172,8 +179,6 @@ void history_disk_fini(struct history_disk *d);
 
 /* histories_net.c */
 void history_net_init(struct history *h);
-tick history_net_due(const struct history *h);
 void history_net_step(struct history *h);
-void history_net_fini(struct history *h);
 
 #endif

@@ -114,13 +114,58 @@ static void draw_bundles(struct history_case *c, struct rng *r, tick span)
     }
 }
 
-void history_draw(struct history_case *c, uint64_t seed)
+/* Small segments and windows, so that ends fall between any two things. */
+static void draw_tcpcl(struct history_case *c, struct rng *r)
+{
+    bool both = draw_chance(r, 0.3);
+    for (size_t i = 0; i < 2; i++) {
+        unsigned long long self = i + 1, other = 2 - i;
+        char at[96] = "", to[96] = "";
+        if (i == 1 || both)
+            snprintf(at, sizeof at, "local: 10.0.0.%llu, ", self);
+        if (i == 0 || both)
+            snprintf(to, sizeof to, "remote: 10.0.0.%llu, ", other);
+        snprintf(c->keys[i], sizeof c->keys[i],
+                 "adapter: tcpcl, %s%skeepalive: %llus, idle: %llus, timeout: 60s, ending: %llums, "
+                 "reconnect: %llums, reconnect_max: 20s, segment: %lluB, segment_mru: %lluB, "
+                 "window: %llu, window_bytes: %lluB, held_bytes: %lluB, sessions: %llu",
+                 at, to,
+                 (unsigned long long)draw_between(r, 15, 60), /* seconds: above any round trip */
+                 (unsigned long long)(draw_chance(r, 0.5) ? 0 : draw_between(r, 30, 100)),
+                 (unsigned long long)draw_between(r, 1, 5000),
+                 (unsigned long long)draw_between(r, 10, 3000),
+                 (unsigned long long)draw_between(r, 60, 5000),
+                 (unsigned long long)draw_between(r, 60, 5000),
+                 (unsigned long long)draw_between(r, 1, 20),
+                 (unsigned long long)draw_between(r, 1, 40000),
+                 (unsigned long long)draw_between(r, 1, 40000),
+                 (unsigned long long)draw_between(r, 1, 4));
+    }
+    c->resets = draw_chance(r, 0.5) ? 0 : 0.5;
+}
+
+/* One datagram each, so that what is missing can be counted. */
+static void draw_udp(struct history_case *c, struct rng *r)
+{
+    unsigned long long window = draw_between(r, 1, 20), rate = draw_between(r, 1, 100);
+    for (size_t i = 0; i < 2; i++)
+        snprintf(c->keys[i], sizeof c->keys[i],
+                 "adapter: udp, local: 10.0.0.%zu, remote: 10.0.0.%zu, window: %llu, "
+                 "rate: %lluMbit/s",
+                 i + 1, 2 - i, window, rate);
+    for (size_t i = 0; i < c->bundles; i++)
+        c->bundle[i].size = 1 + c->bundle[i].size % 1200;
+}
+
+void history_draw(struct history_case *c, enum history_adapter adapter, uint64_t seed)
 {
     static const double shares[] = {0, 0, 0.01, 0.05, 0.2};
     struct rng r;
     rng_init(&r, seed);
-    *c = (struct history_case){.seed = seed};
+    *c = (struct history_case){.seed = seed, .adapter = adapter};
     draw_link(c, &r);
+    if (adapter != HISTORY_LTP)
+        c->link[0].colour = LTP_LINK_RED;
     for (size_t i = 0; i < 2; i++) {
         c->durability[i] = draw_chance(&r, 0.6)   ? STORE_SYNC
                            : draw_chance(&r, 0.5) ? STORE_ASYNC
@@ -141,6 +186,10 @@ void history_draw(struct history_case *c, uint64_t seed)
         draw_end(c, &r, span);
     for (size_t n = draw_chance(&r, 0.5) ? 0 : 1 + rng_below(&r, 3); n > 0; n--)
         draw_gap(c, &r, span);
+    if (adapter == HISTORY_TCPCL)
+        draw_tcpcl(c, &r);
+    else if (adapter == HISTORY_UDP)
+        draw_udp(c, &r);
     qsort(c->event, c->events, sizeof *c->event, compare_events);
 }
 
@@ -149,6 +198,13 @@ void history_describe(const struct history_case *c, char *out, size_t cap)
     static const char *const keeps[] = {"sync", "async", "none"};
     static const char *const sets[] = {"plain", "default", "own"};
     const struct ltp_link_config *k = &c->link[0];
+    if (c->adapter != HISTORY_LTP) {
+        snprintf(out, cap,
+                 "%zu bundles of %u bytes, %s and %s, delay %.0f ms, loss %.0f %%, %s, %zu events",
+                 c->bundles, c->bundle[0].size, keeps[c->durability[0]], keeps[c->durability[1]],
+                 (double)c->delay / 1e6, 100 * c->loss, c->keys[0], c->events);
+        return;
+    }
     snprintf(out, cap,
              "%zu bundles of %u bytes, %s, recovery %s, %s and %s, delay %.0f ms, rto %.0f ms, "
              "segment %u, aggregate %u, idle %.1f s, closed %.1f s, loss %.0f %%, twice %.0f %%, "

@@ -149,19 +149,23 @@ static void configure_node(struct history_node *n)
                                         "{durability: none}"};
     const struct history_case *c = n->history->c;
     struct conf_errors errors;
-    char text[1024];
+    char text[1536], ltp[256];
+    snprintf(ltp, sizeof ltp,
+             "adapter: ltp-udp, rto: 1s, local: 10.0.0.%zu:1113, remote: 10.0.0.%zu:1113",
+             n->index + 1, 2 - n->index);
     int len = snprintf(text, sizeof text,
                        "node: ipn:%zu.0\nsocket: /a\nstore: %s\n"
                        "bundles: {memory: 64kB, retry_min: 100ms, retry_max: 5s}\n"
-                       "links:\n  - {name: link, adapter: ltp-udp, peer: ipn:%zu.0, rto: 1s, "
-                       "local: 10.0.0.%zu:1113, remote: 10.0.0.%zu:1113}\n",
-                       n->index + 1, keeps[c->durability[n->index]], 2 - n->index, n->index + 1,
-                       2 - n->index);
+                       "links:\n  - {name: link, peer: ipn:%zu.0, %s}\n",
+                       n->index + 1, keeps[c->durability[n->index]], 2 - n->index,
+                       c->adapter == HISTORY_LTP ? ltp : c->keys[n->index]);
     conf_errors_init(&errors, "history");
     if (config_parse(&n->config, text, (size_t)len, cla_at, &errors) != 0) {
-        fprintf(stderr, "%s\n", errors.text[0]);
+        fprintf(stderr, "%s\n%s", errors.text[0], text);
         abort();
     }
+    if (c->adapter != HISTORY_LTP)
+        return;
     struct ltp_link_config *k = n->config.links[0].settings, given = *k;
     conf_options_free(ltp_link_options, k);
     *k = c->link[n->index];
@@ -191,7 +195,7 @@ void history_node_start(struct history_node *n)
                             .world = &n->history->world.world,
                             .earlier_life = n->lives++ > 0 && !none};
     n->node.say.level = LEVEL_ERROR;
-    n->history->world.owner = n->index;
+    n->history->world.world.owner = n->index;
     if (node_open(&n->node, none) != 0)
         abort();
     history_store_open(n);
@@ -256,8 +260,12 @@ void history_node_end(struct history_node *n, bool killed)
     struct node_link *l = n->node.links[0];
     if (!killed)
         agent_link(n->node.agent, 0, false, node_now(&n->node));
+    else if (n->history->c->adapter == HISTORY_TCPCL) /* the host, or the process alone */
+        pipes_abandon(&n->history->world.pipes, n->index, rng_chance(&n->history->rng, 0.5));
     l->cla->ops->close(l->cla, on_closed, l);
     virtual_settle(&n->history->world);
+    if (n->history->c->adapter == HISTORY_TCPCL)
+        virtual_fire_soon(&n->history->world);
     l->cla = NULL;
     if (!killed) {
         node_pump(&n->node);
@@ -265,6 +273,7 @@ void history_node_end(struct history_node *n, bool killed)
         node_pump(&n->node);
         history_store_finish(n);
     } else {
+        n->history->gone += agent_counters(n->node.agent)->storing; /* nobody sends these again */
         history_store_kill(n, rng_chance(&n->history->rng, 0.5));
     }
     note_end(n);
@@ -285,6 +294,7 @@ void history_node_fini(struct history_node *n)
 void history_node_link(struct history_node *n, bool up)
 {
     n->planned_up = up;
+    n->history->world.world.owner = n->index;
     if (n->alive)
         n->node.links[0]->cla->ops->set_link(n->node.links[0]->cla, up);
 }

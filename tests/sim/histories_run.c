@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/flights.h"
 #include "tests/sim/histories.h"
 
 #define STEPS_MAX 5000000
@@ -108,7 +109,7 @@ static struct next find_next(struct history *h)
         consider(&best, c->event[h->event].at, NEXT_EVENT, NULL);
     if (h->bundle < c->bundles)
         consider(&best, c->bundle[h->bundle].at, NEXT_BUNDLE, NULL);
-    consider(&best, history_net_due(h), NEXT_NET, NULL);
+    consider(&best, flights_due(&h->flying), NEXT_NET, NULL);
     consider(&best, virtual_due(&h->world), NEXT_ALARM, NULL);
     for (size_t i = 0; i < 2; i++) {
         struct history_node *n = &h->nodes[i];
@@ -154,7 +155,8 @@ static void do_next(struct history *h, const struct next *next)
 
 static bool is_over(const struct history *h)
 {
-    if (h->event < h->c->events || h->bundle < h->c->bundles)
+    bool under_way = h->c->adapter == HISTORY_UDP && !list_empty(&h->flying);
+    if (h->event < h->c->events || h->bundle < h->c->bundles || under_way)
         return false;
     for (size_t i = 0; i < 2; i++) {
         const struct history_node *n = &h->nodes[i];
@@ -165,8 +167,10 @@ static bool is_over(const struct history *h)
     return true;
 }
 
+/* Nobody brings again what UDP loses. */
 static void judge_bundles(struct history *h)
 {
+    uint64_t missing = 0;
     for (size_t i = 0; i < h->c->bundles; i++) {
         const struct history_entry *e = &h->entry[i];
         if (!e->confirmed || e->delivered > 0 || e->excused)
@@ -174,9 +178,11 @@ static void judge_bundles(struct history *h)
         bool held =
             history_node_holds(&h->nodes[0], (int)i) || history_node_holds(&h->nodes[1], (int)i);
         history_say(h, "bundle %zu: %s", i, held ? "still held" : "LOST");
-        if (!held)
-            history_complain(h, "LOST: confirmed, not delivered, and nobody has it");
+        missing += !held;
     }
+    h->t->missing += missing;
+    if (missing > (h->c->adapter == HISTORY_UDP ? h->gone : 0))
+        history_complain(h, "LOST: confirmed, not delivered, and nobody has it");
 }
 
 static void play_history(struct history *h)
@@ -218,7 +224,7 @@ const char *history_run(const struct history_case *c, struct history_totals *t, 
     const char *wrong = h->wrong;
     for (size_t i = 0; i < 2; i++)
         history_node_fini(&h->nodes[i]);
-    history_net_fini(h);
+    flights_fini(&h->flying);
     virtual_fini(&h->world);
     free(h);
     return wrong;

@@ -17,8 +17,13 @@
  *
  * restarts: five nodes, a day, 100 B to 5 MB, nodes killed and started again; everything that was
  * accepted is delivered, once, and nothing is left.
+ *
+ * mixed, long: the same for 3 hours, or 24, with links by LTP and by TCPCL, a hundredth of all
+ * frames lost, and lifetimes of 3 hours, so that memory comes to rest: it stays flat, and so do
+ * ports and streams; what was accepted is delivered, once, or has expired and is counted.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,17 +288,128 @@ static int run_restarts(uint64_t seed)
     return finish(&p, "restarts", seed);
 }
 
+struct growth {
+    uint64_t memory, ports; /* most, of each half of the time */
+};
+
+static size_t count_list(const struct list *head)
+{
+    size_t n = 0;
+    list_for_each (it, head)
+        n++;
+    return n;
+}
+
+static void look_at_growth(struct planned *p, struct growth *g)
+{
+    for (size_t i = 0; i < p->len; i++)
+        planned_node_forget(&p->nodes[i], PLANNED_DTN + p->world.now / TICK_MS);
+    struct mallinfo2 m = mallinfo2();
+    uint64_t memory = m.uordblks + m.hblkhd;
+    uint64_t ports = count_list(&p->world.ports) + count_list(&p->world.pipes.ends) +
+                     count_list(&p->world.pipes.listeners);
+    g->memory = memory > g->memory ? memory : g->memory;
+    g->ports = ports > g->ports ? ports : g->ports;
+}
+
+/* Each was delivered or has expired, and what nodes counted says so; memory has come to rest. */
+static void judge_long(struct planned *p, const struct growth half[2])
+{
+    size_t confirmed = 0, delivered = 0, held = 0;
+    for (size_t i = 0; i < p->len; i++)
+        held += agent_counters(p->nodes[i].node.agent)->bundles;
+    for (size_t i = 0; i < p->bundles; i++) {
+        confirmed += p->bundle[i].confirmed;
+        delivered += p->bundle[i].delivered > 0;
+    }
+    for (size_t i = 0; i < p->len; i++)
+        for (size_t k = 0; k < END_COUNT; k++)
+            p->ended[k] += agent_counters(p->nodes[i].node.agent)->ended[k];
+    printf("%zu accepted = %zu delivered + %" PRIu64 " expired + %zu held; %" PRIu64
+           " forwarded; %.1f MB, then %.1f MB of memory; %" PRIu64 ", then %" PRIu64
+           " ports and streams\n",
+           confirmed, delivered, p->ended[END_EXPIRED], held, p->ended[END_FORWARDED],
+           (double)half[0].memory / 1e6, (double)half[1].memory / 1e6, half[0].ports,
+           half[1].ports);
+    if (confirmed < p->bundles / 2 || confirmed > delivered + p->ended[END_EXPIRED] || held != 0)
+        planned_complain(p, "not everything that was accepted was delivered or expired");
+    if (half[1].memory > half[0].memory + half[0].memory / 5)
+        planned_complain(p, "memory grows");
+    if (half[1].ports > half[0].ports + 4)
+        planned_complain(p, "ports or streams grow");
+}
+
+static void draw_traffic(struct planned *p, tick span)
+{
+    static const uint32_t sizes[] = {100, 1000, 20000, 100000, 3000000};
+    for (uint64_t a = 1; a <= 5; a++)
+        for (uint64_t b = a + 1; b <= 5; b++)
+            for (tick at = draw_between(p, 0, S(600)); at < span + S(7200);
+                 at += draw_between(p, S(300), S(1800)))
+                planned_contact(p, a, b, at, at + draw_between(p, S(30), S(600)), 20 * MBIT,
+                                MS(100));
+    for (tick at = S(10); at < span; at += S(10)) {
+        size_t from = rng_below(&p->rng, 5), to = rng_below(&p->rng, 5);
+        if (from != to)
+            planned_bundle(p, at, from, to,
+                           sizes[at % S(1000) == 0 ? 4 : rng_below(&p->rng, 4)] +
+                               (uint32_t)rng_below(&p->rng, 100),
+                           S(10800));
+    }
+}
+
+static int run_hours(const char *name, tick span, uint64_t seed)
+{
+    struct planned p;
+    struct growth half[2] = {{0}};
+    uint64_t kills = 0;
+    tick shown = 0;
+    planned_init(&p, seed, 5);
+    p.loose = p.mixed = true;
+    p.loss = 0.01;
+    draw_traffic(&p, span);
+    planned_begin(&p, KEYS, true);
+    for (tick t = 0; t < span && p.wrong == NULL;) {
+        struct planned_node *n = &p.nodes[rng_below(&p.rng, 5)];
+        t += draw_between(&p, S(60), S(1200));
+        (void)planned_until(&p, t);
+        look_at_growth(&p, &half[t > span / 2 + S(3600)]);
+        planned_kill(n);
+        kills++;
+        t += draw_between(&p, MS(10), S(120));
+        (void)planned_until(&p, t);
+        planned_start(n);
+        if (t - shown >= S(3600))
+            printf("%" PRIu64 " h, %" PRIu64 " kills\n", (shown = t) / S(3600), kills);
+    }
+    if (planned_until(&p, span + S(11000)))
+        judge_long(&p, half);
+    return finish(&p, name, seed);
+}
+
+static int run_mixed(uint64_t seed)
+{
+    return run_hours("mixed", S(3 * 3600), seed);
+}
+
+static int run_long(uint64_t seed)
+{
+    return run_hours("long", DAY, seed);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*run)(uint64_t seed);
-    } runs[] = {{"day", run_day}, {"line", run_line},         {"diamond", run_diamond},
-                {"cut", run_cut}, {"critical", run_critical}, {"restarts", run_restarts}};
+    } runs[] = {{"day", run_day},     {"line", run_line},         {"diamond", run_diamond},
+                {"cut", run_cut},     {"critical", run_critical}, {"restarts", run_restarts},
+                {"mixed", run_mixed}, {"long", run_long}};
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     for (size_t i = 0; argc > 1 && i < sizeof runs / sizeof *runs; i++)
         if (strcmp(runs[i].name, argv[1]) == 0)
             return runs[i].run(seed);
-    fprintf(stderr, "usage: sim_planned day|line|diamond|cut|critical|restarts [SEED]\n");
+    fprintf(stderr,
+            "usage: sim_planned day|line|diamond|cut|critical|restarts|mixed|long [SEED]\n");
     return 2;
 }

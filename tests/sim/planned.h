@@ -16,8 +16,9 @@
 #include "tools/sim/virtual.h"
 
 #define PLANNED_NODES 100
-#define PLANNED_BUNDLES 2000
-#define PLANNED_OVERHEAD 70000 /* as routing.overhead's default */
+#define PLANNED_BUNDLES 12000
+#define PLANNED_OVERHEAD 70000             /* as routing.overhead's default */
+#define PLANNED_DTN UINT64_C(820000000000) /* ms of DTN time at time zero */
 
 struct planned;
 
@@ -84,9 +85,13 @@ struct planned {
     struct planned_bundle *bundle; /* by time */
     size_t bundles, next;
     struct list flying;
+    struct pipe_wire wire;
+    double loss; /* share of frames */
     uint64_t frames, stray, steps, refused, late;
     size_t dark[2]; /* nothing gets through between these nodes' numbers, unknown to all; 0: none */
-    bool loose;     /* contacts are cut or nodes killed: frames may be outside, windows be missed */
+    bool mixed;     /* links are LTP's and TCPCL's */
+    uint64_t ended[END_COUNT]; /* bundles, of lives that are over */
+    bool loose; /* contacts are cut or nodes killed: frames may be outside, windows be missed */
     const char *wrong;
 };
 
@@ -109,12 +114,11 @@ void planned_fini(struct planned *p);
 void planned_node_configure(struct planned_node *n, const char *keys, bool store);
 void planned_node_send(struct planned_node *n, size_t index);
 void planned_node_answer(struct planned_node *n);
+/* Its store has no marks any more that ended before this time. */
+void planned_node_forget(struct planned_node *n, uint64_t now_ms);
 void planned_node_fini(struct planned_node *n);
 
 /* planned_net.c */
 void planned_net_init(struct planned *p);
-tick planned_net_due(const struct planned *p);
-void planned_net_step(struct planned *p);
-void planned_net_fini(struct planned *p);
 
 #endif

@@ -3,17 +3,9 @@
  * a contact. What is for a node that is not there is lost. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "tests/sim/flights.h"
 #include "tests/sim/planned.h"
-
-struct flight {
-    struct list node;
-    tick due;
-    struct address from;
-    size_t to, len;
-    uint8_t bytes[];
-};
 
 static size_t node_of(const struct address *a)
 {
@@ -24,77 +16,57 @@ static size_t node_of(const struct address *a)
     return high * 256 + low - 1;
 }
 
-static bool carry_frame(void *context, struct virtual_port *port, const struct address *to,
-                        struct slice head, struct slice data)
+/* When light that leaves now is there; TICK_NEVER: never. */
+static tick light_between(struct planned *p, size_t a, size_t b)
 {
-    struct planned *p = context;
-    size_t a = port->owner, b = node_of(to);
     tick now = p->world.now;
     struct plan_range light;
     const struct plan_contact *c = plan_get(p->bare, plan_at(p->bare, a + 1, b + 1, now));
     p->frames++;
     if (c == NULL || c->start > now || plan_range_at(p->bare, a + 1, b + 1, now, &light) < 0) {
         p->stray++;
-        if (!p->loose)
-            planned_complain(p, "a datagram left outside of its contact");
-        return true;
+        return TICK_NEVER;
     }
-    if ((a + 1 == p->dark[0] && b + 1 == p->dark[1]) ||
-        (b + 1 == p->dark[0] && a + 1 == p->dark[1]))
-        return true;
-    struct flight *f = malloc(sizeof *f + head.len + data.len);
-    if (f == NULL)
-        abort();
-    *f = (struct flight){.due = now + light.owlt, .from = port->self, .to = b};
-    f->len = head.len + data.len;
-    memcpy(f->bytes, head.data, head.len);
-    if (data.len > 0)
-        memcpy(f->bytes + head.len, data.data, data.len);
-    struct list *before = &p->flying;
-    while (before->prev != &p->flying &&
-           container_of(before->prev, struct flight, node)->due > f->due)
-        before = before->prev;
-    list_add_tail(before, &f->node);
+    bool dark = (a + 1 == p->dark[0] && b + 1 == p->dark[1]) ||
+                (b + 1 == p->dark[0] && a + 1 == p->dark[1]) ||
+                (p->loss > 0 && rng_chance(&p->rng, p->loss));
+    return dark ? TICK_NEVER : now + light.owlt;
+}
+
+static bool carry_frame(void *context, struct virtual_port *port, const struct address *to,
+                        struct slice head, struct slice data)
+{
+    struct planned *p = context;
+    size_t there = node_of(to);
+    uint64_t stray = p->stray;
+    tick due = light_between(p, port->owner, there);
+    if (p->stray > stray && !p->loose)
+        planned_complain(p, "a datagram left outside of its contact");
+    if (due != TICK_NEVER)
+        flight_datagram(&p->flying, due, port, there, head, data);
     return true;
+}
+
+/* TCP does not know of contacts: what it sends again outside of them is lost. */
+static void carry_stream(void *context, size_t from, size_t to, struct slice frame)
+{
+    struct planned *p = context;
+    tick due = light_between(p, from, to);
+    if (due != TICK_NEVER)
+        flight_stream(&p->flying, due, frame);
+}
+
+static bool always(void *context, size_t from, size_t to)
+{
+    (void)context;
+    return from != to;
 }
 
 void planned_net_init(struct planned *p)
 {
     list_init(&p->flying);
+    p->wire = (struct pipe_wire){.between = always, .carry = carry_stream, .context = p};
+    p->world.pipes.wire = &p->wire;
     p->world.carry = carry_frame;
     p->world.context = p;
-}
-
-static struct flight *first_flight(const struct planned *p)
-{
-    struct list *l = list_first(&p->flying);
-    return l == NULL ? NULL : container_of(l, struct flight, node);
-}
-
-tick planned_net_due(const struct planned *p)
-{
-    const struct flight *f = first_flight(p);
-    return f == NULL ? TICK_NEVER : f->due;
-}
-
-void planned_net_step(struct planned *p)
-{
-    struct flight *f = first_flight(p);
-    list_sub(&f->node);
-    list_for_each_safe (it, &p->world.ports) {
-        struct virtual_port *port = container_of(it, struct virtual_port, node);
-        if (port->owner == f->to) {
-            virtual_arrive(port, &f->from, slice_of(f->bytes, f->len));
-            break;
-        }
-    }
-    free(f);
-}
-
-void planned_net_fini(struct planned *p)
-{
-    for (struct list *l; (l = list_first(&p->flying)) != NULL;) {
-        list_sub(l);
-        free(container_of(l, struct flight, node));
-    }
 }

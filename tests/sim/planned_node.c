@@ -210,9 +210,42 @@ void planned_node_send(struct planned_node *n, size_t index)
 
 /* ---- life ---- */
 
+/* What a node's counters say goes with it. */
+static void note_ends(struct planned_node *n)
+{
+    const struct agent_counters *c = agent_counters(n->node.agent);
+    for (size_t i = 0; i < END_COUNT; i++)
+        n->run->ended[i] += c->ended[i];
+}
+
+void planned_node_forget(struct planned_node *n, uint64_t now_ms)
+{
+    list_for_each_safe (it, &n->storage.kept) {
+        struct planned_kept *k = container_of(it, struct planned_kept, node);
+        if (k->bundle != NULL || k->mark_until_ms >= now_ms)
+            continue;
+        list_sub(it);
+        free(k);
+    }
+}
+
 static bool are_neighbours(const struct planned *p, uint64_t a, uint64_t b)
 {
     return plan_meets(p->plan, a, b) || plan_meets(p->plan, b, a);
+}
+
+/* Of two with TCPCL the lower one connects. */
+static void write_link(FILE *f, const struct planned *p, unsigned long long own,
+                       unsigned long long to, const char *keys)
+{
+    unsigned long long there = own < to ? to : own;
+    fprintf(f, "  - {name: to-%llu, peer: ipn:%llu.0, ", to, to);
+    if (p->mixed && (own + to) % 2 == 0)
+        fprintf(f, "adapter: tcpcl, %s: 10.0.%llu.%llu, reconnect_max: 10s}\n",
+                own < to ? "remote" : "local", there / 256, there % 256);
+    else
+        fprintf(f, "adapter: ltp-udp, local: 10.0.%llu.%llu:1, remote: 10.0.%llu.%llu:1, %s}\n",
+                own / 256, own % 256, to / 256, to % 256, keys);
 }
 
 void planned_node_configure(struct planned_node *n, const char *keys, bool store)
@@ -231,13 +264,7 @@ void planned_node_configure(struct planned_node *n, const char *keys, bool store
             store ? "{path: /s, durability: sync, limit: 1GiB}" : "{durability: none}");
     for (uint64_t to = 1; to <= n->run->len; to++) {
         if (to != own && are_neighbours(n->run, own, to))
-            fprintf(
-                f,
-                "  - {name: to-%llu, adapter: ltp-udp, peer: ipn:%llu.0, local: 10.0.%llu.%llu:1,"
-                " remote: 10.0.%llu.%llu:1, %s}\n",
-                (unsigned long long)to, (unsigned long long)to, (unsigned long long)own / 256,
-                (unsigned long long)own % 256, (unsigned long long)to / 256,
-                (unsigned long long)to % 256, keys);
+            write_link(f, n->run, own, to, keys);
     }
     fclose(f);
     conf_errors_init(errors, "planned");
@@ -258,7 +285,7 @@ void planned_start(struct planned_node *n)
                             .world = &n->run->world.world,
                             .earlier_life = n->lives++ > 0 && !none};
     n->node.say.level = LEVEL_ERROR;
-    n->run->world.owner = n->index;
+    n->run->world.world.owner = n->index;
     if (node_open(&n->node, none) != 0)
         abort();
     restore_all(n);
@@ -277,6 +304,8 @@ static void on_closed(void *context)
 
 void planned_kill(struct planned_node *n)
 {
+    if (n->run->mixed) /* the host, or the process alone */
+        pipes_abandon(&n->run->world.pipes, n->index, rng_chance(&n->run->rng, 0.5));
     for (size_t i = 0; i < n->node.links_len; i++) {
         struct node_link *l = n->node.links[i];
         if (l == NULL || l->cla == NULL)
@@ -285,10 +314,13 @@ void planned_kill(struct planned_node *n)
         virtual_settle(&n->run->world);
         l->cla = NULL;
     }
+    if (n->run->mixed)
+        virtual_fire_soon(&n->run->world);
     for (struct list *l; (l = list_first(&n->apps.answers)) != NULL;) {
         list_sub(l);
         free(container_of(l, struct planned_answer, node));
     }
+    note_ends(n);
     node_close(&n->node);
     n->alive = false;
 }

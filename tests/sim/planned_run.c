@@ -7,10 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/sim/flights.h"
 #include "tests/sim/planned.h"
 #include "tools/plan/plan_draft.h"
 
-#define START_WALL ((DTN_EPOCH_UNIX * 1000 + UINT64_C(820000000000)) * TICK_MS)
+#define START_WALL ((DTN_EPOCH_UNIX * 1000 + PLANNED_DTN) * TICK_MS)
 #define DATAGRAM 1442   /* bytes on the air, of a link with segment: 1400B */
 #define CHECK_EVERY 256 /* steps; all nodes assert their invariants */
 
@@ -147,7 +148,7 @@ bool planned_until(struct planned *p, tick end)
 {
     while (p->wrong == NULL) {
         tick bundle = p->next < p->bundles ? p->bundle[p->next].at : TICK_NEVER;
-        tick net = planned_net_due(p), alarm = virtual_due(&p->world);
+        tick net = flights_due(&p->flying), alarm = virtual_due(&p->world);
         tick due = tick_min(bundle, tick_min(net, alarm));
         if (due > end)
             break;
@@ -155,7 +156,7 @@ bool planned_until(struct planned *p, tick end)
         if (bundle == due)
             send_next(p);
         else if (net == due)
-            planned_net_step(p);
+            (void)flights_step(&p->flying, &p->world);
         else
             virtual_fire(&p->world);
         world_end_round(&p->world.world);
@@ -180,7 +181,7 @@ void planned_fini(struct planned *p)
 {
     for (size_t i = 0; i < p->len; i++)
         planned_node_fini(&p->nodes[i]);
-    planned_net_fini(p);
+    flights_fini(&p->flying);
     virtual_fini(&p->world);
     plan_free(p->plan);
     plan_free(p->bare);

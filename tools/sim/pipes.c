@@ -4,7 +4,7 @@
  * that end reads, its user gets the piece. What can go wrong: nobody listens at the place, or
  * somebody does already; memory, then a write takes nothing and its stream ends.
  */
-#include "tools/sim/pipes.h"
+#include "tools/sim/pipes_impl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,51 +15,6 @@
 #include "base/err.h"
 #include "os/address.h"
 
-struct event {
-    tick due; /* TICK_NEVER: none */
-    uint64_t number;
-};
-
-/* A run of a piece's bytes: in the piece itself, or in a buffer that it keeps. */
-struct run {
-    struct slice bytes;
-    struct buf *owner; /* NULL: the piece */
-};
-
-struct piece {
-    struct list node;
-    struct event there;
-    size_t off, len; /* [off, len) is not read yet */
-    size_t runs_len, next;
-    struct run runs[]; /* from `next` on they are not read; then the bytes of those without owner */
-};
-
-struct pipe_listener {
-    struct stream_listener base;
-    struct list node; /* of pipes->listeners */
-    struct pipes *pipes;
-    struct address address; /* without a path */
-    char path[];
-};
-
-struct pipe_end {
-    struct stream base;
-    struct list node; /* of pipes->ends */
-    struct pipes *pipes;
-    struct pipe_end *other;         /* NULL: it has closed */
-    struct pipe_listener *listener; /* that has not accepted it yet */
-    bool served;                    /* it was accepted by a listener */
-    struct list pieces;             /* that come here */
-    size_t held, most;              /* their bytes; at most */
-    bool reading;
-    bool full; /* a write of this end waits for room at the other */
-    bool told, closed;
-    int error; /* of `end` */
-    struct event accept, room, end;
-};
-
-static const struct event never = {TICK_NEVER, 0};
-
 static struct pipe_end *end_of(struct stream *s)
 {
     return container_of(s, struct pipe_end, base);
@@ -67,9 +22,9 @@ static struct pipe_end *end_of(struct stream *s)
 
 /* ---- what is due ---- */
 
-static struct event make_event(struct pipes *p, tick delay)
+struct pipe_event pipe_event_at(struct pipes *p, tick delay)
 {
-    return (struct event){tick_add(world_now(p->world), delay), ++p->made};
+    return (struct pipe_event){tick_add(world_now(p->world), delay), ++p->made};
 }
 
 static tick delay_to(const struct pipe_end *e)
@@ -77,41 +32,47 @@ static tick delay_to(const struct pipe_end *e)
     return e->served ? 0 : e->pipes->delay;
 }
 
-static bool comes_before(struct event a, struct event b)
+static bool comes_before(struct pipe_event a, struct pipe_event b)
 {
     return a.due < b.due || (a.due == b.due && a.number < b.number);
 }
 
-static struct piece *first_piece(const struct pipe_end *e)
+struct pipe_piece *pipe_first_piece(const struct pipe_end *e)
 {
     struct list *l = list_first(&e->pieces);
-    return l == NULL ? NULL : container_of(l, struct piece, node);
+    return l == NULL ? NULL : container_of(l, struct pipe_piece, node);
 }
 
 /* The first thing that this end waits for. */
-static struct event next_event(const struct pipe_end *e)
+struct pipe_event pipe_next_event(const struct pipe_end *e)
 {
-    const struct piece *piece = first_piece(e);
+    const struct pipe_piece *piece = pipe_first_piece(e);
     if (e->closed || e->told)
-        return never;
+        return PIPE_NEVER;
     if (e->accept.due != TICK_NEVER)
         return e->accept;
+    if (e->listener != NULL)
+        return e->way->again; /* nobody has it yet */
     if (e->error < 0)
         return e->end;
-    struct event next = e->room;
+    struct pipe_event next = e->room;
+    if (e->way != NULL && comes_before(e->way->again, next))
+        next = e->way->again;
+    if (e->way != NULL && e->reading && comes_before(e->way->come, next))
+        next = e->way->come;
     if (e->reading && piece != NULL && comes_before(piece->there, next))
         next = piece->there;
     bool ends = e->full || (e->reading && piece == NULL);
     return ends && comes_before(e->end, next) ? e->end : next;
 }
 
-static struct pipe_end *first_end(const struct pipes *p, struct event *when)
+static struct pipe_end *first_end(const struct pipes *p, struct pipe_event *when)
 {
     struct pipe_end *first = NULL;
-    *when = never;
+    *when = PIPE_NEVER;
     list_for_each (l, &p->ends) {
         struct pipe_end *e = container_of(l, struct pipe_end, node);
-        struct event next = next_event(e);
+        struct pipe_event next = pipe_next_event(e);
         if (next.due == TICK_NEVER || !comes_before(next, *when))
             continue;
         *when = next;
@@ -121,22 +82,22 @@ static struct pipe_end *first_end(const struct pipes *p, struct event *when)
 }
 
 /* Something is due that was not. */
-static void wake_up(struct pipes *p, struct event e)
+void pipe_wake(struct pipes *p, struct pipe_event e)
 {
     if (p->busy == NULL && e.due < alarm_due(&p->alarm))
         alarm_set(&p->alarm, e.due);
 }
 
-static void look_again(struct pipes *p)
+void pipe_look_again(struct pipes *p)
 {
-    struct event when;
+    struct pipe_event when;
     (void)first_end(p, &when);
     alarm_set(&p->alarm, when.due);
 }
 
 /* ---- one thing ---- */
 
-static void piece_free(struct piece *piece)
+void pipe_piece_free(struct pipe_piece *piece)
 {
     list_sub(&piece->node);
     for (size_t i = 0; i < piece->runs_len; i++)
@@ -147,14 +108,14 @@ static void piece_free(struct piece *piece)
 static void drop_pieces(struct pipe_end *e)
 {
     while (!list_empty(&e->pieces))
-        piece_free(first_piece(e));
+        pipe_piece_free(pipe_first_piece(e));
     e->held = 0;
 }
 
-static void fail_end(struct pipe_end *e, int error)
+void pipe_fail(struct pipe_end *e, int error)
 {
     e->error = error;
-    e->end = make_event(e->pipes, 0);
+    e->end = pipe_event_at(e->pipes, 0);
 }
 
 /* Half of it is free: who waited for room goes on. */
@@ -164,10 +125,10 @@ static void tell_room(struct pipe_end *e)
     if (writer == NULL || !writer->full || e->held > e->most / 2)
         return;
     writer->full = false;
-    writer->room = make_event(e->pipes, 0);
+    writer->room = pipe_event_at(e->pipes, 0);
 }
 
-static void read_piece(struct piece *piece, uint8_t *at, size_t len)
+static void read_piece(struct pipe_piece *piece, uint8_t *at, size_t len)
 {
     assert(len <= piece->len - piece->off);
     piece->off += len;
@@ -182,45 +143,56 @@ static void read_piece(struct piece *piece, uint8_t *at, size_t len)
     }
 }
 
-static void hand_over(struct pipe_end *e, struct piece *piece)
+/* At most `most` octets of the first piece. Returns how many were taken. */
+size_t pipe_hand_over(struct pipe_end *e, struct pipe_piece *piece, size_t most)
 {
-    while (!e->closed && e->reading && piece->off < piece->len) {
+    size_t taken = 0;
+    while (!e->closed && e->reading && piece->off < piece->len && taken < most) {
         size_t room = 0, left = piece->len - piece->off;
         uint8_t *at = e->base.user->space(e->base.context, &room);
         if (at == NULL) {
-            fail_end(e, HELIO_ENOMEM);
+            pipe_fail(e, HELIO_ENOMEM);
             break;
         }
+        left = left < most - taken ? left : most - taken;
         room = room < left ? room : left;
         read_piece(piece, at, room);
         e->held -= room;
+        taken += room;
         e->base.user->fed(e->base.context, room);
     }
     if (e->closed)
-        return; /* the pieces are gone with it */
+        return taken; /* the pieces are gone with it */
     if (piece->off == piece->len)
-        piece_free(piece);
+        pipe_piece_free(piece);
     tell_room(e);
+    return taken;
 }
 
-static void do_event(struct pipe_end *e, struct event what)
+static void do_event(struct pipe_end *e, struct pipe_event what)
 {
-    struct piece *piece = first_piece(e);
-    if (what.number == e->accept.number) {
+    struct pipe_piece *piece = pipe_first_piece(e);
+    e->pipes->world->owner = e->owner;
+    if (e->way != NULL && what.number == e->way->again.number) {
+        pipe_repeat(e);
+    } else if (e->way != NULL && what.number == e->way->come.number) {
+        pipe_read_come(e);
+    } else if (what.number == e->accept.number) {
         struct stream_listener *l = &e->listener->base;
-        e->accept = never;
+        e->accept = PIPE_NEVER;
         e->listener = NULL;
         l->accepted(l->context, &e->base);
     } else if (what.number == e->room.number) {
-        e->room = never;
+        e->room = PIPE_NEVER;
         e->base.user->writable(e->base.context);
     } else if (what.number == e->end.number) {
+        int error = e->error == 0 && e->way != NULL ? e->way->reset : e->error;
         e->told = true;
         e->base.user->ended(e->base.context,
-                            e->full && e->error == 0 ? helio_from_errno(EPIPE) : e->error);
+                            e->full && error == 0 ? helio_from_errno(EPIPE) : error);
     } else {
         assert(piece != NULL && piece->there.number == what.number);
-        hand_over(e, piece);
+        (void)pipe_hand_over(e, piece, SIZE_MAX);
     }
 }
 
@@ -228,12 +200,13 @@ static void free_end(struct pipe_end *e)
 {
     list_sub(&e->node);
     drop_pieces(e);
+    pipe_way_free(e->way);
     free(e);
 }
 
 bool pipes_step(struct pipes *p)
 {
-    struct event when;
+    struct pipe_event when;
     struct pipe_end *e = first_end(p, &when);
     assert(p->busy == NULL); /* not from within an event */
     if (e == NULL || when.due > world_now(p->world)) {
@@ -245,7 +218,7 @@ bool pipes_step(struct pipes *p)
     p->busy = NULL;
     if (e->closed)
         free_end(e);
-    look_again(p);
+    pipe_look_again(p);
     return true;
 }
 
@@ -293,6 +266,7 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
     if (l == NULL)
         return HELIO_ENOMEM;
     l->base.ops = &pipe_ops;
+    l->owner = w->owner;
     l->pipes = w->pipes;
     if (at->path != NULL)
         memcpy(l->path, at->path, len + 1);
@@ -303,16 +277,17 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
     return 0;
 }
 
-static struct pipe_end *end_new(struct pipes *p, bool served)
+static struct pipe_end *end_new(struct pipes *p, size_t owner, bool served)
 {
     struct pipe_end *e = calloc(1, sizeof *e);
     if (e == NULL)
         return NULL;
     e->base.ops = &pipe_ops;
     e->pipes = p;
+    e->owner = owner;
     e->served = served;
     e->most = PIPE_BYTES;
-    e->accept = e->room = e->end = never;
+    e->accept = e->room = e->end = PIPE_NEVER;
     list_init(&e->pieces);
     list_add_tail(&p->ends, &e->node);
     return e;
@@ -324,8 +299,10 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     struct pipe_listener *l = find_listener(p, to);
     if (l == NULL)
         return helio_from_errno(ECONNREFUSED);
-    struct pipe_end *client = end_new(p, false), *server = end_new(p, true);
-    if (client == NULL || server == NULL) {
+    struct pipe_end *client = end_new(p, w->owner, false), *server = end_new(p, l->owner, true);
+    bool way = to->path == NULL && p->wire != NULL &&
+               p->wire->between(p->wire->context, w->owner, l->owner);
+    if (client == NULL || server == NULL || (way && !pipe_add_ways(client, server))) {
         if (client != NULL)
             free_end(client);
         if (server != NULL)
@@ -335,9 +312,14 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     client->other = server;
     server->other = client;
     server->listener = l;
-    server->accept = make_event(p, 0);
-    wake_up(p, server->accept);
     *out = &client->base;
+    if (way) {
+        server->way->path.limit = 1; /* until it is known that somebody is there */
+        pipe_give_octets(server, 1);
+    } else {
+        server->accept = pipe_event_at(p, 0);
+        pipe_wake(p, server->accept);
+    }
     return 0;
 }
 
@@ -345,7 +327,7 @@ static void read_end(struct stream *s, bool on)
 {
     struct pipe_end *e = end_of(s);
     e->reading = on;
-    wake_up(e->pipes, next_event(e));
+    pipe_wake(e->pipes, pipe_next_event(e));
 }
 
 static void close_end(struct stream *s)
@@ -357,10 +339,12 @@ static void close_end(struct stream *s)
     drop_pieces(e);
     if (other != NULL) {
         other->other = NULL;
-        if (other->error == 0)
-            other->end = make_event(p, delay_to(other));
-        other->room = never;
-        wake_up(p, next_event(other));
+        if (other->way != NULL)
+            pipe_end_way(other);
+        else if (other->error == 0)
+            other->end = pipe_event_at(p, delay_to(other));
+        other->room = PIPE_NEVER;
+        pipe_wake(p, pipe_next_event(other));
     }
     if (p->busy != e)
         free_end(e);
@@ -381,23 +365,23 @@ static void stop_listening(struct stream_listener *base)
 /* ---- writing ---- */
 
 /* The first `len` bytes of the parts. */
-static struct piece *piece_new(const struct slice *parts, struct buf *const *owners, size_t n,
-                               size_t len)
+static struct pipe_piece *piece_new(const struct slice *parts, struct buf *const *owners, size_t n,
+                                    size_t len)
 {
     size_t copied = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         copied += owners[i] == NULL ? parts[i].len : 0;
-    struct piece *piece = malloc(sizeof *piece + n * sizeof *piece->runs + copied);
+    struct pipe_piece *piece = malloc(sizeof *piece + n * sizeof *piece->runs + copied);
     if (piece == NULL)
         return NULL;
-    *piece = (struct piece){.len = len};
+    *piece = (struct pipe_piece){.len = len};
     uint8_t *room = (uint8_t *)(piece->runs + n);
     for (size_t i = 0; i < n && at < len; i++) {
         size_t part = parts[i].len < len - at ? parts[i].len : len - at;
         if (part == 0)
             continue;
-        struct run *r = &piece->runs[piece->runs_len++];
-        *r = (struct run){.bytes = slice_of(parts[i].data, part)};
+        struct pipe_run *r = &piece->runs[piece->runs_len++];
+        *r = (struct pipe_run){.bytes = slice_of(parts[i].data, part)};
         if (owners[i] != NULL) {
             r->owner = buf_keep(owners[i]);
         } else {
@@ -421,19 +405,21 @@ static size_t write_kept(struct stream *s, const struct slice *parts, struct buf
         want += parts[i].len;
     size_t room = to == NULL || e->full || to->held >= to->most ? 0 : to->most - to->held;
     size_t len = want < room ? want : room;
-    struct piece *piece = len > 0 ? piece_new(parts, owners, n, len) : NULL;
+    struct pipe_piece *piece = len > 0 ? piece_new(parts, owners, n, len) : NULL;
     if (len > 0 && piece == NULL) {
-        fail_end(e, HELIO_ENOMEM);
+        pipe_fail(e, HELIO_ENOMEM);
         len = 0;
     }
     if (piece != NULL) {
-        piece->there = make_event(e->pipes, delay_to(to));
+        piece->there = to->way != NULL ? PIPE_NEVER : pipe_event_at(e->pipes, delay_to(to));
         to->held += len;
         list_add_tail(&to->pieces, &piece->node);
-        wake_up(e->pipes, next_event(to));
+        if (to->way != NULL)
+            pipe_give_octets(to, len);
+        pipe_wake(e->pipes, pipe_next_event(to));
     }
     e->full = e->full || len < want;
-    wake_up(e->pipes, next_event(e));
+    pipe_wake(e->pipes, pipe_next_event(e));
     return len;
 }
 
@@ -443,11 +429,11 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
     return write_kept(s, parts, nobody, n);
 }
 
-/* What takes no time needs no more room. */
+/* What takes no time needs no more room; what has a way of its own has enough. */
 static void grow_end(struct stream *s, uint32_t bytes)
 {
     struct pipe_end *e = end_of(s), *client = e->served ? e->other : e;
-    if (client != NULL && bytes > client->most)
+    if (e->way == NULL && client != NULL && bytes > client->most)
         client->most = bytes;
 }
 
@@ -491,13 +477,15 @@ void pipes_check(const struct pipes *p)
         size_t held = 0;
         tick due = 0;
         list_for_each (it, &e->pieces) {
-            const struct piece *piece = container_of(it, struct piece, node);
+            const struct pipe_piece *piece = container_of(it, struct pipe_piece, node);
             assert(piece->off < piece->len && piece->there.due >= due);
             held += piece->len - piece->off;
             due = piece->there.due;
         }
         assert(held == e->held && held <= e->most);
         assert(e->other == NULL || e->other->other == e);
-        assert(e->closed || alarm_due(&p->alarm) <= next_event(e).due);
+        if (e->way != NULL)
+            path_check(&e->way->path);
+        assert(e->closed || alarm_due(&p->alarm) <= pipe_next_event(e).due);
     }
 }

@@ -107,6 +107,7 @@ struct stack {
     size_t channels_len;
     struct stack_switch script[STACK_SCRIPT_MAX]; /* by time */
     size_t script_len, script_next;
+    struct pipe_wire wire;
     struct list flying; /* datagrams on no channel, in the order of their arrival */
     uint8_t frame[UDP_DATAGRAM_MAX];
     struct list apps;
@@ -136,6 +137,9 @@ void stack_channel_free(struct stack_channel *c);
 /* 1: the datagram is on the channel; 0: it is none of this channel's. */
 int stack_channel_input(struct stack_channel *c, const struct virtual_port *from,
                         const struct address *to, const uint8_t *data, size_t len);
+/* Of a stream between two nodes. Has it a channel? Its frame is on it. */
+bool stack_channel_between(const struct stack *s, size_t from, size_t to);
+void stack_channel_stream(struct stack *s, size_t from, size_t to, struct slice frame);
 tick stack_channel_due(const struct stack_channel *c);
 void stack_channel_step(struct stack_channel *c);
 

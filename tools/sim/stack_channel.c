@@ -89,6 +89,8 @@ void stack_channel_free(struct stack_channel *c)
     free(c);
 }
 
+#define STREAM UINT64_MAX /* the tag of frames of streams */
+
 static void log_fates(struct stack_channel *c, int direction)
 {
     struct chan_fate f;
@@ -102,7 +104,7 @@ static void log_fates(struct stack_channel *c, int direction)
                                .reason = chan_reason_name(f.reason),
                                .length = f.len,
                                .late_ns = EVENT_NONE};
-        if (ltp_fields_read(&ltp, f.data, f.len))
+        if (f.tag != STREAM && ltp_fields_read(&ltp, f.data, f.len))
             row.ltp = &ltp;
         drop_log_put(c->drops, &row);
     }
@@ -135,7 +137,8 @@ static void enter_channel(struct stack_channel *c, int direction, uint64_t tag, 
         return;
     }
     w->last = now;
-    if (w->rules != NULL && ltp_fields_read(&ltp, data, len) && ltp_rules_drop(w->rules, &ltp))
+    if (w->rules != NULL && tag != STREAM && ltp_fields_read(&ltp, data, len) &&
+        ltp_rules_drop(w->rules, &ltp))
         chan_input_rule(w->chan, data, len, tag, now);
     else
         chan_input(w->chan, data, len, tag, now);
@@ -186,6 +189,35 @@ int stack_channel_input(struct stack_channel *c, const struct virtual_port *from
     return 1;
 }
 
+/* Which way of the channel leads there; -1: none. */
+static int way_between(const struct stack_channel *c, size_t from, size_t to)
+{
+    if (c->relay)
+        return -1;
+    if (c->ends[0] == from && c->ends[1] == to)
+        return SCENARIO_FORWARD;
+    return c->ends[1] == from && c->ends[0] == to ? SCENARIO_RETURN : -1;
+}
+
+bool stack_channel_between(const struct stack *s, size_t from, size_t to)
+{
+    for (size_t i = 0; i < s->channels_len; i++)
+        if (way_between(s->channels[i], from, to) >= 0)
+            return true;
+    return false;
+}
+
+void stack_channel_stream(struct stack *s, size_t from, size_t to, struct slice frame)
+{
+    for (size_t i = 0; i < s->channels_len; i++) {
+        int way = way_between(s->channels[i], from, to);
+        if (way >= 0) {
+            enter_channel(s->channels[i], way, STREAM, frame.data, frame.len);
+            return;
+        }
+    }
+}
+
 tick stack_channel_due(const struct stack_channel *c)
 {
     tick due = TICK_NEVER;
@@ -228,7 +260,11 @@ void stack_channel_step(struct stack_channel *c)
             continue;
         int got = chan_output(chan, c->stack->world.now, &out);
         log_fates(c, i);
-        if (got != 0 && c->relay)
+        if (got != 0 && out.tag == STREAM && !out.corrupted)
+            pipes_arrive(&c->stack->world.pipes, slice_of(out.data, out.len));
+        else if (got != 0 && out.tag == STREAM)
+            return; /* its check value tells */
+        else if (got != 0 && c->relay)
             relay_output(c, i, &out);
         else if (got != 0)
             wire_output(c, i, &out);

@@ -133,6 +133,7 @@ int stack_host_open(struct stack_host *h)
     say_init(&n->say, (enum config_level)h->config.log.level, false, &h->config.node);
     if (n->say.level > LEVEL_WARNING)
         n->say.level = LEVEL_WARNING;
+    h->stack->world.world.owner = h->index;
     int rc = open_logs(h);
     if (rc == 0)
         rc = node_open(n, true);
@@ -140,7 +141,6 @@ int stack_host_open(struct stack_host *h)
         rc = open_place(h);
     if (rc < 0)
         return rc;
-    h->stack->world.owner = h->index;
     return node_start(n);
 }
 

@@ -55,8 +55,20 @@ static bool carry_datagram(void *context, struct virtual_port *from, const struc
     return send_frame(s, from, to, head.len + data.len);
 }
 
+static bool has_channel(void *context, size_t from, size_t to)
+{
+    return stack_channel_between(context, from, to);
+}
+
+static void carry_stream(void *context, size_t from, size_t to, struct slice frame)
+{
+    stack_channel_stream(context, from, to, frame);
+}
+
 void stack_net_init(struct stack *s)
 {
+    s->wire = (struct pipe_wire){.between = has_channel, .carry = carry_stream, .context = s};
+    s->world.pipes.wire = &s->wire;
     list_init(&s->flying);
     s->world.carry = carry_datagram;
     s->world.context = s;

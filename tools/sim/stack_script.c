@@ -65,6 +65,7 @@ void stack_script_step(struct stack *s)
 {
     const struct stack_switch *w = &s->script[s->script_next++];
     struct cla *link = w->host->node.links[w->link]->cla;
+    s->world.world.owner = w->host->index;
     link->ops->set_link(link, w->up);
     node_wake(&w->host->node);
 }

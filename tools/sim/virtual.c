@@ -93,7 +93,7 @@ static int open_port(struct world *w, struct port **out, const struct address *l
     p->port.ops = &port_ops;
     p->world = v;
     p->number = ++v->next_port;
-    p->owner = v->owner;
+    p->owner = w->owner;
     list_add_tail(&v->ports, &p->node);
     *out = &p->port;
     return 0;
@@ -166,6 +166,7 @@ void virtual_arrive(struct virtual_port *p, const struct address *from, struct s
         p->world->unread++;
         return;
     }
+    p->world->world.owner = p->owner;
     udp_arrive(p->port.io, from, data);
     p->port.ready(p->port.context, true, false);
     while (udp_fill(p->port.io, 1))

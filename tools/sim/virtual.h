@@ -20,7 +20,7 @@ struct virtual_port {
     struct virtual_world *world;
     struct address self;
     uint64_t number; /* from 1, never used again */
-    size_t owner;    /* virtual_world.owner at that time */
+    size_t owner;    /* world.owner at that time: the number of a node */
     bool watched;
     void (*closed)(void *context);
     void *closed_context;
@@ -35,7 +35,6 @@ struct virtual_world {
     struct list ports, closing;
     uint64_t next_port;
     uint64_t unread; /* datagrams that found their port not watched: it has no buffer */
-    size_t owner;    /* of ports that are opened now: the owner's number for a node */
     /* A datagram leaves; what becomes of it is the owner's affair. False: nobody is there. */
     bool (*carry)(void *context, struct virtual_port *from, const struct address *to,
                   struct slice head, struct slice data);

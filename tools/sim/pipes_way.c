@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams between two owners with something between them: bytes lie at the end that will read them,
+ * as ever, and become readable as their octets come in order. What can go wrong: memory; nothing is
+ * heard of the other end for very long; the owner of the wire resets them, or one end disappears.
+ */
+#include "tools/sim/pipes_impl.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+static void set_again(struct pipe_end *e)
+{
+    tick due = e->way->over ? TICK_NEVER : path_due(&e->way->path);
+    e->way->again = due == TICK_NEVER ? PIPE_NEVER : (struct pipe_event){due, ++e->pipes->made};
+}
+
+/* What may go towards this end goes. */
+static void send_frames(struct pipe_end *e)
+{
+    struct pipes *p = e->pipes;
+    uint8_t frame[PATH_FRAME_MAX] = {0};
+    struct path_head head;
+    size_t len;
+    while (!e->way->over &&
+           (len = path_output(&e->way->path, e->way->number, &head, world_now(p->world))) > 0) {
+        memcpy(frame, &head, sizeof head);
+        p->wire->carry(p->wire->context, e->way->from, e->owner, slice_of(frame, len));
+    }
+    set_again(e);
+    pipe_wake(p, pipe_next_event(e));
+}
+
+void pipe_give_octets(struct pipe_end *e, uint64_t octets)
+{
+    e->way->path.given += octets;
+    send_frames(e);
+}
+
+/* Nobody is at the other end any more, as far as this one is told. */
+static void part_ends(struct pipe_end *e)
+{
+    if (e->other == NULL)
+        return;
+    e->other->other = NULL;
+    e->other = NULL;
+}
+
+/* Of what was written only so much will come. */
+static void cut_pieces(struct pipe_end *e, uint64_t left)
+{
+    list_for_each_safe (it, &e->pieces) {
+        struct pipe_piece *piece = container_of(it, struct pipe_piece, node);
+        size_t keep = piece->len - piece->off;
+        keep = left < keep ? (size_t)left : keep;
+        e->held -= piece->len - piece->off - keep;
+        piece->len = piece->off + keep;
+        left -= keep;
+        if (keep == 0)
+            pipe_piece_free(piece);
+    }
+}
+
+/* What has come can be read here, then it is over; at the other end at once. */
+static void reset_stream(struct pipe_end *e)
+{
+    struct pipe_end *other = e->other;
+    e->way->reset = helio_from_errno(ECONNRESET);
+    e->way->over = true;
+    cut_pieces(e, e->way->came - e->way->read);
+    part_ends(e);
+    if (e->end.due == TICK_NEVER)
+        e->end = pipe_event_at(e->pipes, 0);
+    if (other == NULL)
+        return;
+    other->way->over = true;
+    if (other->error == 0)
+        pipe_fail(other, e->way->reset);
+}
+
+/* The wait for a frame is over. Whoever writes is told when it was too long; an end that nobody has
+ * accepted by then is nobody's. */
+void pipe_repeat(struct pipe_end *e)
+{
+    if (!path_is_dead(&e->way->path, world_now(e->pipes->world))) {
+        send_frames(e);
+        return;
+    }
+    e->way->over = true;
+    e->way->again = PIPE_NEVER;
+    if (e->other != NULL && e->other->error == 0)
+        pipe_fail(e->other, helio_from_errno(ETIMEDOUT));
+    if (!e->served && e->way->came == 0) /* it knows of nobody */
+        pipe_fail(e, helio_from_errno(ETIMEDOUT));
+    if (e->listener != NULL) {
+        part_ends(e);
+        e->closed = true;
+    }
+}
+
+/* So many octets are there: it begins, bytes can be read, it ends. */
+static void take_octets(struct pipe_end *e, uint64_t came)
+{
+    struct pipes *p = e->pipes;
+    struct pipe_way *w = e->way;
+    if (came > 0 && w->came == 0 && e->served) {
+        e->accept = pipe_event_at(p, 0);
+        if (e->other != NULL)
+            pipe_give_octets(e->other, 1);
+    } else if (came > 0 && w->came == 0 && e->other != NULL) {
+        e->other->way->path.limit = UINT64_MAX;
+        send_frames(e->other);
+    }
+    w->came = came;
+    uint64_t bytes_end = w->fin > 0 && came >= w->fin ? w->fin - 1 : came;
+    if (bytes_end > w->read && w->come.due == TICK_NEVER)
+        w->come = pipe_event_at(p, 0);
+    if (w->fin > 0 && came >= w->fin && e->end.due == TICK_NEVER)
+        e->end = pipe_event_at(p, 0);
+}
+
+/* Bytes that have come in order, of one piece after the other. */
+void pipe_read_come(struct pipe_end *e)
+{
+    struct pipe_way *w = e->way;
+    struct pipe_piece *piece;
+    w->come = PIPE_NEVER;
+    while (!e->closed && e->reading && e->error == 0 && w->came > w->read &&
+           (piece = pipe_first_piece(e)) != NULL)
+        w->read += pipe_hand_over(e, piece, w->came - w->read);
+    if (!e->closed && e->error == 0 && w->came > w->read && pipe_first_piece(e) != NULL)
+        w->come = pipe_event_at(e->pipes, 0); /* it does not read now */
+}
+
+void pipes_arrive(struct pipes *p, struct slice frame)
+{
+    struct path_head head;
+    if (!path_parse(frame, &head))
+        return;
+    list_for_each (l, &p->ends) {
+        struct pipe_end *e = container_of(l, struct pipe_end, node);
+        if (e->way == NULL || e->way->number != head.stream || e->closed)
+            continue;
+        uint64_t came = path_input(&e->way->path, &head, world_now(p->world));
+        if (e->error == 0 && came > e->way->came)
+            take_octets(e, came < e->way->lasts ? came : e->way->lasts);
+        if (e->way->came == e->way->lasts && e->way->reset == 0)
+            reset_stream(e);
+        send_frames(e);
+        break;
+    }
+    pipe_look_again(p);
+}
+
+void pipes_abandon(struct pipes *p, size_t owner, bool silent)
+{
+    list_for_each (l, &p->ends) {
+        struct pipe_end *e = container_of(l, struct pipe_end, node), *other = e->other;
+        if (e->way == NULL || e->owner != owner || other == NULL)
+            continue;
+        part_ends(e);
+        other->way->over = true;
+        other->way->again = PIPE_NEVER;
+        if (!silent && other->error == 0)
+            pipe_fail(other, helio_from_errno(ECONNRESET));
+    }
+    pipe_look_again(p);
+}
+
+void pipe_way_free(struct pipe_way *w)
+{
+    if (w != NULL)
+        path_fini(&w->path);
+    free(w);
+}
+
+/* NULL: no memory. */
+static struct pipe_way *way_new(struct pipes *p, size_t from, size_t to)
+{
+    struct pipe_way *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return NULL;
+    path_init(&w->path);
+    w->number = ++p->made;
+    w->from = from;
+    w->read = 1;
+    w->come = w->again = PIPE_NEVER;
+    w->lasts = p->wire->lasts == NULL ? UINT64_MAX : p->wire->lasts(p->wire->context, from, to);
+    w->lasts += w->lasts < UINT64_MAX; /* with the first octet */
+    return w;
+}
+
+/* False: no memory. */
+bool pipe_add_ways(struct pipe_end *client, struct pipe_end *server)
+{
+    struct pipes *p = client->pipes;
+    client->way = way_new(p, server->owner, client->owner);
+    server->way = way_new(p, client->owner, server->owner);
+    client->most = server->most = PIPE_WAY_BYTES;
+    return client->way != NULL && server->way != NULL;
+}
+
+/* Its last octet follows what was written. */
+void pipe_end_way(struct pipe_end *e)
+{
+    e->way->fin = e->way->path.given + 1;
+    pipe_give_octets(e, 1);
+}
