@@ -217,6 +217,18 @@ class Campaign(Base):
         self.assertIn("Repetitions of none: the same in each repetition: no interval.", page)
         self.assertIn("Repetitions of bare.txt: parts of the trace, one after another.", page)
 
+    def test_warmup_and_follow(self):
+        """A long path has its start behind it; the paper's runs count all, as they were."""
+        path = self.file("set: {duration: 8s, delay: 250ms, rate: 20Mbit/s, sessions: 20, rto: 1s, trace: none}\nexperiments:\n"
+                         "  - name: x\n    sweep: {warmup: [0s, auto, 1s]}\n")
+        rows = json.loads(campaign(path, "--out", self.out, "--json", "--no-report").stdout)
+        commands = [row["result"]["command"] for row in rows]
+        self.assertEqual(["--follow" in c for c in commands], [False, True, True])
+        self.assertEqual([c[c.index("--warmup") + 1] for c in commands], ["0", "2s", "1s"])
+        whole, steady, _ = (row["result"]["efficiency"] for row in rows)
+        self.assertGreater(steady, 0.95)
+        self.assertLess(whole, steady - 0.03)
+
     def test_the_report_states_its_conditions(self):
         """What is fixed, traces by their content, the commit; no bar where there is no interval; whole ticks; dark pages."""
         self.trace("made.txt", "--duration", "1s", "--seed", "5")

@@ -19,8 +19,9 @@ def warmup_of(v):
 def options(run, traces):
     trace, offset, _ = traces.of(run)
     v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "stack")}
-    v["warmup"] = units.duration_text(warmup_of(run.values))
-    if v["warmup"] != "0s":
+    start = warmup_of(run.values)
+    v["warmup"] = units.duration_text(start)
+    if start > 0:  # the paper's runs count from the first moment to the last, and nothing beyond
         v["follow"] = "yes"
     v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
     # switches act after the set that they change
