@@ -220,36 +220,37 @@ void frame_line_release(struct frame_line_user *u)
     list_add_tail(&u->used, last);
 }
 
+/* By another one than this. */
 static bool is_held(const struct frame_line *l, const struct frame_line_user *but)
 {
-    list_for_each (it, &l->users) {
-        const struct frame_line_user *u = container_of(it, struct frame_line_user, node);
-        if (u != but && u->holds)
-            return true;
-    }
-    return false;
+    unsigned holders = 0;
+    list_for_each (it, &l->users)
+        holders += container_of(it, struct frame_line_user, node)->holds;
+    return holders > (but->holds ? 1U : 0U);
 }
 
 bool frame_line_fill(struct frame_line *l, struct frame_line_user *u)
 {
+    bool held = is_held(l, u);
     assert(list_empty(&u->queue));
     free_frames(&u->used);
-    return !is_held(l, u) && l->wire->ops->fill(l->wire);
+    return !held && l->wire->ops->fill(l->wire);
 }
 
 /* ---- users ---- */
 
 void frame_line_watch(struct frame_line *l)
 {
-    bool read = false, write = false;
+    bool read = false, write = false, held = false;
     if (l->closing)
         return;
     list_for_each (it, &l->users) {
         const struct frame_line_user *u = container_of(it, struct frame_line_user, node);
         read |= u->read && !u->more;
         write |= u->write;
+        held |= u->holds;
     }
-    read = read && !is_held(l, NULL);
+    read = read && !held;
     l->wire->ops->watch(l->wire, read, write || l->wire->ops->pending(l->wire));
 }
 

@@ -197,6 +197,8 @@ static void pump_service(struct service *s)
         more = !w->held;
     }
     settle_service(s);
+    if (s == &w->raf && w->held && w->read) /* not all was read: again, soon */
+        alarm_set(&s->alarm, 0);
     if (was_blocked && !w->blocked && w->write)
         tell_ready(w, false, true);
 }
@@ -409,8 +411,9 @@ static void set_identity(struct sle_identity *who, const char *id)
 static int open_engine(struct sle_wire *w, const struct frame_wire_config *c)
 {
     struct world *world = w->wire.world;
+    uint64_t wall = world_wall(world), now = world_now(world);
     struct sle_config config = {.seed = world_random(world),
-                                .unix_ns = world_wall(world) - world_now(world)};
+                                .unix_ns = wall > now ? wall - now : 0};
     struct sle_peer peer = {.level = SLE_AUTH_NONE};
     set_identity(&config.self, c->sle_user);
     set_identity(&peer.who, c->sle_provider);
