@@ -14,7 +14,7 @@ function(helio_install_library name)
         target_compile_options(helio_${name} PRIVATE -ffat-lto-objects)
     endif()
     target_include_directories(helio_${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    install(TARGETS helio_${name} EXPORT heliograph ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS helio_${name} EXPORT heliograph ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 
     # Installed headers name each other as their users do: <heliograph/ltp/ltp.h>.
     set(installed)
@@ -28,7 +28,7 @@ function(helio_install_library name)
     endforeach()
     add_custom_target(headers_${name} ALL DEPENDS ${installed})
     add_dependencies(programs headers_${name} helio_${name}) # who builds these alone can install, too
-    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${name})
+    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${name} COMPONENT dev)
 
     list(JOIN A_REQUIRES " " requires)
     list(JOIN A_LIBS " " libs)
@@ -41,7 +41,7 @@ function(helio_install_library name)
         set(prefix "\${pcfiledir}/${up}")
     endif()
     configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${CMAKE_BINARY_DIR}/helio-${name}.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/helio-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    install(FILES ${CMAKE_BINARY_DIR}/helio-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()
 
 function(helio_path_from_prefix out dir)
@@ -56,7 +56,7 @@ function(helio_install_package)
     write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeliographConfigVersion.cmake
                                      COMPATIBILITY SameMinorVersion)
     install(FILES ${PROJECT_SOURCE_DIR}/cmake/HeliographConfig.cmake ${CMAKE_BINARY_DIR}/HeliographConfigVersion.cmake
-            DESTINATION ${dir})
-    install(EXPORT heliograph FILE HeliographTargets.cmake NAMESPACE Heliograph:: DESTINATION ${dir})
+            DESTINATION ${dir} COMPONENT dev)
+    install(EXPORT heliograph FILE HeliographTargets.cmake NAMESPACE Heliograph:: DESTINATION ${dir} COMPONENT dev)
     install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endfunction()

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -123,6 +124,25 @@ class LogTest(unittest.TestCase):
                 self.wait("(?m)^" + begins)
                 p.terminate()
                 self.assertEqual(p.wait(20), 0)
+
+
+    def test_service_manager(self):
+        """systemd is told when the node is ready, that its loop goes round, and that it stops."""
+        path = self.lab.write_node(1, [], log=False)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.bind(self.lab.sockets + "/notify")
+            s.settimeout(20)
+            p = subprocess.Popen([self.lab.program("heliod"), path], stderr=subprocess.DEVNULL,
+                                 env={**os.environ, "NOTIFY_SOCKET": self.lab.sockets + "/notify", "WATCHDOG_USEC": "30000000"})
+            self.addCleanup(p.kill)
+            self.assertEqual(s.recv(100), b"READY=1")
+            self.assertEqual([s.recv(100) for _ in range(2)], [b"WATCHDOG=1"] * 2)
+            p.terminate()
+            got = b"WATCHDOG=1"
+            while got == b"WATCHDOG=1":
+                got = s.recv(100)
+            self.assertEqual(got, b"STOPPING=1")
+            self.assertEqual(p.wait(20), 0)
 
 
 if __name__ == "__main__":

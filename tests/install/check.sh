@@ -26,6 +26,24 @@ grep -rIlE "$build|$out|\"(base|ltp|bp|route|frames|sle|chan|channel-emu)/" "$pr
 "$prefix/bin/helio-bundle" --version >/dev/null || fail "helio-bundle does not run"
 "$prefix/bin/helio-tune" --help >/dev/null || fail "helio-tune does not run"
 
+# what shells and systemd take
+for shell in bash-completion/completions/ zsh/site-functions/_; do
+    for program in heliod helioctl helio-perf helio-tune; do
+        [ -s "$prefix/share/$shell$program" ] || fail "no completion of $program: share/$shell$program"
+    done
+done
+for file in "$prefix"/share/bash-completion/completions/*; do
+    bash -n "$file" || fail "$file is no shell script"
+done
+complete() { # WORDS...: what bash offers for the last one
+    (cd / && bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; "_${1//-/_}"; printf "%s\n" "${COMPREPLY[@]}"' \
+        "$prefix/share/bash-completion/completions/$1" "$@")
+}
+[ "$(complete helioctl ba)" = backlog ] || fail "helioctl ba is not completed: $(complete helioctl ba)"
+[ "$(complete heliod --ch)" = --check ] || fail "heliod --ch is not completed: $(complete heliod --ch)"
+[ "$(complete helio-perf client --no-f)" = --no-fragment ] || fail "helio-perf client --no-f is not completed"
+grep -q '^ExecReload=' "$prefix/lib/systemd/system/heliod@.service" || fail "the unit of systemd is not there"
+
 # each header is whole, in every language; arrays without a length are C's, which every C++ compiler knows
 for header in $(cd "$prefix/include" && find heliograph -name '*.h'); do
     grep -q 'extern "C"' "$prefix/include/$header" || fail "$header: no extern \"C\""

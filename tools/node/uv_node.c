@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "bp/store_record.h"
 #include "os/clock.h"
+#include "os/notify.h"
 #include "os/priority.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
@@ -36,6 +37,8 @@
 #define LOG_FLUSH (250 * TICK_MS)
 
 struct node_handles {
+    const char *manager; /* the service manager's socket (os/notify.h); NULL: none */
+    bool watched;        /* it wants to hear each few seconds that the loop goes round */
     struct alarm second, log_flush;
     struct uv_signals *signals;
     uint64_t seconds;
@@ -63,6 +66,8 @@ static void on_second(void *context)
     node_plan_tick(n);
     node_meter_tick(n);
     node_watch_tick(n);
+    if (h->watched)
+        (void)notify_send(h->manager, "WATCHDOG=1");
     node_tell_shortage(n);
     if (n->storage != NULL && h->seconds % TIDY_EVERY == 0)
         storage_tidy(n->storage, agent_life_ms(n->agent, node_now(n)));
@@ -210,6 +215,7 @@ static void on_signal(void *context, int number)
         (void)node_reload(n, NULL); /* it was told */
         return;
     }
+    (void)notify_send(n->handles->manager, "STOPPING=1");
     say(&n->say, LEVEL_INFO, "stopping");
     stop_node(n);
 }
@@ -363,6 +369,8 @@ int node_run(const struct config *config, const char *path)
     n->path = path;
     n->ops = &node_ops;
     n->handles = h;
+    h->manager = getenv("NOTIFY_SOCKET");
+    h->watched = getenv("WATCHDOG_USEC") != NULL;
     n->loop = uv_world_loop(n->world);
     n->started = node_now(n).now;
     say_init(&n->say, (enum config_level)config->log.level, config->log.format == LOG_JSON,
@@ -372,6 +380,7 @@ int node_run(const struct config *config, const char *path)
     if (err == 0) {
         char text[EID_TEXT_MAX];
         node_reload_begin(n);
+        (void)notify_send(h->manager, "READY=1");
         eid_text(&config->node, text);
         say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, config->socket);
         if (config->priority == PRIORITY_REALTIME)
