@@ -27,14 +27,21 @@ class Link:
         radiation = 8 * self.a.block / self.a.rate
         return max(min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0)), ROUNDS * self.rtt)
 
-    def warmup(self, sessions):
+    def trial(self):
+        """A number of sessions that is surely enough."""
+        return min(max(8, 4 * math.ceil(self.rtt / self.radiation(1024))), self.a.sessions_max)
+
+    def warmup(self):
+        """One for all numbers of sessions: they are compared over the same part of the trace, which weighs more than they
+        do. None where the start is less than a hundredth of the run."""
         a = self.a
-        return warmup.seconds(self.duration(), a.delay, a.processing, sessions, a.block, a.rate)
+        start = warmup.seconds(self.duration(), a.delay, a.processing, self.trial(), a.block, a.rate)
+        return start if start >= 0.01 * self.duration() else 0.0
 
     def options(self, seed, **more):
         """Of a run that begins to count in the steady state, and whose last sessions are followed to their end."""
         a = self.a
-        start = self.warmup(more["sessions"])
+        start = self.warmup()
         if start > 0:
             more.update({"warmup": units.duration_text(start), "follow": "yes"})
         return {"trace": self.trace, "rate": f"{a.rate}bit/s", "delay": units.duration_text(a.delay),
@@ -173,8 +180,7 @@ def timers(link, recovery):
 
 def settle(simulator, link, recovery):
     """Segment size and timer at a number of sessions that is surely enough, then that number."""
-    trial = max(8, 4 * math.ceil(link.rtt / link.radiation(1024)))
-    trial = min(trial, link.a.sessions_max)
+    trial = link.trial()
     candidates = [(s, t) for s in link.segments() for t in timers(link, recovery)]
     searches = [Search(simulator, link, recovery, s, t) for s, t in candidates]
     for one in searches:  # all at once, read back below
@@ -218,7 +224,7 @@ def settings(simulator, link, recovery):
             "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
     early = recovery == "default"
     return {
-        "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup(sessions)))), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
+        "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup()))), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
         "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
