@@ -69,27 +69,6 @@ static void count_lost(struct sle_instance *i, struct out *o, bool discarded)
     COUNT_INSTANCE(i, syncs_discarded, o->syncs);
 }
 
-void buffer_written(struct sle_link *l, struct out *o, tick now)
-{
-    struct sle_instance *i = l->instance;
-    (void)now;
-    COUNT_INSTANCE(i, buffers, 1);
-    COUNT_INSTANCE(i, frames, o->frames);
-    COUNT_INSTANCE(i, frame_octets, o->frame_octets);
-    COUNT_INSTANCE(i, syncs, o->syncs);
-    i->p.delivered += o->frames;
-    i->p.good += o->good;
-    put_spare(i, o);
-    if (i->link != l || l->state == SLE_ENDED)
-        return;
-    assert(i->p.queued > 0);
-    i->p.queued--;
-    if (i->p.refused && !i->p.room) {
-        i->p.refused = false;
-        i->p.room = true;
-    }
-}
-
 void buffer_dropped(struct sle_instance *i, struct out *o)
 {
     count_lost(i, o, false);
@@ -203,6 +182,28 @@ static bool make_room(struct sle_instance *i, tick now)
         return false;
     buffer_pass(i, now);
     return i->p.fill == NULL;
+}
+
+void buffer_written(struct sle_link *l, struct out *o, tick now)
+{
+    struct sle_instance *i = l->instance;
+    COUNT_INSTANCE(i, buffers, 1);
+    COUNT_INSTANCE(i, frames, o->frames);
+    COUNT_INSTANCE(i, frame_octets, o->frame_octets);
+    COUNT_INSTANCE(i, syncs, o->syncs);
+    i->p.delivered += o->frames;
+    i->p.good += o->good;
+    put_spare(i, o);
+    if (i->link != l || l->state == SLE_ENDED)
+        return;
+    assert(i->p.queued > 0);
+    i->p.queued--;
+    if (i->mode != SLE_TIMELY && fill_is_full(i)) /* it waited for this */
+        (void)make_room(i, now);
+    if (i->p.refused && !i->p.room) {
+        i->p.refused = false;
+        i->p.room = true;
+    }
 }
 
 static void put_item(struct sle_instance *i, const struct sle_frame *f, struct slice data)

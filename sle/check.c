@@ -47,13 +47,14 @@ static void check_balance(const struct sle_instance *i, uint64_t waiting)
 
 static void check_link(const struct sle_link *l)
 {
-    size_t octets = 0;
+    size_t octets = 0, answers = 0;
     list_for_each (it, &l->queue) {
         const struct out *o = container_of(it, struct out, node);
         check_out(o);
         octets += o->octets - o->written;
+        answers += o->buffer ? 0 : o->octets;
     }
-    assert(octets == l->queue_octets);
+    assert(octets == l->queue_octets && answers == l->answer_octets);
     assert(l->notice_at <= l->notice_count && l->notice_count <= NOTICES_MAX);
     assert((l->state == SLE_UNBOUND_STATE) == (l->instance == NULL) || l->state == SLE_ENDED);
     assert(l->state == SLE_ENDED || l->instance == NULL || l->instance->link == l);

@@ -14,8 +14,10 @@
 #include "sle/user.h"
 
 enum {
-    NOTICES_MAX = 4,             /* that one message can cause */
-    EVENTS_MAX = 64,             /* THROW-EVENTs that the host has not answered */
+    NOTICES_MAX = 4, /* that one message can cause */
+    ANSWERS_MAX =
+        1 << 20,     /* octets of a provider's answers that wait: with more it does not read */
+    EVENTS_MAX = 64, /* THROW-EVENTs that the host has not answered */
     BUFFER_OCTETS_MAX = 3 << 20, /* of a transfer buffer: then it is full */
     COPY_BELOW = 64,             /* octets of data that are copied to their header */
     FRONT = BUFFER_HEAD_MAX + 80 /* before the first item: the heads, and a notification */
@@ -92,6 +94,7 @@ struct sle_link {
     /* out */
     struct list queue; /* struct out */
     size_t queue_octets;
+    size_t answer_octets; /* of those messages of it that are not transfer buffers */
     /* the end */
     enum sle_stream stream;
     enum sle_end end;

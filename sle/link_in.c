@@ -14,7 +14,10 @@ enum { UNBOUND_BUFFER = 8192, UNBOUND_MESSAGE = 4096 };
 
 bool sle_link_reads(const struct sle_link *l)
 {
-    return l->state != SLE_ENDED && l->hungry && !l->eof && l->notice_at == l->notice_count;
+    /* A user always reads, so that one of both does. */
+    bool answers = l->instance != NULL && l->instance->provides && l->answer_octets > ANSWERS_MAX;
+    return l->state != SLE_ENDED && l->hungry && !l->eof && l->notice_at == l->notice_count &&
+           !answers;
 }
 
 static size_t base_room(const struct sle_link *l)

@@ -49,6 +49,7 @@ void link_enqueue(struct sle_link *l, struct out *o)
     assert(list_empty(&o->node) && o->octets > 0 && l->state != SLE_ENDED);
     list_add_tail(&l->queue, &o->node);
     l->queue_octets += o->octets;
+    l->answer_octets += o->buffer ? 0 : o->octets;
 }
 
 int link_send_tml(struct sle_link *l, const uint8_t *octets, size_t len)
@@ -68,7 +69,7 @@ int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     static const uint8_t zeros[SLE_CREDENTIALS_MAX];
     struct sle_pdu stamped = *pdu;
-    size_t room = SLE_TML_HEADER + sle_pdu_room(pdu), at;
+    size_t room = SLE_TML_HEADER + sle_pdu_room(pdu), at = 0;
     struct out *o = out_new(room);
     if (o == NULL || !out_reserve(o, room)) {
         out_free(o);
@@ -126,10 +127,12 @@ size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick
 static void finish_out(struct sle_link *l, struct out *o, tick now)
 {
     list_sub(&o->node);
-    if (o->buffer)
+    if (o->buffer) {
         buffer_written(l, o, now);
-    else
+    } else {
+        l->answer_octets -= o->octets;
         out_free(o);
+    }
 }
 
 /* Takes octets off the first message; returns how many are left. */
@@ -181,7 +184,7 @@ void link_drop_queue(struct sle_link *l)
         else
             out_free(o);
     }
-    l->queue_octets = 0;
+    l->queue_octets = l->answer_octets = 0;
 }
 
 size_t sle_link_backlog(const struct sle_link *l)

@@ -447,6 +447,32 @@ START_TEST(peer_closes_or_we_do)
 }
 END_TEST
 
+/* Operations without end of a peer that reads nothing. */
+START_TEST(answers_that_nobody_reads)
+{
+    static const uint8_t get[] = {1, 0, 0, 0, 0, 0, 0, 10, 0xa6, 8, 0x80, 0, 2, 1, 1, 2, 1, 4};
+    struct sle_notice n;
+    size_t room, taken = 0;
+    probe_bound();
+    for (; sle_link_reads(probe.link); taken++) {
+        memcpy(sle_link_space(probe.link, &room), get, sizeof get);
+        sle_link_fed(probe.link, sizeof get, probe.now);
+        while (sle_link_poll(probe.link, &n, probe.now)) {
+        }
+        ck_assert_uint_lt(taken, 100000);
+    }
+    ck_assert_uint_gt(sle_link_backlog(probe.link), 1 << 20);
+    ck_assert_uint_lt(sle_link_backlog(probe.link), (1 << 20) + 100);
+    struct slice part;
+    for (int k = 0; k < 10; k++) {
+        sle_link_output(probe.link, &part, 1, probe.now);
+        sle_link_wrote(probe.link, part.len, probe.now);
+    }
+    ck_assert(sle_link_reads(probe.link)); /* and it goes on */
+    probe_close();
+}
+END_TEST
+
 START_TEST(many_links)
 {
     struct sle_config c = {.self = pair_identity("PROVIDER", "x"), .links_max = 3};
@@ -477,6 +503,7 @@ int main(void)
     tcase_add_test(t, wrong_credentials);
     tcase_add_test(t, wrong_credentials_later);
     tcase_add_test(t, peer_closes_or_we_do);
+    tcase_add_test(t, answers_that_nobody_reads);
     tcase_add_test(t, many_links);
     return run_suite(s);
 }
