@@ -68,8 +68,11 @@ static inline struct sle_identity pair_identity(const char *id, const char *pass
 
 static inline struct sle *pair_engine(const char *id, const char *other, enum sle_auth_level level)
 {
-    struct sle_config c = {
-        .self = pair_identity(id, id), .hash = pair_hash, .seed = 7, .unix_ns = UNIX_NS};
+    struct sle_config c = {.self = pair_identity(id, id),
+                           .hash = pair_hash,
+                           .seed = 7,
+                           .unix_ns = UNIX_NS,
+                           .receive_bytes = 16384};
     struct sle *s = sle_new(&c);
     struct sle_peer peer = {.who = pair_identity(other, other), .level = level};
     ck_assert_ptr_nonnull(s);
