@@ -11,15 +11,17 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
-from lab import Failed, Lab, die_with_parent
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "python"))
+
+from heliograph import lab_live, lab_made, programs  # noqa: E402
+from heliograph.lab import Failed  # noqa: E402
 
 OVERHEAD = 42  # bytes per segment on the air beside the segment: UDP, IPv4, Ethernet
 SEGMENT = 1024
 BUNDLE = 500_000
 RATES = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
-BUSY = "priority: realtime\n" if os.geteuid() == 0 else ""  # of the nodes, as of the relay: where it is permitted
+BUSY = {"priority": "realtime"} if os.geteuid() == 0 else {}  # of the nodes, as of the relay: where it is permitted
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -64,74 +66,50 @@ def payload_share(log):
     raise Failed(f"{log} has no full segment: nothing was sent")
 
 
-class Demo(Lab):
+class Demo:
     def __init__(self, options):
-        super().__init__(options.bin, options.out)
-        self.o = options
+        self.o, self.out = options, os.path.abspath(options.out)
 
-    def store(self, number):
-        if self.o.durability == "none":
-            return "{durability: none}"
-        path = self.path(f"store{number}")
-        return f"{{path: {path}, durability: {self.o.durability}, limit: 4GiB}}"
+    def path(self, name):
+        return os.path.join(self.out, name)
 
-    def start_all(self):
+    def load(self, name):
+        with open(self.path(name), encoding="utf-8") as f:
+            return json.load(f)
+
+    def lab(self):
+        """The experiment as a lab (docs/helio-lab.md)."""
         o = self.o
-        port1, port2, relay_port = self.udp_ports(3)
-        relay = self.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay_port}",
-                           "--to", f"127.0.0.1:{port2}", "--delay", o.delay, "--rate", o.rate,
-                           "--overhead", str(OVERHEAD), "--trace", o.trace, "--json", self.path("relay.json"))
-        common = {"segment": f"{SEGMENT}B", "overhead": OVERHEAD, "rto": o.rto, "recovery": "plain"}
-        # Data is red; the generator's acknowledgements return as green sessions over an ideal channel.
-        forward = self.link(2, port1, relay_port, rate=o.rate, sessions=o.sessions, colour="red", **common)
-        back = self.link(1, port2, relay_port, rate="unlimited", sessions=64, colour="green", **common)
-        nodes = {}
-        for number, link in ((1, forward), (2, back)):
-            config = self.write_node(number, [link], self.store(number), extra=BUSY)
-            nodes[number] = self.start_node(number, config)
-        if relay.poll() is not None:
-            raise Failed(f"the relay did not start:{self.why('relay')}")
-        return relay, nodes
-
-    def generate(self):
-        o = self.o
-        server = self.start("server", "helio-perf", "server", "--socket", self.socket(2),
-                            "--json", self.path("server.json"))
-        time.sleep(0.3)
-        print(f"demo: sending 500 kB bundles for {o.seconds:g} s over {o.rate}, trace {o.trace}, "
-              f"{o.sessions} sessions …", flush=True)
-        client = [self.program("helio-perf"), "client", "--socket", self.socket(1), "-d", "ipn:2.2000",
-                  "-T", f"{o.seconds:g}", "-W", str(o.bundles), "-P", str(BUNDLE),
-                  "--json", self.path("client.json")]
-        p = subprocess.Popen(client, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent)
-        self.processes.append(("client", p))
-        self.interrupted = False
-        try:
-            code = p.wait(o.seconds + 60)
-        except KeyboardInterrupt:
-            self.interrupted = True
-            p.send_signal(signal.SIGINT)  # it gives the result so far
-            code = p.wait(30)
-        if code != 0 and not self.interrupted:
-            raise Failed("the traffic generator failed; see its message above")
-        return server
+        store = {"durability": o.durability, **({} if o.durability == "none" else {"limit": "4GiB"})}
+        tree = lab_made.one_link(
+            {"delay": o.delay, "overhead": f"{OVERHEAD}B"}, {"rate": o.rate, **lab_made.erasures(o.trace)},
+            {"segment": f"{SEGMENT}B", "rto": o.rto, "recovery": "plain"}, {"sessions": o.sessions}, {},
+            {"duration": f"{o.seconds:g}", "window": o.bundles, "payload": BUNDLE},
+            title="the demo", node={"store": store, **BUSY})
+        return lab_made.lab_of(tree, "the demo")
 
     def experiment(self):
-        relay, nodes = self.start_all()
-        server = self.generate()
-        links = {number: self.control(number, "links") for number in nodes}
-        for number, answer in links.items():
-            with open(self.path(f"node{number}.links.json"), "w") as f:
-                json.dump(answer, f, indent=2)
-        self.stop("server", server, signal.SIGINT)
-        for number, p in nodes.items():
-            self.stop(f"node{number}", p)
-        self.stop("relay", relay, signal.SIGINT)
+        o = self.o
+        programs.PLACE = os.path.abspath(o.bin)
+        session = lab_live.Session(self.lab(), self.out, lab_made.Private())
+        session.loud, session.limit = ("perf-1",), o.seconds + 60
+        shown = lab_made.play(session, lambda: print(
+            f"demo: sending 500 kB bundles for {o.seconds:g} s over {o.rate}, trace {o.trace}, {o.sessions} sessions …", flush=True))
+        self.interrupted = session.stopped
+        if "goodput_bps" not in shown["traffic"]["perf-1"]:
+            raise KeyboardInterrupt if session.stopped else Failed("the traffic generator failed; see its message above")
+        for name, node in shown["nodes"].items():
+            with open(self.path(f"node{name}.links.json"), "w", encoding="utf-8") as f:
+                json.dump({"links": node["links"]}, f, indent=2)
         logs = [self.path(f"node{number}.segments.csv") for number in (1, 2)]
-        self.summary = self.run("helio-analyze", *logs, "--sessions", self.path("sessions.csv"))
-        with open(self.path("summary.txt"), "w") as f:
+        done = subprocess.run([programs.find("helio-analyze"), *logs, "--sessions", self.path("sessions.csv")], stdout=subprocess.PIPE,
+                              text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+        if done.returncode != 0:
+            raise Failed(f"helio-analyze ended with code {done.returncode}")
+        self.summary = done.stdout
+        with open(self.path("summary.txt"), "w", encoding="utf-8") as f:
             f.write(self.summary)
-        return self.result(links)
+        return self.result(shown)
 
     def doubts(self, relay, links):
         """What the machine did not do in time, or lost: then the figures are its, too."""
@@ -145,8 +123,9 @@ class Demo(Lab):
                 reasons.append(f"node {n}: {100 * share:.1f} % of its rate not sent, since it had no processor")
         return reasons
 
-    def result(self, links):
-        client, server, relay = (self.load(f"{n}.json") for n in ("client", "server", "relay"))
+    def result(self, shown):
+        client, server, relay = shown["traffic"]["perf-1"], shown["servers"][0], shown["channels"]["1-2"]
+        links = {int(name): node for name, node in shown["nodes"].items()}
         doubts = self.doubts(relay, links)
         share = payload_share(self.path("node1.segments.csv"))
         good = relay["forward"]["good_share_active"]
@@ -223,13 +202,13 @@ def main():
         signal.signal(number, lambda *_: sys.exit(1))
     try:
         check(options)
-        with Demo(options) as demo:
-            result = demo.experiment()
-            if options.json:
-                with open(options.json, "w") as f:
-                    json.dump(result, f, indent=2)
-            say(demo, result)
-            return 130 if demo.interrupted else 0
+        demo = Demo(options)
+        result = demo.experiment()
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as f:
+                json.dump(result, f, indent=2)
+        say(demo, result)
+        return 130 if demo.interrupted else 0
     except Failed as e:
         print(f"demo: {e}", file=sys.stderr)
         return 2 if isinstance(e, Wrong) else 1

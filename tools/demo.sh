@@ -52,5 +52,5 @@ if [ $make = yes ]; then
     { cmake --preset release && cmake --build --preset release --target programs; } >build/release.log 2>&1 ||
         { tail -30 build/release.log; exit 1; }
 fi
-exec python3 tools/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
+exec /usr/bin/python3 tools/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
     --sessions "$sessions" --rto "$rto" --delay "$delay" --durability "$durability" --out "$out" ${json:+--json "$json"}

@@ -348,7 +348,7 @@ class Live(Base):
         self.assertGreater(result["sessions"], 50)
         self.assertIsInstance(result["faithful"], bool)
         self.assertEqual("not faithful: 1 of 1 runs" in told, not result["faithful"], told)
-        for name in ("node1.segments.csv.gz", "node2.segments.csv.gz", "sessions.csv.gz", "node1.yaml", "emulator.json"):
+        for name in ("node1.segments.csv.gz", "node2.segments.csv.gz", "sessions.csv.gz", "node1.yaml", "link-1-2.json"):
             self.assertTrue((folder / name).exists(), name)
 
     def test_relay(self):
@@ -361,7 +361,7 @@ class Live(Base):
         path = self.file(LIVE.replace("2s", "60s"))
         p = subprocess.Popen([PROGRAM, path, "--mode", "relay", "--out", self.out], stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not list(self.out.glob("runs/.part-*/client.log")):
+        while time.monotonic() < deadline and not list(self.out.glob("runs/.part-*/perf-1.log")):
             time.sleep(0.05)
         time.sleep(1)
         p.send_signal(signal.SIGINT)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a campaign with real processes: two nodes, a traffic generator and the channel emulator, as a relay on the
-loopback interface or as a bridge between network namespaces.
+"""A run of a campaign with real processes: a lab of two nodes and a traffic generator, with the channel emulator as a
+relay on the loopback interface or as a bridge between network namespaces.
 
 What the machine could not do in time makes the run unfaithful: the result says so, and why.
 """
@@ -9,24 +9,21 @@ import gzip
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 
-from . import campaign_sim, programs, units
-from .lab import Failed, Lab
+from . import campaign_sim, lab_live, lab_made, programs, units
+from .lab import Failed
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
 UNUSED = 0.01  # of the rate, for want of a processor
 SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
-PRIORITY = "priority: realtime\n" if os.geteuid() == 0 else ""  # the nodes', where it is permitted
-GREEN_SESSIONS = 64  # acknowledgements return over an ideal channel
+NODE = {"node": {"priority": "realtime"}} if os.geteuid() == 0 else {}  # where it is permitted
 
 
 def link_keys(v):
     """The keys of a link of heliod (docs/ltp-udp.md) for a run's parameters."""
-    keys = {"segment": v["segment"], "overhead": v["overhead"]}
+    keys = {"segment": v["segment"]}
     switches = {"closing": "closing", "copies": "copies", "report-copies": "report_copies", "copy-spacing": "copy_spacing",
                 "checkpoint-every": "checkpoint_segments", "checkpoint-time": "checkpoint_time",
                 "resend-wait": "resend_wait", "merge-claims": "merge_claims", "oldest-first": "oldest_first"}
@@ -47,14 +44,17 @@ def link_keys(v):
     return {**keys, **own}
 
 
-def relay_options(v, seed, trace, offset):
-    options = ["--delay", v["delay"], "--rate", v["rate"], "--overhead", str(v["overhead"]), "--trace", trace,
-               "--seed", str(seed)]
-    return options + (["--trace-start", units.duration_text(offset)] if offset else [])
-
-
-def emulator_options(v, seed, trace, offset, folder):
-    return [*relay_options(v, seed, trace, offset), "--json", os.path.join(folder, "emulator.json")]
+def lab_of(run, traces):
+    """The run as a lab (docs/helio-lab.md)."""
+    v, (trace, offset, _) = run.values, traces.of(run)
+    window = 2 * (256 if v["sessions"] == "auto" else v["sessions"]) + 10
+    tree = lab_made.one_link(
+        {"delay": v["delay"], "overhead": f"{v['overhead']}B"},
+        {"rate": v["rate"], **lab_made.erasures(trace, units.duration_text(offset) if offset else None)}, link_keys(v),
+        {"sessions": v["sessions"], "slack": SLACK}, {"report_delay": v["processing"]},
+        {"duration": f"{units.duration(v['duration']):g}", "window": window, "payload": units.size(v["bundle"])},
+        seed=run.repetition, title=run.folder, **NODE)
+    return lab_made.lab_of(tree, "the campaign")
 
 
 def undisturbed(table):
@@ -65,60 +65,24 @@ def undisturbed(table):
     return took[len(took) // 2] if took else None
 
 
-class Live(Lab):
-    """Both modes; the bridge runs its programs inside the testbed's namespaces."""
+class Results:
+    """What is made of the logs in the run's folder."""
 
     def __init__(self, run, folder, traces):
-        super().__init__(os.path.dirname(programs.find("heliod")), folder)
-        self.run_, self.v, self.traces = run, run.values, traces
-        self.trace, self.offset, _ = traces.of(run)
-        self.credit_lost = 0  # bytes of the rate that the nodes could not use, since they had no processor
-        self.window = 2 * (256 if self.v["sessions"] == "auto" else self.v["sessions"]) + 10
+        self.run, self.v, self.folder, self.traces = run, run.values, folder, traces
 
-    def nodes(self, local1, remote1, local2, remote2):
-        common = link_keys(self.v)
-        forward = self.link(2, 0, 0, rate=self.v["rate"], sessions=self.v["sessions"], colour="red", slack=SLACK, **common)
-        back = self.link(1, 0, 0, rate="unlimited", sessions=GREEN_SESSIONS, colour="green", report_delay=self.v["processing"],
-                         **common)
-        forward.update(local=local1, remote=remote1)
-        back.update(local=local2, remote=remote2)
-        return {n: self.start_node(n, self.write_node(n, [link], extra=PRIORITY)) for n, link in ((1, forward), (2, back))}
-
-    def traffic(self):
-        server = self.start("server", "helio-perf", "server", "--socket", self.socket(2), "--json", self.path("server.json"))
-        time.sleep(0.3)
-        seconds = units.duration(self.v["duration"])
-        client = self.start("client", "helio-perf", "client", "--socket", self.socket(1), "-d", "ipn:2.2000", "-T",
-                            f"{seconds:g}", "-W", str(self.window), "-P", str(units.size(self.v["bundle"])), "--json",
-                            self.path("client.json"))
-        try:
-            code = client.wait(seconds + 120)
-        except subprocess.TimeoutExpired:
-            raise Failed(f"the traffic did not end:{self.why('client')}") from None
-        if code != 0:
-            raise Failed(f"the traffic generator failed:{self.why('client')}")
-        return server
-
-    def finish(self, server, nodes, emulator):
-        drops = 0
-        for number in nodes:
-            links = self.control(number, "links")["links"]
-            drops += sum(link.get("socket_drops", 0) for link in links)
-            self.credit_lost += sum(link.get("credit_lost", 0) for link in links)
-        self.stop("server", server, signal.SIGINT)
-        for number, p in nodes.items():
-            self.stop(f"node{number}", p)
-        if emulator is not None:
-            self.stop("emulator", emulator, signal.SIGINT)
-        return drops
+    def path(self, name):
+        return os.path.join(self.folder, name)
 
     def analyse(self):
         logs = [self.path(f"node{n}.segments.csv") for n in (1, 2)]
-        text = self.run("helio-analyze", *logs, "--json", "--sessions", self.path("sessions.csv"), timeout=600)
+        done = subprocess.run([programs.find("helio-analyze"), *logs, "--json", "--sessions", self.path("sessions.csv")],
+                              stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL, timeout=600, check=False)
+        if done.returncode != 0:
+            raise Failed(f"helio-analyze ended with code {done.returncode}")
         with open(self.path("analysis.json"), "w", encoding="utf-8") as f:
-            f.write(text)
-        analysis = json.loads(text)
-        return next(flow for flow in analysis["flows"] if flow["colour"] == "red")
+            f.write(done.stdout)
+        return next(flow for flow in json.loads(done.stdout)["flows"] if flow["colour"] == "red")
 
     def payload_share(self):
         segment = units.size(self.v["segment"])
@@ -131,17 +95,6 @@ class Live(Lab):
                     return int(cells[at["length"]]) / (segment + self.v["overhead"])
         raise Failed("no full segment was sent")
 
-    def slow_nodes(self):
-        """What the losses did not touch takes as long as in virtual time, unless the nodes were late."""
-        here = undisturbed(self.path("sessions.csv"))
-        with tempfile.TemporaryDirectory(prefix="helio-campaign-") as folder:
-            campaign_sim.with_table([programs.find("helio-sim"), *campaign_sim.options(self.run_, self.traces), "--json"], folder,
-                                    campaign_sim.call)
-            there = undisturbed(os.path.join(folder, "sessions.csv"))
-        if here is not None and there is not None and here > LATE * there + LATE_MS:
-            return f"sessions without losses took {here:.1f} ms, in virtual time {there:.1f}: the nodes were late"
-        return None
-
     def measured(self, client, forward):
         """What the generator and the channel say, and the analyzer of the logs."""
         flow, share, good = self.analyse(), self.payload_share(), forward["good_share_active"]
@@ -152,13 +105,27 @@ class Live(Lab):
                     "sessions", "session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share",
                     "cancelled")}}
 
-    def result(self, socket_drops):
-        client, emulator = self.load("client.json"), self.load("emulator.json")
+    def slow_nodes(self):
+        """What the losses did not touch takes as long as in virtual time, unless the nodes were late."""
+        here = undisturbed(self.path("sessions.csv"))
+        with tempfile.TemporaryDirectory(prefix="helio-campaign-") as folder:
+            campaign_sim.with_table([programs.find("helio-sim"), *campaign_sim.options(self.run, self.traces), "--json"], folder,
+                                    campaign_sim.call)
+            there = undisturbed(os.path.join(folder, "sessions.csv"))
+        if here is not None and there is not None and here > LATE * there + LATE_MS:
+            return f"sessions without losses took {here:.1f} ms, in virtual time {there:.1f}: the nodes were late"
+        return None
+
+    def result(self, shown):
+        client, emulator = shown["traffic"]["perf-1"], shown["channels"]["1-2"]
+        links = [link for node in shown["nodes"].values() for link in node["links"]]
         measured = self.measured(client, emulator["forward"])
         reasons = list(emulator["not_faithful"])
-        if socket_drops:
-            reasons.append(f"{socket_drops} datagrams were lost at the nodes' sockets")
-        unused = self.credit_lost * 8 / (units.rate(self.v["rate"]) * units.duration(self.v["duration"]))
+        drops = sum(link.get("socket_drops", 0) for link in links)
+        if drops:
+            reasons.append(f"{drops} datagrams were lost at the nodes' sockets")
+        lost = sum(link.get("credit_lost", 0) for link in links)  # bytes of the rate
+        unused = lost * 8 / (units.rate(self.v["rate"]) * units.duration(self.v["duration"]))
         if unused > UNUSED:
             reasons.append(f"{100 * unused:.1f} % of the rate were not sent for want of a processor")
         if client["goodput_bps"] == 0:
@@ -176,23 +143,22 @@ class Live(Lab):
             os.unlink(path)
 
 
-def run_relay(live):
-    port1, port2, port = live.udp_ports(3)
-    emulator = live.start("emulator", "helio-emu", "relay", "--listen", f"127.0.0.1:{port}", "--to", f"127.0.0.1:{port2}",
-                          *emulator_options(live.v, live.run_.repetition, live.trace, live.offset, live.out))
-    nodes = live.nodes(f"127.0.0.1:{port1}", f"127.0.0.1:{port}", f"127.0.0.1:{port2}", f"127.0.0.1:{port}")
-    if emulator.poll() is not None:
-        raise Failed(f"the relay did not start:{live.why('emulator')}")
-    server = live.traffic()
-    return live.finish(server, nodes, emulator)
+def session_of(run, folder, traces):
+    if run.mode != "bridge":
+        return lab_live.Session(lab_of(run, traces), folder, lab_made.Private())
+    if os.geteuid() != 0:
+        raise Failed("mode bridge makes network namespaces: run it as root, or take --mode relay")
+    from .lab_netns import Session
+    return Session(lab_of(run, traces), folder, lab_made.Private())
 
 
 def run_live(run, folder, traces):
-    if run.mode == "bridge":
-        from .campaign_bridge import run_bridge as go, Bridge as kind
-    else:
-        go, kind = run_relay, Live
-    with kind(run, folder, traces) as live:
-        result = live.result(go(live))
-        live.keep_logs(run.logs)
+    session = session_of(run, folder, traces)
+    session.limit = units.duration(run.values["duration"]) + 120
+    shown = lab_made.play(session)
+    if session.stopped:
+        raise KeyboardInterrupt
+    results = Results(run, folder, traces)
+    result = results.result(shown)
+    results.keep_logs(run.logs)
     return result

@@ -227,9 +227,18 @@ def show_status(shown):
 
 
 def status(a):
-    state, _ = running(a)
+    state, known = running(a)
     while True:
-        shown = state.ask({"cmd": "status"})
+        if state.load() is None:
+            lab_state.await_end(known)
+            print("the lab has ended")
+            return 0
+        try:
+            shown = state.ask({"cmd": "status"})
+        except Failed:
+            if a.watch and lab_state.is_ending(state, known):
+                continue
+            raise
         if a.json:
             print(json.dumps(shown, indent=2))
         else:
@@ -240,9 +249,6 @@ def status(a):
             return 0
         sys.stdout.flush()
         time.sleep(1)
-        if state.load() is None:
-            print("the lab has ended")
-            return 0
 
 
 SOCKETED = ("helio-perf", "helio-ping", "helio-send", "helio-recv", "aap2-send", "aap2-receive", "aap2-ping", "aap2-config")
@@ -314,12 +320,10 @@ def down(a):
         sweep(state.name)
         print(f"helio-lab: {a.file} is not up", file=sys.stderr)
         return 0
+    known = state.load()
     state.ask({"cmd": "down"})
-    for _ in range(1200):
-        if state.load() is None:
-            return 0
-        time.sleep(0.1)
-    raise Failed("the lab does not end")
+    lab_state.await_end(known)
+    return 0
 
 
 def work(a, argv):

@@ -33,6 +33,9 @@ def utc(seconds):
 class Session(Processes):
     """Mode local; netns puts its programs into namespaces."""
     mode = "local"
+    records = True  # the folder is the lab's own: it says what was run
+    loud = ()       # programs that say what they have to say here
+    limit = None    # seconds after which it is enough, whatever the file says
 
     def __init__(self, lab, out, state):
         super().__init__(os.path.dirname(programs.find("heliod")), out)
@@ -55,7 +58,8 @@ class Session(Processes):
     def prepare(self):
         """Everything is checked before anything is started."""
         self.state.take()
-        lab_result.begin(self.lab, self.out, self.mode)
+        if self.records:
+            lab_result.begin(self.lab, self.out, self.mode)
         self.begin = math.ceil(time.time() + 0.5 + 0.15 * (len(self.lab.nodes) + len(self.lab.links)))
         self.addresses = self.make_addresses()
         self.derived = lab_derive.derive(self.lab, self.out, self.state.folder, self.addresses, utc(self.begin))
@@ -87,7 +91,8 @@ class Session(Processes):
 
     def start(self, name, program, *arguments, place=None):
         with open(self.path(name + ".log"), "a", encoding="utf-8") as log:
-            p = subprocess.Popen(self.inside(place, [self.find(program), *arguments]), stdout=log, stderr=subprocess.STDOUT,
+            out, err = (None, None) if name in self.loud else (log, subprocess.STDOUT)
+            p = subprocess.Popen(self.inside(place, [self.find(program), *arguments]), stdout=out, stderr=err,
                                  stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent, cwd=self.cwd())
         self.processes.append((name, p))
         return p
@@ -165,7 +170,7 @@ class Session(Processes):
         return not self.stopped
 
     def over(self, waiting, events):
-        if self.lab.duration is not None and self.now() >= self.lab.duration:
+        if any(end is not None and self.now() >= end for end in (self.lab.duration, self.limit)):
             return True
         clients = [command.name for command in self.derived.clients]
         return bool(clients) and not waiting and not events and all(name in self.ended for name in clients)
@@ -376,8 +381,8 @@ def _copy(value):
     return out
 
 
-def run(session, tell):
-    """From nothing to the result. tell: called when the lab is up."""
+def play(session, tell=lambda: None):
+    """Begins, runs and ends it; what came of it. tell: called when the lab is up."""
     def on_signal(*_):
         session.stopped = True
 
@@ -388,8 +393,12 @@ def run(session, tell):
             session.up()
             tell()
             session.loop()
-            shown = session.end()
-        return lab_result.finish(session.lab, session.out, session.mode, shown)
+            return session.end()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def run(session, tell):
+    """From nothing to the result."""
+    return lab_result.finish(session.lab, session.out, session.mode, play(session, tell))

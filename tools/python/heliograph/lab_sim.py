@@ -46,6 +46,8 @@ def command_line(lab, derived):
     for link, at in derived.relays.items():
         words += ["--relay", f"--listen {at['listen']} --to {at['to']} --return-to {at['back']} --scenario {shlex.quote(derived.channels[link])}"]
     for command in derived.servers:
+        if command.flow.kind == "perf":
+            continue  # the simulator has one for each client
         words += ["--server", client_words(command)]
     for command in derived.clients:
         if command.flow.kind == "run":

@@ -10,6 +10,7 @@ import shutil
 import socket
 import stat
 import tempfile
+import time
 
 from .lab import Failed
 
@@ -40,6 +41,29 @@ def started_at(process):
     return None if fields[0] == "Z" else fields[19]
 
 
+def runs(known):
+    return started_at(known["pid"]) == known["started"]
+
+
+def await_end(known, seconds=120):
+    """Until the process that ran the lab has written its result and is gone."""
+    give_up = time.monotonic() + seconds
+    while runs(known):
+        if time.monotonic() > give_up:
+            raise Failed(f"the lab does not end (process {known['pid']})")
+        time.sleep(0.05)
+
+
+def is_ending(state, known, seconds=60):
+    """Nobody answered: is that since the lab is over? It has so long to be."""
+    give_up = time.monotonic() + seconds
+    while state.load() is not None and runs(known):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 class State:
     def __init__(self, file):
         self.name = name_of(file)
@@ -54,7 +78,7 @@ class State:
                 known = json.load(f)
         except (OSError, ValueError):
             return None
-        return known if started_at(known["pid"]) == known["started"] else None
+        return known if runs(known) else None
 
     def take(self):
         """The folder is this process's from now on."""

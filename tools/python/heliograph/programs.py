@@ -14,9 +14,12 @@ class ProgramError(RuntimeError):
     pass
 
 
+PLACE = None  # where the programs are, if not beside the script that runs
+
+
 def find(name, beside=None):
-    """The program next to the script that runs, else the one in PATH."""
-    here = Path(beside or sys.argv[0]).resolve().parent
+    """The program next to the script that runs (or in PLACE), else the one in PATH."""
+    here = Path(PLACE) if PLACE else Path(beside or sys.argv[0]).resolve().parent
     if os.access(here / name, os.X_OK):
         return str(here / name)
     found = shutil.which(name)
