@@ -262,6 +262,38 @@ class Sim(Folder):
         self.assertEqual(sum(slow["channels"]["3-4"]["forward"]["dropped"].values()), 0)
 
 
+class Campaign(Folder):
+    """helio-campaign over a lab file."""
+
+    def campaign(self, text, *words, code=0):
+        path = self.file(text, "c.yaml")
+        done = subprocess.run([BIN / "helio-campaign", path, "--out", self.folder / "c", *words], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_any_key_is_swept(self):
+        self.file(LINE)
+        self.campaign("lab: lab.yaml\nrepetitions: 2\nset: {traffic.0.duration: 500ms, links.3-4.trace: \"iid:0.02\"}\nexperiments:\n"
+                      "  - {name: rates, sweep: {link.rate: [5Mbit/s, 20Mbit/s], traffic.0.window: [10]}}\n")
+        with open(self.folder / "c/report/rates.csv", newline="", encoding="utf-8") as f:
+            slow, fast = csv.DictReader(f)
+        self.assertEqual((slow["link.rate"], fast["link.rate"], slow["repetitions"]), ("5Mbit/s", "20Mbit/s", "2"))
+        self.assertGreater(float(fast["goodput"]), 1.5 * float(slow["goodput"]))
+        self.assertNotEqual(slow["goodput_ci95"], "", "the seed draws other losses")
+        runs = list((self.folder / "c/runs").iterdir())
+        self.assertEqual(len(runs), 4)
+        for run in runs:
+            self.assertEqual(json.loads((run / "lab.json").read_text())["traffic"]["perf-1"]["lost"], 0)
+            self.assertTrue((run / "bundles.csv").exists() and not (run / "node1.bundles.csv").exists())
+
+    def test_a_wrong_key_is_told_before_the_first_run(self):
+        self.file(LINE)
+        said = self.campaign("lab: lab.yaml\nexperiments:\n  - {name: x, sweep: {links.1-9.rate: [5Mbit/s]}}\n", code=2).stderr
+        self.assertIn("c.yaml:3: ", said)
+        self.assertIn("there is no node \"9\"", said)
+        self.assertIn("lab: there is no file", self.campaign("lab: gone.yaml\nexperiments: [{name: x}]\n", code=2).stderr)
+
+
 class Live(Folder):
     def start(self, file, *words, mode="local"):
         lab(file, "up", "--mode", mode, "--out", self.folder / "out", "--background", *words)
@@ -476,7 +508,7 @@ class Passes(Folder):
         self.assertIn("does not rise", lab("passes", "--tle", path, "--station", "p=-90,0", "--for", "1h", "--out", self.folder / "o", code=1).stderr)
 
 
-KINDS = {"sim": (Files, Errors, Sim), "live": (Live,), "netns": (Netns,), "examples": (Examples, Passes), "examples-live": (ExamplesLive,)}
+KINDS = {"sim": (Files, Errors, Sim, Campaign), "live": (Live,), "netns": (Netns,), "examples": (Examples, Passes), "examples-live": (ExamplesLive,)}
 if __name__ == "__main__":
     wanted = [name for name in sys.argv[4:]]
     suite = unittest.TestSuite(test for case in KINDS[KIND] for test in unittest.defaultTestLoader.loadTestsFromTestCase(case)

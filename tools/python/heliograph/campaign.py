@@ -145,14 +145,14 @@ class Runner:
 
 def describe(campaign, out):
     runs = campaign.runs()
-    virtual = sum(units.duration(run.values["duration"]) for run in runs)
+    virtual = sum(units.duration(run.values.get("duration", "0")) for run in runs)
     print(f"{campaign.path}: {campaign.title}")
     for e in campaign.experiments:
         swept = ", ".join(f"{name} {' '.join(map(str, values))}" for name, values in e.sweep.items())
         print(f"  {e.name}: {len(e.runs)} runs ({swept})")
     done = sum(campaign_run.result_of(out, run) is not None for run in runs)
-    print(f"mode {campaign.mode}, {campaign.repetitions} repetitions, {len(runs)} different runs ({done} done), "
-          f"{units.duration_text(virtual)} of traffic")
+    print(f"mode {campaign.mode}, {campaign.repetitions} repetitions, {len(runs)} different runs ({done} done)"
+          f"{f', {units.duration_text(virtual)} of traffic' if virtual else ''}")
 
 
 def list_commands(runner, a):

@@ -11,7 +11,7 @@ METRICS = {
     "efficiency": ("channel efficiency", "%", lambda r, v: 100 * r["efficiency"] if r["efficiency"] is not None else None),
     "paper_ratio": ("goodput / (rate × good share)", "%",
                     lambda r, v: 100 * r["goodput_bps"] / (units.rate(v["rate"]) * r["good_share"]) if r["good_share"] else None),
-    "sessions_100s": ("sessions completed in 100 s", "", lambda r, v: r["sessions"] * 100 / units.duration(v["duration"])),
+    "sessions_100s": ("sessions completed in 100 s", "", lambda r, v: r["sessions"] * 100 / _seconds(r, v) if r["sessions"] is not None else None),
     "session_mean": ("mean session time", "ms", lambda r, v: _of(r, "session_ms", "mean")),
     "session_p99": ("99th percentile of the session time", "ms", lambda r, v: _of(r, "session_ms", "p99")),
     "delivery_mean": ("mean delivery delay", "ms", lambda r, v: _of(r, "delivery_ms", "mean")),
@@ -21,6 +21,10 @@ METRICS = {
     "cp_lost": ("checkpoints lost a session", "", lambda r, v: r["checkpoints_lost_mean"]),
     "cancelled": ("sessions cancelled", "", lambda r, v: r["cancelled"]),
 }
+
+
+def _seconds(result, values):
+    return result["seconds"] if "seconds" in result else units.duration(values["duration"])
 
 
 def _of(result, group, name):

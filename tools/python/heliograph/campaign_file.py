@@ -10,7 +10,7 @@ import re
 
 import yaml
 
-from . import units
+from . import lab_file, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -84,7 +84,7 @@ PARAMETERS = {
     "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
     "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),
 }
-TOP = ("title", "mode", "repetitions", "logs", "report", "set", "experiments")
+TOP = ("title", "lab", "mode", "repetitions", "logs", "report", "set", "experiments")
 EXPERIMENT = ("name", "title", "set", "sweep")
 
 
@@ -97,7 +97,8 @@ class Run:
     parameters: tuple  # sorted (name, value)
     logs: str          # what is kept: none, tables, all
     folder_base: str   # relative trace files are relative to the campaign file
-    digest: str        # of the trace file's content; None without a file
+    digest: str        # of the trace file's content (of the lab's with `lab`); None without a file
+    lab: str = None    # path of a lab file, whose keys the parameters are
 
     @property
     def values(self):
@@ -112,6 +113,9 @@ class Run:
     @property
     def folder(self):
         v = self.values
+        if self.lab:
+            name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(str(value) for value in v.values()))[:80]
+            return f"{self.mode}-{name}-r{self.repetition}-{self.key}"
         name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
         return f"{self.mode}-{name}-{self.key}"
 
@@ -136,6 +140,7 @@ class Campaign:
     logs: str
     report: str
     experiments: list
+    lab: str = None
 
     def runs(self):
         """Each run once, in the order of the file."""
@@ -232,6 +237,24 @@ class Reader:
             self.fail(node, f"{name}: the list is empty")
         return list(dict.fromkeys(out))
 
+    def texts(self, node, name):
+        """A list of values as they are written, each once, or one."""
+        items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        for item in items:
+            if not isinstance(item, yaml.ScalarNode):
+                self.fail(item, f"{name}: one value is wanted here")
+        if not items:
+            self.fail(node, f"{name}: the list is empty")
+        return list(dict.fromkeys(item.value for item in items))
+
+    def keys_of_lab(self, node, what):
+        """Key of a lab file -> its values; which there are is the lab's affair."""
+        if node is None:
+            return {}
+        if not isinstance(node, yaml.MappingNode):
+            self.fail(node, f"{what} must be a mapping of keys and values")
+        return {key.value: self.texts(value, key.value) for key, value in node.value}
+
     def settings(self, node):
         return {name: self.scalar(value, name, PARAMETERS[name][0])
                 for name, value in self.mapping(node, PARAMETERS, "set").items()} if node else {}
@@ -252,6 +275,22 @@ def check_trace(reader, node, trace, base):
                       f"{', '.join((*PRESETS, 'none'))} and iid:P")
 
 
+def _lab_runs(reader, node, keys, shared, campaign, name):
+    """The runs over a lab file; each combination must be a right one."""
+    sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
+    fixed = {**shared, **{key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}}
+    runs = []
+    for combination in itertools.product(*sweep.values()):
+        values = {**fixed, **dict(zip(sweep, combination))}
+        try:
+            lab_file.load(campaign.lab, list(values.items()))
+        except places.PlacesError as e:
+            reader.fail(node, str(e).splitlines()[0])
+        runs += [Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, "", reader.digest(campaign.lab), campaign.lab)
+                 for repetition in range(1, campaign.repetitions + 1)]
+    return sweep, runs
+
+
 def _experiment(reader, node, shared, campaign, base):
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
@@ -259,6 +298,9 @@ def _experiment(reader, node, shared, campaign, base):
     name = reader.scalar(keys["name"], "name", _text)
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
+    title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
+    if campaign.lab:
+        return Experiment(name, title, *_lab_runs(reader, node, keys, shared, campaign, name))
     sweep = {}
     if "sweep" in keys:
         for key, value in reader.mapping(keys["sweep"], PARAMETERS, "sweep").items():
@@ -276,7 +318,6 @@ def _experiment(reader, node, shared, campaign, base):
         for repetition in range(1, campaign.repetitions + 1):
             runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base,
                             reader.digest(trace_file(values["trace"], base))))
-    title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
     return Experiment(name, title, sweep, runs)
 
 
@@ -293,8 +334,14 @@ def load(path, mode=None):
                         get("report", _word("general", "paper"), "general"), [])
     if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
         reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
-    shared = reader.settings(keys.get("set"))
     base = os.path.dirname(os.path.abspath(path))
+    if "lab" in keys:
+        campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", _text))
+        if not os.path.isfile(campaign.lab):
+            reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}")
+        shared = {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}
+    else:
+        shared = reader.settings(keys.get("set"))
     for node in keys["experiments"].value:
         one = _experiment(reader, node, shared, campaign, base)
         if any(one.name == e.name for e in campaign.experiments):

@@ -12,7 +12,8 @@ PLOTS = ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99
 
 
 def number(name, value):
-    """A swept value on an axis."""
+    """A swept value on an axis; of a lab's key, links.1-2.rate, the last word says what it is."""
+    name = name.rsplit(".", 1)[-1]
     if name in ("rto", "delay", "processing", "duration", "copy-spacing", "checkpoint-time", "resend-wait", "trace-offset"):
         return None if value == "auto" else units.duration(value) * 1e3, "ms"
     if name == "rate":
@@ -112,7 +113,7 @@ def fixed(campaign, experiment):
     """What holds in all runs of an experiment, as (name, value), and what its traces are."""
     runs = experiment.runs
     same = [(name, value) for name, value in runs[0].values.items() if name not in experiment.sweep]
-    files = {run.values["trace"]: run.digest for run in runs if run.digest}
+    files = {os.path.basename(run.lab) if run.lab else run.values["trace"]: run.digest for run in runs if run.digest}
     return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()]}
 
 
@@ -129,7 +130,7 @@ def repeated(experiment, table):
     kinds = {}
     for row in table:
         if row.repeated:
-            kinds.setdefault(row.repeated, []).append(row.values["trace"])
+            kinds.setdefault(row.repeated, []).append(row.values.get("trace", "the lab"))
     return [f"Repetitions of {', '.join(dict.fromkeys(map(str, names)))}: {text}." for text, names in kinds.items()]
 
 

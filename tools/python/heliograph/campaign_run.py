@@ -12,6 +12,7 @@ import socket
 import tempfile
 
 from . import campaign_sim, machine, programs
+from .campaign_lab import run_lab
 from .campaign_live import run_live
 from .campaign_stack import run_stack
 
@@ -75,6 +76,14 @@ def sweep(folder):
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
 
 
+def measure(run, part, traces, track):
+    if run.lab:
+        return run_lab(run, part, track)
+    if run.mode != "sim":
+        return run_live(run, part, traces)
+    return (run_stack if run.values.get("stack") == "yes" else run_sim)(run, part, traces, track)
+
+
 def execute(run, out, traces, track):
     """Does the run and keeps its folder; returns the result."""
     final = os.path.join(out, "runs", run.folder)
@@ -82,14 +91,11 @@ def execute(run, out, traces, track):
     sweep(os.path.dirname(final))
     part = tempfile.mkdtemp(prefix=f".part-{socket.gethostname()}-{os.getpid()}-", dir=os.path.dirname(final))
     try:
-        way = run_stack if run.values.get("stack") == "yes" else run_sim
         names = ["helio-sim"] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
         write_json(os.path.join(part, "run.json"), {
             "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
             "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()})
-        measured = run_live(run, part, traces) if run.mode != "sim" else way(run, part, traces, track)
-        measured["key"] = run.key
-        measured["realisation"] = traces.of(run)[2]
+        measured = {"realisation": None if run.lab else traces.of(run)[2], **measure(run, part, traces, track), "key": run.key}
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(part, final)

@@ -86,7 +86,7 @@ def rename_logs(lab, derived):
                 os.unlink(derived.log(name, what))
 
 
-def by_flow(lab, derived, shown):
+def by_flow(derived, shown):
     """helio-sim tells of clients and pings in the order of its options."""
     clients, pings = iter(shown["clients"]), iter(shown["pings"])
     traffic = {command.name: dict(next(pings if command.flow.kind == "ping" else clients)) for command in derived.clients}
@@ -94,6 +94,14 @@ def by_flow(lab, derived, shown):
         missing = one["lost"] if "lost" in one else 0
         one["code"] = 1 if missing and not shown["interrupted"] else 0
     return traffic
+
+
+def results(lab, derived, shown):
+    """What helio-sim tells, as the other modes tell it."""
+    names = list(lab.nodes)
+    return {"seconds": shown["virtual_s"], "interrupted": shown["interrupted"], "traffic": by_flow(derived, shown),
+            "servers": shown["servers"], "channels": dict(zip(derived.relays, shown["channels"])),
+            "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}}
 
 
 def translate(derived, message):
@@ -117,10 +125,5 @@ def run(lab, out, quiet=True):
     if done.stderr:
         with open(os.path.join(out, "sim.log"), "w", encoding="utf-8") as f:
             f.write(done.stderr)
-    shown = json.loads(done.stdout)
     rename_logs(lab, derived)
-    names = list(lab.nodes)
-    return lab_result.finish(lab, out, "sim", {
-        "seconds": shown["virtual_s"], "interrupted": shown["interrupted"], "traffic": by_flow(lab, derived, shown),
-        "servers": shown["servers"], "channels": dict(zip(derived.relays, shown["channels"])),
-        "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}})
+    return lab_result.finish(lab, out, "sim", results(lab, derived, json.loads(done.stdout)))
