@@ -262,7 +262,7 @@ class Session(Processes):
             return
         s, _ = self.listener.accept()
         with s:
-            s.settimeout(5)
+            s.settimeout(60)  # whoever asks may wait for a processor
             try:
                 line = s.makefile("rb").readline(65536)
                 s.sendall(json.dumps(self.answer(json.loads(line))).encode())
