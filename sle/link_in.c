@@ -121,6 +121,7 @@ static bool take_message(struct sle_link *l, tick now)
         refuse_message(l, verdict, now);
         return true;
     }
+    assert(l->rx != NULL);
     l->rx->off += m.total; /* its octets stay until sle_link_space */
     l->rx->len -= m.total;
     if (m.type == SLE_TML_CONTEXT_MESSAGE)
@@ -179,9 +180,7 @@ static bool admit_pdu(struct sle_link *l, const struct sle_pdu *p, tick now)
 static void refuse_pdu(struct sle_link *l, enum sle_pdu_verdict verdict, tick now)
 {
     COUNT(l, pdus_bad, 1);
-    if (l->state != SLE_UNBOUND_STATE)
-        link_abort(l, SLE_END_ABORTED, SLE_ABORT_ENCODING_ERROR, now);
-    else if (verdict == SLE_PDU_UNKNOWN) /* before BIND: nobody to abort */
+    if (l->state == SLE_UNBOUND_STATE && verdict == SLE_PDU_UNKNOWN) /* nobody to abort */
         link_close(l, SLE_END_ABORTED, now);
     else
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_ENCODING_ERROR, now);
@@ -207,6 +206,7 @@ static void route_pdu(struct sle_link *l, const struct sle_pdu *p, tick now)
         link_end(l, SLE_END_PEER_ABORT, SLE_STREAM_CLOSE, p->u.abort, now);
         break;
     default:
+        assert(l->instance != NULL);
         if (!link_bound(l))
             link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         else if (l->instance->provides)

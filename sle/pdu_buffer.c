@@ -94,9 +94,9 @@ static bool read_fast(const struct sle_dialect *d, struct slice *rest, struct sl
     out->antenna = slice_of(p + 12, p[11]);
     out->antenna_global = false;
     p += 12 + p[11];
-    if (p[0] != BER_INTEGER || p[1] != 1 || (int8_t)p[2] < -1)
+    if (p[0] != BER_INTEGER || p[1] != 1 || (p[2] > 127 && p[2] != 255))
         return false;
-    out->continuity = (int8_t)p[2];
+    out->continuity = p[2] == 255 ? -1 : p[2];
     p += 3;
     out->quality = SLE_GOOD;
     if (d->service == SLE_RAF) {
