@@ -50,8 +50,10 @@ bool recording_add(struct recording *r, uint64_t time, uint32_t tag, struct slic
                    struct slice data);
 
 /* Gives what is gathered to the thread. Call it some times a second, and before somebody reads what
- * has just been added. */
-void recording_flush(struct recording *r);
+ * has just been added. Returns a ticket: when recording_written says true of it, all that was added
+ * until now is written, or lost. */
+uint64_t recording_flush(struct recording *r);
+bool recording_written(struct recording *r, uint64_t ticket);
 
 /* Waits until all that was added is written or lost, timeout_ms at most: 0 or HELIO_EAGAIN. */
 int recording_sync(struct recording *r, unsigned timeout_ms);

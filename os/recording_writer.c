@@ -38,6 +38,7 @@ struct recording {
     struct recording_limits limits;
     struct block *current; /* NULL: none is begun */
     uint64_t records;
+    uint64_t given; /* blocks queued */
     atomic_ullong lost, written, files, removed;
     atomic_int trouble;
     unsigned queued_max;
@@ -47,6 +48,7 @@ struct recording {
     struct block *first, **last;
     struct block *spare;
     unsigned queued;
+    uint64_t done; /* blocks written or lost */
     bool ending;
     /* the thread's */
     pthread_t thread;
@@ -193,6 +195,7 @@ static void *run_recording(void *context)
             r->last = &r->first;
         assert(r->queued > 0);
         r->queued--;
+        r->done++;
         b->next = r->spare;
         r->spare = b;
         pthread_cond_broadcast(&r->drained);
@@ -208,6 +211,7 @@ static void queue_block(struct recording *r)
     struct block *b = r->current;
     assert(b != NULL && b->head.records > 0 && b->head.length <= BLOCK_MAX);
     r->current = NULL;
+    r->given++;
     pthread_mutex_lock(&r->lock);
     *r->last = b;
     r->last = &b->next;
@@ -269,17 +273,26 @@ bool recording_add(struct recording *r, uint64_t time, uint32_t tag, struct slic
     return true;
 }
 
-void recording_flush(struct recording *r)
+uint64_t recording_flush(struct recording *r)
 {
     if (r->current != NULL && r->current->head.records > 0)
         queue_block(r);
+    return r->given;
+}
+
+bool recording_written(struct recording *r, uint64_t ticket)
+{
+    pthread_mutex_lock(&r->lock);
+    bool written = r->done >= ticket;
+    pthread_mutex_unlock(&r->lock);
+    return written;
 }
 
 int recording_sync(struct recording *r, unsigned timeout_ms)
 {
     struct timespec until = clock_spec(clock_now() + timeout_ms * TICK_MS);
     int e = 0;
-    recording_flush(r);
+    (void)recording_flush(r);
     pthread_mutex_lock(&r->lock);
     while (r->first != NULL && e == 0)
         e = pthread_cond_timedwait(&r->drained, &r->lock, &until);
@@ -390,7 +403,7 @@ void recording_close(struct recording *r)
 {
     if (r == NULL)
         return;
-    recording_flush(r);
+    (void)recording_flush(r);
     pthread_mutex_lock(&r->lock);
     r->ending = true;
     pthread_cond_signal(&r->filled);

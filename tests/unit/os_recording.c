@@ -122,6 +122,10 @@ START_TEST(rotates_and_finds_by_time)
     recording_close(r);
     r = open_small(); /* goes on in a new file */
     add(r, 10000, 10010);
+    ck_assert(!recording_written(r, recording_flush(r) + 1));
+    for (uint64_t ticket = recording_flush(r); !recording_written(r, ticket);)
+        usleep(1000);
+    ck_assert_uint_eq(read_all(10000000, UINT64_MAX).records, 10);
     recording_close(r);
     f = read_all(9990000, UINT64_MAX);
     ck_assert(f.records == 20 && f.last == 10009);
