@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-sle's provider and user over loopback: each service and delivery mode, authentication, recordings, refusals.
+
+usage: sle_test.py BIN"""
+
+import datetime
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import sle_case
+from sle_case import RAF
+
+STATION = """sources:
+  - {name: fast, count: 20000, vcids: 2}
+  - {name: steady, rate: 20Mbit/s, record: %s}
+  - {name: tm, format: tm, scid: 22, count: 500}
+instances:
+  - {id: sagr=1.spack=1.rsl-fg=1.raf=onlc1, users: CENTRE, source: fast}
+  - {id: sagr=1.spack=1.rsl-fg=1.raf=onlt1, users: CENTRE, source: steady, latency: 20ms}
+  - {id: sagr=1.spack=1.rsl-fg=1.rcf=onlc1, users: CENTRE, source: steady, gvcids: 1.171.0, latency: 20ms, versions: 4 5}
+  - {id: sagr=1.spack=1.rsl-fg=1.raf=offl1, users: CENTRE, source: steady}
+  - {id: sagr=1.spack=1.rsl-fg=1.rocf=onlc1, users: CENTRE, source: tm, gvcids: 0.22.*}
+  - {id: sagr=1.spack=1.fsl-fg=1.cltu=cltu1, users: CENTRE, uplink: %s}
+"""
+
+
+def utc(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class SleTest(sle_case.SleCase):
+    def start(self, **more):
+        self.provider(STATION % (self.path("record"), self.path("uplink")), **more)
+
+    def all_good(self, r, frames):
+        self.assertTrue(r["in_order"], r)
+        self.assertEqual((r["frames"], r["missing"], r["repeated"], r["wrong"]), (frames, 0, 0, 0), r)
+
+    def test_complete(self):
+        self.start()
+        r = self.user(RAF, "--numbered", "--until-end", "--parameters", "-o", self.path("frames"), "--frames-csv", self.path("csv"))
+        self.all_good(r, 20000)
+        self.assertTrue(r["end_of_data"])
+        self.assertEqual((r["reports"], r["parameters"]), (1, 7), r)  # all of version 5 but the quality, not asked for yet
+        with open(self.path("frames"), "rb") as f:
+            data = f.read()
+        self.assertEqual(len(data), 20000 * 1115)
+        numbers = [struct.unpack(">Q", data[i + 6:i + 14])[0] for i in range(0, len(data), 1115)]
+        self.assertEqual(numbers, list(range(20000)))
+        with open(self.path("csv")) as f:
+            self.assertEqual(len(f.readlines()), 20001)
+        self.stop()
+        self.assertRegex(self.said(), "bound by CENTRE, version 5, from 127.0.0.1")
+        self.assertIn("unbound by CENTRE", self.said())
+
+    def test_authenticated(self):
+        self.start(level="all", hash="sha256")
+        self.all_good(self.user(RAF, "--numbered", "--until-end", level="all", hash="sha256"), 20000)
+        e = self.user(RAF, code=1, level="all", hash="sha256", password="00112233")
+        self.assertEqual(e["end"], "the connection has ended: Connection reset by peer", e)
+        self.assertEqual(self.status()["counts"]["auth_failed"], 1)
+        self.assertEqual(self.status()["refused"], 1)
+
+    def test_several_users_of_one_source(self):
+        self.start()
+        jobs = [subprocess.Popen(self.user_command(i, "-n", "2000", "--numbered", *more), stdout=subprocess.PIPE, text=True)
+                for i, more in (("sagr=1.spack=1.rsl-fg=1.raf=onlt1", ()),
+                                ("sagr=1.spack=1.rsl-fg=1.rcf=onlc1", ("--gvcid", "1.171.0", "-V", "4")))]
+        for j in jobs:
+            r = json.loads(j.communicate(timeout=300)[0])["associations"][0]
+            self.assertEqual(j.returncode, 0, r)
+            self.assertGreaterEqual(r["frames"], 2000)
+            self.assertEqual((r["missing"], r["repeated"], r["wrong"]), (0, 0, 0), r)
+
+    def test_rocf(self):
+        self.start()
+        r = self.user("sagr=1.spack=1.rsl-fg=1.rocf=onlc1", "--gvcid", "0.22.*", "--until-end", "-o", self.path("words"))
+        self.assertEqual(r["frames"], 500)
+        with open(self.path("words"), "rb") as f:
+            self.assertEqual(f.read(), b"".join(bytes((0, 0, 0, i % 256)) for i in range(500)))
+
+    def test_offline(self):
+        self.start()
+        self.until(lambda: self.status()["sources"][1]["frames"] > 2000, "nothing is produced")
+        begin = time.time() - 0.4
+        r = self.user("sagr=1.spack=1.rsl-fg=1.raf=offl1", "--from", utc(begin), "--to", utc(begin + 0.3), "--until-end", "--numbered")
+        self.assertTrue(r["in_order"] and r["end_of_data"], r)
+        self.assertEqual((r["missing"], r["repeated"], r["wrong"]), (0, 0, 0), r)
+        self.assertGreater(r["frames"], 100)
+        self.assertLess(r["frames"], 2000)
+        e = self.user("sagr=1.spack=1.rsl-fg=1.raf=offl1", code=1)
+        self.assertEqual(e["end"], "START was refused: diagnostic 4")  # missing time value
+        self.assertEqual(self.status()["sources"][1]["recording"]["lost"], 0)
+
+    def test_cltus(self):
+        self.start()
+        cltus = b"".join(struct.pack(">I", 20 + i % 500) + bytes([i % 256]) * (20 + i % 500) for i in range(3000))
+        with open(self.path("cltus"), "wb") as f:
+            f.write(cltus)
+        r = self.user("sagr=1.spack=1.fsl-fg=1.cltu=cltu1", "--cltus", self.path("cltus"))["cltus"]
+        self.assertEqual((r["accepted"], r["refused"], r["radiated"]), (3000, 0, 3000), r)
+        with open(self.path("uplink"), "rb") as f:
+            self.assertEqual(f.read(), cltus)
+
+    def test_a_modem(self):
+        modem = sle_case.free_port()
+        self.provider(f"""sources:
+  - {{name: modem, kind: tcp, address: '127.0.0.1:{modem}', frame: 100}}
+instances:
+  - {{id: {RAF}, users: CENTRE, source: modem, buffer: 7, latency: 50ms}}
+""")
+        sent = os.urandom(100 * 1000)
+        with socket.create_connection(("127.0.0.1", modem)) as s:
+            s.sendall(sent)  # waits for a user
+            self.user(RAF, "-n", "1000", "-o", self.path("frames"))
+        with open(self.path("frames"), "rb") as f:
+            self.assertEqual(f.read(), sent)
+
+    def test_refusals(self):
+        """Each is answered as the standard wants; a user who is being served meanwhile does not notice."""
+        self.start()
+        served = subprocess.Popen(self.user_command("sagr=1.spack=1.rsl-fg=1.raf=onlt1", "-t", "4s", "--numbered"),
+                                  stdout=subprocess.PIPE, text=True)
+        e = self.user(RAF.replace("raf=onlc1", "raf=onlc77"), code=1)
+        self.assertRegex(e["end"], "no such service instance")
+        e = self.user("sagr=1.spack=1.rsl-fg=1.rcf=onlc1", "--gvcid", "1.171.0", "-V", "3", code=1)
+        self.assertRegex(e["end"], "version not supported")
+        e = self.user("sagr=1.spack=1.rsl-fg=1.rcf=onlc1", "--gvcid", "1.171.9", code=1)
+        self.assertEqual(e["end"], "START was refused: diagnostic 5")
+        for what, say, urgent in (
+                ("an unknown user", lambda c: (c.context(), c.bind(initiator=b"NOBODY")), None),
+                ("a wrong service type", lambda c: (c.context(), c.bind(service=2)), None),
+                ("another protocol", lambda c: c.context(protocol=b"ISP2"), None),
+                ("a PDU before the context", lambda c: c.bind(), None),
+                ("a message that is too long", lambda c: (c.context(), c.send(b"\1\0\0\0\x7f\xff\xff\xff")), None),
+                ("a second BIND", lambda c: (c.context(), c.bind(), c.bind()), 3),
+                ("STOP without START", lambda c: (c.context(), c.bind(), c.pdu(bytes.fromhex("a2058000020101"))), 3),
+                ("an unknown PDU", lambda c: (c.context(), c.bind(), c.pdu(b"\xbe\0")), 5),
+                ("an unknown message", lambda c: (c.context(), c.bind(), c.send(b"\x09\0\0\0\0\0\0\0")), 129),
+                ("a second context", lambda c: (c.context(), c.bind(), c.context()), 128)):
+            with self.subTest(what):
+                c = self.raw()
+                say(c)
+                got, octet, _ = c.rest()
+                c.close()
+                if urgent is not None:
+                    self.assertEqual(octet, urgent, got.hex())
+        self.assertEqual(served.wait(300), 0)
+        r = json.loads(served.communicate()[0])["associations"][0]
+        self.assertEqual((r["missing"], r["repeated"], r["wrong"], r["backlogs"]), (0, 0, 0, 0), r)
+        self.assertGreater(r["frames"], 3000)
+        said = self.said()
+        for words in ("no such service instance", "version not supported", "access denied", "protocol error", "encoding error"):
+            self.assertIn(words, said)
+        self.stop()
+
+
+if __name__ == "__main__":
+    sle_case.SleCase.BIN = sys.argv.pop(1)
+    unittest.main(verbosity=2)

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-sle provider|user|bench|bridge: Space Link Extension. This file has the command line. What
+ * can go wrong: a wrong option, or options that contradict each other (exit 2).
+ */
+#include "tools/sle/sle_options.h"
+
+struct command {
+    const char *name, *args; /* "helio-sle COMMAND" */
+    error_t (*parse)(int key, char *arg, struct argp_state *state);
+    int (*run)(const struct options *o);
+    const struct argp_option *options;
+    const char *doc;
+};
+
+const char *argp_program_version = "helio-sle " HELIO_VERSION;
+
+/* ---- provider ---- */
+
+static error_t parse_provider(int key, char *arg, struct argp_state *state)
+{
+    struct provider_options *o = &((struct options *)state->input)->provider;
+    switch (key) {
+    case KEY_CHECK:
+        o->check = true;
+        return 0;
+    case KEY_KEYS:
+        o->keys = true;
+        return 0;
+    case 'l':
+        o->log = sle_log_level(state, arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->config != NULL)
+            argp_error(state, "\"%s\" is one word too many", arg);
+        o->config = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->config == NULL && !o->keys)
+            argp_error(state, "the configuration file is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run_provider(const struct options *o)
+{
+    return command_provider(&o->provider);
+}
+
+static const struct argp_option provider_options[] = {
+    {"check", KEY_CHECK, NULL, 0, "Check the configuration only", 1},
+    {"keys", KEY_KEYS, NULL, 0, "Print the keys of the configuration", 1},
+    {"log", 'l', "LEVEL", 0, "error, warning or info (default)", 1},
+    {0}};
+
+/* ---- bench ---- */
+
+static error_t parse_bench(int key, char *arg, struct argp_state *state)
+{
+    struct bench_options *o = &((struct options *)state->input)->bench;
+    static const char *const modes[] = {"onlt", "onlc", NULL};
+    switch (key) {
+    case 'b':
+        o->buffer = argument_count(state, "buffer", arg, 1, 65535);
+        return 0;
+    case KEY_FRAME:
+        o->frame = argument_count(state, "frame", arg, NUMBERED_FRAME_MIN, SLE_FRAME_MAX);
+        return 0;
+    case KEY_REPEAT:
+        o->instances = argument_count(state, "instances", arg, 1, 1000);
+        return 0;
+    case 'n':
+        o->frames = argument_count(state, "frames", arg, 1, UINT64_MAX);
+        return 0;
+    case 't':
+        o->time = argument_time(state, "time", arg, TICK_MS);
+        return 0;
+    case KEY_RATE:
+        o->rate = argument_rate(state, "rate", arg);
+        return 0;
+    case KEY_LATENCY:
+        o->latency = argument_time(state, "latency", arg, TICK_MS / 10);
+        return 0;
+    case KEY_AUTH:
+        o->level = sle_level(state, arg);
+        return 0;
+    case KEY_HASH:
+        o->hash = sle_hash_option(state, arg);
+        return 0;
+    case 'V':
+        o->version =
+            (uint8_t)argument_count(state, "version-number", arg, SLE_VERSION_MIN, SLE_VERSION_MAX);
+        return 0;
+    case KEY_MODE:
+        o->mode = modes[sle_word(state, "mode", arg, modes, "onlt or onlc")];
+        return 0;
+    case KEY_RECORD:
+        o->record = arg;
+        return 0;
+    case KEY_PORT:
+        o->port = (uint16_t)argument_count(state, "port", arg, 1, 65535);
+        return 0;
+    case KEY_TCP:
+        o->tcp_buffer = argument_size(state, "tcp-buffer", arg, 0, 1u << 30);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run_bench(const struct options *o)
+{
+    return command_bench(&o->bench);
+}
+
+static const struct argp_option bench_options[] = {
+    {"buffer", 'b', "N", 0, "Frames of a transfer buffer (20)", 1},
+    {"frame", KEY_FRAME, "N", 0, "Octets of a frame (1115)", 1},
+    {"time", 't', "TIME", 0, "How long (5s)", 1},
+    {"frames", 'n', "N", 0, "Or stop after N frames of each instance", 1},
+    {"rate", KEY_RATE, "RATE", 0, "Of each instance (as fast as can be)", 1},
+    {"instances", KEY_REPEAT, "N", 0, "At once (1)", 1},
+    {"mode", KEY_MODE, "MODE", 0, "onlc (default) or onlt", 2},
+    {"latency", KEY_LATENCY, "TIME", 0, "Latency limit (100ms)", 2},
+    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 2},
+    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 2},
+    {"version-number", 'V', "N", 0, "SLE version, 2 to 5 (5)", 2},
+    {"record", KEY_RECORD, "FOLDER", 0, "Record meanwhile, to FOLDER0 and so on", 3},
+    {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the sockets (the system finds them)", 3},
+    {"port", KEY_PORT, "N", 0, "Of the provider (one that is free)", 3},
+    {0}};
+
+/* ---- bridge ---- */
+
+static error_t parse_bridge(int key, char *arg, struct argp_state *state)
+{
+    struct bridge_options *o = &((struct options *)state->input)->bridge;
+    switch (key) {
+    case KEY_LISTEN:
+        o->listen = argument_address(state, "listen", arg);
+        return 0;
+    case KEY_DATAGRAMS:
+        o->input = argument_address(state, "datagrams", arg);
+        return 0;
+    case KEY_UPLINK:
+        o->uplink = argument_address(state, "uplink", arg);
+        return 0;
+    case KEY_ID:
+        o->id = sle_name(state, "id", arg);
+        return 0;
+    case KEY_PASSWORD:
+        o->password = sle_password(state, "password", arg);
+        return 0;
+    case KEY_USER:
+        o->user = sle_name(state, "user", arg);
+        return 0;
+    case KEY_USER_PASSWORD:
+        o->user_password = sle_password(state, "user-password", arg);
+        return 0;
+    case KEY_INSTANCE:
+        o->instance = sle_instance_name(state, arg);
+        return 0;
+    case KEY_CLTU_INSTANCE:
+        o->cltu_instance = sle_instance_name(state, arg);
+        return 0;
+    case KEY_FRAME:
+        o->frame = argument_count(state, "frame", arg, NUMBERED_FRAME_MIN, SLE_FRAME_MAX);
+        return 0;
+    case 'b':
+        o->buffer = argument_count(state, "buffer", arg, 1, 65535);
+        return 0;
+    case KEY_AUTH:
+        o->level = sle_level(state, arg);
+        return 0;
+    case KEY_HASH:
+        o->hash = sle_hash_option(state, arg);
+        return 0;
+    case 'l':
+        o->log = sle_log_level(state, arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!address_given(&o->input) && !address_given(&o->uplink))
+            argp_error(state, "--datagrams or --uplink is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run_bridge(const struct options *o)
+{
+    return command_bridge(&o->bridge);
+}
+
+static const struct argp_option bridge_options[] = {
+    {"listen", KEY_LISTEN, "ADDRESS", 0, "For users (127.0.0.1:5100)", 1},
+    {"datagrams", KEY_DATAGRAMS, "ADDRESS", 0, "Frames arrive here, each as a datagram", 1},
+    {"uplink", KEY_UPLINK, "ADDRESS", 0, "CLTUs are sent there, each as a datagram", 1},
+    {"frame", KEY_FRAME, "N", 0, "Octets of the longest frame (2048)", 1},
+    {"buffer", 'b', "N", 0, "Frames of a transfer buffer (20)", 1},
+    {"id", KEY_ID, "NAME", 0, "Our authority identifier (STATION)", 2},
+    {"user", KEY_USER, "NAME", 0, "The user's authority identifier (CENTRE)", 2},
+    {"password", KEY_PASSWORD, "HEX", 0, "Our password", 2},
+    {"user-password", KEY_USER_PASSWORD, "HEX", 0, "The user's password", 2},
+    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 2},
+    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 2},
+    {"instance", KEY_INSTANCE, "ID", 0, "Of the frames (sagr=1.spack=1.rsl-fg=1.raf=onlt1)", 3},
+    {"cltu-instance", KEY_CLTU_INSTANCE, "ID", 0,
+     "Of the CLTUs (sagr=1.spack=1.fsl-fg=1.cltu=cltu1)", 3},
+    {"log", 'l', "LEVEL", 0, "error, warning or info (default)", 4},
+    {0}};
+
+/* ---- all ---- */
+
+static const struct command commands[] = {
+    {"helio-sle provider", "CONFIG.yaml", parse_provider, run_provider, provider_options,
+     "Provides the service instances of a configuration until SIGINT or SIGTERM.\v"
+     "examples:\n"
+     "  helio-sle provider --keys\n"
+     "  helio-sle provider --check examples/sle-station.yaml\n"
+     "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or configuration"},
+    {"helio-sle user", "ADDRESS", sle_parse_user, sle_run_user, sle_user_options,
+     "Binds a service instance, takes its frames or sends CLTUs, and unbinds.\v"
+     "examples (with `helio-sle provider examples/sle-station.yaml` running):\n"
+     "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
+     "    --instance sagr=1.spack=1.rsl-fg=1.raf=onlc1 -n 100000 --numbered\n"
+     "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
+     "    --instance sagr=1.spack=1.rsl-fg=1.rcf=onlt1 --gvcid '1.171.*' -t 2s -o /tmp/a.frames\n"
+     "\nexit codes: 0 all went in order, 1 not, 2 usage"},
+    {"helio-sle bench", "", parse_bench, run_bench, bench_options,
+     "Measures a provider and a user, a process each, on this machine. Prints JSON.\v"
+     "examples:\n"
+     "  helio-sle bench -b 20 -t 5s\n"
+     "  helio-sle bench -b 20 --rate 1Gbit/s -t 5s --authentication all --hash sha256\n"
+     "\nexit codes: 0 done, 1 it did not go in order, 2 usage"},
+    {"helio-sle bridge", "", parse_bridge, run_bridge, bridge_options,
+     "A provider without a configuration file: frames from UDP, CLTUs to UDP.\v"
+     "examples:\n"
+     "  helio-sle bridge --datagrams 127.0.0.1:5001 --uplink 127.0.0.1:5002\n"
+     "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage"}};
+
+static struct options defaults(void)
+{
+    struct options o = {
+        .provider = {.log = LEVEL_INFO},
+        .user = {.password = "",
+                 .responder_password = "",
+                 .port_name = "PORT1",
+                 .repeat = 1,
+                 .version = 5,
+                 .start = {.quality = SLE_ALL_FRAMES,
+                           .word = SLE_ALL_WORDS,
+                           .tc_vcid = SLE_TC_VC_NONE,
+                           .update = SLE_CONTINUOUS,
+                           .first_cltu = 1},
+                 .wait = 60 * TICK_S,
+                 .log = LEVEL_WARNING},
+        .bench = {.buffer = 20,
+                  .frame = 1115,
+                  .instances = 1,
+                  .time = 5 * TICK_S,
+                  .latency = 100 * TICK_MS,
+                  .version = 5,
+                  .mode = "onlc"},
+        .bridge = {.id = "STATION",
+                   .user = "CENTRE",
+                   .password = "",
+                   .user_password = "",
+                   .instance = "sagr=1.spack=1.rsl-fg=1.raf=onlt1",
+                   .cltu_instance = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1",
+                   .frame = 2048,
+                   .buffer = 20,
+                   .log = LEVEL_INFO},
+    };
+    (void)address_of("127.0.0.1", 5100, &o.bridge.listen);
+    return o;
+}
+
+static const char usage[] =
+    "Usage: helio-sle provider CONFIG.yaml     service instances for users to bind\n"
+    "       helio-sle user ADDRESS OPTIONS     frames from a provider, or CLTUs to it\n"
+    "       helio-sle bench                    how fast, on this machine\n"
+    "       helio-sle bridge --datagrams ADDRESS  a provider of frames that arrive by UDP\n"
+    "       helio-sle --version\n"
+    "Space Link Extension: RAF, RCF, ROCF and FCLTU. `helio-sle COMMAND --help` tells more.\n"
+    "\n"
+    "examples:\n"
+    "  helio-sle provider --keys\n"
+    "  helio-sle bench -b 20 -t 2s\n";
+
+int main(int argc, char **argv)
+{
+    size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
+                                sizeof *commands, usage);
+    struct options o = defaults();
+    const struct argp argp = {.options = commands[i].options,
+                              .parser = commands[i].parse,
+                              .args_doc = commands[i].args,
+                              .doc = commands[i].doc};
+    argp_parse(&argp, argc - 1, argv + 1, 0, NULL, &o);
+    return commands[i].run(&o);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One link of the SLE engine on one stream: what arrives goes to the link, what the link has to say
+ * goes out, its notices to a user; and its end. */
+#ifndef TOOLS_SLE_CONN_H
+#define TOOLS_SLE_CONN_H
+
+#include "os/world.h"
+#include "sle/engine.h"
+
+struct sle_conn;
+
+struct sle_conn_user {
+    /* A notice; the engine may be told things from here, sle_conn_pump must not be called. */
+    void (*notice)(void *context, struct sle_conn *c, const struct sle_notice *n);
+    /* The stream is closed; the link and c are gone after this call. `error`: HELIO_E* of the
+     * stream, 0: none. Not called after sle_conn_free. */
+    void (*gone)(void *context, struct sle_conn *c, int error);
+};
+
+/* Takes the stream, which it closes, and the link, which it frees. NULL: memory is out, both are
+ * freed. `user` outlives it. */
+struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link *l,
+                              const struct sle_conn_user *user, void *context);
+
+/* After the link was told something: its notices, its output. May end in `gone`, when not called
+ * from `notice`: then c is no more. */
+void sle_conn_pump(struct sle_conn *c);
+
+struct sle_link *sle_conn_link(const struct sle_conn *c);
+/* Has the stream no room now? */
+bool sle_conn_full(const struct sle_conn *c);
+/* In `notice`: the time of what is told, read once for all that came together. */
+tick sle_conn_now(const struct sle_conn *c);
+/* At once, without a word to the peer. */
+void sle_conn_free(struct sle_conn *c);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of helio-sle: what its commands' options share. */
+#ifndef TOOLS_SLE_OPTIONS_H
+#define TOOLS_SLE_OPTIONS_H
+
+#include "os/arguments.h"
+#include "tools/sle/helio_sle.h"
+
+enum {
+    KEY_INSTANCE = 256,
+    KEY_ID,
+    KEY_PASSWORD,
+    KEY_RESPONDER,
+    KEY_RESPONDER_PASSWORD,
+    KEY_PORT_NAME,
+    KEY_AUTH,
+    KEY_HASH,
+    KEY_HEARTBEAT,
+    KEY_DEAD,
+    KEY_FROM,
+    KEY_TO,
+    KEY_QUALITY,
+    KEY_GVCID,
+    KEY_END,
+    KEY_WAIT,
+    KEY_TCP,
+    KEY_NUMBERED,
+    KEY_LENGTHS,
+    KEY_CSV,
+    KEY_FRAMES_CSV,
+    KEY_DATAGRAMS,
+    KEY_CLTUS,
+    KEY_WINDOW,
+    KEY_PARAMETERS,
+    KEY_REPEAT,
+    KEY_RATE,
+    KEY_LATENCY,
+    KEY_MODE,
+    KEY_RECORD,
+    KEY_PORT,
+    KEY_FRAME,
+    KEY_CHECK,
+    KEY_KEYS,
+    KEY_USER,
+    KEY_USER_PASSWORD,
+    KEY_CLTU_INSTANCE,
+    KEY_UPLINK,
+    KEY_LISTEN
+};
+
+struct options {
+    struct provider_options provider;
+    struct user_options user;
+    struct bench_options bench;
+    struct bridge_options bridge;
+};
+
+/* Values; what is wrong ends the program. */
+int sle_word(struct argp_state *state, const char *option, const char *arg,
+             const char *const *words, const char *hint);
+int sle_level(struct argp_state *state, const char *arg);
+int sle_hash_option(struct argp_state *state, const char *arg);
+enum config_level sle_log_level(struct argp_state *state, const char *arg);
+const char *sle_name(struct argp_state *state, const char *option, const char *arg);
+const char *sle_password(struct argp_state *state, const char *option, const char *arg);
+const char *sle_instance_name(struct argp_state *state, const char *arg);
+
+/* helio-sle user */
+error_t sle_parse_user(int key, char *arg, struct argp_state *state);
+int sle_run_user(const struct options *o);
+extern const struct argp_option sle_user_options[];
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Provider, bench and bridge: a station run until a signal. Bench and bridge write the
+ * configuration that a person would write, so that there is one way into a station.
+ *
+ * What can go wrong: the configuration (told with line and key, exit 2), what it names (exit 1).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conf/json_number.h"
+#include "os/clock.h"
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
+#include "tools/sle/helio_sle.h"
+#include "tools/sle/sle_station.h"
+
+struct run {
+    struct world *world;
+    struct station *station;
+    struct uv_signals *signals;
+};
+
+static void on_signal(void *context, int number)
+{
+    struct run *r = context;
+    (void)number;
+    station_end(r->station);
+    uv_signals_close(r->signals);
+    uv_world_end(r->world);
+}
+
+int provider_run(const struct settings *s, enum config_level log)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    struct run r = {0};
+    bool good = uv_world_open(&r.world) == 0;
+    if (!good)
+        return 1;
+    r.station = station_open(r.world, s, log);
+    good = r.station != NULL && station_is_open(r.station);
+    if (good) {
+        r.signals = uv_signals_open(r.world, numbers, 2, on_signal, &r);
+        good = r.signals != NULL;
+        say(&r.station->log, LEVEL_INFO, "%s listens at %s: %zu instances", s->id, s->listen_text,
+            s->instances_len);
+    }
+    if (!good) {
+        if (r.station != NULL)
+            station_end(r.station);
+        uv_world_end(r.world);
+    }
+    uv_world_run(r.world);
+    station_free(r.station);
+    return uv_world_free(r.world) == 0 && good ? 0 : 1;
+}
+
+static void print_errors(const struct conf_errors *e)
+{
+    for (size_t i = 0; i < e->len; i++)
+        fprintf(stderr, "%s\n", e->text[i]);
+    if (e->total > e->len)
+        fprintf(stderr, "%s: and %zu more errors\n", e->file, e->total - e->len);
+}
+
+static void print_keys(void)
+{
+    const char *name;
+    const struct conf_option *o;
+    for (size_t i = 0; settings_section(i, &name, &o); i++)
+        for (; o->key != NULL; o++)
+            printf("%s%s%s\t%s\t%s\n", name, *name != '\0' ? "." : "", o->key,
+                   o->initial == NULL ? "(required)" : o->initial, o->help);
+}
+
+int command_provider(const struct provider_options *o)
+{
+    struct settings s;
+    struct conf_errors *errors = malloc(sizeof *errors);
+    if (o->keys) {
+        print_keys();
+        free(errors);
+        return 0;
+    }
+    if (errors == NULL)
+        return 1;
+    conf_errors_init(errors, o->config);
+    int e = settings_load(&s, o->config, errors);
+    print_errors(errors);
+    free(errors);
+    if (e < 0)
+        return 2;
+    if (o->check)
+        printf("%s: good\n", o->config);
+    int code = o->check ? 0 : provider_run(&s, o->log);
+    settings_free(&s);
+    return code;
+}
+
+/* ---- a configuration that was put together here ---- */
+
+#define TEXT_CAP (1024u * 1024u)
+
+struct text {
+    char *at;
+    size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_text(struct text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(t->at + t->len, TEXT_CAP - t->len, format, args);
+    va_end(args);
+    t->len += n > 0 && (size_t)n < TEXT_CAP - t->len ? (size_t)n : 0;
+}
+
+static bool parse_text(struct text *t, struct settings *s)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    if (errors == NULL)
+        return false;
+    conf_errors_init(errors, "");
+    int e = settings_parse(s, t->at, t->len, errors);
+    print_errors(errors);
+    free(errors);
+    return e == 0;
+}
+
+static const char *const level_names[] = {"none", "bind", "all"};
+static const char *const hash_names[] = {"by-version", "sha1", "sha256"};
+
+int command_bridge(const struct bridge_options *o)
+{
+    char listen[ADDRESS_TEXT_MAX], input[ADDRESS_TEXT_MAX], uplink[ADDRESS_TEXT_MAX];
+    struct text t = {.at = malloc(TEXT_CAP)};
+    struct settings s;
+    if (t.at == NULL)
+        return 1;
+    add_text(&t, "id: %s\npassword: '%s'\nlisten: '%s'\nusers:\n", o->id, o->password,
+             address_write(&o->listen, listen));
+    add_text(&t, "  - {id: %s, password: '%s', authentication: %s, hash: %s}\n", o->user,
+             o->user_password, level_names[o->level], hash_names[o->hash]);
+    if (address_given(&o->input))
+        add_text(&t, "sources:\n  - {name: in, kind: udp, address: '%s', frame: %" PRIu64 "}\n",
+                 address_write(&o->input, input), o->frame);
+    add_text(&t, "instances:\n");
+    if (address_given(&o->input))
+        add_text(&t, "  - {id: '%s', users: %s, source: in, buffer: %" PRIu64 ", latency: 100ms}\n",
+                 o->instance, o->user, o->buffer);
+    if (address_given(&o->uplink))
+        add_text(&t, "  - {id: '%s', users: %s, uplink: '%s'}\n", o->cltu_instance, o->user,
+                 address_write(&o->uplink, uplink));
+    bool good = parse_text(&t, &s);
+    free(t.at);
+    if (!good)
+        return 2;
+    int code = provider_run(&s, o->log);
+    settings_free(&s);
+    return code;
+}
+
+/* ---- bench ---- */
+
+#define BENCH_ID "sagr=B.spack=BENCH.rsl-fg=1.raf=%s1"
+
+static void write_bench(const struct bench_options *o, uint16_t port, struct text *t)
+{
+    const char *password = o->level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
+    add_text(t, "id: BENCH-P\npassword: '%s'\nlisten: '127.0.0.1:%u'\ntcp_buffer: %" PRIu64 "\n",
+             password, port, o->tcp_buffer);
+    add_text(t, "users:\n  - {id: BENCH-U, password: '%s', authentication: %s, hash: %s}\n",
+             password, level_names[o->level], hash_names[o->hash]);
+    add_text(t, "sources:\n");
+    for (uint64_t i = 0; i < o->instances; i++) {
+        add_text(t, "  - {name: s%" PRIu64 ", frame: %" PRIu64, i, o->frame);
+        if (o->rate > 0)
+            add_text(t, ", rate: %" PRIu64 "bit/s, when_full: wait", o->rate);
+        if (o->record != NULL)
+            add_text(t, ", record: '%s%" PRIu64 "'", o->record, i);
+        add_text(t, "}\n");
+    }
+    add_text(t, "instances:\n");
+    for (uint64_t i = 0; i < o->instances; i++)
+        add_text(t,
+                 "  - {id: 'sagr=B.spack=BENCH.rsl-fg=1.raf=%s%" PRIu64
+                 "', users: BENCH-U, source: s%" PRIu64 ", buffer: %" PRIu64 ", latency: %" PRIu64
+                 "us, store: %" PRIu64 "}\n",
+                 o->mode, i + 1, i, o->buffer, (uint64_t)(o->latency / TICK_US),
+                 o->buffer * 16 < 320 ? 320 : o->buffer * 16);
+}
+
+static pid_t begin_provider(const struct bench_options *o, uint16_t port)
+{
+    struct text t = {.at = malloc(TEXT_CAP)};
+    struct settings s;
+    if (t.at == NULL)
+        return -1;
+    write_bench(o, port, &t);
+    bool good = parse_text(&t, &s);
+    free(t.at);
+    if (!good)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        int code = provider_run(&s, LEVEL_WARNING);
+        settings_free(&s);
+        exit(code);
+    }
+    settings_free(&s);
+    return child;
+}
+
+/* A port that nobody has now. */
+static uint16_t free_port(void)
+{
+    struct address a;
+    struct udp_io *io;
+    if (address_of("127.0.0.1", 0, &a) < 0 || udp_open(&io, &a, false) < 0)
+        return 0;
+    uint16_t port = udp_port(io);
+    udp_close(io);
+    return port;
+}
+
+static void wait_for_port(const struct address *a)
+{
+    tick until = clock_now() + 10 * TICK_S;
+    while (clock_now() < until) {
+        int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool there = fd >= 0 && connect(fd, &a->sa, address_len(a)) == 0;
+        if (fd >= 0)
+            close(fd);
+        if (there)
+            return;
+        (void)clock_poll(NULL, 0, clock_now() + 10 * TICK_MS);
+    }
+}
+
+static double cpu_of(const struct rusage *u)
+{
+    return (double)u->ru_utime.tv_sec + (double)u->ru_stime.tv_sec +
+           (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) / 1e6;
+}
+
+static void print_bench(const struct bench_options *o, json_t *result, double provider_cpu)
+{
+    json_t *r = json_object();
+    double octets = json_number_value(json_object_get(result, "octets"));
+    double user_cpu = json_number_value(json_object_get(result, "cpu_s"));
+    json_object_set_new(r, "buffer", json_number(o->buffer));
+    json_object_set_new(r, "frame", json_number(o->frame));
+    json_object_set_new(r, "instances", json_number(o->instances));
+    json_object_set_new(r, "provider_cpu_s", json_real(provider_cpu));
+    json_object_set_new(r, "user_cpu_s", json_real(user_cpu));
+    json_object_set_new(r, "provider_bit_per_core_s",
+                        json_real(provider_cpu > 0 ? octets * 8 / provider_cpu : 0));
+    json_object_set_new(r, "user_bit_per_core_s",
+                        json_real(user_cpu > 0 ? octets * 8 / user_cpu : 0));
+    json_object_set(r, "result", result);
+    json_dumpf(r, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(r);
+}
+
+static int run_user(const struct bench_options *o, const struct address *to, json_t **result)
+{
+    char id[SLE_SIID_MAX + 1];
+    const char *password = o->level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
+    snprintf(id, sizeof id, BENCH_ID, o->mode);
+    struct user_options u = {.to = *to,
+                             .instance = id,
+                             .id = "BENCH-U",
+                             .password = password,
+                             .responder = "BENCH-P",
+                             .responder_password = password,
+                             .port_name = "PORT1",
+                             .repeat = (unsigned)o->instances,
+                             .version = o->version,
+                             .level = o->level,
+                             .hash = o->hash,
+                             .start = {.quality = SLE_ALL_FRAMES},
+                             .frames = o->frames,
+                             .time = o->time,
+                             .wait = 60 * TICK_S,
+                             .tcp_buffer = o->tcp_buffer,
+                             .numbered = true,
+                             .log = LEVEL_WARNING};
+    return user_run(&u, result);
+}
+
+int command_bench(const struct bench_options *o)
+{
+    struct address to;
+    struct rusage usage;
+    json_t *result = NULL;
+    int status;
+    uint16_t port = o->port > 0 ? o->port : free_port();
+    if (address_of("127.0.0.1", port, &to) < 0)
+        return 1;
+    pid_t child = begin_provider(o, port);
+    if (child < 0)
+        return 1;
+    wait_for_port(&to);
+    int code = run_user(o, &to, &result);
+    (void)kill(child, SIGTERM);
+    if (wait4(child, &status, 0, &usage) != child || status != 0)
+        code = 1;
+    if (result != NULL)
+        print_bench(o, result, cpu_of(&usage));
+    json_decref(result);
+    return code;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file becomes a tree, each section is read by its table, then what texts mean and what relates
+ * to what: instances name users and sources that exist. All errors are collected.
+ */
+#include "tools/sle/sle_settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/sle/sle_settings_tables.h"
+
+static const struct {
+    const char *name;
+    const struct conf_option *options;
+} sections[] = {{"", settings_top},
+                {"tml", settings_tml},
+                {"users", settings_users},
+                {"sources", settings_sources},
+                {"instances", settings_instances}};
+static const char *const words[] = {"tml", "users", "sources", "instances", NULL};
+
+bool settings_section(size_t i, const char **name, const struct conf_option **options)
+{
+    if (i >= sizeof sections / sizeof *sections)
+        return false;
+    *name = sections[i].name;
+    *options = sections[i].options;
+    return true;
+}
+
+/* ---- values ---- */
+
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+bool settings_hex(const char *text, uint8_t *out, size_t max, uint8_t *len)
+{
+    size_t n = strlen(text);
+    if (n % 2 != 0 || n / 2 > max || n / 2 > UINT8_MAX)
+        return false;
+    for (size_t i = 0; i < n / 2; i++) {
+        int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high * 16 + low);
+    }
+    *len = (uint8_t)(n / 2);
+    return true;
+}
+
+static bool take_number(const char **p, unsigned long max, unsigned long *out)
+{
+    char *end;
+    if (**p < '0' || **p > '9')
+        return false;
+    *out = strtoul(*p, &end, 10);
+    *p = end;
+    return *out <= max;
+}
+
+bool settings_gvcid(const char *text, struct sle_gvcid *out)
+{
+    unsigned long version, scid, vcid = SLE_MASTER;
+    if (!take_number(&text, 3, &version) || *text++ != '.' || !take_number(&text, 1023, &scid) ||
+        *text++ != '.')
+        return false;
+    if (*text == '*')
+        text++;
+    else if (!take_number(&text, 63, &vcid))
+        return false;
+    if (*text != '\0')
+        return false;
+    *out = (struct sle_gvcid){
+        .scid = (uint16_t)scid, .version = (uint8_t)version, .vcid = (uint8_t)vcid};
+    return true;
+}
+
+bool settings_time(const char *text, uint64_t *out)
+{
+    struct tm tm = {0};
+    const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    uint64_t fraction = 0, unit = TICK_S / 10;
+    if (p == NULL)
+        return false;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10)
+            fraction += (uint64_t)(*p - '0') * unit;
+    time_t s = timegm(&tm);
+    if (strcmp(p, "Z") != 0 || s < 0)
+        return false;
+    *out = (uint64_t)s * TICK_S + fraction;
+    return true;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    struct settings *s;
+    struct conf_errors *errors;
+};
+
+static uint32_t line_of(const struct conf_tree *map, const char *key)
+{
+    const struct conf_tree *t = conf_child(map, key);
+    return t != NULL ? t->line : map->line;
+}
+
+static void wrong(struct reading *r, const struct conf_tree *map, const char *where,
+                  const char *key, const char *value, const char *want)
+{
+    conf_error(r->errors, line_of(map, key), "%s%s: '%s': expected %s", where, key, value, want);
+}
+
+static void check_password(struct reading *r, const struct conf_tree *map, const char *where,
+                           const char *text)
+{
+    uint8_t bytes[SLE_PASSWORD_MAX], len;
+    if (!settings_hex(text, bytes, sizeof bytes, &len))
+        wrong(r, map, where, "password", "...", "at most 64 octets, two hexadecimal digits each");
+}
+
+static void read_user(struct reading *r, const struct conf_tree *map, void *item)
+{
+    struct settings_user *u = item;
+    if (u->id == NULL)
+        return;
+    if (!sle_authority_ok(u->id))
+        wrong(r, map, "users.", "id", u->id, "3 to 16 characters without blanks");
+    check_password(r, map, "users.", u->password);
+    if (u->level != SLE_AUTH_NONE && *u->password == '\0')
+        wrong(r, map, "users.", "password", "", "a password, since authentication is asked for");
+}
+
+static void read_address(struct reading *r, const struct conf_tree *map, const char *where,
+                         const char *key, const char *text, struct address *out)
+{
+    if (address_parse(text, out) < 0)
+        wrong(r, map, where, key, text, address_hint);
+}
+
+static void read_source(struct reading *r, const struct conf_tree *map, void *item)
+{
+    struct settings_source *x = item;
+    if (x->kind == SOURCE_UDP || x->kind == SOURCE_TCP)
+        read_address(r, map, "sources.", "address", x->address_text, &x->address);
+    if (x->kind == SOURCE_FILE && *x->file == '\0')
+        wrong(r, map, "sources.", "file", "", "the name of a file");
+    uint64_t vcids = x->format == SOURCE_TM ? 8 : 63, scid = x->format == SOURCE_TM ? 1023 : 255;
+    if (x->kind == SOURCE_GENERATOR && x->vcids > vcids)
+        wrong(r, map, "sources.", "vcids", "too many", "at most 8 of TM, 63 of AOS");
+    if (x->kind == SOURCE_GENERATOR && x->scid > scid)
+        wrong(r, map, "sources.", "scid", "too large", "at most 255 of AOS");
+    if (x->kind == SOURCE_GENERATOR && x->format == SOURCE_TM)
+        x->control_words = true;
+    if (x->when_full == SOURCE_BY_KIND)
+        x->when_full = x->kind == SOURCE_UDP || x->rate > 0 ? SOURCE_DROP : SOURCE_WAIT;
+}
+
+static struct settings_source *find_source(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->sources_len; i++)
+        if (s->sources[i].name != NULL && strcmp(s->sources[i].name, name) == 0)
+            return &s->sources[i];
+    return NULL;
+}
+
+static const struct settings_user *find_user(const struct settings *s, const char *id)
+{
+    for (size_t i = 0; i < s->users_len; i++)
+        if (s->users[i].id != NULL && strcmp(s->users[i].id, id) == 0)
+            return &s->users[i];
+    return NULL;
+}
+
+/* Cuts the text at blanks; how many words there are, `max` at most are in `out`. */
+static size_t cut_words(char *text, const char **out, size_t max)
+{
+    size_t n = 0;
+    char *save = NULL;
+    for (char *p = strtok_r(text, " \t", &save); p != NULL; p = strtok_r(NULL, " \t", &save), n++)
+        if (n < max)
+            out[n] = p;
+    return n;
+}
+
+static void read_initiators(struct reading *r, const struct conf_tree *map,
+                            struct settings_instance *i)
+{
+    size_t max = strlen(i->users) / 2 + 1;
+    i->initiators = calloc(max, sizeof *i->initiators);
+    i->initiator_count = i->initiators == NULL ? 0 : cut_words(i->users, i->initiators, max);
+    if (i->initiator_count == 0)
+        wrong(r, map, "instances.", "users", "", "the id of at least one of the users");
+    for (size_t k = 0; k < i->initiator_count; k++)
+        if (find_user(r->s, i->initiators[k]) == NULL)
+            wrong(r, map, "instances.", "users", i->initiators[k], "the id of one of the users");
+}
+
+static void read_versions(struct reading *r, const struct conf_tree *map,
+                          struct settings_instance *i)
+{
+    const char *p = i->versions_text;
+    for (; *p != '\0'; p++) {
+        if (*p >= '0' + SLE_VERSION_MIN && *p <= '0' + SLE_VERSION_MAX)
+            i->versions |= 1u << (*p - '0');
+        else if (*p != ' ')
+            break;
+    }
+    if (*p != '\0' || i->versions == 0)
+        wrong(r, map, "instances.", "versions", i->versions_text, "some of 2 3 4 5");
+}
+
+static void read_when(struct reading *r, const struct conf_tree *map, const char *key,
+                      const char *text, struct sle_when *out)
+{
+    uint64_t ns;
+    if (*text == '\0')
+        return;
+    if (!settings_time(text, &ns)) {
+        wrong(r, map, "instances.", key, text, "a time in UTC such as 2026-11-22T18:00:00Z");
+        return;
+    }
+    *out = (struct sle_when){.known = true, .at = sle_time_of(ns)};
+}
+
+static void read_gvcids(struct reading *r, const struct conf_tree *map, struct settings_instance *i)
+{
+    const char *parts[SLE_GVCIDS_MAX];
+    bool wanted = i->service == SLE_RCF || i->service == SLE_ROCF;
+    i->gvcid_count = cut_words(i->gvcids_text, parts, SLE_GVCIDS_MAX);
+    if (i->gvcid_count > SLE_GVCIDS_MAX || (wanted && i->gvcid_count == 0)) {
+        i->gvcid_count = 0;
+        wrong(r, map, "instances.", "gvcids", "", "1 to 256 channels such as 1.171.5 or 0.22.*");
+    }
+    for (size_t k = 0; k < i->gvcid_count; k++)
+        if (!settings_gvcid(parts[k], &i->gvcids[k]))
+            wrong(r, map, "instances.", "gvcids", parts[k], "a channel such as 1.171.5 or 0.22.*");
+}
+
+static void read_instance(struct reading *r, const struct conf_tree *map, void *item)
+{
+    struct settings_instance *i = item;
+    struct sle_siid id;
+    if (i->id == NULL || i->users == NULL)
+        return;
+    if (sle_siid_parse(i->id, &id, &i->service, &i->mode) < 0) {
+        wrong(r, map, "instances.", "id", i->id, "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
+        return;
+    }
+    read_initiators(r, map, i);
+    read_versions(r, map, i);
+    read_when(r, map, "begin", i->begin_text, &i->begin);
+    read_when(r, map, "end", i->end_text, &i->end);
+    read_gvcids(r, map, i);
+    if (*i->antenna == '\0' || strlen(i->antenna) > SLE_ANTENNA_MAX)
+        wrong(r, map, "instances.", "antenna", i->antenna, "1 to 16 characters");
+    if (i->service == SLE_FCLTU) {
+        (void)address_parse(i->uplink, &i->uplink_address); /* else it is a file */
+        return;
+    }
+    i->from = find_source(r->s, i->source);
+    if (i->from == NULL)
+        wrong(r, map, "instances.", "source", i->source, "the name of one of the sources");
+    else if (i->mode == SLE_OFFLINE && *i->from->record == '\0')
+        wrong(r, map, "instances.", "source", i->source,
+              "a source with the key record, from which offline instances deliver");
+}
+
+static void read_list(struct reading *r, const struct conf_tree *root, const char *key,
+                      const struct conf_option *options, size_t size, size_t max, void *items,
+                      size_t *len, void (*read)(struct reading *, const struct conf_tree *, void *))
+{
+    char where[32];
+    size_t n = 0;
+    const struct conf_tree *t = conf_list(root, "", key, max, &n, r->errors);
+    char *all = t == NULL ? NULL : calloc(n, size);
+    memcpy(items, &all, sizeof all);
+    if (t == NULL)
+        return;
+    if (all == NULL) {
+        conf_error(r->errors, root->line, "out of memory");
+        return;
+    }
+    snprintf(where, sizeof where, "%s.", key);
+    for (; t != NULL; t = t->next) {
+        char *item = all + size * (*len)++;
+        struct conf_part part = {options, item, NULL};
+        size_t before = r->errors->total;
+        if (conf_options_default(options, item, conf_option_set) < 0)
+            conf_error(r->errors, t->line, "out of memory");
+        conf_section_read(t, where, &part, 1, NULL, r->errors);
+        if (r->errors->total == before)
+            read(r, t, item);
+    }
+}
+
+static void read_top(struct reading *r, const struct conf_tree *root)
+{
+    struct settings *s = r->s;
+    struct conf_part top = {settings_top, s, NULL}, tml = {settings_tml, s, NULL};
+    conf_section_read(root, "", &top, 1, words, r->errors);
+    const struct conf_tree *t = conf_map(root, "", "tml", r->errors);
+    if (t != NULL)
+        conf_section_read(t, "tml.", &tml, 1, NULL, r->errors);
+    if (s->id != NULL && !sle_authority_ok(s->id))
+        wrong(r, root, "", "id", s->id, "3 to 16 characters without blanks");
+    if (!sle_port_name_ok(s->port_name))
+        wrong(r, root, "", "port_name", s->port_name, "1 to 128 characters without blanks");
+    check_password(r, root, "", s->password);
+    read_address(r, root, "", "listen", s->listen_text, &s->listen);
+}
+
+int settings_parse(struct settings *s, const char *text, size_t len, struct conf_errors *errors)
+{
+    struct reading r = {s, errors};
+    *s = (struct settings){0};
+    struct conf_tree *root = conf_tree_parse(
+        text, len, "it needs at least the keys id, users, sources and instances", errors);
+    if (root == NULL)
+        return HELIO_EFORMAT;
+    if (conf_options_default(settings_top, s, conf_option_set) < 0 ||
+        conf_options_default(settings_tml, s, conf_option_set) < 0)
+        conf_error(errors, 0, "out of memory");
+    read_top(&r, root);
+    read_list(&r, root, "users", settings_users, sizeof *s->users, SETTINGS_USERS_MAX, &s->users,
+              &s->users_len, read_user);
+    read_list(&r, root, "sources", settings_sources, sizeof *s->sources, SETTINGS_SOURCES_MAX,
+              &s->sources, &s->sources_len, read_source);
+    read_list(&r, root, "instances", settings_instances, sizeof *s->instances,
+              SETTINGS_INSTANCES_MAX, &s->instances, &s->instances_len, read_instance);
+    if (errors->total == 0 && s->instances_len == 0)
+        conf_error(errors, root->line, "instances: there is none; write at least one");
+    conf_tree_free(root);
+    if (errors->total == 0)
+        return 0;
+    settings_free(s);
+    return HELIO_EFORMAT;
+}
+
+int settings_load(struct settings *s, const char *path, struct conf_errors *errors)
+{
+    size_t len;
+    char *text = conf_file_read(path, &len, errors);
+    if (text == NULL)
+        return HELIO_EFORMAT;
+    int r = settings_parse(s, text, len, errors);
+    free(text);
+    return r;
+}
+
+void settings_free(struct settings *s)
+{
+    conf_options_free(settings_top, s);
+    for (size_t i = 0; i < s->users_len; i++)
+        conf_options_free(settings_users, &s->users[i]);
+    for (size_t i = 0; i < s->sources_len; i++)
+        conf_options_free(settings_sources, &s->sources[i]);
+    for (size_t i = 0; i < s->instances_len; i++) {
+        free(s->instances[i].initiators);
+        conf_options_free(settings_instances, &s->instances[i]);
+    }
+    free(s->users);
+    free(s->sources);
+    free(s->instances);
+    *s = (struct settings){0};
+}

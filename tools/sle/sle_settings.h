@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of a provider: who it is, whom it knows, where frames come from, which service
+ * instances there are. Keys and their meaning: sle_settings_tables.c, docs/helio-sle.md. */
+#ifndef TOOLS_SLE_SETTINGS_H
+#define TOOLS_SLE_SETTINGS_H
+
+#include "conf/conf_section.h"
+#include "os/address.h"
+#include "sle/provider.h"
+
+#define SETTINGS_INSTANCES_MAX 4096
+#define SETTINGS_USERS_MAX 1024
+#define SETTINGS_SOURCES_MAX 1024
+
+struct settings_user {
+    char *id, *password, *hash_name;
+    int level, hash; /* enum sle_auth_level, enum sle_hash */
+};
+
+enum source_kind { SOURCE_GENERATOR, SOURCE_UDP, SOURCE_TCP, SOURCE_FILE };
+enum source_format { SOURCE_AOS, SOURCE_TM };
+enum source_full { SOURCE_WAIT, SOURCE_DROP, SOURCE_BY_KIND };
+
+struct settings_source {
+    char *name;
+    int kind, format, when_full;
+    uint64_t rate; /* bit/s; 0: as fast as can be */
+    uint64_t frame, scid, vcids, count;
+    char *address_text, *file;
+    struct address address;
+    bool control_words;
+    char *record;
+    uint64_t record_file, record_total, record_memory;
+};
+
+struct settings_instance {
+    char *id, *users, *source, *versions_text, *begin_text, *end_text, *gvcids_text, *antenna;
+    uint64_t buffer, store, return_timeout, min_reporting;
+    tick latency;
+    /* FCLTU */
+    uint64_t cltu_buffer, cltu_max, uplink_rate;
+    char *uplink;
+    /* what they mean */
+    enum sle_service service;
+    enum sle_mode mode;
+    uint32_t versions;
+    struct sle_when begin, end;
+    struct sle_gvcid gvcids[SLE_GVCIDS_MAX];
+    size_t gvcid_count;
+    const char **initiators; /* in users, cut up */
+    size_t initiator_count;
+    struct settings_source *from; /* NULL: FCLTU */
+    struct address uplink_address;
+};
+
+struct settings {
+    char *id, *password, *port_name, *listen_text, *status;
+    struct address listen;
+    uint64_t tcp_buffer;
+    tick auth_delay;
+    struct {
+        uint64_t heartbeat_min, heartbeat_max, dead_min, dead_max, message_max;
+        bool heartbeat_required;
+        tick establish, close_wait;
+    } tml;
+    struct settings_user *users;
+    size_t users_len;
+    struct settings_source *sources;
+    size_t sources_len;
+    struct settings_instance *instances;
+    size_t instances_len;
+};
+
+/* Reads a file; 0, or HELIO_E* with at least one error. */
+int settings_load(struct settings *s, const char *path, struct conf_errors *errors);
+/* The same from a text in memory. */
+int settings_parse(struct settings *s, const char *text, size_t len, struct conf_errors *errors);
+void settings_free(struct settings *s);
+
+/* The sections, for the reference: its name and its keys; false: no such. */
+bool settings_section(size_t i, const char **name, const struct conf_option **options);
+
+/* Password: octets in hexadecimal. False: it is none, or too long. */
+bool settings_hex(const char *text, uint8_t *out, size_t max, uint8_t *len);
+/* "VERSION.SCID.VCID", or * as VCID. */
+bool settings_gvcid(const char *text, struct sle_gvcid *out);
+/* "2026-11-22T18:00:00Z", fractions of a second allowed. ns since 1970. */
+bool settings_time(const char *text, uint64_t *out);
+
+#endif

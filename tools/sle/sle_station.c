@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The provider: listens, gives each connection a link of the engine, and does what the engine's
+ * notices ask for. The operator's log has each association's begin and end, and each refusal with
+ * who and why; refusals beyond some a second are only counted, and told together.
+ *
+ * What can go wrong: an address or a file cannot be opened: told, and the program ends before it
+ * has begun. What users do wrong ends their own association and nobody else's.
+ */
+#include "tools/sle/sle_station.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/allowance.h"
+
+#define CLOCK (200 * TICK_MS)
+#define REFUSALS 20           /* told at once */
+#define REFUSALS_PAUSE TICK_S /* and one more after each */
+
+/* A user's connection. */
+struct visit {
+    struct station *station;
+    struct instance *instance; /* NULL: not bound */
+    struct sle_conn *conn;
+    struct list node;
+    char from[ADDRESS_TEXT_MAX];
+};
+
+static struct instance *find_instance(struct station *t, const struct sle_instance *s)
+{
+    for (size_t i = 0; i < t->settings->instances_len; i++)
+        if (t->instances[i].sle == s)
+            return &t->instances[i];
+    return NULL;
+}
+
+/* ---- notices ---- */
+
+static void on_bound(struct visit *v, const struct sle_link *l)
+{
+    v->instance = find_instance(v->station, sle_link_instance(l));
+    assert(v->instance != NULL);
+    v->instance->conn = v->conn;
+    say(&v->station->log, LEVEL_INFO, "%s: bound by %s, version %u, from %s",
+        v->instance->config->id, sle_link_peer(l), sle_link_version(l), v->from);
+}
+
+static void on_started(struct visit *v, const struct sle_notice *n)
+{
+    struct instance *i = v->instance;
+    say(&v->station->log, LEVEL_INFO, "%s: started", i->config->id);
+    if (i->config->service == SLE_FCLTU)
+        uplink_wake(i);
+    else if (i->config->mode == SLE_OFFLINE)
+        offline_start(i, &n->u.start);
+    else
+        source_started(i->source, i);
+}
+
+static void wake_production(struct instance *i)
+{
+    if (i->config->mode == SLE_OFFLINE)
+        offline_wake(i);
+    else
+        source_wake(i->source);
+}
+
+/* What was in service ends; the source goes on for the others. */
+static void end_service(struct instance *i)
+{
+    if (i->config->service == SLE_FCLTU)
+        return;
+    if (i->config->mode == SLE_OFFLINE)
+        offline_stop(i);
+    i->taken = true;
+    source_wake(i->source);
+}
+
+static bool is_refusal(enum sle_end end)
+{
+    return end == SLE_END_REFUSED || end == SLE_END_AUTH;
+}
+
+static void tell_refusals(struct station *t)
+{
+    if (t->untold > 0)
+        say(&t->log, LEVEL_WARNING, "%" PRIu64 " more connections were refused or broken off",
+            t->untold);
+    t->untold = 0;
+}
+
+/* Why the association ended, in one line. */
+static void tell_over(struct visit *v, const struct sle_link *l, const struct sle_notice *n)
+{
+    struct station *t = v->station;
+    const char *who = *sle_link_peer(l) != '\0' ? sle_link_peer(l) : "unknown";
+    const char *what = v->instance != NULL ? v->instance->config->id : "no instance";
+    if (n->end == SLE_END_UNBOUND) {
+        say(&t->log, LEVEL_INFO, "%s: unbound by %s", what, who);
+        return;
+    }
+    t->refused += is_refusal(n->end) ? 1 : 0;
+    if (!allowance_take(&t->refusals, REFUSALS_PAUSE, REFUSALS, world_now(t->world))) {
+        t->untold++;
+        return;
+    }
+    const char *why =
+        n->end == SLE_END_REFUSED ? sle_bind_text(n->bind_diag)
+        : n->end == SLE_END_AUTH || n->end == SLE_END_CLOSED || n->end == SLE_END_MEMORY
+            ? ""
+            : sle_abort_text(n->abort);
+    bool nobody = n->end == SLE_END_CLOSED && v->instance == NULL; /* who only looked */
+    say(&t->log, nobody ? LEVEL_INFO : LEVEL_WARNING, "%s: %s at %s: %s%s%s", what, who, v->from,
+        sle_end_text(n->end), *why != '\0' ? ": " : "", why);
+}
+
+static void on_notice(void *context, struct sle_conn *c, const struct sle_notice *n)
+{
+    struct visit *v = context;
+    struct sle_link *l = sle_conn_link(c);
+    tick now = world_now(v->station->world);
+    switch (n->kind) {
+    case SLE_BOUND:
+        on_bound(v, l);
+        break;
+    case SLE_STARTED_BY_USER:
+        on_started(v, n);
+        break;
+    case SLE_STOPPED_BY_USER:
+        say(&v->station->log, LEVEL_INFO, "%s: stopped", v->instance->config->id);
+        end_service(v->instance);
+        break;
+    case SLE_ROOM:
+        wake_production(v->instance);
+        break;
+    case SLE_CLTU_READY:
+        uplink_wake(v->instance);
+        break;
+    case SLE_EVENT_THROWN:
+        sle_provider_answer_event(v->instance->sle, n->invoke_id, SLE_EVENT_NOT_SUPPORTED, now);
+        break;
+    case SLE_OVER:
+        tell_over(v, l, n);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_gone(void *context, struct sle_conn *c, int error)
+{
+    struct visit *v = context;
+    (void)error; /* SLE_OVER has told it */
+    if (v->instance != NULL && v->instance->conn == c) {
+        v->instance->conn = NULL;
+        end_service(v->instance);
+    }
+    list_sub(&v->node);
+    free(v);
+}
+
+static const struct sle_conn_user conn_user = {on_notice, on_gone};
+
+/* ---- connections ---- */
+
+static void tell_no_room(struct station *t, struct stream *s)
+{
+    stream_reset(s);
+    t->refused++;
+    say(&t->log, LEVEL_WARNING, "a connection was refused: there are too many, or memory is out");
+}
+
+static void on_accepted(void *context, struct stream *s)
+{
+    struct station *t = context;
+    struct address from;
+    struct visit *v = calloc(1, sizeof *v);
+    struct sle_link *l = v != NULL ? sle_accept(t->sle, world_now(t->world)) : NULL;
+    if (l == NULL) {
+        free(v);
+        tell_no_room(t, s);
+        return;
+    }
+    v->station = t;
+    if (stream_peer(s, &from))
+        address_write(&from, v->from);
+    if (t->settings->tcp_buffer > 0)
+        stream_buffers(s, (uint32_t)t->settings->tcp_buffer);
+    v->conn = sle_conn_new(t->world, s, l, &conn_user, v);
+    if (v->conn == NULL)
+        free(v);
+    else
+        list_add_tail(&t->visits, &v->node);
+}
+
+/* ---- the clock ---- */
+
+/* Frames that an instance could not take, since the last time. */
+static void tell_losses(struct instance *i)
+{
+    const struct sle_counts *c = sle_instance_counts(i->sle);
+    uint64_t lost =
+        c->frames_discarded + (i->source->config->when_full == SOURCE_DROP ? c->frames_refused : 0);
+    if (lost == i->refused_told)
+        return;
+    say(&i->station->log, LEVEL_WARNING,
+        "%s: %" PRIu64 " frames were not delivered, the user is too slow", i->config->id,
+        lost - i->refused_told);
+    i->refused_told = lost;
+}
+
+static void on_clock(void *context)
+{
+    struct station *t = context;
+    if (t->ending)
+        return;
+    sle_clock_set(t->sle, world_wall(t->world) - world_now(t->world));
+    for (size_t i = 0; i < t->settings->sources_len; i++)
+        source_clock(&t->sources[i]);
+    if (++t->ticks % 5 == 0) {
+        for (size_t i = 0; i < t->settings->instances_len; i++)
+            if (t->instances[i].source != NULL)
+                tell_losses(&t->instances[i]);
+        tell_refusals(t);
+    }
+    alarm_set(&t->clock, world_now(t->world) + CLOCK);
+}
+
+/* ---- begin ---- */
+
+static int add_users(struct station *t)
+{
+    int e = 0;
+    for (size_t i = 0; i < t->settings->users_len && e == 0; i++) {
+        const struct settings_user *u = &t->settings->users[i];
+        struct sle_peer p = {.level = (enum sle_auth_level)u->level,
+                             .hash = (enum sle_hash)u->hash};
+        memcpy(p.who.id, u->id, strlen(u->id) + 1);
+        (void)settings_hex(u->password, p.who.password, sizeof p.who.password, &p.who.password_len);
+        e = sle_peer_set(t->sle, &p);
+    }
+    return e;
+}
+
+static int add_instance(struct station *t, struct instance *i, const struct settings_instance *c)
+{
+    i->station = t;
+    i->config = c;
+    i->uplink.fd = -1;
+    uint64_t buffers = (c->store + c->buffer - 1) / c->buffer;
+    struct sle_provider_config p = {
+        .id = c->id,
+        .initiators = c->initiators,
+        .initiator_count = c->initiator_count,
+        .responder_port = t->settings->port_name,
+        .versions = c->versions,
+        .begin = c->begin,
+        .end = c->end,
+        .return_timeout_s = (uint16_t)c->return_timeout,
+        .min_reporting_cycle_s = (uint16_t)c->min_reporting,
+        .buffer_frames = (uint32_t)c->buffer,
+        .latency = c->latency,
+        .queue_buffers = (uint32_t)buffers,
+        .antenna = slice_of(c->antenna, strlen(c->antenna)),
+        .gvcids = c->gvcid_count > 0 ? c->gvcids : NULL,
+        .gvcid_count = c->gvcid_count,
+        .cltu_buffer = (uint32_t)c->cltu_buffer,
+        .cltu_max = (uint16_t)c->cltu_max,
+    };
+    int e = sle_provider_add(t->sle, &p, &i->sle);
+    if (e < 0) {
+        say(&t->log, LEVEL_ERROR, "instance %s: %s", c->id,
+            e == HELIO_EEXIST ? "there are two of this id" : helio_strerror(e));
+        return e;
+    }
+    if (c->service == SLE_FCLTU)
+        return uplink_open(i);
+    i->source = &t->sources[c->from - t->settings->sources];
+    i->source->instances[i->source->instances_len++] = i;
+    offline_init(i);
+    const struct sle_locks locked = {SLE_IN_LOCK, SLE_IN_LOCK, SLE_IN_LOCK, SLE_IN_LOCK};
+    sle_provider_locks(i->sle, &locked);
+    return 0;
+}
+
+static struct sle *make_engine(struct station *t)
+{
+    const struct settings *s = t->settings;
+    struct sle_config c = {
+        .tml = {.heartbeat_min_s = (uint16_t)s->tml.heartbeat_min,
+                .heartbeat_max_s = (uint16_t)s->tml.heartbeat_max,
+                .dead_min = (uint16_t)s->tml.dead_min,
+                .dead_max = (uint16_t)s->tml.dead_max,
+                .forbid_unused = s->tml.heartbeat_required,
+                .establish = s->tml.establish,
+                .close_wait = s->tml.close_wait,
+                .message_max = (uint32_t)s->tml.message_max},
+        .auth_delay = s->auth_delay,
+        .hash = sle_digest,
+        .hash_context = t->digests,
+        .seed = world_random(t->world),
+        .unix_ns = world_wall(t->world) - world_now(t->world),
+    };
+    memcpy(c.self.id, s->id, strlen(s->id) + 1);
+    (void)settings_hex(s->password, c.self.password, sizeof c.self.password, &c.self.password_len);
+    return sle_new(&c);
+}
+
+static int open_parts(struct station *t)
+{
+    const struct settings *s = t->settings;
+    int e = add_users(t);
+    for (size_t i = 0; i < s->sources_len && e == 0; i++)
+        e = source_open(&t->sources[i], t, &s->sources[i]);
+    for (size_t i = 0; i < s->instances_len && e == 0; i++)
+        e = add_instance(t, &t->instances[i], &s->instances[i]);
+    if (e == 0)
+        e = status_open(t);
+    if (e < 0)
+        return e;
+    e = stream_listen(t->world, &t->listener, &(struct stream_place){.address = &s->listen},
+                      on_accepted, t);
+    if (e < 0)
+        say(&t->log, LEVEL_ERROR, "listen: %s: %s", s->listen_text, helio_strerror(e));
+    return e;
+}
+
+struct station *station_open(struct world *w, const struct settings *s, enum config_level level)
+{
+    struct station *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->world = w;
+    t->settings = s;
+    list_init(&t->visits);
+    const struct eid nobody = eid_none(); /* names no node: text only */
+    say_init(&t->log, level, false, &nobody);
+    alarm_init(&t->clock, w, ALARM_NODE, on_clock, t);
+    t->sources = calloc(s->sources_len + 1, sizeof *t->sources);
+    t->instances = calloc(s->instances_len + 1, sizeof *t->instances);
+    t->digests = sle_digests_new();
+    t->sle =
+        t->digests != NULL && t->sources != NULL && t->instances != NULL ? make_engine(t) : NULL;
+    if (t->sle == NULL)
+        say(&t->log, LEVEL_ERROR, "out of memory");
+    if (t->sle == NULL || open_parts(t) < 0) {
+        station_end(t);
+        return t;
+    }
+    alarm_set(&t->clock, world_now(w) + CLOCK);
+    t->open = true;
+    return t;
+}
+
+bool station_is_open(const struct station *t)
+{
+    return t->open;
+}
+
+/* ---- end ---- */
+
+void station_end(struct station *t)
+{
+    if (t->ending)
+        return;
+    t->ending = true;
+    alarm_fini(&t->clock);
+    if (t->listener != NULL)
+        stream_unlisten(t->listener);
+    if (t->status != NULL)
+        stream_unlisten(t->status);
+    while (!list_empty(&t->visits)) {
+        struct visit *v = container_of(list_first(&t->visits), struct visit, node);
+        sle_conn_free(v->conn);
+        list_sub(&v->node);
+        free(v);
+    }
+    for (size_t i = 0; t->instances != NULL && i < t->settings->instances_len; i++) {
+        struct instance *x = &t->instances[i];
+        if (x->sle == NULL)
+            continue;
+        if (x->config->service == SLE_FCLTU)
+            uplink_end(x);
+        else if (x->source != NULL)
+            offline_end(x);
+    }
+    for (size_t i = 0; t->sources != NULL && i < t->settings->sources_len; i++)
+        source_end(&t->sources[i]);
+}
+
+void station_free(struct station *t)
+{
+    if (t == NULL)
+        return;
+    assert(t->ending);
+    sle_free(t->sle);
+    sle_digests_free(t->digests);
+    free(t->sources);
+    free(t->instances);
+    free(t);
+}

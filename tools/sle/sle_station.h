@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A provider: service instances, the connections of their users, and what feeds them. Private to
+ * tools/sle: the parts of one program.
+ *
+ *   sle_station.c          listens, connections, notices, the operator's log
+ *   sle_station_source.c   sources offer frames to their instances
+ *   sle_station_input.c    where the next frame comes from
+ *   sle_station_offline.c  instances that deliver from the recording
+ *   sle_station_uplink.c   CLTUs are radiated
+ *   sle_station_status.c   status as JSON
+ */
+#ifndef TOOLS_SLE_STATION_H
+#define TOOLS_SLE_STATION_H
+
+#include "base/bucket.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "os/recording.h"
+#include "os/udp_io.h"
+#include "os/world.h"
+#include "tools/node/say.h"
+#include "tools/sle/sle_conn.h"
+#include "tools/sle/sle_digest.h"
+#include "tools/sle/sle_numbered.h"
+#include "tools/sle/sle_settings.h"
+
+#define POOL_BUFS 512 /* that are used again */
+
+/* Buffers that many frames lie in, one behind the other; used again when nobody holds them. */
+struct pool {
+    struct buf *bufs[POOL_BUFS];
+    size_t count;
+    struct buf *current;         /* a reference; its len is how much is used */
+    size_t room;                 /* of each */
+    const struct numbered *fill; /* NULL: nothing */
+};
+
+struct station;
+struct instance;
+
+struct source {
+    struct station *station;
+    const struct settings_source *config;
+    struct instance **instances;
+    size_t instances_len;
+    struct alarm alarm;
+    struct bucket bucket;
+    struct recording *recording;
+    uint64_t recorded_lost; /* that was told */
+    struct pool pool;
+    struct numbered numbered;
+    uint64_t number;     /* frames made */
+    uint64_t offered;    /* frames offered to instances, or recorded */
+    uint64_t batch_time; /* of all frames of one run: ns since 1970 */
+    struct sle_time batch_received;
+    bool pending;  /* `frame` is not taken by all yet */
+    bool finished; /* end of data */
+    struct sle_frame frame;
+    /* udp, tcp, file */
+    struct port *port;
+    struct stream_listener *listener;
+    struct stream *stream;
+    int fd;
+    size_t filled, used; /* octets of pool.current read, and given */
+    uint64_t bad;        /* datagrams that are no frames */
+};
+
+struct offline {
+    struct recording_reader *reader; /* NULL: nothing is to be delivered */
+    bool waiting;                    /* until what was added by START is written */
+    uint64_t ticket;
+    uint64_t from, to;
+    bool pending, ended;
+    struct sle_frame frame;
+    struct alarm alarm;
+};
+
+struct uplink {
+    struct alarm alarm;
+    bool busy;
+    tick until;
+    int fd; /* file, or UDP socket; -1 */
+    uint64_t radiated, failed;
+};
+
+struct instance {
+    struct station *station;
+    const struct settings_instance *config;
+    struct sle_instance *sle;
+    struct sle_conn *conn; /* NULL: not bound */
+    struct source *source;
+    bool taken;            /* the pending frame */
+    uint64_t refused_told; /* frames refused or discarded, as told */
+    tick told;
+    struct offline offline;
+    struct uplink uplink;
+};
+
+struct station {
+    struct world *world;
+    const struct settings *settings;
+    struct sle_digests *digests;
+    struct sle *sle;
+    struct say log;
+    struct stream_listener *listener, *status;
+    struct list visits; /* connections */
+    struct source *sources;
+    struct instance *instances;
+    struct alarm clock;
+    uint64_t refused; /* connections and BINDs */
+    tick refusals;    /* base/allowance.h */
+    uint64_t untold, ticks;
+    bool open, ending;
+};
+
+/* Opens all that is configured; what cannot be is told, and then it has ended already and is not
+ * open. The settings outlive it. NULL: memory is out. */
+struct station *station_open(struct world *w, const struct settings *s, enum config_level level);
+bool station_is_open(const struct station *t);
+/* Connections are broken off, files are closed. The world's loop runs on until it is empty. */
+void station_end(struct station *t);
+void station_free(struct station *t); /* after the loop; NULL is allowed */
+
+int source_open(struct source *x, struct station *t, const struct settings_source *config);
+void source_end(struct source *x);
+/* There may be something to do: frames, room, a user who has started. */
+void source_wake(struct source *x);
+/* An instance has started. */
+void source_started(struct source *x, struct instance *i);
+/* What was recorded goes to the disk, what was lost is told. */
+void source_clock(struct source *x);
+/* Lets the source's alarm or port come back. */
+void source_run(void *context);
+
+int feed_open(struct source *x);
+void feed_end(struct source *x);
+/* The next frame goes to x->frame. False: there is none now, or none any more (x->finished). */
+bool feed_next(struct source *x);
+/* Whether what arrives is wanted now. */
+void feed_watch(struct source *x, bool on);
+
+void offline_init(struct instance *i);
+void offline_start(struct instance *i, const struct sle_start *start);
+void offline_wake(struct instance *i);
+void offline_stop(struct instance *i);
+void offline_end(struct instance *i);
+
+int uplink_open(struct instance *i);
+void uplink_wake(struct instance *i);
+void uplink_end(struct instance *i);
+
+int status_open(struct station *t);
+/* The status as text, the caller's to free; NULL: memory. */
+char *status_text(const struct station *t);
+
+#endif

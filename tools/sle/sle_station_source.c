@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source takes the next frame of its input, records it, offers it to each of its instances, and
+ * then lets their connections write. It goes on in batches, so that sources and connections take
+ * turns.
+ *
+ * What can go wrong: an instance that must deliver all has no room. Then the source waits for it,
+ * or, where it cannot wait (when_full), the frame is lost for that instance, which the engine
+ * counts and the clock tells. The disk does not keep up: frames are not recorded, counted and told.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/sle/sle_station.h"
+
+#define BATCH 256
+#define BURST (50 * TICK_US)
+#define SLACK (20 * TICK_MS)
+
+static bool has_user(const struct source *x)
+{
+    for (size_t i = 0; i < x->instances_len; i++)
+        if (sle_provider_active(x->instances[i]->sle))
+            return true;
+    return false;
+}
+
+/* True: the source waits for it. */
+static bool offer_one(struct source *x, struct instance *i, tick now)
+{
+    if (i->taken || i->config->mode == SLE_OFFLINE)
+        return false;
+    enum sle_taken t = sle_provider_frame(i->sle, &x->frame, now);
+    if (t == SLE_FULL && x->config->when_full == SOURCE_WAIT)
+        return true;
+    i->taken = true;
+    return false;
+}
+
+/* True: all have it, or do without. */
+static bool offer_pending(struct source *x, tick now)
+{
+    bool wait = false;
+    for (size_t i = 0; i < x->instances_len; i++)
+        wait = offer_one(x, x->instances[i], now) || wait;
+    x->pending = wait;
+    return !wait;
+}
+
+static void record_frame(struct source *x)
+{
+    if (x->recording == NULL)
+        return;
+    uint32_t tag = (uint32_t)x->frame.quality | (uint32_t)(x->frame.continuity + 1) << 8;
+    (void)recording_add(x->recording, x->batch_time, tag, slice_of(NULL, 0), x->frame.data);
+}
+
+static bool take_frame(struct source *x)
+{
+    if (!feed_next(x))
+        return false;
+    x->offered++;
+    x->pending = true;
+    for (size_t i = 0; i < x->instances_len; i++)
+        x->instances[i]->taken = false;
+    if (x->config->control_words && x->frame.data.len >= 4) {
+        x->frame.has_ocf = true;
+        memcpy(x->frame.ocf, x->frame.data.data + x->frame.data.len - 4, 4);
+    }
+    record_frame(x);
+    return true;
+}
+
+static void tell_end(struct source *x, tick now)
+{
+    for (size_t i = 0; i < x->instances_len; i++)
+        if (x->instances[i]->config->mode != SLE_OFFLINE &&
+            sle_provider_active(x->instances[i]->sle))
+            sle_provider_end_of_data(x->instances[i]->sle, now);
+}
+
+static void pump_users(struct source *x)
+{
+    for (size_t i = 0; i < x->instances_len; i++)
+        if (x->instances[i]->conn != NULL && !sle_conn_full(x->instances[i]->conn))
+            sle_conn_pump(x->instances[i]->conn);
+}
+
+/* Who waits for users does nothing until there is one. */
+static bool is_idle(const struct source *x)
+{
+    return x->config->when_full == SOURCE_WAIT && x->recording == NULL && !has_user(x);
+}
+
+void source_run(void *context)
+{
+    struct source *x = context;
+    struct world *w = x->station->world;
+    tick now = world_now(w), next = TICK_NEVER;
+    unsigned n = 0;
+    if (x->station->ending)
+        return;
+    bucket_begin(&x->bucket, now);
+    x->batch_time = world_wall(w);
+    x->batch_received = sle_time_of(x->batch_time);
+    bool waits = x->pending && !offer_pending(x, now);
+    bool ended = x->finished;
+    while (!waits && n < BATCH && !is_idle(x) && bucket_ready(&x->bucket, now) && take_frame(x)) {
+        bucket_spend(&x->bucket, x->frame.data.len, now);
+        waits = !offer_pending(x, now);
+        n++;
+    }
+    if (x->finished && !ended)
+        tell_end(x, now);
+    bool limited = x->config->rate > 0 && x->config->kind != SOURCE_UDP;
+    if (!waits && !x->finished && n == BATCH)
+        next = 0;
+    else if (!waits && !x->finished && limited && !is_idle(x))
+        next = bucket_wake(&x->bucket, now);
+    if (is_idle(x))
+        bucket_rest(&x->bucket);
+    feed_watch(x, !waits && !is_idle(x));
+    alarm_set(&x->alarm, next);
+    pump_users(x);
+}
+
+void source_wake(struct source *x)
+{
+    if (x != NULL && !x->station->ending)
+        alarm_set(&x->alarm, 0);
+}
+
+void source_started(struct source *x, struct instance *i)
+{
+    i->taken = true; /* what is pending was before it */
+    if (x->finished && !x->pending)
+        sle_provider_end_of_data(i->sle, world_now(x->station->world));
+    source_wake(x);
+}
+
+void source_clock(struct source *x)
+{
+    if (x->recording == NULL)
+        return;
+    (void)recording_flush(x->recording);
+    struct recording_counts c = recording_counts(x->recording);
+    if (c.lost == x->recorded_lost)
+        return;
+    say(&x->station->log, LEVEL_ERROR,
+        "source %s: %" PRIu64 " frames were not recorded (%" PRIu64 " in all): %s", x->config->name,
+        c.lost - x->recorded_lost, c.lost,
+        c.trouble < 0 ? helio_strerror(c.trouble) : "the disk is too slow");
+    x->recorded_lost = c.lost;
+}
+
+static int open_recording(struct source *x)
+{
+    const struct settings_source *c = x->config;
+    if (*c->record == '\0')
+        return 0;
+    struct recording_limits l = {.file_bytes = c->record_file,
+                                 .total_bytes = c->record_total,
+                                 .memory_bytes = c->record_memory};
+    int e = recording_open(&x->recording, c->record, &l);
+    if (e < 0)
+        say(&x->station->log, LEVEL_ERROR, "source %s: recording to %s: %s", c->name, c->record,
+            e == HELIO_EEXIST ? "another program records there" : helio_strerror(e));
+    return e;
+}
+
+int source_open(struct source *x, struct station *t, const struct settings_source *config)
+{
+    x->station = t;
+    x->config = config;
+    x->fd = -1;
+    x->instances = calloc(t->settings->instances_len + 1, sizeof(struct instance *));
+    alarm_init(&x->alarm, t->world, ALARM_APP, source_run, x);
+    if (x->instances == NULL)
+        return HELIO_ENOMEM;
+    bucket_init(&x->bucket, config->rate, BURST, SLACK, world_now(t->world));
+    int e = open_recording(x);
+    return e < 0 ? e : feed_open(x);
+}
+
+void source_end(struct source *x)
+{
+    if (x->station == NULL)
+        return;
+    alarm_fini(&x->alarm);
+    feed_end(x);
+    recording_close(x->recording);
+    x->recording = NULL;
+    free(x->instances);
+    x->instances = NULL;
+    x->instances_len = 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The status of all instances and sources as one JSON object, to whoever connects to the socket:
+ * it is written, and the connection ends. What can go wrong: memory, then nothing is written.
+ */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "conf/json_number.h"
+#include "tools/sle/sle_station.h"
+
+static json_t *counts_json(const struct sle_counts *c)
+{
+    json_t *o = json_object();
+#define SLE_COUNT_JSON(name, text) json_object_set_new(o, #name, json_number(c->name));
+    SLE_COUNTS(SLE_COUNT_JSON)
+#undef SLE_COUNT_JSON
+    return o;
+}
+
+static json_t *instance_json(const struct instance *i)
+{
+    json_t *o = json_object();
+    struct sle_link *l = i->conn != NULL ? sle_conn_link(i->conn) : NULL;
+    json_object_set_new(o, "id", json_string(i->config->id));
+    json_object_set_new(o, "state",
+                        json_string(l != NULL ? sle_state_text(sle_link_state(l)) : "unbound"));
+    if (l != NULL) {
+        json_object_set_new(o, "user", json_string(sle_link_peer(l)));
+        json_object_set_new(o, "version", json_integer(sle_link_version(l)));
+        json_object_set_new(o, "backlog", json_number(sle_link_backlog(l)));
+    }
+    json_object_set_new(o, "counts", counts_json(sle_instance_counts(i->sle)));
+    return o;
+}
+
+static json_t *source_json(const struct source *x)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "name", json_string(x->config->name));
+    json_object_set_new(o, "frames", json_number(x->offered));
+    json_object_set_new(o, "bad", json_number(x->bad));
+    if (x->recording == NULL)
+        return o;
+    struct recording_counts c = recording_counts(x->recording);
+    json_t *r = json_object();
+    json_object_set_new(r, "frames", json_number(c.records));
+    json_object_set_new(r, "lost", json_number(c.lost));
+    json_object_set_new(r, "bytes", json_number(c.written_bytes));
+    json_object_set_new(r, "files", json_number(c.files));
+    json_object_set_new(r, "removed", json_number(c.removed));
+    json_object_set_new(r, "trouble", json_string(c.trouble < 0 ? helio_strerror(c.trouble) : ""));
+    json_object_set_new(o, "recording", r);
+    return o;
+}
+
+char *status_text(const struct station *t)
+{
+    json_t *o = json_object(), *instances = json_array(), *sources = json_array();
+    for (size_t i = 0; i < t->settings->instances_len; i++)
+        json_array_append_new(instances, instance_json(&t->instances[i]));
+    for (size_t i = 0; i < t->settings->sources_len; i++)
+        json_array_append_new(sources, source_json(&t->sources[i]));
+    json_object_set_new(o, "id", json_string(t->settings->id));
+    json_object_set_new(o, "refused", json_number(t->refused));
+    json_object_set_new(o, "counts", counts_json(sle_counts(t->sle)));
+    json_object_set_new(o, "sources", sources);
+    json_object_set_new(o, "instances", instances);
+    char *text = json_dumps(o, JSON_INDENT(2));
+    json_decref(o);
+    return text;
+}
+
+/* ---- the socket ---- */
+
+struct answer {
+    struct stream *stream;
+    char *text;
+    size_t len, done;
+    uint8_t dropped[256];
+};
+
+static void end_answer(struct answer *a)
+{
+    stream_close(a->stream);
+    free(a->text);
+    free(a);
+}
+
+static uint8_t *find_space(void *context, size_t *len)
+{
+    struct answer *a = context;
+    *len = sizeof a->dropped;
+    return a->dropped;
+}
+
+static void on_fed(void *context, size_t len)
+{
+    (void)context;
+    (void)len;
+}
+
+static void on_writable(void *context)
+{
+    struct answer *a = context;
+    struct slice rest = slice_of(a->text + a->done, a->len - a->done);
+    a->done += stream_write(a->stream, &rest, 1);
+    if (a->done == a->len)
+        end_answer(a);
+}
+
+static void on_ended(void *context, int error)
+{
+    (void)error;
+    end_answer(context);
+}
+
+static const struct stream_user stream_user = {find_space, on_fed, on_writable, on_ended};
+
+static void on_accepted(void *context, struct stream *s)
+{
+    struct station *t = context;
+    struct answer *a = calloc(1, sizeof *a);
+    if (a != NULL)
+        a->text = status_text(t);
+    if (a == NULL || a->text == NULL) {
+        free(a);
+        stream_close(s);
+        return;
+    }
+    a->len = strlen(a->text);
+    a->stream = s;
+    stream_use(s, &stream_user, a);
+    on_writable(a);
+}
+
+int status_open(struct station *t)
+{
+    const char *path = t->settings->status;
+    if (*path == '\0')
+        return 0;
+    int e =
+        stream_listen(t->world, &t->status, &(struct stream_place){.path = path}, on_accepted, t);
+    if (e < 0)
+        say(&t->log, LEVEL_ERROR, "status: %s: %s", path, helio_strerror(e));
+    return e;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants, to a UDP address
+ * or to a file (length, octets); then their user is told.
+ *
+ * What can go wrong: the file or the address does not take it: told, and the CLTU is radiated all
+ * the same: a transmitter hears nothing of who receives.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tools/sle/sle_station.h"
+
+static bool put_cltu(struct instance *i, struct slice data)
+{
+    struct uplink *u = &i->uplink;
+    if (u->fd < 0)
+        return true;
+    if (address_given(&i->config->uplink_address))
+        return send(u->fd, data.data, data.len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)data.len;
+    uint8_t buffer[4 + SLE_CLTU_MAX + 2];
+    if (data.len > sizeof buffer - 4)
+        return false;
+    buffer[0] = buffer[1] = 0;
+    buffer[2] = (uint8_t)(data.len >> 8);
+    buffer[3] = (uint8_t)data.len;
+    memcpy(buffer + 4, data.data, data.len);
+    return write(u->fd, buffer, 4 + data.len) == (ssize_t)(4 + data.len);
+}
+
+static tick air_time(const struct instance *i, size_t octets)
+{
+    uint64_t rate = i->config->uplink_rate;
+    return rate == 0 ? 0 : octets * 8 * TICK_S / rate;
+}
+
+static void end_radiation(struct instance *i, tick now)
+{
+    i->uplink.busy = false;
+    i->uplink.radiated++;
+    sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
+}
+
+static void begin_radiation(struct instance *i, const struct sle_cltu_out *c, tick now)
+{
+    struct uplink *u = &i->uplink;
+    sle_provider_cltu_started(i->sle, sle_now(i->station->sle, now), now);
+    if (!put_cltu(i, c->data) && u->failed++ == 0)
+        say(&i->station->log, LEVEL_WARNING,
+            "%s: uplink %s: CLTU %u: %s; others that fail are counted", i->config->id,
+            i->config->uplink, c->id, helio_strerror(helio_from_errno(errno)));
+    u->busy = true;
+    u->until = now + air_time(i, c->data.len);
+}
+
+static void run_uplink(void *context)
+{
+    struct instance *i = context;
+    struct uplink *u = &i->uplink;
+    struct sle_cltu_out c;
+    tick now = world_now(i->station->world);
+    for (;;) {
+        if (u->busy && u->until > now)
+            break;
+        if (u->busy)
+            end_radiation(i, now);
+        if (!sle_provider_cltu_next(i->sle, &c, now))
+            break;
+        begin_radiation(i, &c, now);
+    }
+    alarm_set(&u->alarm, u->busy ? u->until : sle_provider_cltu_deadline(i->sle));
+    if (i->conn != NULL)
+        sle_conn_pump(i->conn);
+}
+
+void uplink_wake(struct instance *i)
+{
+    if (!i->uplink.busy)
+        alarm_set(&i->uplink.alarm, 0);
+}
+
+static int open_target(struct instance *i)
+{
+    const struct settings_instance *c = i->config;
+    if (*c->uplink == '\0')
+        return -1;
+    if (!address_given(&c->uplink_address))
+        return open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = socket(c->uplink_address.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, &c->uplink_address.sa, address_len(&c->uplink_address)) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+int uplink_open(struct instance *i)
+{
+    alarm_init(&i->uplink.alarm, i->station->world, ALARM_APP, run_uplink, i);
+    i->uplink.fd = open_target(i);
+    if (i->uplink.fd >= 0 || *i->config->uplink == '\0')
+        return 0;
+    int e = helio_from_errno(errno);
+    say(&i->station->log, LEVEL_ERROR, "%s: uplink %s: %s", i->config->id, i->config->uplink,
+        helio_strerror(e));
+    return e;
+}
+
+void uplink_end(struct instance *i)
+{
+    alarm_fini(&i->uplink.alarm);
+    if (i->uplink.fd >= 0)
+        close(i->uplink.fd);
+    i->uplink.fd = -1;
+}

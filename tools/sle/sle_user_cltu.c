@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CLTUs are sent one behind the other as the engine's window allows; nothing waits for the return
+ * of one but the window. After a refusal all that were sent behind that CLTU come back as out of
+ * sequence, and sending goes on from there: with the same CLTU when the provider only had no room,
+ * else with the next.
+ *
+ * What can go wrong: the file is not what it should be: [length(4)][octets] one behind the other.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/sle/sle_user_run.h"
+
+#define FILE_MAX (1u << 30)
+
+static int read_all(const char *path, struct buf **out)
+{
+    struct stat s;
+    size_t done = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &s) != 0 || s.st_size > FILE_MAX) {
+        int e = fd < 0 ? helio_from_errno(errno) : HELIO_ESPACE;
+        if (fd >= 0)
+            close(fd);
+        return e;
+    }
+    struct buf *b = buf_new(0, (size_t)s.st_size);
+    for (ssize_t n = 1; b != NULL && n > 0; done += n > 0 ? (size_t)n : 0)
+        n = read(fd, b->mem + done, (size_t)s.st_size - done);
+    close(fd);
+    if (b == NULL)
+        return HELIO_ENOMEM;
+    b->len = done;
+    *out = b;
+    return 0;
+}
+
+/* How many there are; those below `max` go to `list`. 0: it is no such file. */
+static size_t cut_file(struct slice bytes, struct slice *list, size_t max)
+{
+    size_t n = 0;
+    const uint8_t *p = bytes.data, *end = p + bytes.len;
+    while (end - p >= 4) {
+        size_t len = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+        p += 4;
+        if (len == 0 || len > (size_t)(end - p))
+            return 0;
+        if (n < max)
+            list[n] = slice_of(p, len);
+        n++;
+        p += len;
+    }
+    return p == end ? n : 0;
+}
+
+int cltus_load(struct cltus *c, const char *path)
+{
+    int e = read_all(path, &c->bytes);
+    if (e < 0)
+        return e;
+    c->len = cut_file(buf_slice(c->bytes), NULL, 0);
+    if (c->len == 0)
+        return HELIO_EFORMAT;
+    c->list = calloc(c->len, sizeof *c->list);
+    if (c->list == NULL)
+        return HELIO_ENOMEM;
+    (void)cut_file(buf_slice(c->bytes), c->list, c->len);
+    c->run_id = 1;
+    return 0;
+}
+
+void cltus_free(struct cltus *c)
+{
+    buf_drop(c->bytes);
+    free(c->list);
+}
+
+void cltus_send(struct association *a, tick now)
+{
+    struct cltus *c = &a->cltus;
+    unsigned window = a->user->options->window;
+    while (c->next < c->len && (window == 0 || c->sent - c->answered < window)) {
+        struct sle_cltu one = {.notify = true, .data = c->list[c->next]};
+        if (sle_user_cltu(a->sle, &one, NULL, now) != 0)
+            return; /* an answer brings us back */
+        c->next++;
+        c->sent++;
+    }
+}
+
+void cltus_answer(struct association *a, const struct sle_notice *n)
+{
+    struct cltus *c = &a->cltus;
+    c->answered++;
+    if (n->diag == SLE_OK) {
+        c->accepted++;
+    } else if (n->diag != SLE_CLTU_OUT_OF_SEQUENCE) {
+        size_t index = c->run_index + (n->cltu_id - c->run_id);
+        bool again = n->diag == SLE_CLTU_UNABLE_TO_STORE;
+        c->refused += again ? 0 : 1;
+        c->latest_refusal = n->diag;
+        c->run_index = c->next = index + (again ? 0 : 1);
+        c->run_id = n->cltu_id;
+    }
+}
+
+void cltus_notified(struct association *a, const struct sle_async *n)
+{
+    if (n->notification == SLE_ASYNC_RADIATED)
+        a->cltus.radiated++;
+    else
+        a->cltus.other++;
+}
+
+bool cltus_done(const struct cltus *c)
+{
+    return c->next == c->len && c->answered == c->sent && c->radiated + c->refused >= c->len;
+}

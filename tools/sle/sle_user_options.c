@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of helio-sle user, and the values that other commands have, too. What can go wrong: a
+ * wrong option, or options that contradict each other (exit 2). */
+#include <string.h>
+
+#include "tools/sle/sle_options.h"
+
+/* ---- values ---- */
+
+int sle_word(struct argp_state *state, const char *option, const char *arg,
+             const char *const *words, const char *hint)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(arg, words[i]) == 0)
+            return i;
+    argument_want(state, option, arg, hint);
+    return 0;
+}
+
+int sle_level(struct argp_state *state, const char *arg)
+{
+    static const char *const words[] = {"none", "bind", "all", NULL};
+    return sle_word(state, "authentication", arg, words, "none, bind or all");
+}
+
+int sle_hash_option(struct argp_state *state, const char *arg)
+{
+    static const char *const words[] = {"by-version", "sha1", "sha256", NULL};
+    return sle_word(state, "hash", arg, words, "by-version, sha1 or sha256");
+}
+
+enum config_level sle_log_level(struct argp_state *state, const char *arg)
+{
+    static const char *const words[] = {"error", "warning", "info", NULL};
+    return (enum config_level)sle_word(state, "log", arg, words, "error, warning or info");
+}
+
+const char *sle_name(struct argp_state *state, const char *option, const char *arg)
+{
+    if (!sle_authority_ok(arg))
+        argument_want(state, option, arg, "3 to 16 characters without blanks");
+    return arg;
+}
+
+const char *sle_password(struct argp_state *state, const char *option, const char *arg)
+{
+    uint8_t bytes[SLE_PASSWORD_MAX], len;
+    if (!settings_hex(arg, bytes, sizeof bytes, &len))
+        argument_want(state, option, "...", "at most 64 octets, two hexadecimal digits each");
+    return arg;
+}
+
+const char *sle_instance_name(struct argp_state *state, const char *arg)
+{
+    struct sle_siid id;
+    if (sle_siid_parse(arg, &id, NULL, NULL) < 0)
+        argument_want(state, "instance", arg, "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
+    return arg;
+}
+
+static struct sle_when when_of(struct argp_state *state, const char *option, const char *arg)
+{
+    uint64_t ns = 0;
+    if (!settings_time(arg, &ns))
+        argument_want(state, option, arg, "a time in UTC such as 2026-11-22T18:00:00Z");
+    return (struct sle_when){.known = true, .at = sle_time_of(ns)};
+}
+
+/* ---- user ---- */
+
+static error_t parse_identity(int key, char *arg, struct argp_state *state, struct user_options *o)
+{
+    switch (key) {
+    case KEY_INSTANCE:
+        o->instance = sle_instance_name(state, arg);
+        return 0;
+    case KEY_ID:
+        o->id = sle_name(state, "id", arg);
+        return 0;
+    case KEY_PASSWORD:
+        o->password = sle_password(state, "password", arg);
+        return 0;
+    case KEY_RESPONDER:
+        o->responder = sle_name(state, "responder", arg);
+        return 0;
+    case KEY_RESPONDER_PASSWORD:
+        o->responder_password = sle_password(state, "responder-password", arg);
+        return 0;
+    case KEY_PORT_NAME:
+        o->port_name = arg;
+        return 0;
+    case KEY_AUTH:
+        o->level = sle_level(state, arg);
+        return 0;
+    case KEY_HASH:
+        o->hash = sle_hash_option(state, arg);
+        return 0;
+    case 'V':
+        o->version =
+            (uint8_t)argument_count(state, "version-number", arg, SLE_VERSION_MIN, SLE_VERSION_MAX);
+        return 0;
+    case KEY_HEARTBEAT:
+        o->heartbeat_s = (uint16_t)argument_count(state, "heartbeat", arg, 1, 3600);
+        return 0;
+    case KEY_DEAD:
+        o->dead_factor = (uint16_t)argument_count(state, "dead-factor", arg, 1, 1000);
+        return 0;
+    case KEY_REPEAT:
+        o->repeat = (unsigned)argument_count(state, "repeat", arg, 1, 1024);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_wish(int key, char *arg, struct argp_state *state, struct user_options *o)
+{
+    static const char *const qualities[] = {"good", "erred", "all", NULL};
+    switch (key) {
+    case KEY_FROM:
+        o->start.start = when_of(state, "from", arg);
+        return 0;
+    case KEY_TO:
+        o->start.stop = when_of(state, "to", arg);
+        return 0;
+    case KEY_QUALITY:
+        o->start.quality =
+            (enum sle_wanted)sle_word(state, "quality", arg, qualities, "good, erred or all");
+        return 0;
+    case KEY_GVCID:
+        if (!settings_gvcid(arg, &o->start.gvcid))
+            argument_want(state, "gvcid", arg, "VERSION.SCID.VCID, such as 1.171.5 or 0.22.*");
+        o->gvcid = true;
+        return 0;
+    case 'n':
+        o->frames = argument_count(state, "frames", arg, 1, UINT64_MAX);
+        return 0;
+    case 't':
+        o->time = argument_time(state, "time", arg, TICK_MS);
+        return 0;
+    case KEY_END:
+        o->until_end = true;
+        return 0;
+    case KEY_WAIT:
+        o->wait = argument_time(state, "wait", arg, 0);
+        return 0;
+    case KEY_PARAMETERS:
+        o->parameters = true;
+        return 0;
+    case KEY_CLTUS:
+        o->cltus = arg;
+        return 0;
+    case KEY_WINDOW:
+        o->window = (unsigned)argument_count(state, "window", arg, 1, 65535);
+        return 0;
+    case KEY_TCP:
+        o->tcp_buffer = argument_size(state, "tcp-buffer", arg, 0, 1u << 30);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_sink(int key, char *arg, struct argp_state *state, struct user_options *o)
+{
+    switch (key) {
+    case 'o':
+        o->output = arg;
+        return 0;
+    case KEY_LENGTHS:
+        o->lengths = true;
+        return 0;
+    case KEY_NUMBERED:
+        o->numbered = true;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    case KEY_CSV:
+        o->csv = arg;
+        return 0;
+    case KEY_FRAMES_CSV:
+        o->frames_csv = arg;
+        return 0;
+    case KEY_DATAGRAMS:
+        o->udp = argument_address(state, "datagrams", arg);
+        return 0;
+    case 'l':
+        o->log = sle_log_level(state, arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check_user(struct argp_state *state, const struct user_options *o)
+{
+    enum sle_service service = SLE_RAF;
+    struct sle_siid id;
+    if (!address_given(&o->to))
+        argp_error(state, "the provider's address is missing");
+    if (o->instance == NULL || o->id == NULL || o->responder == NULL)
+        argp_error(state, "--instance, --id and --responder are needed");
+    if (o->instance == NULL || sle_siid_parse(o->instance, &id, &service, NULL) < 0)
+        return;
+    if (o->level != SLE_AUTH_NONE && (*o->password == '\0' || *o->responder_password == '\0'))
+        argp_error(state, "--authentication needs --password and --responder-password");
+    if ((service == SLE_RCF || service == SLE_ROCF) && !o->gvcid)
+        argp_error(state, "RCF and ROCF need --gvcid");
+    if (service == SLE_FCLTU && o->cltus == NULL)
+        argp_error(state, "FCLTU needs --cltus");
+}
+
+error_t sle_parse_user(int key, char *arg, struct argp_state *state)
+{
+    struct user_options *o = &((struct options *)state->input)->user;
+    if (key == ARGP_KEY_ARG) {
+        if (address_given(&o->to))
+            argp_error(state, "\"%s\" is one word too many", arg);
+        o->to = argument_address(state, "ADDRESS", arg);
+        return 0;
+    }
+    if (key == ARGP_KEY_END) {
+        check_user(state, o);
+        return 0;
+    }
+    if (parse_identity(key, arg, state, o) == 0 || parse_wish(key, arg, state, o) == 0)
+        return 0;
+    return parse_sink(key, arg, state, o);
+}
+
+int sle_run_user(const struct options *o)
+{
+    return user_run(&o->user, NULL);
+}
+
+const struct argp_option sle_user_options[] = {
+    {"instance", KEY_INSTANCE, "ID", 0, "Service instance identifier", 1},
+    {"id", KEY_ID, "NAME", 0, "Our authority identifier", 1},
+    {"responder", KEY_RESPONDER, "NAME", 0, "The provider's authority identifier", 1},
+    {"port-name", KEY_PORT_NAME, "NAME", 0, "Responder port identifier (PORT1)", 1},
+    {"version-number", 'V', "N", 0, "SLE version, 2 to 5 (5)", 1},
+    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 2},
+    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 2},
+    {"password", KEY_PASSWORD, "HEX", 0, "Our password", 2},
+    {"responder-password", KEY_RESPONDER_PASSWORD, "HEX", 0, "The provider's password", 2},
+    {"heartbeat", KEY_HEARTBEAT, "SECONDS", 0, "Heartbeat interval (25)", 2},
+    {"dead-factor", KEY_DEAD, "N", 0, "Intervals without a sign of life (5)", 2},
+    {"repeat", KEY_REPEAT, "N", 0, "So many instances, the number at the id's end counts up", 2},
+    {"from", KEY_FROM, "TIME", 0, "Earth receive time of the first frame", 3},
+    {"to", KEY_TO, "TIME", 0, "Earth receive time behind the last frame", 3},
+    {"quality", KEY_QUALITY, "WORD", 0, "RAF: good, erred or all (default)", 3},
+    {"gvcid", KEY_GVCID, "CHANNEL", 0, "RCF, ROCF: VERSION.SCID.VCID, or * as VCID", 3},
+    {"parameters", KEY_PARAMETERS, NULL, 0, "Ask for all parameters and a status report", 3},
+    {"frames", 'n', "N", 0, "Stop after N frames", 4},
+    {"time", 't', "TIME", 0, "Stop after that time", 4},
+    {"until-end", KEY_END, NULL, 0, "Stop at the end of the data", 4},
+    {"wait", KEY_WAIT, "TIME", 0, "Give up when nothing comes for so long (60s; 0: never)", 4},
+    {"output", 'o', "FILE", 0, "Write the frames to FILE", 5},
+    {"lengths", KEY_LENGTHS, NULL, 0, "Each behind its length in four octets", 5},
+    {"datagrams", KEY_DATAGRAMS, "ADDRESS", 0, "Send the frames there, each as a datagram", 5},
+    {"numbered", KEY_NUMBERED, NULL, 0, "Frames are a generator's: check them, measure delay", 6},
+    {"csv", KEY_CSV, "FILE", 0, "A line for each second", 6},
+    {"frames-csv", KEY_FRAMES_CSV, "FILE", 0, "A line for each frame", 6},
+    {"json", 'j', NULL, 0, "Print the result as JSON", 6},
+    {"cltus", KEY_CLTUS, "FILE", 0, "FCLTU: send these, each behind its length in four octets", 7},
+    {"window", KEY_WINDOW, "N", 0, "FCLTU: at most N without an answer; 1 waits for each", 7},
+    {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the socket (the system finds them)", 8},
+    {"log", 'l', "LEVEL", 0, "error, warning (default) or info", 8},
+    {0}};

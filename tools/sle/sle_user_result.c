@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result of each association, and of all of them together. */
+#include "tools/sle/sle_user_run.h"
+
+#include <inttypes.h>
+
+#include "conf/json_number.h"
+#include "os/clock.h"
+
+static double seconds_of(uint64_t from, uint64_t to)
+{
+    return (double)(to - from) / (double)TICK_S;
+}
+
+static json_t *delay_json(const struct measure *m)
+{
+    json_t *o = json_object();
+    const struct hist *h = &m->delay;
+    json_object_set_new(o, "mean", json_real(h->mean / 1e3));
+    json_object_set_new(o, "sd", json_real(hist_sd(h) / 1e3));
+    json_object_set_new(o, "min", json_real((double)h->min / 1e3));
+    json_object_set_new(o, "p50", json_real((double)hist_quantile(h, 0.5) / 1e3));
+    json_object_set_new(o, "p90", json_real((double)hist_quantile(h, 0.9) / 1e3));
+    json_object_set_new(o, "p99", json_real((double)hist_quantile(h, 0.99) / 1e3));
+    json_object_set_new(o, "p999", json_real((double)hist_quantile(h, 0.999) / 1e3));
+    json_object_set_new(o, "max", json_real((double)h->max / 1e3));
+    return o;
+}
+
+static void set_numbered(json_t *o, const struct measure *m)
+{
+    json_object_set_new(o, "missing", json_number(m->missing));
+    json_object_set_new(o, "repeated", json_number(m->repeated));
+    json_object_set_new(o, "wrong", json_number(m->wrong));
+    json_object_set_new(o, "delay_us", delay_json(m));
+    json_object_set_new(o, "jitter_us", json_real(m->jitter / 1e3));
+}
+
+static json_t *cltus_json(const struct cltus *c)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "in_file", json_integer((json_int_t)c->len));
+    json_object_set_new(o, "sent", json_number(c->sent));
+    json_object_set_new(o, "accepted", json_number(c->accepted));
+    json_object_set_new(o, "refused", json_number(c->refused));
+    json_object_set_new(o, "radiated", json_number(c->radiated));
+    json_object_set_new(o, "other_notifications", json_number(c->other));
+    return o;
+}
+
+static json_t *association_json(const struct association *a)
+{
+    const struct measure *m = &a->measure;
+    json_t *o = json_object();
+    double s = seconds_of(m->first_ns, m->last_ns);
+    json_object_set_new(o, "id", json_string(a->id));
+    json_object_set_new(o, "in_order", json_boolean(!a->failed));
+    if (*a->end != '\0')
+        json_object_set_new(o, "end", json_string(a->end));
+    if (a->service == SLE_FCLTU) {
+        json_object_set_new(o, "cltus", cltus_json(&a->cltus));
+        return o;
+    }
+    json_object_set_new(o, "frames", json_number(m->frames));
+    json_object_set_new(o, "octets", json_number(m->octets));
+    json_object_set_new(o, "seconds", json_real(s));
+    json_object_set_new(o, "rate_bps", json_real(s > 0 ? (double)m->octets * 8 / s : 0));
+    json_object_set_new(o, "backlogs", json_number(a->backlogs));
+    json_object_set_new(o, "notifications", json_number(a->syncs));
+    json_object_set_new(o, "end_of_data", json_boolean(a->ended_data));
+    json_object_set_new(o, "reports", json_number(a->reports));
+    json_object_set_new(o, "parameters", json_number(a->parameters));
+    if (a->user->options->numbered)
+        set_numbered(o, m);
+    return o;
+}
+
+json_t *result_json(const struct user *u)
+{
+    json_t *o = json_object(), *all = json_array();
+    uint64_t frames = 0, octets = 0, first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < u->len; i++) {
+        const struct measure *m = &u->all[i].measure;
+        json_array_append_new(all, association_json(&u->all[i]));
+        frames += m->frames;
+        octets += m->octets;
+        if (m->frames > 0 && m->first_ns < first)
+            first = m->first_ns;
+        last = m->last_ns > last ? m->last_ns : last;
+    }
+    double s = last > first ? seconds_of(first, last) : 0;
+    json_object_set_new(o, "frames", json_number(frames));
+    json_object_set_new(o, "octets", json_number(octets));
+    json_object_set_new(o, "seconds", json_real(s));
+    json_object_set_new(o, "rate_bps", json_real(s > 0 ? (double)octets * 8 / s : 0));
+    json_object_set_new(o, "cpu_s", json_real((double)clock_cpu_process() / (double)TICK_S));
+    json_object_set_new(o, "udp_failed", json_number(u->udp_failed));
+    json_object_set_new(o, "associations", all);
+    return o;
+}
+
+static void print_numbered(const struct measure *m)
+{
+    printf("  %" PRIu64 " missing, %" PRIu64 " repeated, %" PRIu64 " wrong\n", m->missing,
+           m->repeated, m->wrong);
+    if (m->delay.count > 0)
+        printf("  delay %.1f us (median), %.1f (99 %%), %.1f (most); jitter %.1f us\n",
+               (double)hist_quantile(&m->delay, 0.5) / 1e3,
+               (double)hist_quantile(&m->delay, 0.99) / 1e3, (double)m->delay.max / 1e3,
+               m->jitter / 1e3);
+}
+
+static void print_association(const struct association *a)
+{
+    const struct measure *m = &a->measure;
+    const struct cltus *c = &a->cltus;
+    double s = seconds_of(m->first_ns, m->last_ns);
+    printf("%s: %s%s\n", a->id, a->failed ? "not in order: " : "in order", a->end);
+    if (a->service == SLE_FCLTU) {
+        printf("  %zu CLTUs: %" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " radiated\n",
+               c->len, c->accepted, c->refused, c->radiated);
+        return;
+    }
+    printf("  %" PRIu64 " frames, %" PRIu64 " octets, %.3f s, %.3f Mbit/s%s\n", m->frames,
+           m->octets, s, s > 0 ? (double)m->octets * 8 / s / 1e6 : 0,
+           a->ended_data ? ", end of data" : "");
+    if (a->backlogs > 0)
+        printf("  %" PRIu64 " backlogs discarded by the provider\n", a->backlogs);
+    if (a->user->options->numbered)
+        print_numbered(m);
+}
+
+void result_print(const struct user *u)
+{
+    if (!u->options->json) {
+        for (size_t i = 0; i < u->len; i++)
+            print_association(&u->all[i]);
+        return;
+    }
+    json_t *o = result_json(u);
+    json_dumpf(o, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(o);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A user: binds service instances, takes their frames or sends CLTUs, and says how it went. Private
+ * to tools/sle.
+ *
+ *   sle_user_run.c       associations from connection to unbinding
+ *   sle_user_measure.c   continuity, delay and jitter of numbered frames
+ *   sle_user_sink.c      where frames go
+ *   sle_user_cltu.c      CLTUs from a file
+ *   sle_user_result.c    the result, as JSON or for people
+ */
+#ifndef TOOLS_SLE_USER_RUN_H
+#define TOOLS_SLE_USER_RUN_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "os/log_writer.h"
+#include "os/world.h"
+#include "sle/user.h"
+#include "tools/hist.h"
+#include "tools/node/say.h"
+#include "tools/sle/sle_conn.h"
+#include "tools/sle/sle_digest.h"
+#include "tools/sle/sle_settings.h"
+
+struct user_options {
+    struct address to;
+    const char *instance, *id, *password, *responder, *responder_password, *port_name;
+    unsigned repeat; /* instances, whose numbers at the end count up */
+    uint8_t version;
+    int level, hash;
+    uint16_t heartbeat_s, dead_factor;
+    struct sle_start start;
+    bool gvcid; /* was given */
+    uint64_t frames;
+    tick time;
+    tick wait; /* for what does not come */
+    uint64_t tcp_buffer;
+    bool numbered, json, parameters, until_end;
+    const char *output, *csv, *frames_csv, *cltus;
+    bool lengths;
+    struct address udp;
+    unsigned window; /* CLTUs under way; 0: as many as may be */
+    enum config_level log;
+};
+
+/* What numbered frames tell. Times in ns. */
+struct measure {
+    uint64_t frames, octets;
+    uint64_t next; /* number expected */
+    uint64_t missing, repeated, wrong;
+    uint64_t first_ns, last_ns; /* arrivals, monotonic */
+    int64_t delay_before;
+    double jitter; /* mean difference of the delays of two in a row, smoothed (RFC 3550 §6.4.1) */
+    bool any;
+    struct hist delay;
+    uint64_t second_frames, second_octets, second_worst; /* since the last line of the CSV */
+    double second_delay;
+};
+
+/* CLTUs of a file, each as it is sent. */
+struct cltus {
+    struct buf *bytes;
+    struct slice *list;
+    size_t len, next; /* the next to send */
+    size_t run_index; /* index and id of the first that was sent in sequence */
+    uint32_t run_id;
+    uint64_t sent, accepted, refused, radiated, other, answered;
+    unsigned latest_refusal;
+};
+
+struct user;
+
+struct association {
+    struct user *user;
+    struct sle_instance *sle;
+    struct sle_conn *conn;
+    enum sle_service service;
+    struct measure measure;
+    struct cltus cltus;
+    bool started, stopping, ended_data, done, failed, unbound;
+    uint64_t syncs, backlogs, reports, parameters;
+    char id[SLE_SIID_MAX + 1];
+    char end[160]; /* how it ended, when not in order */
+};
+
+struct user {
+    struct world *world;
+    const struct user_options *options;
+    struct sle_digests *digests;
+    struct sle *sle;
+    struct say log;
+    struct association *all;
+    size_t len, done;
+    struct alarm alarm; /* the end of time */
+    struct alarm clock; /* a line of the CSV */
+    tick began;
+    uint64_t wall_offset; /* wall less monotonic clock; measured each second */
+    uint64_t progress;    /* that was seen at `moved` */
+    tick moved;
+    struct log_writer *output, *frames_csv;
+    FILE *csv;
+    int udp;
+    uint64_t udp_failed;
+    struct uv_signals *signals;
+    bool ending;
+};
+
+/* 0: all went in order; 1: not; what is wrong is told. The result goes to *result, the caller's, or
+ * is printed when that is NULL. */
+int user_run(const struct user_options *o, json_t **result);
+
+void measure_init(struct measure *m);
+/* A frame came at `now` (monotonic) and `wall`. Delay in ns; INT64_MIN: it has none. */
+int64_t measure_frame(struct measure *m, struct slice frame, bool numbered, tick now,
+                      uint64_t wall);
+
+int sink_open(struct user *u);
+void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int64_t delay);
+void sink_second(struct user *u, tick now);
+int sink_close(struct user *u);
+
+int cltus_load(struct cltus *c, const char *path);
+void cltus_free(struct cltus *c);
+void cltus_send(struct association *a, tick now);
+void cltus_answer(struct association *a, const struct sle_notice *n);
+void cltus_notified(struct association *a, const struct sle_async *n);
+bool cltus_done(const struct cltus *c);
+
+json_t *result_json(const struct user *u);
+void result_print(const struct user *u);
+
+#endif
