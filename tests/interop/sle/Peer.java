@@ -338,6 +338,7 @@ public class Peer {
             });
         }
         s.waitForBind(true, null);
+        Thread.sleep(500); // it says so before it is
         System.out.println("ready");
         System.out.flush();
         if (s instanceof ReturnServiceInstanceProvider<?, ?, ?> r) provide(r);

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-sle against dariolucia's SLE library in both roles and LibreCube's user: every frame and CLTU equal, in order, once.
+
+usage: sle_peers_test.py BIN OUT DIR        DIR: what sle.sh made"""
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import sle_case  # noqa: E402
+
+DIR = OUT = ""
+PASSWORD = sle_case.PASSWORD
+LANES = [(2, "none", "SHA_1"), (4, "none", "SHA_1"), (4, "all", "SHA_1"), (5, "none", "SHA_1"), (5, "all", "SHA_1"), (5, "all", "SHA_256")]
+INSTANCES = {"raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "rcf": "sagr=1.spack=1.rsl-fg=1.rcf=onlc1",
+             "rocf": "sagr=1.spack=1.rsl-fg=1.rocf=onlc1", "cltu": "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"}
+FRAMES, LENGTH = 300, 1115
+
+
+def aos(i):
+    return bytes((0x6a, 0xc5)) + i.to_bytes(3, "big") + b"\0" + os.urandom(LENGTH - 6)
+
+
+def tm(i):
+    head = struct.pack(">H", 171 << 4 | 5 << 1 | 1) + bytes((i % 256, i % 256)) + b"\x18\0"
+    return head + os.urandom(LENGTH - 10) + struct.pack(">I", i)
+
+
+def with_lengths(items):
+    return b"".join(struct.pack(">I", len(x)) + x for x in items)
+
+
+def listens(port):
+    """Does somebody? A connection would be taken for the user's."""
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(name) as f:
+            if any(x[1].endswith(f":{port:04X}") and x[3] == "0A" for x in map(str.split, list(f)[1:])):
+                return True
+    return False
+
+
+class Peer:
+    """The Java program: a user or a provider."""
+
+    def __init__(self, test, role, service, port, lane, **more):
+        version, level, hash = lane
+        options = dict(role=role, service=service, port=port, version=version, auth=level.upper(), hash=hash, instance=INSTANCES[service],
+                       **{"user-id": "CENTRE", "user-password": PASSWORD["CENTRE"], "provider-id": "STATION",
+                          "provider-password": PASSWORD["STATION"]}, **more)
+        command = ["java", "-XX:+UseSerialGC", "-cp", f"{DIR}/classes:{DIR}/lib/*", "Peer"] + [f"{k}={v}" for k, v in options.items()]
+        self.test = test
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        test.running.append(self.process)
+        self.errors = []
+        threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
+        if role == "provider":
+            line = self.process.stdout.readline()
+            test.assertEqual(line, "ready\n", "".join(self.errors))
+            test.until(lambda: listens(port), "the peer does not listen")
+
+    def result(self):
+        for line in self.process.stdout:
+            if line.startswith("result "):
+                self.process.wait(60)
+                return dict(p.split("=", 1) for p in line.split()[1:] if "=" in p)
+        self.test.fail("the peer ended without a result: " + "".join(self.errors))
+
+
+class SleTest(sle_case.SleCase):
+    def tearDown(self):
+        if os.path.exists(self.path("station.log")):
+            os.makedirs(OUT, exist_ok=True)
+            shutil.copy(self.path("station.log"), os.path.join(OUT, self.id().split(".")[-1] + ".log"))
+        super().tearDown()
+
+    def write(self, name, octets):
+        with open(self.path(name), "wb") as f:
+            f.write(octets)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def their_user(self, service, lane):
+        """Our provider, their user."""
+        frames = [(tm if service == "rocf" else aos)(i) for i in range(FRAMES)]
+        cltus = [b"\xeb\x90" + os.urandom(30 + i) for i in range(100)]
+        self.write("frames", b"".join(frames))
+        if service == "cltu":
+            text = f"instances:\n  - {{id: {INSTANCES['cltu']}, users: CENTRE, uplink: {self.path('uplink')}}}\n"
+        else:
+            text = (f"sources:\n  - {{name: f, kind: file, file: {self.path('frames')}, frame: {LENGTH}, "
+                    f"control_words: {'yes' if service == 'rocf' else 'no'}}}\n"
+                    f"instances:\n  - {{id: {INSTANCES[service]}, users: CENTRE, source: f, buffer: 7, latency: 100ms, "
+                    f"gvcids: {'0' if service == 'rocf' else '1'}.171.5}}\n")
+        version, level, hash = lane
+        self.provider(text, level=level, hash=hash.lower().replace("_", ""))
+        peer = Peer(self, "user", service, self.port, lane, frames=FRAMES, out=self.path("got"), tfvn=0 if service == "rocf" else 1,
+                    parameters=0 if service == "rocf" else 1, **{"in": self.write("cltus", with_lengths(cltus))} if service == "cltu" else {})
+        r = peer.result()
+        self.assertEqual(r["errors"], "0", r)
+        self.assertEqual(r["state"], "UNBOUND", (r, self.said()))
+        if service == "cltu":
+            self.assertEqual((r["returns"], r["negative"], r["radiated"]), ("100", "0", "100"), r)
+            self.assertEqual(self.read("uplink"), with_lengths(cltus))
+        else:
+            self.assertEqual(self.read("got"), with_lengths([f[-4:] for f in frames] if service == "rocf" else frames))
+            self.assertEqual(r["ended"], "true", r)
+        self.stop()
+        self.assertIn("unbound by CENTRE", self.said())
+
+    def our_user(self, service, lane):
+        """Their provider, our user."""
+        frames = [(tm if service == "rocf" else aos)(i) for i in range(FRAMES)]
+        cltus = [b"\xeb\x90" + os.urandom(30 + i) for i in range(100)]
+        version, level, hash = lane
+        more = {"tfvn": 0 if service == "rocf" else 1}
+        if service == "cltu":
+            more["out"] = self.path("got")
+            self.write("cltus", with_lengths(cltus))
+        else:
+            more["in"] = self.write("frames", with_lengths(frames))
+        peer = Peer(self, "provider", service, self.port, lane, **more)
+        options = ["-V", str(version)]
+        if service == "cltu":
+            options += ["--cltus", self.path("cltus"), "--window", "20"]
+        else:
+            options += ["-n", str(FRAMES), "--lengths", "-o", self.path("got")]
+        if service in ("rcf", "rocf"):
+            options += ["--gvcid", f"{more['tfvn']}.171.5"]
+        if service != "rocf":
+            options += ["--parameters"] if service in ("raf", "rcf") else []
+        r = self.user(INSTANCES[service], *options, level=level, hash=hash.lower().replace("_", ""))
+        self.assertTrue(r["in_order"], r)
+        theirs = peer.result()
+        self.assertEqual(theirs["errors"], "0", theirs)
+        if service == "cltu":
+            self.assertEqual((r["cltus"]["accepted"], r["cltus"]["refused"], r["cltus"]["radiated"]), (100, 0, 100), r)
+            self.assertEqual(self.read("got"), with_lengths(cltus))
+        else:
+            self.assertEqual(self.read("got"), with_lengths([f[-4:] for f in frames] if service == "rocf" else frames))
+
+    def python_user(self, service, version, level, hash):
+        """Our provider, LibreCube's user: one frame a buffer and slowly, since it takes one message of what one recv gave."""
+        self.provider(f"""sources:
+  - {{name: g, rate: 500kbit/s, count: 60, when_full: wait}}
+instances:
+  - {{id: {INSTANCES[service]}, users: CENTRE, source: g, buffer: 1, gvcids: 1.171.0}}
+""", level=level, hash=hash.lower().replace("-", ""))
+        own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sle", "python_user.py")
+        r = subprocess.run([f"{DIR}/venv/bin/python", own, str(self.port), service, INSTANCES[service], str(version), level, hash, "60",
+                            self.path("got"), "CENTRE", PASSWORD["CENTRE"], "STATION", PASSWORD["STATION"]],
+                           capture_output=True, text=True, timeout=200)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr + self.said())
+        got = self.read("got")
+        self.assertEqual(len(got), 60 * 1119)
+        self.assertEqual([struct.unpack(">Q", got[i + 10:i + 18])[0] for i in range(0, len(got), 1119)], list(range(60)))
+
+    def said(self):
+        return super().said() if os.path.exists(self.path("station.log")) else ""
+
+
+def add(role, service, lane):
+    def test(self):
+        getattr(self, role)(service, lane)
+    setattr(SleTest, f"test_{role}_{service}_v{lane[0]}_{lane[1]}_{lane[2].lower()}", test)
+
+
+for one in LANES:
+    for kind in INSTANCES:
+        add("their_user", kind, one)
+        add("our_user", kind, one)
+
+def add_python(service, version, level, hash):
+    def test(self):
+        self.python_user(service, version, level, hash)
+    setattr(SleTest, f"test_python_{service}_v{version}_{level}_{hash.lower().replace('-', '')}", test)
+
+
+for kind in ("raf", "rcf"):
+    for lane in ((2, "none", "SHA-1"), (4, "all", "SHA-1"), (5, "none", "SHA-1"), (5, "all", "SHA-256")):
+        add_python(kind, *lane)
+
+if __name__ == "__main__":
+    sle_case.SleCase.BIN = sys.argv.pop(1)
+    OUT = sys.argv.pop(1)
+    DIR = sys.argv.pop(1)
+    unittest.main(verbosity=2)
