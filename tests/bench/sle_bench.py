@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Space Link Extension over loopback on this machine: helio-sle, and beside it in the same run dariolucia's library.
+
+usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER]
+
+DIR is what tests/interop/sle.sh made; without it there are no peers. Rates are of frames, not of what is around them."""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+BUFFERS = (1, 10, 20, 40, 80)
+INSTANCE = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
+
+
+def ours(options, *more):
+    r = subprocess.run([os.path.join(options.bin, "helio-sle"), "bench", "-t", f"{options.seconds}s", *map(str, more)], capture_output=True,
+                       text=True)
+    if r.returncode != 0:
+        raise SystemExit(f"sle_bench: helio-sle bench {' '.join(map(str, more))}: {r.stderr}{r.stdout}")
+    d = json.loads(r.stdout)
+    for a in d["result"]["associations"]:
+        if a["missing"] or a["repeated"] or a["wrong"] or not a["in_order"]:
+            raise SystemExit(f"sle_bench: not in order: {a}")
+    return d
+
+
+def peers(options, buffer):
+    """dariolucia's provider and user, a process each."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    frames = options.seconds * 60000
+    command = ["java", "-Xmx2g", "-cp", f"{options.peers}/classes:{options.peers}/lib/*", "Peer", "parameters=0", f"port={port}",
+               f"buffer={buffer}", f"frames={frames}", f"instance={INSTANCE}", "seconds=120"]
+    provider = subprocess.Popen([*command, "role=provider"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        provider.stdout.readline()
+        out = subprocess.run([*command, "role=user"], capture_output=True, text=True, timeout=300).stdout
+    finally:
+        provider.wait(300)
+    r = dict(p.split("=", 1) for p in out.split() if "=" in p)
+    if int(r["received"]) != frames:
+        raise SystemExit(f"sle_bench: the peers: {out}")
+    return int(r["octets"]) * 8 / float(r["seconds"])
+
+
+def per_buffer(options):
+    rows = []
+    for buffer in BUFFERS:
+        row = {"buffer": buffer}
+        runs = [ours(options, "-b", buffer) for _ in range(options.rounds)]
+        best = sorted(runs, key=lambda d: d["result"]["rate_bps"])[len(runs) // 2]
+        row["gbit_s"] = best["result"]["rate_bps"] / 1e9
+        row["provider_gbit_core_s"] = best["provider_bit_per_core_s"] / 1e9
+        row["user_gbit_core_s"] = best["user_bit_per_core_s"] / 1e9
+        if options.peers:
+            row["peers_gbit_s"] = statistics.median(peers(options, buffer) for _ in range(options.rounds)) / 1e9
+        rows.append(row)
+        print(row, file=sys.stderr)
+    return rows
+
+
+def hashes(options):
+    """SHA-256 on every PDU against none, in turns."""
+    pairs = []
+    for _ in range(options.rounds):
+        plain = ours(options, "-b", 20)["result"]["rate_bps"]
+        signed = ours(options, "-b", 20, "--authentication", "all", "--hash", "sha256")["result"]["rate_bps"]
+        pairs.append(signed / plain)
+    return {"buffer": 20, "rate_with_sha256_to_without": statistics.median(pairs), "rounds": pairs}
+
+
+def many(options, count=100):
+    one, all_of_them = ours(options, "-b", 20), ours(options, "-b", 20, "--instances", count)
+    rates = [a["octets"] for a in all_of_them["result"]["associations"]]
+    cost = {k: one[k] / all_of_them[k] - 1 for k in ("provider_bit_per_core_s", "user_bit_per_core_s")}
+    return {"instances": count, "gbit_s": all_of_them["result"]["rate_bps"] / 1e9, "least_to_most": min(rates) / max(rates),
+            "added_cost_of_a_frame": cost}
+
+
+def latency(options, rate):
+    d = ours(options, "-b", 20, "--rate", f"{int(rate / 10)}bit/s", "--latency", "1ms")
+    return {"rate_gbit_s": rate / 10 / 1e9, "delay_us": d["result"]["associations"][0]["delay_us"],
+            "jitter_us": d["result"]["associations"][0]["jitter_us"]}
+
+
+def disk_rate(folder, seconds):
+    """What the disk takes, written in blocks of 1 MiB and brought to it."""
+    path, block, n = os.path.join(folder, "rate"), os.urandom(1 << 20), 0
+    begin = time.monotonic()
+    with open(path, "wb") as f:
+        while time.monotonic() - begin < seconds:
+            n += f.write(block)
+        f.flush()
+        os.fsync(f.fileno())
+    took = time.monotonic() - begin
+    os.unlink(path)
+    return n * 8 / took
+
+
+def recording(options):
+    folder = tempfile.mkdtemp(dir=options.record)
+    try:
+        disk = disk_rate(folder, options.seconds)
+        rate = min(4e9, 0.8 * disk)
+        d = ours(options, "-b", 20, "--rate", f"{int(rate)}bit/s", "--record", os.path.join(folder, "r"))
+        size = sum(os.path.getsize(os.path.join(folder, "r0", x)) for x in os.listdir(os.path.join(folder, "r0")) if x.endswith(".rec"))
+        return {"disk_gbit_s": disk / 1e9, "asked_gbit_s": rate / 1e9, "online_gbit_s": d["result"]["rate_bps"] / 1e9,
+                "recorded_octets_to_delivered": size / d["result"]["octets"], "delay_us": d["result"]["associations"][0]["delay_us"]}
+    finally:
+        shutil.rmtree(folder)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("bin")
+    p.add_argument("--peers")
+    p.add_argument("--seconds", type=int, default=5)
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--record", default=tempfile.gettempdir())
+    p.add_argument("--json")
+    options = p.parse_args()
+    out = {"processors": os.cpu_count(), "frame_octets": 1115, "per_buffer": per_buffer(options)}
+    out["hashes"] = hashes(options)
+    out["many"] = many(options)
+    out["latency"] = latency(options, max(r["gbit_s"] for r in out["per_buffer"]) * 1e9)
+    out["recording"] = recording(options)
+    text = json.dumps(out, indent=2)
+    print(text)
+    if options.json:
+        with open(options.json, "w") as f:
+            f.write(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
