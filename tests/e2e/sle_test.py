@@ -63,7 +63,7 @@ class SleTest(sle_case.SleCase):
         self.start(level="all", hash="sha256")
         self.all_good(self.user(RAF, "--numbered", "--until-end", level="all", hash="sha256"), 20000)
         e = self.user(RAF, code=1, level="all", hash="sha256", password="00112233")
-        self.assertEqual(e["end"], "the connection has ended: Connection reset by peer", e)
+        self.assertRegex(e["end"], "^the connection has ended", e)  # without a word: a reset
         self.assertEqual(self.status()["counts"]["auth_failed"], 1)
         self.assertEqual(self.status()["refused"], 1)
 
