@@ -74,6 +74,7 @@ static void tell_up(struct tcpcl_conn *c, bool up)
     struct tcpcl_link *l = c->link;
     c->up = up;
     if (up) {
+        c->was_up = true;
         l->established++;
         l->pause = 0;
     }
@@ -336,7 +337,7 @@ static void bury_conn(struct tcpcl_conn *c)
 static void end_conn(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = c->link;
-    bool there = tcpcl_peer(c->session)->segment_mru != 0;
+    bool there = c->was_up; /* who answers and is the wrong one is asked ever less often, too */
     bool active = c->active;
     bury_conn(c);
     if (l == NULL)

@@ -69,7 +69,7 @@ struct tcpcl_conn {
     struct tcpcl_session *session;
     struct tcpcl_counters n; /* until it has a link */
     uint32_t serial;         /* of its tokens; below 2^24 */
-    bool active, up, reading, pumping;
+    bool active, up, was_up, reading, pumping;
     bool can_tls;          /* this side can */
     bool securing, secure; /* the stream is TLS: its handshake runs; is over */
     int trusted_by;        /* enum tcpcl_tls_peer, of those admitted */

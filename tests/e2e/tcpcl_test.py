@@ -153,6 +153,17 @@ class TcpclTest(NodeCase):
 
     # ---- two nodes ----
 
+    def test_wrong_peer_is_asked_ever_less_often(self):
+        """A node answers there, but not the one that the link is for: the pause doubles as for one that is not there."""
+        port = self.port()
+        config = self.lab.write_node(1, [self.tcpcl(9, remote=f"127.0.0.1:{port}", reconnect_max="10s")], log=False)
+        self.lab.start_node(2, self.lab.write_node(2, [self.tcpcl(1, local=f"127.0.0.1:{port}")], log=False))
+        self.lab.start_node(1, config)
+        wait_for(lambda: self.link(1)["connects_failed"] >= 3)
+        time.sleep(1.5)
+        self.assertLessEqual(self.link(1)["connects"], 8)  # 30 without: 50, 100, 200, 400, 800, 1600 ms
+        self.assertNotEqual(self.link(1)["state"], "up")
+
     def test_two_nodes(self):
         port = self.port()
         self.nodes({"remote": f"127.0.0.1:{port}"}, {"local": f"127.0.0.1:{port}"})
