@@ -99,7 +99,7 @@ def main():
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
         node = lab.start_node(1, lab.write_node(1, links, log=False, extra=f"http: {{listen: {port}}}\n"))
-        while not os.path.exists(lab.socket(1) + ".ctl") or "is ready" not in lab.why("node1"):
+        while not os.path.exists(lab.socket(1) + ".ctl") or "is ready" not in open(lab.path("node1.log")).read():
             time.sleep(0.1)
         open_sessions(lab)
         idle = share([node.pid], seconds)

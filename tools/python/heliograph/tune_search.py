@@ -232,7 +232,7 @@ def settings(simulator, link, recovery):
         "unseen": held_out(simulator, link, setting, sessions),
         "floor": a.floor if a.goal == "delay" else None,
         "floor_kept": point["efficiency"] >= a.floor if a.goal == "delay" else None,
-        "most_efficiency": most["efficiency"],
+        "most_efficiency": max(most["efficiency"], point["efficiency"]),  # runs of other lengths
         "saturated": sessions < a.sessions_max,
         "split_ms": split(link, recovery, segment, rto, point),
     }
