@@ -154,10 +154,7 @@ static bool tell_result(const struct run *r)
         print_summary(r);
     if (json == NULL)
         return true;
-    json_t *o = ping_json(&r->ping);
-    bool written = perf_report_write(o, json);
-    json_decref(o);
-    return written;
+    return perf_report_write(ping_json(&r->ping), json);
 }
 
 static int open_run(struct run *r)
