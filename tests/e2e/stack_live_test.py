@@ -32,7 +32,7 @@ def live():
     link = [word for pair in LINK.items() for word in pair]
     subprocess.run([sys.executable, demo, "--bin", programs, "--duration", "8s", *link, "--sessions", "6", "--rto", "60ms",
                     "--durability", "none", "--out", path("live"), "--json", path("live.json")], check=True, timeout=120, stdout=subprocess.DEVNULL)
-    with open(path("live.json")) as demo_result, open(path("live", "client.json")) as client:
+    with open(path("live.json")) as demo_result, open(path("live", "perf-1.json")) as client:
         result = json.load(demo_result)  # its reasons: of the relay, and of nodes that had no processor
         unsent = result["lateness"]["node1"]["credit_lost"] * 8 / (100e6 * 8)  # of what the rate allows in 8 s
         return result["not_faithful"], json.load(client), unsent
