@@ -138,7 +138,7 @@ void ber_int(struct ber *b, uint32_t tag, int64_t *value, int64_t min, int64_t m
         write_int(b, tag, *value);
         return;
     }
-    struct slice s;
+    struct slice s = slice_of(NULL, 0);
     ber_octets(b, tag, &s, 1, 8);
     if (b->bad)
         return;
@@ -166,8 +166,9 @@ void ber_null(struct ber *b, uint32_t tag)
 
 void ber_octets(struct ber *b, uint32_t tag, struct slice *value, size_t min, size_t max)
 {
+    const bool writing = b->writing; /* the one or the other from beginning to end */
     struct ber_mark mark = ber_open(b, tag);
-    if (b->writing) {
+    if (writing) {
         assert(value->len >= min && value->len <= max);
         writer_bytes(&b->w, value->data, value->len);
     } else {
@@ -187,6 +188,7 @@ void ber_text(struct ber *b, uint32_t tag, char *text, size_t min, size_t room, 
     for (size_t i = 0; i < s.len; i++)
         if (s.data[i] < (blanks ? 0x20 : 0x21) || s.data[i] > 0x7e)
             ber_fail(b);
-    memcpy(text, s.data, s.len);
+    if (s.len > 0)
+        memcpy(text, s.data, s.len);
     text[s.len] = '\0';
 }

@@ -52,7 +52,7 @@ struct pipe_event pipe_next_event(const struct pipe_end *e)
     if (e->accept.due != TICK_NEVER)
         return e->accept;
     if (e->listener != NULL)
-        return e->way->again; /* nobody has it yet */
+        return e->way != NULL ? e->way->again : PIPE_NEVER; /* nobody has it yet */
     if (e->error < 0)
         return e->end;
     struct pipe_event next = e->room;
