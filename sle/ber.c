@@ -142,6 +142,7 @@ void ber_int(struct ber *b, uint32_t tag, int64_t *value, int64_t min, int64_t m
     ber_octets(b, tag, &s, 1, 8);
     if (b->bad)
         return;
+    assert(s.data != NULL && s.len >= 1);
     uint64_t v = (s.data[0] & 0x80) != 0 ? UINT64_MAX : 0;
     for (size_t i = 0; i < s.len; i++)
         v = v << 8 | s.data[i];
