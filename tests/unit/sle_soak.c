@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "tests/unit/sle_pair.h"
 
-enum { SESSIONS = 100 }; /* SLE_SESSIONS=n: as many; SLE_SEED=n: this one */
+enum { SESSIONS = 40 }; /* SLE_SESSIONS=n: as many; SLE_SEED=n: this one */
 
 struct soak {
     struct pair pair;
