@@ -238,15 +238,26 @@ static int begin_handles(struct node *n)
     return h->signals == NULL ? HELIO_ENOMEM : 0;
 }
 
-static int open_sockets(struct node *n)
+/* Whose sockets they are is asked before the links take addresses, so that a second node of one
+ * configuration is told of the first. */
+static int claim_sockets(struct node *n)
 {
     const struct config *c = n->config;
     char why[512] = "";
     int err = local_socket_claim(c->socket, why, sizeof why);
     if (err == 0)
-        err = apps_open(&n->apps, n, c->socket, why, sizeof why);
-    if (err == 0)
         err = local_socket_claim(c->control, why, sizeof why);
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "%s", why);
+    return err;
+}
+
+/* After the links: who reaches a node through its sockets reaches its links, too. */
+static int open_sockets(struct node *n)
+{
+    const struct config *c = n->config;
+    char why[512] = "";
+    int err = apps_open(&n->apps, n, c->socket, why, sizeof why);
     if (err == 0)
         err = control_open(&n->control, n, c->control, why, sizeof why);
     if (err < 0)
@@ -285,10 +296,12 @@ static int begin_node(struct node *n)
         node_clock_note(n);
     }
     if (err == 0)
-        err = open_sockets(n);
+        err = claim_sockets(n);
     if (err == 0)
-        err = open_http(n);
-    return err == 0 ? node_start(n) : err;
+        err = node_start(n);
+    if (err == 0)
+        err = open_sockets(n);
+    return err == 0 ? open_http(n) : err;
 }
 
 static void end_node(struct node *n)
