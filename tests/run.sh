@@ -23,6 +23,7 @@ all | quick | threads | peers) ;;
 esac
 started=$(date +%s)
 trap 'trap - INT TERM; kill 0' INT TERM
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
 step() { printf '\n== %s (%d s)\n' "$1" $(($(date +%s) - started)); }
 
@@ -67,13 +68,15 @@ fi
 # It gives clang's own warnings as well, so all that it needs of a build is what is generated. The fuzz targets show that
 # clang's build links; what it says of the tests is in tests/builds.sh.
 build clang helio_aap2_proto
-step "clang-tidy"
-tests/style/tidy.sh build/clang
 step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
 tests/builds.sh gcc-Release
 # The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build.
 build release
 check release -LE 'realtime|peers' -j2
+# clang-tidy takes what the tests in real time leave of the processors; they do not notice (SCHED_IDLE).
+step "clang-tidy: begins, behind all else"
+chrt --idle 0 tests/style/tidy.sh build/clang >build/tidy.log 2>&1 &
+tidy=$!
 # In real time, those that measure one at a time, and once more before a failure counts: a stall of a shared machine
 # does not come twice. What a sanitizer said counts at once, and the end tells what needed the second try.
 check release -L 'realtime' -LE peers -j2 --repeat until-pass:2
@@ -81,6 +84,9 @@ build asan
 check asan -LE 'release|realtime|peers' -j2
 check asan -L 'realtime' -LE 'release|peers' -j2 --repeat until-pass:2
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
+step "clang-tidy"
+wait $tidy || { cat build/tidy.log; exit 1; }
+tail -1 build/tidy.log
 build fuzz
 step "fuzz: each target for 3 s from its corpus"
 tests/fuzz/run.sh build/fuzz 3

@@ -10,8 +10,9 @@
 #include "base/rng.h"
 #include "bp_agent_piece.h"
 #include "bp_log_books.h"
+#include "histories.h"
 
-#define HISTORIES 200
+#define HISTORIES HISTORIES_OF(200)
 #define STEPS 300
 
 struct books {

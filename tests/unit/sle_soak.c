@@ -7,6 +7,7 @@
  * discarded and counted; after each step the engines' own checks. A failure tells its seed.
  */
 #include "base/rng.h"
+#include "tests/unit/histories.h"
 #include "tests/unit/sle_pair.h"
 
 enum { SESSIONS = 40 }; /* SLE_SESSIONS=n: as many; SLE_SEED=n: this one */
@@ -196,7 +197,7 @@ START_TEST(sessions)
     }
     uint64_t got = 0, discarded = 0;
     const char *many = getenv("SLE_SESSIONS");
-    uint64_t count = many == NULL ? SESSIONS : strtoull(many, NULL, 10);
+    uint64_t count = many == NULL ? HISTORIES_OF(SESSIONS) : strtoull(many, NULL, 10);
     for (uint64_t seed = 1; seed <= count; seed++) {
         run_soak(&soak, seed);
         got += soak.got;
@@ -211,7 +212,7 @@ END_TEST
 /* A connection that breaks behind each octet of the first session. */
 START_TEST(every_octet)
 {
-    for (size_t cut = 1; cut < 700; cut++) {
+    for (size_t cut = 1; cut < 700; cut += HISTORIES_PART) {
         struct pair *p = &soak.pair;
         struct sle_provider_config c = {.id = RAF_ID, .buffer_frames = 2};
         memset(&soak, 0, sizeof soak);
