@@ -423,6 +423,17 @@ int analyze_drop(struct analyze *a, const struct drop_event *d)
     return analyze_dropped(a, s, d);
 }
 
+int analyze_next_run(struct analyze *a)
+{
+    if (a->last_row == TICK_NEVER)
+        return 0;
+    int rc = analyze_end(a);
+    analyze_flows_next_run(a);
+    a->last_row = TICK_NEVER;
+    assert(rc != 0 || a->sessions.len == 0);
+    return rc;
+}
+
 int analyze_end(struct analyze *a)
 {
     int rc = 0;

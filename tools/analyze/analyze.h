@@ -126,7 +126,8 @@ struct analyze_flow {
     uint64_t bytes_sent, data_sent, data_resent;
     uint64_t done_bytes; /* blocks that were completed */
     tick rto_time;
-    tick first_tx, last_close;
+    tick first_tx, last_close; /* of this run */
+    tick past, past_gaps;      /* of those before it: from first to last, and the gaps in it */
     struct hist duration, delivery, radiation;
     struct hist clean; /* duration of the sessions without losses */
 };
@@ -167,6 +168,7 @@ struct analyze {
     tick first_row, last_row; /* TICK_NEVER: none yet */
     struct analyze_gap gaps[ANALYZE_GAPS_MAX]; /* the first ones */
     size_t gaps_len;
+    size_t run_gaps; /* of them, those of earlier runs */
     analyze_taker *take;
     void *context;
 };
@@ -184,17 +186,21 @@ int analyze_row(struct analyze *a, const struct seglog_row *r);
 /* The next row of a drop log, in order of time with the others. */
 int analyze_drop(struct analyze *a, const struct drop_event *d);
 
+/* The logs begin anew: what follows is another run, whose times may be those of this one again.
+ * Sessions still open are given out as unfinished. 0 or HELIO_ENOMEM. */
+int analyze_next_run(struct analyze *a);
+
 /* The logs are at their end: sessions still open are given out as unfinished. 0 or HELIO_ENOMEM. */
 int analyze_end(struct analyze *a);
 
 /* The flow of a session; NULL when there is none yet. */
 struct analyze_flow *analyze_flow_find(const struct analyze *a, const struct analyze_session *s);
 
-/* Of the time from the flow's first segment to its last close, what the gaps took. */
+/* Of the time from the flow's first segment to its last close, in all runs, what the gaps took. */
 tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f);
 
-/* Payload of completed blocks over the time from the first segment to the last close less
- * `without`, bit/s; NAN when that time is not known or 0. */
+/* Payload of completed blocks over the time from the first segment to the last close of each run
+ * less `without`, bit/s; NAN when that time is not known or 0. */
 double analyze_goodput(const struct analyze_flow *f, tick without);
 
 #endif

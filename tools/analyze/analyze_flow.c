@@ -215,10 +215,31 @@ void analyze_flows_fini(struct analyze *a)
     }
 }
 
+/* From the first segment to the last close of the run. */
+static tick run_time(const struct analyze_flow *f)
+{
+    bool known = f->first_tx != TICK_NEVER && f->last_close > f->first_tx;
+    return known ? f->last_close - f->first_tx : 0;
+}
+
+void analyze_flows_next_run(struct analyze *a)
+{
+    for (size_t i = 0; i < a->flows_len; i++) {
+        struct analyze_flow *f = a->flows[i];
+        f->past_gaps = analyze_gap_time(a, f);
+        f->past += run_time(f);
+        f->first_tx = TICK_NEVER;
+        f->last_close = 0;
+        assert(f->past >= f->past_gaps);
+    }
+    a->run_gaps = a->gaps_len;
+}
+
 tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f)
 {
-    tick sum = 0;
-    for (size_t i = 0; i < a->gaps_len; i++)
+    tick sum = f->past_gaps;
+    assert(a->run_gaps <= a->gaps_len);
+    for (size_t i = a->run_gaps; i < a->gaps_len; i++)
         if (a->gaps[i].from >= f->first_tx && a->gaps[i].to <= f->last_close)
             sum += a->gaps[i].to - a->gaps[i].from;
     return sum;
@@ -226,8 +247,6 @@ tick analyze_gap_time(const struct analyze *a, const struct analyze_flow *f)
 
 double analyze_goodput(const struct analyze_flow *f, tick without)
 {
-    if (f->first_tx == TICK_NEVER || f->last_close <= f->first_tx ||
-        f->last_close - f->first_tx <= without)
-        return NAN;
-    return 8e9 * (double)f->done_bytes / (double)(f->last_close - f->first_tx - without);
+    tick all = f->past + run_time(f);
+    return all > without ? 8e9 * (double)f->done_bytes / (double)(all - without) : NAN;
 }

@@ -14,6 +14,9 @@ int analyze_flow_add(struct analyze *a, const struct analyze_session *s);
 
 void analyze_flows_fini(struct analyze *a);
 
+/* The time of the run that ends is kept apart from the next one's. */
+void analyze_flows_next_run(struct analyze *a);
+
 /* A segment or a timer of a session, at its sender and at its receiver. 0 or HELIO_ENOMEM. */
 int analyze_at_sender(struct analyze *a, struct analyze_session *s, const struct event *e);
 int analyze_at_receiver(struct analyze *a, struct analyze_session *s, const struct event *e);

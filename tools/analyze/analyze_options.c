@@ -28,6 +28,8 @@ enum {
     OPT_PORT,
     OPT_AT,
     OPT_ENGINE,
+    OPT_CLOCK,
+    OPT_RUN,
     OPT_IDEAL,
     OPT_CYCLE,
     OPT_RTO,
@@ -46,6 +48,12 @@ static const struct argp_option options[] = {
      "At which end the captures that follow were taken [auto]", 1},
     {"engine", OPT_ENGINE, "ADDR[:PORT]=N", 0,
      "In captures the LTP engine at this address has number N", 1},
+    {"clock", OPT_CLOCK, "auto|NODE=[-]TIME", 0,
+     "The node's clock is ahead by so much, or behind: its times are put right (repeatable); auto: "
+     "as the logs of both ends show it, drift included",
+     1},
+    {"run", OPT_RUN, "N", 0, "Of logs that hold several runs one behind the other, the Nth [all]",
+     1},
     {"strict", 'S', NULL, 0, "Stop at the first malformed row", 1},
     {0, 0, 0, 0, "Output:", 2},
     {"json", 'j', NULL, 0, "Print the summary as JSON", 2},
@@ -189,6 +197,56 @@ static void parse_engine(struct analyze_options *o, struct argp_state *state, co
     o->watch.engines = o->engines;
 }
 
+static void parse_clock(struct analyze_options *o, struct argp_state *state, const char *arg)
+{
+    char text[64];
+    const char *equal = strchr(arg, '=');
+    if (strcmp(arg, "auto") == 0) {
+        o->clock_auto = true;
+        return;
+    }
+    struct clocks_fix f = {0};
+    tick by = 0;
+    bool ok =
+        equal != NULL && (size_t)(equal - arg) < sizeof text && o->fixes_len < CLOCKS_FIXES_MAX;
+    if (ok) {
+        memcpy(text, arg, (size_t)(equal - arg));
+        text[equal - arg] = '\0';
+        equal += 1 + (equal[1] == '+');
+        ok = units_count(text, WATCH_UNKNOWN - 1, &f.node) == 0 &&
+             units_duration(equal + (*equal == '-'), &by) == 0 &&
+             clocks_fix_find(o->fixes, o->fixes_len, f.node) == NULL;
+    }
+    if (!ok)
+        argument_want(
+            state, "clock", arg,
+            "auto, or a node and what its clock is ahead, each node once, as in 2=3.2s or "
+            "2=-15ms");
+    f.offset_ns = *equal == '-' ? -(double)by : (double)by;
+    o->fixes[o->fixes_len++] = f;
+}
+
+static void parse_run(struct analyze_options *o, struct argp_state *state, const char *arg)
+{
+    if (units_count(arg, 1000000, &o->run) != 0 || o->run == 0)
+        argument_want(state, "run", arg, "a number from 1 on");
+}
+
+/* What has to do with several options. */
+static void check_options(const struct analyze_options *o, struct argp_state *state)
+{
+    if (o->names_len > 0 && o->html == NULL && o->extract == NULL)
+        argp_error(state, "--session is for --html or --extract");
+    if (o->files_len == 0)
+        argp_error(state, "no input: segment logs or bundle logs (LOG.csv) of one or more "
+                          "nodes, or captures (FILE.pcap)");
+    if (o->clock_auto && o->fixes_len > 0)
+        argp_error(state, "--clock auto and --clock NODE=TIME do not go together");
+    for (size_t i = 0; i < o->files_len; i++)
+        if (o->clock_auto && strcmp(o->files[i].path, "-") == 0)
+            argp_error(state, "--clock auto reads its inputs twice: no standard input");
+}
+
 static error_t parse_model(int key, char *arg, struct argp_state *state)
 {
     struct analyze_options *o = state->input;
@@ -316,6 +374,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_ENGINE:
         parse_engine(o, state, arg);
         return 0;
+    case OPT_CLOCK:
+        parse_clock(o, state, arg);
+        return 0;
+    case OPT_RUN:
+        parse_run(o, state, arg);
+        return 0;
     case 'S':
         o->strict = true;
         return 0;
@@ -323,11 +387,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         add_input(o, state, arg);
         return 0;
     case ARGP_KEY_END:
-        if (o->names_len > 0 && o->html == NULL && o->extract == NULL)
-            argp_error(state, "--session is for --html or --extract");
-        if (o->files_len == 0)
-            argp_error(state, "no input: segment logs or bundle logs (LOG.csv) of one or more "
-                              "nodes, or captures (FILE.pcap)");
+        check_options(o, state);
         return 0;
     default:
         return parse_output(key, arg, state);

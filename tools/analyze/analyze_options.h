@@ -29,6 +29,10 @@ struct analyze_options {
     struct watch_engine engines[OPTIONS_ENGINES_MAX];
     struct watch_options watch;
     struct analyze_model model;
+    bool clock_auto; /* the logs are read once more, to find out */
+    struct clocks_fix fixes[CLOCKS_FIXES_MAX];
+    size_t fixes_len;
+    uint64_t run; /* of several in a log, from 1; 0: all */
 };
 
 /* Ends the program with exit code 2 when something is wrong. */

@@ -170,10 +170,13 @@ static bool read_again(const struct analyze_options *o, struct analyze_extract *
     uint64_t rows = 0;
     char error[256];
     int rc = input_open(&in, o->files, o->files_len, &o->watch, say_nothing, NULL, &failed, error);
+    if (rc == 0)
+        input_correct(in, o->fixes, o->fixes_len);
     while (rc == 0 && (rc = input_next(in, &row, &failed)) == 1) {
-        if (row.log != NULL)
+        bool wanted = o->run == 0 || o->run == row.run + 1;
+        if (wanted && row.log != NULL)
             analyze_extract_row(x, row.log);
-        else if (row.drop != NULL)
+        else if (wanted && row.drop != NULL)
             analyze_extract_drop(x, row.drop);
         rc = ++rows % SIGNAL_ROWS == 0 && was_interrupted() ? HELIO_ESTOPPED : 0;
     }

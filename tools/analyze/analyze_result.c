@@ -11,6 +11,7 @@
 
 #include "conf/json_number.h"
 #include "tools/analyze/analyze_table.h"
+#include "tools/analyze/clocks_result.h"
 
 /* NULL: nothing is known of losses. */
 static const char *basis_word(const struct analyze_flow *f)
@@ -262,6 +263,7 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
                 "log?",
                 a->gaps_len, (double)gaps_sum(a) / (double)TICK_S);
     fprintf(f, "\n");
+    clocks_text(f, t);
 }
 
 json_t *analyze_times_json(const struct hist *h)
@@ -417,6 +419,10 @@ bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_
     json_t *bundles = t->lives != NULL ? lives_json(t->lives) : json_null();
     bool made = bundles != NULL;
     json_object_set_new(j, "bundles", bundles);
+    json_object_set_new(j, "clocks", clocks_json(t));
+    json_object_set_new(j, "clocks_corrected", clocks_fixes_json(t));
+    set_count(j, "runs", t->back.runs);
+    json_object_set_new(j, "twin_logs", json_boolean(t->twins.one != NULL));
     set_count(j, "gaps", a->gaps_len);
     json_object_set_new(j, "gaps_s", json_real((double)gaps_sum(a) / (double)TICK_S));
     bool ok = json_dumpf(j, f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0 && fputc('\n', f) != EOF;

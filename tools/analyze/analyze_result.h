@@ -6,15 +6,22 @@
 #include <stdio.h>
 
 #include "tools/analyze/analyze_model.h"
+#include "tools/analyze/input.h"
 #include "tools/analyze/lives.h"
 #include "tools/analyze/ltp_watch.h"
 
 struct analyze_totals {
     uint64_t files, malformed;
     struct analyze_model model;
-    struct watch_counters capture; /* of all captures together */
-    bool captures;                 /* there are some */
-    const struct lives *lives;     /* of bundle logs; NULL: there is none */
+    struct watch_counters capture;  /* of all captures together */
+    bool captures;                  /* there are some */
+    const struct lives *lives;      /* of bundle logs; NULL: there is none */
+    const struct clocks *clocks;    /* as the logs have them, before what is corrected of itself */
+    const struct clocks_fix *fixes; /* corrected */
+    size_t fixes_len;
+    struct input_back back;
+    struct input_twins twins;
+    uint64_t run; /* the one of all that was asked for; 0: all */
 };
 
 /* Times in ns, told in ms; `what` is the beginning of the line. */

@@ -29,6 +29,7 @@ struct run {
     bool spool_failed;
     struct analyze analyze;
     struct lives lives;
+    struct clocks clocks;
     struct analyze_totals totals;
 };
 
@@ -68,17 +69,42 @@ static void add_node(void *context, uint64_t node)
     analyze_node(&r->analyze, node);
 }
 
+/* The clocks are looked at once: before their correction, when that is asked for. */
 static int add_row(struct run *r, const struct input_row *row)
 {
+    int rc = 0;
+    if (row->log != NULL && !r->options.clock_auto)
+        rc = clocks_row(&r->clocks, row->log);
+    if (rc != 0)
+        return rc;
     if (row->bundle != NULL)
         return lives_row(&r->lives, row->bundle);
     return row->log != NULL ? analyze_row(&r->analyze, row->log)
                             : analyze_drop(&r->analyze, row->drop);
 }
 
+/* What the reading says of the files. */
+static void sum_inputs(struct run *r, const struct input *in)
+{
+    r->totals.captures = input_captures(in, &r->totals.capture);
+    r->totals.back = input_went_back(in);
+    r->totals.twins = input_twin_logs(in);
+}
+
+/* A row of another run ends the one before it. */
+static int take_row(struct run *r, const struct input_row *row, uint64_t *last_run)
+{
+    if (r->options.run != 0 && r->options.run != row->run + 1)
+        return 0;
+    int rc = row->run != *last_run ? analyze_next_run(&r->analyze) : 0;
+    *last_run = row->run;
+    return rc == 0 ? add_row(r, row) : rc;
+}
+
 static int read_all(struct run *r, struct input *in)
 {
     struct input_row row;
+    uint64_t last_run = 0;
     size_t failed;
     bool terminal = isatty(STDERR_FILENO) == 1;
     int rc;
@@ -86,7 +112,7 @@ static int read_all(struct run *r, struct input *in)
     r->analyze.drops = input_has_drops(in);
     r->totals.lives = input_has_bundles(in) ? &r->lives : NULL;
     while ((rc = input_next(in, &row, &failed)) == 1) {
-        if (add_row(r, &row) != 0)
+        if (take_row(r, &row, &last_run) != 0)
             return HELIO_ENOMEM;
         uint64_t rows = r->analyze.rows + r->lives.rows;
         if (terminal && rows % PROGRESS_ROWS == 0)
@@ -98,12 +124,38 @@ static int read_all(struct run *r, struct input *in)
     if (helio_code(rc) == HELIO_EIO)
         fprintf(stderr, "helio-analyze: %s: %s\n", r->options.files[failed].path,
                 why[0] != '\0' ? why : "the file is damaged");
-    r->totals.captures = input_captures(in, &r->totals.capture);
+    sum_inputs(r, in);
     if (rc == 0)
         rc = analyze_end(&r->analyze);
     if (rc == 0)
         lives_end(&r->lives);
     return rc;
+}
+
+static bool ignore_row(void *context, const char *file, uint64_t line, const char *why)
+{
+    (void)context;
+    (void)file;
+    (void)line;
+    (void)why;
+    return true; /* it is told when the inputs are analysed */
+}
+
+/* --clock auto: a first reading, of the clocks alone. What cannot be read is told by the second. */
+static void read_clocks(struct run *r)
+{
+    struct analyze_options *o = &r->options;
+    struct input *in = NULL;
+    struct input_row row;
+    size_t failed;
+    char error[256];
+    int rc = input_open(&in, o->files, o->files_len, &o->watch, ignore_row, NULL, &failed, error);
+    while (rc == 0 && (rc = input_next(in, &row, &failed)) == 1) {
+        bool wanted = row.log != NULL && (o->run == 0 || o->run == row.run + 1);
+        rc = wanted ? clocks_row(&r->clocks, row.log) : 0;
+    }
+    input_close(in);
+    o->fixes_len = clocks_fixes(&r->clocks, o->fixes);
 }
 
 static bool analyse_inputs(struct run *r)
@@ -113,9 +165,10 @@ static bool analyse_inputs(struct run *r)
     size_t failed;
     char error[256];
     int rc = input_open(&in, o->files, o->files_len, &o->watch, complain_row, r, &failed, error);
-    if (rc == 0)
+    if (rc == 0) {
+        input_correct(in, o->fixes, o->fixes_len);
         rc = read_all(r, in);
-    else if (rc != HELIO_ESTOPPED && rc != HELIO_ENOMEM)
+    } else if (rc != HELIO_ESTOPPED && rc != HELIO_ENOMEM)
         fprintf(stderr, "helio-analyze: %s: %s\n", o->files[failed].path,
                 error[0] != '\0' ? error : helio_strerror(rc));
     if (rc == HELIO_ENOMEM)
@@ -306,12 +359,19 @@ int main(int argc, char **argv)
     const struct analyze_options *o = &r->options;
     analyze_options_parse(&r->options, argc, argv);
     r->totals.files = o->files_len;
-    if (analyze_init(&r->analyze, take_session, r) != 0 || lives_init(&r->lives) != 0)
+    if (analyze_init(&r->analyze, take_session, r) != 0 || lives_init(&r->lives) != 0 ||
+        clocks_init(&r->clocks) != 0)
         return 1;
     set_bin(r);
     int unprepared = prepare_run(r);
+    if (unprepared == 0 && o->clock_auto)
+        read_clocks(r);
     bool ok = unprepared == 0 && analyse_inputs(r);
     r->totals.model = o->model;
+    r->totals.clocks = &r->clocks;
+    r->totals.fixes = o->fixes;
+    r->totals.fixes_len = o->fixes_len;
+    r->totals.run = o->run;
     ok = ok && write_all(r);
     FILE *summary = has_table_on_stdout(o) ? stderr : stdout; /* a table is for another program */
     if (ok && o->json)
@@ -320,6 +380,7 @@ int main(int argc, char **argv)
         analyze_result_text(summary, &r->analyze, &r->totals);
     analyze_fini(&r->analyze);
     lives_fini(&r->lives);
+    clocks_fini(&r->clocks);
     if (r->spool != NULL)
         fclose(r->spool);
     analyze_options_fini(&r->options);

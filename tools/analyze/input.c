@@ -15,6 +15,9 @@
 #include "tools/analyze/capture.h"
 #include "tools/analyze/stream.h"
 
+#define BACK                                                                                       \
+    TICK_S /* times that go back by less are those of a clock that was set, or of a capture */
+
 enum kind { KIND_LOG, KIND_DROPS, KIND_BUNDLES, KIND_CAPTURE };
 
 struct source {
@@ -29,6 +32,12 @@ struct source {
     struct drop_event drop;
     struct bundle_row bundle; /* its texts lie in the stream */
     uint64_t node;
+    const struct clocks_fix *fix; /* of its times; NULL: none */
+    uint64_t run;                 /* of the row ahead */
+    tick first, high;             /* least time of the first run; most of this one */
+    tick first_high;              /* most of the first run */
+    uint64_t back_line;           /* where they first went back; 0: nowhere */
+    tick back_by;
 };
 
 struct input {
@@ -41,6 +50,29 @@ struct input {
     char error[256];
 };
 
+/* A row is ahead: its time by the right clock, and its run. */
+static void note_row(struct source *s)
+{
+    assert(!s->end);
+    s->now = s->fix != NULL ? clocks_correct(s->fix, s->now) : s->now;
+    if (s->fix != NULL && s->kind == KIND_BUNDLES)
+        s->bundle.now = s->now;
+    else if (s->fix != NULL)
+        s->row.event.now = s->now;
+    if (s->now < s->high && s->high - s->now >= BACK) {
+        s->back_by = s->run == 0 ? s->high - s->now : s->back_by;
+        s->back_line = s->run == 0 ? stream_line_number(s->stream) : s->back_line;
+        s->run++;
+        s->high = s->now;
+    }
+    s->high = s->now > s->high ? s->now : s->high;
+    if (s->run == 0) {
+        s->first = tick_min(s->first, s->now);
+        s->first_high = s->high;
+    }
+    assert(s->high >= s->now);
+}
+
 /* Reads ahead one row of a capture: 0, HELIO_EIO, HELIO_ENOMEM, HELIO_ESTOPPED. */
 static int advance_capture(struct input *in, struct source *s)
 {
@@ -50,6 +82,7 @@ static int advance_capture(struct input *in, struct source *s)
     if (rc == 1) {
         s->row = *row;
         s->now = row->event.now;
+        note_row(s);
         return 0;
     }
     s->end = true;
@@ -110,8 +143,10 @@ static int advance_source(struct input *in, struct source *s)
             continue;
         const char *why = whole || len > SEGLOG_LINE_MAX ? parse_line(s, line, len)
                                                          : "the file ends within this line";
-        if (why == NULL)
+        if (why == NULL) {
+            note_row(s);
             return 0;
+        }
         uint64_t number = stream_line_number(s->stream);
         if (number == 1)
             return refuse_file(in, "the first line is not the column names");
@@ -151,6 +186,7 @@ static int open_source(struct input *in, struct source *s, const struct watch_op
 {
     assert(s->stream == NULL);
     const uint8_t *bytes;
+    s->first = TICK_NEVER;
     size_t len;
     s->name = strcmp(s->file.path, "-") == 0 ? "standard input" : s->file.path;
     int rc = stream_open(&s->stream, s->file.path, in->error);
@@ -215,6 +251,8 @@ void input_close(struct input *in)
 static bool is_before(const struct source *s, const struct source *other)
 {
     assert(!s->end && !other->end);
+    if (s->run != other->run)
+        return s->run < other->run;
     if (s->now != other->now)
         return s->now < other->now;
     return s->kind != KIND_DROPS && other->kind == KIND_DROPS;
@@ -242,7 +280,7 @@ int input_next(struct input *in, struct input_row *row, size_t *failed)
     assert(!best->end);
     in->last = (size_t)(best - in->sources);
     in->started = true;
-    *row = (struct input_row){0};
+    *row = (struct input_row){.run = best->run};
     if (best->kind == KIND_DROPS)
         row->drop = &best->drop;
     else if (best->kind == KIND_BUNDLES)
@@ -250,6 +288,65 @@ int input_next(struct input *in, struct input_row *row, size_t *failed)
     else
         row->log = &best->row;
     return 1;
+}
+
+/* Of a bundle log the node is that of its ipn number; a drop log has none. */
+static uint64_t node_of(const struct source *s)
+{
+    if (s->end || s->kind == KIND_DROPS)
+        return EVENT_NONE;
+    if (s->kind != KIND_BUNDLES)
+        return s->row.node;
+    const struct bundle_text *t = &s->bundle.node;
+    uint64_t n = 0;
+    size_t i = 4;
+    if (t->len <= i || memcmp(t->at, "ipn:", i) != 0)
+        return EVENT_NONE;
+    for (; i < t->len && t->at[i] >= '0' && t->at[i] <= '9' && n < EVENT_NONE / 10 - 9; i++)
+        n = 10 * n + (uint64_t)(t->at[i] - '0');
+    return i > 4 && i < t->len && t->at[i] == '.' ? n : EVENT_NONE;
+}
+
+void input_correct(struct input *in, const struct clocks_fix *fixes, size_t len)
+{
+    assert(!in->started);
+    for (size_t i = 0; i < in->count; i++) {
+        struct source *s = &in->sources[i];
+        s->fix = clocks_fix_find(fixes, len, node_of(s));
+        if (s->end || s->fix == NULL)
+            continue;
+        s->first = TICK_NEVER;
+        s->high = 0;
+        note_row(s);
+    }
+}
+
+struct input_back input_went_back(const struct input *in)
+{
+    struct input_back back = {.runs = 1};
+    for (size_t i = 0; i < in->count; i++) {
+        const struct source *s = &in->sources[i];
+        if (s->run == 0)
+            continue;
+        if (back.file == NULL)
+            back = (struct input_back){s->name, s->back_line, s->back_by, back.runs};
+        back.runs = s->run + 1 > back.runs ? s->run + 1 : back.runs;
+    }
+    return back;
+}
+
+struct input_twins input_twin_logs(const struct input *in)
+{
+    for (size_t i = 0; i < in->count; i++)
+        for (size_t j = i + 1; j < in->count; j++) {
+            const struct source *a = &in->sources[i], *b = &in->sources[j];
+            tick from = a->first > b->first ? a->first : b->first;
+            tick to = tick_min(a->first_high, b->first_high);
+            if (a->kind == KIND_LOG && b->kind == KIND_LOG && a->node == b->node &&
+                a->node != EVENT_NONE && to > from && to - from > TICK_S)
+                return (struct input_twins){a->name, b->name, a->node, to - from};
+        }
+    return (struct input_twins){0};
 }
 
 const char *input_error(const struct input *in)

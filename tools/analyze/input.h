@@ -5,6 +5,7 @@
 #define TOOLS_INPUT_H
 
 #include "tools/analyze/bundle_row.h"
+#include "tools/analyze/clocks.h"
 #include "tools/analyze/drop_row.h"
 #include "tools/analyze/ltp_watch.h"
 #include "tools/analyze/seglog_row.h"
@@ -33,13 +34,38 @@ struct input_row {
     const struct seglog_row *log;
     const struct drop_event *drop;
     const struct bundle_row *bundle;
+    uint64_t run; /* of its file, from 0: how often the times in it went back before it */
+};
+
+/* The first place where a file's times go back: it holds several runs, one behind the other. */
+struct input_back {
+    const char *file;
+    uint64_t line; /* 0 in a capture */
+    tick by;
+    uint64_t runs; /* of the file with most */
+};
+
+/* Two logs of one node that tell of the same time; NULL: there are none. */
+struct input_twins {
+    const char *one, *other;
+    uint64_t node;
+    tick both; /* how long */
 };
 
 /* The next row: 1, 0 at the end of all files, HELIO_ESTOPPED when `complain` said so, HELIO_ENOMEM,
  * or HELIO_EIO
  * (*failed is the file: its data is damaged, or the disk is). Rows of equal time come in the order
- * of the files, those of drop logs last; within a file the order stays as it is. */
+ * of the files, those of drop logs last; within a file the order stays as it is. All files' first
+ * runs come before any one's second. */
 int input_next(struct input *in, struct input_row *row, size_t *failed);
+
+/* From now on the times of each file are those of another clock, by the node of its first row.
+ * Before the first row; `fixes` are kept as long as the input is. */
+void input_correct(struct input *in, const struct clocks_fix *fixes, size_t len);
+
+/* As far as was read. */
+struct input_back input_went_back(const struct input *in);
+struct input_twins input_twin_logs(const struct input *in);
 
 /* Why input_next failed, when it is known; else empty. */
 const char *input_error(const struct input *in);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the logs of two nodes say of each other's clocks. A segment that is in both logs has a time
+ * at its sender and one at its receiver; their difference is the way's delay plus what the
+ * receiver's clock is ahead. Data goes one way, reports the other (or data of the other node), so
+ * half the difference of the two is the clocks' offset when both ways take as long; whatever the
+ * ways take, it is wrong by no more than half the round trip, since no delay is negative. How the
+ * offset moves is the drift. Pure: rows go in, estimates come out; memory is bounded.
+ */
+#ifndef TOOLS_CLOCKS_H
+#define TOOLS_CLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/hash.h"
+#include "tools/analyze/seglog_row.h"
+
+#define CLOCKS_PAIRS_MAX 64
+#define CLOCKS_BINS 64
+#define CLOCKS_WAITING_MAX                                                                         \
+    16384 /* segments of which one end's row was seen; then each second one                        \
+           * is left out, and so on: whatever the clocks' distance is */
+#define CLOCKS_FIXES_MAX 64
+
+/* The least differences in a part of the time, of both ways: [0] near to far, [1] far to near. */
+struct clocks_bin {
+    int64_t least[2];
+    tick at[2]; /* by near's clock */
+    bool seen[2];
+};
+
+struct clocks_pair {
+    uint64_t near, far; /* nodes, near < far */
+    tick base, width;   /* of the bins, by near's clock */
+    uint64_t segments[2];
+    struct clocks_bin bins[CLOCKS_BINS];
+};
+
+struct clocks {
+    struct hash waiting; /* of struct clocks_segment */
+    unsigned level;      /* only segments whose hash ends in so many zeros are followed */
+    struct clocks_pair *pairs[CLOCKS_PAIRS_MAX];
+    size_t len; /* of more pairs nothing is said */
+};
+
+/* Of one pair. Without both ways only `before` means something. */
+struct clocks_estimate {
+    uint64_t near, far;
+    uint64_t segments[2];
+    bool both;        /* segments went both ways */
+    bool before;      /* some arrived before it was sent: the clocks differ for certain */
+    tick from, to;    /* by near's clock */
+    double offset_ns; /* far's clock less near's, at `from` */
+    double error_ns;  /* half of the least round trip */
+    bool drift_known; /* the log is long enough, and has enough segments */
+    double drift;     /* of far's clock against near's: seconds a second; 0 when not known */
+    double drift_error;
+    double delay_rate; /* how the delay grows meanwhile, seconds a second */
+};
+
+/* Returns 0 or HELIO_ENOMEM. */
+int clocks_init(struct clocks *c);
+void clocks_fini(struct clocks *c);
+
+/* A row of any node; rows of one node come in its order, those of different ones in any. Returns 0
+ * or HELIO_ENOMEM. */
+int clocks_row(struct clocks *c, const struct seglog_row *r);
+
+struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p);
+
+/* Does the drift show, beyond its error and beyond what may be the delay of one way that grows? */
+bool clocks_drifts(const struct clocks_estimate *e);
+
+/* Is it worth a word: certainly wrong, drifting, or more than a twentieth of the way's delay? */
+bool clocks_differ(const struct clocks_estimate *e);
+
+/* How the times of one node's log become those of another clock. */
+struct clocks_fix {
+    uint64_t node;
+    tick at;          /* by the node's own clock */
+    double offset_ns; /* what it is ahead then */
+    double drift;     /* what it gains, seconds a second of its own */
+};
+
+/* By the clock of the least node of each group that is connected. Returns their number; nodes that
+ * are the reference, or of which nothing is known, have none. */
+size_t clocks_fixes(const struct clocks *c, struct clocks_fix out[CLOCKS_FIXES_MAX]);
+
+/* The time by the reference's clock; 0 for what would be before it began. */
+tick clocks_correct(const struct clocks_fix *f, tick now);
+
+/* The node's; NULL: its times stay. */
+const struct clocks_fix *clocks_fix_find(const struct clocks_fix *fixes, size_t len, uint64_t node);
+
+#endif

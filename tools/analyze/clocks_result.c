@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Offsets are told in milliseconds with their sign: + is ahead. */
+#include "tools/analyze/clocks_result.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "conf/json_number.h"
+
+static double in_ms(double ns)
+{
+    return ns / (double)TICK_MS;
+}
+
+static void text_drift(FILE *f, const struct clocks_estimate *e)
+{
+    if (clocks_drifts(e))
+        fprintf(f, ", drift %+.2f ± %.2f ppm", 1e6 * e->drift, 1e6 * e->drift_error);
+}
+
+static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
+{
+    if (!e->both) {
+        fprintf(f,
+                "clocks: node %" PRIu64 " and node %" PRIu64
+                " differ: segments arrived before they were sent. By how much only segments of "
+                "both ways can tell\n",
+                e->near, e->far);
+        return;
+    }
+    fprintf(f, "clocks: node %" PRIu64 " is %+.3f ms from node %" PRIu64 "'s", e->far,
+            in_ms(e->offset_ns), e->near);
+    text_drift(f, e);
+    fprintf(f, " (if both ways take as long; within %.3f ms whatever they take)%s",
+            in_ms(e->error_ns), e->before ? ": segments arrived before they were sent" : "");
+    fprintf(f, corrected ? "; corrected\n"
+                         : ". Times between nodes are wrong by that: --clock auto corrects them\n");
+}
+
+static void text_runs(FILE *f, const struct analyze_totals *t)
+{
+    if (t->back.file != NULL) {
+        fprintf(f, "%s", t->back.file);
+        if (t->back.line > 0) /* a capture has no lines */
+            fprintf(f, ":%" PRIu64, t->back.line);
+        fprintf(f, ": the times go back by %.3f s: ", (double)t->back.by / (double)TICK_S);
+        if (t->run != 0)
+            fprintf(f, "run %" PRIu64 " of %" PRIu64 " alone\n", t->run, t->back.runs);
+        else
+            fprintf(f,
+                    "%" PRIu64
+                    " runs in one log, each counted over its own time; --run N takes one "
+                    "of them\n",
+                    t->back.runs);
+    }
+    if (t->twins.one != NULL)
+        fprintf(f,
+                "%s and %s are both logs of node %" PRIu64
+                " and have %.1f s in common: two runs? What is told of both together is nobody's: "
+                "analyse them one by one\n",
+                t->twins.one, t->twins.other, t->twins.node,
+                (double)t->twins.both / (double)TICK_S);
+}
+
+void clocks_text(FILE *f, const struct analyze_totals *t)
+{
+    for (size_t i = 0; i < t->clocks->len; i++) {
+        struct clocks_estimate e = clocks_pair_estimate(t->clocks->pairs[i]);
+        if (clocks_differ(&e))
+            text_pair(f, &e,
+                      clocks_fix_find(t->fixes, t->fixes_len, e.near) != NULL ||
+                          clocks_fix_find(t->fixes, t->fixes_len, e.far) != NULL);
+    }
+    text_runs(f, t);
+}
+
+static json_t *real_or_null(bool known, double v)
+{
+    return known ? json_real(v) : json_null();
+}
+
+struct json_t *clocks_json(const struct analyze_totals *t)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < t->clocks->len; i++) {
+        struct clocks_estimate e = clocks_pair_estimate(t->clocks->pairs[i]);
+        json_t *j = json_object();
+        json_object_set_new(j, "node", json_number(e.near));
+        json_object_set_new(j, "other", json_number(e.far));
+        json_object_set_new(j, "segments_there", json_number(e.segments[0]));
+        json_object_set_new(j, "segments_back", json_number(e.segments[1]));
+        json_object_set_new(j, "differ_for_certain", json_boolean(e.before));
+        json_object_set_new(j, "offset_ms", real_or_null(e.both, in_ms(e.offset_ns)));
+        json_object_set_new(j, "offset_within_ms", real_or_null(e.both, in_ms(e.error_ns)));
+        json_object_set_new(j, "drift_ppm", real_or_null(e.drift_known, 1e6 * e.drift));
+        json_object_set_new(j, "drift_error_ppm", real_or_null(e.drift_known, 1e6 * e.drift_error));
+        json_object_set_new(j, "delay_rate_ppm", real_or_null(e.drift_known, 1e6 * e.delay_rate));
+        json_object_set_new(j, "drifts", json_boolean(clocks_drifts(&e)));
+        json_array_append_new(list, j);
+    }
+    return list;
+}
+
+struct json_t *clocks_fixes_json(const struct analyze_totals *t)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < t->fixes_len; i++)
+        json_array_append_new(
+            list, json_pack("{s:o,s:f,s:f}", "node", json_number(t->fixes[i].node), "ahead_ms",
+                            in_ms(t->fixes[i].offset_ns), "drift_ppm", 1e6 * t->fixes[i].drift));
+    return list;
+}
