@@ -163,6 +163,28 @@ class Figures(unittest.TestCase):
         self.assertTrue([row for row in sent if row["session"] == lost["session"] and
                          row["attempt"] == "2"])
 
+    def test_a_way_back_that_loses(self):
+        """Reports are lost as often as the channel loses; each costs the sender a timer: p / (1 - p) of them a session."""
+        args = ["--trace", "none", "--sessions", "20", "--rto", "30ms", "--duration", "10s", "--bundle", "100kB"]
+        for loss in 0.1, 0.3:
+            r = result(*args, "--return-trace", f"iid:{loss}")
+            self.near(r["frames_return_lost"] / r["frames_return"], loss, 0.1)
+            lost = loss / (1 - loss)
+            # the report's own timer repeats it, too: whichever comes first
+            self.assertGreater(r["rto_firings"], 0.4 * lost * r["sessions"])
+            self.assertLess(r["rto_firings"], 1.2 * lost * r["sessions"])
+            self.assertEqual((r["frames_lost"], r["lossy_share"]), (0, 0))
+        whole = result(*args, "--return-trace", "A", "--return-offset", "1s")
+        self.assertGreater(whole["frames_return_lost"], 0)
+
+    def test_a_way_back_of_its_own_rate(self):
+        """One report of n bytes and 42 of overhead takes 8 (n + 42) / rate to send: so much more each session takes."""
+        args = ["--trace", "none", "--sessions", "1", "--duration", "2s", "--rto", "300ms"]
+        free, rows = self.rows(*args)
+        report = next(int(row["udp_len"]) for row in rows if row["dir"] == "tx" and row["name"] == "report")
+        slow = result(*args, "--return-rate", "100kbit/s")
+        self.assertAlmostEqual(slow["session_ms"]["mean"] - free["session_ms"]["mean"], 8e3 * (report + 42) / 100e3, delta=0.09)
+
     def test_orange(self):
         """What is told adds up with what the channel did; a loss is sent again, so and so often."""
         args = ["--trace", "A", "--sessions", "7", "--duration", "5s", "--colour"]

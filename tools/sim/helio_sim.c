@@ -45,7 +45,10 @@ enum {
     OPT_ORANGE_ANSWER,
     OPT_DROP_LOG,
     OPT_JITTER,
-    OPT_REPORT_DEFER
+    OPT_REPORT_DEFER,
+    OPT_RETURN_TRACE,
+    OPT_RETURN_OFFSET,
+    OPT_RETURN_RATE
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +58,12 @@ static const struct argp_option options[] = {
      "probability P [A]",
      0},
     {"trace-offset", OPT_TRACE_OFFSET, "TIME", 0, "Where in the trace the run starts [0]", 0},
+    {"return-trace", OPT_RETURN_TRACE, "FILE|NAME|none|iid:P", 0,
+     "Erasures from node 2 to node 1 [none]", 0},
+    {"return-offset", OPT_RETURN_OFFSET, "TIME", 0, "Where in that trace the run starts [0]", 0},
+    {"return-rate", OPT_RETURN_RATE, "RATE", 0,
+     "Nominal rate of the way back; unlimited: what goes there takes no time to send [unlimited]",
+     0},
     {"drop", OPT_DROP, "RULE", 0,
      "Lose certain segments from node 1 to node 2, as in checkpoint:first=2; several are allowed",
      0},
@@ -96,6 +105,7 @@ static const struct argp_option options[] = {
 struct arguments {
     struct sim_params params;
     const char *trace, *log_path, *drops_path;
+    struct trace_source forward, back;
     uint64_t log_node; /* 0 = both */
     bool json;
     struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
@@ -119,6 +129,26 @@ static void parse_drop(struct argp_state *state, int way, const char *arg)
     else
         (*n)++;
     a->params.drop[way] = a->drop[way];
+}
+
+static error_t parse_return(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    struct sim_params *p = &a->params;
+    switch (key) {
+    case OPT_RETURN_TRACE:
+        p->back_name = arg;
+        return 0;
+    case OPT_RETURN_OFFSET:
+        p->back_offset = argument_time(state, "return-offset", arg, 0);
+        return 0;
+    case OPT_RETURN_RATE:
+        if (units_rate(arg, &p->back_rate_bps) != 0)
+            argument_want(state, "return-rate", arg, units_rate_hint);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static error_t parse_link(int key, char *arg, struct argp_state *state)
@@ -263,24 +293,36 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         p->seed = argument_count(state, "seed", arg, 0, INT64_MAX);
         return 0;
     default:
-        if (parse_link(key, arg, state) == 0 || parse_orange(key, arg, state) == 0)
+        if (parse_link(key, arg, state) == 0 || parse_return(key, arg, state) == 0 ||
+            parse_orange(key, arg, state) == 0)
             return 0;
         return parse_rest(key, arg, state);
     }
 }
 
 /* Returns an exit code. */
-static int load_trace(struct arguments *a, struct trace_source *source)
+static int load_trace(const char *option, const char *name, struct trace_source *source,
+                      const struct trace **trace, double *loss)
 {
     char error[TRACE_FILE_ERROR_MAX];
-    int rc = trace_source_read(source, a->trace, error);
+    int rc = trace_source_read(source, name, error);
     if (rc != 0) {
-        fprintf(stderr, "helio-sim: --trace: %s\n", error);
+        fprintf(stderr, "helio-sim: --%s: %s\n", option, error);
         return 2; /* whatever is wrong with it: another value of the option is wanted */
     }
-    a->params.trace = source->on ? &source->trace : NULL;
-    a->params.loss = source->loss;
+    *trace = source->on ? &source->trace : NULL;
+    *loss = source->loss;
     return 0;
+}
+
+/* Returns an exit code. */
+static int load_traces(struct arguments *a)
+{
+    struct sim_params *p = &a->params;
+    int status = load_trace("trace", a->trace, &a->forward, &p->trace, &p->loss);
+    if (status == 0)
+        status = load_trace("return-trace", p->back_name, &a->back, &p->back_trace, &p->back_loss);
+    return status;
 }
 
 static void write_log(void *context, uint64_t node, const struct event *e)
@@ -409,6 +451,7 @@ int main(int argc, char **argv)
         "  helio-sim --trace F --sessions 10 --duration 20s\n"
         "  helio-sim --trace F --colour orange --resend 5\n"
         "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
+        "  helio-sim --return-trace iid:0.1 --return-rate 1Mbit/s\n"
         "  helio-sim --drop checkpoint:first=2 --drop-return report:every=10\n",
         children,
         NULL,
@@ -424,8 +467,8 @@ int main(int argc, char **argv)
                                      .duration = 100 * TICK_S,
                                      .seed = 1,
                                      .resend = 3,
+                                     .back_name = "none",
                                      .recovery_name = "plain"}};
-    struct trace_source trace = {0};
     struct log log = {0};
     struct log_writer *drops = NULL;
     struct sim_result result;
@@ -434,7 +477,7 @@ int main(int argc, char **argv)
     argp_err_exit_status = 2;
     argp_program_version = "helio-sim " HELIO_VERSION;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
-    int status = load_trace(&a, &trace);
+    int status = load_traces(&a);
     sigset_t before; /* blocked before logs have threads, which would take them */
     a.signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, &before);
     if (status == 0)
@@ -447,7 +490,8 @@ int main(int argc, char **argv)
         status = 1;
     if (status == 0)
         status = print_result(&a, &result);
-    trace_source_fini(&trace);
+    trace_source_fini(&a.forward);
+    trace_source_fini(&a.back);
     if (a.signals >= 0)
         signals_close(a.signals, &before);
     return status;

@@ -46,15 +46,16 @@ static const char *const colours[] = {"red", "green", "orange"};
 static json_t *parameters(const struct sim_params *p, const char *trace)
 {
     return json_pack(
-        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I,s:f,s:f}", "trace",
-        trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
+        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I,s:f,s:f,s:s,s:I}",
+        "trace", trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
         "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay), "processing_ms",
         ms(p->processing), "parallel_sessions", (json_int_t)p->sessions, "rto_ms", ms(p->rto),
         "bundle_bytes", (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
         (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "warmup_s",
         ms(p->warmup) / 1000, "seed", (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
         colours[p->colour], "resend", (json_int_t)p->resend, "jitter_ms", ms(p->jitter),
-        "report_defer_ms", ms(p->report_defer));
+        "report_defer_ms", ms(p->report_defer), "return_trace", p->back_name, "return_rate_bps",
+        (json_int_t)p->back_rate_bps);
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
@@ -76,15 +77,16 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "sessions_cut", r->cut,
-        "sessions_timed", (json_int_t)f->sessions, "interrupted", r->until < p->duration, "until_s",
-        ms(r->until) / 1000, "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
+        "{s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I}", "sessions_cut",
+        r->cut, "sessions_timed", (json_int_t)f->sessions, "interrupted", r->until < p->duration,
+        "until_s", ms(r->until) / 1000, "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
         (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
         (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max, "dropped_by_rule",
         (json_int_t)r->rule_drops[0], "dropped_by_rule_return", (json_int_t)r->rule_drops[1],
         "delivered_share", f->delivered_share, "lost", (json_int_t)r->lost, "resent",
         (json_int_t)r->resent, "given_up", (json_int_t)r->given_up, "receiver_held_max_bytes",
-        (json_int_t)r->held_max);
+        (json_int_t)r->held_max, "frames_return", (json_int_t)r->back_frames, "frames_return_lost",
+        (json_int_t)r->back_lost);
     if (air == NULL || json_object_update_missing(root, air) != 0)
         root = (json_decref(root), NULL);
     json_decref(air);
@@ -160,6 +162,9 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
     fprintf(out, "%-22s %" PRIu64 "\n", "timers fired", r->rto_firings);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions cancelled", r->cancelled);
     fprintf(out, "%-22s %" PRIu64 " of %" PRIu64 "\n", "frames lost", r->frames_lost, r->frames);
+    if (r->back_lost > 0)
+        fprintf(out, "%-22s %" PRIu64 " of %" PRIu64 "\n", "lost on the way back", r->back_lost,
+                r->back_frames);
     if (p->drop_count[0] + p->drop_count[1] > 0)
         fprintf(out, "%-22s %" PRIu64 " forward, %" PRIu64 " on the way back\n", "lost by rule",
                 r->rule_drops[0], r->rule_drops[1]);

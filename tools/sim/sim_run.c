@@ -152,7 +152,8 @@ static int check_params(const struct sim_params *p)
     bool good = p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
                 p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
                 p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 &&
-                p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 && p->colour <= SIM_ORANGE;
+                p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 && p->back_loss >= 0 &&
+                p->back_loss <= 1 && p->colour <= SIM_ORANGE;
     return good ? 0 : HELIO_EINVAL;
 }
 
@@ -222,7 +223,13 @@ static int build_world(struct run *r)
                                   .trace_offset = p->trace_offset,
                                   .loss = p->loss,
                                   .seed = rng_u64(&rng)};
-    struct chan_config back = {.delay = p->delay};
+    struct chan_config back = {.rate_bps = p->back_rate_bps,
+                               .overhead = p->back_rate_bps > 0 ? p->overhead : 0,
+                               .delay = p->delay,
+                               .trace = p->back_trace,
+                               .trace_offset = p->back_offset,
+                               .loss = p->back_loss,
+                               .seed = rng_u64(&rng)};
     size_t index;
     if (rc == 0)
         rc = sim_link_add(&r->world, SENDER, RECEIVER, &forward, &r->forward);
@@ -269,8 +276,11 @@ static int conclude_run(const struct run *r, struct sim_result *out)
     const struct chan_counters *c = chan_counters(r->world.links[r->forward].chan);
     out->frames = c->in;
     out->frames_lost = chan_lost(c);
+    const struct chan_counters *b = chan_counters(r->world.links[1 - r->forward].chan);
+    out->back_frames = b->in;
+    out->back_lost = chan_lost(b);
     out->rule_drops[0] = c->lost[CHAN_RULE];
-    out->rule_drops[1] = chan_counters(r->world.links[1 - r->forward].chan)->lost[CHAN_RULE];
+    out->rule_drops[1] = b->lost[CHAN_RULE];
     out->air_bytes = s->air_bytes + c->in * p->overhead;
     out->copy_bytes = s->copy_bytes + s->copies * p->overhead;
     out->repeat_bytes = s->repeat_bytes + s->repeats * p->overhead;

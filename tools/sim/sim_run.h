@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The experiment in virtual time: node 1 sends blocks to node 2 through an erasure channel for as
- * long as it lasts, as many at a time as sessions are permitted. The way back loses nothing but
- * by rule, and has no serialisation. Pure; the same parameters give the same events.
+ * long as it lasts, as many at a time as sessions are permitted. The way back has a channel of its
+ * own. Pure; the same parameters give the same events.
  */
 #ifndef TOOLS_SIM_RUN_H
 #define TOOLS_SIM_RUN_H
@@ -19,6 +19,11 @@ struct sim_params {
     const struct trace *trace;      /* erasures of the forward direction, or NULL */
     tick trace_offset;              /* where in the trace the run starts */
     double loss;                    /* independent erasures of the forward direction, 0..1 */
+    const struct trace *back_trace; /* erasures of the way back, or NULL */
+    tick back_offset;               /* where in it the run starts */
+    double back_loss;               /* independent erasures of the way back, 0..1 */
+    uint64_t back_rate_bps;         /* bits on the air; 0: what goes back takes no time to send */
+    const char *back_name;          /* of the trace, for the report */
     const struct ltp_rule *drop[2]; /* losses by segment type, forward and on the way back */
     size_t drop_count[2];
     uint64_t rate_bps; /* nominal, bits on the air, >= 1 */
@@ -70,6 +75,7 @@ struct sim_result {
     uint64_t rto_firings, cancelled;
     uint64_t lost, resent, given_up; /* orange: sessions, tries, blocks */
     uint64_t frames, frames_lost;    /* forward, by rule included */
+    uint64_t back_frames, back_lost; /* the same on the way back */
     uint64_t rule_drops[2];          /* forward and on the way back */
     uint64_t air_bytes;              /* forward, overhead included */
     uint64_t copy_bytes;             /* of these, proactive copies */
