@@ -72,6 +72,16 @@ class TcpclTlsTest(NodeCase):
     def session(self, n):
         return self.link(n)["sessions"][0]
 
+    def rows(self, n):
+        """The table of `helioctl links` about TLS: its rows as dictionaries, cut where its titles begin."""
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(n) + ".ctl", "links"], capture_output=True,
+                           text=True, timeout=30, check=True)
+        lines = p.stdout.splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith("TLS OF"))
+        starts = [m.start() for m in re.finditer(r"(?<=  )\S|^\S", lines[at])] + [None]
+        cut = lambda line: [line[a:b].strip() for a, b in zip(starts, starts[1:], strict=False)]
+        return [dict(zip(cut(lines[at]), cut(line), strict=True)) for line in lines[at + 1:] if line]
+
     def one_bundle(self, payload=b"hello"):
         receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")
         self.assertEqual(sender.request("ipn:2.7", payload)[0], aap2.SUCCESS)
@@ -93,7 +103,10 @@ class TcpclTlsTest(NodeCase):
     def test_exchange(self):
         self.start(self.keys(1), self.keys(2))
         self.exchange()
-        for n in (1, 2):
+        for n, role in ((1, "active"), (2, "passive")):
+            self.assertEqual(self.rows(n), [{"TLS OF": f"to-{3 - n}", "WANTED": "required", "ROLE": role, "PEER SAYS": f"ipn:{3 - n}.0",
+                                             "IN FORCE": "TLSv1.3", "CERTIFICATE NAMES": f"ipn:{3 - n}.0", "BY": "node",
+                                             "SUBJECT": f"/CN=node{3 - n}"}])
             tls = self.session(n)["tls"]
             self.assertEqual((tls["version"], tls["cipher"]), ("TLSv1.3", "TLS_AES_128_GCM_SHA256"))
             self.assertEqual((tls["verified"], tls["authenticated_by"]), (True, "node"))
@@ -126,6 +139,7 @@ class TcpclTlsTest(NodeCase):
         one, two = (self.session(n)["tls"] for n in (1, 2))
         self.assertEqual((one["authenticated_by"], two["authenticated_by"]), ("none", "ca"))
         self.assertFalse(one["verified"])
+        self.assertEqual([self.rows(n)[0]["CERTIFICATE NAMES"] for n in (1, 2)], ["not verified", "none"])
         self.assertIn("issuer", one["unverified"])
         self.assertTrue(two["verified"])
 
@@ -146,6 +160,10 @@ class TcpclTlsTest(NodeCase):
         wait_for(lambda: "to-9/ipn:1.0" in self.links(2))
         self.up(1)
         self.one_bundle()
+        none, guest = self.rows(2)
+        self.assertEqual((none["TLS OF"], none["WANTED"], none["IN FORCE"]), ("to-9", "required", "-"))
+        self.assertEqual((guest["TLS OF"], guest["IN FORCE"], guest["CERTIFICATE NAMES"], guest["BY"]),
+                         ("to-9/ipn:1.0", "TLSv1.3", "ipn:1.0", "node"))
         self.lab.start_node(3, self.lab.write_node(3, [self.tcpcl(2, remote=f"127.0.0.1:{port}",
                                                                   **self.keys(1))], log=False))
         wait_for(lambda: self.links(2)["to-9"]["tls_refused"].get("its certificate names another node", 0) > 0)
@@ -197,6 +215,7 @@ class TcpclTlsTest(NodeCase):
                 self.start(self.keys(1, tls=one), self.keys(2, tls=two))
                 self.one_bundle()
                 self.assertIsNone(self.session(1)["tls"])
+                self.assertEqual([(r["WANTED"], r["IN FORCE"]) for n in (1, 2) for r in self.rows(n)], [(one, "no"), (two, "no")])
                 self.assertEqual(self.link(1 if one == "optional" else 2)["tls_plain"], 1)
                 self.assertEqual({w: self.recorder.came(w)[0][5] for w in (0, 1)}, {0: one == "optional", 1: two == "optional"})
                 self.stop_all()

@@ -92,6 +92,13 @@ static const struct column frame_columns[] = {
     {"OTHERS", "others", COLUMN_NUMBER}, {"DROPPED", "dropped", COLUMN_NUMBER},
 };
 
+static const struct column tls_columns[] = {
+    {"TLS OF", "link", COLUMN_TEXT},  {"WANTED", "wanted", COLUMN_TEXT},
+    {"ROLE", "role", COLUMN_TEXT},    {"PEER SAYS", "peer", COLUMN_TEXT},
+    {"IN FORCE", "now", COLUMN_TEXT}, {"CERTIFICATE NAMES", "names", COLUMN_TEXT},
+    {"BY", "by", COLUMN_TEXT},        {"SUBJECT", "subject", COLUMN_TEXT},
+};
+
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
 /* What their LTP engines count of each link's peer. */
@@ -148,6 +155,72 @@ static void show_frames(const json_t *links, bool colour)
     json_decref(rows);
 }
 
+/* "ipn:2.0, two.example"; without a verified certificate they prove nothing, and there are none. */
+static json_t *join_names(const json_t *tls)
+{
+    char all[256] = "";
+    size_t at, used = 0;
+    json_t *name;
+    if (!json_is_true(json_object_get(tls, "verified")))
+        return json_string("not verified");
+    json_array_foreach(json_object_get(tls, "names"), at, name)
+    {
+        int n = snprintf(all + used, sizeof all - used, "%s%s", at > 0 ? ", " : "",
+                         json_string_value(name));
+        if (n < 0 || (size_t)n >= sizeof all - used) {
+            snprintf(all + sizeof all - 4, 4, "...");
+            break;
+        }
+        used += (size_t)n;
+    }
+    return json_string(used > 0 ? all : "none");
+}
+
+/* Of a session, or of a link that has none (NULL). */
+static json_t *tls_row(const json_t *link, const json_t *session)
+{
+    const json_t *tls = json_object_get(session, "tls");
+    json_t *row = json_object();
+    json_object_set(row, "link", json_object_get(link, "name"));
+    json_object_set(row, "wanted", json_object_get(link, "tls"));
+    if (session == NULL)
+        return row;
+    const char *said = json_string_value(json_object_get(session, "peer"));
+    json_object_set(row, "role", json_object_get(session, "role"));
+    if (said != NULL && said[0] != '\0')
+        json_object_set_new(row, "peer", json_string(said));
+    if (!json_is_object(tls)) {
+        json_object_set_new(row, "now", json_string("no"));
+        return row;
+    }
+    json_object_set(row, "now", json_object_get(tls, "version"));
+    json_object_set(row, "by", json_object_get(tls, "authenticated_by"));
+    json_object_set(row, "subject", json_object_get(tls, "subject"));
+    json_object_set_new(row, "names", join_names(tls));
+    return row;
+}
+
+/* Of links whose adapter can have TLS: a row for each session, whoever began it. */
+static void show_tls(const json_t *links, bool colour)
+{
+    json_t *rows = json_array(), *l, *session;
+    size_t at, i;
+    json_array_foreach(links, at, l)
+    {
+        const json_t *sessions = json_object_get(l, "sessions");
+        if (!json_is_string(json_object_get(l, "tls")))
+            continue;
+        if (json_array_size(sessions) == 0)
+            json_array_append_new(rows, tls_row(l, NULL));
+        json_array_foreach(sessions, i, session) json_array_append_new(rows, tls_row(l, session));
+    }
+    if (json_array_size(rows) > 0) {
+        putchar('\n');
+        table_print(stdout, tls_columns, LEN(tls_columns), rows, colour);
+    }
+    json_decref(rows);
+}
+
 /* The links, and the senders of no link that they have accepted. */
 static void show_links(json_t *links, bool colour)
 {
@@ -156,6 +229,7 @@ static void show_links(json_t *links, bool colour)
     table_print(stdout, link_columns, LEN(link_columns), links, colour);
     show_spans(links, colour);
     show_frames(links, colour);
+    show_tls(links, colour);
     json_array_foreach(links, at, l)
     {
         json_array_foreach(json_object_get(l, "unknown"), i, item)
