@@ -132,11 +132,37 @@ START_TEST(missed_contacts)
     /* No other way at all: it waits for what may change. */
     set_up(&w, 0, false, S(41));
     a = ask(&w, 4, 1000, S(45), ROUTER_NO_LINK, 0);
-    ck_assert_int_eq(a.verdict, ROUTER_NONE); /* the edges were not looked at meanwhile */
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT); /* the edges were not looked at meanwhile */
+    ck_assert_uint_eq(a.until, S(45) + 1);
     ck_assert(w.ops.ops->expire(w.ops.state, S(45)));
     a = ask(&w, 4, 1000, S(45), ROUTER_NO_LINK, 0);
     ck_assert_int_eq(a.verdict, ROUTER_WAIT);
     ck_assert_uint_eq(a.until, S(50));
+    end(&w);
+}
+END_TEST
+
+/* A contact begins or ends at this very moment, and the router was not told of it yet: a way that
+ * is down for now is a way all the same. */
+START_TEST(missed_at_an_edge)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    set_up(&w, 0, false, S(12));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(13)));
+    ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
+    struct router_answer a = ask(&w, 2, 1000, S(14), ROUTER_NO_LINK, 0);
+    ck_assert(a.verdict == ROUTER_WAIT && a.until == S(15));
+    for (tick now = S(15); now < S(18); now += S(1)) {
+        a = ask(&w, 2, 1000, now, ROUTER_NO_LINK, 0);
+        ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+        ck_assert_uint_eq(a.until, now + 1);
+    }
+    ck_assert(w.ops.ops->expire(w.ops.state, S(18)));
+    a = ask(&w, 2, 1000, S(18), ROUTER_NO_LINK, 0);
+    ck_assert(a.verdict == ROUTER_WAIT && a.until == S(20));
     end(&w);
 }
 END_TEST
@@ -350,6 +376,7 @@ int main(void)
     tcase_add_test(tc, books_what_is_placed);
     tcase_add_test(tc, full_contacts_send_on);
     tcase_add_test(tc, missed_contacts);
+    tcase_add_test(tc, missed_at_an_edge);
     tcase_add_test(tc, other_answers);
     tcase_add_test(tc, contacts_are_cut);
     tcase_add_test(tc, clocks_differ);

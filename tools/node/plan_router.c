@@ -289,11 +289,13 @@ static struct router_answer answer_none(struct plan_router *r, const struct plan
                  find_neighbour(r, scratch->hop[0].to) != NULL;
     bool excluded = later && exclude_has(r, q->to, scratch->hop[0].to);
     r->pending_id = 0;
-    if (later && !excluded && r->edge > now)
-        return (struct router_answer){.verdict = ROUTER_WAIT, .until = r->edge};
+    /* What comes in with the edge, or behind it when the machine stalled, is asked for before
+     * expire_plan knows the next one: it must not be refused for that. */
+    const tick until = r->edge > now ? r->edge : now + 1;
+    if (later && !excluded)
+        return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};
     if (r->keep)
-        return (struct router_answer){
-            .verdict = ROUTER_WAIT, .too_late = true, .until = r->edge > now ? r->edge : now + 1};
+        return (struct router_answer){.verdict = ROUTER_WAIT, .too_late = true, .until = until};
     return (struct router_answer){.verdict = ROUTER_NONE,
                                   .too_long = reason == PLAN_TOO_LONG,
                                   .too_late = reason == PLAN_TOO_LATE || reason == PLAN_NO_VOLUME};
