@@ -35,6 +35,8 @@ void eid_other_read(struct item_reader *r, uint64_t number, struct eid *e);
 bool eid_other_legal(const struct eid *e);
 size_t eid_other_text(const struct eid *e, char out[EID_TEXT_MAX]);
 char *eid_put_number(char *p, uint64_t value); /* decimal; returns its end */
+/* A decimal number without leading zeros, at most max; moves *text behind it. */
+bool eid_read_number(const char **text, uint64_t max, uint64_t *out);
 
 /* The two-element array of RFC 9171 §4.2.5.1; also its size and writing in the form it came in. */
 struct eid eid_read(struct item_reader *r, struct check *c);

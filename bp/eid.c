@@ -41,8 +41,7 @@ bool eid_is_local(const struct eid *e)
     return e->scheme == EID_IPN && e->allocator == 0 && e->node == EID_LOCAL_NODE;
 }
 
-/* One decimal number without leading zeros; moves *text behind it. */
-static bool parse_number(const char **text, uint64_t max, uint64_t *out)
+bool eid_read_number(const char **text, uint64_t max, uint64_t *out)
 {
     const char *p = *text;
     uint64_t value = 0;
@@ -68,7 +67,7 @@ static int parse_ipn(const char *p, struct eid *out)
         p += 2;
     }
     for (;; p++) {
-        if (n == 3 || !parse_number(&p, UINT64_MAX, &part[n]))
+        if (n == 3 || !eid_read_number(&p, UINT64_MAX, &part[n]))
             return HELIO_EFORMAT;
         n++;
         if (*p != '.')
@@ -89,8 +88,8 @@ static int parse_ipn(const char *p, struct eid *out)
 static int parse_imc(const char *p, struct eid *out)
 {
     uint64_t group, service;
-    if (!parse_number(&p, UINT64_MAX, &group) || *p++ != '.' ||
-        !parse_number(&p, UINT64_MAX, &service) || *p != '\0')
+    if (!eid_read_number(&p, UINT64_MAX, &group) || *p++ != '.' ||
+        !eid_read_number(&p, UINT64_MAX, &service) || *p != '\0')
         return HELIO_EFORMAT;
     *out = eid_imc_of(group, service);
     assert(out->scheme != EID_DTN);

@@ -81,23 +81,41 @@ struct eid eid_node(const struct eid *e);
 /* Is it a node's own EID (the administrative endpoint)? */
 bool eid_is_node(const struct eid *e);
 
+/* Numbers, as intervals that neither overlap nor touch, the lowest first; both ends are in. */
+#define EID_RANGES_MAX 8
+struct eid_range {
+    uint64_t lo, hi;
+};
+struct eid_ranges {
+    struct eid_range at[EID_RANGES_MAX];
+    uint8_t len;
+};
+#define EID_PARTS 3 /* of an ipn EID: allocator, node, service */
+
 /* A pattern of routes: an EID, "ipn:2.*", "ipn:977000.100.*", "ipn:977000.*.*" (all nodes of an
  * allocator, RFC 9758 §3.2; 0: those without one), "ipn:*.*" or "ipn:*.*.*", "imc:5.*", "imc:*.*",
- * "dtn://host/" followed by "*", or "*". Of draft-ietf-dtn-eid-pattern these are what ipn's
- * wildcards can say; it has ranges and alternatives, too, which are not read. */
+ * "dtn://host/" followed by "*", or "*". Of ipn each part may also be a set of ranges, as in
+ * draft-ietf-dtn-eid-pattern: "ipn:[1-5,7].*", "ipn:977000.[100+].[1-9]"; and "*" may stand for any
+ * part, "ipn:*.7". Two parts are of nodes without allocator, but "*" for the node is all of them.
+ * Alternatives ("|") are not read. */
 struct eid_pattern {
     struct eid eid;
     bool any, any_node, any_service; /* any: everything */
     bool allocator;                  /* with any_node: only those of the EID's allocator */
+    bool ranges;                     /* `part` says it, and the EID only its scheme */
+    struct eid_ranges part[EID_PARTS];
 };
 int eid_pattern_parse(const char *text, struct eid_pattern *out); /* 0 or HELIO_EFORMAT */
-/* Its text, as parse reads it. Returns its length. */
+/* The same; *why: what is wrong and what would be right, to follow the text ("has …; write …"). */
+int eid_pattern_read(const char *text, struct eid_pattern *out, const char **why);
+/* Its text, as parse reads it, in its shortest form. Returns its length. */
 size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX]);
 /* May both match one EID? May say yes when they do not, never no when they do. */
 bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q);
 bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q);
-/* More specific patterns have higher numbers. */
+/* More specific patterns have higher numbers: of ipn the one with fewer nodes, of as many the one
+ * with fewer services, each within a factor of two. */
 int eid_pattern_rank(const struct eid_pattern *p);
 
 #ifdef __cplusplus

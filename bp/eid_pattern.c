@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Patterns of routes: an EID, optionally with a "*" for its service, its node and service, or all
- * but its allocator. What
- * can go wrong: a "*" elsewhere, or a rest that is no EID.
+ * but its allocator; or, of ipn, sets of numbers (eid_ranges.c). What has one of the simple forms
+ * is kept in it, however it was written. What can go wrong: a "*" elsewhere, or a rest that is no
+ * EID.
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "bp/eid.h"
+#include "bp/eid_ranges.h"
 
 /* The text before the "*" with `end` in its place is an EID. */
 static int parse_prefix(const char *text, size_t prefix, const char *end, struct eid *out)
@@ -22,7 +23,7 @@ static int parse_prefix(const char *text, size_t prefix, const char *end, struct
     return eid_parse(whole, out);
 }
 
-int eid_pattern_parse(const char *text, struct eid_pattern *out)
+static int parse_simple(const char *text, struct eid_pattern *out)
 {
     struct eid_pattern p = {.eid = eid_none()};
     size_t len = strlen(text);
@@ -56,6 +57,73 @@ int eid_pattern_parse(const char *text, struct eid_pattern *out)
     return rc;
 }
 
+static int parse_ranges(const char *text, struct eid_pattern *out, const char **why)
+{
+    char shortest[EID_TEXT_MAX];
+    struct eid_pattern p = {.eid = eid_ipn(0, 1, 0), .ranges = true};
+    if (strlen(text) >= sizeof shortest) {
+        *why = "is too long; write several patterns";
+        return HELIO_EFORMAT;
+    }
+    int rc = ranges_parse(text + strlen("ipn:"), p.part, why);
+    if (rc < 0)
+        return rc;
+    (void)ranges_text(p.part, shortest);
+    if (parse_simple(shortest, out) == 0)
+        return 0; /* "[5]" is 5 */
+    *out = p;
+    return 0;
+}
+
+int eid_pattern_read(const char *text, struct eid_pattern *out, const char **why)
+{
+    int rc = parse_simple(text, out);
+    *why = "is not a pattern; write one such as ipn:2.*, ipn:[1-5,7].*, ipn:2.1, dtn://name/* or *";
+    if (rc == 0 || strncmp(text, "ipn:", 4) != 0)
+        return rc;
+    return parse_ranges(text, out, why);
+}
+
+int eid_pattern_parse(const char *text, struct eid_pattern *out)
+{
+    const char *why;
+    return eid_pattern_read(text, out, &why);
+}
+
+static bool match_ranges(const struct eid_pattern *p, const struct eid *e)
+{
+    assert(p->ranges);
+    return e->scheme == EID_IPN && !eid_is_none(e) &&
+           eid_ranges_have(&p->part[PART_NODE], e->node) &&
+           eid_ranges_have(&p->part[PART_SERVICE], e->service) &&
+           eid_ranges_have(&p->part[PART_ALLOCATOR], e->allocator);
+}
+
+/* Of any ipn pattern. */
+static void get_parts(const struct eid_pattern *p, struct eid_ranges part[EID_PARTS])
+{
+    assert(p->eid.scheme == EID_IPN && !p->any);
+    if (p->ranges) {
+        memcpy(part, p->part, EID_PARTS * sizeof part[0]);
+        return;
+    }
+    const bool everywhere = p->any_node && !p->allocator;
+    part[PART_ALLOCATOR] = everywhere ? ranges_all(PART_ALLOCATOR) : ranges_one(p->eid.allocator);
+    part[PART_NODE] = p->any_node ? ranges_all(PART_NODE) : ranges_one(p->eid.node);
+    part[PART_SERVICE] = p->any_service ? ranges_all(PART_SERVICE) : ranges_one(p->eid.service);
+}
+
+static bool meet_ranges(const struct eid_pattern *p, const struct eid_pattern *q)
+{
+    struct eid_ranges a[EID_PARTS], b[EID_PARTS];
+    get_parts(p, a);
+    get_parts(q, b);
+    bool meet = true;
+    for (size_t i = 0; i < EID_PARTS && meet; i++)
+        meet = eid_ranges_meet(&a[i], &b[i]);
+    return meet;
+}
+
 static bool match_imc(const struct eid_pattern *p, const struct eid *e)
 {
     uint64_t want, group, service;
@@ -67,6 +135,8 @@ bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e)
 {
     if (p->any)
         return true;
+    if (p->ranges)
+        return match_ranges(p, e);
     if (!p->any_service)
         return eid_equal(&p->eid, e);
     if (eid_is_none(e) || e->scheme != p->eid.scheme)
@@ -86,6 +156,8 @@ bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
         return true;
     if (p->eid.scheme != q->eid.scheme)
         return false;
+    if (p->ranges || q->ranges)
+        return meet_ranges(p, q);
     if ((p->any_node && !p->allocator) || (q->any_node && !q->allocator))
         return true;
     if (p->any_node || q->any_node)
@@ -99,13 +171,19 @@ bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
 
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q)
 {
-    return p->any == q->any && p->any_node == q->any_node && p->any_service == q->any_service &&
-           p->allocator == q->allocator && eid_equal(&p->eid, &q->eid);
+    bool equal = p->any == q->any && p->any_node == q->any_node &&
+                 p->any_service == q->any_service && p->allocator == q->allocator &&
+                 p->ranges == q->ranges && eid_equal(&p->eid, &q->eid);
+    for (size_t i = 0; equal && p->ranges && i < EID_PARTS; i++)
+        equal = eid_ranges_equal(&p->part[i], &q->part[i]);
+    return equal;
 }
 
 size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX])
 {
     bool imc = p->eid.scheme == EID_OTHER;
+    if (p->ranges)
+        return ranges_text(p->part, out);
     if (p->any || (p->any_node && !p->allocator))
         return (size_t)snprintf(out, EID_TEXT_MAX, "%s",
                                 p->any ? "*"
@@ -122,12 +200,27 @@ size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX])
     return len;
 }
 
+/* By how many nodes it names, then by how many services of each. */
+static int rank_ranges(const struct eid_pattern *p)
+{
+    struct eid_ranges part[EID_PARTS];
+    get_parts(p, part);
+    const int nodes = eid_ranges_bits(&part[PART_ALLOCATOR]) + eid_ranges_bits(&part[PART_NODE]);
+    const int services = eid_ranges_bits(&part[PART_SERVICE]);
+    assert(nodes >= 0 && nodes <= 64 && services >= 0 && services <= 64);
+    return 1 + (64 - nodes) * 65 + (64 - services);
+}
+
+#define RANK_EXACT (1 + 64 * 65 + 64)
+
 int eid_pattern_rank(const struct eid_pattern *p)
 {
     if (p->any)
         return 0;
+    if (p->eid.scheme == EID_IPN)
+        return rank_ranges(p);
     if (p->any_node)
-        return p->allocator ? 2 : 1;
+        return 1;
     int length = p->eid.scheme == EID_DTN ? (int)strlen(p->eid.ssp) : 0;
-    return p->any_service ? 3 + length : 1000;
+    return p->any_service ? 3 + length : RANK_EXACT;
 }

@@ -17,7 +17,7 @@
 /* clang-format off */
 static const struct conf_option options[] = {
     {"to", OPTION_TEXT, AT(to), "*", 0, 0, NULL,
-     "destination: an endpoint id, ipn:2.*, ipn:*.*, dtn://name/*, or *"},
+     "destination: an endpoint id, ipn:2.*, ipn:[1-5,7].*, ipn:*.*, dtn://name/*, or *"},
     {"from", OPTION_TEXT, AT(from), "*", 0, 0, NULL,
      "source, likewise"},
     {"service", OPTION_COUNT, AT(rule.service), "any", 1, 0, "any",
@@ -49,12 +49,11 @@ static int wrong(const char **key, const char *which, char *why, size_t cap, con
 
 static int check_rule(void *item, const char **key, char *why, size_t cap)
 {
-    static const char pattern[] =
-        "is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *";
     struct ltp_link_rule *r = item;
-    if (eid_pattern_parse(r->to, &r->rule.to) != 0)
+    const char *pattern;
+    if (eid_pattern_read(r->to, &r->rule.to, &pattern) != 0)
         return wrong(key, "to", why, cap, pattern);
-    if (eid_pattern_parse(r->from, &r->rule.from) != 0)
+    if (eid_pattern_read(r->from, &r->rule.from, &pattern) != 0)
         return wrong(key, "from", why, cap, pattern);
     if (r->rule.size_max != 0 && r->rule.size_max < r->rule.size_min)
         return wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");

@@ -13,6 +13,34 @@ static void require(bool ok)
         abort();
 }
 
+/* An EID that a pattern of ipn matches: the last of each range. */
+static struct eid last_of(const struct eid_pattern *p)
+{
+    uint64_t part[EID_PARTS];
+    for (size_t i = 0; i < EID_PARTS; i++)
+        part[i] = p->part[i].at[p->part[i].len - 1].hi;
+    return eid_ipn(part[0], part[1], part[2]);
+}
+
+/* It has one text, which reads back as the same set. */
+static void as_pattern(const struct eid_pattern *p, const char *text)
+{
+    char out[EID_TEXT_MAX];
+    struct eid_pattern again;
+    require(eid_pattern_text(p, out) == strlen(out) && strlen(out) <= strlen(text) + 2);
+    require(eid_pattern_parse(out, &again) == 0 && eid_pattern_equal(p, &again));
+    require(eid_pattern_rank(p) >= 0 && eid_pattern_rank(p) == eid_pattern_rank(&again));
+    require(eid_pattern_meet(p, &again) && eid_pattern_meet(&again, p));
+    (void)eid_pattern_match(p, &p->eid);
+    if (!p->ranges)
+        return;
+    const struct eid e = last_of(p);
+    struct eid_pattern exact;
+    require(eid_pattern_match(p, &e) == !eid_is_none(&e));
+    if (eid_text(&e, out) > 0 && eid_pattern_parse(out, &exact) == 0)
+        require(eid_pattern_meet(p, &exact) && eid_pattern_rank(p) <= eid_pattern_rank(&exact));
+}
+
 static void as_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -27,10 +55,11 @@ static void as_text(const uint8_t *data, size_t size)
         again = eid_node(&e);
         require(eid_is_node(&again) == (e.scheme != EID_OTHER) && eid_same_node(&e, &again));
     }
-    if (eid_pattern_parse(text, &p) == 0) {
-        require(eid_pattern_rank(&p) >= 0);
-        (void)eid_pattern_match(&p, &p.eid);
-    }
+    const char *why = NULL;
+    if (eid_pattern_read(text, &p, &why) == 0)
+        as_pattern(&p, text);
+    else
+        require(why != NULL && why[0] != '\0');
     free(text);
 }
 

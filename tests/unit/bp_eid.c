@@ -173,6 +173,96 @@ START_TEST(patterns)
 }
 END_TEST
 
+START_TEST(patterns_with_ranges)
+{
+    ck_assert(match("ipn:[1-5,7].*", "ipn:1.0") && match("ipn:[1-5,7].*", "ipn:5.9") &&
+              match("ipn:[1-5,7].*", "ipn:7.1"));
+    ck_assert(!match("ipn:[1-5,7].*", "ipn:6.1") && !match("ipn:[1-5,7].*", "ipn:8.1") &&
+              !match("ipn:[1-5,7].*", "ipn:9.3.1") && !match("ipn:[1-5,7].*", "imc:3.1") &&
+              !match("ipn:[1-5,7].*", "dtn://h/x"));
+    ck_assert(match("ipn:3.[10+]", "ipn:3.18446744073709551615") &&
+              match("ipn:3.[10+]", "ipn:3.10") && !match("ipn:3.[10+]", "ipn:3.9"));
+    ck_assert(match("ipn:[977000-977002].[1,3].[2-4]", "ipn:977001.3.4") &&
+              !match("ipn:[977000-977002].[1,3].[2-4]", "ipn:977001.2.4") &&
+              !match("ipn:[977000-977002].[1,3].[2-4]", "ipn:977003.3.4"));
+    ck_assert(match("ipn:[0-4294967295].[5]", "ipn:8.1.5") && !match("ipn:[0+].*", "ipn:0.0"));
+    /* "*" alone names all nodes, with "0." in front those without an allocator */
+    ck_assert(match("ipn:*.7", "ipn:1.7") && match("ipn:*.7", "ipn:9.1.7") &&
+              !match("ipn:*.7", "ipn:1.8"));
+    ck_assert(match("ipn:0.*.7", "ipn:1.7") && !match("ipn:0.*.7", "ipn:9.1.7"));
+    ck_assert(match("ipn:*.2.*", "ipn:9.2.1") && match("ipn:9.*.2", "ipn:9.1.2"));
+}
+END_TEST
+
+START_TEST(ranges_have_one_text)
+{
+    static const struct {
+        const char *in, *out;
+    } texts[] = {
+        {"ipn:[1-5,7].*", "ipn:[1-5,7].*"},
+        {"ipn:[7,1-3,2-5].*", "ipn:[1-5,7].*"},
+        {"ipn:[1,2,3,5].*", "ipn:[1-3,5].*"},
+        {"ipn:[9+,3-8].[4]", "ipn:[3+].4"},
+        {"ipn:[5].*", "ipn:5.*"},
+        {"ipn:[5].[7]", "ipn:5.7"},
+        {"ipn:[0+].*", "ipn:*.*"},
+        {"ipn:9.[0+].[0+]", "ipn:9.*.*"},
+        {"ipn:0.[1-5].*", "ipn:[1-5].*"},
+        {"ipn:*.*.[1-2]", "ipn:*.[1-2]"},
+        {"ipn:0.*.7", "ipn:0.*.7"},
+        {"ipn:*.2.*", "ipn:*.2.*"},
+        {"ipn:2.[5-18446744073709551615]", "ipn:2.[5+]"},
+        {"ipn:[1,3,5,7,9,11,13,15].*", "ipn:[1,3,5,7,9,11,13,15].*"},
+        {"ipn:[1,3,5,7,9,11,13,15,2].*", "ipn:[1-3,5,7,9,11,13,15].*"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct eid_pattern p, q;
+        char text[EID_TEXT_MAX];
+        ck_assert_msg(eid_pattern_parse(texts[i].in, &p) == 0, "%s", texts[i].in);
+        ck_assert_uint_eq(eid_pattern_text(&p, text), strlen(texts[i].out));
+        ck_assert_str_eq(text, texts[i].out);
+        ck_assert(eid_pattern_parse(text, &q) == 0 && eid_pattern_equal(&p, &q));
+        ck_assert_int_eq(eid_pattern_rank(&p), eid_pattern_rank(&q));
+    }
+}
+END_TEST
+
+START_TEST(bad_ranges)
+{
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"ipn:[5-1].*", "ends before it begins"},
+        {"ipn:[1-5.*", "without its"},
+        {"ipn:[].*", "needs a number"},
+        {"ipn:[1-].*", "needs a number"},
+        {"ipn:[1, 2].*", "needs a number"},
+        {"ipn:[1,,2].*", "needs a number"},
+        {"ipn:[1-5]7.*", "behind"},
+        {"ipn:[1-5]", "two parts"},
+        {"ipn:[1].[2].[3].[4]", "two parts"},
+        {"ipn:[1-4294967296].*", "too large"},
+        {"ipn:[01].*", "too large or begins with 0"},
+        {"ipn:1.[18446744073709551616]", "too large"},
+        {"ipn:[1,3,5,7,9,11,13,15,17].*", "too many"},
+        {"ipn:[1-2-3].*", "without its"},
+        {"imc:[1-5].*", "is not a pattern"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct eid_pattern p;
+        const char *why = "";
+        ck_assert_msg(eid_pattern_read(bad[i].text, &p, &why) == HELIO_EFORMAT, "%s", bad[i].text);
+        ck_assert_msg(strstr(why, bad[i].why) != NULL, "%s: %s", bad[i].text, why);
+    }
+    char longest[EID_TEXT_MAX + 64] = "ipn:[1";
+    while (strlen(longest) < EID_TEXT_MAX)
+        strcat(longest, ",1");
+    strcat(longest, "].*");
+    struct eid_pattern p;
+    ck_assert_int_eq(eid_pattern_parse(longest, &p), HELIO_EFORMAT);
+}
+END_TEST
+
 START_TEST(patterns_as_text)
 {
     static const char *const texts[] = {"*",         "ipn:*.*",        "imc:*.*", "ipn:977000.*.*",
@@ -190,8 +280,8 @@ END_TEST
 
 START_TEST(bad_patterns)
 {
-    static const char *const texts[] = {"",           "**",          "ipn:*",     "ipn:*.1",
-                                        "ipn:x.*.*",  "ipn:*.2.*",   "ipn:1.*.2", "ipn:1.2.*.*",
+    static const char *const texts[] = {"",           "**",          "ipn:*",     "ipn:**",
+                                        "ipn:x.*.*",  "ipn:*.2.x",   "ipn:1.*.x", "ipn:1.2.*.*",
                                         "ipn:.*.*",   "ipn:1*",      "dtn://*/",  "dtn://h*",
                                         "dtn://h/*x", "dtn://h/*/*", "ipn:.*",    "dtn:*",
                                         "imc:*",      "imc:*.1",     "imc:1.*.*"};
@@ -207,11 +297,29 @@ START_TEST(which_patterns_may_meet)
     static const struct {
         const char *a, *b;
         bool meet;
-    } pairs[] = {{"*", "ipn:9.*.*", true},          {"ipn:*.*", "ipn:9.*.*", true},
-                 {"ipn:9.*.*", "ipn:9.1.*", true},  {"ipn:9.*.*", "ipn:8.1.*", false},
-                 {"ipn:9.*.*", "ipn:8.*.*", false}, {"ipn:9.*.*", "ipn:9.*.*", true},
-                 {"ipn:0.*.*", "ipn:5.*", true},    {"ipn:9.*.*", "imc:*.*", false},
-                 {"ipn:9.*.*", "ipn:1.2", false},   {"ipn:9.*.*", "ipn:9.1.2", true}};
+    } pairs[] = {{"*", "ipn:9.*.*", true},
+                 {"ipn:*.*", "ipn:9.*.*", true},
+                 {"ipn:9.*.*", "ipn:9.1.*", true},
+                 {"ipn:9.*.*", "ipn:8.1.*", false},
+                 {"ipn:9.*.*", "ipn:8.*.*", false},
+                 {"ipn:9.*.*", "ipn:9.*.*", true},
+                 {"ipn:0.*.*", "ipn:5.*", true},
+                 {"ipn:9.*.*", "imc:*.*", false},
+                 {"ipn:9.*.*", "ipn:1.2", false},
+                 {"ipn:9.*.*", "ipn:9.1.2", true},
+                 {"ipn:[1-5].*", "ipn:[5-9].*", true},
+                 {"ipn:[1-5].*", "ipn:[6-9].*", false},
+                 {"ipn:[1-5].*", "ipn:3.7", true},
+                 {"ipn:[1-5].*", "ipn:6.7", false},
+                 {"ipn:[1-5].[1-3]", "ipn:3.*", true},
+                 {"ipn:[1-5].[1-3]", "ipn:3.4", false},
+                 {"ipn:[1-5].*", "ipn:0.*.*", true},
+                 {"ipn:[1-5].*", "ipn:9.*.*", false},
+                 {"ipn:[1-5].*", "ipn:*.*", true},
+                 {"ipn:[1-5].*", "*", true},
+                 {"ipn:[1-5].*", "dtn://h/*", false},
+                 {"ipn:[1-5].*", "imc:*.*", false},
+                 {"ipn:*.[8-9]", "ipn:[1-5].[9+]", true}};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         struct eid_pattern p, q;
         ck_assert(eid_pattern_parse(pairs[i].a, &p) == 0 && eid_pattern_parse(pairs[i].b, &q) == 0);
@@ -224,10 +332,27 @@ END_TEST
 
 START_TEST(ranks_rise_with_detail)
 {
-    static const char *const texts[] = {"*", "ipn:*.*", "ipn:9.*.*", "ipn:9.2.*", "ipn:9.2.7"};
-    static const char *const names[] = {"*", "dtn://h/*", "dtn://h/a/*", "dtn://h/a/b/*",
-                                        "dtn://h/a/b/c"};
-    for (size_t i = 0; i + 1 < 5; i++) {
+    static const char *const texts[] = {"*",
+                                        "ipn:*.*",
+                                        "ipn:*.7",
+                                        "ipn:9.*.*",
+                                        "ipn:9.[1-100].*",
+                                        "ipn:9.[1-5,7].*",
+                                        "ipn:9.[1-2].3",
+                                        "ipn:9.2.*",
+                                        "ipn:9.2.[1-100]",
+                                        "ipn:9.2.7"};
+    static const char *const names[] = {"*",
+                                        "dtn://h/*",
+                                        "dtn://h/a/*",
+                                        "dtn://h/a/b/*",
+                                        "dtn://h/a/b/c/*",
+                                        "dtn://h/a/b/c/d/*",
+                                        "dtn://h/a/b/c/d/e/*",
+                                        "dtn://h/a/b/c/d/e/f/*",
+                                        "dtn://h/a/b/c/d/e/f/g/*",
+                                        "dtn://h/a/b/c/d"};
+    for (size_t i = 0; i + 1 < sizeof texts / sizeof texts[0]; i++) {
         struct eid_pattern low, high;
         ck_assert(eid_pattern_parse(texts[i], &low) == 0 &&
                   eid_pattern_parse(texts[i + 1], &high) == 0);
@@ -390,6 +515,9 @@ static void add(TCase *t)
     tcase_add_test(t, patterns);
     tcase_add_test(t, patterns_as_text);
     tcase_add_test(t, bad_patterns);
+    tcase_add_test(t, patterns_with_ranges);
+    tcase_add_test(t, ranges_have_one_text);
+    tcase_add_test(t, bad_ranges);
     tcase_add_test(t, which_patterns_may_meet);
     tcase_add_test(t, ranks_rise_with_detail);
     tcase_add_test(t, wire_forms);

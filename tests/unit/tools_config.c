@@ -283,7 +283,8 @@ static const struct {
           "    rate: 1Mbit/s\n",
      "n.yaml:8: links[a].rto: longer than this rate allows; write less than 10s"},
     {HEAD "endpoints:\n  - {at: \"ipn:1.x\", registrations: all}\n",
-     "n.yaml:5: endpoints.at: is not a pattern; write one such as ipn:1.7, ipn:1.* or imc:5.*"},
+     "n.yaml:5: endpoints.at: needs a number, \"*\" or ranges such as [1-5,7,9+] in each of its "
+     "parts, without spaces"},
     {HEAD "endpoints:\n  - {at: \"ipn:1.7\", registrations: many}\n",
      "n.yaml:5: endpoints.registrations: \"many\" is not known; write one of: one, pass, all"},
     {LINK "    queues: fair\n",
@@ -299,15 +300,18 @@ static const struct {
      "wait for "
      "this link"},
     {LINK "    priorities:\n      - {to: \"ipn:x\", queue: bulk}\n",
-     "n.yaml:10: links[to-2].priorities.to: is not a pattern; write one such as ipn:2.*, ipn:2.1, "
-     "dtn://name/* or *"},
+     "n.yaml:10: links[to-2].priorities.to: needs two parts, as ipn:[1-5].*, or three, as "
+     "ipn:977000.[1-5].*"},
     {LINK "    priorities:\n      - size_min: 2kB\n        size_max: 1kB\n        queue: bulk\n",
      "n.yaml:11: links[to-2].priorities.size_max: is below size_min; raise it or lower that"},
     {LINK "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n",
      "n.yaml:10: routes.via: there is no link \"to-3\"; did you mean to-2"},
     {LINK "routes:\n  - {to: \"nowhere\", via: to-2}\n",
-     "n.yaml:10: routes.to: \"nowhere\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
-     "dtn://name/* or *"},
+     "n.yaml:10: routes.to: \"nowhere\" is not a pattern; write one such as ipn:2.*, "
+     "ipn:[1-5,7].*, ipn:2.1, dtn://name/* or *"},
+    {LINK "routes:\n  - {to: \"ipn:[5-1].*\", via: to-2}\n",
+     "n.yaml:10: routes.to: \"ipn:[5-1].*\" has a range that ends before it begins; write its "
+     "lower number first, as in [1-5]"},
 };
 
 START_TEST(a_wrong_file)

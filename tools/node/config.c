@@ -104,11 +104,9 @@ static void read_route(struct config *c, const struct conf_tree *map, struct con
     struct conf_part part = {config_route_options, r, config_set};
     r->line = map->line;
     conf_section_read(map, "routes.", &part, 1, NULL, errors);
-    if (r->to != NULL && eid_pattern_parse(r->to, &r->pattern) < 0)
-        conf_error(errors, line_of(map, "to"),
-                   "routes.to: \"%s\" is not a pattern; write one such as ipn:2.*, ipn:2.1, "
-                   "dtn://name/* or *",
-                   r->to);
+    const char *why;
+    if (r->to != NULL && eid_pattern_read(r->to, &r->pattern, &why) < 0)
+        conf_error(errors, line_of(map, "to"), "routes.to: \"%s\" %s", r->to, why);
     if (r->via != NULL)
         resolve_route(c, map, r, errors);
 }

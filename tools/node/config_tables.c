@@ -334,7 +334,7 @@ const struct conf_option config_queue_options[] = {
      .type = OPTION_TEXT,
      .offset = AT_QUEUE(to),
      .initial = "*",
-     .help = "destination: an endpoint id, ipn:2.*, ipn:*.*, dtn://name/*, or *"},
+     .help = "destination: an endpoint id, ipn:2.*, ipn:[1-5,7].*, ipn:*.*, dtn://name/*, or *"},
     {.key = "from",
      .type = OPTION_TEXT,
      .offset = AT_QUEUE(from),
@@ -382,7 +382,8 @@ const struct conf_option config_route_options[] = {
     {.key = "to",
      .type = OPTION_TEXT,
      .offset = offsetof(struct config_route, to),
-     .help = "destinations: an endpoint id, ipn:2.*, ipn:977000.*.*, ipn:*.*, dtn://name/*, "
+     .help = "destinations: an endpoint id, ipn:2.*, ipn:[1-5,7].*, ipn:977000.*.*, ipn:*.*, "
+             "dtn://name/*, "
              "imc:5.*, imc:*.*, or *"},
     {.key = "via",
      .type = OPTION_TEXT,
@@ -415,14 +416,13 @@ static int say_wrong(const char **key, const char *which, char *why, size_t cap,
 
 static int check_queue(void *item, const char **key, char *why, size_t cap)
 {
-    static const char pattern[] =
-        "is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *";
     struct config_queue *q = item;
     struct rule *r = &q->rule.rule;
-    if (eid_pattern_parse(q->to, &r->to) != 0)
-        return say_wrong(key, "to", why, cap, pattern);
-    if (eid_pattern_parse(q->from, &r->from) != 0)
-        return say_wrong(key, "from", why, cap, pattern);
+    const char *wrong;
+    if (eid_pattern_read(q->to, &r->to, &wrong) != 0)
+        return say_wrong(key, "to", why, cap, wrong);
+    if (eid_pattern_read(q->from, &r->from, &wrong) != 0)
+        return say_wrong(key, "from", why, cap, wrong);
     if (r->size_max != 0 && r->size_max < r->size_min)
         return say_wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
     q->rule.queue = (enum bundle_priority)q->priority;
@@ -443,10 +443,10 @@ const struct cla_list config_link_lists[] = {
 static int check_endpoint(void *item, const char **key, char *why, size_t cap)
 {
     struct config_endpoint *e = item;
-    if (eid_pattern_parse(e->at, &e->pattern) == 0)
+    const char *wrong;
+    if (eid_pattern_read(e->at, &e->pattern, &wrong) == 0)
         return 0;
-    return say_wrong(key, "at", why, cap,
-                     "is not a pattern; write one such as ipn:1.7, ipn:1.* or imc:5.*");
+    return say_wrong(key, "at", why, cap, wrong);
 }
 
 const struct cla_list config_lists[] = {

@@ -296,9 +296,11 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
     struct node_link *l = find_link(n, via, out);
     if (l == NULL)
         return;
-    if (eid_pattern_parse(to, &p) != 0) {
-        fail_request(
-            out, "that is not a pattern; write one such as ipn:2.*, ipn:2.1, dtn://name/* or *");
+    const char *why;
+    char text[256];
+    if (eid_pattern_read(to, &p, &why) != 0) {
+        snprintf(text, sizeof text, "\"%.64s\" %s", to, why);
+        fail_request(out, text);
         return;
     }
     int err = remove ? agent_route_remove(n->agent, &p, l->index)

@@ -37,12 +37,12 @@ static bool read_pattern(const json_t *in, const char *key, struct eid_pattern *
                          json_t *out)
 {
     const char *text = json_string_value(json_object_get(in, key));
-    char why[128];
+    const char *wrong;
+    char why[256];
     *given = text != NULL;
-    if (text == NULL || eid_pattern_parse(text, p) == 0)
+    if (text == NULL || eid_pattern_read(text, p, &wrong) == 0)
         return true;
-    snprintf(why, sizeof why, "%s: that is no pattern; write one such as ipn:2.*, ipn:2.1 or *",
-             key);
+    snprintf(why, sizeof why, "%s: \"%.64s\" %s", key, text, wrong);
     return fail_request(out, why);
 }
 
