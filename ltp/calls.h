@@ -70,6 +70,11 @@ void ltp_peer_heard(struct peer *p, size_t len, tick now);
 void ltp_peer_asked(struct peer *p, const struct ltp_segment *s, tick now);
 int ltp_peer_span(struct peer *p, const struct ltp_span *span); /* 0 or HELIO_EINVAL */
 void ltp_peer_free(struct ltp *l, struct peer *p);
+/* leave.c: a peer whose span was removed, for a new one: as a fresh one, but for what is remembered
+ * of it; NULL: there is none. forgets: one of its closed sessions is no more. */
+struct peer *ltp_peer_back(struct ltp *l, uint64_t engine);
+void ltp_peer_forgets(struct ltp *l, struct peer *p);
+#define GONE_MAX 256
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);
 
 /* guard.c: RFC 5327. valid: of a span's limits; same: may replace it under open sessions; set: of

@@ -166,6 +166,25 @@ static void check_closed(const struct ltp *l)
     assert(cancels + of_guests == l->cancels && of_guests == l->guests.cancels);
 }
 
+static void check_gone(const struct ltp *l)
+{
+    size_t n = 0, remembered = 0;
+    list_for_each (it, &l->gone) {
+        const struct peer *p = container_of(it, struct peer, gone);
+        assert(p->guest == NULL && p->remembered > 0 && p->exports + p->imports == 0);
+        assert(p->ack_len == 0 && list_empty(&p->cancels) && list_empty(&p->timers));
+        assert(list_empty(&p->fresh) && list_empty(&p->held) && list_empty(&p->reports));
+        remembered += p->remembered;
+        n++;
+    }
+    for (struct hash_node *i = hash_walk(&l->peers, NULL); i != NULL; i = hash_walk(&l->peers, i)) {
+        const struct peer *p = container_of(i, struct peer, node);
+        assert(list_empty(&p->gone));
+        remembered += p->remembered;
+    }
+    assert(n == l->gone_len && n <= GONE_MAX && remembered == l->closed.len);
+}
+
 static void check_guests(const struct ltp *l)
 {
     size_t n = 0, imports = 0;
@@ -229,6 +248,7 @@ void ltp_check(const struct ltp *l)
     check_sessions(l);
     check_closed(l);
     check_guests(l);
+    check_gone(l);
     check_pools(l);
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n))
         check_peer(l, container_of(n, struct peer, node), &running);

@@ -61,6 +61,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
     c->since = now;
     ltp_guest_heard(c->peer, now);
     hash_add(&l->closed, &c->node, closed_key(l, c->id, c->is_export));
+    c->peer->remembered++;
     assert(c->since == now && c->peer != NULL);
     l->guests.closed_len += guest;
     list_add_tail(all, &c->fifo);
@@ -113,7 +114,7 @@ bool ltp_closed_input(struct ltp *l, struct closed *c, const struct ltp_segment 
         ltp_closed_free(l, c);
         return false;
     }
-    if (c->unheard && segment_is_checkpoint(s))
+    if (c->unheard && segment_is_checkpoint(s) && list_empty(&c->peer->gone))
         cancel_again(l, c, now);
     return true;
 }
@@ -129,6 +130,7 @@ void ltp_closed_free(struct ltp *l, struct closed *c)
         list_sub(&c->fifo);
         l->guests.closed_len -= c->peer->guest != NULL;
         l->unheard_len -= c->unheard;
+        ltp_peer_forgets(l, c->peer);
     }
     free(c);
 }

@@ -34,6 +34,7 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
     list_init(&l->closed_fifo);
     list_init(&l->unheard);
     list_init(&l->spent);
+    list_init(&l->gone);
     int rc = ltp_guests_init(l, config);
     if (rc == 0 && (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
                     hash_init(&l->sessions, rng_u64(&l->rng)) < 0 ||
@@ -80,6 +81,7 @@ void ltp_free(struct ltp *l)
         while (l->peers.slots[i] != NULL)
             ltp_peer_free(l, container_of(l->peers.slots[i], struct peer, node));
     }
+    assert(l->gone_len == 0 && list_empty(&l->gone));
     assert(l->timers == 0 && l->pools[POOL_BYTES].used == 0);
     hash_fini(&l->peers);
     hash_fini(&l->sessions);

@@ -104,7 +104,9 @@ struct share {
 struct peer {
     struct hash_node node;
     struct ltp_span_counters n; /* but those of what there is now */
-    struct guest *guest;        /* NULL: a span names it */
+    struct guest *guest;        /* NULL: a span names it, or did */
+    struct list gone;           /* of ltp->gone, when its span was removed */
+    size_t remembered;          /* sessions that are over: struct closed in the table */
     struct ltp_span span;
     bool up;    /* we transmit to it */
     bool hears; /* it transmits to us */
@@ -390,10 +392,13 @@ struct ltp {
     size_t unheard_len;
     struct guests guests;
     size_t named;            /* peers that are no guests */
-    struct peer *last_named; /* the latest of them */
-    size_t guarded;          /* peers with authentication or cookie */
-    struct slice source;     /* of the datagram that is being looked at */
-    struct peer *last_peer;  /* caches before the tables */
+    struct peer *last_named; /* one of them */
+    struct list gone; /* those whose span was removed and whose sessions are remembered, the latest
+                         last: leave.c */
+    size_t gone_len;
+    size_t guarded;         /* peers with authentication or cookie */
+    struct slice source;    /* of the datagram that is being looked at */
+    struct peer *last_peer; /* caches before the tables */
     struct import *last_import;
     struct heap heap;
     size_t timers;              /* initialised ones; the heap has a place for each */

@@ -3,8 +3,9 @@
  * The LTP engine (RFC 5326 with erratum 1657, CCSDS 734.1-B-1): pure, without I/O, clock or
  * callbacks.
  *
- *   push:  ltp_span_set · ltp_link · ltp_send · ltp_cancel · ltp_accept · ltp_input · ltp_expire
- *   pull:  ltp_output (the next segment to radiate) · ltp_poll (the next notice) · ltp_deadline
+ *   push:  ltp_span_set · ltp_span_remove · ltp_link · ltp_send · ltp_cancel · ltp_accept ·
+ * ltp_input · ltp_expire pull:  ltp_output (the next segment to radiate) · ltp_poll (the next
+ * notice) · ltp_deadline
  *
  * Each push takes the time `now`, which never goes back. After any push, call ltp_poll until it
  * returns 0, ltp_output for each span while its link has capacity, and ltp_expire when ltp_deadline
@@ -199,6 +200,12 @@ void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
  * open or waits, or when a session has reports that no longer fit a segment and can make no more.
  */
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now);
+
+/* The span is no more. What is open with its peer is cancelled here, which its notices tell, and
+ * what waits for it goes unsent. Its segments are those of an unknown peer from now on; but
+ * sessions that are over are remembered as ever (of the latest 256 such peers), and count again
+ * when a span to the same engine is set. Returns 0 or HELIO_ENOENT. */
+int ltp_span_remove(struct ltp *l, uint64_t peer, tick now);
 
 /* One way or both of the link to the peer are known to be up or down (RFC 5326 §4.1), as a contact
  * plan knows them: whether we transmit to it (§6.1, §6.4) and whether it transmits to us (§6.5,

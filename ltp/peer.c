@@ -97,6 +97,7 @@ static bool valid_span(const struct ltp_span *s)
 
 void ltp_peer_init(struct peer *p)
 {
+    list_init(&p->gone);
     list_init(&p->timers);
     list_init(&p->cancels);
     list_init(&p->reports);
@@ -167,10 +168,11 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         p = NULL;
     }
     if (p == NULL) {
-        p = calloc(1, sizeof *p);
-        if (p == NULL)
+        p = ltp_peer_back(l, full.peer);
+        if (p == NULL && (p = calloc(1, sizeof *p)) == NULL)
             return HELIO_ENOMEM;
-        ltp_peer_init(p);
+        if (p->remembered == 0)
+            ltp_peer_init(p);
         p->down_since = now;
         hash_add(&l->peers, &p->node, ltp_peer_key(l, full.peer));
         l->named++;
@@ -237,6 +239,8 @@ int ltp_link(struct ltp *l, uint64_t engine, bool up, tick now)
 
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 {
+    if (PORT_UNLIKELY(!list_empty(&p->gone)))
+        return; /* it has no link any more */
     uint32_t most = p->guest != NULL ? GUEST_ACKS_MAX : ACKS_MAX;
     if (p->ack_len == p->ack_cap) {
         uint32_t cap = p->ack_cap == 0 ? 16 : p->ack_cap * 2;

@@ -42,7 +42,7 @@ struct hub {
     struct list links;       /* of struct link.node, the next to be served first */
     struct list leaving;     /* links whose `closed` is due */
     struct list outgoing;    /* of struct outgoing.node */
-    struct auth_held *auths; /* of its links and of those that were: the engine has them */
+    struct auth_held *auths; /* of its links, and of unknown senders: the engine has them */
     struct hash incoming;    /* received bundles that wait for confirm, by token */
     struct list halves;      /* red parts, or green ones, that wait for the other */
     size_t halves_len;

@@ -216,8 +216,8 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     return h;
 }
 
-/* The span of a link with its keys, which the hub keeps as long as the engine. 0 or an error with
- * its text. */
+/* The span of a link with its keys, which the hub keeps as long as the span. 0 or an error with its
+ * text. */
 static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, char *why,
                    size_t why_cap)
 {
@@ -430,19 +430,17 @@ int hub_change(struct link *l, char *why, size_t why_cap)
     return 0;
 }
 
-/* The engine lives on with other links: nothing of this one shall be there when the peer has a
- * link again. */
-static void end_sessions(struct hub *h, uint64_t peer)
+static void drop_auth(struct hub *h, const struct ltp_auth *auth)
 {
-    size_t total = ltp_sessions(h->engine, NULL, 0);
-    struct ltp_session_info *all = calloc(total + 1, sizeof *all);
-    if (all == NULL)
-        return; /* they end by their timers */
-    ltp_sessions(h->engine, all, total);
-    for (size_t i = 0; i < total; i++)
-        if (all[i].peer == peer)
-            (void)ltp_cancel(h->engine, all[i].id, LTP_USR_CNCLD, hub_now(h));
-    free(all);
+    for (struct auth_held **p = &h->auths; *p != NULL; p = &(*p)->next) {
+        struct auth_held *a = *p;
+        if (a->auth != auth)
+            continue;
+        *p = a->next;
+        auth_close(a->auth);
+        free(a);
+        return;
+    }
 }
 
 void hub_leave(struct link *l)
@@ -457,10 +455,11 @@ void hub_leave(struct link *l)
     udp_forget(h->io, &l->to);
     incoming_drop(h, l);
     outgoing_forget(h, l);
-    end_sessions(h, l->peer);
-    int r = ltp_link(h->engine, l->peer, false, hub_now(h));
-    assert(r == 0); /* the span exists as long as the hub */
+    int r = ltp_span_remove(h->engine, l->peer, hub_now(h));
+    assert(r == 0); /* it was set when the link joined */
     (void)r;
+    drop_auth(h, l->auth);
+    l->auth = NULL;
     if (list_empty(&h->links))
         hub_end(h);
     else
