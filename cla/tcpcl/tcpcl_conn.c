@@ -77,6 +77,7 @@ static void tell_up(struct tcpcl_conn *c, bool up)
         c->was_up = true;
         l->established++;
         l->pause = 0;
+        tcpcl_look_at_keepalive(l, c);
     }
     tcpcl_set_limits(l, true);
     tcpcl_tell_link(l);

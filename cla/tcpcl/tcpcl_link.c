@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #define SAY_PAUSE (10 * TICK_S)
+#define KEEPALIVE_SAY_PAUSE (600 * TICK_S)
 #define TOKEN_BITS 40 /* of the session's; above it, the connection's number */
 
 extern const struct cla_ops tcpcl_ops;
@@ -52,6 +53,33 @@ void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     va_start(args, format);
     say_args(l, level, format, args);
     va_end(args);
+}
+
+/* What TCP sends again comes a round trip and more later than it would have. */
+#define TRIPS_LEAST 2
+
+void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    const struct tcpcl_peer *p = tcpcl_peer(c->session);
+    const tick keepalive = p->keepalive_s * TICK_S;
+    const tick silence = l->config->idle != 0 ? l->config->idle : 2 * keepalive;
+    const tick now = world_now(l->env.world);
+    const bool shorter = silence / 2 < TRIPS_LEAST * p->round_trip ||
+                         (keepalive != 0 && keepalive < TRIPS_LEAST * p->round_trip);
+    if (p->round_trip == 0 || silence == 0 || !shorter || now < l->keepalive_say_after)
+        return;
+    l->keepalive_say_after = tick_add(now, KEEPALIVE_SAY_PAUSE);
+    char text[256];
+    snprintf(
+        text, sizeof text,
+        "keepalives each %u s, and an end after %llu ms of silence, are short for a round trip "
+        "of %llu ms: what TCP has to send again may end sessions; raise keepalive%s, at both "
+        "ends, to %llu s or more",
+        (unsigned)p->keepalive_s, (unsigned long long)(silence / TICK_MS),
+        (unsigned long long)(p->round_trip / TICK_MS), l->config->idle != 0 ? " and idle" : "",
+        (unsigned long long)((TRIPS_LEAST * p->round_trip + TICK_S - 1) / TICK_S));
+    if (l->env.events.say != NULL)
+        l->env.events.say(l->env.events.context, &l->cla, 1, text);
 }
 
 /* ---- state and limits ---- */

@@ -51,6 +51,7 @@ struct tcpcl_link {
     tick retry_at;                 /* of the next connection; TICK_NEVER: none is wanted */
     tick pause;                    /* before the one after it */
     tick say_after, tls_say_after; /* then the next trouble is told; of TLS */
+    tick keepalive_say_after;      /* of keepalives that are too short for the path */
     uint64_t flight, flight_bytes; /* bundles without an outcome */
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
@@ -103,6 +104,9 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
 /* The same about TLS, which other trouble does not keep quiet. */
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A session is established: does silence end it sooner than this path can bear? Then that is told,
+ * now and then. */
+void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c);
 void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
                      const struct tcpcl_config *config);
 void tcpcl_tell_link(struct tcpcl_link *l); /* up or down, when that has changed */

@@ -277,7 +277,7 @@ static void take_item(struct tcpcl_session *s, const uint8_t *p, size_t value_le
         s->n->items_ignored++;
 }
 
-static void end_items(struct tcpcl_session *s)
+static void end_items(struct tcpcl_session *s, tick now)
 {
     if (s->in.type == TCPCL_XFER_SEGMENT) {
         s->in.step = STEP_LENGTH;
@@ -285,6 +285,7 @@ static void end_items(struct tcpcl_session *s)
     }
     s->in.step = STEP_HEAD;
     s->state = TCPCL_IN_ADMIT;
+    s->peer.round_trip = now > s->asked ? now - s->asked : 0;
 }
 
 /* §4.6, §5.2.2: a list that says another length than it has is a failed reception; where it ends is
@@ -301,7 +302,7 @@ static enum tcpcl_parsed parse_items(struct tcpcl_session *s, tick now)
     size_t len;
     const uint8_t *p = unparsed(s, &len);
     if (s->in.items == 0) {
-        end_items(s);
+        end_items(s, now);
         return PARSED_SOME;
     }
     if (s->in.items_bad) {

@@ -34,7 +34,7 @@ struct tcpcl_session *tcpcl_new(const struct tcpcl_setup *setup, tick now)
     s->in.scratch = scratch;
     s->in.size = READ_LEAST;
     s->started = s->heard = s->spoke = now;
-    s->ending_due = TICK_NEVER;
+    s->ending_due = s->asked = TICK_NEVER;
     s->out.contact_due = setup->active; /* §4.1: the passive side waits for the peer's */
     list_init(&s->exports.waiting);
     list_init(&s->exports.begun);
@@ -158,6 +158,8 @@ void tcpcl_secured(struct tcpcl_session *s, bool ok, tick now)
     }
     s->state = TCPCL_IN_INIT;
     s->out.init_due = s->setup.active;
+    /* Behind a handshake that the client ended its SESS_INIT comes at once. */
+    s->asked = s->setup.active || !s->use_tls ? now : TICK_NEVER;
 }
 
 void tcpcl_admit(struct tcpcl_session *s, const struct tcpcl_terms *terms, tick now)

@@ -131,6 +131,9 @@ struct tcpcl_peer {
     char node_id[TCPCL_NODE_ID_MAX + 1]; /* "": it has none */
     uint16_t keepalive_s;                /* negotiated: the smaller one */
     uint64_t segment_mru, transfer_mru;
+    tick
+        round_trip; /* from what this side said to the answer, ns: of the active side its SESS_INIT,
+                       of a passive one its contact header, but not before TLS; 0: not known */
 };
 
 /* Adds each counter of `n` to that of `sum`. */

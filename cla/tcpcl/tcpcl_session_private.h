@@ -60,6 +60,8 @@ struct tcpcl_session {
     enum tcpcl_end end;
     tick started, heard, spoke; /* spoke: the last byte that was written */
     tick ending_due;            /* TICK_NEVER: not ending */
+    tick asked; /* when what the peer's SESS_INIT answers was to be written; TICK_NEVER: it is no
+                   answer */
     struct tcpcl_peer peer;
     bool use_tls; /* both can (§4.3) */
     bool deaf;    /* nothing was read when it was last polled */

@@ -70,6 +70,8 @@ static json_t *show_session(const struct tcpcl_conn *c)
     json_object_set_new(o, "state", json_string(states[tcpcl_state(c->session)]));
     json_object_set_new(o, "peer", json_string(p->node_id));
     put_number(o, "keepalive_s", p->keepalive_s);
+    if (p->round_trip != 0)
+        put_number(o, "round_trip_ns", p->round_trip);
     put_number(o, "segment_mru", p->segment_mru);
     put_number(o, "transfer_mru", p->transfer_mru);
     put_number(o, "in_flight", tcpcl_in_flight(c->session));

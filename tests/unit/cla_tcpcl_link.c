@@ -81,6 +81,41 @@ START_TEST(down_and_up)
 }
 END_TEST
 
+/* Both ends see how far apart they are. */
+START_TEST(short_keepalives_are_told)
+{
+    static const struct {
+        tick delay, keepalive, idle; /* delay: there and back */
+        bool told;
+    } cases[] = {{1200 * TICK_MS, TICK_S, 0, true},
+                 {1200 * TICK_MS, 2 * TICK_S, 0, true},
+                 {1200 * TICK_MS, 3 * TICK_S, 0, false},
+                 {TICK_MS, TICK_S, 0, false},
+                 {1200 * TICK_MS, 30 * TICK_S, 2 * TICK_S, true},
+                 {1200 * TICK_MS, 0, 0, false},
+                 {1200 * TICK_MS, 0, 4 * TICK_S, true},
+                 {1200 * TICK_MS, 0, 5 * TICK_S, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pair *p = pair_new();
+        p->v.pipes.delay = cases[i].delay;
+        p->a.config.keepalive = p->b.config.keepalive = cases[i].keepalive;
+        p->a.config.idle = p->b.config.idle = cases[i].idle;
+        ck_assert_int_eq(side_open(p, &p->b), 0);
+        ck_assert_int_eq(side_open(p, &p->a), 0);
+        pair_pass(p, 3 * TICK_S); /* contact headers, SESS_INIT */
+        ck_assert_msg(p->a.up && p->b.up, "%zu", i);
+        const struct side *sides[] = {&p->a, &p->b};
+        for (size_t k = 0; k < 2; k++) {
+            ck_assert_msg(sides[k]->said == cases[i].told, "%zu %zu: %s", i, k, sides[k]->told);
+            if (cases[i].told)
+                ck_assert_msg(strstr(sides[k]->told, "a round trip of 1200 ms") != NULL, "%s",
+                              sides[k]->told);
+        }
+        pair_free(p);
+    }
+}
+END_TEST
+
 START_TEST(connects_again_with_a_growing_pause)
 {
     struct pair *p = pair_new();
@@ -313,6 +348,7 @@ int main(void)
     tcase_add_test(t, told_when_the_store_has_it);
     tcase_add_test(t, window_of_bytes);
     tcase_add_test(t, down_and_up);
+    tcase_add_test(t, short_keepalives_are_told);
     tcase_add_test(t, connects_again_with_a_growing_pause);
     tcase_add_test(t, lost_with_the_session);
     tcase_add_test(t, taken_back);

@@ -26,6 +26,7 @@ struct side {
     struct eid node, peer;
     unsigned outcomes[CLA_OUTCOME_COUNT], reasons[CLA_REASON_COUNT];
     unsigned received, said, ups, downs, limits;
+    char told[256]; /* what was said last */
     uint64_t received_bytes, last_key;
     uint64_t tokens[SIDE_TOKENS];
     size_t tokens_len;
@@ -83,10 +84,12 @@ static inline void side_limits(void *context, struct cla *c)
 
 static inline void side_say(void *context, struct cla *c, int level, const char *text)
 {
+    struct side *s = context;
     (void)c;
     (void)level;
     MUST(text[0] != '\0');
-    ((struct side *)context)->said++;
+    s->said++;
+    strncpy(s->told, text, sizeof s->told - 1);
 }
 
 static inline bool side_peer(void *context, struct cla *c, struct cla *fresh,
