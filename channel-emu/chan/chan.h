@@ -87,6 +87,25 @@ struct chan_point {
     tick at, delay;
 };
 
+/* What a change may set. */
+enum chan_key {
+    CHAN_KEY_RATE = 1,
+    CHAN_KEY_DELAY = 2,
+    CHAN_KEY_LOSS = 4,
+    CHAN_KEY_DUPLICATE = 8,
+    CHAN_KEY_CORRUPT = 16,
+    CHAN_KEY_BITS = 32
+};
+/* New values of what is in `keys`, an "or" of enum chan_key, not 0. They hold for frames whose time
+ * on the air begins at or after `at`; the frame on the air keeps those with which it began. */
+struct chan_change {
+    tick at; /* after the origin */
+    unsigned keys;
+    uint64_t rate_bps; /* >= 1 */
+    tick delay;
+    double loss, duplicate, corrupt, bit_error_rate;
+};
+
 /* Gilbert-Elliott in time: good and bad states with exponential dwell times, the first one drawn
  * with its share. A frame that meets the bad state is lost with probability loss_bad, else
  * loss_good. */
@@ -131,6 +150,12 @@ struct chan_config {
     double bit_error_rate; /* probability of each bit of a frame to be flipped, 0..1 */
     uint64_t seed;         /* each kind of chance has its own stream, by number of the frame: one
                             * that is turned on or off moves no other */
+
+    const struct chan_change
+        *changes;        /* of the values above in mid-run, `at` rising; a rate needs */
+    size_t change_count; /* rate_bps > 0, a delay no points */
+    bool live; /* chan_change may be called. Then, and with changes, frames wait for the line with
+                * their fates undecided: these are told when the line takes them */
 };
 
 struct chan_counters {
@@ -145,7 +170,8 @@ uint64_t chan_lost(const struct chan_counters *n);
 
 struct chan;
 /* 0, HELIO_ENOMEM, HELIO_EINVAL (a probability outside 0..1, too much overhead, an empty trace,
- * only one dwell time, windows or points out of order or too many, hold without windows). */
+ * only one dwell time, windows, points or changes out of order or too many, hold without windows,
+ * a change of what is not there). */
 int chan_new(struct chan **out, const struct chan_config *config);
 void chan_free(struct chan *c);
 
@@ -164,6 +190,12 @@ void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, t
  * chances are drawn, all the same. */
 void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now);
 
+/* Changes values from `now` on, which is no earlier than the last input, outage or change; `at` of
+ * the change does not matter. It is the same as if it had stood among the configured changes, but
+ * for frames that were let on the line in this very nanosecond. Needs `live`. 0, HELIO_ENOMEM,
+ * HELIO_EINVAL (as of chan_new); nothing is changed then. */
+int chan_change(struct chan *c, const struct chan_change *change, tick now);
+
 /* Frames whose time on the air meets an outage are lost (set down, then up). */
 void chan_outage(struct chan *c, bool down, tick now);
 
@@ -172,8 +204,8 @@ void chan_outage(struct chan *c, bool down, tick now);
  * chan_free. */
 void chan_end(struct chan *c);
 
-/* When to call chan_output next: the next frame comes out then, or is found lost in an outage.
- * TICK_NEVER when the line is empty. */
+/* When to call chan_output next: the next frame comes out then, or is found lost in an outage, or
+ * the line takes one that waits. TICK_NEVER when the line is empty. */
 tick chan_deadline(const struct chan *c);
 
 /* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next
@@ -192,9 +224,10 @@ int chan_output(struct chan *c, tick now, struct chan_out *out);
 
 /* What the channel did to single frames: 1 and one record for each that was lost, duplicated or
  * corrupted in the last chan_input, and each found lost in an outage by chan_output, or at the end
- * by chan_end, since; 0 when there are no more. Nothing is copied or kept for it: what was not
- * asked for before the next chan_input or chan_outage is forgotten. Of a frame of the last
- * chan_input, `data` are the caller's own, else they hold as those of chan_output do. */
+ * by chan_end, since, or taken by the line after it had waited for it (with changes, and live); 0
+ * when there are no more. Nothing is copied or kept for it: what was not asked for before the next
+ * chan_input or chan_outage is forgotten. Of a frame of the last chan_input, `data` are the
+ * caller's own, else they hold as those of chan_output do. */
 struct chan_fate {
     enum chan_reason reason;
     uint64_t number;         /* of the frame, from 1, counting all inputs */

@@ -55,11 +55,14 @@ struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len)
         if (f == NULL)
             return NULL;
         list_init(&f->link);
+        list_init(&f->note);
         heap_node_init(&f->node);
         f->size_class = (uint8_t)size_class;
     }
     assert(len <= class_room(size_class));
     f->len = (uint32_t)len;
+    f->notes = 0;
+    f->lost = f->by_rule = false;
     return f;
 }
 
@@ -67,5 +70,6 @@ void chan_pool_give(struct chan_pool *p, struct chan_frame *f)
 {
     assert(f->size_class < CHAN_POOL_CLASSES && f->len <= class_room(f->size_class));
     list_sub(&f->link);
+    list_sub(&f->note);
     list_add_head(&p->free[f->size_class], &f->link);
 }

@@ -12,18 +12,32 @@
 
 #include "base/heap.h"
 #include "base/list.h"
+#include "channel-emu/chan/chan_flip.h"
 
 #define CHAN_POOL_CLASSES 30
 
+/* What is drawn for a frame when it enters: numbers from 0 to 1, and jitter, for it and its copy.
+ */
+struct chan_draw {
+    double random, burst, duplicate;
+    tick jitter[2];
+    struct chan_flip flip[2];
+};
+
 struct chan_frame {
-    struct list link;      /* in the line (order of arrival), or in the pool */
+    struct list link;      /* in the line (order of arrival), waiting for it, or in the pool */
     struct heap_node node; /* by time of arrival, when frames may overtake */
+    struct list note;      /* while there is something to tell of it: */
+    uint16_t notes;        /* a bit for each enum chan_reason */
+    struct chan_draw draw; /* while it waits for the line */
+    bool by_rule;
     tick due, entered;
     tick air_start, air_end; /* its time on the air */
     uint64_t tag, number;
     uint32_t len;
     uint8_t size_class;
-    bool lost; /* in an outage */
+    uint8_t reason; /* enum chan_reason, once it is gone */
+    bool lost;      /* in an outage */
     bool copy, corrupted;
     uint8_t data[];
 };
@@ -37,7 +51,7 @@ void chan_pool_init(struct chan_pool *p);
 void chan_pool_fini(struct chan_pool *p);
 
 /* A frame with room for len bytes (<= CHAN_FRAME_MAX), its fields not set but for size_class and
- * len. NULL when memory is out. */
+ * len, and nothing to tell of it. NULL when memory is out. */
 struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len);
 void chan_pool_give(struct chan_pool *p, struct chan_frame *f);
 

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A frame gets its time on the air when it enters: from when the line is free until it is
+ * serialised. With that its fate is known, but for outages that are told later: lost frames are
+ * counted and forgotten at once (they occupied the line all the same), the others are copied.
+ * Where values may change before a frame's turn comes, it waits instead, and all of this happens
+ * when the line takes it.
+ * All chances of a frame are drawn when it enters, whatever becomes of it, so that the streams stay
+ * in step with the numbers of the frames.
+ * What can go wrong: no memory for a copy, counted as CHAN_MEMORY.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "channel-emu/chan/chan_delay.h"
+#include "channel-emu/chan/chan_inside.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+static void note_fate(struct chan *c, enum chan_reason reason)
+{
+    assert(reason < CHAN_REASONS);
+    assert(c->note_count < CHAN_NOTES_MAX);
+    c->notes[c->note_count++] = (uint8_t)reason;
+}
+
+static void lose_frame(struct chan *c, enum chan_reason reason)
+{
+    assert(reason < CHAN_LOSSES);
+    c->counters.lost[reason]++;
+    note_fate(c, reason);
+}
+
+static struct chan_draw draw_chances(struct chan *c)
+{
+    const struct chan_config *k = &c->config;
+    struct chan_draw d = {.random = c->use_loss ? rng_unit(&c->loss) : 1,
+                          .burst = k->burst.good > 0 ? rng_unit(&c->burst_loss) : 1,
+                          .duplicate = c->use_duplicate ? rng_unit(&c->duplicate) : 1};
+    for (int i = 0; i < 1 + c->use_duplicate; i++) {
+        d.jitter[i] = k->jitter > 0 ? rng_below(&c->jitter[i], k->jitter) : 0;
+        d.flip[i] = chan_flips_draw(&c->flips[i]);
+    }
+    assert(d.burst >= 0 && d.burst <= 1);
+    assert(k->jitter == 0 || (d.jitter[0] < k->jitter && d.jitter[1] < k->jitter));
+    return d;
+}
+
+/* When a frame that comes now could go on the air; TICK_NEVER when never. */
+static tick line_opens(struct chan *c, tick now)
+{
+    tick at = c->free_at > now ? c->free_at : now;
+    return c->config.hold ? chan_contact_next(&c->contact, &c->contact_line, at) : at;
+}
+
+/* Without a rate only a contact is waited for, by all at once. */
+static bool held_full(struct chan *c, uint64_t more, tick start, tick now)
+{
+    assert(c->config.rate_bps == 0 && start >= now);
+    if (start == now || c->config.queue_bytes == 0)
+        return false;
+    uint64_t bytes = c->held_for == start ? c->held_bytes : 0;
+    if (bytes + more > c->config.queue_bytes)
+        return true;
+    c->held_for = start;
+    c->held_bytes = bytes + more;
+    return false;
+}
+
+/* Would this many more bytes make the wait for the line too long? */
+static bool queue_full(struct chan *c, size_t len, tick start, tick now)
+{
+    assert(len <= CHAN_FRAME_MAX && start >= now);
+    const struct chan_config *k = &c->config;
+    uint64_t more = len + k->overhead;
+    if (k->rate_bps == 0)
+        return held_full(c, more, start, now);
+    if (c->free_at <= now || (k->queue_bytes == 0 && k->queue_time == 0))
+        return false;
+    tick wait = c->free_at - now;
+    if (k->hold)
+        wait = chan_contact_time(&c->contact, &c->contact_line, c->free_at) -
+               chan_contact_time(&c->contact, &c->contact_now, now);
+    if (wait == 0)
+        return false;
+    if (k->queue_time > 0 && wait > k->queue_time)
+        return true;
+    if (k->queue_bytes == 0)
+        return false;
+    return more > k->queue_bytes ||
+           (wide)wait * k->rate_bps > (wide)(k->queue_bytes - more) * (8 * TICK_S);
+}
+
+/* Serialises len bytes at this rate from `start`, which is when the line is free or later. */
+static tick take_line(struct chan *c, uint64_t rate, size_t len, tick start)
+{
+    if (c->free_at < start) {
+        c->free_at = start;
+        c->free_fraction = 0;
+    }
+    if (rate != c->air_rate && c->air_rate > 0) /* the same time in other parts */
+        c->free_fraction = (uint64_t)((wide)c->free_fraction * rate / c->air_rate);
+    c->air_rate = rate;
+    if (rate > 0) {
+        uint64_t bit_ns = (len + c->config.overhead) * 8 * TICK_S;
+        uint64_t fraction = bit_ns % rate + c->free_fraction;
+        bool carry = fraction >= rate || fraction < c->free_fraction;
+        c->free_fraction = carry ? fraction - rate : fraction;
+        c->free_at = tick_add(c->free_at, bit_ns / rate + carry);
+    }
+    assert(c->free_at >= start && (rate == 0 || c->free_fraction < rate));
+    return c->free_at;
+}
+
+/* Why a frame with this time on the air is lost; CHAN_REASONS when it is not. */
+static enum chan_reason erased_by(struct chan *c, const struct chan_draw *d, double loss,
+                                  tick start, tick end)
+{
+    assert(c->begun && start <= end);
+    const struct chan_config *k = &c->config;
+    tick from = start, to = k->start_only ? start : end;
+    double burst_loss = 0;
+    if (k->burst.good > 0)
+        burst_loss = chan_burst_meets(&c->burst, from, to) ? k->burst.loss_bad : k->burst.loss_good;
+    if (!chan_contact_covers(&c->contact, &c->contact_line, start, end))
+        return CHAN_OUTAGE;
+    bool in_trace =
+        k->trace != NULL &&
+        (!k->trace_no_loop || trace_once(k->trace, k->origin, k->trace_offset, &from, &to));
+    if (in_trace && trace_clock_bad(&c->clock, from, to))
+        return CHAN_TRACE;
+    if (d->burst < burst_loss)
+        return CHAN_BURST;
+    return d->random < loss ? CHAN_RANDOM : CHAN_REASONS;
+}
+
+/* When a frame leaves the far end of the line, but for its jitter. */
+static tick arrival_time(struct chan *c, tick delay, tick air_end)
+{
+    assert(c->begun);
+    const struct chan_config *k = &c->config;
+    if (k->point_count > 0) {
+        tick t = air_end > k->origin ? air_end - k->origin : 0;
+        delay = chan_delay_at(k->points, k->point_count, &c->point, t);
+    }
+    tick at = tick_add(air_end, delay);
+    c->last_leaves = at > c->last_leaves ? at : c->last_leaves;
+    assert(c->last_leaves >= air_end);
+    return c->last_leaves;
+}
+
+static int enqueue_frame(struct chan *c, struct chan_frame *f, tick due)
+{
+    assert(due >= f->air_end && f->air_start <= f->air_end);
+    if (c->reorders) {
+        f->due = due;
+        return heap_set(&c->order, &f->node, f->due);
+    }
+    f->due = c->last_due = due > c->last_due ? due : c->last_due;
+    list_add_tail(&c->line, &f->link);
+    assert(f->due >= due);
+    return 0;
+}
+
+/* Memory for what entered last. */
+static struct chan_frame *copy_input(struct chan *c)
+{
+    const struct chan_fate *in = &c->last;
+    struct chan_frame *f = chan_pool_take(&c->pool, in->len);
+    if (f == NULL)
+        return NULL;
+    assert(f->len == in->len);
+    f->entered = in->entered;
+    f->air_start = in->air_start;
+    f->air_end = in->air_end;
+    f->tag = in->tag;
+    f->number = in->number;
+    if (f->len > 0)
+        memcpy(f->data, in->data, f->len);
+    return f;
+}
+
+/* Keeps the frame, or its copy, until it is due; on false it is still the caller's. */
+static bool keep_frame(struct chan *c, struct chan_frame *f, const struct chan_draw *d, int copy,
+                       tick due)
+{
+    assert(copy == 0 || copy == 1);
+    f->copy = copy != 0;
+    if (enqueue_frame(c, f, tick_add(due, d->jitter[copy])) < 0)
+        return false;
+    f->corrupted = chan_flips_apply(&c->flips[copy], &d->flip[copy], &c->changes.values.flip,
+                                    f->number, f->data, f->len);
+    c->counters.corrupted += f->corrupted;
+    assert(f->due >= f->entered);
+    c->counters.queued++;
+    return true;
+}
+
+/* The same for what entered last. */
+static void keep_input(struct chan *c, const struct chan_draw *d, int copy, tick due)
+{
+    struct chan_frame *f = copy_input(c);
+    if (f == NULL || !keep_frame(c, f, d, copy, due)) {
+        if (f != NULL)
+            chan_pool_give(&c->pool, f);
+        lose_frame(c, CHAN_MEMORY);
+    } else if (f->corrupted) {
+        note_fate(c, CHAN_CORRUPT);
+    }
+}
+
+static void input_now(struct chan *c, const struct chan_draw *d, bool by_rule)
+{
+    assert(c->begun && c->note_count == 0);
+    const struct chan_values *v = &c->changes.values;
+    struct chan_fate *f = &c->last;
+    tick now = f->entered, start = line_opens(c, now);
+    if (start != TICK_NEVER && queue_full(c, f->len, start, now)) {
+        lose_frame(c, CHAN_QUEUE);
+        return;
+    }
+    if (start == TICK_NEVER) { /* no contact any more */
+        lose_frame(c, by_rule ? CHAN_RULE : CHAN_OUTAGE);
+        return;
+    }
+    f->air_start = start;
+    f->air_end = take_line(c, v->rate_bps, f->len, start);
+    enum chan_reason reason = erased_by(c, d, v->loss, f->air_start, f->air_end);
+    tick due = arrival_time(c, v->delay, f->air_end);
+    if (by_rule || reason != CHAN_REASONS) {
+        lose_frame(c, by_rule ? CHAN_RULE : reason);
+        return;
+    }
+    keep_input(c, d, 0, due);
+    if (d->duplicate < v->duplicate) {
+        c->counters.duplicated++;
+        note_fate(c, CHAN_DUPLICATE);
+        keep_input(c, d, 1, due);
+    }
+}
+
+/* ---- frames that wait ---- */
+
+/* Would this many more bytes make the wait for the line too long? What waits is known byte by byte;
+ * its time is reckoned at the rate of now. */
+static bool waiting_full(struct chan *c, size_t len, tick now)
+{
+    const struct chan_config *k = &c->config;
+    uint64_t rate = chan_changes_at(&c->changes, now)->rate_bps, more = len + k->overhead;
+    if (rate == 0)
+        return k->queue_bytes > 0 && line_opens(c, now) > now &&
+               c->waiting_bytes + more > k->queue_bytes;
+    tick rest = c->free_at > now ? c->free_at - now : 0;
+    if (k->hold && rest > 0)
+        rest = chan_contact_time(&c->contact, &c->contact_line, c->free_at) -
+               chan_contact_time(&c->contact, &c->contact_now, now);
+    wide bits = (wide)rest * c->air_rate + (wide)c->waiting_bytes * (8 * TICK_S);
+    if (bits == 0)
+        return false;
+    return (k->queue_time > 0 && bits > (wide)k->queue_time * rate) ||
+           (k->queue_bytes > 0 &&
+            bits + (wide)more * (8 * TICK_S) > (wide)k->queue_bytes * (8 * TICK_S));
+}
+
+void chan_line_lose(struct chan *c, struct chan_frame *f, enum chan_reason reason)
+{
+    assert(reason < CHAN_LOSSES);
+    f->reason = (uint8_t)reason;
+    c->counters.lost[reason]++;
+    list_add_tail(&c->gone, &f->link);
+}
+
+static void note_frame(struct chan *c, struct chan_frame *f, enum chan_reason reason)
+{
+    assert(reason < CHAN_REASONS);
+    if (f->notes == 0)
+        list_add_tail(&c->noted, &f->note);
+    f->notes |= (uint16_t)(1u << reason);
+}
+
+/* The second one of a frame, before any bit of the first is flipped. */
+static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
+{
+    struct chan_frame *copy = chan_pool_take(&c->pool, f->len);
+    if (copy == NULL)
+        return NULL;
+    copy->entered = f->entered;
+    copy->air_start = f->air_start;
+    copy->air_end = f->air_end;
+    copy->tag = f->tag;
+    copy->number = f->number;
+    if (f->len > 0)
+        memcpy(copy->data, f->data, f->len);
+    return copy;
+}
+
+static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame *copy, tick due)
+{
+    c->counters.duplicated++;
+    note_frame(c, f, CHAN_DUPLICATE);
+    if (copy != NULL && keep_frame(c, copy, &f->draw, 1, due)) {
+        if (copy->corrupted)
+            note_frame(c, copy, CHAN_CORRUPT);
+        return;
+    }
+    if (copy != NULL)
+        chan_pool_give(&c->pool, copy);
+    c->counters.lost[CHAN_MEMORY]++;
+    note_frame(c, f, CHAN_MEMORY);
+}
+
+/* The turn of a frame has come: it is in no list. */
+static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
+{
+    const struct chan_values *v = chan_changes_at(&c->changes, start);
+    f->air_start = start;
+    f->air_end = take_line(c, v->rate_bps, f->len, start);
+    enum chan_reason reason = erased_by(c, &f->draw, v->loss, f->air_start, f->air_end);
+    tick due = arrival_time(c, v->delay, f->air_end);
+    if (f->by_rule || reason != CHAN_REASONS) {
+        chan_line_lose(c, f, f->by_rule ? CHAN_RULE : reason);
+        return;
+    }
+    bool twice = f->draw.duplicate < v->duplicate;
+    struct chan_frame *copy = twice ? copy_frame(c, f) : NULL;
+    if (!keep_frame(c, f, &f->draw, 0, due))
+        chan_line_lose(c, f, CHAN_MEMORY);
+    else if (f->corrupted)
+        note_frame(c, f, CHAN_CORRUPT);
+    if (twice)
+        double_frame(c, f, copy, due);
+}
+
+void chan_line_run(struct chan *c, tick until)
+{
+    struct list *link;
+    while ((link = list_first(&c->waiting)) != NULL) {
+        struct chan_frame *f = container_of(link, struct chan_frame, link);
+        tick start = line_opens(c, f->entered);
+        c->turn = start;
+        if (start != TICK_NEVER && start > until)
+            return;
+        assert(c->counters.queued > 0 && c->waiting_bytes >= f->len + c->config.overhead);
+        list_sub(link);
+        c->waiting_bytes -= f->len + c->config.overhead;
+        c->counters.queued--;
+        if (start != TICK_NEVER) {
+            put_on_air(c, f, start);
+            continue;
+        }
+        f->air_start = f->air_end = f->entered; /* no contact any more */
+        chan_line_lose(c, f, f->by_rule ? CHAN_RULE : CHAN_OUTAGE);
+    }
+    c->turn = TICK_NEVER;
+}
+
+static void input_waits(struct chan *c, const struct chan_draw *d, bool by_rule)
+{
+    assert(c->begun && c->note_count == 0);
+    tick now = c->last.entered;
+    if (waiting_full(c, c->last.len, now)) {
+        lose_frame(c, CHAN_QUEUE);
+        return;
+    }
+    struct chan_frame *f = copy_input(c);
+    if (f == NULL) {
+        lose_frame(c, CHAN_MEMORY);
+        return;
+    }
+    f->draw = *d;
+    f->by_rule = by_rule;
+    list_add_tail(&c->waiting, &f->link);
+    c->waiting_bytes += f->len + c->config.overhead;
+    c->counters.queued++;
+    chan_line_run(c, now);
+}
+
+void chan_line_input(struct chan *c, bool by_rule)
+{
+    struct chan_draw d = draw_chances(c);
+    if (c->defers)
+        input_waits(c, &d, by_rule);
+    else
+        input_now(c, &d, by_rule);
+}
