@@ -147,20 +147,29 @@ static void take_signal(struct emu_bridge *b, FILE *say)
     emu_report_text(&b->link, say);
 }
 
+/* What arrived before a change meets the link as it was. */
+static int take_control(struct emu_bridge *b, FILE *say)
+{
+    int rc = take_frames(b, EMU_FORWARD, clock_now(), say);
+    rc = rc < 0 ? rc : take_frames(b, EMU_RETURN, clock_now(), say);
+    return rc < 0 ? rc : emu_control_serve(&b->control, &b->link, say);
+}
+
 /* Sleeps until the time, a signal, or (with `ports`) a frame. */
 static int wait_until(struct emu_bridge *b, tick until, bool ports, FILE *say)
 {
-    struct pollfd fds[3] = {{.fd = b->signal_fd, .events = POLLIN},
+    struct pollfd fds[4] = {{.fd = b->signal_fd, .events = POLLIN},
+                            {.fd = b->control.fd, .events = POLLIN}, /* < 0: ignored */
                             {.fd = emu_port_fd(b->port[0]), .events = POLLIN},
                             {.fd = emu_port_fd(b->port[1]), .events = POLLIN}};
-    int rc = clock_poll(fds, ports ? 3 : 1, until);
+    int rc = clock_poll(fds, ports ? 4 : 2, until);
     if (rc < 0)
         return rc;
     if (rc > 0 && fds[0].revents != 0)
         take_signal(b, say);
-    if (rc > 0 && ((fds[1].revents | fds[2].revents) & POLLERR) != 0)
+    if (rc > 0 && ((fds[2].revents | fds[3].revents) & POLLERR) != 0)
         b->looked = 0;
-    return 0;
+    return rc > 0 && fds[1].revents != 0 ? take_control(b, say) : 0;
 }
 
 /* Every now and then, and when a socket reports an error. */
@@ -170,6 +179,9 @@ static int look_at_ports(struct emu_bridge *b, tick now, FILE *say)
         return 0;
     b->looked = now;
     take_signal(b, say); /* a bridge that never sleeps does not poll for it */
+    int served = take_control(b, say);
+    if (served < 0)
+        return served;
     for (int dir = 0; dir < 2; dir++) {
         int error = 0;
         socklen_t len = sizeof error;
@@ -250,8 +262,12 @@ int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *optio
 {
     memset(b, 0, sizeof *b);
     b->options = options;
+    b->control.fd = -1;
     b->signal_fd = emu_link_signals();
     int err = emu_link_init(&b->link, &options->settings, emu_ether_udp_payload, say);
+    if (err < 0)
+        return err;
+    err = emu_control_open(&b->control, options->settings.control, say);
     if (err < 0)
         return err;
     for (int dir = 0; dir < 2; dir++) {
@@ -274,5 +290,6 @@ void emu_bridge_fini(struct emu_bridge *b)
         emu_port_close(b->port[dir]);
     if (b->signal_fd >= 0)
         close(b->signal_fd);
+    emu_control_close(&b->control);
     emu_link_fini(&b->link);
 }

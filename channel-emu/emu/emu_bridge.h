@@ -4,6 +4,7 @@
 #ifndef CHANNEL_EMU_EMU_BRIDGE_H
 #define CHANNEL_EMU_EMU_BRIDGE_H
 
+#include "channel-emu/emu/emu_control.h"
 #include "channel-emu/emu/emu_link.h"
 #include "channel-emu/emu/emu_port.h"
 
@@ -17,6 +18,7 @@ struct emu_bridge {
     const struct emu_bridge_options *options; /* borrowed */
     struct emu_link link;
     struct emu_port *port[2]; /* EMU_FORWARD: frames from here go forward */
+    struct emu_control control;
     int signal_fd;
     tick looked; /* when we looked whether the interfaces are there */
     bool stop;

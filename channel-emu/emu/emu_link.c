@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -56,6 +57,9 @@ static tick delay_min(const struct scenario *s)
             least = tick_min(least, w->delay);
         for (size_t k = 0; k < w->point_count; k++)
             least = tick_min(least, w->points[k].delay);
+        for (size_t k = 0; k < w->change_count; k++)
+            if ((w->changes[k].keys & CHAN_KEY_DELAY) != 0)
+                least = tick_min(least, w->changes[k].delay);
     }
     return least;
 }
@@ -93,6 +97,7 @@ void emu_link_fini(struct emu_link *l)
         chan_free(l->way[i].chan);
         chan_free(l->way[i].clean);
         ltp_rules_free(l->way[i].rules);
+        free(l->way[i].changed);
     }
     log_writer_free(l->drops);
     log_writer_free(l->before);
@@ -121,7 +126,7 @@ static void log_fate(struct emu_link *l, int direction, const struct chan_fate *
     put_row(l, row, fate->data, fate->len);
 }
 
-static void log_fates(struct emu_link *l, int direction)
+void emu_link_tell(struct emu_link *l, int direction)
 {
     struct chan_fate fate;
     if (l->drops == NULL)
@@ -162,12 +167,10 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
     w->first = w->last = arrival;
     config.origin = w->origin;
     config.origin_first = false;
-    struct chan_config clean = {.delay = config.delay,
-                                .points = config.points,
-                                .point_count = config.point_count,
-                                .origin = config.origin};
+    config.live = l->settings->control != NULL;
     int rc = chan_new(&w->chan, &config);
-    return rc < 0 ? rc : chan_new(&w->clean, &clean);
+    rc = rc < 0 ? rc : emu_link_clean(w, &config);
+    return rc < 0 || !config.live ? rc : emu_link_change_ahead(l, dir);
 }
 
 static int take_arrivals(struct emu_link *l, int dir, tick arrival)
@@ -216,7 +219,7 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
         chan_input_rule(w->chan, data, len, tag, w->last);
     else
         chan_input(w->chan, data, len, tag, w->last);
-    log_fates(l, dir);
+    emu_link_tell(l, dir);
     return 0;
 }
 
@@ -249,6 +252,9 @@ int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
         return 0;
     bool exempt_first = chan_deadline(w->clean) < chan_deadline(w->chan);
     int rc = chan_output(exempt_first ? w->clean : w->chan, now + l->bias, out);
+    if (rc == 0) /* the line took a frame that had waited, or one of them is over */
+        rc = chan_output(exempt_first ? w->chan : w->clean, now + l->bias, out);
+    emu_link_tell(l, dir);
     if (rc == 1) {
         out->due -= l->bias;
         out->entered -= l->bias;

@@ -36,11 +36,18 @@ struct emu_way {
     uint64_t sum_missing; /* without their checksum: the same */
     uint64_t after_end;   /* came when the run was over: never entered the channel */
     uint64_t send_failed, sent_bytes;
-    int send_error;           /* of the last that failed */
-    tick origin, first, last; /* of trace and windows; arrivals; on the channels' clock */
-    uint64_t late_beyond;     /* frames released later than the tolerance */
+    int send_error;               /* of the last that failed */
+    tick origin, first, last;     /* of trace and windows; arrivals; on the channels' clock */
+    struct scenario_change ahead; /* told before there was a channel; of this way, in [0] */
+    struct chan_change *changed;  /* owned; told in mid-run, after the origin */
+    size_t changed_count;
+    uint64_t changed_more; /* … and beyond EMU_CHANGED_MAX */
+    uint64_t late_beyond;  /* frames released later than the tolerance */
     struct emu_late late;
 };
+
+/* Changes that are remembered for the report, at most. */
+#define EMU_CHANGED_MAX 4096u
 
 /* The tag of exempt frames when they come out. */
 #define EMU_EXEMPT UINT64_MAX
@@ -77,6 +84,10 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
 /* The same for a frame that is only delayed, whatever else the link does. */
 int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                           tick arrival);
+
+/* Changes values at `now`, or, for frames that arrived later and are inside already, with the last
+ * of them. 0 or HELIO_ENOMEM. */
+int emu_link_change(struct emu_link *l, const struct scenario_change *change, tick now);
 
 /* A frame that the channel never got, or that had nowhere to go when it came out: its row in the
  * drop log. The caller counts it. */
@@ -127,6 +138,13 @@ void emu_link_finish(struct emu_link *l);
 int emu_link_signals(void);
 /* Real-time scheduling, if wanted and permitted, and timers without slack. */
 void emu_link_hurry(struct emu_link *l);
+
+/* emu_change.c, for emu_link.c: what was told before the direction's channels were there; and the
+ * channel of its exempt frames. 0 or HELIO_ENOMEM. */
+int emu_link_change_ahead(struct emu_link *l, int dir);
+int emu_link_clean(struct emu_way *w, const struct chan_config *config);
+/* emu_link.c: fates that the channel has to tell go to the drop log. */
+void emu_link_tell(struct emu_link *l, int dir);
 
 /* emu_report.c: counters by direction, and whether the run was faithful. */
 void emu_report_text(const struct emu_link *l, FILE *to);

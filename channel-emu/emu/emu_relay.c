@@ -27,7 +27,8 @@
 #include "os/clock.h"
 #include "os/signals.h"
 
-#define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
+#define SOCKETS_FROM 2 /* among what is waited for: behind signals and control */
+#define ROUNDS_MAX 8   /* receives of one socket before frames are let out again */
 
 static struct udp_peer *peer_of(struct emu_relay *r, uint64_t tag)
 {
@@ -254,6 +255,7 @@ static int wait_until(struct emu_relay *r, tick until, bool sockets, struct poll
 {
     nfds_t n = 0;
     fds[n++] = (struct pollfd){.fd = r->signal_fd, .events = POLLIN};
+    fds[n++] = (struct pollfd){.fd = r->control.fd, .events = POLLIN}; /* < 0: ignored */
     if (sockets) {
         fds[n++] = (struct pollfd){.fd = r->listen_fd, .events = POLLIN};
         for (unsigned i = 0; i < r->flows.top; i++) {
@@ -269,7 +271,7 @@ static int wait_until(struct emu_relay *r, tick until, bool sockets, struct poll
 static int read_sockets(struct emu_relay *r, const struct pollfd *fds, int n)
 {
     int sum = 0;
-    for (int i = 1; i < n; i++) {
+    for (int i = SOCKETS_FROM; i < n; i++) {
         int rc = fds[i].revents == 0 ? 0 : read_socket(r, fds[i].fd);
         if (rc < 0)
             return rc;
@@ -291,15 +293,27 @@ static int read_all(struct emu_relay *r)
     return sum < 0 ? sum : sum > 0;
 }
 
+/* What arrived before a change meets the link as it was. */
+static int take_control(struct emu_relay *r, FILE *say)
+{
+    int rc = read_all(r);
+    return rc < 0 ? rc : emu_control_serve(&r->control, &r->link, say);
+}
+
 /* Sleeps once, lets out what is due, and reads when it is time to. */
 static int serve_side(struct emu_relay *r, tick until, FILE *say)
 {
-    struct pollfd fds[EMU_FLOWS_MAX + 2];
+    struct pollfd fds[EMU_FLOWS_MAX + 3];
     struct emu_link *l = &r->link;
     bool look = l->read_due == TICK_NEVER; /* arrivals wake us */
     int n = wait_until(r, until, look, fds);
     if (n > 0 && fds[0].revents != 0)
         take_signal(r, say);
+    if (n > 0 && fds[1].revents != 0) {
+        int rc = take_control(r, say);
+        if (rc < 0)
+            return rc;
+    }
     let_out(r, EMU_FORWARD);
     let_out(r, EMU_RETURN);
     tick now = clock_now();
@@ -307,7 +321,7 @@ static int serve_side(struct emu_relay *r, tick until, FILE *say)
     if (n >= 0 && sweep) {
         n = read_all(r);
         emu_link_was_swept(l, now, n > 0);
-    } else if (n >= 0 && (look ? n > 1 : now >= l->read_due)) {
+    } else if (n >= 0 && (look ? n > SOCKETS_FROM : now >= l->read_due)) {
         n = look ? read_sockets(r, fds, n) : read_all(r);
         emu_link_was_read(l, now, n > 0);
     }
@@ -406,6 +420,7 @@ int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options,
     r->to.address = options->to;
     r->return_to.address = options->return_to;
     r->listen_fd = -1;
+    r->control.fd = -1;
     r->signal_fd = emu_link_signals();
     int rc = emu_link_init(&r->link, &options->settings, all_of, say);
     if (rc < 0)
@@ -417,6 +432,7 @@ int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options,
         return HELIO_ENOMEM;
     }
     rc = open_listening(r, say);
+    rc = rc < 0 ? rc : emu_control_open(&r->control, options->settings.control, say);
     if (rc < 0)
         return rc;
     emu_link_hurry(&r->link);
@@ -437,6 +453,7 @@ void emu_relay_fini(struct emu_relay *r)
         close(r->listen_fd);
     if (r->signal_fd >= 0)
         close(r->signal_fd);
+    emu_control_close(&r->control);
     emu_link_fini(&r->link);
     udp_receiver_free(r->receiver);
     udp_sender_free(r->sender);

@@ -7,6 +7,7 @@
 #ifndef CHANNEL_EMU_EMU_RELAY_H
 #define CHANNEL_EMU_EMU_RELAY_H
 
+#include "channel-emu/emu/emu_control.h"
 #include "channel-emu/emu/emu_flow.h"
 #include "channel-emu/emu/emu_link.h"
 #include "channel-emu/emu/emu_relay_options.h"
@@ -16,6 +17,7 @@ struct emu_relay {
     const struct emu_relay_options *options; /* borrowed */
     struct address listen;                   /* as bound */
     struct emu_link link;
+    struct emu_control control;
     int listen_fd, signal_fd;
     bool share_listen; /* the first flow's frames may leave by the listening socket */
     struct emu_flows flows;

@@ -284,7 +284,7 @@ static json_t *json_way(const struct emu_link *l, int dir)
         json_pack("{s:f, s:f, s:f, s:f, s:I}", "p50", us(emu_late_quantile(&w->late, 0.5)), "p99",
                   us(emu_late_quantile(&w->late, 0.99)), "max", us(w->late.max), "tolerance",
                   us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
-    return json_pack(
+    json_t *way = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
         "s:o, s:o, s:I}",
         "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
@@ -295,6 +295,11 @@ static json_t *json_way(const struct emu_link *l, int dir)
         (json_int_t)s.chan.queued, "dropped", dropped, "good_share", s.good_share,
         "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us", late, "rules",
         json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
+    if (way != NULL && l->settings->control != NULL)
+        json_object_update_new(way, json_pack("{s:o, s:I}", "changed",
+                                              scenario_changes_json(w->changed, w->changed_count),
+                                              "changed_more", (json_int_t)w->changed_more));
+    return way;
 }
 
 static json_t *json_output(const struct log_writer *w, const char *path)

@@ -42,6 +42,7 @@ enum key {
     DURATION,
     DRAIN,
     STATS,
+    CONTROL,
     JSON,
     PRIORITY
 };
@@ -91,6 +92,8 @@ static const struct argp_option table[] = {
      "After the end (or Ctrl-C; again: at once) go on for so long with what is on its way (default "
      "auto: delay and jitter); the rest counts as lost by the end",
      5},
+    {"control", CONTROL, "PATH", 0,
+     "Make a UNIX socket there at which helio-emu change alters the link in mid-run", 5},
     {"batch", BATCH, "DURATION|auto", 0,
      "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
@@ -261,6 +264,9 @@ static error_t run_option(int key, char *arg, struct argp_state *state, struct e
         if (!s->realtime && strcmp(arg, "normal") != 0)
             argp_error(state, "--priority '%s' is wrong; right is realtime or normal", arg);
         return 0;
+    case CONTROL:
+        s->control = arg;
+        return 0;
     case JSON:
         s->json = arg;
         return 0;
@@ -342,6 +348,9 @@ tick emu_settings_delay_max(const struct emu_settings *s)
         tick delay = w->point_count == 0 ? w->delay : 0;
         for (size_t k = 0; k < w->point_count; k++)
             delay = w->points[k].delay > delay ? w->points[k].delay : delay;
+        for (size_t k = 0; k < w->change_count; k++)
+            if ((w->changes[k].keys & CHAN_KEY_DELAY) != 0 && w->changes[k].delay > delay)
+                delay = w->changes[k].delay;
         delay = tick_add(delay, w->jitter);
         most = delay > most ? delay : most;
     }

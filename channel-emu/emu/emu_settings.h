@@ -20,6 +20,7 @@ struct emu_settings {
     tick drain;            /* at the end, go on for so long with what is inside; EMU_DRAIN_AUTO */
     tick stats;            /* interval of status lines; 0: none */
     bool realtime;         /* ask for real-time scheduling */
+    const char *control;   /* path of the socket for changes in mid-run; NULL: none */
     const char *json;      /* file of the report, "-" for the standard output, NULL for none */
 };
 

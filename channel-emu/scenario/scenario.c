@@ -209,6 +209,7 @@ static void check_way(const struct scenario_way *w, const struct scenario_way *o
         conf_error(errors, w->line.offset,
                    "%serasures.trace.offset: beyond the end of the trace; write a shorter one",
                    where);
+    scenario_changes_suit(w, where, errors);
 }
 
 static void check_outputs(const struct scenario *s, struct conf_errors *errors)
@@ -267,5 +268,7 @@ struct chan_config scenario_chan(const struct scenario *s, int direction, tick s
         .corrupt = w->corrupt,
         .bit_error_rate = w->bit_errors,
         .seed = rng_named(s->seed, directions[1 + direction]),
+        .changes = w->changes,
+        .change_count = w->change_count,
     };
 }

@@ -35,6 +35,8 @@ struct scenario_way {
     size_t point_count;
     tick jitter;
     bool reorder;
+    struct chan_change *changes; /* owned */
+    size_t change_count;
     struct chan_window *windows; /* owned */
     size_t window_count;
     bool windows_off; /* they are outages */
@@ -53,7 +55,7 @@ struct scenario_way {
     char **rule_texts;
     size_t rules_len;
     struct {
-        uint32_t queue, off_contact, offset, burst;
+        uint32_t queue, off_contact, offset, burst, changes;
     } line; /* of these keys in the file; 0: in none */
 };
 
@@ -98,6 +100,19 @@ char *scenario_yaml(const struct scenario *s);
  * its own: neither the other direction of this seed nor any direction of another one draws it. */
 struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall);
 
+/* What changes at once in mid-run: the map of a YAML text with the keys of a scenario's `changes`
+ * but for `at`, under forward, return or both, and `link: up|down`. */
+struct scenario_change {
+    struct chan_change way[2]; /* keys 0: none of these */
+    int link[2];               /* 0 as it is, 1 up, 2 down */
+};
+/* 0, or HELIO_EFORMAT with what is wrong in *errors, also when the direction of *s has no such
+ * thing (a rate). */
+int scenario_change_read(struct scenario_change *out, const struct scenario *s, const char *data,
+                         size_t len, struct conf_errors *errors);
+/* Changes as the list of the file; NULL when memory is out. */
+json_t *scenario_changes_json(const struct chan_change *changes, size_t count);
+
 /* scenario_way.c, for scenario.c: the keys of one direction. */
 int scenario_way_init(struct scenario_way *w);
 void scenario_way_fini(struct scenario_way *w);
@@ -109,6 +124,12 @@ void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const
                       struct conf_errors *errors);
 void scenario_points(struct scenario_way *w, const struct conf_tree *t, const char *where,
                      struct conf_errors *errors);
+/* scenario_change.c: replace the list of changes. */
+void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                      struct conf_errors *errors);
+/* … and their relations to the other values. */
+void scenario_changes_suit(const struct scenario_way *w, const char *where,
+                           struct conf_errors *errors);
 void scenario_rules(struct scenario *s, int direction, const struct conf_tree *map,
                     const char *where, struct conf_errors *errors);
 void scenario_rules_free(struct scenario_way *w);

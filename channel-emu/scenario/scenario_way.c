@@ -28,8 +28,8 @@ static const struct conf_option way_table[] = {
     {"bit_errors", OPTION_SHARE, AT(bit_errors), "0", 0, 0, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
-static const char *const way_words[] = {"start",   "queue",    "delay", "contacts",
-                                        "outages", "erasures", "rules", NULL};
+static const char *const way_words[] = {"start",    "queue", "delay",   "contacts", "outages",
+                                        "erasures", "rules", "changes", NULL};
 static const struct conf_option erasure_table[] = {
     {"frame", OPTION_CHOICE, AT(frame), "any", 0, 0, "any|start", NULL},
     {"iid", OPTION_SHARE, AT(iid), "0", 0, 0, NULL, NULL},
@@ -78,8 +78,10 @@ void scenario_way_fini(struct scenario_way *w)
     trace_source_fini(&w->trace.source);
     free(w->points);
     free(w->windows);
+    free(w->changes);
     scenario_rules_free(w);
     w->points = NULL;
+    w->changes = NULL;
     w->windows = NULL;
 }
 
@@ -264,11 +266,13 @@ void scenario_way_read(struct scenario *s, int direction, const struct conf_tree
     struct conf_part part = {.options = way_table, .base = w};
     keep_line(&w->line.queue, map, "queue");
     keep_line(&w->line.off_contact, map, "off_contact");
+    keep_line(&w->line.changes, map, "changes");
     conf_section_read(map, where, &part, 1, way_words, errors);
     read_start(w, conf_child(map, "start"), where, errors);
     read_queue(w, conf_child(map, "queue"), where, errors);
     read_delay(w, conf_child(map, "delay"), where, errors);
     scenario_windows(w, map, where, errors);
+    scenario_changes(w, map, where, errors);
     const struct conf_tree *erasures = conf_map(map, where, "erasures", errors);
     if (erasures != NULL)
         read_erasures(w, erasures, where, directory, errors);

@@ -25,6 +25,30 @@ static void read_back(const struct scenario *s, struct conf_errors *e)
     scenario_fini(&again);
 }
 
+/* The same bytes as a change in mid-run. */
+static void change_now(const uint8_t *data, size_t len, struct conf_errors *e)
+{
+    static const char rate[] = "forward: {rate: 1Mbit/s}";
+    struct scenario_change change;
+    struct scenario s;
+    conf_errors_init(e, "");
+    if (scenario_init(&s) < 0 || scenario_apply(&s, rate, strlen(rate), "", e) < 0)
+        abort();
+    int rc = scenario_change_read(&change, &s, (const char *)data, len, e);
+    if ((rc == 0) != (e->total == 0))
+        abort();
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        struct chan_config k = scenario_chan(&s, i, 1, UINT64_C(1) << 60);
+        struct chan *c;
+        k.live = true;
+        if (chan_new(&c, &k) < 0 ||
+            (change.way[i].keys != 0 && chan_change(c, &change.way[i], 7) < 0))
+            abort();
+        chan_free(c);
+    }
+    scenario_fini(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct scenario s;
@@ -46,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     if (rc == 0)
         read_back(&s, e);
+    change_now(data, len, e);
     scenario_fini(&s);
     free(e);
     return 0;

@@ -110,6 +110,7 @@ static const char full[] = "seed: 9\n"
                            "  corrupt: 0.2\n"
                            "  bit_errors: 1e-9\n"
                            "  rules: [\"report:first=2,per=session\", \"checkpoint:every=3\"]\n"
+                           "  changes: []\n"
                            "return:\n"
                            "  outages: [{from: 1s, to: 2s}]\n"
                            "  queue: none\n";
@@ -246,6 +247,14 @@ static const struct {
                         "forward.rate, or a size such as 64MB"},
     {F "delay: 5\n", "s.yaml:2: forward.delay: \"5\" is not understood; write a duration with its "
                      "unit, such as 30ms, 500us, 2s, 1h"},
+    {F "changes: [{at: 1s}]\n", "s.yaml:2: forward.changes[1]: nothing changes; write at least one "
+                                "of rate, delay, iid, duplicate, corrupt, bit_errors"},
+    {F "changes: [{iid: 0.5}]\n", "s.yaml:2: forward.changes[1].at: this key is missing; it is a "
+                                  "time such as 0 or 30s"},
+    {F "changes: [{at: 1s, iid: 0}, {at: 1s, iid: 1}]\n",
+     "s.yaml:2: forward.changes[2].at: not later than the one before; write them in order of time"},
+    {F "changes: [{at: 1s, rate: 5Mbit/s}]\n",
+     "s.yaml:2: forward.rate: the direction has none that could change; write forward.rate, too"},
     {F "delay: []\n", "s.yaml:2: forward.delay: the list is empty; write a duration, or [{at: 0, "
                       "delay: 4ms}, {at: 60s, delay: 2ms}]"},
     {F "delay:\n    - {at: 0, delay: 1ms}\n    - {at: 0, delay: 2ms}\n",
@@ -371,6 +380,68 @@ START_TEST(a_wrong_key_of_an_option)
 }
 END_TEST
 
+START_TEST(changes_over_time)
+{
+    static const char text[] =
+        "both: {rate: 1Mbit/s}\n"
+        "forward:\n"
+        "  changes:\n"
+        "    - {at: 10s, rate: 2Mbit/s, bit_errors: 1e-6}\n"
+        "    - {at: 20s, delay: 7ms, iid: 0.1, duplicate: 0.2, corrupt: 0.3}\n";
+    struct scenario s, again;
+    good(&s, text);
+    struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 0, 0);
+    ck_assert_uint_eq(k.change_count, 2);
+    ck_assert_uint_eq(k.changes[0].keys, CHAN_KEY_RATE | CHAN_KEY_BITS);
+    ck_assert(k.changes[0].at == 10 * TICK_S && k.changes[0].rate_bps == 2000000);
+    ck_assert_double_eq(k.changes[0].bit_error_rate, 1e-6);
+    ck_assert_uint_eq(k.changes[1].keys,
+                      CHAN_KEY_DELAY | CHAN_KEY_LOSS | CHAN_KEY_DUPLICATE | CHAN_KEY_CORRUPT);
+    ck_assert(k.changes[1].delay == 7 * TICK_MS);
+    ck_assert_double_eq(k.changes[1].loss, 0.1);
+    ck_assert_double_eq(k.changes[1].duplicate, 0.2);
+    ck_assert_double_eq(k.changes[1].corrupt, 0.3);
+    ck_assert_uint_eq(scenario_chan(&s, SCENARIO_RETURN, 0, 0).change_count, 0);
+    char *yaml = scenario_yaml(&s);
+    good(&again, yaml);
+    char *second = scenario_yaml(&again);
+    ck_assert_str_eq(yaml, second);
+    ck_assert_ptr_ne(strstr(yaml, "2Mbit/s"), NULL);
+    free(yaml);
+    free(second);
+    scenario_fini(&again);
+    ck_assert_int_eq(apply(&s, "forward: {changes: []}"), 0);
+    ck_assert_uint_eq(scenario_chan(&s, SCENARIO_FORWARD, 0, 0).change_count, 0);
+    scenario_fini(&s);
+}
+END_TEST
+
+static int change(struct scenario_change *c, const struct scenario *s, const char *text)
+{
+    conf_errors_init(&errors, "");
+    return scenario_change_read(c, s, text, strlen(text), &errors);
+}
+
+START_TEST(a_change_in_mid_run)
+{
+    struct scenario s;
+    struct scenario_change c;
+    good(&s, "forward: {rate: 1Mbit/s}\n");
+    ck_assert_int_eq(change(&c, &s, "both: {iid: 0.5, link: down}\nreturn: {iid: 0, link: up}"), 0);
+    ck_assert(c.way[0].keys == CHAN_KEY_LOSS && c.link[0] == 2 && c.link[1] == 1);
+    ck_assert_double_eq(c.way[0].loss, 0.5);
+    ck_assert_double_eq(c.way[1].loss, 0);
+    ck_assert_int_eq(change(&c, &s, "forward: {rate: 3Mbit/s}"), 0);
+    ck_assert(c.way[0].rate_bps == 3000000 && c.way[1].keys == 0 && c.link[0] == 0);
+    ck_assert_int_eq(change(&c, &s, "return: {rate: 3Mbit/s}"), HELIO_EFORMAT);
+    ck_assert_str_eq(errors.text[0], "return.rate: the direction has none that could change; write "
+                                     "return.rate, too");
+    ck_assert_int_eq(change(&c, &s, "forward: {link: 7}"), HELIO_EFORMAT);
+    ck_assert_str_eq(errors.text[0], "forward.link: is not understood; write up or down");
+    scenario_fini(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("emu_scenario");
@@ -386,6 +457,8 @@ int main(void)
     tcase_add_test(t, paths_are_relative_to_the_file);
     tcase_add_test(t, rules_have_a_limit);
     tcase_add_test(t, a_wrong_key_of_an_option);
+    tcase_add_test(t, changes_over_time);
+    tcase_add_test(t, a_change_in_mid_run);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -26,6 +26,8 @@ static const char *refused(const struct emu_settings *e)
         return "pcap_before, pcap_after: captures are not made in virtual time; leave them out";
     if (e->json != NULL || e->stats != 0)
         return "json, stats: write --json of helio-sim, which tells of each channel";
+    if (e->control != NULL)
+        return "control: nobody could use it in virtual time; write `changes` in the scenario";
     if (e->duration != 0)
         return "duration: a channel has no end of its own; write --duration of helio-sim";
     return NULL;

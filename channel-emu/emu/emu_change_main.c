@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command `helio-emu change`: tells a running emulator a change and shows its answer. */
+#include <argp.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "channel-emu/emu/emu_commands.h"
+#include "channel-emu/emu/emu_control.h"
+
+#define ANSWER_MS 5000
+
+struct change {
+    const char *path, *text;
+};
+
+static const char doc[] =
+    "Changes a running link (helio-emu relay or bridge with --control SOCKET) at once, and says "
+    "when that was."
+    "\vCHANGE is YAML with the keys of a scenario's `changes` under forward, return or both: rate, "
+    "delay, iid, duplicate, corrupt, bit_errors; and link: up or down.\n"
+    "Examples:\n"
+    "  helio-emu change /tmp/link 'forward: {rate: 50Mbit/s, bit_errors: 1e-6}'\n"
+    "  helio-emu change /tmp/link 'both: {link: down}'\n"
+    "Exit codes: 0 done, 1 nobody answers, 2 the change is wrong.";
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct change *c = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 1)
+            argp_error(state, "'%s' is one argument too many; quote the change", arg);
+        *(state->arg_num == 0 ? &c->path : &c->text) = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (c->text == NULL)
+            argp_error(state, "the change is missing; right is SOCKET 'forward: {rate: 5Mbit/s}'");
+        if (strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+            argp_error(state, "'%s' is too long for a socket's path", c->path);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Bytes of the answer, or -1 with errno. */
+static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t cap)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX}, own = {.sun_family = AF_UNIX};
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    memcpy(at.sun_path, c->path, strlen(c->path));
+    if (bind(fd, (const struct sockaddr *)&own, sizeof own.sun_family) < 0 || /* any free name */
+        connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 ||
+        send(fd, c->text, strlen(c->text), 0) < 0)
+        return -1;
+    int rc = poll(&wait, 1, ANSWER_MS);
+    if (rc == 0)
+        errno = ETIMEDOUT;
+    return rc <= 0 ? -1 : recv(fd, answer, cap, 0);
+}
+
+int emu_change_main(int argc, char **argv)
+{
+    const struct argp argp = {NULL, parse_option, "SOCKET CHANGE", doc, NULL, NULL, NULL};
+    struct change c = {.text = NULL};
+    char answer[EMU_CONTROL_TEXT_MAX + 1];
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    ssize_t n = fd < 0 ? -1 : ask_emulator(fd, &c, answer, sizeof answer - 1);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0) {
+        fprintf(stderr,
+                "helio-emu: %s: no answer: %s; is there a relay or bridge with --control?\n",
+                c.path, strerror(error));
+        return 1;
+    }
+    answer[n] = '\0';
+    if (strncmp(answer, "ok", 2) != 0) {
+        fprintf(stderr, "helio-emu: %s\n", answer);
+        return 2;
+    }
+    printf("%s\n", answer);
+    return fflush(stdout) != 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each message is one datagram and is answered by one, so there is nothing to remember of who sent
+ * it. What can go wrong: the path is taken or cannot be made; a message without sense, which
+ * changes nothing; an answer that its asker does not take, which is dropped.
+ */
+#include "channel-emu/emu/emu_control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "os/clock.h"
+
+#define MESSAGES_MAX 16 /* at once, before frames are let out again */
+
+static int bind_path(int fd, const struct sockaddr_un *at)
+{
+    mode_t before = umask(0177);
+    int rc = bind(fd, (const struct sockaddr *)at, sizeof *at);
+    int error = errno;
+    (void)umask(before);
+    errno = error;
+    return rc;
+}
+
+/* Is there a socket that nobody serves? */
+static bool is_left_over(int fd, const struct sockaddr_un *at)
+{
+    struct stat s;
+    return lstat(at->sun_path, &s) == 0 && S_ISSOCK(s.st_mode) &&
+           connect(fd, (const struct sockaddr *)at, sizeof *at) < 0 && errno == ECONNREFUSED;
+}
+
+int emu_control_open(struct emu_control *c, const char *path, FILE *say)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    *c = (struct emu_control){.fd = -1, .path = path};
+    if (path == NULL)
+        return 0;
+    size_t len = strlen(path);
+    if (len == 0 || len >= sizeof at.sun_path) {
+        fprintf(say, "helio-emu: --control '%s' is wrong; right is a path of 1 to %zu characters\n",
+                path, sizeof at.sun_path - 1);
+        return HELIO_EFORMAT;
+    }
+    memcpy(at.sun_path, path, len);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int rc = fd < 0 ? -1 : bind_path(fd, &at);
+    if (rc < 0 && fd >= 0 && errno == EADDRINUSE && is_left_over(fd, &at) && unlink(path) == 0)
+        rc = bind_path(fd, &at);
+    if (rc < 0) {
+        fprintf(say, "helio-emu: --control %s: cannot be made: %s\n", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return HELIO_EIO;
+    }
+    c->fd = fd;
+    return 0;
+}
+
+void emu_control_close(struct emu_control *c)
+{
+    if (c->fd < 0)
+        return;
+    (void)unlink(c->path);
+    close(c->fd);
+    c->fd = -1;
+}
+
+static void join_errors(const struct conf_errors *e, char out[EMU_CONTROL_TEXT_MAX])
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < e->len && n < EMU_CONTROL_TEXT_MAX - 1; i++) {
+        int more =
+            snprintf(out + n, EMU_CONTROL_TEXT_MAX - n, "%s%s", i > 0 ? "\n" : "", e->text[i]);
+        n += more > 0 ? (size_t)more : 0;
+    }
+}
+
+/* The answer to a message; 0, or HELIO_ENOMEM when the channel could not take it. */
+static int obey_message(struct emu_link *l, const char *text, size_t len, FILE *say,
+                        char answer[EMU_CONTROL_TEXT_MAX])
+{
+    struct scenario_change change;
+    struct conf_errors *e = malloc(sizeof *e);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    conf_errors_init(e, "");
+    int rc = scenario_change_read(&change, &l->settings->scenario, text, len, e);
+    if (rc < 0) {
+        join_errors(e, answer);
+        free(e);
+        return 0;
+    }
+    free(e);
+    tick now = clock_now();
+    rc = emu_link_change(l, &change, now);
+    snprintf(answer, EMU_CONTROL_TEXT_MAX, "ok, %.6f s after the start",
+             (double)(now - l->started) / 1e9);
+    fprintf(say, "helio-emu: changed %.6f s after the start: %.*s\n",
+            (double)(now - l->started) / 1e9, (int)strcspn(text, "\n"), text);
+    fflush(say);
+    return rc;
+}
+
+int emu_control_serve(struct emu_control *c, struct emu_link *l, FILE *say)
+{
+    char text[EMU_CONTROL_TEXT_MAX + 1], answer[EMU_CONTROL_TEXT_MAX];
+    for (int i = 0; i < MESSAGES_MAX && c->fd >= 0; i++) {
+        struct sockaddr_un from;
+        socklen_t size = sizeof from;
+        ssize_t n = recvfrom(c->fd, text, sizeof text, 0, (struct sockaddr *)&from, &size);
+        if (n < 0)
+            return 0;
+        int rc = 0;
+        text[(size_t)n < sizeof text ? n : 0] = '\0';
+        if ((size_t)n == sizeof text)
+            snprintf(answer, sizeof answer, "longer than %u bytes; write less at once",
+                     EMU_CONTROL_TEXT_MAX);
+        else
+            rc = obey_message(l, text, (size_t)n, say, answer);
+        if (rc < 0)
+            return rc;
+        (void)sendto(c->fd, answer, strlen(answer), MSG_DONTWAIT, (struct sockaddr *)&from, size);
+    }
+    return 0;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-emu relay that is told changes in mid-run: each holds from then on, a wrong one changes nothing, the account stays
+whole, and the report tells the changes as a scenario would.
+
+usage: emulator_change_test.py BIN_DIR [unittest arguments]
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import relay_test
+from relay_test import OPEN, Relay, udp
+
+COUNT = 200
+
+
+class ChangeTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.socket = os.path.join(self.folder.name, "link")
+
+    def tearDown(self):
+        while OPEN:
+            OPEN.pop()()
+        self.folder.cleanup()
+
+    def change(self, text, code=0):
+        done = subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), "change", self.socket, text], capture_output=True,
+                              text=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
+    def exchange(self, relay, near, far):
+        """Sends COUNT datagrams; the times from sending to arrival of those that arrive."""
+        times = []
+        far.settimeout(0.3)
+        for i in range(COUNT):
+            near.sendto(i.to_bytes(4, "big") + bytes(96), relay.address)
+            if i % 20 == 19:
+                time.sleep(0.002)
+        try:
+            while True:
+                far.recv(2000)
+                times.append(time.monotonic())
+        except TimeoutError:
+            return times
+
+    def test_changes_hold_from_then_on(self):
+        far, near = udp(), udp()
+        relay = Relay(far, "--rate", "100Mbit/s", "--control", self.socket, "--drop-log", os.path.join(self.folder.name, "d.csv"))
+        self.assertIn("ok", self.change("forward: {iid: 1}"))  # before the first frame
+        self.assertEqual(len(self.exchange(relay, near, far)), 0)
+        self.change("both: {iid: 0}")
+        self.assertEqual(len(self.exchange(relay, near, far)), COUNT)
+        self.change("both: {link: down}")
+        self.assertEqual(len(self.exchange(relay, near, far)), 0)
+        self.change("forward: {link: up, rate: 1136kbit/s}")  # a frame of 142 bytes takes 1 ms
+        times = self.exchange(relay, near, far)
+        self.assertEqual(len(times), COUNT)
+        self.assertGreater(times[-1] - times[0], 0.15)  # not 0.002, whatever else the machine does
+        for wrong, why in (("forward: {rat: 1Mbit/s}", "did you mean rate"), ("return: {rate: 1Mbit/s}", "has none that could"),
+                           ("forward: 7", "write a map"), ("", "write a map"), ("forward: {}", "nothing changes"),
+                           ("forward: {link: off}", "up or down"), ("forward: {at: 1s, iid: 0}", "unknown key")):
+            self.assertIn(why, self.change(wrong, code=2), wrong)
+        self.assertEqual(relay.stop(), 0, relay.said)
+        c = relay.counters["forward"]
+        self.assertEqual(c["in"], 4 * COUNT)
+        self.assertEqual((c["dropped"]["random"], c["dropped"]["outage"], c["out"]), (COUNT, COUNT, 2 * COUNT))
+        self.assertEqual(sum(c["dropped"].values()), 2 * COUNT)
+        self.assertEqual([{k: v for k, v in x.items() if k != "at"} for x in c["changed"]],
+                         [{"iid": 1.0}, {"iid": 0.0}, {"rate": "1136kbit/s"}])
+        self.assertEqual(c["changed"][0]["at"], "0")
+        with open(os.path.join(self.folder.name, "d.csv"), encoding="ascii") as f:
+            rows = [line for line in f if ",random," in line or ",outage," in line]
+        self.assertEqual(len(rows), 2 * COUNT)
+        self.assertFalse(os.path.exists(self.socket))
+
+    def test_a_socket_in_use_is_refused(self):
+        far = udp()
+        first = Relay(far, "--control", self.socket)
+        other = subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), "relay", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9",
+                                "--control", self.socket], capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("cannot be made", other.stderr)
+        self.change("forward: {delay: 1ms}")
+        first.p.kill()  # it leaves its socket behind, which the next one takes
+        first.p.wait()
+        self.change("forward: {delay: 1ms}", code=1)
+        second = Relay(far, "--control", self.socket)
+        self.change("forward: {delay: 1ms}")
+        self.assertEqual(second.stop(), 0)
+
+
+if __name__ == "__main__":
+    relay_test.BIN = sys.argv.pop(1)
+    unittest.main()
