@@ -125,6 +125,45 @@ class Tune(unittest.TestCase):
         self.assertIn("no block arrives within 5s", done.stdout)
         self.assertNotIn("Traceback", done.stderr)
 
+    def suffices(self, folder, found, sessions, seed):
+        """Of realisation `seed` of trace F, by helio-sim itself: do so many sessions bring what the most do?"""
+        trace = Path(folder) / f"{seed}.txt"
+        if not trace.exists():
+            subprocess.run([BIN / "helio-trace", "gen", "--preset", "F", "--seed", str(seed), "-o", trace], check=True, capture_output=True)
+        got = []
+        for n in (sessions, found["realisations"]["most_sessions"]):
+            run = subprocess.run([BIN / "helio-sim", "--trace", trace, "--duration", "4s", "--segment", "1024B", "--sessions", str(n), "--rto", "30ms",
+                                  "--processing", "4ms", "--seed", str(seed), "--warmup", f"{round(found['warmup_s'] * 1e9)}ns",
+                                  "--follow", "yes", "--json"], capture_output=True, text=True, check=True)
+            got.append(json.loads(run.stdout)["goodput_bps"])
+        return got[0] >= 0.99 * got[1]
+
+    def test_sessions_that_suffice_in_most_realisations(self):
+        result = json.loads(tune("--trace", "F", "--duration", "4s", *PAPER, "--recovery", "plain", "--tolerance", "0.01", "--sessions-max", "64",
+                                 "--realisations", "4", "--confidence", "0.75", "--unseen", "0", "--json").stdout)
+        found = result["recovery"]["plain"]
+        sure = found["realisations"]
+        self.assertEqual((sure["sessions"], sure["runs"], sure["held_out"]["runs"]), (found["sessions"], 4, 4))
+        self.assertGreaterEqual(sure["suffice"], 3)
+        with tempfile.TemporaryDirectory() as folder:
+            for first, told in ((3000, sure), (4000, sure["held_out"])):
+                self.assertEqual(sum(self.suffices(folder, found, found["sessions"], first + i) for i in range(1, 5)), told["suffice"])
+            self.assertLess(sum(self.suffices(folder, found, found["sessions"] - 1, 3000 + i) for i in range(1, 5)), 3)
+        # the bound by hand: of none that fails it is 0.05 ** (1 / 4)
+        if sure["held_out"]["suffice"] == 4:
+            self.assertAlmostEqual(sure["held_out"]["at_least"], 0.4729, places=3)
+        self.assertIsNone(json.loads(tune("--trace", "none", "--duration", "2s", "--recovery", "plain", "--realisations", "4",
+                                          "--json").stdout)["recovery"]["plain"]["realisations"])
+
+    def test_a_way_back_that_loses_wants_more(self):
+        """Lost reports make sessions longer, so that more of them keep the line busy; and processing does."""
+        wanted = {}
+        for name, more in (("free", ()), ("return", ("--return-trace", "iid:0.3")), ("processing", ("--processing", "20ms"))):
+            done = tune("--trace", "none", "--duration", "10s", "--segment", "1024B", "--rto", "60ms", "--recovery", "plain", *more, "--json")
+            wanted[name] = json.loads(done.stdout)["recovery"]["plain"]["sessions"]
+        self.assertGreater(wanted["return"], wanted["free"])
+        self.assertGreater(wanted["processing"], wanted["free"])
+
     def test_from_statistics(self):
         result = json.loads(tune("--bad-mean", "1ms", "--good-mean", "19ms", "--duration", "10s", "--recovery", "plain",
                                  "--json").stdout)

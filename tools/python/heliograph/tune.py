@@ -20,6 +20,7 @@ EPILOG = """examples:
   helio-tune --trace pass.txt --rate 2.5Gbit/s --delay 20ms --block 4MB --recovery default
   helio-tune --bad-mean 2ms --bad-sd 3ms --good-mean 15ms --good-sd 15ms
   helio-tune --trace F --config heliod --output tuned/
+  helio-tune --trace H --return-trace iid:0.02 --processing 4ms --realisations 20
 
 exit codes: 0 done, 1 failed, 2 wrong usage"""
 
@@ -74,6 +75,8 @@ def arguments():
     channel.add_argument("--good-sd", type=duration, metavar="TIME", help="its standard deviation (default: the mean)")
     channel.add_argument("--rate", type=rate, default=rate("500Mbit/s"), help="nominal, bits on the air (default 500Mbit/s)")
     channel.add_argument("--delay", type=duration, default=5e-3, metavar="TIME", help="propagation, each way (default 5ms)")
+    channel.add_argument("--return-trace", metavar="T", help="erasures of the way back, as of --trace (default none)")
+    channel.add_argument("--return-rate", type=rate, metavar="RATE", help="of the way back (default: reports take no time to send)")
     channel.add_argument("--processing", type=duration, default=0.0, metavar="TIME",
                          help="of a checkpoint at the receiver before its report (default 0; the paper's nodes: 4ms)")
     channel.add_argument("--overhead", type=count(0, 65535), default=42, metavar="BYTES",
@@ -100,6 +103,10 @@ def arguments():
     run.add_argument("--seeds", type=count(1, 100), default=1, metavar="N", help="runs of each point, averaged (default 1)")
     run.add_argument("--unseen", type=count(0, 1000), default=5, metavar="N",
                      help="check what was found on so many further realisations of the fading (default 5)")
+    run.add_argument("--realisations", type=count(0, 1000), default=0, metavar="N",
+                     help="seek the sessions that suffice in --confidence of so many realisations of the fading, and check them on as "
+                          "many others (default 0: those that suffice on the trace itself)")
+    run.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of these (default 0.95)")
     run.add_argument("--jobs", type=count(1, 1024), default=os.cpu_count() or 1, metavar="N", help="at once (default: cores)")
     out = p.add_argument_group("output")
     out.add_argument("--json", action="store_true", help="the result as JSON")
@@ -156,8 +163,25 @@ def warnings(result, r):
     if r["unseen"] and abs(r["unseen"]["efficiency"] - p["efficiency"]) > 0.01:
         yield (f"other realisations have {100 * (r['unseen']['efficiency'] - p['efficiency']):+.1f} points of efficiency: the trace is too short "
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
+    s = r["realisations"]
+    if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
+        yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "
+               f"{s['runs']}")
     if not r["saturated"]:
         yield f"{r['sessions']} sessions are --sessions-max: more may bring more"
+
+
+def report_sure(r, stream):
+    """What --realisations found."""
+    s = r["realisations"]
+    half = f" ± {100 * s['efficiency']['ci95']:.2f}" if s["efficiency"]["ci95"] is not None else ""
+    print(f"  realisations        {s['sessions']} sessions suffice in {s['suffice']} of {s['runs']} ({s['sessions_on_trace']}, which suffice on the "
+          f"trace itself, in {s['suffice_with_those_of_trace']}): {100 * s['efficiency']['mean']:.2f}{half} % of the capacity, "
+          f"{100 * s['efficiency']['least']:.2f} % at least", file=stream)
+    if "held_out" in s:
+        h = s["held_out"]
+        print(f"  held out            in {h['suffice']} of {h['runs']} others: with 95 % confidence in {100 * h['at_least']:.0f} % of all at least",
+              file=stream)
 
 
 def report(result, stream):
@@ -184,6 +208,8 @@ recovery {name}
             half = f" ± {100 * n['ci95']:.2f}" if n["ci95"] is not None else ""
             print(f"  unseen fading       {100 * n['efficiency']:.2f}{half} % of the capacity on {n['runs']} other realisations, "
                   f"{100 * n['least']:.2f} % at least", file=stream)
+        if r["realisations"]:
+            report_sure(r, stream)
         for warning in warnings(result, r):
             print(f"  WARNING             {warning}", file=stream)
     print(f"\n{result['simulations']} simulations of {units.duration_text(result['duration_s'])}; configurations: "

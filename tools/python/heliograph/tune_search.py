@@ -2,12 +2,11 @@
 """The search of helio-tune: segment size, timer and number of sessions, each point a simulation."""
 import math
 
-from . import campaign_traces, statistics, units, warmup
+from . import campaign_traces, tune_realisations, units, warmup
 
 SPREAD = ("mean", "sd", "p50", "p90", "p99")
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
-UNSEEN = 2000   # seeds of realisations from here on are for the check, not for the search
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
 JITTER = 2e-3                  # to which real nodes add this, and more under load
@@ -44,22 +43,13 @@ class Link:
         start = self.warmup()
         if start > 0:
             more.update({"warmup": units.duration_text(start), "follow": "yes"})
+        if a.return_trace:
+            more.setdefault("return-trace", a.return_trace)
+        if a.return_rate:
+            more["return-rate"] = f"{a.return_rate}bit/s"
         return {"trace": self.trace, "rate": f"{a.rate}bit/s", "delay": units.duration_text(a.delay),
                 "processing": units.duration_text(a.processing), "overhead": a.overhead, "bundle": f"{a.block}B",
                 "duration": units.duration_text(self.duration()), "seed": seed, **more}
-
-    def unseen(self, number):
-        """What makes a run one of another realisation, which the search has not seen; None when there is no such."""
-        if self.trace == "none":
-            return None
-        if self.trace.startswith("iid:"):
-            return {}
-        other = self.traces.again(self.trace, UNSEEN + number)
-        if other is not None:
-            return {"trace": other}
-        length = self.traces.info(self.trace)["duration_s"]
-        begin = number * self.duration()
-        return {"trace-offset": units.duration_text(begin)} if begin + self.duration() <= length else None
 
     def segments(self):
         if self.a.segment:
@@ -143,7 +133,7 @@ class Search:
         most = highest["goodput_bps"]
         if a.goal == "goodput":
             sessions = self.fewest(lambda p: p["goodput_bps"] >= (1 - a.tolerance) * most, high)
-            return sessions, self.points([sessions])[0], highest
+            return sessions, self.points([sessions])[0], highest, high
         floor = min(a.floor * highest["capacity_bps"], (1 - a.tolerance) * most)
         start = self.fewest(lambda p: p["goodput_bps"] >= floor, high)
         # From there on more sessions may shorten the tail (repetitions of the oldest first) or lengthen it.
@@ -152,7 +142,7 @@ class Search:
         # A run with more sessions may have less goodput: then the most goodput is the nearest to the floor.
         kept = [x for x in points if x[2]["goodput_bps"] >= floor] or [max(points, key=lambda x: x[2]["goodput_bps"])]
         _, sessions, point = min(kept, key=lambda x: (x[0] if x[0] == x[0] else math.inf, x[1]))
-        return sessions, point, highest
+        return sessions, point, highest, high
 
 
 def better(goal, one, other):
@@ -192,8 +182,7 @@ def settle(simulator, link, recovery):
         if chosen is None or better(link.a.goal, point, chosen[2]):
             chosen = (candidate, one, point)
     (segment, rto), one, _ = chosen
-    sessions, point, most = one.best()
-    return segment, rto, sessions, point, most
+    return segment, rto, *one.best()
 
 
 def split(link, recovery, segment, rto, point):
@@ -207,19 +196,16 @@ def split(link, recovery, segment, rto, point):
     return {"ideal": ideal, "retransmission": cycles, "checkpoints": lost, "rest": mean - ideal - cycles - lost}
 
 
-def held_out(simulator, link, setting, sessions):
-    """What was found, on realisations that the search has not seen: mean, its interval, the least; None without any."""
-    ways = [link.unseen(i) for i in range(1, link.a.unseen + 1)]
-    many = [{**link.options(UNSEEN + i, sessions=sessions, **setting), **way} for i, way in enumerate(ways) if way is not None]
-    runs = [run["efficiency"] for run in simulator.run_all(many)]
-    mean, half = statistics.interval(runs)
-    return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(runs)} if runs else None
-
-
 def settings(simulator, link, recovery):
-    segment, rto, sessions, point, most = settle(simulator, link, recovery)
+    segment, rto, sessions, point, most, high = settle(simulator, link, recovery)
     a = link.a
-    setting = Search(simulator, link, recovery, segment, rto).setting
+    chosen = Search(simulator, link, recovery, segment, rto)
+    setting, sure = chosen.setting, None
+    if a.realisations:
+        sure = tune_realisations.Sure(simulator, link, setting, high).find(sessions)
+        if sure:
+            sessions = sure["sessions"]
+            point, = chosen.points([sessions])
     keys = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "session_ms", "delivery_ms",
             "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
     early = recovery == "default"
@@ -229,7 +215,8 @@ def settings(simulator, link, recovery):
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
         "predicted": {k: point[k] for k in keys},
-        "unseen": held_out(simulator, link, setting, sessions),
+        "unseen": tune_realisations.held_out(simulator, link, setting, sessions),
+        "realisations": sure,
         "floor": a.floor if a.goal == "delay" else None,
         "floor_kept": point["efficiency"] >= a.floor if a.goal == "delay" else None,
         "most_efficiency": max(most["efficiency"], point["efficiency"]),  # runs of other lengths
@@ -245,7 +232,8 @@ def search(simulator, link):
     return {
         "link": {"trace": a.trace or ("A" if a.bad_mean is None else "statistics"), "rate_bps": a.rate, "delay_s": a.delay,
                  "processing_s": a.processing, "overhead_bytes": a.overhead, "block_bytes": a.block, "mtu": a.mtu,
-                 "bad_mean_s": a.bad_mean, "bad_sd_s": a.bad_sd, "good_mean_s": a.good_mean, "good_sd_s": a.good_sd},
+                 "bad_mean_s": a.bad_mean, "bad_sd_s": a.bad_sd, "good_mean_s": a.good_mean, "good_sd_s": a.good_sd,
+                 "return_trace": a.return_trace, "return_rate_bps": a.return_rate},
         "goal": a.goal, "tolerance": a.tolerance, "duration_s": link.duration(), "seeds": a.seeds,
         "simulations": simulator.done, "recovery": found,
     }

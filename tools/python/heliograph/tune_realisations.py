@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What helio-tune found, on further realisations of the fading: how sure is it?
+
+One trace is one draw. The number of sessions that suffices on it need not suffice on the next one, so with --realisations
+the number is sought that suffices in a given share of many; and since a number that was chosen on some realisations fits
+just these a little better than others, it is checked on as many that the choice has not seen.
+"""
+import math
+
+from . import statistics, units
+
+UNSEEN = 2000   # seeds of realisations from here on are for the check of what was found,
+CHOICE = 3000   # from here on for the choice among numbers of sessions,
+CHECK = 4000    # from here on for the check of that choice
+RETURN = 500000  # is added for the way back
+
+
+class Realisations:
+    """Other draws of what fades on a link."""
+
+    def __init__(self, link):
+        self.link = link
+
+    def other(self, trace, seed, number):
+        """(trace, offset) of another realisation; None when there is no such."""
+        if trace is None or trace == "none" or trace.startswith("iid:"):
+            return trace, None  # the seed draws it
+        other = self.link.traces.again(trace, seed)
+        if other is not None:
+            return other, None
+        duration = self.link.duration()
+        begin = number * duration
+        return (trace, units.duration_text(begin)) if begin + duration <= self.link.traces.info(trace)["duration_s"] else None
+
+    def drawn(self):
+        """Is anything drawn at all? Without fading all runs are one run."""
+        return any(trace not in (None, "none") for trace in (self.link.trace, self.link.a.return_trace))
+
+    def options(self, first, number):
+        """What makes a run that of realisation `number`, from 1 on, of those that begin at seed `first`; None: there is none."""
+        if not self.drawn():
+            return None
+        forward = self.other(self.link.trace, first + number, number)
+        back = self.other(self.link.a.return_trace, first + RETURN + number, number)
+        if forward is None or back is None:
+            return None
+        names = ((("trace", forward[0]), ("trace-offset", forward[1])), (("return-trace", back[0]), ("return-offset", back[1])))
+        return {"seed": first + number, **{key: value for pair in names for key, value in pair if value is not None}}
+
+    def many(self, first, count):
+        found = [self.options(first, i) for i in range(1, count + 1)]
+        return [one for one in found if one is not None]
+
+
+def at_least(successes, runs, confidence=0.95):
+    """The share of which so many successes of so many runs still leave 1 - confidence (Clopper and Pearson, one-sided)."""
+    if successes == 0:
+        return 0.0
+    low, high = 0.0, successes / runs
+    for _ in range(60):
+        middle = (low + high) / 2
+        if tail(successes, runs, middle) > 1 - confidence:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def tail(successes, runs, share):
+    """P(at least so many successes)."""
+    return math.fsum(math.comb(runs, k) * share**k * (1 - share)**(runs - k) for k in range(successes, runs + 1))
+
+
+def runs_of(simulator, link, setting, sessions, realisations):
+    return simulator.run_all([{**link.options(1, sessions=sessions, **setting), **way} for way in realisations])
+
+
+def held_out(simulator, link, setting, sessions):
+    """What was found, on realisations that the search has not seen: mean, its interval, the least; None without any."""
+    runs = runs_of(simulator, link, setting, sessions, Realisations(link).many(UNSEEN, link.a.unseen))
+    shares = [run["efficiency"] for run in runs]
+    mean, half = statistics.interval(shares)
+    return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares)} if runs else None
+
+
+class Sure:
+    """The fewest sessions that suffice in a share of the realisations."""
+
+    def __init__(self, simulator, link, setting, high):
+        self.simulator, self.link, self.setting, self.high = simulator, link, setting, high
+
+    def suffices(self, run, most):
+        """On the same realisation: the floor is kept, or more sessions bring no more."""
+        a = self.link.a
+        if a.goal == "delay":
+            return run["efficiency"] >= min(a.floor, (1 - a.tolerance) * most["efficiency"])
+        return run["goodput_bps"] >= (1 - a.tolerance) * most["goodput_bps"]
+
+    def count(self, sessions, realisations):
+        most = runs_of(self.simulator, self.link, self.setting, self.high, realisations)
+        runs = runs_of(self.simulator, self.link, self.setting, sessions, realisations)
+        return sum(self.suffices(*both) for both in zip(runs, most)), runs
+
+    def fewest(self, realisations, low):
+        """By halving, from the number `low` that one trace wants; the most when none suffices often enough."""
+        wanted = math.ceil(self.link.a.confidence * len(realisations) - 1e-9)
+        if self.count(low, realisations)[0] >= wanted:
+            if self.link.a.goal == "delay":  # it was not the fewest that was sought
+                return low
+            low, high = 0, low
+        else:
+            high = self.high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.count(middle, realisations)[0] >= wanted:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def find(self, sessions):
+        """None where nothing is drawn."""
+        a = self.link.a
+        choice = Realisations(self.link).many(CHOICE, a.realisations)
+        if len(choice) < 2:
+            return None
+        found = self.fewest(choice, min(sessions, self.high))
+        chosen, runs = self.count(found, choice)
+        check = Realisations(self.link).many(CHECK, a.realisations)
+        result = {"confidence": a.confidence, "sessions_on_trace": sessions, "sessions": found, "most_sessions": self.high, "runs": len(choice), "suffice": chosen,
+                  "suffice_with_those_of_trace": self.count(min(sessions, self.high), choice)[0]}
+        for key in ("efficiency", "goodput_bps"):
+            mean, half = statistics.interval([run[key] for run in runs])
+            result[key] = {"mean": mean, "ci95": half, "least": min(run[key] for run in runs)}
+        if check:
+            kept, _ = self.count(found, check)
+            result["held_out"] = {"runs": len(check), "suffice": kept, "share": kept / len(check), "at_least": at_least(kept, len(check))}
+        return result
