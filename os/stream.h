@@ -70,6 +70,7 @@ struct stream_ops {
     size_t (*write_kept)(struct stream *s, const struct slice *parts, struct buf *const *owners,
                          size_t parts_len);
     void (*buffers)(struct stream *s, uint32_t bytes);
+    int (*congestion)(struct stream *s, const char *name);     /* NULL: there is no such thing */
     bool (*peer)(const struct stream *s, struct address *out); /* NULL: not known */
     int (*urgent)(struct stream *s, uint8_t octet);            /* NULL: there is no such thing */
     void (*reset)(struct stream *s);                           /* NULL: as close */
@@ -118,6 +119,13 @@ static inline size_t stream_write_kept(struct stream *s, const struct slice *par
 static inline void stream_buffers(struct stream *s, uint32_t bytes)
 {
     s->ops->buffers(s, bytes);
+}
+
+/* TCP's congestion control, by the system's name ("cubic"). 0, or HELIO_E* (not to be had here, not
+ * permitted, no TCP): then it stays as it is. A world without one has nothing to do. */
+static inline int stream_congestion(struct stream *s, const char *name)
+{
+    return s->ops->congestion != NULL ? s->ops->congestion(s, name) : 0;
 }
 
 /* Who is at the other end; false: it is not known, or no address. */

@@ -376,6 +376,11 @@ static void grow_buffers(struct stream *base, uint32_t bytes)
     stream_buffers(tls_stream_of(base)->lower, bytes);
 }
 
+static int choose_congestion(struct stream *base, const char *name)
+{
+    return stream_congestion(tls_stream_of(base)->lower, name);
+}
+
 static bool find_peer(const struct stream *base, struct address *out)
 {
     const struct tls_stream *s = tls_stream_of((struct stream *)(uintptr_t)base);
@@ -402,6 +407,7 @@ static const struct stream_ops tls_stream_ops = {
     .read = read_tls,
     .write = write_tls,
     .buffers = grow_buffers,
+    .congestion = choose_congestion,
     .peer = find_peer,
     .close = close_tls,
 };

@@ -287,6 +287,14 @@ static void grow_buffers(struct stream *base, uint32_t bytes)
         (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
+static int choose_congestion(struct stream *base, const char *name)
+{
+    const struct uv_stream *s = uv_stream_of(base);
+    return setsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0
+               ? 0
+               : helio_from_errno(errno);
+}
+
 static bool find_peer(const struct stream *base, struct address *out)
 {
     const struct uv_stream *s =
@@ -427,6 +435,7 @@ const struct stream_ops uv_stream_ops = {
     .read = read_stream,
     .write = write_stream,
     .buffers = grow_buffers,
+    .congestion = choose_congestion,
     .peer = find_peer,
     .urgent = send_urgent,
     .reset = reset_stream,

@@ -50,6 +50,8 @@ const struct conf_option tcpcl_options[] = {
      "who answers at remote must be the link's peer; no: whoever it is, he is taken for it"},
     {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
      "socket buffers to ask for; 0: the kernel finds their size"},
+    {"congestion", OPTION_TEXT, AT(congestion), "", 0, 0, NULL,
+     "TCP's congestion control for what this side sends (cubic, bbr, reno, …); the system's unless given"},
     {"tls", OPTION_CHOICE, AT(tls), "off", 0, 0, "off|optional|required",
      "encrypt and authenticate: not at all; if the peer can; or else there is no session"},
     {"tls_certificate", OPTION_TEXT, AT(tls_certificate), "", 0, 0, NULL,

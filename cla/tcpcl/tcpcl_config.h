@@ -15,6 +15,7 @@ struct tcpcl_config {
     tick keepalive, idle, timeout, ending, reconnect, reconnect_max;
     uint64_t segment, segment_mru, window, window_bytes, held_bytes, sessions, newcomers;
     uint64_t socket_buffer;
+    char *congestion; /* "": the system's */
     bool check_peer;
     int state;
     int tls, tls_peer, tls_purpose; /* enum tcpcl_tls, enum tcpcl_tls_peer, 1: any */

@@ -272,9 +272,24 @@ static void free_conn(struct tcpcl_conn *c)
     free(c);
 }
 
+/* Of either side: both send. */
+static void set_up_stream(struct tcpcl_conn *c, struct tcpcl_link *l)
+{
+    const struct tcpcl_config *k = l->config;
+    if (k->socket_buffer != 0)
+        stream_buffers(c->stream, (uint32_t)k->socket_buffer);
+    bool given = k->congestion != NULL && *k->congestion != '\0';
+    int r = given ? stream_congestion(c->stream, k->congestion) : 0;
+    if (r != 0)
+        tcpcl_say(l, 1,
+                  "congestion: %s is not to be had (%s; net.ipv4.tcp_allowed_congestion_control "
+                  "lists what is); the system's is used",
+                  k->congestion, helio_strerror(r));
+}
+
 void tcpcl_conn_accept(struct tcpcl_hub *h, struct stream *s)
 {
-    const struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
+    struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
     struct tcpcl_conn *c = conn_new(h, first, false);
     if (c == NULL) {
         h->turned_away++;
@@ -283,8 +298,7 @@ void tcpcl_conn_accept(struct tcpcl_hub *h, struct stream *s)
     }
     c->stream = s;
     stream_use(s, &user, c);
-    if (first->config->socket_buffer != 0)
-        stream_buffers(s, (uint32_t)first->config->socket_buffer);
+    set_up_stream(c, first);
     list_add_tail(&h->newcomers, &c->node);
     h->newcomers_len++;
     tcpcl_conn_pump(c);
@@ -307,8 +321,7 @@ void tcpcl_conn_connect(struct tcpcl_link *l)
         tcpcl_retry_later(l, true);
         return;
     }
-    if (l->config->socket_buffer != 0)
-        stream_buffers(c->stream, (uint32_t)l->config->socket_buffer);
+    set_up_stream(c, l);
     c->link = l;
     list_add_head(&l->conns, &c->node);
     l->conns_len++;

@@ -218,12 +218,12 @@ static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
     return i == 0 && address_given(&k->remote);
 }
 
-static const char *const live[] = {"keepalive",  "idle",          "timeout",         "ending",
-                                   "reconnect",  "reconnect_max", "segment",         "segment_mru",
-                                   "window",     "window_bytes",  "held_bytes",      "sessions",
-                                   "check_peer", "tls",           "tls_certificate", "tls_key",
-                                   "tls_ca",     "tls_peer",      "tls_host",        "tls_purpose",
-                                   NULL};
+static const char *const live[] = {
+    "keepalive",     "idle",     "timeout",     "ending",   "reconnect",
+    "reconnect_max", "segment",  "segment_mru", "window",   "window_bytes",
+    "held_bytes",    "sessions", "check_peer",  "tls",      "tls_certificate",
+    "tls_key",       "tls_ca",   "tls_peer",    "tls_host", "tls_purpose",
+    "congestion",    NULL};
 
 /* Sessions that are there keep what they have said (§4.7); the window is another one at once. */
 static int tcpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)

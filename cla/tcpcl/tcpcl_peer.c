@@ -74,6 +74,7 @@ static struct tcpcl_link *guest_new(const struct tcpcl_link *host, const struct 
     l->own.remote = (struct address){.sa = {.sa_family = AF_UNSPEC}};
     l->own.remote_path = l->own.local_path = NULL;
     l->own.tls_certificate = l->own.tls_key = l->own.tls_ca = l->own.tls_host = NULL;
+    l->own.congestion = NULL;
     l->own.state = TCPCL_WANTED_UP;
     tcpcl_link_init(l, &host->env, &l->own);
     l->env.peer = *who;

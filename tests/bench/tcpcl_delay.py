@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCPCL over a long way: two nodes with helio-emu bridge between them, at 1 Gbit/s, without delay and with a round trip of 200 ms.
 
-usage: tcpcl_delay.py BIN OUT [--rate R] [--round-trip MS] [--seconds S] [--warmup S] [--rounds N] [--json FILE]
+usage: tcpcl_delay.py BIN OUT [--rate R] [--round-trip MS] [--seconds S] [--warmup S] [--rounds N] [--congestion NAME] [--json FILE]
 
 Needs root (network namespaces). Bundles of 500 kB with a window of twice what is on the way; each round measures both, and the ratio
 is the round's. What TCP itself needs to reach the rate after its start is left out (--warmup). The bridge's own drops are
@@ -42,7 +42,7 @@ def run(options, round_trip_ms):
     on_way = options.rate * 1e6 * round_trip_ms / 1000 / 8
     buffers = int(2 * on_way) + (8 << 20)
     window = int(2 * on_way / SIZE) + 32
-    link = {"adapter": "tcpcl", "socket_buffer": f"{buffers}B", "window_bytes": f"{2 * buffers}B", "reconnect": "50ms"}
+    link = {"adapter": "tcpcl", "congestion": options.congestion, "socket_buffer": f"{buffers}B", "window_bytes": f"{2 * buffers}B", "reconnect": "50ms"}
     bridge = ["--rate", f"{options.rate}Mbit/s", "--rate-return", f"{options.rate}Mbit/s", "--delay", f"{round_trip_ms / 2}ms",
               "--queue", f"{2 * buffers + (64 << 20)}B"]
     with Bed(options.bin, *bridge, up=("--mtu", "9000")) as bed, FarLab(options.bin, options.out, bed) as lab:
@@ -72,6 +72,7 @@ def main():
     p.add_argument("--round-trip", type=float, default=200, help="ms")
     p.add_argument("--seconds", type=float, default=10)
     p.add_argument("--warmup", type=float, default=5)
+    p.add_argument("--congestion", default="cubic", help="BBR sends nearly nothing for two round trips each 10 s, to learn the shortest one")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--json")
     options = p.parse_args()

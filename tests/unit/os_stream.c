@@ -226,6 +226,28 @@ START_TEST(tcp_both_ways)
 }
 END_TEST
 
+/* Reno is in every kernel; a stream that is no TCP has none. */
+START_TEST(congestion_control)
+{
+    struct rig *r = rig_new();
+    struct address address = free_port();
+    r->client.to_write = r->server.wanted = 100000;
+    open_both(r, &(struct stream_place){.address = &address});
+    ck_assert_int_eq(stream_congestion(r->client.stream, "reno"), 0);
+    ck_assert_int_eq(stream_congestion(r->client.stream, "tomorrows"), helio_from_errno(ENOENT));
+    uv_world_run(r->world);
+    ck_assert_uint_eq(r->server.come, 100000);
+    rig_free(r);
+    r = rig_new();
+    r->client.to_write = r->server.wanted = 1000;
+    open_both(r, &(struct stream_place){.path = r->path});
+    ck_assert_int_lt(stream_congestion(r->client.stream, "reno"), 0);
+    uv_world_run(r->world);
+    ck_assert_uint_eq(r->server.come, 1000);
+    rig_free(r);
+}
+END_TEST
+
 START_TEST(who_does_not_read_is_not_flooded)
 {
     struct rig *r = rig_new();
@@ -375,6 +397,7 @@ int main(void)
     TCase *t = tcase_create("kernel");
     tcase_add_test(t, all_comes_in_order);
     tcase_add_test(t, tcp_both_ways);
+    tcase_add_test(t, congestion_control);
     tcase_add_test(t, who_does_not_read_is_not_flooded);
     tcase_add_test(t, the_end_comes_last);
     tcase_add_test(t, a_write_to_nobody);
