@@ -37,7 +37,7 @@ class ClientsTest(unittest.TestCase):
         for n, scheme in ((1, "ipn"), (2, "ipn")):
             store = f"{{path: {cls.lab.path(f'store{n}')}, durability: sync}}"
             link = cls.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms")
-            cls.lab.start_node(n, cls.lab.write_node(n, [link], store))
+            cls.lab.start_node(n, cls.lab.write_node(n, [link], store, extra="bundles: {status_reports: yes}\n"))
         # two more nodes with dtn names
         for n, name, peer in ((3, "alpha", "beta"), (4, "beta", "alpha")):
             link = cls.lab.link(n, ports[n - 1], ports[6 - n], rto="100ms", engine=n, peer_engine=7 - n)
@@ -83,6 +83,19 @@ class ClientsTest(unittest.TestCase):
         self.assertIn("RESPONSE_STATUS_ERROR", err)
         code, _, _ = end(client("aap2-send", self.lab, 1, "--bdm-auth", "ipn:2.7", "as an administrator"))
         self.assertNotEqual(code, 0)
+
+    def test_reports_are_asked_for(self):
+        """-r names the end that reports go to, "enables status reports", and gets those of each node on the way."""
+        reports = client("aap2-receive", self.lab, 1, "-a", "30", "-c", "3", "-vv")
+        taker = client("aap2-receive", self.lab, 2, "-a", "31", "-c", "1")
+        self.registered(1, 1)
+        self.registered(2, 1)
+        self.assertEqual(end(client("aap2-send", self.lab, 1, "-a", "29", "-r", "ipn:1.30", "ipn:2.31", "report!"))[0], 0)
+        self.assertEqual(end(taker)[1], b"report!")
+        code, out, err = end(reports)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(err.count("Received Status Report from 'ipn:1.0'"), 1, err)  # forwarded
+        self.assertEqual(err.count("Received Status Report from 'ipn:2.0'"), 2, err)  # received, delivered
 
     def test_ping(self):
         code, _, err = end(client("aap2-ping", self.lab, 1, "-a", "6", "-c", "3", "-i", "0.1", "-t", "5", "ipn:2.128"))

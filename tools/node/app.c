@@ -39,6 +39,9 @@ bool app_may_read(const struct app *c)
     return !app_memory_full(a) || (c->requests_len == 0 && (c->reading == 0 || a->turn == c));
 }
 
+#define ALL_REPORTS                                                                                \
+    (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
+     BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
 #define REQUEST_BYTES 1024 /* what a bundle takes beside its payload until the store has it */
 
 bool app_memory_full(const struct apps *a)
@@ -315,6 +318,9 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
     *qos = (struct bundle_qos){.priority = (enum bundle_priority)(m->priority - 1),
                                .ordinal = (uint8_t)m->ordinal};
     out->qos = m->priority == 0 ? NULL : qos;
+    if (m->bundle_flags == 0 && *m->report_to_eid != '\0')
+        out->flags =
+            ALL_REPORTS; /* clients without our field ask for reports by naming their end */
     if (c->endpoint == NULL)
         return "the connection is not configured";
     out->source = c->endpoint->eid;
@@ -329,6 +335,8 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
         return "src_eid must be empty or the connection's endpoint";
     if (*m->report_to_eid != '\0' && eid_parse(m->report_to_eid, &out->report_to) < 0)
         return "report_to_eid is not an endpoint id";
+    if (*m->report_to_eid == '\0' && (out->flags & ALL_REPORTS) != 0)
+        out->report_to = out->source;
     if (m->crc_type > 3)
         return "crc_type is 0 to 3";
     if (m->priority > BUNDLE_PRIORITIES)
