@@ -15,7 +15,7 @@ commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["st
             "helio-bundle": ["lint", "show", "make"], "helio-store": ["check", "list", "export", "repair"],
             "helio-frames": ["gen", "info", "convert"], "helio-plan": ["check", "convert", "show", "route"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "check"],
-            "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [],
+            "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [],
             "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge"]}
 
 

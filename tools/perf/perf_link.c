@@ -32,7 +32,7 @@ void perf_link_init(struct perf_link *l, struct world *w, const struct perf_opti
                             .pause = PAUSE_MIN};
     if (o->service != NULL)
         snprintf(l->service, sizeof l->service, "%s", o->service);
-    else if (!o->server)
+    else if (!o->server && o->well_known == NULL)
         snprintf(l->service, sizeof l->service, "%u", 0x10000u + (uint32_t)(random % 0x7fff0000u));
     snprintf(l->secret, sizeof l->secret, "perf-%016llx", (unsigned long long)random);
 }
@@ -65,9 +65,11 @@ void perf_link_close(struct perf_link *l, tick now)
 
 static int find_endpoint(struct perf_link *l, const char *node)
 {
+    static const char *const servers[2] = {"2000", "perf"};
+    const char *const *known = l->options->well_known != NULL ? l->options->well_known : servers;
     const char *service = l->service;
     if (*service == '\0')
-        service = strncmp(node, "dtn:", 4) == 0 ? "perf" : "2000";
+        service = known[strncmp(node, "dtn:", 4) == 0];
     int rc = aap2_endpoint(node, service, l->endpoint);
     if (rc != 0)
         snprintf(l->why, sizeof l->why, "the node's name is strange: %.100s", node);
@@ -121,7 +123,8 @@ static void tell_waiting(struct perf_link *l, tick now)
 {
     if (now < l->told_at)
         return;
-    fprintf(stderr, "helio-perf: %s; waiting up to 3 s for the node\n", l->why);
+    fprintf(stderr, "%s: %s; waiting up to 3 s for the node\n",
+            l->options->program != NULL ? l->options->program : "helio-perf", l->why);
     l->told_at = TICK_NEVER;
 }
 

@@ -12,11 +12,14 @@ enum perf_mode { PERF_MODE_NONE, PERF_MODE_TIME, PERF_MODE_DATA, PERF_MODE_FILE 
 
 struct perf_options {
     bool server;
+    const char *program; /* in messages; NULL: helio-perf */
     const char *socket;
-    const char *service; /* of our endpoint; NULL: chosen by the program */
-    const char *json;    /* a file, "-" for standard output, or NULL */
-    tick reconnect;      /* how long a lost node is tried again, 0 = not at all */
-    tick linger;         /* how long missing confirmations are waited for, without progress */
+    const char *service;           /* of our endpoint; NULL: chosen by the program */
+    const char *const *well_known; /* then: at an ipn and at a dtn node; NULL: the server's, or a
+                                      random number */
+    const char *json;              /* a file, "-" for standard output, or NULL */
+    tick reconnect;                /* how long a lost node is tried again, 0 = not at all */
+    tick linger; /* how long missing confirmations are waited for, without progress */
     /* client */
     const char *destination;
     enum perf_mode mode;

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-send and helio-recv at two nodes: files, folders, standard input and output, a spool, what is refused, and ends
+that are killed. usage: files_test.py BIN OUT"""
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+BIN, OUT = sys.argv[1:3]
+
+
+def read(*parts):
+    with open(os.path.join(*parts), "rb") as f:
+        return f.read()
+
+
+def write(data, *parts):
+    path = os.path.join(*parts)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def journals(folder):
+    """Bytes of all journals: they grow with what is there."""
+    with os.scandir(os.path.join(folder, ".helio-recv")) as entries:
+        return sum(e.stat().st_size for e in entries if e.name.endswith(".log"))
+
+
+def wait_for(what, seconds=30):
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+class FilesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(OUT, ignore_errors=True)
+        cls.lab = Lab(BIN, OUT)
+        cls.addClassCleanup(cls.lab.__exit__)
+        a, b = cls.lab.udp_ports(2)
+        for number, other, local, remote in ((1, 2, a, b), (2, 1, b, a)):
+            cls.lab.start_node(number, cls.lab.write_node(number, [cls.lab.link(other, local, remote, rto="100ms")], log=False))
+
+    def setUp(self):
+        self.here = os.path.join(OUT, self._testMethodName)
+        self.to = os.path.join(self.here, "to")
+        os.makedirs(self.to)
+
+    def recv(self, *words, service="2001", stdout=subprocess.PIPE):
+        p = subprocess.Popen([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", service, *words],
+                             stdout=stdout, stderr=subprocess.PIPE)
+        self.addCleanup(self.reap, p)
+        said = p.stderr.readline().decode()
+        self.assertIn(f"ipn:2.{service} takes files to", said)
+        return p
+
+    def reap(self, p):
+        if p.poll() is None:
+            p.kill()
+        p.communicate()
+
+    def end(self, p, code=0):
+        out, err = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, code, (out, err))
+        return out, err
+
+    def send(self, *words, code=0, **more):
+        done = subprocess.run([os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), *words], capture_output=True,
+                              timeout=90, check=False, **more)
+        self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
+        return done.stdout.decode(), done.stderr.decode()
+
+    def test_files_and_folders(self):
+        image = write(random.Random(1).randbytes(3_210_000), self.here, "image.tif")
+        for name in ("a.txt", "sub/b.txt", "sub/empty"):
+            write(b"" if name.endswith("empty") else name.encode(), self.here, "logs", name)
+        os.symlink("/etc/passwd", os.path.join(self.here, "logs", "link"))
+        path = os.path.join(self.here, "recv.json")
+        p = self.recv("-c", "4", "--json", path)
+        out, err = self.send("-b", "100kB", "ipn:2.2001", image, os.path.join(self.here, "logs"))
+        self.assertIn("image.tif  3210000 bytes  confirmed", out)
+        self.assertIn("1 entries are no regular files", err)
+        self.end(p)
+        self.assertEqual(read(self.to, "image.tif"), read(image))
+        self.assertEqual(read(self.to, "logs/sub/b.txt"), b"sub/b.txt")
+        self.assertEqual(read(self.to, "logs/sub/empty"), b"")
+        shown = json.loads(read(path))
+        self.assertEqual((shown["files"], shown["pieces"], shown["incomplete"]), (4, 35, 0))
+        self.assertFalse(os.path.exists(os.path.join(self.to, "logs/link")))
+
+    def test_standard_input_to_standard_output(self):
+        data = random.Random(2).randbytes(500_000)
+        with open(os.path.join(self.here, "out"), "wb") as f:
+            p = self.recv("--stdout", "-c", "1", service="2002", stdout=f)
+        out, _ = self.send("-n", "x/stream.bin", "--json", "-", "ipn:2.2002", "-", input=data)
+        shown = json.loads(out)
+        self.assertEqual((shown["files"], shown["failed"], shown["list"][0]["name"]), (1, 0, "x/stream.bin"))
+        self.end(p)
+        self.assertEqual(read(self.here, "out"), data)
+        self.assertFalse(os.path.exists(os.path.join(self.to, "x/stream.bin")))
+
+    def test_receiver_is_killed(self):
+        """kill -9 again and again while a file comes: it is there once, whole, and nothing goes a second time."""
+        data = random.Random(3).randbytes(12_000_000)
+        image = write(data, self.here, "image.tif")
+        sender = subprocess.Popen([os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), "-b", "50kB", "--json", "-",
+                                   "ipn:2.2003", image], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.reap, sender)
+        kills = 0
+        while sender.poll() is None and kills < 6:
+            p = self.recv(service="2003")
+            before = journals(self.to)
+            wait_for(lambda: sender.poll() is not None or journals(self.to) > before + 200)
+            p.kill()
+            p.wait()
+            kills += 1
+        p = self.recv(service="2003")
+        out, err = sender.communicate(timeout=60)
+        self.assertEqual(sender.returncode, 0, err)
+        self.assertGreaterEqual(kills, 2)
+        self.assertEqual(hashlib.sha256(read(self.to, "image.tif")).digest(), hashlib.sha256(data).digest())
+        self.assertEqual(sorted(os.listdir(self.to)), [".helio-recv", "image.tif"])
+        self.assertEqual(json.loads(out)["pieces"], 240)
+        p.send_signal(signal.SIGTERM)
+        self.end(p)
+
+    def test_sender_is_killed(self):
+        data = random.Random(4).randbytes(5_000_000)
+        image = write(data, self.here, "image.tif")
+        command = [os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), "-b", "10kB", "ipn:2.2004", image]
+        sender = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        recv = self.recv("-c", "1", service="2004")
+        wait_for(lambda: sender.poll() is not None or journals(self.to) > 500)
+        sender.kill()
+        sender.wait()
+        out, _ = self.send("-b", "10kB", "--resume", "--ask", "1", "--json", "-", "ipn:2.2004", image)
+        self.end(recv)
+        self.assertEqual(read(self.to, "image.tif"), data)
+        shown = json.loads(out)
+        self.assertGreaterEqual(shown["questions"], 1)
+        self.assertLess(shown["pieces"], 500)
+
+    def test_spool(self):
+        spool = os.path.join(self.here, "spool")
+        write(b"one", spool, "one")
+        recv = self.recv("-c", "2", service="2005")
+        sender = subprocess.Popen([os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), "--spool", spool, "-i", "100ms",
+                                   "--ask", "1", "--sent", os.path.join(self.here, "sent"), "ipn:2.2005"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+        self.addCleanup(self.reap, sender)
+        wait_for(lambda: os.path.exists(os.path.join(self.to, "one")))
+        write(b"two", spool, "below/two")
+        self.end(recv)
+        self.assertEqual(read(self.to, "below/two"), b"two")
+        wait_for(lambda: os.path.exists(os.path.join(self.here, "sent/below/two")))
+        self.assertEqual(read(self.here, "sent/one"), b"one")
+        self.assertFalse(os.path.exists(os.path.join(spool, "one")))
+        sender.send_signal(signal.SIGINT)
+        self.end(sender)
+
+    def test_refusals_are_told(self):
+        small, hidden = write(b"x" * 1000, self.here, "small"), write(b"y", self.here, ".hidden")
+        recv = self.recv("--file-max", "100B", service="2006")
+        out, err = self.send("ipn:2.2006", small, hidden, code=1)
+        self.assertEqual(out, "")
+        self.assertIn("small: it is longer than what is taken there", err)
+        self.assertIn(".hidden: its name is not taken there", err)
+        _, err = self.send("ipn:77.1", "--wait", "300ms", small, code=1)
+        self.assertIn("the node refuses (", err)
+        _, err = self.send("ipn:2.2099", "--wait", "300ms", small, code=1)
+        self.assertIn("small: the receiver does not confirm it", err)
+        self.assertIn("with the node", self.send("--no-wait", "ipn:2.2099", small)[0])
+        done = subprocess.run([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", "2007"],
+                              capture_output=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"another helio-recv has", done.stderr)
+        recv.send_signal(signal.SIGTERM)
+        self.end(recv)
+
+    def test_errors(self):
+        for words, wanted in ((("ipn:2.1",), "either files, or -"), (("nobody", "x"), "'nobody': the receiver's endpoint is wanted"),
+                              (("-b", "0", "ipn:2.1", "x"), "bundle"), (("-n", "../x", "ipn:2.1", "x"), "--name '../x'"),
+                              (("--sent", "x", "ipn:2.1", "x"), "--sent is of --spool")):
+            self.assertIn(wanted, self.send(*words, code=2)[1])
+        self.assertIn("there is no file to send", self.send("ipn:2.1", os.path.join(self.here, "nothing"), code=1)[1])
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path: a piece is written, the last one makes the file whole, and a receipt says so.
+ * What can go wrong: what is not ours, damaged, repeated, or refused is counted, and its sender
+ * told once, or when he asks; a disk that is full stops everything, with the bundle at the node.
+ */
+#include "tools/files/files_receiver.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+int files_receiver_init(struct files_receiver *r, const char *path,
+                        const struct files_limits *limits, bool hidden, uint64_t seed)
+{
+    *r = (struct files_receiver){.hidden = hidden};
+    return files_shelf_open(&r->shelf, path, limits, seed);
+}
+
+void files_receiver_fini(struct files_receiver *r)
+{
+    files_shelf_close(&r->shelf);
+}
+
+/* ---- receipts ---- */
+
+static void write_receipt(struct files_receiver *r, const struct files_head *h,
+                          const struct files_receipt *receipt, struct files_outcome *out)
+{
+    out->receipt_len = files_write_receipt(h, receipt, out->receipt);
+    r->counts.receipts++;
+    assert(out->receipt_len <= sizeof out->receipt);
+}
+
+static void say_done(struct files_receiver *r, const struct files_head *h,
+                     struct files_outcome *out)
+{
+    const struct files_receipt done = {.state = FILES_STATE_DONE, .held = h->size};
+    write_receipt(r, h, &done, out);
+}
+
+/* The first time that it is refused; from then on it was told. */
+static bool note_refused(struct files_receiver *r, const uint8_t id[FILES_ID])
+{
+    for (size_t i = 0; i < FILES_REFUSED_MAX; i++)
+        if (memcmp(r->refused[i], id, FILES_ID) == 0)
+            return false;
+    memcpy(r->refused[r->refused_next], id, FILES_ID);
+    r->refused_next = (r->refused_next + 1) % FILES_REFUSED_MAX;
+    return true;
+}
+
+static void refuse_file(struct files_receiver *r, const struct files_head *h,
+                        enum files_reason reason, struct files_outcome *out)
+{
+    const struct files_receipt refused = {.state = FILES_STATE_REFUSED, .reason = reason};
+    bool first = note_refused(r, h->id);
+    r->counts.refused[reason]++;
+    if (h->kind == FILES_ASK || (first && (h->flags & FILES_WANT_RECEIPT) != 0))
+        write_receipt(r, h, &refused, out);
+}
+
+/* ---- pieces ---- */
+
+/* FILES_REASON_NONE: it may be taken. */
+static enum files_reason judge_head(const struct files_receiver *r, const struct files_head *h)
+{
+    const size_t own = strlen(FILES_FOLDER);
+    bool ours = h->name.len >= own && memcmp(h->name.data, FILES_FOLDER, own) == 0;
+    if (!files_name_good(h->name, r->hidden) || ours)
+        return FILES_REASON_NAME;
+    return h->size > r->shelf.limits.file_max ? FILES_REASON_SIZE : FILES_REASON_NONE;
+}
+
+static bool is_same(const struct files_item *it, const struct files_head *h, const char *source)
+{
+    return it->size == h->size && memcmp(it->sha, h->sha, FILES_SHA) == 0 &&
+           slice_equal(slice_of(it->name, strlen(it->name)), h->name) &&
+           strcmp(it->source, source) == 0;
+}
+
+static int finish_file(struct files_receiver *r, struct files_item *it, const struct files_head *h,
+                       struct files_outcome *out)
+{
+    int rc = files_shelf_finish(&r->shelf, it, out->name);
+    if (rc == HELIO_EINVAL) {
+        refuse_file(r, h, FILES_REASON_PLACE, out);
+        return 0;
+    }
+    if (rc == HELIO_EFORMAT) { /* nothing is held now, and when the sender asks he hears it */
+        r->counts.wrong++;
+        return 0;
+    }
+    if (rc != 0)
+        return rc;
+    r->counts.files++;
+    out->finished = true;
+    out->size = h->size;
+    if ((h->flags & FILES_WANT_RECEIPT) != 0 || h->kind == FILES_ASK)
+        say_done(r, h, out);
+    return 0;
+}
+
+static int write_piece(struct files_receiver *r, struct files_item *it, const struct files_head *h,
+                       struct slice body, tick now, struct files_outcome *out)
+{
+    int rc = files_shelf_write(&r->shelf, it, h->offset, body, now);
+    if (rc == HELIO_EAGAIN) {
+        refuse_file(r, h, FILES_REASON_GAPS, out);
+        return 0;
+    }
+    if (rc < 0)
+        return rc;
+    r->counts.pieces += rc == 1;
+    r->counts.bytes += rc == 1 ? body.len : 0;
+    r->counts.repeated += rc == 0 && body.len > 0;
+    return files_item_whole(it) ? finish_file(r, it, h, out) : 0;
+}
+
+static int take_piece(struct files_receiver *r, const char *source, const struct files_head *h,
+                      struct slice body, tick now, struct files_outcome *out)
+{
+    struct files_item *it = files_shelf_find(&r->shelf, h->id);
+    if (files_done_has(&r->shelf.done, h->id)) {
+        r->counts.repeated++;
+        if (h->offset == 0 && (h->flags & FILES_WANT_RECEIPT) != 0)
+            say_done(r, h, out);
+        return 0;
+    }
+    enum files_reason reason = judge_head(r, h);
+    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h, source))
+        reason = FILES_REASON_CONFLICT;
+    int rc = 0;
+    if (reason == FILES_REASON_NONE && it == NULL)
+        rc = files_shelf_begin(&r->shelf, h, source, now, &it);
+    if (rc == HELIO_EAGAIN)
+        reason = FILES_REASON_ROOM;
+    if (reason != FILES_REASON_NONE) {
+        refuse_file(r, h, reason, out);
+        return 0;
+    }
+    return rc != 0 ? rc : write_piece(r, it, h, body, now, out);
+}
+
+static int take_ask(struct files_receiver *r, const char *source, const struct files_head *h,
+                    struct files_outcome *out)
+{
+    struct files_item *it = files_shelf_find(&r->shelf, h->id);
+    struct files_receipt receipt = {.state = FILES_STATE_PARTLY};
+    r->counts.asks++;
+    if (files_done_has(&r->shelf.done, h->id)) {
+        say_done(r, h, out);
+        return 0;
+    }
+    enum files_reason reason = judge_head(r, h);
+    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h, source))
+        reason = FILES_REASON_CONFLICT;
+    if (reason != FILES_REASON_NONE) {
+        refuse_file(r, h, reason, out);
+        return 0;
+    }
+    if (it != NULL && files_item_whole(it)) /* it could not be finished before */
+        return finish_file(r, it, h, out);
+    if (it != NULL)
+        files_item_receipt(it, &receipt);
+    else if (h->size > 0)
+        receipt.gaps[receipt.gaps_len++] = (struct range){0, h->size};
+    write_receipt(r, h, &receipt, out);
+    return 0;
+}
+
+/* The node of an endpoint: a sender that begins again may have another service there. */
+static void name_node(const char *source, char out[FILES_SOURCE_MAX])
+{
+    const char *end =
+        strncmp(source, "dtn://", 6) == 0 ? strchr(source + 6, '/') : strrchr(source, '.');
+    size_t len = end != NULL ? (size_t)(end - source) : strlen(source);
+    snprintf(out, FILES_SOURCE_MAX, "%.*s", (int)(len < FILES_SOURCE_MAX ? len : 0), source);
+}
+
+int files_receiver_take(struct files_receiver *r, const char *source, struct slice payload,
+                        tick now, struct files_outcome *out)
+{
+    struct files_head h;
+    struct slice body;
+    char node[FILES_SOURCE_MAX];
+    out->receipt_len = 0;
+    out->finished = false;
+    enum files_verdict v = files_parse(payload, &h, &body);
+    r->counts.damaged += v == FILES_DAMAGED;
+    r->counts.foreign += v == FILES_FOREIGN || (v == FILES_OK && h.kind == FILES_RECEIPT);
+    if (v != FILES_OK || h.kind == FILES_RECEIPT)
+        return 0;
+    name_node(source, node);
+    if (h.kind == FILES_ASK)
+        return take_ask(r, node, &h, out);
+    return take_piece(r, node, &h, body, now, out);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiving end: payloads in, files and receipts out. It knows no sockets, and time is an
+ * argument; what it has taken lies in its shelf.
+ */
+#ifndef TOOLS_FILES_RECEIVER_H
+#define TOOLS_FILES_RECEIVER_H
+
+#include "tools/files/files_shelf.h"
+
+#define FILES_REFUSED_MAX 64 /* refused files of which a sender has been told */
+
+struct files_counts {
+    uint64_t pieces, bytes;          /* that brought something */
+    uint64_t repeated;               /* that did not */
+    uint64_t foreign, damaged;       /* payloads that are none of ours, or not what was sent */
+    uint64_t refused[FILES_REASONS]; /* pieces, by reason */
+    uint64_t files, wrong;           /* files that are whole; whose SHA-256 was wrong */
+    uint64_t asks, receipts;
+};
+
+struct files_receiver {
+    struct files_shelf shelf;
+    bool hidden; /* parts of names may begin with a dot */
+    struct files_counts counts;
+    uint8_t refused[FILES_REFUSED_MAX][FILES_ID]; /* a ring */
+    size_t refused_next;
+};
+
+/* What a payload leads to. */
+struct files_outcome {
+    size_t receipt_len; /* 0: there is nothing to say */
+    uint8_t receipt[FILES_RECEIPT_MAX];
+    bool finished; /* a file is whole: */
+    char name[FILES_NAME_MAX + 16];
+    uint64_t size;
+};
+
+/* As files_shelf_open; files_receiver_fini in any case. */
+int files_receiver_init(struct files_receiver *r, const char *path,
+                        const struct files_limits *limits, bool hidden, uint64_t seed);
+void files_receiver_fini(struct files_receiver *r);
+
+/* A payload from endpoint `source`. 0: the node may forget it. Else what the system says: it has to
+ * keep it, and nothing more can be taken. */
+int files_receiver_take(struct files_receiver *r, const char *source, struct slice payload,
+                        tick now, struct files_outcome *out);
+
+#endif

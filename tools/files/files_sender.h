@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sending end: files in, payloads out, until the receiver has confirmed each. It knows no
+ * sockets, and time is an argument. The caller gives payloads to the node and tells what became of
+ * each, in their order; receipts come as payloads.
+ */
+#ifndef TOOLS_FILES_SENDER_H
+#define TOOLS_FILES_SENDER_H
+
+#include <sys/stat.h>
+
+#include "base/list.h"
+#include "base/ranges.h"
+#include "base/tick.h"
+#include "tools/files/files_wire.h"
+
+#define FILES_GIVEN_MAX 32 /* payloads that the node has not answered */
+#define FILES_JOBS_MAX 10000
+
+struct files_send_options {
+    uint64_t piece; /* bytes of a file in one bundle, at least 1 */
+    bool confirm;   /* a file is done when the receiver says so, else when the node has it */
+    tick ask;       /* the first question what is there comes so long after the last piece */
+    tick wait;      /* a file that is not confirmed so long after that has failed */
+};
+
+enum files_phase {
+    FILES_WAITING, /* for its turn */
+    FILES_ASKING,  /* what is there already? Nothing is sent before that is known */
+    FILES_SENDING,
+    FILES_DRAINING, /* all is given to the node; confirmation is missing */
+    FILES_DONE,
+    FILES_FAILED,
+};
+
+struct files_job {
+    struct list order;
+    char *path;
+    char name[FILES_NAME_MAX + 1];
+    enum files_phase phase;
+    bool resume;     /* it asks first */
+    struct stat was; /* the file, when it was read first */
+    uint8_t id[FILES_ID], sha[FILES_SHA];
+    struct ranges todo;    /* to be given to the node */
+    uint64_t given;        /* payloads that the node has not answered */
+    uint64_t sent;         /* bytes that the node has taken, again and again counted once */
+    uint64_t held;         /* of the last receipt */
+    uint32_t asked, heard; /* numbers of the last question, and of the last receipt */
+    bool known;            /* there was a receipt */
+    tick ask_at, ask_pause, give_up_at;
+    char why[160]; /* of FAILED */
+};
+
+/* A payload that the node has not answered. */
+struct files_given {
+    struct files_job *job; /* NULL: it does not matter any more */
+    uint64_t lo, hi;       /* of a piece; equal: a question, or an empty file */
+    bool question;
+    uint8_t *bytes; /* the payload, owned */
+};
+
+struct files_sender {
+    struct files_send_options options;
+    struct list jobs;
+    uint64_t jobs_len, done, failed;
+    uint64_t bytes, bytes_held; /* of files whose turn came; of these, confirmed or with the node */
+    uint64_t pieces, again, questions, receipts, foreign;
+    struct files_given given[FILES_GIVEN_MAX]; /* a ring */
+    size_t given_first, given_len;
+    struct files_job *reading; /* whose file is open */
+    int fd;
+    /* A job is done or failed; it may be freed by files_sender_forget. */
+    void (*over)(void *context, struct files_job *job);
+    void *context;
+};
+
+void files_sender_init(struct files_sender *s, const struct files_send_options *o,
+                       void (*over)(void *context, struct files_job *job), void *context);
+void files_sender_fini(struct files_sender *s);
+
+/* A file to be sent under a name. 0, HELIO_EINVAL (no good name), HELIO_EAGAIN (too many files),
+ * HELIO_ENOMEM. What is wrong with the file itself is told by `over`. */
+int files_sender_add(struct files_sender *s, const char *path, const char *name, bool resume,
+                     struct files_job **out);
+
+/* A job that is over is not needed any more. */
+void files_sender_forget(struct files_sender *s, struct files_job *job);
+
+/* A payload to be given to the node; its bytes stay until it is answered. False: there is none now.
+ */
+bool files_sender_next(struct files_sender *s, tick now, struct slice *out);
+
+/* The node's answer to the oldest payload that it has not answered. */
+void files_sender_answer(struct files_sender *s, bool taken, tick now);
+/* The node is gone: what it has not answered has to be given again. */
+void files_sender_lost(struct files_sender *s);
+
+/* A payload that came for us. */
+void files_sender_take(struct files_sender *s, struct slice payload, tick now);
+
+/* When files_sender_next may have something, or a job has failed; TICK_NEVER: not by itself. */
+tick files_sender_deadline(const struct files_sender *s);
+void files_sender_expire(struct files_sender *s, tick now);
+
+/* All jobs are done or failed. */
+bool files_sender_idle(const struct files_sender *s);
+
+/* Its own invariants, asserted. */
+void files_sender_check(const struct files_sender *s);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path: a first piece makes an item, with its journal; each piece is written to its
+ * place, then entered into the journal; the whole is checked, linked to its name, and its id
+ * remembered. What can go wrong: the process ends between any two of these (files_shelf_open looks
+ * how far it was), wrong bytes, a full disk.
+ */
+#include "tools/files/files_shelf.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "tools/files/files_digest.h"
+#include "tools/files/files_journal.h"
+#include "tools/files/files_place.h"
+
+#define FOLDER (O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+
+/* ---- items ---- */
+
+static uint64_t hash_id(const struct files_shelf *s, const uint8_t id[FILES_ID])
+{
+    return hash_bytes(s->items.seed, id, FILES_ID);
+}
+
+struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID])
+{
+    struct hash_node *n = hash_find(&s->items, hash_id(s, id));
+    for (; n != NULL; n = hash_next(n)) {
+        struct files_item *it = container_of(n, struct files_item, node);
+        if (memcmp(it->id, id, FILES_ID) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+static struct files_item *new_item(void)
+{
+    struct files_item *it = calloc(1, sizeof *it);
+    if (it == NULL)
+        return NULL;
+    list_init(&it->order);
+    ranges_init(&it->have);
+    return it;
+}
+
+static void free_item(struct files_item *it)
+{
+    ranges_fini(&it->have);
+    free(it);
+}
+
+static void enter_item(struct files_shelf *s, struct files_item *it)
+{
+    assert(files_shelf_find(s, it->id) == NULL);
+    hash_add(&s->items, &it->node, hash_id(s, it->id));
+    list_add_tail(&s->order, &it->order);
+    s->space += it->size;
+}
+
+static void forget_item(struct files_shelf *s, struct files_item *it)
+{
+    assert(s->space >= it->size);
+    hash_sub(&s->items, &it->node);
+    list_sub(&it->order);
+    s->space -= it->size;
+    free_item(it);
+}
+
+static void unlink_item(const struct files_shelf *s, const struct files_item *it)
+{
+    char hex[FILES_HEX], journal[FILES_JOURNAL_NAME];
+    files_journal_hex(it->id, hex);
+    files_journal_name(it->id, journal);
+    (void)unlinkat(s->state, hex, 0); /* first the bytes: without a journal they mean nothing */
+    (void)unlinkat(s->state, journal, 0);
+}
+
+void files_shelf_drop(struct files_shelf *s, struct files_item *it)
+{
+    unlink_item(s, it);
+    forget_item(s, it);
+}
+
+bool files_item_whole(const struct files_item *it)
+{
+    return ranges_has(&it->have, 0, it->size);
+}
+
+void files_item_receipt(const struct files_item *it, struct files_receipt *out)
+{
+    struct range gap;
+    *out = (struct files_receipt){.state = FILES_STATE_PARTLY, .held = ranges_bytes(&it->have)};
+    for (uint64_t at = 0;
+         out->gaps_len < FILES_GAPS_MAX && ranges_gap(&it->have, at, it->size, &gap) == 1;
+         at = gap.hi)
+        out->gaps[out->gaps_len++] = gap;
+}
+
+/* ---- pieces ---- */
+
+/* Is there room for one more of this size? Those that were silent for long give way. */
+static bool make_room(struct files_shelf *s, uint64_t size, tick now)
+{
+    const struct files_limits *l = &s->limits;
+    while (s->items.len >= l->items_max || size > l->space_max || s->space > l->space_max - size) {
+        struct list *first = list_first(&s->order);
+        struct files_item *it =
+            first == NULL ? NULL : container_of(first, struct files_item, order);
+        if (it == NULL || now < tick_add(it->heard, l->forget))
+            return false;
+        files_shelf_drop(s, it);
+    }
+    return true;
+}
+
+static int make_data(const struct files_shelf *s, const struct files_item *it)
+{
+    char hex[FILES_HEX];
+    files_journal_hex(it->id, hex);
+    int fd = openat(s->state, hex, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return helio_from_errno(errno);
+    int rc = ftruncate(fd, (off_t)it->size) != 0 ? helio_from_errno(errno) : 0;
+    close(fd);
+    return rc;
+}
+
+int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const char *source,
+                      tick now, struct files_item **out)
+{
+    if (!make_room(s, h->size, now))
+        return HELIO_EAGAIN;
+    struct files_item *it = new_item();
+    if (it == NULL)
+        return HELIO_ENOMEM;
+    memcpy(it->id, h->id, FILES_ID);
+    memcpy(it->sha, h->sha, FILES_SHA);
+    memcpy(it->name, h->name.data, h->name.len);
+    snprintf(it->source, sizeof it->source, "%s", source);
+    it->size = h->size;
+    it->heard = now;
+    int rc = make_data(s, it);
+    if (rc == 0)
+        rc = files_journal_begin(s->state, it, s->limits.sync);
+    if (rc != 0) {
+        unlink_item(s, it);
+        free_item(it);
+        return rc;
+    }
+    enter_item(s, it);
+    *out = it;
+    return 0;
+}
+
+static int write_bytes(const struct files_shelf *s, const struct files_item *it, uint64_t offset,
+                       struct slice body)
+{
+    char hex[FILES_HEX];
+    int rc = 0;
+    files_journal_hex(it->id, hex);
+    int fd = openat(s->state, hex, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return helio_from_errno(errno);
+    while (rc == 0 && body.len > 0) {
+        ssize_t n = pwrite(fd, body.data, body.len, (off_t)offset);
+        if (n < 0 && errno != EINTR)
+            rc = helio_from_errno(errno);
+        size_t done = n > 0 ? (size_t)n : 0;
+        body = slice_of(body.data + done, body.len - done);
+        offset += done;
+    }
+    if (rc == 0 && s->limits.sync && fdatasync(fd) != 0)
+        rc = helio_from_errno(errno);
+    close(fd);
+    return rc;
+}
+
+int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t offset,
+                      struct slice body, tick now)
+{
+    assert(offset <= it->size && body.len <= it->size - offset);
+    it->heard = now;
+    list_sub(&it->order);
+    list_add_tail(&s->order, &it->order);
+    uint64_t end = offset + body.len;
+    if (ranges_has(&it->have, offset, end))
+        return 0;
+    if (it->have.len >= FILES_RANGES_MAX)
+        return HELIO_EAGAIN;
+    int rc = write_bytes(s, it, offset, body);
+    if (rc == 0)
+        rc = files_journal_add(s->state, it, offset, end, s->limits.sync);
+    return rc != 0 ? rc : ranges_add(&it->have, offset, end, FILES_RANGES_MAX);
+}
+
+/* ---- the end of an item ---- */
+
+/* 0, HELIO_EFORMAT: they are others. */
+static int check_bytes(const struct files_shelf *s, const struct files_item *it)
+{
+    char hex[FILES_HEX];
+    uint8_t sha[FILES_SHA];
+    files_journal_hex(it->id, hex);
+    int fd = openat(s->state, hex, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return helio_from_errno(errno);
+    int rc = files_digest_file(fd, it->size, sha);
+    close(fd);
+    return rc == 0 && memcmp(sha, it->sha, FILES_SHA) != 0 ? HELIO_EFORMAT : rc;
+}
+
+static int remember_item(struct files_shelf *s, struct files_item *it)
+{
+    int rc = files_done_add(&s->done, it->id, s->limits.sync);
+    if (rc == 0)
+        files_shelf_drop(s, it);
+    return rc;
+}
+
+int files_shelf_finish(struct files_shelf *s, struct files_item *it, char name[FILES_NAME_MAX + 16])
+{
+    char hex[FILES_HEX];
+    assert(files_item_whole(it));
+    files_journal_hex(it->id, hex);
+    int rc = check_bytes(s, it);
+    if (rc == 0)
+        rc = files_journal_placing(s->state, it, s->limits.sync);
+    if (rc == 0)
+        rc = files_place_link(s->state, hex, s->dir, it->name, s->limits.sync, name);
+    if (rc == HELIO_EFORMAT || rc == HELIO_EINVAL)
+        files_shelf_drop(s, it);
+    return rc == 0 ? remember_item(s, it) : rc;
+}
+
+/* ---- the start ---- */
+
+/* Had the last process linked it to its name already? */
+static bool was_placed(const struct files_shelf *s, const struct files_item *it)
+{
+    struct stat st;
+    char hex[FILES_HEX];
+    files_journal_hex(it->id, hex);
+    return fstatat(s->state, hex, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_nlink > 1;
+}
+
+/* An item of the last process, which the shelf takes. */
+static int resume_item(struct files_shelf *s, struct files_item *it, bool placing)
+{
+    char name[FILES_NAME_MAX + 16];
+    struct stat st;
+    char hex[FILES_HEX];
+    files_journal_hex(it->id, hex);
+    bool there = fstatat(s->state, hex, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    enter_item(s, it);
+    if (files_done_has(&s->done, it->id) || (!there && !placing)) {
+        files_shelf_drop(s, it);
+        return 0;
+    }
+    s->completed += files_item_whole(it);
+    if (placing && was_placed(s, it))
+        return remember_item(s, it);
+    int rc = files_item_whole(it) ? files_shelf_finish(s, it, name) : 0;
+    return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 0 : rc;
+}
+
+static void remove_unreadable(struct files_shelf *s, const char *journal)
+{
+    char hex[FILES_HEX];
+    snprintf(hex, sizeof hex, "%s", journal);
+    s->unreadable++;
+    (void)unlinkat(s->state, hex, 0);
+    (void)unlinkat(s->state, journal, 0);
+}
+
+static int load_item(struct files_shelf *s, const char *journal)
+{
+    bool placing = false;
+    char right[FILES_JOURNAL_NAME];
+    struct files_item *it = new_item();
+    if (it == NULL)
+        return HELIO_ENOMEM;
+    int rc = files_journal_load(s->state, journal, it, &placing);
+    files_journal_name(it->id, right);
+    if (rc == 0 && strcmp(right, journal) == 0)
+        return resume_item(s, it, placing);
+    free_item(it);
+    if (rc != HELIO_EFORMAT && rc != 0)
+        return rc;
+    remove_unreadable(s, journal);
+    return 0;
+}
+
+static bool is_journal(const char *name)
+{
+    return strlen(name) == FILES_JOURNAL_NAME - 1 &&
+           strspn(name, "0123456789abcdef") == FILES_HEX - 1 &&
+           strcmp(name + FILES_HEX - 1, ".log") == 0;
+}
+
+static int load_items(struct files_shelf *s)
+{
+    int fd = openat(s->state, ".", FOLDER);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (d == NULL) {
+        int rc = helio_from_errno(errno);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    int rc = 0;
+    for (const struct dirent *e; rc == 0 && (e = readdir(d)) != NULL;)
+        if (is_journal(e->d_name))
+            rc = load_item(s, e->d_name);
+    closedir(d);
+    return rc;
+}
+
+static int open_folders(struct files_shelf *s, const char *path)
+{
+    s->dir = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    if (s->dir < 0)
+        return helio_from_errno(errno);
+    if (mkdirat(s->dir, FILES_FOLDER, 0700) != 0 && errno != EEXIST)
+        return helio_from_errno(errno);
+    s->state = openat(s->dir, FILES_FOLDER, FOLDER);
+    if (s->state < 0)
+        return helio_from_errno(errno);
+    s->lock = openat(s->state, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (s->lock < 0)
+        return helio_from_errno(errno);
+    if (flock(s->lock, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? HELIO_EEXIST : helio_from_errno(errno);
+    return 0;
+}
+
+int files_shelf_open(struct files_shelf *s, const char *path, const struct files_limits *limits,
+                     uint64_t seed)
+{
+    *s = (struct files_shelf){.limits = *limits, .dir = -1, .state = -1, .lock = -1};
+    s->done.fd = -1;
+    list_init(&s->order);
+    list_init(&s->done.order);
+    int rc = hash_init(&s->items, seed);
+    if (rc == 0)
+        rc = open_folders(s, path);
+    if (rc == 0)
+        rc = files_done_open(&s->done, s->state, "done", seed);
+    return rc == 0 ? load_items(s) : rc;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void files_shelf_close(struct files_shelf *s)
+{
+    list_for_each_safe (it, &s->order)
+        forget_item(s, container_of(it, struct files_item, order));
+    hash_fini(&s->items);
+    files_done_fini(&s->done);
+    close_fd(&s->lock);
+    close_fd(&s->state);
+    close_fd(&s->dir);
+}
+
+/* These assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+
+void files_shelf_check(const struct files_shelf *s)
+{
+    uint64_t space = 0, n = 0;
+    list_for_each (l, &s->order) {
+        const struct files_item *it = container_of(l, struct files_item, order);
+        ranges_check(&it->have);
+        assert(it->have.len == 0 || it->have.at[it->have.len - 1].hi <= it->size);
+        assert(!files_done_has(&s->done, it->id));
+        space += it->size;
+        n++;
+    }
+    assert(space == s->space && n == s->items.len);
+    assert(n <= s->limits.items_max || s->limits.items_max == 0);
+}

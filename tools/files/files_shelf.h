@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiver's folder, and in it a hidden one with what is not whole yet: of each file its bytes
+ * so far, and a journal of which they are. So a process may end at any moment, and its successor
+ * goes on: what was written (with `sync`: what a call said that it took) is there. A file appears
+ * under its name when it is whole and its SHA-256 is right, never in the place of another.
+ */
+#ifndef TOOLS_FILES_SHELF_H
+#define TOOLS_FILES_SHELF_H
+
+#include "base/ranges.h"
+#include "base/tick.h"
+#include "tools/files/files_done.h"
+#include "tools/files/files_wire.h"
+
+#define FILES_FOLDER ".helio-recv"
+#define FILES_RANGES_MAX 65536 /* of one file that is not whole */
+#define FILES_SOURCE_MAX 256
+
+struct files_limits {
+    uint64_t file_max;  /* bytes of one file */
+    uint64_t items_max; /* files that are not whole */
+    uint64_t space_max; /* their sizes, all together */
+    tick forget;        /* one that was silent for so long gives way to others */
+    bool sync;          /* what is taken is on the medium */
+};
+
+/* A file that is not whole. */
+struct files_item {
+    struct hash_node node;
+    struct list order; /* by `heard` */
+    uint8_t id[FILES_ID], sha[FILES_SHA];
+    uint64_t size;
+    char name[FILES_NAME_MAX + 1];
+    char source[FILES_SOURCE_MAX]; /* the node that it is from */
+    struct ranges have;
+    tick heard;
+};
+
+struct files_shelf {
+    struct files_limits limits;
+    int dir, state, lock; /* folders, and who holds them; -1: not open */
+    struct hash items;
+    struct list order; /* the least recently heard first */
+    uint64_t space;    /* sizes of all items */
+    struct files_done done;
+    uint64_t unreadable; /* journals that were removed */
+    uint64_t completed;  /* at the start: files that the last process had left whole */
+};
+
+/* Opens a folder, which is there, and goes on with what is in it. 0, HELIO_EEXIST (another process
+ * has it), or what the system says; files_shelf_close in any case. */
+int files_shelf_open(struct files_shelf *s, const char *path, const struct files_limits *limits,
+                     uint64_t seed);
+void files_shelf_close(struct files_shelf *s);
+
+struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID]);
+
+/* Begins the file of a header. 0, HELIO_EAGAIN (no room: limits), or what the system says. */
+int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const char *source,
+                      tick now, struct files_item **out);
+
+/* A piece. 1: it brought something, 0: it was there, HELIO_EAGAIN (too many gaps), or what the
+ * system says. */
+int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t offset,
+                      struct slice body, tick now);
+
+bool files_item_whole(const struct files_item *it);
+
+/*
+ * A whole item: checks it, gives it its name, or name.1, name.2, … when that is taken, and forgets
+ * the item; `name` is what it is called now. 0; HELIO_EFORMAT (the bytes are others: they are
+ * dropped), HELIO_EINVAL (its place cannot be had: likewise), or what the system says: it is kept.
+ */
+int files_shelf_finish(struct files_shelf *s, struct files_item *it,
+                       char name[FILES_NAME_MAX + 16]);
+void files_shelf_drop(struct files_shelf *s, struct files_item *it);
+
+/* What is missing and held of an item. */
+void files_item_receipt(const struct files_item *it, struct files_receipt *out);
+
+/* Its own invariants, asserted. */
+void files_shelf_check(const struct files_shelf *s);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files below folders, and the names that they are sent under. */
+#ifndef TOOLS_FILES_WALK_H
+#define TOOLS_FILES_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/files/files_wire.h"
+
+struct files_walk {
+    bool hidden;      /* what begins with a dot, too */
+    uint64_t skipped; /* links, pipes, and what else is no regular file */
+    /* A regular file, and its name. False: end the walk. */
+    bool (*found)(void *context, const char *path, const char *name);
+    void *context;
+};
+
+/* What a file, or a folder with all below it, is called: its last part, and the parts below it;
+ * "." and "..": only these. Symbolic links below are not followed. 0; HELIO_EAGAIN: `found` ended
+ * it; or what the system says of `path`. */
+int files_walk_path(struct files_walk *w, const char *path);
+
+/* The same for what is below a folder, without its own name. */
+int files_walk_below(struct files_walk *w, const char *path);
+
+#endif

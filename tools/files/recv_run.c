@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The happy path: a delivery is taken, answered to the node, and leads to a receipt or a file. What
+ * can go wrong: the disk (the delivery is not answered: it stays at the node, and this ends), and
+ * the node going away (receipts that it had not confirmed are given again).
+ */
+#include "tools/files/recv_run.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IDLE_TURN (60 * TICK_S)
+
+static void on_ready(void *context);
+
+int recv_run_init(struct recv_run *r, struct world *w, const struct recv_options *o,
+                  const uint64_t seed[2], void (*over)(void *context), void *context)
+{
+    *r = (struct recv_run){.options = o, .over = over, .context = context, .files = json_array()};
+    perf_link_init(&r->link, w, &o->link, seed[0], o->deliveries, o->payload_max, on_ready, r);
+    alarm_init(&r->alarm, w, ALARM_APP, on_ready, r);
+    int rc = files_receiver_init(&r->receiver, o->output, &o->limits, o->hidden, seed[1]);
+    if (rc == HELIO_EEXIST)
+        fprintf(stderr, "helio-recv: another helio-recv has %s; stop it or choose another -o\n",
+                o->output);
+    else if (rc != 0)
+        fprintf(stderr, "helio-recv: -o %s: %s\n", o->output, helio_strerror(rc));
+    return rc;
+}
+
+void recv_run_fini(struct recv_run *r)
+{
+    perf_link_fini(&r->link);
+    alarm_fini(&r->alarm);
+    files_receiver_fini(&r->receiver);
+    json_decref(r->files);
+}
+
+static void end_run(struct recv_run *r)
+{
+    if (r->stop)
+        return;
+    r->stop = true;
+    alarm_set(&r->alarm, TICK_NEVER);
+    r->over(r->context);
+}
+
+/* The turn goes to its end: the connections are in use. */
+static void fail_run(struct recv_run *r, const char *why)
+{
+    r->failed = true;
+    fprintf(stderr, "helio-recv: %s\n", why);
+}
+
+/* ---- files ---- */
+
+/* The file's content goes to standard output, and the file. 0 or HELIO_E*. */
+static int pass_file(const struct files_shelf *s, const char *name)
+{
+    uint8_t part[65536];
+    int fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : 0;
+    while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0)
+        if (fwrite(part, 1, (size_t)n, stdout) != (size_t)n)
+            break;
+    bool good = n == 0 && fflush(stdout) == 0;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!good)
+        return error > 0 ? helio_from_errno(error) : HELIO_EIO;
+    return unlinkat(s->dir, name, 0) == 0 ? 0 : helio_from_errno(errno);
+}
+
+static void tell_file(struct recv_run *r, const char *source, const struct files_outcome *o)
+{
+    const struct recv_options *q = r->options;
+    bool text_to_stdout = !q->to_stdout && (q->json == NULL || strcmp(q->json, "-") != 0);
+    if (json_array_size(r->files) < RECV_LIST_MAX)
+        json_array_append_new(r->files, json_pack("{s:s,s:I,s:s}", "name", o->name, "bytes",
+                                                  (json_int_t)o->size, "from", source));
+    if (q->quiet)
+        return;
+    fprintf(text_to_stdout ? stdout : stderr, "%s  %llu bytes from %s\n", o->name,
+            (unsigned long long)o->size, source);
+    fflush(text_to_stdout ? stdout : stderr);
+}
+
+static void push_reply(struct recv_run *r, const char *peer, const struct files_outcome *o)
+{
+    assert(r->len < RECV_REPLIES_MAX);
+    struct recv_reply *a = &r->replies[(r->first + r->len++) % RECV_REPLIES_MAX];
+    snprintf(a->peer, sizeof a->peer, "%s", peer);
+    memcpy(a->bytes, o->receipt, o->receipt_len);
+    a->len = o->receipt_len;
+}
+
+/* 0, or an error of the disk. */
+static int take_delivery(struct recv_run *r, const char *source, struct slice payload)
+{
+    struct files_outcome o;
+    char why[AAP2_WHY_MAX];
+    int rc = files_receiver_take(&r->receiver, source, payload, world_now(r->link.world), &o);
+    if (rc == 0 && o.finished) {
+        tell_file(r, source, &o);
+        rc = r->options->to_stdout ? pass_file(&r->receiver.shelf, o.name) : 0;
+    }
+    if (rc == 0 && o.receipt_len > 0)
+        push_reply(r, source, &o);
+    if (rc == 0)
+        return 0;
+    snprintf(why, sizeof why, "%.150s: %s; what was not taken stays at the node",
+             r->options->output, helio_strerror(rc));
+    fail_run(r, why);
+    return rc;
+}
+
+/* ---- the node ---- */
+
+/* All that was wanted is here. */
+static bool is_enough(const struct recv_run *r)
+{
+    return r->options->count > 0 && r->receiver.counts.files >= r->options->count;
+}
+
+static int read_deliveries(struct recv_run *r)
+{
+    struct aap2_arrival a;
+    int rc = 0;
+    while (!r->failed && !is_enough(r) && r->len < RECV_REPLIES_MAX &&
+           (rc = aap2_client_next(r->link.rx, &a)) == 1) {
+        rc = 0;
+        bool taken = a.payload == NULL ||
+                     take_delivery(r, a.message->adu->src_eid, buf_slice(a.payload)) == 0;
+        if (a.payload != NULL && taken)
+            rc = aap2_client_answer(r->link.rx, true);
+        aap2_arrival_fini(&a);
+        if (rc != 0)
+            break;
+    }
+    return rc;
+}
+
+static int read_confirmations(struct recv_run *r)
+{
+    struct aap2_arrival a;
+    int rc;
+    while ((rc = aap2_client_next(r->link.tx, &a)) == 1) {
+        bool valid = a.response != NULL && r->given > 0;
+        if (valid) {
+            r->refused +=
+                a.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+            r->first = (r->first + 1) % RECV_REPLIES_MAX;
+            r->given--;
+            r->len--;
+        }
+        aap2_arrival_fini(&a);
+        if (!valid)
+            return HELIO_EFORMAT;
+    }
+    return rc;
+}
+
+static int give_replies(struct recv_run *r)
+{
+    while (r->given < r->len && !aap2_client_full(r->link.tx)) {
+        struct recv_reply *a = &r->replies[(r->first + r->given) % RECV_REPLIES_MAX];
+        struct aap2_adu adu = {.destination = a->peer,
+                               .lifetime_ms = r->options->lifetime_ms,
+                               .body = slice_of(a->bytes, a->len)};
+        int rc = aap2_client_send(r->link.tx, &adu);
+        if (rc != 0)
+            return rc;
+        r->given++;
+    }
+    return aap2_client_flush(r->link.tx);
+}
+
+static void serve_node(struct recv_run *r, tick now)
+{
+    int rc = read_confirmations(r);
+    rc = rc == 0 ? read_deliveries(r) : rc;
+    rc = rc == 0 ? aap2_client_flush(r->link.rx) : rc;
+    rc = rc == 0 ? give_replies(r) : rc;
+    if (rc == 0 && is_enough(r) && r->len == 0 && !aap2_client_queued(r->link.rx))
+        end_run(r);
+    if (rc == 0)
+        return;
+    perf_link_close(&r->link, now);
+    r->given = 0; /* all that was not confirmed goes again */
+    if (is_enough(r))
+        end_run(r);
+}
+
+static void begin_run(struct recv_run *r)
+{
+    const struct files_shelf *s = &r->receiver.shelf;
+    r->begun = true;
+    if (r->options->quiet)
+        return;
+    fprintf(stderr, "helio-recv: %s takes files to %s", r->link.endpoint, r->options->output);
+    if (s->items.len > 0)
+        fprintf(stderr, "; %zu from before are not whole yet", s->items.len);
+    fprintf(stderr, "\n");
+}
+
+/* Whenever the connections have something for us, and when the time has come. */
+static void take_turn(struct recv_run *r)
+{
+    tick now = world_now(r->link.world);
+    int rc = perf_link_turn(&r->link, now);
+    if (rc < 0)
+        fail_run(r, r->link.why);
+    if (rc == 1 && !r->begun)
+        begin_run(r);
+    if (rc == 1)
+        serve_node(r, now);
+    if (r->failed)
+        end_run(r);
+    if (!r->stop)
+        alarm_set(&r->alarm, r->link.tx == NULL ? r->link.retry_at : tick_add(now, IDLE_TURN));
+}
+
+static void on_ready(void *context)
+{
+    struct recv_run *r = context;
+    if (!r->stop)
+        take_turn(r);
+}
+
+void recv_run_start(struct recv_run *r)
+{
+    take_turn(r);
+}
+
+void recv_run_stop(struct recv_run *r)
+{
+    end_run(r);
+}
+
+json_t *recv_run_json(const struct recv_run *r)
+{
+    static const char *const names[FILES_REASONS] = {NULL,       "name", "size", "room",
+                                                     "conflict", "gaps", "place"};
+    const struct files_counts *c = &r->receiver.counts;
+    json_t *refused = json_object();
+    for (int i = 1; i < FILES_REASONS; i++)
+        json_object_set_new(refused, names[i], json_integer((json_int_t)c->refused[i]));
+    return json_pack(
+        "{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:O}", "role", "recv",
+        "endpoint", r->link.endpoint, "files", (json_int_t)c->files, "bytes", (json_int_t)c->bytes,
+        "pieces", (json_int_t)c->pieces, "repeated", (json_int_t)c->repeated, "damaged",
+        (json_int_t)c->damaged, "foreign", (json_int_t)c->foreign, "wrong", (json_int_t)c->wrong,
+        "asks", (json_int_t)c->asks, "receipts", (json_int_t)c->receipts, "receipts_refused",
+        (json_int_t)r->refused, "incomplete", (json_int_t)r->receiver.shelf.items.len, "reconnects",
+        (json_int_t)r->link.reconnects, "refused", refused, "list", r->files);
+}
