@@ -335,16 +335,18 @@ class TcpclTlsTest(NodeCase):
     def test_replaced(self):
         self.start(self.keys(1), self.keys(2))
         receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")
-        done = threading.Event()
+        done, last = threading.Event(), threading.Event()
         sent, came = [], []
 
         def send():
-            while not done.is_set():
-                self.assertEqual(sender.request("ipn:2.7", bytes([len(sent) % 256]) * 50000)[0], aap2.SUCCESS)
+            while not last.is_set():
                 sent.append(len(sent) % 256)
+                if done.is_set():
+                    last.set()
+                self.assertEqual(sender.request("ipn:2.7", bytes([sent[-1]]) * 50000)[0], aap2.SUCCESS)
 
         def receive():
-            while not done.is_set() or len(came) < len(sent):
+            while not last.is_set() or len(came) < len(sent):
                 came.append(receiver.delivery()[1][0])
 
         threads = [threading.Thread(target=f, daemon=True) for f in (send, receive)]
