@@ -121,6 +121,17 @@ class HttpTest(unittest.TestCase):
         self.assertEqual(self.ask("/metrics", "DELETE", token=TOKEN)[0], 405)
         self.assertEqual(self.ask("/../../etc/passwd", token=TOKEN)[0], 404)
 
+    def test_who_says_nothing_keeps_out_nobody_else(self):
+        """More silent connections of one address than are served at once."""
+        self.node()
+        for _ in range(80):
+            s = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+            self.addCleanup(s.close)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10, source_address=("127.0.0.2", 0))
+        c.request("GET", "/metrics")
+        self.assertEqual(c.getresponse().status, 200)
+        c.close()
+
     def test_off_and_wrong(self):
         """Nobody listens unless an address is given; what is wrong with it is said."""
         self.lab.start_node(1, self.lab.write_node(1, [], log=False))

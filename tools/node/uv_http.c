@@ -20,6 +20,7 @@
 #include "tools/node/http_answer.h"
 
 #define CONNECTIONS_MAX 64
+#define CONNECTIONS_OF_ONE 16 /* address: who holds them all keeps out nobody else */
 #define IDLE_SECONDS 30
 
 struct http {
@@ -159,6 +160,7 @@ static int start_daemon(struct http *h, const char *text, char *why, size_t why_
     h->daemon =
         MHD_start_daemon(flags, address_port(&at), NULL, NULL, on_request, h, MHD_OPTION_SOCK_ADDR,
                          address_bytes(&at).data, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+                         MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_OF_ONE,
                          MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_END);
     if (h->daemon != NULL)
         return 0;
