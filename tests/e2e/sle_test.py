@@ -6,6 +6,7 @@ usage: sle_test.py BIN"""
 import datetime
 import json
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -121,6 +122,18 @@ instances:
             self.user(RAF, "-n", "1000", "-o", self.path("frames"))
         with open(self.path("frames"), "rb") as f:
             self.assertEqual(f.read(), sent)
+
+    def test_who_says_nothing_keeps_out_nobody_else(self):
+        """More silent connections than the provider has links."""
+        self.start()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2000)), hard))
+        for _ in range(1100):
+            s = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+            self.addCleanup(s.close)
+        self.all_good(self.user(RAF, "--numbered", "--until-end"), 20000)
+        self.stop()
+        self.assertIn("from 127.0.0.1", self.said())
 
     def test_refusals(self):
         """Each is answered as the standard wants; a user who is being served meanwhile does not notice."""

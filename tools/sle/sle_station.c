@@ -18,6 +18,7 @@
 #define CLOCK (200 * TICK_MS)
 #define REFUSALS 20           /* told at once */
 #define REFUSALS_PAUSE TICK_S /* and one more after each */
+#define NEWCOMERS 64          /* connections without a BIND; the oldest gives way */
 
 /* A user's connection. */
 struct visit {
@@ -172,10 +173,29 @@ static void tell_no_room(struct station *t, struct stream *s)
     say(&t->log, LEVEL_WARNING, "a connection was refused: there are too many, or memory is out");
 }
 
+/* Connections that say nothing would keep users out until each has had its time for the BIND. */
+static void end_oldest_newcomer(struct station *t)
+{
+    struct visit *oldest = NULL;
+    size_t newcomers = 0;
+    list_for_each (it, &t->visits) {
+        struct visit *v = container_of(it, struct visit, node);
+        if (v->instance != NULL)
+            continue;
+        oldest = oldest == NULL ? v : oldest;
+        newcomers++;
+    }
+    if (newcomers < NEWCOMERS)
+        return;
+    sle_link_closed(sle_conn_link(oldest->conn), world_now(t->world));
+    sle_conn_pump(oldest->conn);
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
     struct address from;
+    end_oldest_newcomer(t);
     struct visit *v = calloc(1, sizeof *v);
     struct sle_link *l = v != NULL ? sle_accept(t->sle, world_now(t->world)) : NULL;
     if (l == NULL) {
