@@ -15,7 +15,7 @@ from . import lab_file, places, units
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
-FORMAT = 3  # part of each run's key: results of another meaning are not taken for these
+FORMAT = 4  # part of each run's key: results of another meaning are not taken for these
 
 
 class CampaignError(Exception):

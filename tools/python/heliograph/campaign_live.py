@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
-from . import campaign_sim, lab_live, lab_made, programs, units
+from . import campaign_sim, campaign_steady, lab_live, lab_made, programs, units
 from .lab import Failed
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
@@ -99,11 +99,22 @@ class Results:
         """What the generator and the channel say, and the analyzer of the logs."""
         flow, share, good = self.analyse(), self.payload_share(), forward["good_share_active"]
         capacity = units.rate(self.v["rate"]) * share * good
-        return {"goodput_bps": client["goodput_bps"], "capacity_bps": capacity,
-                "efficiency": client["goodput_bps"] / capacity if capacity else None, "good_share": good,
-                "payload_share": share, "rto_firings": flow["rto_firings"], **{k: flow[k] for k in (
-                    "sessions", "session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share",
-                    "cancelled")}}
+        times = {k: flow[k] for k in ("session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")}
+        goodput, settled = self.steady(client)
+        return {"goodput_bps": goodput, "client_goodput_bps": client["goodput_bps"], "capacity_bps": capacity, "efficiency": goodput / capacity if capacity else None,
+                "good_share": good, "payload_share": share, "rto_firings": flow["rto_firings"], "sessions": flow["sessions"],
+                "cancelled": flow["cancelled"], **times, **settled}
+
+    def steady(self, client):
+        """Goodput and times without the start; those of the whole run when nothing is left out."""
+        start, duration = campaign_sim.warmup_of(self.v), units.duration(self.v["duration"])
+        found = campaign_steady.steady(self.path("sessions.csv"), start, duration) if start > 0 else None
+        if found is None:
+            return client["goodput_bps"], {}
+        blocks = 8 * found["delivered_bytes"] / (duration - start)
+        payload = min(1.0, client["bytes_acked"] / found["bytes"])  # of a block: the rest is the bundle's heads
+        return blocks * payload, {k: found[k] for k in (
+            "session_ms", "delivery_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "sessions_timed")} | {"warmup_s": start}
 
     def slow_nodes(self):
         """What the losses did not touch takes as long as in virtual time, unless the nodes were late."""
