@@ -327,9 +327,9 @@ static bool take_note(struct chan *c, struct chan_fate *out)
         return false;
     struct chan_frame *f = container_of(link, struct chan_frame, note);
     size_t i = 0;
-    assert(f->notes != 0);
-    while ((f->notes & 1u << order[i]) == 0)
+    while (i + 1 < sizeof order / sizeof *order && (f->notes & 1u << order[i]) == 0)
         i++;
+    assert((f->notes & 1u << order[i]) != 0);
     f->notes &= (uint16_t) ~(1u << order[i]);
     if (f->notes == 0)
         list_sub(link);

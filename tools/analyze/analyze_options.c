@@ -217,11 +217,13 @@ static void parse_clock(struct analyze_options *o, struct argp_state *state, con
              units_duration(equal + (*equal == '-'), &by) == 0 &&
              clocks_fix_find(o->fixes, o->fixes_len, f.node) == NULL;
     }
-    if (!ok)
+    if (!ok) {
         argument_want(
             state, "clock", arg,
             "auto, or a node and what its clock is ahead, each node once, as in 2=3.2s or "
             "2=-15ms");
+        return;
+    }
     f.offset_ns = *equal == '-' ? -(double)by : (double)by;
     o->fixes[o->fixes_len++] = f;
 }

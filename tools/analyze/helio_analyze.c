@@ -150,7 +150,7 @@ static void read_clocks(struct run *r)
     size_t failed;
     char error[256];
     int rc = input_open(&in, o->files, o->files_len, &o->watch, ignore_row, NULL, &failed, error);
-    while (rc == 0 && (rc = input_next(in, &row, &failed)) == 1) {
+    while (rc == 0 && input_next(in, &row, &failed) == 1) {
         bool wanted = row.log != NULL && (o->run == 0 || o->run == row.run + 1);
         rc = wanted ? clocks_row(&r->clocks, row.log) : 0;
     }

@@ -42,14 +42,13 @@ static int walk_entry(struct files_walk *w, const struct place *at, const char *
     if (below == NULL)
         return HELIO_ENOMEM;
     int rc = 0;
-    if (!go_below(at, part, below) || lstat(below->path, &st) != 0)
-        w->skipped++;
-    else if (S_ISDIR(st.st_mode))
+    bool there = go_below(at, part, below) && lstat(below->path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
         rc = walk_folder(w, below);
-    else if (!S_ISREG(st.st_mode))
-        w->skipped++;
-    else
+    else if (there && S_ISREG(st.st_mode))
         rc = w->found(w->context, below->path, below->name) ? 0 : HELIO_EAGAIN;
+    else
+        w->skipped++;
     free(below);
     return rc;
 }
