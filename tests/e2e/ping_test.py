@@ -30,7 +30,8 @@ class PingTest(unittest.TestCase):
         cls.addClassCleanup(cls.lab.__exit__)
         a, b = cls.lab.udp_ports(2)
         for number, other, local, remote in ((1, 2, a, b), (2, 1, b, a)):
-            cls.lab.start_node(number, cls.lab.write_node(number, [cls.lab.link(other, local, remote, rto="100ms")], log=False))
+            cls.lab.start_node(number, cls.lab.write_node(number, [cls.lab.link(other, local, remote, rto="100ms")], log=False,
+                                                          extra="bundles: {status_reports: yes}\n"))
         cls.own = ("--socket", cls.lab.socket(1))
 
     def test_as_ping_prints(self):
@@ -51,6 +52,27 @@ class PingTest(unittest.TestCase):
         self.assertEqual((shown["sent"], shown["received"], shown["lost"], shown["repeated"]), (2, 2, 0, 0))
         self.assertGreater(shown["rtt_ms"]["min"], 0)
         self.assertEqual(json.loads(ping(*self.own, "-c", "1", "--json", "-", "ipn:2.128").stdout)["received"], 1)
+
+    def test_trace(self):
+        """Each node that a ping passes, in order of time, with what it did; in the text and in the JSON."""
+        path = os.path.join(OUT, "trace.json")
+        said = ping(*self.own, "--trace", "-c", "3", "-i", "200ms", "--json", path, "ipn:2.128").stdout
+        found = re.findall(r"^    seq=(\d) (\w+) by (ipn:\d\.0) at [+](\d+) ms \(told after ([\d.]+) ms\)$", said, flags=re.M)
+        for seq in "123":
+            self.assertEqual(sorted((who, what) for n, what, who, _, _ in found if n == seq),
+                             [("ipn:1.0", "forwarded"), ("ipn:1.0", "received"), ("ipn:2.0", "delivered"), ("ipn:2.0", "received")])
+        for _, _, _, at, told in found:
+            self.assertLess(int(at), float(told) + 2)
+        with open(path, encoding="utf-8") as f:
+            shown = json.load(f)
+        self.assertEqual(len(shown["trace"]), 12)
+        self.assertEqual({hop["event"] for hop in shown["trace"]}, {"received", "forwarded", "delivered"})
+        self.assertEqual(shown["foreign"], 0)
+
+    def test_trace_names_who_deletes(self):
+        said = ping(*self.own, "--trace", "-c", "1", "-l", "700ms", "ipn:2.77", code=1).stdout
+        self.assertRegex(said, r"seq=1 received by ipn:2.0")
+        self.assertNotIn("delivered", said)
 
     def test_flood_is_faster_than_its_clock(self):
         shown = json.loads(ping(*self.own, "-f", "-q", "-c", "300", "--json", "-", "ipn:2.128").stdout)

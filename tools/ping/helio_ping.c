@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
     {"lifetime", 'l', "TIME", 0,
      "Of the bundles, and how long the last answers are waited for [60]", 0},
     {"flood", 'f', NULL, 0, "Send when an answer comes, and 100 times a second", 0},
+    {"trace", 't', NULL, 0, "Show each node that a ping passes, as its status reports tell", 0},
     {"quiet", 'q', NULL, 0, "Only the summary", 0},
     {"json", OPT_JSON, "FILE", 0, "Write the summary as JSON (- for standard output)", 0},
     {0}};
@@ -61,6 +62,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'f':
         o->flood = true;
         return 0;
+    case 't':
+        o->trace = true;
+        return 0;
     case 'q':
         o->quiet = true;
         return 0;
@@ -89,6 +93,7 @@ struct run {
     struct uv_signals *signals;
     struct ping_options options;
     struct ping ping;
+    json_t *result; /* as it was at the end */
     bool interrupted, ended;
 };
 
@@ -114,11 +119,28 @@ static void on_answer(void *context, uint64_t number, tick rtt)
     fflush(stdout);
 }
 
+static void on_hop(void *context, const struct ping_hop *h)
+{
+    const struct run *r = context;
+    if (r->options.quiet)
+        return;
+    printf("    seq=%llu %s by %s", (unsigned long long)h->number + 1, ping_trace_word(h->item),
+           h->node);
+    if (h->timed)
+        printf(" at %+lld ms", (long long)h->at_ms);
+    if (h->item == STATUS_DELETED)
+        printf(": %s", status_reason_text(h->reason));
+    printf(" (told after %.3f ms)\n", (double)h->heard / 1e6);
+    fflush(stdout);
+}
+
 static void end_world(struct run *r)
 {
     if (r->ended)
         return;
     r->ended = true;
+    if (r->options.json != NULL)
+        r->result = ping_json(&r->ping);
     ping_fini(&r->ping);
     uv_signals_close(r->signals);
     uv_world_end(r->world);
@@ -147,14 +169,16 @@ static void print_summary(const struct run *r)
                p->rtt.mean / 1e6, (double)p->rtt.max / 1e6, hist_sd(&p->rtt) / 1e6);
 }
 
-static bool tell_result(const struct run *r)
+static bool tell_result(struct run *r)
 {
     const char *json = r->options.json;
     if (json == NULL || strcmp(json, "-") != 0)
         print_summary(r);
-    if (json == NULL)
+    if (r->result == NULL)
         return true;
-    return perf_report_write(ping_json(&r->ping), json);
+    json_t *result = r->result;
+    r->result = NULL;
+    return perf_report_write(result, json);
 }
 
 static int open_run(struct run *r)
@@ -180,6 +204,7 @@ static int run_ping(struct run *r)
         printf("PING %s, %llu bytes\n", r->options.destination,
                (unsigned long long)r->options.size);
     fflush(stdout);
+    ping_trace_to(&r->ping, on_hop);
     ping_start(&r->ping);
     uv_world_run(r->world);
     if (!r->ping.begun && !r->interrupted) {
@@ -203,6 +228,7 @@ int main(int argc, char **argv)
         "examples:\n"
         "  helio-ping --socket node1.sock ipn:2.128\n"
         "  helio-ping --socket node1.sock -c 10 -i 100ms -s 10kB ipn:2.128\n"
+        "  helio-ping --socket node1.sock --trace -c 1 ipn:5.128\n"
         "\nexit codes: 0 all came back (at Ctrl-C: some), 1 not, or the node failed, 2 wrong usage",
         NULL,
         NULL,
@@ -220,6 +246,7 @@ int main(int argc, char **argv)
         uv_world_run(r->world);
         (void)uv_world_free(r->world);
     }
+    json_decref(r->result);
     free(r);
     return code;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "bp/bundle.h"
 #include "tools/perf/perf_report.h"
 
 static const char magic[8] = "HPNG";
@@ -29,16 +30,32 @@ static void end_run(struct ping *p)
     p->over(p->context);
 }
 
+#define TRACE_FLAGS                                                                                \
+    (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
+     BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
+
+static void note_given(struct ping *p, tick now)
+{
+    size_t at = (p->given_first + p->given_len++) % PING_GIVEN;
+    p->given[at].number = p->sent;
+    p->given[at].sent = now;
+}
+
 static void send_one(struct ping *p, tick now)
 {
+    if (p->options->trace && p->given_len == PING_GIVEN)
+        return; /* the node has not answered: at the next turn */
     struct ping_head head = {.session = p->session, .number = p->sent, .sent_at = now};
     memcpy(head.magic, magic, sizeof magic);
     struct aap2_adu adu = {.destination = p->options->destination,
                            .lifetime_ms = p->options->lifetime / TICK_MS,
+                           .flags = p->options->trace ? TRACE_FLAGS : 0,
                            .head = slice_of((const uint8_t *)&head, sizeof head),
                            .body = slice_of(p->body, p->options->size - PING_HEAD)};
     if (aap2_client_send(p->link.tx, &adu) != 0)
         return; /* the queue is full: at the next turn */
+    if (p->options->trace)
+        note_given(p, now);
     p->seen[p->sent % PING_SEEN / 8] &= (uint8_t) ~(1u << p->sent % 8);
     if (p->sent == 0)
         p->begin = now;
@@ -70,10 +87,42 @@ static void take_answer(struct ping *p, struct buf *payload, tick now)
         p->repeated++;
     } else {
         p->received++;
+        p->answered_at = now;
         hist_add(&p->rtt, now - head.sent_at);
         if (p->answered != NULL)
             p->answered(p->context, head.number, now - head.sent_at);
     }
+}
+
+/* The node's answer to the oldest ping that it has not answered. */
+static void take_response(struct ping *p, const Aap2__AAPResponse *r)
+{
+    bool taken = r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+    const Aap2__Bundle *b = r->bundle_headers;
+    p->refused += !taken;
+    if (p->given_len == 0)
+        return;
+    if (taken && b != NULL && p->options->trace)
+        ping_trace_mark(&p->trace, p->given[p->given_first].number, p->given[p->given_first].sent,
+                        b->creation_timestamp_ms, b->sequence_number);
+    p->given_first = (p->given_first + 1) % PING_GIVEN;
+    p->given_len--;
+}
+
+/* A status report about a bundle of ours. */
+static bool take_record(struct ping *p, const Aap2__BundleADU *a, struct buf *payload, tick now)
+{
+    struct status_report r;
+    char source[EID_TEXT_MAX];
+    if ((a->bundle_flags & BUNDLE_IS_ADMIN) == 0 || !p->options->trace)
+        return false;
+    if (status_report_decode(buf_data(payload), payload->len, &r) != 0)
+        return false;
+    eid_text(&r.subject.source, source);
+    if (strcmp(source, p->link.endpoint) != 0)
+        return false;
+    ping_trace_report(&p->trace, a->src_eid, &r, now);
+    return true;
 }
 
 /* True: something was answered. False after a failed connection too, which the next flush tells. */
@@ -82,14 +131,13 @@ static bool read_link(struct ping *p, tick now)
     struct aap2_arrival in;
     uint64_t before = p->received;
     while (aap2_client_next(p->link.tx, &in) == 1) {
-        if (in.response != NULL &&
-            in.response->response_status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS)
-            p->refused++;
+        if (in.response != NULL)
+            take_response(p, in.response);
         aap2_arrival_fini(&in);
     }
     while (aap2_client_next(p->link.rx, &in) == 1) {
         bool is_bundle = in.payload != NULL;
-        if (is_bundle)
+        if (is_bundle && !take_record(p, in.message->adu, in.payload, now))
             take_answer(p, in.payload, now);
         aap2_arrival_fini(&in);
         if (is_bundle)
@@ -108,12 +156,19 @@ static bool all_sent(const struct ping *p)
     return p->options->count > 0 && p->sent >= p->options->count;
 }
 
+/* All came back; until when the reports of the last ones are waited for. */
+static tick reports_end(const struct ping *p)
+{
+    bool missing = p->options->trace && p->trace.delivered < p->sent;
+    return missing ? tick_add(p->answered_at, PING_REPORTS) : TICK_NEVER;
+}
+
 /* When there is something to do again; TICK_NEVER: it is over. The n-th leaves n intervals after
  * the first, in a flood an interval after the one before. */
 static tick next_turn(const struct ping *p)
 {
     if (all_sent(p))
-        return p->received >= p->options->count ? TICK_NEVER
+        return p->received >= p->options->count ? reports_end(p)
                                                 : tick_add(p->last, p->options->lifetime);
     if (p->sent == 0)
         return 0;
@@ -124,7 +179,7 @@ static tick next_turn(const struct ping *p)
 static void run_turn(struct ping *p, tick now)
 {
     bool answered = read_link(p, now);
-    bool overdue = all_sent(p) && now >= tick_add(p->last, p->options->lifetime);
+    bool overdue = all_sent(p) && now >= next_turn(p);
     if (!all_sent(p) && (now >= next_turn(p) || (answered && p->options->flood)))
         send_one(p, now);
     bool gone = aap2_client_flush(p->link.rx) < 0 || aap2_client_flush(p->link.tx) < 0;
@@ -171,7 +226,8 @@ int ping_init(struct ping *p, struct world *w, const struct ping_options *o, uin
                        .answered = answered,
                        .over = over,
                        .context = context};
-    p->link_options = (struct perf_options){.socket = o->socket};
+    p->link_options = (struct perf_options){.program = "helio-ping", .socket = o->socket};
+    ping_trace_init(&p->trace, NULL, context);
     hist_init(&p->rtt);
     perf_link_init(&p->link, w, &p->link_options, random, 64, o->size, take_ping_turn, p);
     alarm_init(&p->alarm, w, ALARM_APP, take_ping_turn, p);
@@ -183,8 +239,14 @@ void ping_fini(struct ping *p)
 {
     perf_link_fini(&p->link);
     alarm_fini(&p->alarm);
+    ping_trace_fini(&p->trace);
     free(p->body);
     p->body = NULL;
+}
+
+void ping_trace_to(struct ping *p, void (*told)(void *context, const struct ping_hop *hop))
+{
+    p->trace.told = told;
 }
 
 void ping_start(struct ping *p)
@@ -216,6 +278,8 @@ json_t *ping_json(const struct ping *p)
     json_object_set_new(o, "role", json_string("ping"));
     json_object_set_new(o, "destination", json_string(p->options->destination));
     json_object_set_new(o, "rtt_ms", rtt);
+    if (p->options->trace)
+        json_object_set_new(o, "trace", ping_trace_json(&p->trace));
     return o;
 }
 
@@ -229,5 +293,6 @@ void ping_check(const struct ping *p)
     assert(p->options->count == 0 || p->sent <= p->options->count);
     assert((p->sent == 0) == (p->begin == TICK_NEVER));
     assert(p->begun || p->sent == 0);
+    assert(p->given_len <= PING_GIVEN && p->trace.delivered <= p->sent);
     perf_link_check(&p->link);
 }

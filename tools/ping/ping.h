@@ -11,10 +11,13 @@
 
 #include "tools/hist.h"
 #include "tools/perf/perf_link.h"
+#include "tools/ping/ping_trace.h"
 
 #define PING_HEAD 32              /* bytes of a payload that are ours: the least size */
 #define PING_SIZE_MAX (16u << 20) /* of a payload */
 #define PING_SEEN 65536           /* pings among the last of which a repeated answer is known */
+#define PING_GIVEN 64             /* pings that the node has not answered; then none is sent */
+#define PING_REPORTS (2 * TICK_S) /* after the last answer reports are waited for so long */
 #define PING_FLOOD (10 * TICK_MS) /* a flood sends so often, and whenever an answer comes */
 
 struct ping_options {
@@ -25,6 +28,7 @@ struct ping_options {
     uint64_t size; /* of the payload, PING_HEAD to PING_SIZE_MAX */
     tick lifetime; /* of the bundles, and of the wait for the last one */
     bool flood, quiet;
+    bool trace; /* ask each node for status reports */
 };
 
 struct ping {
@@ -37,6 +41,13 @@ struct ping {
     uint64_t sent, received, repeated, foreign, refused;
     tick begin, last; /* of the first and the last one sent; begin TICK_NEVER: none was */
     struct hist rtt;
+    struct ping_trace trace;
+    struct {
+        uint64_t number;
+        tick sent;
+    } given[PING_GIVEN]; /* to the node, not answered by it; a ring */
+    size_t given_first, given_len;
+    tick answered_at; /* the last one */
     uint8_t seen[PING_SEEN / 8];
     uint8_t *body; /* zeros, owned */
     bool begun;    /* the node was there */
@@ -57,6 +68,9 @@ void ping_start(struct ping *p);
 
 /* It is over: nothing more is waited for. */
 void ping_stop(struct ping *p);
+
+/* With a trace: `told` is called for each hop that is reported. Before ping_start. */
+void ping_trace_to(struct ping *p, void (*told)(void *context, const struct ping_hop *hop));
 
 /* sent, received, lost, repeated, rtt_ms: min, mean, max, mdev and percentiles, or null. */
 json_t *ping_json(const struct ping *p);
