@@ -11,7 +11,7 @@ import sys
 import time
 
 programs, out = sys.argv[1:3]
-commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server"],
+commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server", "monitor"],
             "helio-bundle": ["lint", "show", "make"], "helio-store": ["check", "list", "export", "repair"],
             "helio-frames": ["gen", "info", "convert"], "helio-plan": ["check", "convert", "show", "route"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "check"],

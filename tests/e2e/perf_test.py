@@ -139,6 +139,75 @@ class PerfTest(unittest.TestCase):
         done = self.end(self.client("-D", "100k", "-W", "2", "-m", "nowhere"), 2)
         self.assertIn("-m", done[1])
 
+    def test_monitor(self):
+        """A table for each client, in DTNperf's columns; the client's stop ends it."""
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False, extra="bundles: {status_reports: yes}\n"))
+        self.server()
+        path, tables = self.lab.path("m.json"), self.lab.path("tables")
+        os.mkdir(tables)
+        monitor = self.begin("monitor", "--socket", self.lab.socket(1), "--output", tables, "--json", path, "--linger", "0.1")
+        self.assertIn("sender", monitor.stdout.readline())
+        for service in ("71000", "71001"):
+            self.end(self.client("-D", "150k", "-W", "2", "--delivered", "-r", "-N", "-m", "ipn:1.1000", "--service", service), 0)
+        for _ in range(2):
+            self.assertRegex(monitor.stdout.readline(), r"ipn:1.7100[01] +[0-9]+ +0 +0 +4 +0 +ipn_1.7100[01].csv")
+        monitor.send_signal(signal.SIGTERM)
+        self.end(monitor, 0)
+        with open(os.path.join(tables, "ipn_1.71000.csv")) as f:
+            lines = f.read().splitlines()
+        self.assertEqual(lines[0], "RX_TIME;Report_SRC;Report_TST;Report_SQN;Report_Type;Bndl_SRC;Bndl_TST;Bndl_SQN;Bndl_FO;Bndl_FL;"
+                                   "Dlv;Ct;Rcv;Fwd;Del;Reason")
+        rows = [dict(zip(lines[0].split(";"), line.split(";"))) for line in lines[1:]]
+        self.assertTrue(all(line.count(";") == 15 for line in lines))
+        reports = [row for row in rows if row["Report_Type"] == "STATUS_REPORT"]
+        self.assertEqual([row["Report_Type"] for row in rows].count("CLIENT_STOP"), 1)
+        self.assertEqual(len(reports), 4)  # three of data, one of the end
+        for row in reports:
+            self.assertEqual((row["Report_SRC"], row["Bndl_SRC"], row["Ct"], row["Rcv"], row["Fwd"], row["Del"], row["Bndl_FL"]),
+                             ("ipn:1.0", "ipn:1.71000", "", "", "", "", "0"))
+            self.assertGreaterEqual(int(row["Dlv"]), int(row["Bndl_TST"]))
+            self.assertEqual(row["Reason"], "no additional information")
+        with open(path) as f:
+            shown = json.load(f)
+        self.assertEqual((shown["reports"], shown["foreign"], len(shown["sessions"])), (8, 0, 2))
+        self.assertTrue(all(s["stopped"] and s["delivered"] == 4 for s in shown["sessions"]))
+
+    def test_reports_to_the_client_itself(self):
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False, extra="bundles: {status_reports: yes}\n"))
+        self.server()
+        path = self.lab.path("r.json")
+        self.end(self.client("-D", "150k", "-W", "2", "--delivered", "--json", path), 0)
+        with open(path) as f:
+            self.assertGreaterEqual(json.load(f)["reports"]["delivered"], 3)
+
+    def test_hints_name_the_reason(self):
+        """A full store, and nobody at the destination, are not "has its node a route back?"."""
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False,
+                                                   extra="bundles: {status_reports: yes, max: 1MB, total: 2MB, memory: 1MB}\n"))
+        out, err = self.end(self.client("-T", "1", "-R", "100M", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
+        self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: ")
+        self.assertNotIn("route back", out)
+
+    def test_ramp_and_table(self):
+        self.node()
+        self.server()
+        path, table = self.lab.path("r.json"), self.lab.path("r.csv")
+        self.end(self.client("-T", "2", "-R", "20b", "--ramp", "220b", "-P", "1k", "-i", "0.5", "--csv", table, "--json", path), 0)
+        with open(path) as f:
+            result = json.load(f)
+        with open(table) as f:
+            rows = [line.split(",") for line in f.read().splitlines()]
+        self.assertEqual(rows[0], ["start_s", "end_s", "sent", "confirmed", "acked", "bytes", "bps"])
+        self.assertEqual(len(rows) - 1, len(result["intervals"]))
+        self.assertEqual(sum(int(row[2]) for row in rows[1:]), result["bundles_sent"])
+        self.assertEqual(sum(int(row[5]) for row in rows[1:]), result["bytes"])
+        self.assertTrue(150 < result["bundles_sent"] < 260, result["bundles_sent"])  # 120 a second on average
+        sent = [i["sent"] for i in result["intervals"][:4]]
+        self.assertGreater(sent[-1], 1.5 * sent[0])
+        for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp x"),
+                            (("-R", "2M", "--ramp", "2b", "-T", "1"), "of the kind of -R")):
+            self.assertIn(what, self.end(self.client(*words), 2)[1])
+
     def test_wrong_options(self):
         for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),
                             (("--wrong",), "--wrong"), (("both",), "both"), ((), "client or server")):

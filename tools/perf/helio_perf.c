@@ -2,15 +2,18 @@
 /* helio-perf: generates traffic between two nodes and measures it (docs/helio-perf.md). */
 #include "os/arguments.h"
 #include "tools/perf/perf_client.h"
+#include "tools/perf/perf_monitor.h"
 #include "tools/perf/perf_options.h"
 #include "tools/perf/perf_server.h"
 
 static const char help[] =
     "usage: helio-perf client --socket PATH -d EID (-T S|-D N|-F FILE) (-W N|-R N) ...\n"
     "       helio-perf server --socket PATH ...\n"
+    "       helio-perf monitor --socket PATH ...\n"
     "\n"
-    "Generates traffic between two nodes and measures it. helio-perf client --help and\n"
-    "helio-perf server --help list the options.\n"
+    "Generates traffic between two nodes and measures it; a monitor takes status reports. "
+    "helio-perf\n"
+    "client --help, server --help and monitor --help list the options.\n"
     "\n"
     "  -h, --help       this text\n"
     "  -V, --version    the version\n"
@@ -21,10 +24,13 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
-    static const char *const commands[] = {"helio-perf client", "helio-perf server"};
+    static const char *const commands[] = {"helio-perf client", "helio-perf server",
+                                           "helio-perf monitor"};
     struct perf_options o;
     argp_program_version = "helio-perf " HELIO_VERSION;
-    (void)argument_command(argc, argv, commands, 2, sizeof *commands, help);
+    (void)argument_command(argc, argv, commands, 3, sizeof *commands, help);
     perf_options_read(&o, argc, argv);
+    if (o.monitor)
+        return perf_monitor_run(&o);
     return o.server ? perf_server_run(&o) : perf_client_run(&o);
 }

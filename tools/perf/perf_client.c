@@ -8,9 +8,12 @@
  */
 #include "tools/perf/perf_client.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bp/bundle.h"
 
 #define GIVEN_MAX 4096 /* bundles that the node has not confirmed, in rate mode */
 #define BIG_BODY 65536 /* from here on bundles are written one by one */
@@ -69,6 +72,8 @@ void perf_client_fini(struct perf_client *c)
     free(c->given.at);
     free(c->again.at);
     free(c->intervals);
+    if (c->csv != NULL)
+        (void)fclose(c->csv);
 }
 
 uint64_t perf_client_missing(const struct perf_client *c)
@@ -79,17 +84,28 @@ uint64_t perf_client_missing(const struct perf_client *c)
     return there < c->next ? c->next - there : 0;
 }
 
+/* A second question for the end: nothing came back. How far does it come? */
+#define ALL_REPORTS                                                                                \
+    (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
+     BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
+
+static struct aap2_adu make_adu(const struct perf_client *c, uint64_t seq)
+{
+    bool asks = seq == PERF_SEQ_END && c->ends > 0 && c->options->report_to == NULL;
+    return (struct aap2_adu){.destination = c->options->destination,
+                             .lifetime_ms = c->options->lifetime_ms,
+                             .crc_type = c->options->crc,
+                             .priority = c->options->priority,
+                             .ordinal = c->options->ordinal,
+                             .flags = c->options->flags | (asks ? ALL_REPORTS : 0),
+                             .report_to = c->options->report_to};
+}
+
 /* Gives bundle `seq` to the node. */
 static bool give_bundle(struct perf_client *c, uint64_t seq, size_t *body_len)
 {
     uint8_t out[AAP2_HEAD_MAX];
-    struct aap2_adu adu = {.destination = c->options->destination,
-                           .lifetime_ms = c->options->lifetime_ms,
-                           .crc_type = c->options->crc,
-                           .priority = c->options->priority,
-                           .ordinal = c->options->ordinal,
-                           .flags = c->options->flags,
-                           .report_to = c->options->report_to};
+    struct aap2_adu adu = make_adu(c, seq);
     if (seq == PERF_SEQ_END)
         perf_source_end(&c->source, c->next, world_wall(c->link.world), out, &adu.head);
     else
@@ -101,9 +117,32 @@ static bool give_bundle(struct perf_client *c, uint64_t seq, size_t *body_len)
     return true;
 }
 
-static tick interval(const struct perf_client *c, size_t bytes)
+/* Tells the monitor that all was sent. */
+static void tell_monitor(struct perf_client *c)
 {
-    double per_s = c->options->rate / (c->options->rate_in_bundles ? 1 : 8 * (double)bytes);
+    uint8_t out[AAP2_HEAD_MAX];
+    struct aap2_adu adu = {.destination = c->options->report_to,
+                           .lifetime_ms = c->options->lifetime_ms};
+    if (c->ends_told || c->options->report_to == NULL || c->given.len == c->given.cap)
+        return;
+    perf_source_end(&c->source, c->next, world_wall(c->link.world), out, &adu.head);
+    if (aap2_client_send(c->link.tx, &adu) != 0)
+        return;
+    fifo_push(&c->given, PERF_SEQ_END);
+    c->ends_told = true;
+}
+
+/* The rate at a time. */
+static double find_rate(const struct perf_client *c, tick now)
+{
+    const struct perf_options *o = c->options;
+    double share = o->time > 0 ? (double)(now - c->start) / (double)o->time : 0;
+    return o->ramp > 0 ? o->rate + (o->ramp - o->rate) * (share < 1 ? share : 1) : o->rate;
+}
+
+static tick interval(const struct perf_client *c, size_t bytes, tick now)
+{
+    double per_s = find_rate(c, now) / (c->options->rate_in_bundles ? 1 : 8 * (double)bytes);
     return (tick)(1e9 / per_s);
 }
 
@@ -126,7 +165,7 @@ static void send_new(struct perf_client *c, tick now, size_t *len)
         return;
     }
     tick earliest = now > LATE_MAX ? now - LATE_MAX : 0;
-    c->next_send = (c->next_send > earliest ? c->next_send : earliest) + interval(c, *len);
+    c->next_send = (c->next_send > earliest ? c->next_send : earliest) + interval(c, *len, now);
 }
 
 /* Gives the node what may go now. */
@@ -197,11 +236,12 @@ static void refused(struct perf_client *c, uint64_t seq, const char *text, tick 
 {
     if (seq == PERF_SEQ_END)
         return;
-    if (c->refused++ == 0 || c->refused_since == 0)
+    perf_hint_refused(&c->hint, text);
+    if (c->hint.refused == 1 || c->refused_since == 0)
         c->refused_since = now;
     fifo_push(&c->again, seq);
     c->again_at = now + REFUSED_PAUSE;
-    if (now - c->refused_since < REFUSED_MAX && (c->confirmed > 0 || c->refused < 20))
+    if (now - c->refused_since < REFUSED_MAX && (c->confirmed > 0 || c->hint.refused < 20))
         return;
     snprintf(c->link.why, sizeof c->link.why, "the node refuses the bundles: %.150s",
              *text != '\0' ? text : "no reason given");
@@ -261,6 +301,11 @@ static void take_ack(struct perf_client *c, const struct perf_head *h, struct sl
     hist_add(&c->delay, delay);
 }
 
+static bool is_record(const struct aap2_arrival *a)
+{
+    return a->payload != NULL && (a->message->adu->bundle_flags & BUNDLE_IS_ADMIN) != 0;
+}
+
 static int read_acks(struct perf_client *c, tick now)
 {
     struct aap2_arrival a;
@@ -272,6 +317,8 @@ static int read_acks(struct perf_client *c, tick now)
                     h.kind == PERF_ACK && h.session == c->session;
         if (ours)
             take_ack(c, &h, body, now);
+        else if (is_record(&a))
+            (void)perf_hint_report(&c->hint, a.message->adu->src_eid, buf_slice(a.payload));
         rc = a.payload != NULL ? aap2_client_answer(c->link.rx, true) : 0;
         aap2_arrival_fini(&a);
         if (rc != 0 && (rc = aap2_client_flush(c->link.rx)) != 0)
@@ -308,7 +355,9 @@ static void ask_for_end(struct perf_client *c, tick now)
     if (now < c->end_at || c->link.tx == NULL || aap2_client_full(c->link.tx) ||
         c->given.len == c->given.cap)
         return;
-    (void)give_bundle(c, PERF_SEQ_END, &len);
+    if (give_bundle(c, PERF_SEQ_END, &len))
+        c->ends++;
+    tell_monitor(c);
     (void)aap2_client_flush(c->link.tx); /* a failure shows at the next read */
     c->end_at = now + c->end_pause;
     c->end_pause *= 2;
@@ -375,9 +424,23 @@ static tick wake_at(const struct perf_client *c, tick now)
     return c->again.len > 0 ? tick_min(t, c->again_at) : t;
 }
 
+static void open_csv(struct perf_client *c)
+{
+    const char *path = c->options->csv;
+    if (path == NULL)
+        return;
+    c->csv = fopen(path, "we");
+    if (c->csv == NULL)
+        fprintf(stderr, "helio-perf: --csv %s: %s\n", path, strerror(errno));
+    else
+        fputs("start_s,end_s,sent,confirmed,acked,bytes,bps\n", c->csv);
+    c->failed = c->failed || c->csv == NULL;
+}
+
 static void begin_run(struct perf_client *c, tick now)
 {
     c->begun = true;
+    open_csv(c);
     c->phase = PERF_SENDING;
     c->start = c->next_send = c->last_ack = c->send_end = now;
     c->measure_from = now + c->options->warmup;

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "tools/hist.h"
+#include "tools/perf/perf_hint.h"
 #include "tools/perf/perf_link.h"
 #include "tools/perf/perf_source.h"
 #include "tools/perf/perf_window.h"
@@ -47,6 +48,9 @@ struct perf_client {
     bool interrupted, failed;
     bool quiet;                      /* nothing is said but failures */
     bool progress;                   /* there are lines, or the JSON has them */
+    bool ends_told;                  /* the monitor knows that all was sent */
+    uint32_t ends;                   /* how often the server was asked for its account */
+    FILE *csv;                       /* of the intervals, or NULL */
     struct perf_interval *intervals; /* those that are over */
     size_t intervals_len, intervals_cap;
     struct perf_interval last; /* sums at the end of the last one; its `to` is when that was */
@@ -54,10 +58,11 @@ struct perf_client {
     tick start, send_end, last_ack, measure_from;
     tick next_send, again_at, end_at, end_pause, quiet_until, refused_since, next_progress;
     tick tell_waiting_at; /* TICK_NEVER: not, or said already */
-    uint64_t sent_bytes, confirmed, confirmed_bytes, refused, resent;
+    uint64_t sent_bytes, confirmed, resent;
     uint64_t measured_bytes; /* acknowledged after the warm-up */
     bool have_report;
     struct perf_report report; /* of the server, the last one */
+    struct perf_hint hint;
     struct hist delay;
 };
 

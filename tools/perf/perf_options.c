@@ -6,6 +6,7 @@
 
 #include <argp.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,10 +32,10 @@ enum {
     KEY_PAYLOAD_MAX,
     KEY_FILE_MAX,
     KEY_DELIVERIES,
-    KEY_RECEIVED,
-    KEY_FORWARDED,
     KEY_DELIVERED,
     KEY_DELETED,
+    KEY_CSV,
+    KEY_RAMP,
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -64,14 +65,18 @@ static const struct argp_option client_options[] = {
     {"priority", 'p', "CLASS[:N]", 0,
      "bulk, normal or expedited; expedited:N with an ordinal, 0 to 254, higher ones first", 0},
     {"no-fragment", 'N', NULL, 0, "bundles must not go in fragments", 0},
-    {"received", KEY_RECEIVED, NULL, 0, "ask each node for a status report when it receives one",
-     0},
-    {"forwarded", KEY_FORWARDED, NULL, 0, "the same when it forwards one", 0},
+    {"nofragment", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
+    {"received", 'r', NULL, 0, "ask each node for a status report when it receives one", 0},
+    {"forwarded", 'f', NULL, 0, "the same when it forwards one", 0},
     {"delivered", KEY_DELIVERED, NULL, 0, "the same when one is delivered", 0},
     {"deleted", KEY_DELETED, NULL, 0, "the same when one is deleted", 0},
-    {"monitor", 'm', "EID", 0, "whom status reports go to (us, who count none of them)", 0},
+    {"del", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
+    {"monitor", 'm', "EID", 0,
+     "whom status reports go to, such as a helio-perf monitor (us, who count them)", 0},
     {"interval", 'i', "S", 0,
      "a line for each S seconds with what happened in them (1; 0: none), also in the JSON", 0},
+    {"csv", KEY_CSV, "FILE", 0, "write the intervals to a table, too", 0},
+    {"ramp", KEY_RAMP, "N[k|M|b]", 0, "with -R and -T: the rate grows, or falls, to this one", 0},
     {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
      "check value of the payload block (the node's default; --crc alone: 32c)", 0},
     {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
@@ -87,6 +92,13 @@ static const struct argp_option server_options[] = {
     {"output", KEY_OUTPUT, "DIR", 0, "rebuild files in DIR (otherwise only counted)", 0},
     {"payload-max", KEY_PAYLOAD_MAX, "N", 0, "longest payload taken (1G)", 0},
     {"file-max", KEY_FILE_MAX, "N", 0, "longest file taken (16GiB)", 0},
+    {"deliveries", KEY_DELIVERIES, "N", 0, "deliveries on the way from the node at once (64)", 0},
+    COMMON_OPTIONS,
+    {0}};
+
+static const struct argp_option monitor_options[] = {
+    {"service", KEY_SERVICE, "NAME", 0, "our endpoint's service (1000; dtn: monitor)", 0},
+    {"output", KEY_OUTPUT, "DIR", 0, "folder for the tables (.)", 0},
     {"deliveries", KEY_DELIVERIES, "N", 0, "deliveries on the way from the node at once (64)", 0},
     COMMON_OPTIONS,
     {0}};
@@ -291,8 +303,19 @@ static void check_client(const struct perf_options *o, struct argp_state *state)
         argp_error(state, "exactly one of -T, -D and -F says how much to send");
     if ((o->window > 0) == (o->rate > 0))
         argp_error(state, "exactly one of -W and -R says how fast to send");
+    if (o->ramp > 0 && (o->rate <= 0 || o->mode != PERF_MODE_TIME))
+        argp_error(state, "--ramp is of -R with -T");
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
         argp_error(state, "--warmup leaves nothing of -T to measure");
+}
+
+static void read_ramp(struct perf_options *o, const char *arg, struct argp_state *state)
+{
+    bool bundles;
+    need_option(state, perf_options_rate(arg, &o->ramp, &bundles) == 0, "--ramp", arg,
+                "a rate, such as 500M (bit/s) or 20b (bundles/s),");
+    if (o->rate > 0 && bundles != o->rate_in_bundles)
+        argp_error(state, "--ramp %s: it is of the kind of -R, bit/s or bundles/s", arg);
 }
 
 static error_t parse_client(int key, char *arg, struct argp_state *state)
@@ -315,10 +338,10 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
     case 'N':
         o->flags |= BUNDLE_NO_FRAGMENT;
         return 0;
-    case KEY_RECEIVED:
+    case 'r':
         o->flags |= BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_TIME;
         return 0;
-    case KEY_FORWARDED:
+    case 'f':
         o->flags |= BUNDLE_REPORT_FORWARDING | BUNDLE_REPORT_TIME;
         return 0;
     case KEY_DELIVERED:
@@ -343,6 +366,12 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ACK_TIMEOUT:
         read_time(state, "--ack-timeout", arg, TICK_MS, &o->ack_timeout);
+        return 0;
+    case KEY_CSV:
+        o->csv = arg;
+        return 0;
+    case KEY_RAMP:
+        read_ramp(o, arg, state);
         return 0;
     case ARGP_KEY_END:
         check_client(o, state);
@@ -383,31 +412,47 @@ static error_t parse_server(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp client_argp = {
+    client_options,
+    parse_client,
+    NULL,
+    "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -F and one of -W, "
+    "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n",
+    NULL,
+    NULL,
+    NULL};
+
+static const struct argp server_argp = {
+    server_options,
+    parse_server,
+    NULL,
+    "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
+    "a row is printed for each client that has ended.\n\nexamples:\n"
+    "  helio-perf server --socket node2.sock\n"
+    "  helio-perf server --socket node2.sock --output received --json server.json\n",
+    NULL,
+    NULL,
+    NULL};
+
+static const struct argp monitor_argp = {
+    monitor_options,
+    parse_server,
+    NULL,
+    "Takes status reports, and writes a table (CSV) of them for each sender, as DTNperf_3's "
+    "monitor does.\vCtrl-C ends it.\n\nexamples:\n"
+    "  helio-perf monitor --socket node1.sock --output reports\n"
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1M -W 4 -r -f --delivered -m "
+    "ipn:1.1000\n",
+    NULL,
+    NULL,
+    NULL};
+
 void perf_options_read(struct perf_options *o, int argc, char **argv)
 {
-    static const struct argp client = {
-        client_options,
-        parse_client,
-        NULL,
-        "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -F and one of -W, "
-        "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
-        "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
-        "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
-        "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n",
-        NULL,
-        NULL,
-        NULL};
-    static const struct argp server = {
-        server_options,
-        parse_server,
-        NULL,
-        "Takes the bundles of helio-perf clients, checks and acknowledges them.\vCtrl-C ends it; "
-        "a row is printed for each client that has ended.\n\nexamples:\n"
-        "  helio-perf server --socket node2.sock\n"
-        "  helio-perf server --socket node2.sock --output received --json server.json\n",
-        NULL,
-        NULL,
-        NULL};
+    static const char *const monitor_names[2] = {"1000", "monitor"};
     argp_err_exit_status = 2;
     argp_program_version = "helio-perf " HELIO_VERSION;
     *o = (struct perf_options){.linger = 10 * TICK_S,
@@ -418,11 +463,17 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
                                .file_max = UINT64_C(16) << 30,
                                .deliveries = 64};
     char *name = argv[1];
-    char shown[32] = "helio-perf client";
+    char shown[32];
     o->server = strstr(name, "server") != NULL;
-    if (o->server)
-        memcpy(shown, "helio-perf server", sizeof "helio-perf server");
+    o->monitor = strstr(name, "monitor") != NULL;
+    if (o->monitor)
+        o->well_known = monitor_names;
+    const struct argp *argp = o->server ? &server_argp : o->monitor ? &monitor_argp : &client_argp;
+    snprintf(shown, sizeof shown, "helio-perf %s",
+             o->server    ? "server"
+             : o->monitor ? "monitor"
+                          : "client");
     argv[1] = shown;
-    (void)argp_parse(o->server ? &server : &client, argc - 1, argv + 1, 0, NULL, o);
+    (void)argp_parse(argp, argc - 1, argv + 1, 0, NULL, o);
     argv[1] = name;
 }

@@ -11,8 +11,8 @@
 enum perf_mode { PERF_MODE_NONE, PERF_MODE_TIME, PERF_MODE_DATA, PERF_MODE_FILE };
 
 struct perf_options {
-    bool server;
-    const char *program; /* in messages; NULL: helio-perf */
+    bool server, monitor; /* neither: a client */
+    const char *program;  /* in messages; NULL: helio-perf */
     const char *socket;
     const char *service;           /* of our endpoint; NULL: chosen by the program */
     const char *const *well_known; /* then: at an ipn and at a dtn node; NULL: the server's, or a
@@ -35,18 +35,20 @@ struct perf_options {
     uint32_t ordinal;
     uint64_t flags;        /* of bundles: reports, no fragments */
     const char *report_to; /* NULL: our endpoint */
+    const char *csv;       /* a file for the intervals, or NULL */
+    double ramp;           /* the rate at the end of `time`, as `rate`; 0: it stays */
     tick interval;         /* between two lines of what happened meanwhile; 0: none */
     uint32_t crc;          /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */
     /* server */
-    const char *output; /* folder for files, or NULL */
+    const char *output; /* folder for files, or NULL; of a monitor for its tables */
     uint64_t payload_max, file_max;
     uint32_t deliveries; /* window of the server's connection */
 };
 
-/* Reads `client …` or `server …` (argv[1], with or without the program's name before it). Exits
- * with 2 and a message when the line is wrong, with 0 after --help and --version. */
+/* Reads `client …`, `server …` or `monitor …` (argv[1], with or without the program's name before
+ * it). Exits with 2 and a message when the line is wrong, with 0 after --help and --version. */
 void perf_options_read(struct perf_options *o, int argc, char **argv);
 
 /* "500000", "500kB", "50k", "4M", "1G", "64B": bytes. 0 or HELIO_EFORMAT. */

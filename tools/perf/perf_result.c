@@ -62,15 +62,29 @@ static void keep_interval(struct perf_client *c, const struct perf_interval *i)
     assert(c->intervals_len <= c->intervals_cap);
 }
 
+static void write_interval(const struct perf_client *c, const struct perf_interval *i)
+{
+    if (c->csv == NULL)
+        return;
+    fprintf(c->csv, "%.6f,%.6f,%llu,%llu,%llu,%llu,%.0f\n", seconds(i->from), seconds(i->to),
+            (unsigned long long)i->sent, (unsigned long long)i->confirmed,
+            (unsigned long long)i->acked, (unsigned long long)i->bytes,
+            ratio((double)i->bytes, seconds(i->to - i->from)));
+    fflush(c->csv);
+}
+
 void perf_client_progress(struct perf_client *c, tick now)
 {
     const struct perf_interval was = c->last;
     bool acks = c->options->window > 0;
+    double share = c->next > 0 ? (double)c->confirmed / (double)c->next : 0;
+    uint64_t confirmed = (uint64_t)((double)c->sent_bytes * share);
+    confirmed = acks ? 0 : confirmed > was.bytes ? confirmed : was.bytes;
     c->last = (struct perf_interval){.to = now - c->start,
                                      .sent = c->next,
                                      .confirmed = c->confirmed,
                                      .acked = c->window.acked,
-                                     .bytes = acks ? c->window.acked_bytes : c->confirmed_bytes};
+                                     .bytes = acks ? c->window.acked_bytes : confirmed};
     struct perf_interval i = {.from = was.to,
                               .to = c->last.to,
                               .sent = c->last.sent - was.sent,
@@ -78,6 +92,7 @@ void perf_client_progress(struct perf_client *c, tick now)
                               .acked = c->last.acked - was.acked,
                               .bytes = c->last.bytes - was.bytes};
     keep_interval(c, &i);
+    write_interval(c, &i);
     bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
     fprintf(to_stdout ? stderr : stdout,
             "%7.1f-%-7.1f s  %8llu sent  %8llu confirmed  %8llu acknowledged  %10.3f Mbit/s\n",
@@ -131,7 +146,7 @@ json_t *perf_client_json(const struct perf_client *c)
                                     {"repeated_acks", c->window.repeated},
                                     {"duplicates", c->have_report ? c->report.duplicates : 0},
                                     {"wrong_crc", c->have_report ? c->report.wrong_crc : 0},
-                                    {"refused", c->refused},
+                                    {"refused", c->hint.refused},
                                     {"resent", c->resent},
                                     {"reconnects", c->link.reconnects},
                                     {NULL, 0}});
@@ -147,6 +162,7 @@ json_t *perf_client_json(const struct perf_client *c)
     json_object_set_new(j, "interrupted", json_boolean(c->interrupted));
     json_object_set_new(j, "failed", json_boolean(c->failed));
     json_object_set_new(j, "server", server_json(c));
+    json_object_set_new(j, "reports", perf_hint_json(&c->hint));
     if (c->progress)
         json_object_set_new(j, "intervals", intervals_json(c));
     return j;
@@ -171,19 +187,19 @@ static void print_text(const struct perf_client *c)
         printf("server      %llu bundles, %llu duplicates, %llu with a wrong CRC\n",
                (unsigned long long)c->report.bundles, (unsigned long long)c->report.duplicates,
                (unsigned long long)c->report.wrong_crc);
-    else if (c->next == 0 || c->window.acked > 0 || c->failed)
+    else if (c->next == 0 || c->window.acked > 0 || (c->failed && c->hint.refused == 0))
         printf("server      did not report\n");
-    else
-        printf("server      no acknowledgement from %s: is a server registered there, and has its "
-               "node a route back?\n",
-               c->options->destination);
+    else {
+        printf("server      ");
+        perf_hint_print(&c->hint, c->options->destination, stdout);
+    }
     if (c->options->mode == PERF_MODE_FILE && c->have_report)
         printf("file        %s\n",
                c->report.file_done != 0 ? "rebuilt and verified" : "not rebuilt at the server");
-    if (c->window.late + c->refused + c->resent + c->link.reconnects > 0)
+    if (c->window.late + c->hint.refused + c->resent + c->link.reconnects > 0)
         printf("recovery    %llu late acknowledgements, %llu refusals, %llu sent again, %llu "
                "reconnections\n",
-               (unsigned long long)c->window.late, (unsigned long long)c->refused,
+               (unsigned long long)c->window.late, (unsigned long long)c->hint.refused,
                (unsigned long long)c->resent, (unsigned long long)c->link.reconnects);
 }
 

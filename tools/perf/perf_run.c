@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both ends of helio-perf as programs, in the kernel's world: they begin, run, and tell the result.
- * What can go wrong at the start: no memory, no descriptors, no node. */
+/* The ends of helio-perf, and its monitor, as programs, in the kernel's world: they begin, run, and
+ * tell the result. What can go wrong at the start: no memory, no descriptors, no node. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +12,8 @@
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/perf/perf_client.h"
+#include "tools/perf/perf_monitor.h"
+#include "tools/perf/perf_report.h"
 #include "tools/perf/perf_server.h"
 
 /* What a program of ours stands on. */
@@ -19,8 +21,9 @@ struct run {
     struct world *world;
     struct uv_signals *signals;
     bool ended;
-    struct perf_client *client; /* one of the two */
+    struct perf_client *client; /* one of the three */
     struct perf_server *server;
+    struct perf_monitor *monitor;
 };
 
 static void on_signal(void *context, int number)
@@ -29,8 +32,10 @@ static void on_signal(void *context, int number)
     (void)number;
     if (r->client != NULL)
         perf_client_interrupt(r->client);
-    else
+    else if (r->server != NULL)
         perf_server_stop(r->server);
+    else
+        perf_monitor_stop(r->monitor);
 }
 
 static int run_open(struct run *r)
@@ -150,5 +155,48 @@ int perf_server_run(const struct perf_options *o)
         perf_server_fini(r.server);
     run_close(&r);
     free(r.server);
+    return code;
+}
+
+static void monitor_done(void *context)
+{
+    struct run *r = context;
+    perf_link_fini(&r->monitor->link);
+    run_end(r);
+}
+
+static int run_monitor(struct run *r, const struct perf_options *o)
+{
+    struct perf_monitor *m = r->monitor;
+    uint64_t seed[2];
+    draw_seed(r, seed);
+    int rc = perf_monitor_init(m, r->world, o, seed);
+    if (rc < 0) {
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
+        return 1;
+    }
+    perf_monitor_start(m, monitor_done, r);
+    uv_world_run(r->world);
+    if (!m->begun) {
+        fprintf(stderr, "helio-perf: %s\n", m->link.why);
+        return 1;
+    }
+    perf_monitor_end(m);
+    bool written = o->json == NULL || perf_report_write(perf_monitor_json(m), o->json);
+    return written && !m->failed ? 0 : 1;
+}
+
+int perf_monitor_run(const struct perf_options *o)
+{
+    struct run r = {.monitor = calloc(1, sizeof *r.monitor)};
+    int code = 1;
+    if (r.monitor == NULL)
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
+    else if (run_open(&r) == 0)
+        code = run_monitor(&r, o);
+    if (r.world != NULL && r.monitor->options != NULL)
+        perf_monitor_fini(r.monitor);
+    run_close(&r);
+    free(r.monitor);
     return code;
 }
