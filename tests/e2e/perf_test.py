@@ -208,6 +208,18 @@ class PerfTest(unittest.TestCase):
                             (("-R", "2M", "--ramp", "2b", "-T", "1"), "of the kind of -R")):
             self.assertIn(what, self.end(self.client(*words), 2)[1])
 
+    def test_one_way(self):
+        """In rate mode the delays one way, since both ends have one clock here."""
+        self.node()
+        self.server()
+        path = self.lab.path("r.json")
+        out, _ = self.end(self.client("-D", "200k", "-R", "10M", "-P", "20k", "--json", path), 0)
+        self.assertRegex(out, r"one way     min [0-9.]+  mean [0-9.]+  p50 [0-9.]+  p90 [0-9.]+  p99 [0-9.]+  max [0-9.]+ ms")
+        with open(path) as f:
+            way = json.load(f)["one_way_ms"]
+        self.assertTrue(0 < way["min"] <= way["mean"] <= way["max"], way)
+        self.assertTrue(way["clock_ahead_ms"][0] <= 0 <= way["clock_ahead_ms"][1] and way["clocks_agree"], way)
+
     def test_wrong_options(self):
         for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),
                             (("--wrong",), "--wrong"), (("both",), "both"), ((), "client or server")):

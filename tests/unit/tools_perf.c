@@ -52,13 +52,30 @@ END_TEST
 
 START_TEST(an_ack_comes_back)
 {
-    uint8_t out[PERF_HEAD + PERF_REPORT];
+    uint8_t out[PERF_HEAD + PERF_REPORT + PERF_DETAILS];
+    const size_t shorter = sizeof out - PERF_DETAILS;
     struct perf_head got, h = {.kind = PERF_ACK, .seq = PERF_SEQ_END};
-    struct perf_report back, r = {1, 2, 3, 4, 5, 6, 7, 1};
+    struct perf_report back, r = {.bundles = 1,
+                                  .bytes = 2,
+                                  .duplicates = 3,
+                                  .wrong_crc = 4,
+                                  .first = 5,
+                                  .last = 6,
+                                  .delay_mean_ns = 7,
+                                  .file_done = 1,
+                                  .early = 8,
+                                  .delay_max = 9,
+                                  .now = 10};
     struct slice rest;
+    r.detailed = true;
     ck_assert_uint_eq(perf_write_ack(&h, &r, out), sizeof out);
     ck_assert_int_eq(perf_parse(slice_of(out, sizeof out), &got, &rest), PERF_OK);
-    ck_assert(perf_parse_report(rest, &back));
+    ck_assert(perf_parse_report(rest, &back) && back.detailed);
+    ck_assert(back.early == 8 && back.delay_max == 9 && back.now == 10);
+    r.detailed = false;
+    ck_assert_uint_eq(perf_write_ack(&h, &r, out), shorter);
+    ck_assert_int_eq(perf_parse(slice_of(out, shorter), &got, &rest), PERF_OK);
+    ck_assert(perf_parse_report(rest, &back) && !back.detailed);
     ck_assert_uint_eq(back.bundles, 1);
     ck_assert_uint_eq(back.wrong_crc, 4);
     ck_assert_uint_eq(back.delay_mean_ns, 7);

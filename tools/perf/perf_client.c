@@ -276,8 +276,20 @@ static void take_report(struct perf_client *c, struct slice body)
     struct perf_report r;
     if (!perf_parse_report(body, &r) || (c->have_report && r.bundles < c->report.bundles))
         return;
+    if (c->report.detailed && !r.detailed && r.bundles == c->report.bundles)
+        return;
     c->report = r;
     c->have_report = true;
+}
+
+/* Its clock was read after the question left and before the answer came, by ours. */
+static void compare_clocks(struct perf_client *c, tick asked, tick answered)
+{
+    if (!c->report.detailed || asked == 0 || answered < asked)
+        return;
+    c->have_clocks = true;
+    c->clock_low = (int64_t)(c->report.now - answered);
+    c->clock_high = (int64_t)(c->report.now - asked);
 }
 
 static void take_ack(struct perf_client *c, const struct perf_head *h, struct slice body, tick now)
@@ -285,6 +297,7 @@ static void take_ack(struct perf_client *c, const struct perf_head *h, struct sl
     tick delay;
     take_report(c, body);
     if (h->seq == PERF_SEQ_END) {
+        compare_clocks(c, h->time, world_wall(c->link.world));
         bool whole = c->report.bundles >= c->next;
         if (c->phase == PERF_ENDING && (whole || c->interrupted))
             c->phase = PERF_DONE;

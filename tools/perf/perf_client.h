@@ -63,6 +63,8 @@ struct perf_client {
     bool have_report;
     struct perf_report report; /* of the server, the last one */
     struct perf_hint hint;
+    bool have_clocks; /* the server's clock is ahead of ours by clock_low to clock_high, ns: */
+    int64_t clock_low, clock_high;
     struct hist delay;
 };
 

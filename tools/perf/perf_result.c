@@ -117,6 +117,48 @@ static json_t *intervals_json(const struct perf_client *c)
     return list;
 }
 
+/* May both clocks be the same? Then delays one way mean something. */
+static bool clocks_agree(const struct perf_client *c)
+{
+    return c->have_clocks && c->clock_low <= 0 && c->clock_high >= 0 && c->report.early == 0;
+}
+
+static json_t *one_way_json(const struct perf_client *c)
+{
+    const struct perf_report *r = &c->report;
+    if (!c->have_report || !r->detailed || r->bundles == 0)
+        return json_null();
+    json_t *j = json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "min", (double)r->delay_min / 1e6, "mean",
+                          (double)r->delay_mean_ns / 1e6, "p50", (double)r->delay_p50 / 1e6, "p90",
+                          (double)r->delay_p90 / 1e6, "p99", (double)r->delay_p99 / 1e6, "max",
+                          (double)r->delay_max / 1e6);
+    json_object_set_new(j, "early", json_integer((json_int_t)r->early));
+    json_object_set_new(j, "clocks_agree", json_boolean(clocks_agree(c)));
+    if (c->have_clocks)
+        json_object_set_new(
+            j, "clock_ahead_ms",
+            json_pack("[f,f]", (double)c->clock_low / 1e6, (double)c->clock_high / 1e6));
+    return j;
+}
+
+static void print_one_way(const struct perf_client *c)
+{
+    const struct perf_report *r = &c->report;
+    if (!r->detailed || r->bundles == 0 || c->options->window > 0)
+        return;
+    double apart = c->clock_low > 0 ? (double)c->clock_low : -(double)c->clock_high;
+    if (clocks_agree(c))
+        printf("one way     min %.3f  mean %.3f  p50 %.3f  p90 %.3f  p99 %.3f  max %.3f ms\n",
+               (double)r->delay_min / 1e6, (double)r->delay_mean_ns / 1e6,
+               (double)r->delay_p50 / 1e6, (double)r->delay_p90 / 1e6, (double)r->delay_p99 / 1e6,
+               (double)r->delay_max / 1e6);
+    else if (c->have_clocks && apart > 0)
+        printf("one way     not known: the clocks of both ends are %.3f ms apart, or more\n",
+               apart / 1e6);
+    else
+        printf("one way     not known: the clocks of both ends are apart\n");
+}
+
 static json_t *server_json(const struct perf_client *c)
 {
     const struct perf_report *r = &c->report;
@@ -163,6 +205,7 @@ json_t *perf_client_json(const struct perf_client *c)
     json_object_set_new(j, "failed", json_boolean(c->failed));
     json_object_set_new(j, "server", server_json(c));
     json_object_set_new(j, "reports", perf_hint_json(&c->hint));
+    json_object_set_new(j, "one_way_ms", one_way_json(c));
     if (c->progress)
         json_object_set_new(j, "intervals", intervals_json(c));
     return j;
@@ -187,6 +230,8 @@ static void print_text(const struct perf_client *c)
         printf("server      %llu bundles, %llu duplicates, %llu with a wrong CRC\n",
                (unsigned long long)c->report.bundles, (unsigned long long)c->report.duplicates,
                (unsigned long long)c->report.wrong_crc);
+    if (c->have_report)
+        print_one_way(c);
     else if (c->next == 0 || c->window.acked > 0 || (c->failed && c->hint.refused == 0))
         printf("server      did not report\n");
     else {

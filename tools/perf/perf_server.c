@@ -103,8 +103,13 @@ static void acknowledge_session(struct perf_server *p, const struct perf_session
     out.flags = 0;
     out.total = out.offset = 0;
     out.name = slice_of(NULL, 0);
+    struct perf_report r = s->report;
+    if (h->kind == PERF_END &&
+        (h->flags & PERF_WANT_DETAILS) !=
+            0) /* once a run: the quantiles cost a walk through the histogram */
+        perf_session_detail(s, world_wall(p->link.world), &r);
     memcpy(a->peer, s->peer, sizeof a->peer);
-    (void)perf_write_ack(&out, &s->report, a->payload);
+    a->len = perf_write_ack(&out, &r, a->payload);
 }
 
 static void damaged(struct perf_server *p, const char *peer, const struct perf_head *h)
@@ -195,7 +200,7 @@ static int give_acks(struct perf_server *p)
         struct perf_ack *a = &p->acks[(p->first + p->given) % p->cap];
         struct aap2_adu adu = {.destination = a->peer,
                                .lifetime_ms = p->options->lifetime_ms,
-                               .head = slice_of(a->payload, sizeof a->payload)};
+                               .head = slice_of(a->payload, a->len)};
         int rc = aap2_client_send(p->link.tx, &adu);
         if (rc != 0)
             return rc;

@@ -14,7 +14,8 @@
 /* An acknowledgement that the node has not confirmed yet. */
 struct perf_ack {
     char peer[PERF_PEER_MAX];
-    uint8_t payload[PERF_HEAD + PERF_REPORT];
+    uint8_t payload[PERF_HEAD + PERF_REPORT + PERF_DETAILS];
+    size_t len;
 };
 
 struct perf_server {

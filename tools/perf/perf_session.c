@@ -87,6 +87,7 @@ int perf_session_data(struct perf_session *s, const struct perf_options *o,
     r->last = time;
     s->reordered += h->seq < s->next;
     s->next = h->seq >= s->next ? h->seq + 1 : s->next;
+    s->early += time < h->time;
     hist_add(&s->delay, time > h->time ? time - h->time : 0);
     r->delay_mean_ns = (uint64_t)s->delay.mean;
     try_finish(s);
@@ -99,6 +100,18 @@ void perf_session_end(struct perf_session *s, const struct perf_head *h)
     s->expected = h->total;
     s->file_crc = h->file_crc;
     try_finish(s);
+}
+
+void perf_session_detail(const struct perf_session *s, tick now, struct perf_report *out)
+{
+    out->detailed = true;
+    out->early = s->early;
+    out->delay_min = s->delay.count > 0 ? s->delay.min : 0;
+    out->delay_p50 = hist_quantile(&s->delay, 0.5);
+    out->delay_p90 = hist_quantile(&s->delay, 0.9);
+    out->delay_p99 = hist_quantile(&s->delay, 0.99);
+    out->delay_max = s->delay.max;
+    out->now = now;
 }
 
 bool perf_session_whole(const struct perf_session *s)

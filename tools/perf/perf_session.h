@@ -26,6 +26,7 @@ struct perf_session {
     uint64_t next;      /* above the highest sequence number that came */
     uint64_t reordered; /* came after a higher one */
     uint64_t refused;   /* could not be taken: too many gaps, or the file could not be written */
+    uint64_t early;     /* came before they were sent, by both clocks */
     uint64_t expected;  /* bundles in all, once ended */
     bool ended, told;   /* told: its row was printed */
     tick heard;         /* CLOCK_MONOTONIC */
@@ -46,6 +47,9 @@ int perf_session_data(struct perf_session *s, const struct perf_options *o,
 
 /* The client said that it is done. */
 void perf_session_end(struct perf_session *s, const struct perf_head *h);
+
+/* The details of a report, at `now` (CLOCK_REALTIME). */
+void perf_session_detail(const struct perf_session *s, tick now, struct perf_report *out);
 
 /* Ended, and all of it here. */
 bool perf_session_whole(const struct perf_session *s);

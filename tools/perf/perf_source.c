@@ -145,7 +145,8 @@ void perf_source_end(const struct perf_source *s, uint64_t total, tick time,
 {
     bool file = s->options->mode == PERF_MODE_FILE;
     struct perf_head h = {.kind = PERF_END,
-                          .flags = PERF_WANT_ACK | (file ? PERF_FILE : 0u),
+                          .flags = PERF_WANT_ACK | (file ? PERF_FILE : 0u) |
+                                   (s->options->window == 0 ? PERF_WANT_DETAILS : 0u),
                           .session = s->session,
                           .seq = PERF_SEQ_END,
                           .time = time,

@@ -77,10 +77,22 @@ size_t perf_write(const struct perf_head *h, const struct perf_body *body, uint8
     return len;
 }
 
+static void write_details(struct writer *w, const struct perf_report *r)
+{
+    put_number(w, r->early, 8);
+    put_number(w, r->delay_min, 8);
+    put_number(w, r->delay_p50, 8);
+    put_number(w, r->delay_p90, 8);
+    put_number(w, r->delay_p99, 8);
+    put_number(w, r->delay_max, 8);
+    put_number(w, r->now, 8);
+}
+
 size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, uint8_t *out)
 {
-    struct writer w = writer_of(out, PERF_HEAD + PERF_REPORT);
-    write_head(&w, h, PERF_HEAD + PERF_REPORT);
+    size_t len = PERF_HEAD + PERF_REPORT + (r->detailed ? PERF_DETAILS : 0);
+    struct writer w = writer_of(out, len);
+    write_head(&w, h, len);
     put_number(&w, r->bundles, 8);
     put_number(&w, r->bytes, 8);
     put_number(&w, r->duplicates, 8);
@@ -89,6 +101,8 @@ size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, ui
     put_number(&w, r->last, 8);
     put_number(&w, r->delay_mean_ns, 8);
     put_number(&w, r->file_done, 8);
+    if (r->detailed)
+        write_details(&w, r);
     write_crc(out, crc32c(0, out, writer_len(&w)));
     return writer_len(&w);
 }
@@ -139,7 +153,16 @@ bool perf_parse_report(struct slice body, struct perf_report *out)
     out->last = get_number(&r, 8);
     out->delay_mean_ns = get_number(&r, 8);
     out->file_done = get_number(&r, 8);
-    return !r.bad;
+    bool good = !r.bad;
+    out->early = get_number(&r, 8);
+    out->delay_min = get_number(&r, 8);
+    out->delay_p50 = get_number(&r, 8);
+    out->delay_p90 = get_number(&r, 8);
+    out->delay_p99 = get_number(&r, 8);
+    out->delay_max = get_number(&r, 8);
+    out->now = get_number(&r, 8);
+    out->detailed = !r.bad;
+    return good;
 }
 
 static bool safe(uint8_t c)

@@ -14,6 +14,7 @@
 #define PERF_HEAD 64            /* bytes of every header */
 #define PERF_NAME_MAX 200       /* of a file's name, which follows the header of its pieces */
 #define PERF_REPORT 64          /* bytes of a report, which follows the header of an ack */
+#define PERF_DETAILS 56         /* more bytes of it, in the answer to an end */
 #define PERF_SEQ_END UINT64_MAX /* in an ack: it answers PERF_END */
 
 enum perf_kind {
@@ -24,6 +25,7 @@ enum perf_kind {
 
 enum perf_flag {
     PERF_WANT_ACK = 1,
+    PERF_WANT_DETAILS = 4, /* END: the answer's report shall have them */
     PERF_FILE = 2, /* a piece of a file: `offset` of `total` bytes, name behind the header */
 };
 
@@ -46,6 +48,10 @@ struct perf_report {
     uint64_t duplicates, wrong_crc;
     tick first, last;                  /* arrivals, CLOCK_REALTIME */
     uint64_t delay_mean_ns, file_done; /* file_done: 1 when the file is whole and verified */
+    bool detailed;                     /* the rest is known, too */
+    uint64_t early; /* bundles that came before they were sent, by the clocks of both ends */
+    tick delay_min, delay_p50, delay_p90, delay_p99, delay_max; /* one way, by these clocks */
+    tick now;                                                   /* CLOCK_REALTIME */
 };
 
 /* What a check value needs of the bytes that it goes on over. */
@@ -59,7 +65,8 @@ struct perf_body perf_body_of(struct slice bytes);
  * Returns the length of header and name. */
 size_t perf_write(const struct perf_head *h, const struct perf_body *body, uint8_t *out);
 
-/* Writes an ack with its report: PERF_HEAD + PERF_REPORT bytes. */
+/* Writes an ack with its report: PERF_HEAD + PERF_REPORT bytes, and PERF_DETAILS when there are.
+ * Returns how many. */
 size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, uint8_t *out);
 
 enum perf_verdict { PERF_OK, PERF_FOREIGN, PERF_WRONG_CRC };
@@ -68,7 +75,7 @@ enum perf_verdict { PERF_OK, PERF_FOREIGN, PERF_WRONG_CRC };
  * damaged header says. *body is what follows header and name. */
 enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct slice *body);
 
-/* Reads the report of an ack's body. False when it is too short. */
+/* Reads the report of an ack's body, with details where they follow. False when it is too short. */
 bool perf_parse_report(struct slice body, struct perf_report *out);
 
 /* A name that is safe as a file in one folder: only letters, digits, '.', '_' and '-', no '.' at
