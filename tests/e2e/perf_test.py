@@ -150,7 +150,7 @@ class PerfTest(unittest.TestCase):
         for service in ("71000", "71001"):
             self.end(self.client("-D", "150k", "-W", "2", "--delivered", "-r", "-N", "-m", "ipn:1.1000", "--service", service), 0)
         for _ in range(2):
-            self.assertRegex(monitor.stdout.readline(), r"ipn:1.7100[01] +[0-9]+ +0 +0 +4 +0 +ipn_1.7100[01].csv")
+            self.assertRegex(monitor.stdout.readline(), r"ipn:1.7100[01] +9 +4 +0 +4 +0 +ipn_1.7100[01].csv")
         monitor.send_signal(signal.SIGTERM)
         self.end(monitor, 0)
         with open(os.path.join(tables, "ipn_1.71000.csv")) as f:
@@ -161,15 +161,17 @@ class PerfTest(unittest.TestCase):
         self.assertTrue(all(line.count(";") == 15 for line in lines))
         reports = [row for row in rows if row["Report_Type"] == "STATUS_REPORT"]
         self.assertEqual([row["Report_Type"] for row in rows].count("CLIENT_STOP"), 1)
-        self.assertEqual(len(reports), 4)  # three of data, one of the end
+        self.assertEqual(len(reports), 8)  # of three of data and one of the end: received, delivered
+        self.assertEqual(sum(row["Rcv"] != "" for row in reports), 4)
         for row in reports:
-            self.assertEqual((row["Report_SRC"], row["Bndl_SRC"], row["Ct"], row["Rcv"], row["Fwd"], row["Del"], row["Bndl_FL"]),
-                             ("ipn:1.0", "ipn:1.71000", "", "", "", "", "0"))
-            self.assertGreaterEqual(int(row["Dlv"]), int(row["Bndl_TST"]))
+            self.assertEqual((row["Report_SRC"], row["Bndl_SRC"], row["Ct"], row["Fwd"], row["Del"], row["Bndl_FL"]),
+                             ("ipn:1.0", "ipn:1.71000", "", "", "", "0"))
+            self.assertGreaterEqual(int(row["Dlv"] or row["Rcv"]), int(row["Bndl_TST"]))
+            self.assertEqual((row["Dlv"] == "") + (row["Rcv"] == ""), 1)
             self.assertEqual(row["Reason"], "no additional information")
         with open(path) as f:
             shown = json.load(f)
-        self.assertEqual((shown["reports"], shown["foreign"], len(shown["sessions"])), (8, 0, 2))
+        self.assertEqual((shown["reports"], shown["foreign"], len(shown["sessions"])), (16, 0, 2))
         self.assertTrue(all(s["stopped"] and s["delivered"] == 4 for s in shown["sessions"]))
 
     def test_reports_to_the_client_itself(self):
@@ -182,10 +184,12 @@ class PerfTest(unittest.TestCase):
 
     def test_hints_name_the_reason(self):
         """A full store, and nobody at the destination, are not "has its node a route back?"."""
-        self.lab.start_node(1, self.lab.write_node(1, [], log=False,
-                                                   extra="bundles: {status_reports: yes, max: 1MB, total: 2MB, memory: 1MB}\n"))
+        self.lab.start_node(1, self.lab.write_node(1, [], store="{durability: none, limit: 3MB}", log=False,
+                                                   extra="bundles: {status_reports: yes}\n"))
+        out, err = self.end(self.client("-D", "1M", "-W", "2", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
+        self.assertRegex(out, r"server +ipn:1.0 has a bundle for ipn:1.2000, and nobody takes it there: is a server registered\?")
         out, err = self.end(self.client("-T", "1", "-R", "100M", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
-        self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: ")
+        self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: the node's limit of bundles or bytes is reached")
         self.assertNotIn("route back", out)
 
     def test_ramp_and_table(self):
@@ -208,6 +212,21 @@ class PerfTest(unittest.TestCase):
                             (("-R", "2M", "--ramp", "2b", "-T", "1"), "of the kind of -R")):
             self.assertIn(what, self.end(self.client(*words), 2)[1])
 
+    def test_parallel(self):
+        self.node()
+        self.server()
+        path = self.lab.path("r.json")
+        out, _ = self.end(self.client("-D", "200k", "-W", "2", "-P", "20k", "--parallel", "3", "-i", "0.2", "--json", path), 0)
+        self.assertRegex(out, r"(?m)^\[ 3\] +[0-9.]+-[0-9.]+ +s ")
+        self.assertRegex(out, r"(?m)^\[sum\] +30 sent +30 confirmed +30 acknowledged +0 missing ")
+        with open(path) as f:
+            result = json.load(f)
+        self.assertEqual((result["parallel"], result["bundles_acked"], len(result["clients"])), (3, 30, 3))
+        self.assertEqual(len({c["source"] for c in result["clients"]}), 3)
+        self.assertIn("--parallel: not with", self.end(self.client("-D", "1k", "-W", "1", "--parallel", "2", "--service", "5"), 2)[1])
+        self.assertIn("no node answers", self.end(self.begin("client", "--socket", "/tmp/none.sock", "-d", "ipn:1.2000", "-D", "1k", "-W", "1",
+                                                             "--parallel", "2"), 1)[1])
+
     def test_one_way(self):
         """In rate mode the delays one way, since both ends have one clock here."""
         self.node()
@@ -222,7 +241,7 @@ class PerfTest(unittest.TestCase):
 
     def test_wrong_options(self):
         for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),
-                            (("--wrong",), "--wrong"), (("both",), "both"), ((), "client or server")):
+                            (("--wrong",), "--wrong"), (("both",), "both"), ((), "client, server or monitor")):
             began = time.monotonic()
             out, err = self.end(self.begin(*words), 2)
             self.assertIn(what, err)

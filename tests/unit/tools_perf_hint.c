@@ -35,6 +35,8 @@ START_TEST(the_surest_word_comes_first)
     say(&h, "ipn:1.0 forwarded a bundle towards ipn:3.2000; nothing is known");
     report(&h, "ipn:2.0", STATUS_RECEIVED, REASON_NONE);
     say(&h, "ipn:2.0 received a bundle; nothing is known");
+    report(&h, "ipn:3.0", STATUS_RECEIVED, REASON_NONE);
+    say(&h, "ipn:3.0 has a bundle for ipn:3.2000, and nobody takes it there");
     report(&h, "ipn:3.0", STATUS_DELIVERED, REASON_NONE);
     say(&h, "ipn:3.0 delivered a bundle, and no answer came: has it a route back?");
     perf_hint_refused(&h, "no room");
@@ -43,7 +45,7 @@ START_TEST(the_surest_word_comes_first)
     report(&h, "ipn:2.0", STATUS_DELETED, REASON_DEPLETED_STORAGE);
     say(&h, "ipn:2.0 deleted 1 bundles: depleted storage");
     ck_assert(!perf_hint_report(&h, "ipn:2.0", slice_of("x", 1)));
-    ck_assert(h.reports[STATUS_RECEIVED] == 1 && h.reports[STATUS_DELIVERED] == 1);
+    ck_assert(h.reports[STATUS_RECEIVED] == 2 && h.reports[STATUS_DELIVERED] == 1);
 }
 END_TEST
 

@@ -46,6 +46,7 @@ struct perf_client {
     enum perf_phase phase;
     bool begun; /* the run, for which the node was there or is being tried again */
     bool interrupted, failed;
+    unsigned label;                  /* of its lines, one of several; 0: it is the only one */
     bool quiet;                      /* nothing is said but failures */
     bool progress;                   /* there are lines, or the JSON has them */
     bool ends_told;                  /* the monitor knows that all was sent */
@@ -95,6 +96,9 @@ int perf_client_run(const struct perf_options *o);
 /* Prints the result, and writes it as JSON where the options want it. Returns false when the file
  * cannot be written. */
 bool perf_client_result(const struct perf_client *c);
+
+/* The same for several that ran at once: a line for each, and their sum. */
+bool perf_clients_result(const struct perf_client *clients, size_t len);
 
 /* The line of the interval that ends now. */
 void perf_client_progress(struct perf_client *c, tick now);

@@ -32,10 +32,19 @@ void perf_hint_refused(struct perf_hint *h, const char *why)
     snprintf(h->refusal, sizeof h->refusal, "%s", *why != '\0' ? why : "no reason given");
 }
 
+static bool is_node_of(const char *node, const char *destination)
+{
+    struct eid a, b;
+    return eid_parse(node, &a) == 0 && eid_parse(destination, &b) == 0 && eid_same_node(&a, &b);
+}
+
 static void print_seen(const struct perf_hint *h, const char *destination, FILE *f)
 {
     if (h->seen == STATUS_DELIVERED)
         fprintf(f, "%s delivered a bundle, and no answer came: has it a route back?\n", h->seen_by);
+    else if (h->seen == STATUS_RECEIVED && is_node_of(h->seen_by, destination))
+        fprintf(f, "%s has a bundle for %s, and nobody takes it there: is a server registered?\n",
+                h->seen_by, destination);
     else if (h->seen == STATUS_RECEIVED)
         fprintf(f, "%s received a bundle; nothing is known of it from then on\n", h->seen_by);
     else

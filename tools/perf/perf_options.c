@@ -17,6 +17,7 @@
 
 #define PAYLOAD_DEFAULT 50000
 #define PAYLOAD_LIMIT (UINT64_C(1) << 31)
+#define PARALLEL_LIMIT 64
 #define WINDOW_LIMIT (UINT64_C(1) << 20)
 
 enum {
@@ -36,6 +37,7 @@ enum {
     KEY_DELETED,
     KEY_CSV,
     KEY_RAMP,
+    KEY_PARALLEL,
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -77,6 +79,7 @@ static const struct argp_option client_options[] = {
      "a line for each S seconds with what happened in them (1; 0: none), also in the JSON", 0},
     {"csv", KEY_CSV, "FILE", 0, "write the intervals to a table, too", 0},
     {"ramp", KEY_RAMP, "N[k|M|b]", 0, "with -R and -T: the rate grows, or falls, to this one", 0},
+    {"parallel", KEY_PARALLEL, "N", 0, "N clients at once, each with all of this (1)", 0},
     {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
      "check value of the payload block (the node's default; --crc alone: 32c)", 0},
     {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
@@ -303,6 +306,8 @@ static void check_client(const struct perf_options *o, struct argp_state *state)
         argp_error(state, "exactly one of -T, -D and -F says how much to send");
     if ((o->window > 0) == (o->rate > 0))
         argp_error(state, "exactly one of -W and -R says how fast to send");
+    if (o->parallel > 1 && (o->mode == PERF_MODE_FILE || o->service != NULL || o->csv != NULL))
+        argp_error(state, "--parallel: not with -F, --service or --csv, which are of one client");
     if (o->ramp > 0 && (o->rate <= 0 || o->mode != PERF_MODE_TIME))
         argp_error(state, "--ramp is of -R with -T");
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
@@ -369,6 +374,10 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CSV:
         o->csv = arg;
+        return 0;
+    case KEY_PARALLEL:
+        need_option(state, units_count(arg, PARALLEL_LIMIT, &o->parallel) == 0 && o->parallel > 0,
+                    "--parallel", arg, "a number of clients from 1 to 64");
         return 0;
     case KEY_RAMP:
         read_ramp(o, arg, state);

@@ -37,6 +37,7 @@ struct perf_options {
     const char *report_to; /* NULL: our endpoint */
     const char *csv;       /* a file for the intervals, or NULL */
     double ramp;           /* the rate at the end of `time`, as `rate`; 0: it stays */
+    uint64_t parallel;     /* clients at once; 0 is 1 */
     tick interval;         /* between two lines of what happened meanwhile; 0: none */
     uint32_t crc;          /* of aap2.proto's crc_type */
     tick warmup;

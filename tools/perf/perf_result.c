@@ -94,6 +94,8 @@ void perf_client_progress(struct perf_client *c, tick now)
     keep_interval(c, &i);
     write_interval(c, &i);
     bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
+    if (c->label > 0)
+        fprintf(to_stdout ? stderr : stdout, "[%2u] ", c->label);
     fprintf(to_stdout ? stderr : stdout,
             "%7.1f-%-7.1f s  %8llu sent  %8llu confirmed  %8llu acknowledged  %10.3f Mbit/s\n",
             seconds(i.from), seconds(i.to), (unsigned long long)i.sent,
@@ -254,4 +256,76 @@ bool perf_client_result(const struct perf_client *c)
     if (!to_stdout)
         print_text(c);
     return c->options->json == NULL || perf_report_write(perf_client_json(c), c->options->json);
+}
+
+/* ---- several clients ---- */
+
+struct totals {
+    uint64_t sent, confirmed, acked, lost, bytes;
+    double bps;
+};
+
+static struct totals sum_clients(const struct perf_client *clients, size_t len)
+{
+    struct totals t = {0};
+    const char *basis;
+    for (size_t i = 0; i < len; i++) {
+        const struct perf_client *c = &clients[i];
+        t.sent += c->next;
+        t.confirmed += c->confirmed;
+        t.acked += c->window.acked;
+        t.lost += perf_client_missing(c);
+        t.bytes += c->sent_bytes;
+        t.bps += goodput(c, &basis);
+    }
+    return t;
+}
+
+static void print_total(const char *name, const struct totals *t)
+{
+    printf("[%3s] %10llu sent %10llu confirmed %10llu acknowledged %8llu missing %12.3f Mbit/s\n",
+           name, (unsigned long long)t->sent, (unsigned long long)t->confirmed,
+           (unsigned long long)t->acked, (unsigned long long)t->lost, t->bps / 1e6);
+}
+
+static void print_clients(const struct perf_client *clients, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const struct perf_client *c = &clients[i];
+        const struct totals one = sum_clients(c, 1);
+        char name[16];
+        snprintf(name, sizeof name, "%zu", i + 1);
+        print_total(name, &one);
+        if (c->next > 0 && c->window.acked == 0 && !c->have_report)
+            perf_hint_print(&c->hint, c->options->destination, stdout);
+    }
+    const struct totals all = sum_clients(clients, len);
+    print_total("sum", &all);
+}
+
+static json_t *clients_json(const struct perf_client *clients, size_t len)
+{
+    const struct totals t = sum_clients(clients, len);
+    json_t *list = json_array();
+    for (size_t i = 0; i < len; i++)
+        json_array_append_new(list, perf_client_json(&clients[i]));
+    json_t *j = perf_report_counts((const struct perf_count[]){{"parallel", len},
+                                                               {"bundles_sent", t.sent},
+                                                               {"bundles_confirmed", t.confirmed},
+                                                               {"bundles_acked", t.acked},
+                                                               {"bytes", t.bytes},
+                                                               {"lost", t.lost},
+                                                               {NULL, 0}});
+    json_object_set_new(j, "role", json_string("clients"));
+    json_object_set_new(j, "goodput_bps", json_real(t.bps));
+    json_object_set_new(j, "clients", list);
+    return j;
+}
+
+bool perf_clients_result(const struct perf_client *clients, size_t len)
+{
+    const char *json = clients[0].options->json;
+    if (json == NULL || strcmp(json, "-") != 0)
+        print_clients(clients, len);
+    return json == NULL || perf_report_write(clients_json(clients, len), json);
 }

@@ -21,7 +21,8 @@ struct run {
     struct world *world;
     struct uv_signals *signals;
     bool ended;
-    struct perf_client *client; /* one of the three */
+    struct perf_client *clients; /* some; or one of the other two */
+    size_t clients_len, running;
     struct perf_server *server;
     struct perf_monitor *monitor;
 };
@@ -30,9 +31,11 @@ static void on_signal(void *context, int number)
 {
     struct run *r = context;
     (void)number;
-    if (r->client != NULL)
-        perf_client_interrupt(r->client);
-    else if (r->server != NULL)
+    for (size_t i = 0; i < r->clients_len && !r->ended; i++)
+        perf_client_interrupt(&r->clients[i]);
+    if (r->clients != NULL)
+        return;
+    if (r->server != NULL)
         perf_server_stop(r->server);
     else
         perf_monitor_stop(r->monitor);
@@ -75,44 +78,71 @@ static void draw_seed(struct run *r, uint64_t seed[2])
     seed[1] = world_random(r->world);
 }
 
+/* One of them is done; the last one ends all. */
 static void client_done(void *context)
 {
     struct run *r = context;
-    perf_link_fini(&r->client->link);
+    if (--r->running > 0)
+        return;
+    for (size_t i = 0; i < r->clients_len; i++)
+        perf_link_fini(&r->clients[i].link);
     run_end(r);
 }
 
-/* The exit code. */
-static int run_client(struct run *r, const struct perf_options *o)
+static int init_clients(struct run *r, const struct perf_options *o)
 {
-    struct perf_client *c = r->client;
-    uint64_t seed[2];
-    draw_seed(r, seed);
-    int rc = perf_client_init(c, r->world, o, seed);
-    if (rc == 0) {
-        perf_client_start(c, o->interval > 0, client_done, r);
+    int rc = 0;
+    for (size_t i = 0; i < r->clients_len && rc == 0; i++) {
+        uint64_t seed[2];
+        draw_seed(r, seed);
+        rc = perf_client_init(&r->clients[i], r->world, o, seed);
+        r->clients[i].label = r->clients_len > 1 ? (unsigned)i + 1 : 0;
+    }
+    return rc;
+}
+
+/* All of them, and all that they sent arrived. */
+static bool is_good(const struct perf_client *c)
+{
+    return c->begun && !c->failed && (c->interrupted || perf_client_missing(c) == 0);
+}
+
+/* The exit code. */
+static int run_clients(struct run *r, const struct perf_options *o)
+{
+    struct perf_client *first = r->clients;
+    bool good = init_clients(r, o) == 0;
+    for (size_t i = 0; i < r->clients_len && good && !r->ended; i++)
+        perf_client_start(&r->clients[i], o->interval > 0, client_done, r);
+    if (good)
         uv_world_run(r->world);
-    }
-    if (!c->begun) {
-        fprintf(stderr, "helio-perf: %s\n", c->link.why);
-        return 1;
-    }
-    bool written = perf_client_result(c);
-    return written && !c->failed && (c->interrupted || perf_client_missing(c) == 0) ? 0 : 1;
+    for (size_t i = 0; i < r->clients_len; i++)
+        if (!r->clients[i].begun) {
+            const char *why = r->clients[i].link.why;
+            fprintf(stderr, "helio-perf: %s\n", *why != '\0' ? why : first->link.why);
+            return 1;
+        }
+    good = r->clients_len == 1 ? perf_client_result(first)
+                               : perf_clients_result(first, r->clients_len);
+    for (size_t i = 0; i < r->clients_len; i++)
+        good = good && is_good(&r->clients[i]);
+    return good ? 0 : 1;
 }
 
 int perf_client_run(const struct perf_options *o)
 {
-    struct run r = {.client = calloc(1, sizeof *r.client)};
+    size_t n = o->parallel > 0 ? (size_t)o->parallel : 1;
+    struct run r = {.clients = calloc(n, sizeof *r.clients), .clients_len = n, .running = n};
     int code = 1;
-    if (r.client == NULL)
+    if (r.clients == NULL)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
     else if (run_open(&r) == 0)
-        code = run_client(&r, o);
-    if (r.world != NULL && r.client->options != NULL)
-        perf_client_fini(r.client);
+        code = run_clients(&r, o);
+    for (size_t i = 0; i < n && r.world != NULL; i++)
+        if (r.clients[i].options != NULL)
+            perf_client_fini(&r.clients[i]);
     run_close(&r);
-    free(r.client);
+    free(r.clients);
     return code;
 }
 
