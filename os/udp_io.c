@@ -81,6 +81,11 @@ int udp_fd(const struct udp_io *io)
     return io->fd;
 }
 
+int udp_connect(struct udp_io *io, const struct address *to)
+{
+    return connect(io->fd, &to->sa, address_len(to)) == 0 ? 0 : helio_from_errno(errno);
+}
+
 uint16_t udp_port(const struct udp_io *io)
 {
     return io->port;

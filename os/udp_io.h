@@ -64,6 +64,10 @@ void udp_arrive(struct udp_io *io, const struct address *from, struct slice data
 
 int udp_fd(const struct udp_io *io);
 
+/* From now on with this peer only: nothing else is received, and that nobody listens there becomes
+ * known when something is sent (tx_refused). 0 or HELIO_E*. */
+int udp_connect(struct udp_io *io, const struct address *to);
+
 /* The port that the socket has: for a local address with port 0. */
 uint16_t udp_port(const struct udp_io *io);
 

@@ -307,6 +307,26 @@ START_TEST(refusals_are_counted)
 }
 END_TEST
 
+/* A socket with one peer hears that nobody is there, from the kernel itself. */
+START_TEST(a_peer_that_is_not_there)
+{
+    struct pair p;
+    pair_init(&p, true);
+    ck_assert_int_eq(udp_connect(p.from, &p.peer.address), 0);
+    udp_add(p.from, &p.peer, 0, slice_of("there", 5));
+    ck_assert(udp_flush(p.from));
+    ck_assert_uint_eq(udp_counters(p.from)->tx_refused, 0);
+    udp_close(p.to);
+    p.to = NULL;
+    for (int i = 0; i < 2; i++) { /* the answer to the first comes with the second */
+        udp_add(p.from, &p.peer, 0, slice_of("gone", 4));
+        ck_assert(udp_flush(p.from));
+    }
+    ck_assert_uint_eq(udp_counters(p.from)->tx_refused, 1);
+    pair_fini(&p);
+}
+END_TEST
+
 START_TEST(forgotten_peer)
 {
     struct pair p;
@@ -442,6 +462,7 @@ int main(void)
     tcase_add_test(t, route_that_does_not_cut);
     tcase_add_test(t, refusals_are_counted);
     tcase_add_test(t, forgotten_peer);
+    tcase_add_test(t, a_peer_that_is_not_there);
     tcase_add_test(t, overflow_is_seen);
     tcase_add_test(t, addresses_that_are_not_ours);
     tcase_add_test(t, class_of_service);

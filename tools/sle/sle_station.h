@@ -21,6 +21,7 @@
 #include "os/world.h"
 #include "tools/node/say.h"
 #include "tools/sle/sle_conn.h"
+#include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_digest.h"
 #include "tools/sle/sle_numbered.h"
 #include "tools/sle/sle_settings.h"
@@ -80,7 +81,8 @@ struct uplink {
     struct alarm alarm;
     bool busy;
     tick until;
-    int fd; /* file, or UDP socket; -1 */
+    int fd; /* a file; -1: none */
+    struct datagrams udp;
     uint64_t radiated, failed;
 };
 

@@ -8,8 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tools/sle/sle_station.h"
@@ -17,10 +15,13 @@
 static bool put_cltu(struct instance *i, struct slice data)
 {
     struct uplink *u = &i->uplink;
+    errno = 0;
+    if (datagrams_is_open(&u->udp)) {
+        datagrams_put(&u->udp, data);
+        return datagrams_fire(&u->udp);
+    }
     if (u->fd < 0)
         return true;
-    if (address_given(&i->config->uplink_address))
-        return send(u->fd, data.data, data.len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)data.len;
     uint8_t buffer[4 + SLE_CLTU_MAX + 2];
     if (data.len > sizeof buffer - 4)
         return false;
@@ -51,7 +52,8 @@ static void begin_radiation(struct instance *i, const struct sle_cltu_out *c, ti
     if (!put_cltu(i, c->data) && u->failed++ == 0)
         say(&i->station->log, LEVEL_WARNING,
             "%s: uplink %s: CLTU %u: %s; others that fail are counted", i->config->id,
-            i->config->uplink, c->id, helio_strerror(helio_from_errno(errno)));
+            i->config->uplink, c->id,
+            errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent");
     u->busy = true;
     u->until = now + air_time(i, c->data.len);
 }
@@ -85,33 +87,29 @@ void uplink_wake(struct instance *i)
 static int open_target(struct instance *i)
 {
     const struct settings_instance *c = i->config;
+    i->uplink.fd = -1;
     if (*c->uplink == '\0')
-        return -1;
-    if (!address_given(&c->uplink_address))
-        return open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int fd = socket(c->uplink_address.sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, &c->uplink_address.sa, address_len(&c->uplink_address)) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+        return 0;
+    if (address_given(&c->uplink_address))
+        return datagrams_open(&i->uplink.udp, &c->uplink_address);
+    i->uplink.fd = open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return i->uplink.fd < 0 ? helio_from_errno(errno) : 0;
 }
 
 int uplink_open(struct instance *i)
 {
     alarm_init(&i->uplink.alarm, i->station->world, ALARM_APP, run_uplink, i);
-    i->uplink.fd = open_target(i);
-    if (i->uplink.fd >= 0 || *i->config->uplink == '\0')
-        return 0;
-    int e = helio_from_errno(errno);
-    say(&i->station->log, LEVEL_ERROR, "%s: uplink %s: %s", i->config->id, i->config->uplink,
-        helio_strerror(e));
+    int e = open_target(i);
+    if (e < 0)
+        say(&i->station->log, LEVEL_ERROR, "%s: uplink %s: %s", i->config->id, i->config->uplink,
+            helio_strerror(e));
     return e;
 }
 
 void uplink_end(struct instance *i)
 {
     alarm_fini(&i->uplink.alarm);
+    datagrams_close(&i->uplink.udp);
     if (i->uplink.fd >= 0)
         close(i->uplink.fd);
     i->uplink.fd = -1;

@@ -400,7 +400,6 @@ static int open_user(struct user *u)
     const struct user_options *o = u->options;
     const struct eid nobody = eid_none(); /* names no node: text only */
     say_init(&u->log, o->log, false, &nobody);
-    u->udp = -1;
     u->digests = sle_digests_new();
     u->all = calloc(o->repeat, sizeof *u->all);
     int e = u->digests == NULL || u->all == NULL ? HELIO_ENOMEM : make_engine(u);

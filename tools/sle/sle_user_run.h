@@ -22,6 +22,7 @@
 #include "tools/hist.h"
 #include "tools/node/say.h"
 #include "tools/sle/sle_conn.h"
+#include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_digest.h"
 #include "tools/sle/sle_settings.h"
 
@@ -102,8 +103,9 @@ struct user {
     tick moved;
     struct log_writer *output, *frames_csv;
     FILE *csv;
-    int udp;
-    uint64_t udp_failed;
+    struct datagrams udp;
+    struct round_end udp_round; /* of udp: what came in a round leaves at its end */
+    uint64_t udp_failed;        /* datagrams; known at the end */
     struct uv_signals *signals;
     bool ending;
 };

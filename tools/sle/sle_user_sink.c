@@ -9,8 +9,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "tools/sle/sle_user_run.h"
 
@@ -29,16 +27,23 @@ static int open_log(struct user *u, const char *path, struct slice header, struc
     return path == NULL ? 0 : tell_trouble(u, path, log_writer_open(out, path, LOG_WAIT, header));
 }
 
+/* What came in this round. */
+static bool send_batch(void *context)
+{
+    return datagrams_drain(&((struct user *)context)->udp);
+}
+
 static int open_udp(struct user *u)
 {
     const struct address *a = &u->options->udp;
-    u->udp = -1;
     if (!address_given(a))
         return 0;
-    u->udp = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (u->udp >= 0 && connect(u->udp, &a->sa, address_len(a)) == 0)
-        return 0;
-    return tell_trouble(u, "--datagrams", helio_from_errno(errno));
+    int e = datagrams_open(&u->udp, a);
+    if (e == 0) {
+        u->udp_round = (struct round_end){.run = send_batch, .context = u};
+        world_attach(u->world, &u->udp_round);
+    }
+    return tell_trouble(u, "--datagrams", e);
 }
 
 int sink_open(struct user *u)
@@ -90,8 +95,8 @@ void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int6
         write_whole(u, item->data);
     if (u->frames_csv != NULL)
         write_line(u, item, wall, delay);
-    if (u->udp >= 0 && send(u->udp, item->data.data, item->data.len, MSG_NOSIGNAL) < 0)
-        u->udp_failed++;
+    if (datagrams_is_open(&u->udp))
+        datagrams_put(&u->udp, item->data);
 }
 
 void sink_second(struct user *u, tick now)
@@ -134,7 +139,11 @@ int sink_close(struct user *u)
     int second = close_log(u, u->options->frames_csv, u->frames_csv);
     if (u->csv != NULL && fclose(u->csv) != 0 && second == 0)
         second = tell_trouble(u, u->options->csv, helio_from_errno(errno));
-    if (u->udp >= 0)
-        close(u->udp);
+    if (datagrams_is_open(&u->udp)) {
+        (void)datagrams_drain(&u->udp);
+        u->udp_failed = datagrams_failed(&u->udp);
+        world_detach(&u->udp_round);
+        datagrams_close(&u->udp);
+    }
     return first < 0 ? first : second;
 }

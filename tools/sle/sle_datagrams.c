@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches of os/udp_io.h. What can go wrong: nobody listens, the network refuses, a datagram is too
+ * long: counted; the socket is full: waited for, or given up, as who sends wants it. */
+#include "tools/sle/sle_datagrams.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "os/clock.h"
+
+int datagrams_open(struct datagrams *d, const struct address *to)
+{
+    struct address any = address_any(to);
+    *d = (struct datagrams){.to = {.address = *to}};
+    int e = udp_open(&d->io, &any, true);
+    if (e == 0)
+        e = udp_connect(d->io, to);
+    if (e < 0) {
+        udp_close(d->io);
+        d->io = NULL;
+    }
+    return e;
+}
+
+void datagrams_close(struct datagrams *d)
+{
+    if (d->io != NULL)
+        (void)udp_flush(d->io);
+    udp_close(d->io);
+    d->io = NULL;
+}
+
+/* Until the socket has taken all. */
+static void wait_for_socket(struct datagrams *d)
+{
+    struct pollfd p = {.fd = udp_fd(d->io), .events = POLLOUT};
+    while (!udp_flush(d->io))
+        if (clock_poll(&p, 1, clock_now() + TICK_S) < 0)
+            udp_forget(d->io, &d->to);
+}
+
+void datagrams_put(struct datagrams *d, struct slice data)
+{
+    uint32_t len = (uint32_t)data.len;
+    if (data.len > UDP_DATAGRAM_MAX) {
+        d->too_long++;
+        return;
+    }
+    if (!udp_room(d->io, len))
+        wait_for_socket(d);
+    memcpy(udp_head(d->io, len), data.data, len);
+    udp_add(d->io, &d->to, len, slice_of(NULL, 0));
+}
+
+bool datagrams_drain(struct datagrams *d)
+{
+    uint64_t before = udp_counters(d->io)->tx_calls;
+    wait_for_socket(d);
+    return udp_counters(d->io)->tx_calls > before;
+}
+
+bool datagrams_fire(struct datagrams *d)
+{
+    uint64_t before = datagrams_failed(d);
+    if (!udp_flush(d->io)) {
+        udp_forget(d->io, &d->to);
+        return false;
+    }
+    return datagrams_failed(d) == before;
+}
+
+uint64_t datagrams_failed(const struct datagrams *d)
+{
+    if (d->io == NULL)
+        return 0;
+    const struct udp_counters *n = udp_counters(d->io);
+    return n->tx_errors + n->tx_refused + d->too_long;
+}
