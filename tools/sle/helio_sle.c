@@ -11,6 +11,7 @@ struct command {
     int (*run)(const struct options *o);
     const struct argp_option *options;
     const char *doc;
+    bool terms; /* has sle_terms_argp as its child */
 };
 
 const char *argp_program_version = "helio-sle " HELIO_VERSION;
@@ -62,6 +63,9 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
     struct bench_options *o = &((struct options *)state->input)->bench;
     static const char *const modes[] = {"onlt", "onlc", NULL};
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->terms;
+        return 0;
     case 'b':
         o->buffer = argument_count(state, "buffer", arg, 1, 65535);
         return 0;
@@ -82,16 +86,6 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LATENCY:
         o->latency = argument_time(state, "latency", arg, TICK_MS / 10);
-        return 0;
-    case KEY_AUTH:
-        o->level = sle_level(state, arg);
-        return 0;
-    case KEY_HASH:
-        o->hash = sle_hash_option(state, arg);
-        return 0;
-    case 'V':
-        o->version =
-            (uint8_t)argument_count(state, "version-number", arg, SLE_VERSION_MIN, SLE_VERSION_MAX);
         return 0;
     case KEY_MODE:
         o->mode = modes[sle_word(state, "mode", arg, modes, "onlt or onlc")];
@@ -124,9 +118,6 @@ static const struct argp_option bench_options[] = {
     {"instances", KEY_REPEAT, "N", 0, "At once (1)", 1},
     {"mode", KEY_MODE, "MODE", 0, "onlc (default) or onlt", 2},
     {"latency", KEY_LATENCY, "TIME", 0, "Latency limit (100ms)", 2},
-    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 2},
-    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 2},
-    {"version-number", 'V', "N", 0, "SLE version, 2 to 5 (5)", 2},
     {"record", KEY_RECORD, "FOLDER", 0, "Record meanwhile, to FOLDER0 and so on", 3},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the sockets (the system finds them)", 3},
     {"port", KEY_PORT, "N", 0, "Of the provider (one that is free)", 3},
@@ -138,6 +129,9 @@ static error_t parse_bridge(int key, char *arg, struct argp_state *state)
 {
     struct bridge_options *o = &((struct options *)state->input)->bridge;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->terms;
+        return 0;
     case KEY_LISTEN:
         o->listen = argument_address(state, "listen", arg);
         return 0;
@@ -171,12 +165,6 @@ static error_t parse_bridge(int key, char *arg, struct argp_state *state)
     case 'b':
         o->buffer = argument_count(state, "buffer", arg, 1, 65535);
         return 0;
-    case KEY_AUTH:
-        o->level = sle_level(state, arg);
-        return 0;
-    case KEY_HASH:
-        o->hash = sle_hash_option(state, arg);
-        return 0;
     case 'l':
         o->log = sle_log_level(state, arg);
         return 0;
@@ -204,8 +192,6 @@ static const struct argp_option bridge_options[] = {
     {"user", KEY_USER, "NAME", 0, "The user's authority identifier (CENTRE)", 2},
     {"password", KEY_PASSWORD, "HEX", 0, "Our password", 2},
     {"user-password", KEY_USER_PASSWORD, "HEX", 0, "The user's password", 2},
-    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 2},
-    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 2},
     {"instance", KEY_INSTANCE, "ID", 0, "Of the frames (sagr=1.spack=1.rsl-fg=1.raf=onlt1)", 3},
     {"cltu-instance", KEY_CLTU_INSTANCE, "ID", 0,
      "Of the CLTUs (sagr=1.spack=1.fsl-fg=1.cltu=cltu1)", 3},
@@ -220,7 +206,8 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-sle provider --keys\n"
      "  helio-sle provider --check examples/sle-station.yaml\n"
-     "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or configuration"},
+     "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or configuration",
+     false},
     {"helio-sle user", "ADDRESS", sle_parse_user, sle_run_user, sle_user_options,
      "Binds a service instance, takes its frames or sends CLTUs, and unbinds.\v"
      "examples (with `helio-sle provider examples/sle-station.yaml` running):\n"
@@ -228,18 +215,21 @@ static const struct command commands[] = {
      "    --instance sagr=1.spack=1.rsl-fg=1.raf=onlc1 -n 100000 --numbered\n"
      "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
      "    --instance sagr=1.spack=1.rsl-fg=1.rcf=onlt1 --gvcid '1.171.*' -t 2s -o /tmp/a.frames\n"
-     "\nexit codes: 0 all went in order, 1 not, 2 usage"},
+     "\nexit codes: 0 all went in order, 1 not, 2 usage",
+     true},
     {"helio-sle bench", "", parse_bench, run_bench, bench_options,
      "Measures a provider and a user, a process each, on this machine. Prints JSON.\v"
      "examples:\n"
      "  helio-sle bench -b 20 -t 5s\n"
      "  helio-sle bench -b 20 --rate 1Gbit/s -t 5s --authentication all --hash sha256\n"
-     "\nexit codes: 0 done, 1 it did not go in order, 2 usage"},
+     "\nexit codes: 0 done, 1 it did not go in order, 2 usage",
+     true},
     {"helio-sle bridge", "", parse_bridge, run_bridge, bridge_options,
      "A provider without a configuration file: frames from UDP, CLTUs to UDP.\v"
      "examples:\n"
      "  helio-sle bridge --datagrams 127.0.0.1:5001 --uplink 127.0.0.1:5002\n"
-     "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage"}};
+     "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage",
+     true}};
 
 static struct options defaults(void)
 {
@@ -249,7 +239,7 @@ static struct options defaults(void)
                  .responder_password = "",
                  .port_name = "PORT1",
                  .repeat = 1,
-                 .version = 5,
+                 .terms = {.version = 5},
                  .start = {.quality = SLE_ALL_FRAMES,
                            .word = SLE_ALL_WORDS,
                            .tc_vcid = SLE_TC_VC_NONE,
@@ -262,7 +252,7 @@ static struct options defaults(void)
                   .instances = 1,
                   .time = 5 * TICK_S,
                   .latency = 100 * TICK_MS,
-                  .version = 5,
+                  .terms = {.version = 5},
                   .mode = "onlc"},
         .bridge = {.id = "STATION",
                    .user = "CENTRE",
@@ -295,10 +285,13 @@ int main(int argc, char **argv)
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     struct options o = defaults();
+    static const struct argp_child terms[] = {
+        {&sle_terms_argp, 0, "What both ends must agree on:", 2}, {0}};
     const struct argp argp = {.options = commands[i].options,
                               .parser = commands[i].parse,
                               .args_doc = commands[i].args,
-                              .doc = commands[i].doc};
+                              .doc = commands[i].doc,
+                              .children = commands[i].terms ? terms : NULL};
     argp_parse(&argp, argc - 1, argv + 1, 0, NULL, &o);
     return commands[i].run(&o);
 }

@@ -17,8 +17,7 @@ struct bench_options {
     uint64_t buffer, frame, instances, frames;
     uint64_t rate; /* bit/s of each instance; 0: as fast as can be */
     tick time, latency;
-    int level, hash; /* enum sle_auth_level, enum sle_hash */
-    uint8_t version;
+    struct sle_terms terms;
     uint16_t port; /* 0: one that is free */
     const char *mode, *record;
     uint64_t tcp_buffer;
@@ -28,7 +27,7 @@ struct bridge_options {
     struct address listen, input, uplink;
     const char *id, *password, *user, *user_password, *instance, *cltu_instance;
     uint64_t frame, buffer;
-    int level, hash;
+    struct sle_terms terms;
     enum config_level log;
 };
 

@@ -58,12 +58,14 @@ struct options {
 /* Values; what is wrong ends the program. */
 int sle_word(struct argp_state *state, const char *option, const char *arg,
              const char *const *words, const char *hint);
-int sle_level(struct argp_state *state, const char *arg);
-int sle_hash_option(struct argp_state *state, const char *arg);
 enum config_level sle_log_level(struct argp_state *state, const char *arg);
 const char *sle_name(struct argp_state *state, const char *option, const char *arg);
 const char *sle_password(struct argp_state *state, const char *option, const char *arg);
 const char *sle_instance_name(struct argp_state *state, const char *arg);
+
+/* --authentication, --hash and --version-number: a child of the commands' own (struct argp_child);
+ * its input is a struct sle_terms with its defaults. */
+extern const struct argp sle_terms_argp;
 
 /* helio-sle user */
 error_t sle_parse_user(int key, char *arg, struct argp_state *state);

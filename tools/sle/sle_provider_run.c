@@ -139,24 +139,29 @@ static const char *const hash_names[] = {"by-version", "sha1", "sha256"};
 int command_bridge(const struct bridge_options *o)
 {
     char listen[ADDRESS_TEXT_MAX], input[ADDRESS_TEXT_MAX], uplink[ADDRESS_TEXT_MAX];
+    char versions[] = "2 3 4 5";
     struct text t = {.at = malloc(TEXT_CAP)};
     struct settings s;
     if (t.at == NULL)
         return 1;
+    if (o->terms.version != 0)
+        snprintf(versions, sizeof versions, "%u", o->terms.version);
     add_text(&t, "id: %s\npassword: '%s'\nlisten: '%s'\nusers:\n", o->id, o->password,
              address_write(&o->listen, listen));
     add_text(&t, "  - {id: %s, password: '%s', authentication: %s, hash: %s}\n", o->user,
-             o->user_password, level_names[o->level], hash_names[o->hash]);
+             o->user_password, level_names[o->terms.level], hash_names[o->terms.hash]);
     if (address_given(&o->input))
         add_text(&t, "sources:\n  - {name: in, kind: udp, address: '%s', frame: %" PRIu64 "}\n",
                  address_write(&o->input, input), o->frame);
     add_text(&t, "instances:\n");
     if (address_given(&o->input))
-        add_text(&t, "  - {id: '%s', users: %s, source: in, buffer: %" PRIu64 ", latency: 100ms}\n",
-                 o->instance, o->user, o->buffer);
+        add_text(&t,
+                 "  - {id: '%s', users: %s, versions: '%s', source: in, buffer: %" PRIu64
+                 ", latency: 100ms}\n",
+                 o->instance, o->user, versions, o->buffer);
     if (address_given(&o->uplink))
-        add_text(&t, "  - {id: '%s', users: %s, uplink: '%s'}\n", o->cltu_instance, o->user,
-                 address_write(&o->uplink, uplink));
+        add_text(&t, "  - {id: '%s', users: %s, versions: '%s', uplink: '%s'}\n", o->cltu_instance,
+                 o->user, versions, address_write(&o->uplink, uplink));
     bool good = parse_text(&t, &s);
     free(t.at);
     if (!good)
@@ -172,11 +177,12 @@ int command_bridge(const struct bridge_options *o)
 
 static void write_bench(const struct bench_options *o, uint16_t port, struct text *t)
 {
-    const char *password = o->level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
+    const char *password =
+        o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
     add_text(t, "id: BENCH-P\npassword: '%s'\nlisten: '127.0.0.1:%u'\ntcp_buffer: %" PRIu64 "\n",
              password, port, o->tcp_buffer);
     add_text(t, "users:\n  - {id: BENCH-U, password: '%s', authentication: %s, hash: %s}\n",
-             password, level_names[o->level], hash_names[o->hash]);
+             password, level_names[o->terms.level], hash_names[o->terms.hash]);
     add_text(t, "sources:\n");
     for (uint64_t i = 0; i < o->instances; i++) {
         add_text(t, "  - {name: s%" PRIu64 ", frame: %" PRIu64, i, o->frame);
@@ -272,7 +278,8 @@ static void print_bench(const struct bench_options *o, json_t *result, double pr
 static int run_user(const struct bench_options *o, const struct address *to, json_t **result)
 {
     char id[SLE_SIID_MAX + 1];
-    const char *password = o->level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
+    const char *password =
+        o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
     snprintf(id, sizeof id, BENCH_ID, o->mode);
     struct user_options u = {.to = *to,
                              .instance = id,
@@ -282,9 +289,7 @@ static int run_user(const struct bench_options *o, const struct address *to, jso
                              .responder_password = password,
                              .port_name = "PORT1",
                              .repeat = (unsigned)o->instances,
-                             .version = o->version,
-                             .level = o->level,
-                             .hash = o->hash,
+                             .terms = o->terms,
                              .start = {.quality = SLE_ALL_FRAMES},
                              .frames = o->frames,
                              .time = o->time,

@@ -17,18 +17,6 @@ int sle_word(struct argp_state *state, const char *option, const char *arg,
     return 0;
 }
 
-int sle_level(struct argp_state *state, const char *arg)
-{
-    static const char *const words[] = {"none", "bind", "all", NULL};
-    return sle_word(state, "authentication", arg, words, "none, bind or all");
-}
-
-int sle_hash_option(struct argp_state *state, const char *arg)
-{
-    static const char *const words[] = {"by-version", "sha1", "sha256", NULL};
-    return sle_word(state, "hash", arg, words, "by-version, sha1 or sha256");
-}
-
 enum config_level sle_log_level(struct argp_state *state, const char *arg)
 {
     static const char *const words[] = {"error", "warning", "info", NULL};
@@ -66,6 +54,37 @@ static struct sle_when when_of(struct argp_state *state, const char *option, con
     return (struct sle_when){.known = true, .at = sle_time_of(ns)};
 }
 
+/* ---- what both ends must agree on ---- */
+
+static error_t parse_terms(int key, char *arg, struct argp_state *state)
+{
+    static const char *const levels[] = {"none", "bind", "all", NULL};
+    static const char *const hashes[] = {"by-version", "sha1", "sha256", NULL};
+    struct sle_terms *t = state->input;
+    switch (key) {
+    case KEY_AUTH:
+        t->level = sle_word(state, "authentication", arg, levels, "none, bind or all");
+        return 0;
+    case KEY_HASH:
+        t->hash = sle_word(state, "hash", arg, hashes, "by-version, sha1 or sha256");
+        return 0;
+    case 'V':
+        t->version =
+            (uint8_t)argument_count(state, "version-number", arg, SLE_VERSION_MIN, SLE_VERSION_MAX);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option terms_options[] = {
+    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 0},
+    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 0},
+    {"version-number", 'V', "N", 0, "SLE version, 2 to 5 (5; of bridge: any)", 0},
+    {0}};
+
+const struct argp sle_terms_argp = {.options = terms_options, .parser = parse_terms};
+
 /* ---- user ---- */
 
 static error_t parse_identity(int key, char *arg, struct argp_state *state, struct user_options *o)
@@ -88,16 +107,6 @@ static error_t parse_identity(int key, char *arg, struct argp_state *state, stru
         return 0;
     case KEY_PORT_NAME:
         o->port_name = arg;
-        return 0;
-    case KEY_AUTH:
-        o->level = sle_level(state, arg);
-        return 0;
-    case KEY_HASH:
-        o->hash = sle_hash_option(state, arg);
-        return 0;
-    case 'V':
-        o->version =
-            (uint8_t)argument_count(state, "version-number", arg, SLE_VERSION_MIN, SLE_VERSION_MAX);
         return 0;
     case KEY_HEARTBEAT:
         o->heartbeat_s = (uint16_t)argument_count(state, "heartbeat", arg, 1, 3600);
@@ -203,7 +212,7 @@ static void check_user(struct argp_state *state, const struct user_options *o)
         argp_error(state, "--instance, --id and --responder are needed");
     if (o->instance == NULL || sle_siid_parse(o->instance, &id, &service, NULL) < 0)
         return;
-    if (o->level != SLE_AUTH_NONE && (*o->password == '\0' || *o->responder_password == '\0'))
+    if (o->terms.level != SLE_AUTH_NONE && (*o->password == '\0' || *o->responder_password == '\0'))
         argp_error(state, "--authentication needs --password and --responder-password");
     if ((service == SLE_RCF || service == SLE_ROCF) && !o->gvcid)
         argp_error(state, "RCF and ROCF need --gvcid");
@@ -214,6 +223,10 @@ static void check_user(struct argp_state *state, const struct user_options *o)
 error_t sle_parse_user(int key, char *arg, struct argp_state *state)
 {
     struct user_options *o = &((struct options *)state->input)->user;
+    if (key == ARGP_KEY_INIT) {
+        state->child_inputs[0] = &o->terms;
+        return 0;
+    }
     if (key == ARGP_KEY_ARG) {
         if (address_given(&o->to))
             argp_error(state, "\"%s\" is one word too many", arg);
@@ -239,9 +252,6 @@ const struct argp_option sle_user_options[] = {
     {"id", KEY_ID, "NAME", 0, "Our authority identifier", 1},
     {"responder", KEY_RESPONDER, "NAME", 0, "The provider's authority identifier", 1},
     {"port-name", KEY_PORT_NAME, "NAME", 0, "Responder port identifier (PORT1)", 1},
-    {"version-number", 'V', "N", 0, "SLE version, 2 to 5 (5)", 1},
-    {"authentication", KEY_AUTH, "LEVEL", 0, "none (default), bind or all", 2},
-    {"hash", KEY_HASH, "HASH", 0, "by-version (default), sha1 or sha256", 2},
     {"password", KEY_PASSWORD, "HEX", 0, "Our password", 2},
     {"responder-password", KEY_RESPONDER_PASSWORD, "HEX", 0, "The provider's password", 2},
     {"heartbeat", KEY_HEARTBEAT, "SECONDS", 0, "Heartbeat interval (25)", 2},

@@ -76,7 +76,7 @@ static const enum sle_parameter *parameters_of(enum sle_service service)
 static void ask_parameters(struct association *a)
 {
     tick now = now_of(a->user);
-    bool five = a->user->options->version >= 5;
+    bool five = a->user->options->terms.version >= 5;
     for (const enum sle_parameter *p = parameters_of(a->service); *p != 0; p++)
         if (five || (*p != SLE_PAR_MIN_REPORTING_CYCLE && *p != SLE_PAR_PERMITTED_QUALITY))
             (void)sle_user_get(a->sle, *p, now);
@@ -362,7 +362,7 @@ static int add_association(struct user *u, struct association *a, unsigned n)
     struct sle_user_config c = {.id = a->id,
                                 .responder = o->responder,
                                 .responder_port = o->port_name,
-                                .version = o->version};
+                                .version = o->terms.version};
     int e = sle_user_add(u->sle, &c, &a->sle);
     if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL)
         e = HELIO_EINVAL;
@@ -385,7 +385,8 @@ static int make_engine(struct user *u)
                            .seed = world_random(u->world),
                            .links_max = o->repeat,
                            .unix_ns = world_wall(u->world) - world_now(u->world)};
-    struct sle_peer p = {.level = (enum sle_auth_level)o->level, .hash = (enum sle_hash)o->hash};
+    struct sle_peer p = {.level = (enum sle_auth_level)o->terms.level,
+                         .hash = (enum sle_hash)o->terms.hash};
     snprintf(c.self.id, sizeof c.self.id, "%s", o->id);
     snprintf(p.who.id, sizeof p.who.id, "%s", o->responder);
     (void)settings_hex(o->password, c.self.password, sizeof c.self.password, &c.self.password_len);

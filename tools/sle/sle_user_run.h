@@ -26,12 +26,17 @@
 #include "tools/sle/sle_digest.h"
 #include "tools/sle/sle_settings.h"
 
+/* What both ends must agree on: options of user, bench and bridge alike. */
+struct sle_terms {
+    int level, hash; /* enum sle_auth_level, enum sle_hash */
+    uint8_t version; /* 0: a provider's: any */
+};
+
 struct user_options {
     struct address to;
     const char *instance, *id, *password, *responder, *responder_password, *port_name;
     unsigned repeat; /* instances, whose numbers at the end count up */
-    uint8_t version;
-    int level, hash;
+    struct sle_terms terms;
     uint16_t heartbeat_s, dead_factor;
     struct sle_start start;
     bool gvcid; /* was given */
