@@ -93,7 +93,7 @@ bool settings_time(const char *text, uint64_t *out)
         for (p++; *p >= '0' && *p <= '9'; p++, unit /= 10)
             fraction += (uint64_t)(*p - '0') * unit;
     time_t s = timegm(&tm);
-    if (strcmp(p, "Z") != 0 || s < 0)
+    if (strcmp(p, "Z") != 0 || s < 0 || tm.tm_year > 2500 - 1900)
         return false;
     *out = (uint64_t)s * TICK_S + fraction;
     return true;
@@ -118,6 +118,22 @@ static void wrong(struct reading *r, const struct conf_tree *map, const char *wh
     conf_error(r->errors, line_of(map, key), "%s%s: '%s': expected %s", where, key, value, want);
 }
 
+static struct settings_source *find_source(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->sources_len; i++)
+        if (s->sources[i].name != NULL && strcmp(s->sources[i].name, name) == 0)
+            return &s->sources[i];
+    return NULL;
+}
+
+static const struct settings_user *find_user(const struct settings *s, const char *id)
+{
+    for (size_t i = 0; i < s->users_len; i++)
+        if (s->users[i].id != NULL && strcmp(s->users[i].id, id) == 0)
+            return &s->users[i];
+    return NULL;
+}
+
 static void check_password(struct reading *r, const struct conf_tree *map, const char *where,
                            const char *text)
 {
@@ -133,6 +149,8 @@ static void read_user(struct reading *r, const struct conf_tree *map, void *item
         return;
     if (!sle_authority_ok(u->id))
         wrong(r, map, "users.", "id", u->id, "3 to 16 characters without blanks");
+    if (find_user(r->s, u->id) != u)
+        wrong(r, map, "users.", "id", u->id, "an id that no other user has");
     check_password(r, map, "users.", u->password);
     if (u->level != SLE_AUTH_NONE && *u->password == '\0')
         wrong(r, map, "users.", "password", "", "a password, since authentication is asked for");
@@ -148,6 +166,8 @@ static void read_address(struct reading *r, const struct conf_tree *map, const c
 static void read_source(struct reading *r, const struct conf_tree *map, void *item)
 {
     struct settings_source *x = item;
+    if (x->name != NULL && find_source(r->s, x->name) != x)
+        wrong(r, map, "sources.", "name", x->name, "a name that no other source has");
     if (x->kind == SOURCE_UDP || x->kind == SOURCE_TCP)
         read_address(r, map, "sources.", "address", x->address_text, &x->address);
     if (x->kind == SOURCE_FILE && *x->file == '\0')
@@ -161,22 +181,6 @@ static void read_source(struct reading *r, const struct conf_tree *map, void *it
         x->control_words = true;
     if (x->when_full == SOURCE_BY_KIND)
         x->when_full = x->kind == SOURCE_UDP || x->rate > 0 ? SOURCE_DROP : SOURCE_WAIT;
-}
-
-static struct settings_source *find_source(const struct settings *s, const char *name)
-{
-    for (size_t i = 0; i < s->sources_len; i++)
-        if (s->sources[i].name != NULL && strcmp(s->sources[i].name, name) == 0)
-            return &s->sources[i];
-    return NULL;
-}
-
-static const struct settings_user *find_user(const struct settings *s, const char *id)
-{
-    for (size_t i = 0; i < s->users_len; i++)
-        if (s->users[i].id != NULL && strcmp(s->users[i].id, id) == 0)
-            return &s->users[i];
-    return NULL;
 }
 
 /* Cuts the text at blanks; how many words there are, `max` at most are in `out`. */
@@ -244,6 +248,14 @@ static void read_gvcids(struct reading *r, const struct conf_tree *map, struct s
             wrong(r, map, "instances.", "gvcids", parts[k], "a channel such as 1.171.5 or 0.22.*");
 }
 
+static const struct settings_instance *find_instance(const struct settings *s, const char *id)
+{
+    for (size_t i = 0; i < s->instances_len; i++)
+        if (s->instances[i].id != NULL && strcmp(s->instances[i].id, id) == 0)
+            return &s->instances[i];
+    return NULL;
+}
+
 static void read_instance(struct reading *r, const struct conf_tree *map, void *item)
 {
     struct settings_instance *i = item;
@@ -254,6 +266,8 @@ static void read_instance(struct reading *r, const struct conf_tree *map, void *
         wrong(r, map, "instances.", "id", i->id, "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
         return;
     }
+    if (find_instance(r->s, i->id) != i)
+        wrong(r, map, "instances.", "id", i->id, "an id that no other instance has");
     read_initiators(r, map, i);
     read_versions(r, map, i);
     read_when(r, map, "begin", i->begin_text, &i->begin);
@@ -370,4 +384,28 @@ void settings_free(struct settings *s)
     free(s->sources);
     free(s->instances);
     *s = (struct settings){0};
+}
+
+struct sle_provider_config settings_provider(const struct settings *s,
+                                             const struct settings_instance *i)
+{
+    return (struct sle_provider_config){
+        .id = i->id,
+        .initiators = i->initiators,
+        .initiator_count = i->initiator_count,
+        .responder_port = s->port_name,
+        .versions = i->versions,
+        .begin = i->begin,
+        .end = i->end,
+        .return_timeout_s = (uint16_t)i->return_timeout,
+        .min_reporting_cycle_s = (uint16_t)i->min_reporting,
+        .buffer_frames = (uint32_t)i->buffer,
+        .latency = i->latency,
+        .queue_buffers = (uint32_t)((i->store + i->buffer - 1) / i->buffer),
+        .antenna = slice_of(i->antenna, strlen(i->antenna)),
+        .gvcids = i->gvcid_count > 0 ? i->gvcids : NULL,
+        .gvcid_count = i->gvcid_count,
+        .cltu_buffer = (uint32_t)i->cltu_buffer,
+        .cltu_max = (uint16_t)i->cltu_max,
+    };
 }

@@ -77,6 +77,10 @@ int settings_load(struct settings *s, const char *path, struct conf_errors *erro
 int settings_parse(struct settings *s, const char *text, size_t len, struct conf_errors *errors);
 void settings_free(struct settings *s);
 
+/* What an instance is for the engine. Texts and sets stay those of the settings. */
+struct sle_provider_config settings_provider(const struct settings *s,
+                                             const struct settings_instance *i);
+
 /* The sections, for the reference: its name and its keys; false: no such. */
 bool settings_section(size_t i, const char **name, const struct conf_option **options);
 
@@ -84,7 +88,7 @@ bool settings_section(size_t i, const char **name, const struct conf_option **op
 bool settings_hex(const char *text, uint8_t *out, size_t max, uint8_t *len);
 /* "VERSION.SCID.VCID", or * as VCID. */
 bool settings_gvcid(const char *text, struct sle_gvcid *out);
-/* "2026-11-22T18:00:00Z", fractions of a second allowed. ns since 1970. */
+/* "2026-11-22T18:00:00Z", fractions of a second allowed; from 1970 to 2500. ns since 1970. */
 bool settings_time(const char *text, uint64_t *out);
 
 #endif

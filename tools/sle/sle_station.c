@@ -269,30 +269,10 @@ static int add_instance(struct station *t, struct instance *i, const struct sett
     i->station = t;
     i->config = c;
     i->uplink.fd = -1;
-    uint64_t buffers = (c->store + c->buffer - 1) / c->buffer;
-    struct sle_provider_config p = {
-        .id = c->id,
-        .initiators = c->initiators,
-        .initiator_count = c->initiator_count,
-        .responder_port = t->settings->port_name,
-        .versions = c->versions,
-        .begin = c->begin,
-        .end = c->end,
-        .return_timeout_s = (uint16_t)c->return_timeout,
-        .min_reporting_cycle_s = (uint16_t)c->min_reporting,
-        .buffer_frames = (uint32_t)c->buffer,
-        .latency = c->latency,
-        .queue_buffers = (uint32_t)buffers,
-        .antenna = slice_of(c->antenna, strlen(c->antenna)),
-        .gvcids = c->gvcid_count > 0 ? c->gvcids : NULL,
-        .gvcid_count = c->gvcid_count,
-        .cltu_buffer = (uint32_t)c->cltu_buffer,
-        .cltu_max = (uint16_t)c->cltu_max,
-    };
+    struct sle_provider_config p = settings_provider(t->settings, c);
     int e = sle_provider_add(t->sle, &p, &i->sle);
     if (e < 0) {
-        say(&t->log, LEVEL_ERROR, "instance %s: %s", c->id,
-            e == HELIO_EEXIST ? "there are two of this id" : helio_strerror(e));
+        say(&t->log, LEVEL_ERROR, "instance %s: %s", c->id, helio_strerror(e));
         return e;
     }
     if (c->service == SLE_FCLTU)
