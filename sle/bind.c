@@ -152,6 +152,25 @@ void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
         link_notice(l, SLE_BOUND);
         provider_bound(l->instance);
     }
+    assert(l->state == SLE_READY || l->state == SLE_ENDED);
+}
+
+/* Who has bound unbinds. */
+int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now)
+{
+    struct sle_link *l = i->link;
+    struct sle_pdu p = {.kind = SLE_PDU_UNBIND, .u.unbind = reason};
+    if (l == NULL || l->state != SLE_READY || !l->initiator)
+        return HELIO_ESTOPPED;
+    if ((unsigned)reason > 127)
+        return HELIO_EINVAL;
+    int e = link_send(l, &p, now);
+    if (e != HELIO_OK)
+        return e;
+    l->state = SLE_UNBINDING;
+    l->bind_due = tick_add(now, i->return_timeout_s * TICK_S);
+    assert(l->instance == i && i->link == l);
+    return HELIO_OK;
 }
 
 void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)

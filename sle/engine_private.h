@@ -242,6 +242,7 @@ void out_refer(struct out *o, struct slice data, struct buf *owner);
 void bind_send(struct sle_link *l, tick now);
 void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now);
 void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void unbind_take_return(struct sle_link *l, tick now);
 /* provider: operate.c */

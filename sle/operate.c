@@ -279,6 +279,11 @@ void provider_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     }
 }
 
+int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now)
+{
+    return i->provides ? unbind_send(i, reason, now) : HELIO_ESTOPPED;
+}
+
 void provider_bound(struct sle_instance *i)
 {
     struct provider *p = &i->p;

@@ -77,6 +77,11 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
  */
 void sle_provider_answer_start(struct sle_instance *i, unsigned diag, tick now);
 
+/* Ends an association that this side has bound (`initiate`), only in SLE_READY: the user has not
+ * started, or has stopped. SLE_UNBOUND and SLE_OVER follow. 0; HELIO_ESTOPPED: not in this state,
+ * or the user has bound; HELIO_EINVAL: the reason; HELIO_ENOMEM: the link has ended. */
+int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now);
+
 /* ---- return services ---- */
 
 struct sle_frame {

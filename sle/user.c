@@ -141,21 +141,9 @@ int sle_user_stop(struct sle_instance *i, tick now)
     return e;
 }
 
-/* Who has bound unbinds. */
 int sle_user_unbind(struct sle_instance *i, enum sle_unbind reason, tick now)
 {
-    struct sle_link *l = link_in(i, true, false);
-    struct sle_pdu p = {.kind = SLE_PDU_UNBIND, .u.unbind = reason};
-    if (l == NULL || !l->initiator)
-        return HELIO_ESTOPPED;
-    if ((unsigned)reason > 127)
-        return HELIO_EINVAL;
-    int e = link_send(l, &p, now);
-    if (e != HELIO_OK)
-        return e;
-    l->state = SLE_UNBINDING;
-    l->bind_due = tick_add(now, i->return_timeout_s * TICK_S);
-    return HELIO_OK;
+    return i->provides ? HELIO_ESTOPPED : unbind_send(i, reason, now);
 }
 
 static int operate(struct sle_instance *i, struct sle_pdu *p, tick now)

@@ -79,6 +79,59 @@ START_TEST(provider_binds)
     ck_assert_uint_eq(pair.frames, 3);
     ck_assert_int_eq(sle_user_unbind(pair.asks, SLE_UNBIND_END, pair.now),
                      HELIO_ESTOPPED); /* who has bound unbinds */
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, SLE_UNBIND_END, pair.now),
+                     HELIO_ESTOPPED); /* and not before STOP */
+    ck_assert_int_eq(sle_user_stop(pair.asks, pair.now), 0);
+    pair_settle(&pair);
+    ck_assert_int_eq(sle_user_unbind(pair.asks, SLE_UNBIND_END, pair.now), HELIO_ESTOPPED);
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, (enum sle_unbind)128, pair.now),
+                     HELIO_EINVAL);
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, SLE_UNBIND_SUSPEND, pair.now), 0);
+    ck_assert_int_eq(sle_link_state(pair.provider.link), SLE_UNBINDING);
+    pair_settle(&pair);
+    ck_assert(pair.user.over && pair.user.last.end == SLE_END_UNBOUND);
+    ck_assert_uint_eq(pair.user.of[SLE_UNBOUND].unbind, SLE_UNBIND_SUSPEND);
+    ck_assert(pair.provider.over && pair.provider.last.end == SLE_END_UNBOUND);
+    ck_assert(pair.up.ended && pair.down.ended);
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, SLE_UNBIND_END, pair.now), HELIO_ESTOPPED);
+    /* And once more. */
+    pair_disconnect(&pair);
+    pair_connect(&pair);
+    ck_assert(pair.user.seen[SLE_BOUND] == 2 && pair.provider.seen[SLE_BOUND] == 2);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* A provider's UNBIND without an answer ends as any other operation. */
+START_TEST(provider_unbinds_in_vain)
+{
+    struct sle_provider_config c = {.id = RAF_ID, .initiate = true, .return_timeout_s = 7};
+    pair_init(&pair, SLE_AUTH_NONE);
+    pair_add(&pair, &c, 5);
+    pair_connect(&pair);
+    pair.paused = true;
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, SLE_UNBIND_END, pair.now), 0);
+    pair_run(&pair, pair.now + 7 * TICK_S - 1);
+    ck_assert(!pair.provider.over);
+    pair_run(&pair, pair.now + 1);
+    ck_assert(pair.provider.over && pair.provider.last.end == SLE_END_ABORTED);
+    ck_assert_uint_eq(pair.provider.last.abort, SLE_ABORT_RETURN_TIMEOUT);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* Where the user has bound, the provider cannot unbind. */
+START_TEST(user_unbinds)
+{
+    struct sle_provider_config c = {.id = RAF_ID};
+    pair_init(&pair, SLE_AUTH_NONE);
+    pair_add(&pair, &c, 4);
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, SLE_UNBIND_END, pair.now), HELIO_ESTOPPED);
+    pair_connect(&pair);
+    ck_assert_int_eq(sle_provider_unbind(pair.serves, SLE_UNBIND_END, pair.now), HELIO_ESTOPPED);
+    ck_assert_int_eq(sle_provider_unbind(pair.asks, SLE_UNBIND_END, pair.now), HELIO_ESTOPPED);
+    ck_assert_int_eq(sle_user_unbind(pair.serves, SLE_UNBIND_END, pair.now), HELIO_ESTOPPED);
+    ck_assert_int_eq(sle_link_state(pair.provider.link), SLE_READY);
     pair_fini(&pair);
 }
 END_TEST
@@ -450,6 +503,8 @@ int main(void)
     suite_add_tcase(s, t);
     tcase_add_loop_test(t, whole_session, 0, 12);
     tcase_add_test(t, provider_binds);
+    tcase_add_test(t, provider_unbinds_in_vain);
+    tcase_add_test(t, user_unbinds);
     tcase_add_test(t, complete_mode_pushes_back);
     tcase_add_test(t, timely_mode_discards);
     tcase_add_test(t, notifications_and_reports);
