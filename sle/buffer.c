@@ -14,6 +14,8 @@
 #include "base/port.h"
 #include "sle/engine_private.h"
 
+#define MEMORY_PAUSE (10 * TICK_MS) /* until frames are taken again */
+
 static struct out *take_spare(struct sle_instance *i)
 {
     struct out *o = i->p.spare;
@@ -84,6 +86,7 @@ void buffer_clear(struct sle_instance *i)
     }
     p->fill = NULL;
     p->backlog = p->refused = p->room = false;
+    p->room_due = TICK_NEVER;
 }
 
 /* Timely: all that waits and was not begun. */
@@ -157,8 +160,6 @@ void buffer_pass(struct sle_instance *i, tick now)
     assert(i->link != NULL);
     if (i->mode == SLE_TIMELY && queue_is_full(i))
         discard_backlog(i);
-    if (i->p.backlog && !out_reserve(o, 0))
-        return; /* when there is memory */
     close_fill(i, o);
     link_enqueue(i->link, o);
     COUNT_INSTANCE(i, pdus_out, 1);
@@ -181,7 +182,8 @@ static bool make_room(struct sle_instance *i, tick now)
     if (i->mode != SLE_TIMELY && queue_is_full(i))
         return false;
     buffer_pass(i, now);
-    return i->p.fill == NULL;
+    assert(i->p.fill == NULL);
+    return true;
 }
 
 void buffer_written(struct sle_link *l, struct out *o, tick now)
@@ -200,10 +202,16 @@ void buffer_written(struct sle_link *l, struct out *o, tick now)
     i->p.queued--;
     if (i->mode != SLE_TIMELY && fill_is_full(i)) /* it waited for this */
         (void)make_room(i, now);
-    if (i->p.refused && !i->p.room) {
-        i->p.refused = false;
-        i->p.room = true;
-    }
+    buffer_room(i);
+}
+
+void buffer_room(struct sle_instance *i)
+{
+    struct provider *p = &i->p;
+    p->room_due = TICK_NEVER;
+    p->room = p->room || p->refused;
+    p->refused = false;
+    assert(!p->room || i->mode != SLE_TIMELY);
 }
 
 static void put_item(struct sle_instance *i, const struct sle_frame *f, struct slice data)
@@ -253,6 +261,8 @@ static enum sle_taken add_frame(struct sle_instance *i, const struct sle_frame *
     }
     COUNT_INSTANCE(i, frames_refused, 1);
     i->p.refused = true;
+    if (!fill_is_full(i)) /* there is no memory */
+        i->p.room_due = tick_add(now, MEMORY_PAUSE);
     return SLE_FULL;
 }
 

@@ -158,6 +158,7 @@ struct provider {
     bool backlog;       /* to be told in the next buffer */
     bool first;         /* the next frame is the first since START */
     bool refused, room; /* SLE_FULL was said; SLE_ROOM is to be */
+    tick room_due;      /* SLE_FULL was said for lack of memory: then SLE_ROOM; or TICK_NEVER */
     bool ended;         /* the stop time has been passed */
     bool has_ocf;
     uint8_t last_ocf[4];
@@ -233,7 +234,8 @@ size_t link_credentials_len(const struct sle_link *l, enum sle_pdu_kind kind);
 struct out *out_new(size_t first_chunk);
 void out_free(struct out *o);
 void out_reset(struct out *o); /* empty, with its memory */
-/* Room for one more of each and for n octets of heads. */
+/* Room for one more of each and for n octets of heads; of credentials for one more yet, so that a
+ * backlog can be told in any buffer. */
 bool out_reserve(struct out *o, size_t n);
 uint8_t *out_place(struct out *o);     /* where the next heads go */
 void out_add(struct out *o, size_t n); /* n octets were put there */
@@ -258,6 +260,7 @@ bool value_of(struct sle_instance *i, uint8_t version, uint32_t parameter, struc
 void buffer_written(struct sle_link *l, struct out *o, tick now); /* takes it */
 void buffer_dropped(struct sle_instance *i, struct out *o);       /* takes it */
 void buffer_pass(struct sle_instance *i, tick now);
+void buffer_room(struct sle_instance *i); /* SLE_ROOM is to be said if SLE_FULL was */
 void buffer_sync(struct sle_instance *i, const struct sle_sync *sync, tick now);
 void buffer_clear(struct sle_instance *i);
 /* forward.c */

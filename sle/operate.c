@@ -90,6 +90,7 @@ static void begin_service(struct sle_instance *i)
     assert(p->fill == NULL);
     p->first = true;
     p->ended = p->has_ocf = p->backlog = p->refused = p->room = false;
+    p->room_due = TICK_NEVER;
     frame_template_init(&p->head, &l->dialect_out, slice_of(p->antenna, p->c.antenna.len),
                         p->c.antenna_global, link_credentials_len(l, SLE_PDU_BUFFER));
 }
@@ -317,7 +318,7 @@ static tick period_due(const struct sle_instance *i)
 tick provider_deadline(const struct sle_instance *i)
 {
     const struct provider *p = &i->p;
-    tick due = period_due(i);
+    tick due = tick_min(period_due(i), p->room_due);
     if (p->report_s > 0)
         due = tick_min(due, p->report_due);
     /* A full one that waits for room waits for the stream. */
@@ -337,6 +338,8 @@ void provider_expire(struct sle_instance *i, tick now)
     if (p->fill != NULL && now >= p->fill_due &&
         (i->mode == SLE_TIMELY || p->queued < p->c.queue_buffers))
         buffer_pass(i, now);
+    if (now >= p->room_due)
+        buffer_room(i);
     if (p->report_s > 0 && now >= p->report_due) {
         p->report_due = tick_add(now, p->report_s * TICK_S);
         provider_report(i, now);

@@ -98,7 +98,7 @@ bool out_reserve(struct out *o, size_t n)
 {
     if (!grow_array(&o->parts, o->part_count, &o->part_room, sizeof *o->parts, 2) ||
         !grow_array(&o->owners, o->owner_count, &o->owner_room, sizeof *o->owners, 1) ||
-        !grow_array(&o->stamps, o->stamp_count, &o->stamp_room, sizeof *o->stamps, 1))
+        !grow_array(&o->stamps, o->stamp_count, &o->stamp_room, sizeof *o->stamps, 2))
         return false;
     if (n <= o->at->size - o->at->used)
         return true;

@@ -106,7 +106,8 @@ enum sle_taken {
     SLE_TAKEN,      /* it will be delivered (or discarded as a backlog, counted) */
     SLE_FILTERED,   /* the user did not ask for it */
     SLE_NOT_ACTIVE, /* nobody is there */
-    SLE_FULL        /* complete, offline: not taken; offer it again after SLE_ROOM */
+    SLE_FULL        /* complete, offline: not taken (the buffers are full, or memory is out); offer
+                       it again after SLE_ROOM */
 };
 enum sle_taken sle_provider_frame(struct sle_instance *i, const struct sle_frame *frame, tick now);
 /* Frames that would be taken now without SLE_FULL or a discarded backlog. 0: not active. */

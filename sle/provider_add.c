@@ -134,6 +134,7 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
     i->p.c = c;
     i->p.locks =
         (struct sle_locks){SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN};
+    i->p.room_due = TICK_NEVER;
     list_init(&i->p.f.queue);
     if (!copy_config(i, &c)) {
         free(i);

@@ -40,9 +40,9 @@ static inline int run_suite(Suite *s)
 {
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
+    int wrong = srunner_ntests_failed(sr);
     srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif
