@@ -13,6 +13,7 @@ void bind_send(struct sle_link *l, tick now)
 {
     struct sle_instance *i = l->instance;
     struct sle_pdu p = {.kind = SLE_PDU_BIND};
+    assert(l->initiator && l->state == SLE_UNBOUND_STATE && i->link == l);
     snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", l->sle->config.self.id);
     snprintf(p.u.bind.port, sizeof p.u.bind.port, "%s", i->port);
     p.u.bind.service = i->service;
@@ -60,6 +61,7 @@ static int judge_bind(struct sle_link *l, const struct sle_bind *b, struct sle_i
         return SLE_BIND_ALREADY_BOUND;
     if (i->provides && !in_period(i, sle_now(l->sle, now)))
         return SLE_BIND_INVALID_TIME;
+    assert(i->initiator_count >= 1);
     *found = i;
     return -1;
 }
@@ -67,6 +69,7 @@ static int judge_bind(struct sle_link *l, const struct sle_bind *b, struct sle_i
 static void answer_bind(struct sle_link *l, int diagnostic, uint32_t version, tick now)
 {
     struct sle_pdu p = {.kind = SLE_PDU_BIND_RETURN};
+    assert(!l->initiator && (diagnostic < 0) == link_bound(l));
     snprintf(p.u.bind_return.responder, sizeof p.u.bind_return.responder, "%s",
              l->sle->config.self.id);
     p.u.bind_return.positive = diagnostic < 0;
@@ -127,6 +130,7 @@ void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
         provider_bound(i);
     }
     answer_bind(l, diagnostic, b->version, now);
+    assert(l->state == (diagnostic < 0 ? SLE_READY : SLE_ENDED) || l->end == SLE_END_MEMORY);
 }
 
 void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
@@ -187,6 +191,7 @@ void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     /* The initiator closes; if it does not, we do. */
     l->closing = l->polite = true;
     link_end(l, SLE_END_UNBOUND, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
+    assert(l->state == SLE_ENDED && l->stream == SLE_STREAM_KEEP);
 }
 
 void unbind_take_return(struct sle_link *l, tick now)
@@ -198,5 +203,6 @@ void unbind_take_return(struct sle_link *l, tick now)
     l->bind_due = TICK_NEVER;
     link_notice(l, SLE_UNBOUND);
     COUNT(l, unbinds, 1);
+    assert(l->initiator);
     link_close(l, SLE_END_UNBOUND, now);
 }

@@ -30,6 +30,7 @@ static struct out *take_spare(struct sle_instance *i)
 static void put_spare(struct sle_instance *i, struct out *o)
 {
     out_reset(o);
+    assert(o->owner_count == 0 && o->frames == 0 && !o->exposed);
     o->node.next = i->p.spare == NULL ? NULL : &i->p.spare->node;
     i->p.spare = o;
 }
@@ -42,6 +43,7 @@ static bool open_fill(struct sle_instance *i, tick now)
     struct out *o = take_spare(i);
     if (o == NULL)
         return false;
+    assert(o->part_count == 0 && o->octets == 0 && o->stamped == TICK_NEVER);
     o->buffer = true;
     p->fill = o;
     p->fill_due = i->mode == SLE_OFFLINE ? TICK_NEVER : tick_add(now, p->c.latency);
@@ -58,6 +60,7 @@ static bool reserve_fill(struct out *o, size_t n)
         return false;
     o->at->used = FRONT;
     o->front = out_place(o);
+    assert(o->octets == 0);
     return true;
 }
 
@@ -73,6 +76,7 @@ static void count_lost(struct sle_instance *i, struct out *o, bool discarded)
 
 void buffer_dropped(struct sle_instance *i, struct out *o)
 {
+    assert(o->buffer);
     count_lost(i, o, false);
     put_spare(i, o);
 }
@@ -94,11 +98,13 @@ static void discard_backlog(struct sle_instance *i)
 {
     struct sle_link *l = i->link;
     bool any = false;
+    assert(i->mode == SLE_TIMELY && l->instance == i);
     list_for_each_safe (it, &l->queue) {
         struct out *o = container_of(it, struct out, node);
         if (!o->buffer || o->written > 0 || o->exposed)
             continue;
         list_sub(&o->node);
+        assert(i->p.queued > 0 && l->queue_octets >= o->octets);
         l->queue_octets -= o->octets;
         i->p.queued--;
         count_lost(i, o, true);
@@ -165,6 +171,7 @@ void buffer_pass(struct sle_instance *i, tick now)
     COUNT_INSTANCE(i, pdus_out, 1);
     i->p.queued++;
     i->p.fill = NULL;
+    assert(!i->p.backlog && o->frames + o->syncs > 0);
 }
 
 static bool fill_is_full(const struct sle_instance *i)
@@ -189,6 +196,7 @@ static bool make_room(struct sle_instance *i, tick now)
 void buffer_written(struct sle_link *l, struct out *o, tick now)
 {
     struct sle_instance *i = l->instance;
+    assert(o->buffer && o->written == o->octets);
     COUNT_INSTANCE(i, buffers, 1);
     COUNT_INSTANCE(i, frames, o->frames);
     COUNT_INSTANCE(i, frame_octets, o->frame_octets);
@@ -219,6 +227,7 @@ static void put_item(struct sle_instance *i, const struct sle_frame *f, struct s
     struct provider *p = &i->p;
     struct out *o = p->fill;
     size_t at;
+    assert(!fill_is_full(i));
     struct sle_item it = {.time = f->time,
                           .antenna = f->antenna,
                           .antenna_global = f->antenna_global,

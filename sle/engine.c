@@ -36,6 +36,7 @@ struct sle *sle_new(const struct sle_config *config)
     list_init(&s->instances);
     list_init(&s->peers);
     rng_init(&s->rng, config->seed);
+    assert(s->config.links_max > 0 && s->config.receive_bytes > 0);
     return s;
 }
 
@@ -49,6 +50,7 @@ void sle_free(struct sle *s)
         sle_instance_free(container_of(it, struct sle_instance, node));
     list_for_each_safe (it, &s->peers)
         free(container_of(it, struct peer, node));
+    assert(s->link_count == 0 && list_empty(&s->links) && list_empty(&s->instances));
     free(s);
 }
 
@@ -88,6 +90,7 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer)
         list_add_tail(&s->peers, &p->node);
     }
     p->p = *peer;
+    assert(engine_peer(s, peer->who.id) == &p->p);
     return HELIO_OK;
 }
 
@@ -145,6 +148,7 @@ void sle_instance_free(struct sle_instance *i)
     }
     buffer_clear(i);
     forward_clear(i);
+    assert(i->p.fill == NULL && list_empty(&i->p.f.queue));
     free(i->p.f.on_air);
     while (i->p.spare != NULL) {
         struct out *o = i->p.spare;

@@ -34,6 +34,7 @@ void forward_clear(struct sle_instance *i)
         COUNT_INSTANCE(i, cltus_discarded, 1);
         drop_cltu(f, container_of(node, struct cltu, node));
     }
+    assert(f->count == (f->on_air != NULL ? 1 : 0));
     if (f->on_air != NULL)
         f->on_air->c.notify = false; /* whoever asked is gone */
 }
@@ -96,6 +97,7 @@ static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
     f->received++;
     f->ready_told = false;
     COUNT_INSTANCE(i, cltus, 1);
+    assert(f->held <= i->p.c.cltu_buffer && f->count <= i->p.c.cltus_max);
     return SLE_OK;
 }
 
@@ -103,6 +105,7 @@ void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     struct sle_instance *i = l->instance;
     struct sle_pdu p = {.kind = SLE_PDU_CLTU_RETURN, .invoke_id = pdu->invoke_id};
+    assert(l->state == SLE_ACTIVE && i->service == SLE_FCLTU);
     p.diag = judge_cltu(i, &pdu->u.cltu, now);
     if (p.diag == SLE_OK)
         p.diag = hold_cltu(i, &pdu->u.cltu);
@@ -158,6 +161,7 @@ bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, ti
     f->ready_told = false;
     while (sle_provider_cltu_deadline(i) <= now) {
         struct cltu *c = first_cltu(f);
+        assert(c != NULL && f->on_air == NULL);
         if (c->c.latest.known && tick_of(i, c->c.latest.at) < now) {
             expire_cltu(i, c, now);
             continue;
@@ -174,6 +178,7 @@ void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick 
 {
     struct forward *f = &i->p.f;
     (void)now;
+    assert(i->provides && i->service == SLE_FCLTU);
     if (f->on_air == NULL)
         return;
     f->processed++;
@@ -189,6 +194,7 @@ void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick
         return;
     if (!f->last_processed.any || f->last_processed.id != c->c.id)
         sle_provider_cltu_started(i, at, now);
+    assert(f->last_processed.id == c->c.id);
     f->last_processed.status = SLE_CLTU_RADIATED;
     f->last_ok = (struct sle_last_ok){true, c->c.id, at};
     f->radiated++;
@@ -230,6 +236,7 @@ void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now)
         return;
     }
     f->next_event++;
+    assert(l->state != SLE_ENDED && l->instance->provides);
     f->events[f->event_count++] = pdu->invoke_id;
     struct sle_notice *n = link_notice(l, SLE_EVENT_THROWN);
     n->u.event = pdu->u.event;
@@ -241,6 +248,7 @@ void sle_provider_answer_event(struct sle_instance *i, uint16_t invoke_id, unsig
     struct forward *f = &i->p.f;
     for (unsigned k = 0; k < f->event_count; k++)
         if (f->events[k] == invoke_id) {
+            assert(i->link != NULL); /* events end with the association */
             f->events[k] = f->events[--f->event_count];
             answer_event(i->link, invoke_id, diag, now);
             return;

@@ -62,6 +62,7 @@ static struct sle_link *new_link(struct sle *s, tick now)
     l->dialect_in.any_bind = true;
     l->first_id = l->next_id = 1;
     COUNT(l, links, 1);
+    assert(l->state == SLE_UNBOUND_STATE && l->instance == NULL && s->link_count >= 1);
     return l;
 }
 
@@ -73,6 +74,7 @@ struct sle_link *sle_accept(struct sle *s, tick now)
 void link_attach(struct sle_link *l, struct sle_instance *i, uint8_t version)
 {
     assert(i->link == NULL && l->instance == NULL);
+    assert(version >= SLE_VERSION_MIN && version <= SLE_VERSION_MAX);
     i->link = l;
     l->instance = i;
     l->dialect_in = l->dialect_out =
@@ -112,6 +114,7 @@ struct sle_link *sle_connect(struct sle_instance *i, tick now)
         return NULL;
     }
     bind_send(l, now);
+    assert(l->state == SLE_BINDING || l->state == SLE_ENDED);
     return l;
 }
 
@@ -127,6 +130,7 @@ static void leave_instance(struct sle_link *l, tick now)
     i->u.resync = false;
     i->p.queued = 0;
     i->link = NULL;
+    assert(i->p.fill == NULL && !i->p.refused);
 }
 
 void sle_link_free(struct sle_link *l)
@@ -134,6 +138,7 @@ void sle_link_free(struct sle_link *l)
     l->state = SLE_ENDED;
     link_drop_queue(l);
     leave_instance(l, l->last_in);
+    assert(list_empty(&l->queue) && l->sle->link_count > 0);
     list_sub(&l->node);
     l->sle->link_count--;
     buf_drop(l->rx);
@@ -155,6 +160,8 @@ void link_end(struct sle_link *l, enum sle_end end, enum sle_stream stream, unsi
     l->buffer = slice_of(NULL, 0);
     l->wait_due = tick_add(now, l->sle->config.tml.close_wait);
     leave_instance(l, now);
+    assert(l->closing || list_empty(&l->queue));
+    assert(l->instance == NULL || l->instance->link != l);
 }
 
 void link_abort(struct sle_link *l, enum sle_end end, unsigned diagnostic, tick now)
@@ -162,12 +169,14 @@ void link_abort(struct sle_link *l, enum sle_end end, unsigned diagnostic, tick 
     assert(diagnostic <= 255);
     COUNT(l, aborts_sent, 1);
     link_end(l, end, SLE_STREAM_ABORT, diagnostic, now);
+    assert(l->state == SLE_ENDED);
 }
 
 void link_close(struct sle_link *l, enum sle_end end, tick now)
 {
     l->closing = true;
     link_end(l, end, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
+    assert(l->state == SLE_ENDED);
 }
 
 void sle_link_abort(struct sle_link *l, enum sle_abort diagnostic, tick now)
@@ -186,6 +195,7 @@ void sle_link_urgent(struct sle_link *l, uint8_t octet, tick now)
         return;
     COUNT(l, aborts_received, 1);
     link_end(l, SLE_END_PEER_ABORT, SLE_STREAM_CLOSE, octet, now);
+    assert(l->state == SLE_ENDED && l->stream != SLE_STREAM_ABORT);
 }
 
 void sle_link_closed(struct sle_link *l, tick now)
@@ -277,6 +287,7 @@ tick sle_link_deadline(const struct sle_link *l)
 
 static void expire_ended(struct sle_link *l, tick now)
 {
+    assert(l->state == SLE_ENDED);
     if (now < l->wait_due)
         return;
     if (l->stream == SLE_STREAM_ABORT)
@@ -288,6 +299,7 @@ static void expire_ended(struct sle_link *l, tick now)
 static void beat_heart(struct sle_link *l, tick now)
 {
     uint8_t octets[SLE_TML_HEADER];
+    assert(l->context && l->heartbeat_s > 0 && l->state != SLE_ENDED);
     l->last_out = now;
     if (!list_empty(&l->queue)) /* what waits will say as much */
         return;

@@ -91,6 +91,7 @@ static void take_context(struct sle_link *l, const struct sle_tml_message *m, ti
         link_abort(l, SLE_END_TML, SLE_ABORT_TML_HEARTBEAT, now);
         return;
     }
+    assert(l->state == SLE_UNBOUND_STATE && l->instance == NULL);
     l->context = true;
     l->heartbeat_s = m->heartbeat_s;
     l->dead_factor = m->dead_factor;
@@ -104,6 +105,7 @@ static void refuse_message(struct sle_link *l, enum sle_tml_verdict verdict, tic
         link_close(l, SLE_END_TML, now);
     else
         link_abort(l, SLE_END_TML, SLE_ABORT_TML_BAD_MESSAGE, now);
+    assert(l->state == SLE_ENDED);
     l->abort = SLE_ABORT_TML_BAD_MESSAGE;
 }
 
@@ -121,7 +123,7 @@ static bool take_message(struct sle_link *l, tick now)
         refuse_message(l, verdict, now);
         return true;
     }
-    assert(l->rx != NULL);
+    assert(l->rx != NULL && m.total <= l->rx->len);
     l->rx->off += m.total; /* its octets stay until sle_link_space */
     l->rx->len -= m.total;
     if (m.type == SLE_TML_CONTEXT_MESSAGE)
@@ -153,6 +155,7 @@ static bool check_credentials(struct sle_link *l, struct slice credentials, tick
         COUNT(l, auth_failed, 1);
         return false;
     }
+    assert(credentials.len <= sizeof l->verified);
     l->verified_len = credentials.len;
     memcpy(l->verified, credentials.data, credentials.len);
     return true;
@@ -284,6 +287,7 @@ static bool give_over(struct sle_link *l, struct sle_notice *out)
     out->end = l->end;
     out->abort = l->abort;
     out->bind_diag = l->bind_diag;
+    assert(l->notice_at == l->notice_count);
     l->over_told = true;
     return true;
 }

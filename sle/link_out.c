@@ -31,6 +31,7 @@ static void stamp_out(struct sle_link *l, struct out *o, tick now)
 {
     struct sle_credentials c;
     uint8_t octets[SLE_CREDENTIALS_MAX];
+    assert(o->stamp_count > 0 && o->written == 0);
     struct sle *s = l->sle;
     /* Four octets in DER, always. */
     uint32_t random = 0x800000 + (uint32_t)rng_below(&s->rng, 0x80000000u - 0x800000u);
@@ -69,6 +70,7 @@ int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     static const uint8_t zeros[SLE_CREDENTIALS_MAX];
     struct sle_pdu stamped = *pdu;
+    assert(l->state != SLE_ENDED);
     size_t room = SLE_TML_HEADER + sle_pdu_room(pdu), at = 0;
     struct out *o = out_new(room);
     if (o == NULL || !out_reserve(o, room)) {
@@ -126,6 +128,7 @@ size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick
 
 static void finish_out(struct sle_link *l, struct out *o, tick now)
 {
+    assert(o->written == o->octets && o->part_done == o->part_count);
     list_sub(&o->node);
     if (o->buffer) {
         buffer_written(l, o, now);
@@ -157,6 +160,7 @@ static size_t advance_out(struct sle_link *l, struct out *o, size_t octets, tick
 
 void sle_link_wrote(struct sle_link *l, size_t octets, tick now)
 {
+    assert(octets <= l->queue_octets || l->state == SLE_ENDED);
     COUNT(l, octets_out, octets);
     list_for_each (it, &l->queue) {
         struct out *o = container_of(it, struct out, node);

@@ -81,6 +81,7 @@ static void begin_service(struct sle_instance *i)
 {
     struct sle_link *l = i->link;
     struct provider *p = &i->p;
+    assert(l != NULL && l->state == SLE_ACTIVE);
     p->has_wanted = true;
     if (i->service == SLE_FCLTU) {
         p->f.next_id = p->wanted.first_cltu;
@@ -99,6 +100,7 @@ static void finish_start(struct sle_link *l, uint16_t invoke_id, unsigned diag, 
 {
     struct sle_pdu p = {.kind = SLE_PDU_START_RETURN, .invoke_id = invoke_id, .diag = diag};
     struct sle_instance *i = l->instance;
+    assert(l->state == SLE_READY || l->state == SLE_STARTING);
     l->state = diag == SLE_OK ? SLE_ACTIVE : SLE_READY;
     if (diag == SLE_OK)
         begin_service(i);
@@ -110,6 +112,7 @@ static void finish_start(struct sle_link *l, uint16_t invoke_id, unsigned diag, 
 static void take_start(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     struct sle_instance *i = l->instance;
+    assert(l->state == SLE_READY && i->link == l);
     unsigned diag = judge_start(i, &pdu->u.start, now);
     if (diag != SLE_OK) {
         finish_start(l, pdu->invoke_id, diag, now);
@@ -134,12 +137,14 @@ void sle_provider_answer_start(struct sle_instance *i, unsigned diag, tick now)
 static void take_stop(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     struct sle_instance *i = l->instance;
+    assert(l->state == SLE_ACTIVE && i->link == l);
     if (i->service == SLE_FCLTU) {
         forward_clear(i);
     } else {
         buffer_pass(i, now);
         buffer_clear(i);
     }
+    assert(i->p.fill == NULL);
     l->state = SLE_READY;
     link_notice(l, SLE_STOPPED_BY_USER);
     send_answer(l, SLE_PDU_STOP_RETURN, pdu->invoke_id, SLE_OK, now);
@@ -152,6 +157,7 @@ void provider_report(struct sle_instance *i, tick now)
     struct provider *p = &i->p;
     struct sle_pdu pdu = {.kind = SLE_PDU_STATUS};
     struct sle_status *s = &pdu.u.status;
+    assert(i->link != NULL && link_bound(i->link));
     s->production = p->production;
     s->processed = i->service == SLE_FCLTU ? p->f.processed : p->processed;
     s->good = p->good;
@@ -288,6 +294,7 @@ int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now
 void provider_bound(struct sle_instance *i)
 {
     struct provider *p = &i->p;
+    assert(i->link != NULL && i->link->state == SLE_READY);
     p->report_s = 0;
     p->has_wanted = false;
     p->f.event_count = 0;
@@ -302,6 +309,7 @@ void provider_leave(struct sle_instance *i, tick now)
         forward_clear(i);
     i->p.report_s = 0;
     i->p.f.event_count = 0;
+    assert(i->provides && i->p.fill == NULL && !i->p.backlog);
 }
 
 /* ---- time ---- */
@@ -331,6 +339,7 @@ tick provider_deadline(const struct sle_instance *i)
 void provider_expire(struct sle_instance *i, tick now)
 {
     struct provider *p = &i->p;
+    assert(i->link != NULL && i->link->state != SLE_ENDED);
     if (now >= period_due(i)) {
         link_abort(i->link, SLE_END_ABORTED, SLE_ABORT_END_OF_PERIOD, now);
         return;

@@ -47,6 +47,7 @@ void out_reset(struct out *o)
 {
     assert(list_empty(&o->node));
     drop_owners(o);
+    assert(o->owner_count == 0);
     struct chunk *first = o->chunks;
     while (first->next != NULL && first->next->next != NULL) { /* two are enough for most */
         struct chunk *more = first->next;
@@ -138,7 +139,7 @@ void out_add(struct out *o, size_t n)
 
 void out_refer(struct out *o, struct slice data, struct buf *owner)
 {
-    assert(o->part_count < o->part_room && o->owner_count < o->owner_room);
+    assert(data.len > 0 && o->part_count < o->part_room && o->owner_count < o->owner_room);
     o->parts[o->part_count++] = data;
     o->octets += data.len;
     if (o->owner_count == 0 || o->owners[o->owner_count - 1] != owner)

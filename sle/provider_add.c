@@ -140,6 +140,7 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
         free(i);
         return HELIO_ENOMEM;
     }
+    assert(i->initiator_count >= 1 && i->versions != 0 && i->p.c.buffer_frames > 0);
     list_add_tail(&s->instances, &i->node);
     *out = i;
     return HELIO_OK;

@@ -22,6 +22,7 @@ static struct awaited *awaited_at(struct sle_link *l, uint16_t id)
 static int grow_ring(struct sle_link *l)
 {
     uint32_t room = l->awaited_room == 0 ? RING_MIN : 2 * l->awaited_room;
+    assert((room & (room - 1)) == 0);
     if (room > RING_MAX)
         return HELIO_EAGAIN;
     struct awaited *ring = calloc(room, sizeof *ring);
@@ -55,6 +56,7 @@ static int invoke(struct sle_link *l, struct sle_pdu *p, tick now)
     a->kind = (uint8_t)p->kind;
     a->due = tick_add(now, l->instance->return_timeout_s * TICK_S);
     l->awaited_count++;
+    assert(l->awaited_count <= (uint16_t)(l->next_id - l->first_id));
     return HELIO_OK;
 }
 
@@ -124,6 +126,7 @@ int sle_user_start(struct sle_instance *i, const struct sle_start *start, tick n
     int e = invoke(l, &p, now);
     if (e != HELIO_OK)
         return e;
+    assert(l->state == SLE_READY);
     l->state = SLE_STARTING;
     i->u.next_cltu = start->first_cltu;
     return HELIO_OK;
@@ -213,6 +216,7 @@ int sle_user_cltu(struct sle_instance *i, const struct sle_cltu *cltu, uint32_t 
 static void take_start_return(struct sle_link *l, const struct sle_pdu *p)
 {
     struct user *u = &l->instance->u;
+    assert(l->state == SLE_STARTING);
     struct sle_notice *n = link_notice(l, SLE_STARTED);
     n->diag = p->diag;
     n->invoke_id = p->invoke_id;
@@ -225,6 +229,7 @@ static void take_start_return(struct sle_link *l, const struct sle_pdu *p)
 
 static void take_stop_return(struct sle_link *l, const struct sle_pdu *p)
 {
+    assert(l->state == SLE_STOPPING);
     struct sle_notice *n = link_notice(l, SLE_STOPPED);
     n->diag = p->diag;
     n->invoke_id = p->invoke_id;
@@ -315,6 +320,7 @@ static void take_status(struct sle_link *l, const struct sle_pdu *p)
 
 void user_take(struct sle_link *l, const struct sle_pdu *p, tick now)
 {
+    assert(link_bound(l) && !l->instance->provides);
     switch (p->kind) {
     case SLE_PDU_BUFFER:
         if (l->state != SLE_ACTIVE && l->state != SLE_STOPPING) {
@@ -369,6 +375,7 @@ int sle_user_add(struct sle *s, const struct sle_user_config *config, struct sle
     i->u.c.cltus_max = config->cltus_max == 0 ? 32768 : config->cltus_max;
     i->u.c.id = i->u.c.responder = i->u.c.responder_port = NULL;
     list_init(&i->p.f.queue);
+    assert(i->versions != 0 && i->return_timeout_s > 0 && i->link == NULL);
     list_add_tail(&s->instances, &i->node);
     *out = i;
     return HELIO_OK;
