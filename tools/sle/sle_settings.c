@@ -331,6 +331,32 @@ static void read_top(struct reading *r, const struct conf_tree *root)
     read_address(r, root, "", "listen", s->listen_text, &s->listen);
 }
 
+static void read_root(struct reading *r, const struct conf_tree *root)
+{
+    struct settings *s = r->s;
+    if (root->kind != CONF_MAP) {
+        conf_error(r->errors, root->line,
+                   "%s is not expected here; write a map with the keys id, users, sources and "
+                   "instances",
+                   conf_kind_name(root->kind));
+        return;
+    }
+    if (conf_options_default(settings_top, s, conf_option_set) < 0 ||
+        conf_options_default(settings_tml, s, conf_option_set) < 0) {
+        conf_error(r->errors, 0, "out of memory");
+        return;
+    }
+    read_top(r, root);
+    read_list(r, root, "users", settings_users, sizeof *s->users, SETTINGS_USERS_MAX, &s->users,
+              &s->users_len, read_user);
+    read_list(r, root, "sources", settings_sources, sizeof *s->sources, SETTINGS_SOURCES_MAX,
+              &s->sources, &s->sources_len, read_source);
+    read_list(r, root, "instances", settings_instances, sizeof *s->instances,
+              SETTINGS_INSTANCES_MAX, &s->instances, &s->instances_len, read_instance);
+    if (r->errors->total == 0 && s->instances_len == 0)
+        conf_error(r->errors, root->line, "instances: there is none; write at least one");
+}
+
 int settings_parse(struct settings *s, const char *text, size_t len, struct conf_errors *errors)
 {
     struct reading r = {s, errors};
@@ -339,18 +365,7 @@ int settings_parse(struct settings *s, const char *text, size_t len, struct conf
         text, len, "it needs at least the keys id, users, sources and instances", errors);
     if (root == NULL)
         return HELIO_EFORMAT;
-    if (conf_options_default(settings_top, s, conf_option_set) < 0 ||
-        conf_options_default(settings_tml, s, conf_option_set) < 0)
-        conf_error(errors, 0, "out of memory");
-    read_top(&r, root);
-    read_list(&r, root, "users", settings_users, sizeof *s->users, SETTINGS_USERS_MAX, &s->users,
-              &s->users_len, read_user);
-    read_list(&r, root, "sources", settings_sources, sizeof *s->sources, SETTINGS_SOURCES_MAX,
-              &s->sources, &s->sources_len, read_source);
-    read_list(&r, root, "instances", settings_instances, sizeof *s->instances,
-              SETTINGS_INSTANCES_MAX, &s->instances, &s->instances_len, read_instance);
-    if (errors->total == 0 && s->instances_len == 0)
-        conf_error(errors, root->line, "instances: there is none; write at least one");
+    read_root(&r, root);
     conf_tree_free(root);
     if (errors->total == 0)
         return 0;
