@@ -222,6 +222,25 @@ void buffer_room(struct sle_instance *i)
     assert(!p->room || i->mode != SLE_TIMELY);
 }
 
+/* The frame where it lies, with its head before it if there is room, else behind the heads before
+ * it. Returns where the head is. */
+static uint8_t *refer_frame(struct out *o, const struct sle_frame *f, size_t head_len)
+{
+    uint8_t *head = out_place(o);
+    size_t at = (size_t)(f->data.data - f->owner->mem);
+    assert(at >= f->room && at + f->data.len <= f->owner->cap);
+    if (f->room < head_len) {
+        out_add(o, head_len);
+        out_refer(o, f->data, f->owner);
+        return head;
+    }
+    if (o->part_count == 0)
+        out_add(o, 0); /* where the heads of all go */
+    memcpy(f->owner->mem + at - head_len, head, head_len);
+    out_refer(o, slice_of(f->owner->mem + at - head_len, head_len + f->data.len), f->owner);
+    return f->owner->mem + at - head_len;
+}
+
 static void put_item(struct sle_instance *i, const struct sle_frame *f, struct slice data)
 {
     struct provider *p = &i->p;
@@ -237,15 +256,14 @@ static void put_item(struct sle_instance *i, const struct sle_frame *f, struct s
                           .data = data};
     uint8_t *head = out_place(o);
     size_t n = frame_template_write(&p->head, &it, head, &at);
+    if (f->owner != NULL && data.len >= COPY_BELOW) {
+        head = refer_frame(o, f, n);
+    } else {
+        memcpy(head + n, data.data, data.len);
+        out_add(o, n + data.len);
+    }
     if (at > 0)
         o->stamps[o->stamp_count++] = head + at;
-    out_add(o, n);
-    if (f->owner != NULL && data.len >= COPY_BELOW) {
-        out_refer(o, data, f->owner);
-    } else {
-        memcpy(out_place(o), data.data, data.len);
-        out_add(o, data.len);
-    }
     o->frames++;
     o->frame_octets += data.len;
     o->good += f->quality == SLE_GOOD;
@@ -345,6 +363,11 @@ enum sle_taken sle_provider_frame(struct sle_instance *i, const struct sle_frame
         memcpy(p->last_ocf, frame->ocf, 4);
     }
     return taken;
+}
+
+size_t sle_provider_head(const struct sle_instance *i)
+{
+    return sle_provider_active(i) ? i->p.head.len : 0;
 }
 
 size_t sle_provider_room(const struct sle_instance *i)

@@ -239,6 +239,7 @@ void out_reset(struct out *o); /* empty, with its memory */
 bool out_reserve(struct out *o, size_t n);
 uint8_t *out_place(struct out *o);     /* where the next heads go */
 void out_add(struct out *o, size_t n); /* n octets were put there */
+/* What lies behind the last part becomes one with it. */
 void out_refer(struct out *o, struct slice data, struct buf *owner);
 /* bind.c */
 void bind_send(struct sle_link *l, tick now);

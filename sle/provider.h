@@ -87,6 +87,10 @@ int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now
 struct sle_frame {
     struct buf *owner; /* what `data` lies in; the engine takes references of its own, and nobody
                           may change these octets until it has dropped them. NULL: data is copied */
+    size_t room;       /* octets before `data` in `owner` that are the engine's to write, and nobody
+                          else's as long as it has its reference: the head goes there if it fits. With
+                          sle_provider_head of them between frames, and nothing else, frames and heads
+                          are one run of octets for the system call. 0: none */
     struct slice data; /* 1..65536 octets: the whole transfer frame. ROCF: the frame as well, whose
                           control word is taken from it, see `ocf` */
     struct sle_time time; /* earth receive time */
@@ -110,6 +114,9 @@ enum sle_taken {
                        it again after SLE_ROOM */
 };
 enum sle_taken sle_provider_frame(struct sle_instance *i, const struct sle_frame *frame, tick now);
+/* Octets of a frame's head in this association (256 to 65000 octets of data, the instance's
+ * antenna, no annotation); 0: not active. */
+size_t sle_provider_head(const struct sle_instance *i);
 /* Frames that would be taken now without SLE_FULL or a discarded backlog. 0: not active. */
 size_t sle_provider_room(const struct sle_instance *i);
 /* Does the user want frames of this channel or quality? For hosts that would have to build them. */

@@ -136,6 +136,47 @@ START_TEST(user_unbinds)
 }
 END_TEST
 
+/* With gaps of a head between frames a transfer buffer is two runs of octets: its own head, and all
+ * frames with theirs. What has no room, or not enough, comes as well. */
+START_TEST(heads_where_the_frames_are)
+{
+    enum { LENGTH = 1000, BUFFER = 5 };
+    struct sle_provider_config c = {.id = RAF_ID, .buffer_frames = BUFFER};
+    struct slice parts[16];
+    pair_init(&pair, (enum sle_auth_level)_i);
+    pair_add(&pair, &c, 5);
+    pair.frame = in_order;
+    ck_assert_uint_eq(sle_provider_head(pair.serves), 0);
+    pair_connect(&pair);
+    pair_start(&pair, &all_frames);
+    size_t gap = sle_provider_head(pair.serves);
+    ck_assert_uint_eq(gap, _i == SLE_AUTH_ALL ? 33 + 52 : 33);
+    struct buf *b = buf_new(0, BUFFER * (gap + LENGTH));
+    for (uint32_t k = 0; k < BUFFER; k++) {
+        struct buf *frame = pair_frame(k, LENGTH);
+        uint8_t *at = b->mem + k * (gap + LENGTH) + gap;
+        memcpy(at, buf_data(frame), LENGTH);
+        buf_drop(frame);
+        struct sle_frame f = {
+            .owner = b, .room = gap, .data = slice_of(at, LENGTH), .time = sle_time_of(UNIX_NS)};
+        ck_assert_int_eq(sle_provider_frame(pair.serves, &f, pair.now), SLE_TAKEN);
+    }
+    ck_assert_uint_eq(b->refs, 2);
+    ck_assert_uint_eq(sle_link_output(pair.provider.link, parts, 16, pair.now), 2);
+    ck_assert_ptr_eq(parts[1].data, b->mem);
+    ck_assert_uint_eq(parts[1].len, BUFFER * (gap + LENGTH));
+    pair_settle(&pair);
+    ck_assert_uint_eq(b->refs, 1);
+    for (uint32_t k = BUFFER; k < 4 * BUFFER; k++) /* no room, too little, too much */
+        ck_assert_int_eq(pair_offer_with(&pair, k, 100 + k, k % 3 * gap / 2 + k % 3), SLE_TAKEN);
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.frames, 4 * BUFFER);
+    ck_assert_uint_eq(sle_instance_counts(pair.asks)->auth_failed, 0);
+    buf_drop(b);
+    pair_fini(&pair);
+}
+END_TEST
+
 /* Complete: nothing is lost, production waits. */
 START_TEST(complete_mode_pushes_back)
 {
@@ -505,6 +546,7 @@ int main(void)
     tcase_add_test(t, provider_binds);
     tcase_add_test(t, provider_unbinds_in_vain);
     tcase_add_test(t, user_unbinds);
+    tcase_add_loop_test(t, heads_where_the_frames_are, 0, 3);
     tcase_add_test(t, complete_mode_pushes_back);
     tcase_add_test(t, timely_mode_discards);
     tcase_add_test(t, notifications_and_reports);

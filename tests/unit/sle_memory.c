@@ -160,8 +160,10 @@ static void ask_things(void)
 static void offer_frame(uint32_t number)
 {
     struct buf *b = frames[number];
-    struct sle_frame f = {
-        .owner = b, .data = buf_slice(b), .time = sle_now(pair.provider.sle, pair.now)};
+    struct sle_frame f = {.owner = b,
+                          .room = b->off,
+                          .data = buf_slice(b),
+                          .time = sle_now(pair.provider.sle, pair.now)};
     f.annotation = slice_of("note", number % 7 == 0 ? 4 : 0);
     for (int k = 0; k < TRIES; k++) {
         unsigned rooms = pair.provider.seen[SLE_ROOM];
@@ -282,12 +284,20 @@ static void judge(enum scene scene, long at, bool failure)
                           0);
 }
 
+static struct buf *frame_with_room(uint32_t number, size_t len, size_t room)
+{
+    struct buf *plain = pair_frame(number, len), *b = buf_new(room, len);
+    memcpy(buf_append(b, len), buf_data(plain), len);
+    buf_drop(plain);
+    return b;
+}
+
 START_TEST(each_allocation_fails_once)
 {
     enum scene scene = (enum scene)_i;
     uint64_t at_first = failed;
     for (uint32_t k = 0; k < FRAMES; k++)
-        frames[k] = pair_frame(k, 10 + k * 97 % 1500);
+        frames[k] = frame_with_room(k, 10 + k * 97 % 1500, k % 4 * 40);
     for (long at = 0;; at++) {
         uint64_t before = failed;
         countdown = at;

@@ -278,14 +278,24 @@ static inline uint32_t frame_number(struct slice data)
     return (uint32_t)d[0] << 24 | (uint32_t)d[1] << 16 | (uint32_t)d[2] << 8 | d[3];
 }
 
-static inline enum sle_taken pair_offer(struct pair *p, uint32_t number, size_t len)
+/* With `room` octets before it that are the engine's. */
+static inline enum sle_taken pair_offer_with(struct pair *p, uint32_t number, size_t len,
+                                             size_t room)
 {
-    struct buf *b = pair_frame(number, len);
+    struct buf *plain = pair_frame(number, len), *b = buf_new(room, len);
+    memset(b->mem, 0xee, room);
+    memcpy(buf_append(b, len), buf_data(plain), len);
+    buf_drop(plain);
     struct sle_frame f = {
-        .owner = b, .data = buf_slice(b), .time = sle_now(p->provider.sle, p->now)};
+        .owner = b, .room = room, .data = buf_slice(b), .time = sle_now(p->provider.sle, p->now)};
     enum sle_taken taken = sle_provider_frame(p->serves, &f, p->now);
     buf_drop(b);
     return taken;
+}
+
+static inline enum sle_taken pair_offer(struct pair *p, uint32_t number, size_t len)
+{
+    return pair_offer_with(p, number, len, 0);
 }
 
 #endif

@@ -70,7 +70,9 @@ static void begin_connection(struct soak *s)
 static void offer_frames(struct soak *s, unsigned count)
 {
     while (count-- > 0) {
-        enum sle_taken taken = pair_offer(&s->pair, s->offered, 6 + s->offered * 37 % 1500);
+        size_t room = rng_chance(&s->rng, 0.5) ? 0 : rng_below(&s->rng, 120);
+        enum sle_taken taken =
+            pair_offer_with(&s->pair, s->offered, 6 + s->offered * 37 % 1500, room);
         s->offered += taken == SLE_TAKEN;
         if (taken != SLE_TAKEN)
             break;
