@@ -145,6 +145,8 @@ static void on_writable(void *context)
 {
     struct sle_conn *c = context;
     c->full = false;
+    if (c->user->room != NULL)
+        c->user->room(c->context);
     sle_conn_pump(c);
 }
 

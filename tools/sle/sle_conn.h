@@ -15,6 +15,9 @@ struct sle_conn_user {
     /* The stream is closed; the link and c are gone after this call. `error`: HELIO_E* of the
      * stream, 0: none. Not called after sle_conn_free. */
     void (*gone)(void *context, struct sle_conn *c, int error);
+    /* The stream, which was full, has room; what waits is written after this call, in which the
+     * engine must not be told anything. NULL: nobody asks. */
+    void (*room)(void *context);
 };
 
 /* Takes the stream, which it closes, and the link, which it frees. NULL: memory is out, both are

@@ -162,7 +162,14 @@ static void on_gone(void *context, struct sle_conn *c, int error)
     free(v);
 }
 
-static const struct sle_conn_user conn_user = {on_notice, on_gone};
+static void on_room(void *context)
+{
+    struct visit *v = context;
+    if (v->instance != NULL && v->instance->config->mode != SLE_OFFLINE)
+        source_wake(v->instance->source);
+}
+
+static const struct sle_conn_user conn_user = {on_notice, on_gone, on_room};
 
 /* ---- connections ---- */
 

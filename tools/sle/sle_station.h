@@ -24,18 +24,8 @@
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_digest.h"
 #include "tools/sle/sle_numbered.h"
+#include "tools/sle/sle_pool.h"
 #include "tools/sle/sle_settings.h"
-
-#define POOL_BUFS 512 /* that are used again */
-
-/* Buffers that many frames lie in, one behind the other; used again when nobody holds them. */
-struct pool {
-    struct buf *bufs[POOL_BUFS];
-    size_t count;
-    struct buf *current;         /* a reference; its len is how much is used */
-    size_t room;                 /* of each */
-    const struct numbered *fill; /* NULL: nothing */
-};
 
 struct station;
 struct instance;
@@ -49,7 +39,7 @@ struct source {
     struct bucket bucket;
     struct recording *recording;
     uint64_t recorded_lost; /* that was told */
-    struct pool pool;
+    struct pool *pool;      /* generators of like frames have one */
     struct numbered numbered;
     uint64_t number;     /* frames made */
     uint64_t offered;    /* frames offered to instances, or recorded */
@@ -58,12 +48,13 @@ struct source {
     bool pending;  /* `frame` is not taken by all yet */
     bool finished; /* end of data */
     struct sle_frame frame;
+    struct buf *held; /* what a pending frame lies in */
     /* udp, tcp, file */
     struct port *port;
     struct stream_listener *listener;
     struct stream *stream;
     int fd;
-    size_t filled, used; /* octets of pool.current read, and given */
+    size_t filled, used; /* octets of pool->current read, and given */
     uint64_t bad;        /* datagrams that are no frames */
 };
 
@@ -139,6 +130,9 @@ int feed_open(struct source *x);
 void feed_end(struct source *x);
 /* The next frame goes to x->frame. False: there is none now, or none any more (x->finished). */
 bool feed_next(struct source *x);
+/* So many octets before each frame are for its head from now on; nobody has use for frames made
+ * before. */
+void feed_gap(struct source *x, size_t gap);
 /* Whether what arrives is wanted now. */
 void feed_watch(struct source *x, bool on);
 

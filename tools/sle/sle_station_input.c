@@ -14,74 +14,12 @@
 
 #include "tools/sle/sle_station.h"
 
-#define POOL_ROOM (64u * 1024u)
-
-/* ---- buffers ---- */
-
-static void pool_init(struct pool *p, uint32_t frame, const struct numbered *fill)
-{
-    uint32_t fit = POOL_ROOM / frame;
-    *p = (struct pool){.room = fit > 0 ? (size_t)fit * frame : frame, .fill = fill};
-}
-
-static void pool_fini(struct pool *p)
-{
-    buf_drop(p->current);
-    for (size_t i = 0; i < p->count; i++)
-        buf_drop(p->bufs[i]);
-    p->count = 0;
-    p->current = NULL;
-}
-
-static struct buf *make_buf(const struct pool *p)
-{
-    struct buf *b = buf_new(0, p->room);
-    for (size_t at = 0; b != NULL && p->fill != NULL && at < p->room; at += p->fill->length)
-        numbered_fill(p->fill, b->mem + at);
-    return b;
-}
-
-/* One that nobody holds: the first, which is likely to be in the processor's cache; NULL: none. */
-static struct buf *find_free(const struct pool *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        if (p->bufs[i]->refs == 1)
-            return buf_keep(p->bufs[i]);
-    return NULL;
-}
-
-/* A buffer that nobody holds becomes the current one. False: memory is out. */
-static bool turn_pool(struct pool *p)
-{
-    buf_drop(p->current);
-    p->current = NULL;
-    struct buf *b = find_free(p);
-    if (b == NULL) {
-        b = make_buf(p);
-        if (b != NULL && p->count < POOL_BUFS)
-            p->bufs[p->count++] = buf_keep(b);
-    }
-    if (b == NULL)
-        return false;
-    b->len = 0;
-    p->current = b;
-    return true;
-}
-
-/* Room for `len` octets, that stay as long as the buffer; NULL: memory is out. */
-static uint8_t *pool_take(struct pool *p, size_t len)
-{
-    if ((p->current == NULL || p->room - p->current->len < len) && !turn_pool(p))
-        return NULL;
-    assert(p->room - p->current->len >= len);
-    uint8_t *at = p->current->mem + p->current->len;
-    p->current->len += len;
-    return at;
-}
+#define READ_ROOM (64u * 1024u) /* of datagrams at once */
 
 static void set_frame(struct source *x, const uint8_t *at, size_t len)
 {
-    x->frame = (struct sle_frame){.owner = x->pool.current,
+    x->frame = (struct sle_frame){.owner = x->pool->current,
+                                  .room = x->pool->gap,
                                   .data = slice_of(at, len),
                                   .time = x->batch_received,
                                   .quality = SLE_GOOD};
@@ -95,7 +33,7 @@ static bool next_generated(struct source *x)
         x->finished = true;
         return false;
     }
-    uint8_t *at = pool_take(&x->pool, x->numbered.length);
+    uint8_t *at = pool_take(x->pool, x->numbered.length);
     if (at == NULL)
         return false;
     numbered_write(&x->numbered, x->number++, x->batch_time, at);
@@ -108,7 +46,7 @@ static bool next_datagram(struct source *x)
     struct slice d;
     for (;;) {
         if (!udp_next(x->port->io, &d)) {
-            if (!udp_fill(x->port->io, POOL_ROOM))
+            if (!udp_fill(x->port->io, READ_ROOM))
                 return false;
             continue;
         }
@@ -116,7 +54,7 @@ static bool next_datagram(struct source *x)
             x->bad++;
             continue;
         }
-        uint8_t *at = pool_take(&x->pool, d.len);
+        uint8_t *at = pool_take(x->pool, d.len);
         if (at == NULL)
             return false;
         memcpy(at, d.data, d.len);
@@ -129,9 +67,9 @@ static bool next_datagram(struct source *x)
 static bool next_in_buffer(struct source *x)
 {
     size_t frame = x->config->frame;
-    if (x->pool.current == NULL || x->filled - x->used < frame)
+    if (x->pool->current == NULL || x->filled - x->used < frame)
         return false;
-    set_frame(x, x->pool.current->mem + x->used, frame);
+    set_frame(x, x->pool->current->mem + x->used, frame);
     x->used += frame;
     return true;
 }
@@ -139,11 +77,11 @@ static bool next_in_buffer(struct source *x)
 /* Makes room in the current buffer, which holds whole frames; false: memory is out. */
 static bool renew_buffer(struct source *x)
 {
-    if (x->pool.current != NULL && x->filled < x->pool.room)
+    if (x->pool->current != NULL && x->filled < x->pool->room)
         return true;
     assert(x->used == x->filled);
     x->used = x->filled = 0;
-    return turn_pool(&x->pool);
+    return pool_turn(x->pool);
 }
 
 static void end_file(struct source *x, int error)
@@ -162,7 +100,7 @@ static bool next_of_file(struct source *x)
     while (!next_in_buffer(x)) {
         if (x->finished || !renew_buffer(x))
             return false;
-        ssize_t n = read(x->fd, x->pool.current->mem + x->filled, x->pool.room - x->filled);
+        ssize_t n = read(x->fd, x->pool->current->mem + x->filled, x->pool->room - x->filled);
         if (n <= 0) {
             end_file(x, n < 0 ? helio_from_errno(errno) : 0);
             return false;
@@ -194,15 +132,15 @@ static uint8_t *find_space(void *context, size_t *len)
     struct source *x = context;
     if (!renew_buffer(x))
         return NULL;
-    *len = x->pool.room - x->filled;
-    return x->pool.current->mem + x->filled;
+    *len = x->pool->room - x->filled;
+    return x->pool->current->mem + x->filled;
 }
 
 static void on_fed(void *context, size_t len)
 {
     struct source *x = context;
     x->filled += len;
-    if (x->filled == x->pool.room)
+    if (x->filled == x->pool->room)
         stream_read(x->stream, false);
     source_run(x);
 }
@@ -250,11 +188,41 @@ static void on_port(void *context, bool readable, bool writable)
 
 /* ---- begin and end ---- */
 
+/* That of a generator of like frames, so that all are made in the same few buffers, which stay in
+ * the processor's cache; or a new one. False: memory is out, nothing is changed. */
+static bool use_pool(struct source *x, uint32_t gap)
+{
+    const struct station *t = x->station;
+    bool numbered = x->config->kind == SOURCE_GENERATOR;
+    struct pool *p = NULL;
+    for (size_t i = 0; numbered && p == NULL && i < t->settings->sources_len; i++) {
+        const struct source *y = &t->sources[i];
+        if (y->pool != NULL && y->config->kind == SOURCE_GENERATOR && y->pool->gap == gap &&
+            y->config->frame == x->config->frame && y->config->format == x->config->format)
+            p = pool_keep(y->pool);
+    }
+    if (p == NULL)
+        p = pool_new((uint32_t)x->config->frame, gap, numbered);
+    if (p == NULL)
+        return false;
+    pool_drop(x->pool);
+    x->pool = p;
+    return true;
+}
+
+/* What is read from connections and files lies frame behind frame: there is no gap. */
+void feed_gap(struct source *x, size_t gap)
+{
+    bool kind = x->config->kind == SOURCE_GENERATOR || x->config->kind == SOURCE_UDP;
+    if (kind && gap != x->pool->gap)
+        (void)use_pool(x, (uint32_t)gap); /* without memory heads are elsewhere */
+}
+
 void feed_watch(struct source *x, bool on)
 {
     if (x->port != NULL)
         port_watch(x->port, on, false);
-    bool room = x->pool.current == NULL || x->filled < x->pool.room || x->used == x->filled;
+    bool room = x->pool->current == NULL || x->filled < x->pool->room || x->used == x->filled;
     if (x->stream != NULL)
         stream_read(x->stream, on && room);
 }
@@ -269,7 +237,6 @@ static int open_kind(struct source *x)
                                         .scid = (uint16_t)c->scid,
                                         .vcids = (uint8_t)c->vcids,
                                         .length = (uint32_t)c->frame};
-        pool_init(&x->pool, x->numbered.length, &x->numbered);
         return 0;
     case SOURCE_UDP: {
         int e = port_open(w, &x->port, &c->address, false, on_port, x);
@@ -289,8 +256,7 @@ static int open_kind(struct source *x)
 
 int feed_open(struct source *x)
 {
-    pool_init(&x->pool, (uint32_t)x->config->frame, NULL);
-    int e = open_kind(x);
+    int e = use_pool(x, 0) ? open_kind(x) : HELIO_ENOMEM;
     if (e < 0)
         say(&x->station->log, LEVEL_ERROR, "source %s: %s: %s", x->config->name,
             x->config->kind == SOURCE_FILE ? x->config->file : x->config->address_text,
@@ -319,5 +285,6 @@ void feed_end(struct source *x)
     x->listener = NULL;
     x->stream = NULL;
     x->fd = -1;
-    pool_fini(&x->pool);
+    pool_drop(x->pool);
+    x->pool = NULL;
 }

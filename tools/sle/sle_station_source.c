@@ -14,7 +14,7 @@
 
 #include "tools/sle/sle_station.h"
 
-#define BATCH 256
+#define BATCH 512 /* frames, or as many as are stored; then they are written */
 #define BURST (50 * TICK_US)
 #define SLACK (20 * TICK_MS)
 
@@ -38,13 +38,22 @@ static bool offer_one(struct source *x, struct instance *i, tick now)
     return false;
 }
 
+/* A frame that waits stays, whatever else is made in its buffer's pool. */
+static void hold_pending(struct source *x, bool pending)
+{
+    struct buf *b = pending ? buf_keep(x->frame.owner) : NULL;
+    buf_drop(x->held);
+    x->held = b;
+    x->pending = pending;
+}
+
 /* True: all have it, or do without. */
 static bool offer_pending(struct source *x, tick now)
 {
     bool wait = false;
     for (size_t i = 0; i < x->instances_len; i++)
         wait = offer_one(x, x->instances[i], now) || wait;
-    x->pending = wait;
+    hold_pending(x, wait);
     return !wait;
 }
 
@@ -87,6 +96,22 @@ static void pump_users(struct source *x)
             sle_conn_pump(x->instances[i]->conn);
 }
 
+/* Who waits for users does not make more than the connections of those who get all take: what is
+ * made and written at once is still in the processor's cache. */
+static bool is_choked(const struct source *x)
+{
+    bool any = false;
+    for (size_t i = 0; i < x->instances_len; i++) {
+        const struct instance *y = x->instances[i];
+        if (y->config->mode == SLE_OFFLINE || !sle_provider_active(y->sle))
+            continue;
+        if (y->config->mode != SLE_COMPLETE || y->conn == NULL || !sle_conn_full(y->conn))
+            return false;
+        any = true;
+    }
+    return any && x->config->when_full == SOURCE_WAIT;
+}
+
 /* Who waits for users does nothing until there is one. */
 static bool is_idle(const struct source *x)
 {
@@ -104,7 +129,7 @@ void source_run(void *context)
     bucket_begin(&x->bucket, now);
     x->batch_time = world_wall(w);
     x->batch_received = sle_time_of(x->batch_time);
-    bool waits = x->pending && !offer_pending(x, now);
+    bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x);
     bool ended = x->finished;
     while (!waits && n < BATCH && !is_idle(x) && bucket_ready(&x->bucket, now) && take_frame(x)) {
         bucket_spend(&x->bucket, x->frame.data.len, now);
@@ -131,9 +156,21 @@ void source_wake(struct source *x)
         alarm_set(&x->alarm, 0);
 }
 
+static size_t count_online(const struct source *x)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->instances_len; i++)
+        n += x->instances[i]->config->mode != SLE_OFFLINE;
+    return n;
+}
+
 void source_started(struct source *x, struct instance *i)
 {
-    i->taken = true; /* what is pending was before it */
+    i->taken = true;            /* what is pending was before it */
+    if (count_online(x) == 1) { /* so its heads can be where the frames are */
+        hold_pending(x, false);
+        feed_gap(x, sle_provider_head(i->sle));
+    }
     if (x->finished && !x->pending)
         sle_provider_end_of_data(i->sle, world_now(x->station->world));
     source_wake(x);
@@ -189,6 +226,7 @@ void source_end(struct source *x)
         return;
     alarm_fini(&x->alarm);
     feed_end(x);
+    hold_pending(x, false);
     recording_close(x->recording);
     x->recording = NULL;
     free(x->instances);

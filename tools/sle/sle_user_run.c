@@ -226,7 +226,7 @@ static void on_gone(void *context, struct sle_conn *c, int error)
     over(a);
 }
 
-static const struct sle_conn_user conn_user = {on_notice, on_gone};
+static const struct sle_conn_user conn_user = {on_notice, on_gone, NULL};
 
 static void connect_association(struct association *a)
 {
