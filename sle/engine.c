@@ -50,6 +50,7 @@ void sle_free(struct sle *s)
         sle_instance_free(container_of(it, struct sle_instance, node));
     list_for_each_safe (it, &s->peers)
         free(container_of(it, struct peer, node));
+    buf_drop(s->rx_spare);
     assert(s->link_count == 0 && list_empty(&s->links) && list_empty(&s->instances));
     free(s);
 }

@@ -32,6 +32,8 @@ struct sle {
     struct sle_config config;
     struct list links, instances, peers;
     uint32_t link_count;
+    struct buf
+        *rx_spare; /* the receive buffer that links take in turns; NULL: one of them has it */
     struct rng rng;
     struct sle_counts counts;
 };

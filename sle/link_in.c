@@ -28,15 +28,41 @@ static size_t base_room(const struct sle_link *l)
 /* Another buffer with what is in the old one, which somebody may hold. */
 static bool renew_buffer(struct sle_link *l, size_t room)
 {
-    struct buf *b = buf_new(0, room);
+    struct buf *b = l->sle->rx_spare;
+    if (b != NULL && b->cap == room)
+        l->sle->rx_spare = NULL;
+    else
+        b = buf_new(0, room);
     if (b == NULL)
         return false;
+    assert(b->refs == 1 && b->len == 0 && b->off == 0);
     if (l->rx != NULL) {
         memcpy(buf_append(b, l->rx->len), buf_data(l->rx), l->rx->len);
         buf_drop(l->rx);
     }
     l->rx = b;
     return true;
+}
+
+/* All whole messages are taken: what is left of the next is put aside, and the buffer is for
+ * whichever link reads next, so that all read to the same memory, which is in the processor's
+ * cache. */
+static void yield_buffer(struct sle_link *l)
+{
+    struct buf *b = l->rx, *rest = NULL;
+    struct sle *s = l->sle;
+    if (b == NULL || b->refs > 1 || s->rx_spare != NULL || b->cap != s->config.receive_bytes ||
+        b->len > b->cap / 4)
+        return;
+    if (b->len > 0) {
+        rest = buf_new(0, b->len);
+        if (rest == NULL)
+            return; /* it stays where it is */
+        memcpy(buf_append(rest, b->len), buf_data(b), b->len);
+    }
+    b->len = b->off = 0;
+    l->rx = rest;
+    s->rx_spare = b;
 }
 
 uint8_t *sle_link_space(struct sle_link *l, size_t *len)
@@ -311,6 +337,7 @@ bool sle_link_poll(struct sle_link *l, struct sle_notice *out, tick now)
         if (!l->hungry)
             l->last_in = now; /* what was not read in the meantime is not missed */
         l->hungry = true;
+        yield_buffer(l);
         if (!l->eof)
             return false;
         COUNT(l, breaks, 1);
