@@ -19,6 +19,7 @@ METRICS = {
     "lossy": ("sessions with losses", "%", lambda r, v: 100 * r["lossy_share"] if r["lossy_share"] is not None else None),
     "cycles": ("retransmission cycles a session", "", lambda r, v: r["retx_cycles_mean"]),
     "cp_lost": ("checkpoints lost a session", "", lambda r, v: r["checkpoints_lost_mean"]),
+    "cpu": ("processor time of the nodes a gigabit", "s", lambda r, v: r.get("cpu_s_per_gigabit")),
     "cancelled": ("sessions cancelled", "", lambda r, v: r["cancelled"]),
 }
 
@@ -41,6 +42,7 @@ class Row:
     reasons: list     # why runs were not faithful
     count: int = 0    # unfaithful ones
     repeated: str = ""  # what makes repetitions others, where there are several
+    results: dict = dataclasses.field(default_factory=dict)  # repetition -> result
 
     def mean(self, name):
         return self.metrics[name][0] if self.repetitions else None
@@ -73,7 +75,8 @@ def rows(experiment, out):
         if not apart:
             metrics = {name: (mean, None) for name, (mean, _) in metrics.items()}
         reasons = sorted({reason for r in bad for reason in r["reasons"]})
-        found.append(Row(values, metrics, len(done), len(runs) - len(done), reasons, len(bad), repeated))
+        found.append(Row(values, metrics, len(done), len(runs) - len(done), reasons, len(bad), repeated,
+                         {run.repetition: r for run, r in zip(runs, results) if r is not None}))
     return found
 
 

@@ -73,6 +73,33 @@ def _text(value):
     return str(value)
 
 
+def _rules(value):
+    """Drop rules with spaces between them (docs/channel.md); helio-sim knows which are right."""
+    if not str(value).split():
+        raise ValueError("a drop rule is wanted, such as checkpoint:first=2; several have spaces between them")
+    return " ".join(str(value).split())
+
+
+def _contacts(value):
+    """FROM-TO with spaces between them, rising: what docs/scenario.md has as a list."""
+    last = -1.0
+    for item in str(value).split():
+        ends = item.split("-")
+        if len(ends) != 2:
+            raise ValueError(f"\"{item}\" is no contact; write them like 0s-4s 6s-10s")
+        begin, end = (units.duration(e) for e in ends)
+        if not last < begin < end:
+            raise ValueError(f"\"{item}\": contacts rise and do not overlap")
+        last = end
+    if last < 0:
+        raise ValueError("a contact is wanted; write them like 0s-4s 6s-10s")
+    return " ".join(str(value).split())
+
+
+def _open_rate(value):
+    return "unlimited" if value == "unlimited" else _rate(value)
+
+
 # What a run may set: how it is read, and the default. The names are those of helio-sim's options, but for stack.
 PARAMETERS = {
     "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
@@ -82,6 +109,10 @@ PARAMETERS = {
     "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (_word("yes", "no"), None),
     "closing": (_count(0, 64), None), "copies": (_count(0, 1000), None), "report-copies": (_count(0, 1000), None),
     "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
+    "rto-min": (_time, None), "rto-max": (_time, None), "return-trace": (_text, None), "return-offset": (_time, None),
+    "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
+    "colour": (_word("red", "green", "orange"), None), "resend": (_count(0, 1000000), None), "orange-wait": (_time, None),
+    "orange-answer": (_time, None), "jitter": (_time, None),
     "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),
 }
 TOP = ("title", "lab", "mode", "repetitions", "logs", "report", "set", "experiments")
@@ -275,6 +306,25 @@ def check_trace(reader, node, trace, base):
                       f"{', '.join((*PRESETS, 'none'))} and iid:P")
 
 
+ENGINES_ONLY = ("colour", "resend", "orange-wait", "orange-answer")  # the others' figures are of red sessions
+
+
+def check_together(reader, node, values, mode):
+    """Keys that only some ways of running know."""
+    nodes = mode != "sim" or values.get("stack") == "yes"
+    if "contacts" in values and not nodes:
+        reader.fail(node, "contacts: a pair of engines has none; add stack: yes, or take mode relay or bridge")
+    known = [name for name in ENGINES_ONLY if name in values and (name != "colour" or values[name] != "red")]
+    if known and nodes:
+        reader.fail(node, f"{known[0]}: only in mode sim without stack: yes, whose figures are of all colours")
+
+
+def digest_of(reader, values, base):
+    """Of what the trace files hold, of both ways; None without any."""
+    there, back = (reader.digest(trace_file(values.get(name, "none"), base)) for name in ("trace", "return-trace"))
+    return there if back is None else hashlib.sha256(f"{there} {back}".encode()).hexdigest()
+
+
 def _lab_runs(reader, node, keys, shared, campaign, name):
     """The runs over a lab file; each combination must be a right one."""
     sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
@@ -315,9 +365,11 @@ def _experiment(reader, node, shared, campaign, base):
         values.update(fixed)
         values.update(zip(sweep, combination))
         check_trace(reader, node, values["trace"], base)
+        check_trace(reader, node, values.get("return-trace", "none"), base)
+        check_together(reader, node, values, campaign.mode)
         for repetition in range(1, campaign.repetitions + 1):
             runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base,
-                            reader.digest(trace_file(values["trace"], base))))
+                            digest_of(reader, values, base)))
     return Experiment(name, title, sweep, runs)
 
 

@@ -27,6 +27,7 @@ def link_keys(v):
     switches = {"closing": "closing", "copies": "copies", "report-copies": "report_copies", "copy-spacing": "copy_spacing",
                 "checkpoint-every": "checkpoint_segments", "checkpoint-time": "checkpoint_time",
                 "resend-wait": "resend_wait", "merge-claims": "merge_claims", "oldest-first": "oldest_first"}
+    limits = {key: v[name] for name, key in (("rto-min", "rto_min"), ("rto-max", "rto_max")) if name in v}
     own = {key: v[name] for name, key in switches.items() if name in v}
     if own and v["recovery"] == "default":
         raise Failed("single switches beside recovery: default exist in mode sim only; set recovery: plain and every switch")
@@ -41,7 +42,25 @@ def link_keys(v):
         keys["rto"] = v["rto"]
     if "claims" in v:
         keys["claims"] = v["claims"]
-    return {**keys, **own}
+    return {**keys, **own, **limits}
+
+
+def extras(v, rules):
+    return {"rules": v[rules].split()} if rules in v else {}
+
+
+def contacts_of(v):
+    ranges = [item.split("-") for item in v.get("contacts", "").split()]
+    return {"contacts": [{"from": begin, "to": end} for begin, end in ranges]} if ranges else {}
+
+
+def way_back(run, traces):
+    v = run.values
+    back, begin = traces.back(run)
+    keys = {**lab_made.erasures(back, units.duration_text(begin) if begin else None), **extras(v, "drop-return")}
+    if v.get("return-rate", "unlimited") != "unlimited":
+        keys["rate"] = v["return-rate"]
+    return {"return": keys} if keys else {}
 
 
 def lab_of(run, traces):
@@ -49,8 +68,9 @@ def lab_of(run, traces):
     v, (trace, offset, _) = run.values, traces.of(run)
     window = 2 * (256 if v["sessions"] == "auto" else v["sessions"]) + 10
     tree = lab_made.one_link(
-        {"delay": v["delay"], "overhead": f"{v['overhead']}B"},
-        {"rate": v["rate"], **lab_made.erasures(trace, units.duration_text(offset) if offset else None)}, link_keys(v),
+        {"delay": v["delay"], "overhead": f"{v['overhead']}B", **contacts_of(v), **way_back(run, traces)},
+        {"rate": v["rate"], **lab_made.erasures(trace, units.duration_text(offset) if offset else None), **extras(v, "drop"),
+         **({"jitter": v["jitter"]} if "jitter" in v else {})}, link_keys(v),
         {"sessions": v["sessions"], "slack": SLACK}, {"report_delay": v["processing"]},
         {"duration": f"{units.duration(v['duration']):g}", "window": window, "payload": units.size(v["bundle"])},
         seed=run.repetition, title=run.folder, **NODE)
@@ -143,7 +163,15 @@ class Results:
             reasons.append("nothing arrived")
         late = self.slow_nodes()
         reasons += [late] if late else []
-        return {"faithful": not reasons, "reasons": reasons, "late_us": emulator["forward"]["late_us"], **measured}
+        return {"faithful": not reasons, "reasons": reasons, "late_us": emulator["forward"]["late_us"], **self.cost(shown, client), **measured}
+
+    @staticmethod
+    def cost(shown, client):
+        """Processor time of both nodes for each gigabit that arrived."""
+        times = [node.get("cpu_s") for node in shown["nodes"].values()]
+        if None in times or not client["bytes_acked"]:
+            return {"cpu_s_per_gigabit": None}
+        return {"cpu_s_per_gigabit": sum(times) / (8 * client["bytes_acked"] / 1e9)}
 
     def keep_logs(self, keep):
         for name in ("node1.segments.csv", "node2.segments.csv", "sessions.csv"):

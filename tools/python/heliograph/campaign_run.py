@@ -95,7 +95,7 @@ def execute(run, out, traces, track):
         write_json(os.path.join(part, "run.json"), {
             "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
             "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()})
-        measured = {"realisation": None if run.lab else traces.of(run)[2], **measure(run, part, traces, track), "key": run.key}
+        measured = {"realisation": None if run.lab else traces.realisation(run), **measure(run, part, traces, track), "key": run.key}
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(part, final)

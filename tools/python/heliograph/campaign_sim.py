@@ -6,6 +6,8 @@ import subprocess
 
 from . import programs, units, warmup
 
+RULES = ("drop", "drop-return")  # each of several is an option by itself
+
 
 def warmup_of(v):
     """Seconds; `auto` is what the link takes to its steady state."""
@@ -18,15 +20,19 @@ def warmup_of(v):
 
 def options(run, traces):
     trace, offset, _ = traces.of(run)
-    v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "stack")}
+    v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "return-trace", "return-offset", "stack", *RULES)}
     start = warmup_of(run.values)
     v["warmup"] = units.duration_text(start)
     if start > 0:  # the paper's runs count from the first moment to the last, and nothing beyond
         v["follow"] = "yes"
+    if "return-trace" in run.values:
+        back, begin = traces.back(run)
+        v.update({"return-trace": back, "return-offset": units.duration_text(begin)})
     v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
     # switches act after the set that they change
     order = sorted(v, key=lambda k: (k not in ("recovery",), k))
-    return [part for k in order for part in ("--" + k, str(v[k]))]
+    rules = [part for k in RULES for rule in run.values.get(k, "").split() for part in ("--" + k, rule)]
+    return [part for k in order for part in ("--" + k, str(v[k]))] + rules
 
 
 def with_table(command, folder, track):

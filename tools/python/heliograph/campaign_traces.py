@@ -12,6 +12,8 @@ import shlex
 from . import campaign_sim, programs, units
 from .campaign_file import PRESETS, trace_file
 
+BACK = 501000  # seeds of the way back's realisations begin here
+
 
 class Traces:
     def __init__(self, out):
@@ -52,6 +54,26 @@ class Traces:
         seed += 1000000 if about["seed"] == seed else 0
         options = [*shlex.split(about["parameters"]), "--steps", str(about["steps"]), "--step", f"{about['step_ns']}ns"]
         return self.generate(f"{os.path.basename(path).split('.')[0]}{mark}", options, seed)
+
+    def back(self, run):
+        """The same of the way back: (what --return-trace gets, the offset). Its fades are its own, also where both ways have the
+        same name."""
+        v = run.values
+        trace, offset = v.get("return-trace", "none"), units.duration(v.get("return-offset", "0"))
+        if trace == "none":
+            return trace, 0.0
+        if trace.startswith("iid:"):
+            return (f"iid:{self.info(trace[4:])['bad']['share']:.6f}" if trace[4:] in PRESETS else trace), 0.0
+        path = trace if trace in PRESETS else trace_file(trace, run.folder_base)
+        other = self.again(path, BACK + run.repetition, "" if trace in PRESETS else f"-back-{(run.digest or '')[:8]}")
+        return (other, offset) if other is not None else (path, offset + (run.repetition - 1) * units.duration(v["duration"]))
+
+    def realisation(self, run):
+        """What makes this repetition another one than the first; fades of the way back alone do, too."""
+        way, back = self.of(run)[2], run.values.get("return-trace", "none")
+        if way["kind"] != "none" or back == "none":
+            return way
+        return {"kind": "seed" if back.startswith("iid:") else "realisation"}
 
     def of(self, run):
         """(what --trace gets, the offset where it starts, what makes this repetition another one than the first)."""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_derive, lab_file, lab_result, places, programs
+from . import lab_derive, lab_file, lab_result, machine, places, programs
 from .lab import Failed
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -323,7 +323,8 @@ class Session(Processes):
     def last_words(self, name):
         try:
             self.ctl(name, "flush")
-            return {**self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
+            p = self.running.get(self.node_log(name))
+            return {"cpu_s": machine.cpu_seconds(p.pid) if p else None, **self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
         except (Failed, subprocess.TimeoutExpired) as e:
             return {"error": str(e)}
 

@@ -18,6 +18,16 @@ def _field(path, name):
     return None
 
 
+def cpu_seconds(process):
+    """Of a process that runs, of user and system; None when it does not."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def commit():
     """Of the tree that these programs are from, "-dirty" when it was changed since; None outside of one."""
     here = os.path.dirname(os.path.realpath(__file__))
