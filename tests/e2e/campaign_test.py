@@ -292,6 +292,114 @@ class Campaign(Base):
             self.assertEqual([(r["trace"], r["stack"]) for r in csv.DictReader(f)],
                              [(t, s) for t in ("A", "iid:0.05") for s in ("no", "yes")])
 
+    KEYS = """repetitions: 2
+logs: none
+set: {duration: 500ms, rate: 100Mbit/s, bundle: 50kB}
+experiments:
+  - name: back
+    sweep: {return-trace: [none, A, "iid:0.2"], sessions: [2, 6]}
+    set: {trace: none, return-rate: 1Mbit/s}
+  - name: rules
+    set: {trace: none, drop-return: "report:every=10", rto-max: 1s}
+    sweep: {drop: ["checkpoint:first=2", "red:every=100 checkpoint:every=50"]}
+  - name: colours
+    sweep: {colour: [red, green, orange]}
+  - name: contact
+    set: {trace: none, stack: yes, duration: 2s}
+    sweep: {contacts: ["0s-10s", "0s-500ms 1s-10s"]}
+"""
+
+    def results(self):
+        return {p.name: (json.loads((p / "run.json").read_text())["parameters"], json.loads((p / "result.json").read_text())) for p in self.runs()}
+
+    def test_keys_of_the_way_back_rules_colours_contacts(self):
+        path = self.file(self.KEYS)
+        campaign(path, "--out", self.out)
+        found = list(self.results().values())
+        lost = {v["return-trace"]: r for v, r in found if v.get("return-trace") and v["sessions"] == 6}
+        self.assertGreater(lost["iid:0.2"]["rto_firings"], lost["none"]["rto_firings"])
+        commands = [" ".join(r["command"]) for v, r in found if v.get("drop", "").startswith("red")]
+        self.assertTrue(commands and all("--drop red:every=100 --drop checkpoint:every=50" in c for c in commands))
+        traces = {c[c.index("--return-trace") + 1] for v, r in found if v.get("return-trace") == "A" for c in [r["command"]]}
+        self.assertEqual(len(traces), 2)  # each repetition has its own fades on the way back, too
+        self.assertNotIn("A", traces)
+        with open(self.out / "report/back.csv", newline="", encoding="utf-8") as f:
+            half = {(r["return-trace"], r["sessions"]): r["goodput_ci95"] for r in csv.DictReader(f)}
+        self.assertEqual((half["none", "6"], half["iid:0.2", "6"] != ""), ("", True))
+        contact = {v["contacts"]: r["goodput_bps"] for v, r in found if "contacts" in v}
+        self.assertAlmostEqual(contact["0s-500ms 1s-10s"] / contact["0s-10s"], 0.75, delta=0.04)
+        self.check_exports()
+        self.check_against_itself(path)
+
+    def check_exports(self):
+        """What a paper takes has the numbers of the tables; the notebook runs."""
+        with open(self.out / "report/back.csv", newline="", encoding="utf-8") as f:
+            goodput = sorted(float(r["goodput"]) for r in csv.DictReader(f))
+        text = (self.out / "report/back-goodput.tex").read_text()
+        self.assertEqual(sorted(float(f"{float(y):.6g}") for y in re.findall(r"\(\d+, ([0-9.]+)\) \+-", text)), goodput)
+        for name in ("back.tex", "back-goodput.tex", "rules.tex"):
+            text = re.sub(r"\\[{}]", "", (self.out / "report" / name).read_text())
+            self.assertEqual(text.count("{"), text.count("}"), name)
+            self.assertEqual(text.count("\\begin"), text.count("\\end{"), name)
+        book = json.loads((self.out / "report/report.ipynb").read_text())
+        code = "\n".join("".join(c["source"]) for c in book["cells"] if c["cell_type"] == "code")
+        subprocess.run([sys.executable, "-W", "error::SyntaxWarning", "-c", "import matplotlib; matplotlib.use('svg')\n" + code], check=True,
+                       cwd=self.out / "report", capture_output=True)
+        self.assertTrue((self.out / "report/back-sensitivity-goodput.svg").exists())
+
+    def compare(self, path, other):
+        """(of each setting, over all): what --against makes of another folder, without its figures."""
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import campaign_data, campaign_file, campaign_report
+        loaded = campaign_file.load(str(path))
+        tables = [campaign_data.rows(e, str(self.out)) for e in loaded.experiments]
+        found = campaign_report.judge(campaign_report.compared(loaded, tables, [str(other)]))
+        return found, campaign_report.over_all(found)
+
+    def check_against_itself(self, path):
+        """The same runs do not differ, however often it is asked; what is a tenth less does."""
+        for one in self.compare(path, self.out)[0]:
+            self.assertEqual((one["pairs"], one["goodput_percent"], one["goodput_differs"]), (2, 0, False))
+        other = self.folder / "other"
+        shutil.copytree(self.out / "runs", other / "runs")
+        for number, p in enumerate(sorted((other / "runs").iterdir())):
+            result = json.loads((p / "result.json").read_text())
+            result["goodput_bps"] *= 0.9 + number * 1e-6
+            (p / "result.json").write_text(json.dumps(result))
+        found, every = self.compare(path, other)
+        for one in found:
+            self.assertAlmostEqual(one["goodput_percent"], -10, delta=0.01)
+            self.assertTrue(one["goodput_differs"])
+            self.assertFalse(one["session_differs"])
+        (goodput,) = [d for d in every if d["metric"] == "goodput"]
+        self.assertLess(goodput["p"], 1e-6)
+        self.assertEqual(goodput["settings"], 13)
+
+    def test_keys_that_do_not_go_together(self):
+        for text, words in (("{contacts: [0s-4s]}", "add stack: yes"), ("{stack: [yes], colour: [green]}", "only in mode sim"),
+                            ("{contacts: [4s-2s], stack: [yes]}", "contacts rise"), ("{contacts: [4s], stack: [yes]}", "write them like"),
+                            ("{return-trace: [nofile]}", "no file"), ("{drop: [\"\"]}", "a drop rule is wanted")):
+            path = self.file(f"experiments:\n  - name: x\n    sweep: {text}\n")
+            error = campaign(path, "--check", code=2).stderr
+            self.assertIn(words, error)
+            self.assertRegex(error, r"c\.yaml:[23]: ")
+
+    def test_statistics(self):
+        """Student's distribution from its table; a paired test by hand: mean 3, sd 1.5811, t = 3 / (sd / 5 ** 0.5) = 4.2426."""
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import statistics
+        for freedom in (1, 2, 4, 10, 30):
+            t = statistics.quantile(freedom)
+            self.assertAlmostEqual(statistics.beta_share(freedom / 2, 0.5, freedom / (freedom + t * t)), 0.05, places=4)
+        self.assertAlmostEqual(statistics.beta_share(0.5, 0.5, 0.25), 1 / 3, places=9)  # the arcsine law
+        mean, half, p = statistics.paired([1, 2, 3, 4, 5])
+        self.assertAlmostEqual(half, 2.776 * 1.5811 / 5 ** 0.5, places=3)
+        self.assertAlmostEqual(p, 0.013236, places=5)
+        self.assertEqual((mean, statistics.paired([7]), statistics.paired([0, 0])[2]), (3, (7, None, None), 1.0))
+        for got, wanted in zip(statistics.holm([0.01, 0.04, None, 0.03]), (0.03, 0.06, None, 0.06)):
+            self.assertEqual(got is None, wanted is None)
+            self.assertAlmostEqual(got or 0, wanted or 0)
+
     def test_steady_state_of_a_table(self):
         """What the other modes make of their logs is what helio-sim counts itself with --warmup and --follow."""
         sys.path.insert(0, str(SOURCE / "tools/python"))

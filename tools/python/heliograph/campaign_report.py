@@ -6,8 +6,9 @@ import os
 
 import jinja2
 
-from . import campaign_data, campaign_file, campaign_paper, campaign_run, plot, units
+from . import campaign_data, campaign_export, campaign_file, campaign_paper, campaign_run, plot, statistics, units
 
+COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
 PLOTS = ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99")
 
 
@@ -57,21 +58,52 @@ def label(metric):
 
 
 def figures(experiment, table, folder):
-    """The general figures of an experiment, as SVG texts with their names."""
+    """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them."""
     x = axis(experiment)
-    drawn = []
+    drawn, lines = [], {}
     for metric in PLOTS:
         name = f"{experiment.name}-{metric}"
         if x is not None:
             unit = number(x, experiment.sweep[x][0])[1]
-            figure = plot.lines(label(metric), f"{x} ({unit})" if unit else x, label(metric),
-                                series(experiment, table, x, metric))
+            lines[metric] = label(metric), f"{x} ({unit})" if unit else x, label(metric), series(experiment, table, x, metric)
+            figure = plot.lines(*lines[metric])
         else:
             groups = [" ".join(str(row.values[n]) for n in experiment.sweep) or experiment.name for row in table]
             figure = plot.bars(label(metric), label(metric), groups,
                                [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])],
                                xlabel=", ".join(experiment.sweep), weak=[not row.faithful for row in table])
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": label(metric)})
+    campaign_export.experiment_files(folder, experiment, table, lines)
+    return drawn + sensitivity(experiment, table, folder)
+
+
+def swings(experiment, table, name, metric):
+    """By how much the metric moves, in percent of its mean, when this parameter alone goes through its values: for each
+    combination of the others."""
+    groups = {}
+    for row in table:
+        if row.mean(metric) is not None:
+            groups.setdefault(tuple(str(row.values[n]) for n in experiment.sweep if n != name), []).append(row.mean(metric))
+    return [100 * (max(g) - min(g)) / (sum(g) / len(g)) for g in groups.values() if len(g) > 1 and sum(g) > 0]
+
+
+def sensitivity(experiment, table, folder):
+    """Which parameter matters? Only where several are swept."""
+    names = [n for n, values in experiment.sweep.items() if len(values) > 1]
+    if len(names) < 2:
+        return []
+    drawn = []
+    for metric in ("goodput", "session_mean"):
+        found = [swings(experiment, table, n, metric) for n in names]
+        if not all(found):
+            continue
+        order = sorted(range(len(names)), key=lambda i: -max(found[i]))
+        title = f"Sensitivity: {campaign_data.METRICS[metric][0]}"
+        figure = plot.bars(title, "swing, % of the mean", [names[i] for i in order],
+                           [("mean over the other parameters", [sum(found[i]) / len(found[i]) for i in order], [None] * len(names)),
+                            ("most", [max(found[i]) for i in order], [None] * len(names))], xlabel="swept alone")
+        name = f"{experiment.name}-sensitivity-{metric}"
+        drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": title})
     return drawn
 
 
@@ -89,7 +121,10 @@ def compared(campaign, tables, others):
     for other in others:
         with_mode = dict(enumerate(campaign_file.MODES))
         for mode in with_mode.values():
-            there = campaign_file.load(campaign.path, mode)
+            try:
+                there = campaign_file.load(campaign.path, mode)
+            except campaign_file.CampaignError:
+                continue  # some keys are of another mode
             for e, mine in zip(there.experiments, tables):
                 for row, base in zip(campaign_data.rows(e, other), mine):
                     if row.repetitions and base.repetitions:
@@ -97,16 +132,43 @@ def compared(campaign, tables, others):
     return found
 
 
-def difference(experiment, mode, base, row):
-    def percent(metric):
-        a, b = base.mean(metric), row.mean(metric)
-        return 100 * (b / a - 1) if a and b is not None else None
+def percents(metric, base, row):
+    """How far the same realisation is from ours there, of each repetition that both have."""
+    _, _, value = campaign_data.METRICS[metric]
+    both = [(value(base.results[n], base.values), value(row.results[n], row.values)) for n in sorted(set(base.results) & set(row.results))]
+    return [100 * (there / here - 1) for here, there in both if here and there is not None]
 
-    goodput, session = percent("goodput"), percent("session_mean")
-    agrees = goodput is not None and abs(goodput) <= 5 and session is not None and abs(session) <= 10
-    return {"experiment": experiment.name, "setting": campaign_data.settings(row.values, experiment), "mode": mode,
-            "goodput_percent": goodput, "session_percent": session, "faithful": row.faithful, "agrees": agrees,
-            "reasons": row.reasons}
+
+def difference(experiment, mode, base, row):
+    """Of one setting: the paired differences, and a test of each; whether they differ is known when all are tested."""
+    found = {"experiment": experiment.name, "setting": campaign_data.settings(row.values, experiment), "mode": mode, "faithful": row.faithful,
+             "reasons": row.reasons, "pairs": len(set(base.results) & set(row.results))}
+    for name, metric in COMPARED:
+        mean, half, p = statistics.paired(percents(metric, base, row))
+        found.update({f"{name}_percent": mean, f"{name}_ci95": half, f"{name}_p": p})
+    return found
+
+
+def judge(differences):
+    """Adds p as adjusted for all tests that were made (Holm), and what follows; nothing follows from one pair."""
+    for name, _ in COMPARED:
+        for one, p in zip(differences, statistics.holm([d[f"{name}_p"] for d in differences])):
+            one[f"{name}_p_adjusted"] = p
+            one[f"{name}_differs"] = None if p is None else p < 0.05
+    return differences
+
+
+def over_all(differences):
+    """Of each other mode, over all settings: a setting is a pair then. Without it a campaign of one repetition has no test."""
+    found = []
+    for mode in dict.fromkeys(d["mode"] for d in differences):
+        for name, metric in COMPARED:
+            values = [d[f"{name}_percent"] for d in differences if d["mode"] == mode and d[f"{name}_percent"] is not None]
+            mean, half, p = statistics.paired(values)
+            if mean is not None:
+                found.append({"mode": mode, "metric": metric, "settings": len(values), "percent": mean, "ci95": half, "p": p,
+                              "median_percent": sorted(map(abs, values))[len(values) // 2], "most_percent": max(map(abs, values))})
+    return found
 
 
 def fixed(campaign, experiment):
@@ -122,7 +184,7 @@ def page(campaign, sections, paper, differences, about):
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.get_template("campaign_report.html.j2")
     return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about,
-                           metrics=campaign_data.METRICS, shown=shown, settings=campaign_data.settings)
+                           metrics=campaign_data.METRICS, shown=shown, over_all=over_all(differences), settings=campaign_data.settings)
 
 
 def repeated(experiment, table):
@@ -168,9 +230,11 @@ def make(campaign, out, against=()):
     if campaign.report == "paper":
         paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)
         campaign_run.write_json(os.path.join(folder, "published.json"), paper["rows"])
-    differences = compared(campaign, tables, against)
+    differences = judge(compared(campaign, tables, against))
     if differences:
         campaign_run.write_json(os.path.join(folder, "comparison.json"), differences)
+        campaign_run.write_json(os.path.join(folder, "comparison-all.json"), over_all(differences))
+    campaign_export.write(os.path.join(folder, "report.ipynb"), campaign_export.notebook(campaign))
     path = os.path.join(folder, "index.html")
     with open(path, "w", encoding="utf-8") as f:
         f.write(page(campaign, sections, paper, differences, about_runs(campaign, out)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means over repetitions with their 95 % confidence intervals."""
+"""Means over repetitions with their 95 % confidence intervals; tests of paired differences."""
 import math
 
 # Two-sided 95 % quantiles of Student's t for 1 … 30 degrees of freedom.
@@ -28,3 +28,52 @@ def interval(values):
         return mean, None
     sd = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
     return mean, quantile(n - 1) * sd / math.sqrt(n)
+
+
+def _beta_fraction(a, b, x):
+    """The continued fraction of the incomplete beta function (Lentz)."""
+    tiny = 1e-300
+    c, d = 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > tiny else tiny)
+    value = d
+    for m in range(1, 300):
+        for term in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+            d, c = 1 + term * d, 1 + term / c
+            d, c = 1 / (d if abs(d) > tiny else tiny), c if abs(c) > tiny else tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return value
+
+
+def beta_share(a, b, x):
+    """The regularised incomplete beta function I_x(a, b)."""
+    if not 0 < x < 1:
+        return 0.0 if x <= 0 else 1.0
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _beta_fraction(a, b, x) / a
+    return 1 - front * _beta_fraction(b, a, 1 - x) / b
+
+
+def paired(differences):
+    """Student's paired test, two-sided: (mean difference, half of its 95 % interval, p). The last two are None of less than two;
+    p is 1 when all are 0."""
+    mean, half = interval(differences)
+    n = len(differences)
+    if mean is None or half is None:
+        return mean, None, None
+    if half == 0:
+        return mean, half, 1.0 if mean == 0 else 0.0
+    t = mean / (half / quantile(n - 1))
+    return mean, half, beta_share((n - 1) / 2, 0.5, (n - 1) / (n - 1 + t * t))
+
+
+def holm(ps):
+    """Of many tests at once: each p as Holm adjusts it; None stays None."""
+    order = sorted((p, i) for i, p in enumerate(ps) if p is not None)
+    out, least = list(ps), 0.0
+    for rank, (p, i) in enumerate(order):
+        least = max(least, min(1.0, (len(order) - rank) * p))
+        out[i] = least
+    return out
