@@ -275,7 +275,7 @@ static int resume_item(struct files_shelf *s, struct files_item *it, bool placin
 static void remove_unreadable(struct files_shelf *s, const char *journal)
 {
     char hex[FILES_HEX];
-    snprintf(hex, sizeof hex, "%s", journal);
+    snprintf(hex, sizeof hex, "%.*s", FILES_HEX - 1, journal);
     s->unreadable++;
     (void)unlinkat(s->state, hex, 0);
     (void)unlinkat(s->state, journal, 0);

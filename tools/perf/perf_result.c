@@ -293,7 +293,7 @@ static void print_clients(const struct perf_client *clients, size_t len)
     for (size_t i = 0; i < len; i++) {
         const struct perf_client *c = &clients[i];
         const struct totals one = sum_clients(c, 1);
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "%zu", i + 1);
         print_total(name, &one);
         if (c->next > 0 && c->window.acked == 0 && !c->have_report)
