@@ -140,13 +140,16 @@ void out_add(struct out *o, size_t n)
 void out_refer(struct out *o, struct slice data, struct buf *owner)
 {
     assert(data.len > 0 && o->part_count < o->part_room && o->owner_count < o->owner_room);
-    struct slice *last = o->part_count > 0 ? &o->parts[o->part_count - 1] : NULL;
     bool same = o->owner_count > 0 && o->owners[o->owner_count - 1] == owner;
     o->octets += data.len;
     if (!same)
         o->owners[o->owner_count++] = buf_keep(owner);
-    if (same && last->data + last->len == data.data)
-        last->len += data.len;
-    else
-        o->parts[o->part_count++] = data;
+    if (same && o->part_count > 0) {
+        struct slice *last = &o->parts[o->part_count - 1];
+        if (last->data + last->len == data.data) {
+            last->len += data.len;
+            return;
+        }
+    }
+    o->parts[o->part_count++] = data;
 }
