@@ -103,7 +103,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
 {
     if (!eid_is_node(&config->node) || eid_is_none(&config->node) || eid_is_local(&config->node) ||
         config->crc > CRC_32C || config->reserve_percent > 100 || config->source_percent > 100 ||
-        config->hop_limit > 255 || config->report_rate > TICK_S)
+        config->queue_percent > 100 || config->hop_limit > 255 || config->report_rate > TICK_S)
         return HELIO_EINVAL;
     struct agent *a = calloc(1, sizeof *a);
     if (a == NULL)
@@ -260,6 +260,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         return;
     a->counters.storing--;
     a->counters.storing_bytes -= record_cost(r);
+    bound_arrive(a, r);
     agent_place(a, r);
 }
 

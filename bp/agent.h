@@ -58,6 +58,10 @@ struct agent_config {
                                  set apart in equal shares for each peer of a link and for
                                  applications [0: first come, first served] */
     uint64_t source_percent;  /* of the same: at most for one source [100] */
+    uint64_t queue_percent;   /* of held_bundles and held_bytes: set apart, before all other shares,
+                                 in equal parts for what goes to each link, to endpoints here, and
+                                 for what waits for a way: full queues of some never keep out what
+                                 is for another [0: nothing] */
     bool drop_when_full;  /* a bundle for which there is no room takes the place of some that wait:
                              of a lower priority, then of those that end first (END_DROPPED), and
                              only of such that are less than it [false: it is refused] */
@@ -113,6 +117,10 @@ struct agent_service {
     uint32_t weights[BUNDLE_PRIORITIES]; /* bytes of each against the others'; all 0: 1, 8, 64 */
     const struct agent_queue_rule *rules;
     size_t rules_len;
+    /* What the link's queues, the link and the store on the way there hold at most: what is offered
+     * beyond it is refused (QUEUE). Bundles that were accepted for another way and find theirs here
+     * are not. A bundle alone may be longer. 0: no limit of its own. */
+    uint64_t bundles_max, bytes_max;
 };
 int agent_link_service(struct agent *a, uint32_t link, const struct agent_service *s);
 /* What is in a link's queues and on the link, by queue, and what was given to the link from them
@@ -123,6 +131,14 @@ struct agent_backlog {
 };
 bool agent_backlog(const struct agent *a, uint32_t link,
                    struct agent_backlog out[BUNDLE_PRIORITIES]);
+/* The limits of what goes to a link, and how often they were met. False: there is no such link. */
+struct agent_bound {
+    uint64_t bundles_max, bytes_max;     /* 0: none */
+    uint64_t refused;                    /* for these */
+    uint64_t apart_bundles, apart_bytes; /* held in the part that is set apart for it */
+    uint64_t share_bundles, share_bytes; /* that part */
+};
+bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out);
 /* Static routes (bp/routes.h): the agent's own router, which it asks unless it is given another
  * one. HELIO_ENOENT: there is no such link, no such route. What waits is placed anew with the next
  * push (until then agent_deadline is 0). */
@@ -178,6 +194,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
     X(QUOTA, "the share of its peer or its source in the node's limits is used up")                \
+    X(QUEUE, "the queue of the link that it would go to is full")                                  \
     X(STORE, "the store refused it (medium or limit full)")                                        \
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
     X(BUSY, "it is on its way to another node, whose answer is awaited")                           \

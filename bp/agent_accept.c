@@ -79,25 +79,30 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     r->expires = agent_expiry(a, h->expires_ms);
     a->counters.storing++;
     a->counters.storing_bytes += record_cost(r);
+    bound_begin(a, r);
     record_hold(a, r, whole);
     list_add_tail(&a->to_store, &r->node);
     *out = r;
     return REFUSE_NONE;
 }
 
-static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h,
+/* way: the link that it will go to, TO_ENDPOINT or ASIDE. */
+static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
                                        struct buf *whole, struct record **out)
 {
     struct holder holder;
     if (quota_open(a, h, &holder) < 0)
         return REFUSE_NO_MEMORY;
     struct room room;
+    holder.way = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
     if (refusal == REFUSE_NONE)
         refusal = admit_for(a, h, &holder, whole, out);
     if (refusal == REFUSE_NONE) {
         room_take(a, &room);
     } else {
+        if (refusal == REFUSE_QUEUE)
+            bound_refused(a, &holder.way);
         room_cancel(a, &room);
         quota_close(a, &holder);
     }
@@ -137,8 +142,9 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     if (bundle_encode(b, payload) < 0)
         return REFUSE_INVALID;
     struct record *r;
-    enum agent_refusal refusal =
-        payload->len > a->config.bundle_max ? REFUSE_TOO_LONG : admit_bundle(a, &h, payload, &r);
+    enum agent_refusal refusal = payload->len > a->config.bundle_max
+                                     ? REFUSE_TOO_LONG
+                                     : admit_bundle(a, &h, link, payload, &r);
     if (refusal != REFUSE_NONE) {
         payload->off = off;
         payload->len = len;
@@ -252,22 +258,21 @@ static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
 }
 
 static enum agent_refusal judge_bundle(struct agent *a, const struct bundle *b,
-                                       const struct agent_head *h, int from)
+                                       const struct agent_head *h, int from, int *link)
 {
     if (expired(a, h))
         return REFUSE_EXPIRED;
     enum agent_refusal refusal = judge_blocks(a, b, h);
     if (refusal != REFUSE_NONE)
         return refusal;
-    int link;
-    const enum agent_refusal way = agent_way(a, h, from, &link);
+    const enum agent_refusal way = agent_way(a, h, from, link);
     if (way != REFUSE_NONE)
         return way;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
     /* §4.4.3: the hop to the next node counts as well. */
     if (b->has_hops &&
-        (b->hop_count > b->hop_limit || (link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
+        (b->hop_count > b->hop_limit || (*link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
         return REFUSE_HOP_LIMIT;
     return REFUSE_NONE;
 }
@@ -278,6 +283,7 @@ bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
     switch (refusal) {
     case REFUSE_FULL:
     case REFUSE_QUOTA:
+    case REFUSE_QUEUE:
     case REFUSE_STORE:
     case REFUSE_BUSY:
     case REFUSE_NO_MEMORY:
@@ -386,11 +392,12 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     head_of(a, b, true, &h);
     int from = known_link(a, link);
     h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
-    enum agent_refusal refusal = judge_bundle(a, b, &h, from);
+    int way;
+    enum agent_refusal refusal = judge_bundle(a, b, &h, from, &way);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
-        refusal = admit_bundle(a, &h, whole, out);
+        refusal = admit_bundle(a, &h, way, whole, out);
     if (refusal != REFUSE_NONE)
         report_refusal(a, &h, refusal);
     return *answer = refusal;

@@ -177,6 +177,7 @@ void agent_check(const struct agent *a)
     seen_check(&a->seen);
     returns_check(&a->returns);
     quota_check(a);
+    bound_check(a);
 }
 
 static const char *state_text(const struct record *r)

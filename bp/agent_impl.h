@@ -47,7 +47,16 @@ struct link_ref {
     uint32_t life;
 };
 
+/* What is admitted for one way: a link, endpoints here, or to wait for a way. */
+struct way {
+    uint64_t apart[2];             /* QUOTA_BUNDLES, QUOTA_BYTES: in what is set apart for it */
+    uint64_t coming, coming_bytes; /* not stored yet */
+    uint64_t refused;
+};
+
 struct link {
+    struct way way;
+    uint64_t bundles_max, bytes_max; /* 0: none */
     struct eid peer;
     uint32_t life;       /* no two links have the same, whatever their index */
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
@@ -119,6 +128,8 @@ struct account {
 /* Whose a bundle is. */
 struct holder {
     struct account *peer, *source;
+    struct link_ref way; /* where it went when it came: a link, TO_ENDPOINT, ASIDE; else NO_LINK */
+    bool apart;          /* it is in what is set apart for that, and not in the accounts */
 };
 
 /* One bundle at the node. */
@@ -239,6 +250,10 @@ struct agent {
     uint64_t parties;      /* peers with a share, this node included */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
     uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */
+    struct way here, aside;                            /* beside those of links */
+    uint64_t ways;                                     /* all of them */
+    uint64_t way_share[2], apart[2]; /* what is set apart for each; used of that by all, links that
+                                        are gone included */
     uint64_t next_key;
     uint64_t
         life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
@@ -275,7 +290,7 @@ void emit_reported(struct agent *a, const struct agent_head *h, const char *item
 struct record *record_find(const struct agent *a, uint64_t key);
 struct record *record_by_id(const struct agent *a, struct slice id);
 uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
-enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
+enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
 /* Could there be room for it if others gave theirs? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
@@ -331,6 +346,18 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
 bool quota_above_share(const struct agent *a, const struct account *peer);
 void quota_check(const struct agent *a);
 
+/* agent_bound.c: limits of what goes one way. full: by its link's own limits. has_room: in what is
+ * set apart for it. add, sub: the bundle is in that. begin, arrive: it is being stored, and is no
+ * more. */
+bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes);
+bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge);
+void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge);
+void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge);
+void bound_begin(struct agent *a, const struct record *r);
+void bound_arrive(struct agent *a, const struct record *r);
+void bound_refused(struct agent *a, const struct link_ref *way);
+void bound_check(const struct agent *a);
+
 /* agent_room.c: `enter` when it waits for a link or an endpoint, `leave` when it does no more. */
 #define ROOM_MAX 256
 struct room {
@@ -340,8 +367,8 @@ struct room {
 void room_enter(struct agent *a, struct record *r);
 void room_leave(struct record *r);
 /* Room for a new bundle, which room_take makes when it is certain; else room_cancel. */
-enum agent_refusal room_find(struct agent *a, const struct agent_head *h,
-                             const struct holder *holder, uint64_t bytes, struct room *out);
+enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
+                             uint64_t bytes, struct room *out);
 void room_take(struct agent *a, struct room *room);
 void room_cancel(struct agent *a, struct room *room);
 

@@ -44,7 +44,9 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     if (link_at(a, link) != NULL)
         return HELIO_EEXIST;
     struct link *l = calloc(1, sizeof *l);
+    a->ways++; /* for the shares */
     if (l == NULL || make_room(a, link) < 0 || quota_add_peer(a, quota_peer_id(peer)) < 0) {
+        a->ways--;
         free(l);
         return HELIO_ENOMEM;
     }
@@ -105,6 +107,8 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     a->links[link] = NULL;
     routes_remove_link(&a->routes, link);
     a->place = ask_changed(a, link) || a->place;
+    assert(a->ways > 2);
+    a->ways--;
     quota_sub_peer(a, quota_peer_id(&l->peer));
     forget_link(a, link);
     place_elsewhere(a, &l->lane.busy);
@@ -137,6 +141,8 @@ int agent_link_service(struct agent *a, uint32_t link, const struct agent_servic
     free(l->rules);
     l->rules = rules;
     l->rules_len = s->rules_len;
+    l->bundles_max = s->bundles_max;
+    l->bytes_max = s->bytes_max;
     l->lane.queues.strict = s->strict;
     memcpy(l->lane.queues.weight, weights, sizeof usual);
     assert((l->rules == NULL) == (l->rules_len == 0));

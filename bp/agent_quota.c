@@ -92,10 +92,13 @@ static uint64_t above(const struct agent *a, const struct account *x, size_t kin
 /* Shares and what is used beyond them, after a peer was added or removed. */
 static void share_out(struct agent *a)
 {
-    assert(a->parties > 0);
+    assert(a->parties > 0 && a->ways > 0);
     const struct agent_config *c = &a->config;
-    const uint64_t limits[QUOTA_KINDS] = {[QUOTA_BUNDLES] = c->held_bundles,
-                                          [QUOTA_BYTES] = c->held_bytes,
+    const uint64_t held[2] = {[QUOTA_BUNDLES] = c->held_bundles, [QUOTA_BYTES] = c->held_bytes};
+    for (size_t k = 0; k < 2; k++)
+        a->way_share[k] = percent(held[k], c->queue_percent) / a->ways;
+    const uint64_t limits[QUOTA_KINDS] = {[QUOTA_BUNDLES] = held[0] - a->way_share[0] * a->ways,
+                                          [QUOTA_BYTES] = held[1] - a->way_share[1] * a->ways,
                                           [QUOTA_ASSEMBLIES] = c->assemblies_max,
                                           [QUOTA_FRAGMENTS] = c->fragments_all_max};
     for (size_t k = 0; k < QUOTA_KINDS; k++) {
@@ -112,6 +115,7 @@ static void share_out(struct agent *a)
 
 int quota_init(struct agent *a)
 {
+    a->ways = 2; /* endpoints here, and what waits for a way */
     int rc = hash_init(&a->peers, a->config.seed);
     if (rc < 0)
         return rc;
@@ -170,7 +174,7 @@ int quota_open(struct agent *a, const struct agent_head *h, struct holder *out)
         return HELIO_ENOMEM;
     }
     source->pins++;
-    *out = (struct holder){peer, source};
+    *out = (struct holder){.peer = peer, .source = source, .way.index = NO_LINK};
     return 0;
 }
 
@@ -268,9 +272,10 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
             common[k] += above(a, x, k, x->used[k]);
         }
     }
-    assert(used[QUOTA_BUNDLES] == a->counters.bundles);
-    assert(used[QUOTA_BYTES] ==
-           a->counters.bytes + (a->config.memory_only ? a->counters.record_bytes : 0));
+    assert(used[QUOTA_BUNDLES] == a->counters.bundles - a->apart[QUOTA_BUNDLES]);
+    assert(used[QUOTA_BYTES] == a->counters.bytes +
+                                    (a->config.memory_only ? a->counters.record_bytes : 0) -
+                                    a->apart[QUOTA_BYTES]);
     assert(used[QUOTA_ASSEMBLIES] == a->assemblies.len);
     assert(used[QUOTA_FRAGMENTS] == a->counters.fragments);
     for (size_t k = 0; k < QUOTA_KINDS && peers; k++)

@@ -109,8 +109,25 @@ bool record_source_has_room(const struct agent *a, const struct holder *holder, 
            quota_source_has_room(a, holder->source, QUOTA_BYTES, expect_charge(a, bytes));
 }
 
-enum agent_refusal record_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
+/* Beside what is set apart for each way. */
+static enum agent_refusal room_in_common(const struct agent *a, const struct holder *holder,
+                                         uint64_t bytes)
 {
+    const struct agent_counters *n = &a->counters;
+    if (n->bundles - a->apart[QUOTA_BUNDLES] >= a->limits[QUOTA_BUNDLES])
+        return REFUSE_FULL;
+    if (!a->config.memory_only &&
+        exceeds(n->bytes - a->apart[QUOTA_BYTES], bytes, a->limits[QUOTA_BYTES]))
+        return REFUSE_FULL;
+    if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
+        !quota_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes)))
+        return REFUSE_QUOTA;
+    return REFUSE_NONE;
+}
+
+enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
+{
+    holder->apart = false;
     const struct agent_config *c = &a->config;
     const struct agent_counters *n = &a->counters;
     const uint64_t cost = expect_cost(bytes);
@@ -123,10 +140,13 @@ enum agent_refusal record_room(const struct agent *a, const struct holder *holde
         return REFUSE_FULL;
     if (storing_full(a, cost))
         return REFUSE_FULL;
-    if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
-        !quota_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes)))
-        return REFUSE_QUOTA;
-    return REFUSE_NONE;
+    if (bound_full(a, &holder->way, bytes))
+        return REFUSE_QUEUE;
+    const enum agent_refusal common = room_in_common(a, holder, bytes);
+    if (common == REFUSE_NONE)
+        return REFUSE_NONE;
+    holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes));
+    return holder->apart ? REFUSE_NONE : common;
 }
 
 static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
@@ -161,8 +181,12 @@ void record_count(struct agent *a, const struct record *r)
     a->counters.bundles++;
     a->counters.bytes += r->bytes;
     a->counters.record_bytes += own_cost(r);
-    quota_add(a, &r->holder, QUOTA_BUNDLES, 1);
-    quota_add(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
+    if (r->holder.apart) {
+        bound_add(a, &r->holder.way, charge_quota(a, r));
+    } else {
+        quota_add(a, &r->holder, QUOTA_BUNDLES, 1);
+        quota_add(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
+    }
     assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
 }
 
@@ -173,6 +197,10 @@ void record_uncount(struct agent *a, const struct record *r)
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
     a->counters.record_bytes -= own_cost(r);
+    if (r->holder.apart) {
+        bound_sub(a, &r->holder.way, charge_quota(a, r));
+        return;
+    }
     quota_sub(a, &r->holder, QUOTA_BUNDLES, 1);
     quota_sub(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
 }
@@ -288,6 +316,7 @@ static void leave_queue(struct agent *a, struct record *r)
         assert(a->counters.storing > 0 && a->counters.storing_bytes >= record_cost(r));
         a->counters.storing--;
         a->counters.storing_bytes -= record_cost(r);
+        bound_arrive(a, r);
     }
     if (r->state == STATE_PIECE && r->assembly->whole == NULL)
         r->assembly->stale = true;

@@ -107,14 +107,14 @@ static void count_free(struct agent *a, struct record *r, bool is_free)
     }
 }
 
-enum agent_refusal room_find(struct agent *a, const struct agent_head *h,
-                             const struct holder *holder, uint64_t bytes, struct room *out)
+enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
+                             uint64_t bytes, struct room *out)
 {
     const struct need need = {h, holder, bytes, agent_expiry(a, h->expires_ms)};
     out->len = 0;
     enum agent_refusal refusal = record_room(a, holder, bytes);
-    if (refusal == REFUSE_NONE || !a->config.drop_when_full || (h->flags & BUNDLE_IS_ADMIN) ||
-        !record_room_elsewhere(a, bytes))
+    if (refusal == REFUSE_NONE || refusal == REFUSE_QUEUE || !a->config.drop_when_full ||
+        (h->flags & BUNDLE_IS_ADMIN) || !record_room_elsewhere(a, bytes))
         return refusal;
     while (refusal != REFUSE_NONE && out->len < ROOM_MAX) {
         struct record *r = find_least(a, &need);

@@ -100,7 +100,7 @@ class CustodyTest(NodeCase):
         ports = self.lab.udp_ports(4)
         store = f"{{path: {self.lab.path('store2')}, durability: async}}"
         links = [self.lab.link(1, ports[0], ports[1], rto="100ms"), self.lab.link(3, ports[2], ports[3], rto="100ms")]
-        hub = self.lab.write_node(2, links, store, log=False, extra="bundles: {count: 40, reserve: 30}\n")
+        hub = self.lab.write_node(2, links, store, log=False, extra="bundles: {count: 40, reserve: 30, reserve_queues: 0}\n")
         node2 = self.lab.start_node(2, hub)
         for n, at in ((1, 0), (3, 2)):
             link = self.lab.link(2, ports[at + 1], ports[at], rto="100ms")

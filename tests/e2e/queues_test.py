@@ -24,6 +24,31 @@ class QueuesTest(NodeCase):
     def link(self, number):
         return json.loads(self.ctl(number, "--json", "links"))["links"][0]
 
+    def test_limit_of_a_link(self):
+        """What a link may hold bounds what comes for it, and nothing else; who is refused hears why, and the operator."""
+        ports = self.lab.udp_ports(4)
+        links = [self.lab.link(2, ports[0], ports[1], rto="100ms", state="down", queue_bundles=3),
+                 self.lab.link(3, ports[2], ports[3], rto="100ms", state="down", queue_bytes="10kB")]
+        self.lab.start_node(1, self.lab.write_node(1, links, log=False, extra="bundles: {count: 1000}\n"))
+        tx = self.client(1, "ipn:1.5")
+        for _ in range(3):
+            self.assertEqual(tx.request("ipn:2.7", b"waits")[0], aap2.SUCCESS)
+        status, text, _ = tx.request("ipn:2.7", b"too many")
+        self.assertEqual((status, text), (aap2.ERROR, "the queue of the link that it would go to is full"))
+        taken = 0
+        while tx.request("ipn:3.7", bytes(1000))[0] == aap2.SUCCESS:
+            taken += 1
+        self.assertEqual(taken, 9)
+        two, three = json.loads(self.ctl(1, "--json", "links"))["links"]
+        self.assertEqual((two["queue_limits"]["bundles"], two["queue_limits"]["bytes"], two["queue_refused"]), (3, 0, 1))
+        self.assertEqual((three["queue_limits"]["bytes"], three["queue_refused"]), (10000, 1))
+        self.assertEqual(two["queue_limits"]["share_bundles"], 25)  # a tenth of 1000, in four parts
+
+        def told():
+            with open(self.lab.path("node1.log")) as f:
+                return "link to-2: 1 bundles for ipn:2.0 were refused: its queue is full (queue_bundles, queue_bytes), 3 wait" in f.read()
+        wait_for(told)
+
     def test_strict_over_a_restart(self):
         """Six bundles wait for a link that is down; the node is killed and starts again; they arrive by priority, and
         what a rule of the link says is bulk goes last whatever its priority."""

@@ -67,7 +67,7 @@ class StoreTest(unittest.TestCase):
 
     def test_full_refuses(self):
         """The application is told, by bundle; what is here stays. By count, then by bytes."""
-        p = self.start(extra="bundles: {count: 20, source: 100, reserve: 0}\n")
+        p = self.start(extra="bundles: {count: 20, source: 100, reserve: 0, reserve_queues: 0}\n")
         answers = self.send(*[b"%d" % i for i in range(25)])
         self.assertEqual(answers[:20], [aap2.SUCCESS] * 20)
         self.assertNotIn(aap2.SUCCESS, answers[20:])
@@ -85,7 +85,7 @@ class StoreTest(unittest.TestCase):
         """Those that end first go, in the store as well: over a restart the same are here."""
         for limit, count in (("100MiB", 20), ("100kB", 1000000)):
             shutil.rmtree(self.store, ignore_errors=True)
-            extra = f"bundles: {{count: {count}, source: 100, reserve: 0, when_full: drop}}\n"
+            extra = f"bundles: {{count: {count}, source: 100, reserve: 0, reserve_queues: 0, when_full: drop}}\n"
             payloads = [b"%03d" % i * 1000 for i in range(60)]
             p = self.start(limit=limit, extra=extra)
             with aap2.Client(self.lab.socket(1)) as tx:

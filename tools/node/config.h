@@ -32,6 +32,7 @@ struct config_link {
     uint32_t weight[BUNDLE_PRIORITIES]; /* made of it by the check */
     void *priorities;                   /* struct config_queue */
     size_t priorities_len;
+    uint64_t queue_bundles, queue_bytes; /* 0: no limit of its own */
     const struct cla_ops *ops;
     void *settings; /* ops->config_size bytes */
     uint32_t line;
@@ -86,6 +87,7 @@ struct config {
         tick assembly_idle;             /* then it gives way */
         tick lifetime_max;
         uint64_t reserve, source; /* percent */
+        uint64_t reserve_queues;  /* likewise */
         int when_full;            /* enum config_when_full */
         int crc;                  /* enum crc_type */
         int mode;                 /* enum bundle_mode */

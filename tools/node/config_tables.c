@@ -152,6 +152,14 @@ const struct conf_option config_bundles[] = {
      .min = 1,
      .max = 100,
      .help = "percent of the same that bundles of one source may take"},
+    {.key = "reserve_queues",
+     .type = OPTION_COUNT,
+     .offset = AT(bundles.reserve_queues),
+     .initial = "10",
+     .min = 0,
+     .max = 100,
+     .help = "percent of limit and count that are set apart before that, in equal shares, for what "
+             "goes to each link, to endpoints here, and for what waits for a way"},
     {.key = "when_full",
      .type = OPTION_CHOICE,
      .offset = AT(bundles.when_full),
@@ -324,6 +332,17 @@ const struct conf_option config_link_options[] = {
      .initial = "1:8:64",
      .help =
          "bytes of bulk, normal and expedited bundles against each other, with queues: weighted"},
+    {.key = "queue_bundles",
+     .type = OPTION_COUNT,
+     .offset = offsetof(struct config_link, queue_bundles),
+     .initial = "0",
+     .help = "bundles that wait for this link or are on it, with those that are being stored for "
+             "it; more are refused; 0: no limit but those of the node"},
+    {.key = "queue_bytes",
+     .type = OPTION_SIZE,
+     .offset = offsetof(struct config_link, queue_bytes),
+     .initial = "0",
+     .help = "their bytes; more are refused, but a bundle alone may be longer; 0: likewise"},
     END,
 };
 

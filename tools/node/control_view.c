@@ -75,6 +75,23 @@ static void set_backlog(const struct node *n, const struct node_link *l, json_t 
     json_object_set_new(o, "queues", queues);
 }
 
+/* The limits of what waits for it. */
+static void set_bound(const struct node *n, const struct node_link *l, json_t *o)
+{
+    struct agent_bound b;
+    if (!agent_bound(n->agent, l->index, &b))
+        return;
+    json_t *limits = json_object();
+    set_int(limits, "bundles", b.bundles_max);
+    set_int(limits, "bytes", b.bytes_max);
+    set_int(limits, "apart_bundles", b.apart_bundles);
+    set_int(limits, "apart_bytes", b.apart_bytes);
+    set_int(limits, "share_bundles", b.share_bundles);
+    set_int(limits, "share_bytes", b.share_bytes);
+    json_object_set_new(o, "queue_limits", limits);
+    set_int(o, "queue_refused", b.refused);
+}
+
 /* Rates of the last second, and how long the oldest bundle waits. */
 static void set_watch(const struct node *n, const struct node_link *l, json_t *o)
 {
@@ -124,6 +141,7 @@ void control_links(struct node *n, const struct json_t *in, struct json_t *out)
         set_int(o, "received", l->received);
         control_share(n, l->index, o);
         set_backlog(n, l, o);
+        set_bound(n, l, o);
         set_watch(n, l, o);
         if (l->cla != NULL && l->cla->ops->status != NULL)
             l->cla->ops->status(l->cla, o);
@@ -224,6 +242,9 @@ void control_link_counters(struct node *n, struct json_t *out)
         json_t *all = json_object();
         set_int(all, "sent", l->sent);
         set_int(all, "failed", l->failed);
+        struct agent_bound bound;
+        if (agent_bound(n->agent, l->index, &bound))
+            set_int(all, "queue_refused", bound.refused);
         set_int(all, "received", l->received);
         set_int(all, "peers_refused", l->peers_refused);
         set_failures(l, all);

@@ -201,7 +201,10 @@ static void on_link_closed(void *context)
 static int serve_link(const struct node_link *l)
 {
     const struct config_link *c = l->host != NULL ? l->host->config : l->config;
-    struct agent_service s = {.strict = c->queues == QUEUES_STRICT, .rules_len = c->priorities_len};
+    struct agent_service s = {.strict = c->queues == QUEUES_STRICT,
+                              .rules_len = c->priorities_len,
+                              .bundles_max = c->queue_bundles,
+                              .bytes_max = c->queue_bytes};
     memcpy(s.weights, c->weight, sizeof s.weights);
     const struct config_queue *from = c->priorities;
     struct agent_queue_rule *rules = calloc(s.rules_len + 1, sizeof *rules);

@@ -37,6 +37,7 @@ int node_open_agent(struct node *n, bool memory_only)
         .assembly_idle = c->bundles.assembly_idle,
         .lifetime_max_ms = c->bundles.lifetime_max / TICK_MS,
         .reserve_percent = c->bundles.reserve,
+        .queue_percent = c->bundles.reserve_queues,
         .source_percent = c->bundles.source,
         .drop_when_full = c->bundles.when_full == WHEN_FULL_DROP,
         .confirm_dropped = !c->bundles.refuse,

@@ -94,6 +94,28 @@ static void watch_failing(struct node_link *l, tick now)
     w->failed = l->failed;
 }
 
+/* Its queue is full, and what was refused is kept by who offered it, or lost to it. */
+static void watch_queue(struct node_link *l, tick now)
+{
+    struct link_watch *w = &l->watch;
+    const struct node *n = l->node;
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    struct agent_bound bound;
+    char peer[EID_TEXT_MAX];
+    uint64_t bundles = 0;
+    if (!agent_bound(n->agent, l->index, &bound) || bound.refused == w->queue_refused ||
+        !agent_backlog(n->agent, l->index, b) || !watch_may_tell(&w->queueing, now))
+        return;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        bundles += b[p].bundles;
+    assert(bound.refused > w->queue_refused);
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s: %" PRIu64 " bundles for %s were refused: its queue is full (queue_bundles, "
+        "queue_bytes), %" PRIu64 " wait",
+        l->config->name, bound.refused - w->queue_refused, peer_text(l, peer), bundles);
+    w->queue_refused = bound.refused;
+}
+
 bool node_watch_flap(struct node_link *l, bool up)
 {
     struct link_watch *w = &l->watch;
@@ -178,6 +200,7 @@ void node_watch_tick(struct node *n)
             continue;
         watch_silence(n->links[i], now);
         watch_failing(n->links[i], now);
+        watch_queue(n->links[i], now);
         watch_flapping(n->links[i], now);
     }
     watch_expiry(n, now);

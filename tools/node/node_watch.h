@@ -22,8 +22,9 @@ bool watch_may_tell(struct watch_pace *p, tick now);
 struct link_watch {
     bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
     tick silent_since;
-    struct watch_pace silence, failing;
-    uint64_t failed; /* tries to forward that were told of */
+    struct watch_pace silence, failing, queueing;
+    uint64_t failed;        /* tries to forward that were told of */
+    uint64_t queue_refused; /* bundles for which its queue had no room, likewise */
     /* changes between up and down in the minute that began then; more than FLAPS are not told one
      * by one */
     tick flaps_begun, calm_at; /* calm_at: it is flapping until then; 0: it is not */
