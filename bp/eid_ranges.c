@@ -145,7 +145,7 @@ int ranges_parse(const char *text, struct eid_ranges out[EID_PARTS], const char 
 {
     const size_t dots = count_dots(text);
     const size_t first = dots == 2 ? PART_ALLOCATOR : PART_NODE;
-    *why = "needs two parts, as ipn:[1-5].*, or three, as ipn:977000.[1-5].*";
+    *why = "needs two parts or three; write one such as ipn:[1-5].* or ipn:977000.[1-5].*";
     if (dots < 1 || dots > 2)
         return HELIO_EFORMAT;
     for (size_t part = first; part < EID_PARTS; part++) {

@@ -300,8 +300,8 @@ static const struct {
      "wait for "
      "this link"},
     {LINK "    priorities:\n      - {to: \"ipn:x\", queue: bulk}\n",
-     "n.yaml:10: links[to-2].priorities.to: needs two parts, as ipn:[1-5].*, or three, as "
-     "ipn:977000.[1-5].*"},
+     "n.yaml:10: links[to-2].priorities.to: needs two parts or three; write one such as "
+     "ipn:[1-5].* or ipn:977000.[1-5].*"},
     {LINK "    priorities:\n      - size_min: 2kB\n        size_max: 1kB\n        queue: bulk\n",
      "n.yaml:11: links[to-2].priorities.size_max: is below size_min; raise it or lower that"},
     {LINK "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n",
