@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Bundles of pyD3TN are read by helio-bundle, and bundles of helio-bundle by pyD3TN.
-usage: bp_peers_test.py HELIO-BUNDLE (with the Python of tests/interop/venv.sh)"""
+usage: bp_peers_test.py HELIO-BUNDLE [TEST...] (with the Python of tests/interop/venv.sh)"""
 import datetime
 import json
 import random
@@ -114,6 +114,21 @@ class TheirsToUs(unittest.TestCase):
             code, got = show(wire, strict=True)
             self.assertEqual((code, got["findings"]), (0, []))
             self.assertEqual(block(got, 1)["bytes"], len(payload))
+
+
+class Large(unittest.TestCase):
+    """By hand, for its time: their check values are made in Python."""
+
+    def both_ways(self):
+        for n, crc, ours in ((5_000_000, CRCType.CRC32, "32c"), (50_000_000, CRCType.NONE, "none")):
+            payload = random.Random(n).randbytes(n)
+            wire = serialize_bundle7("ipn:1.1", "ipn:2.1", payload, creation_timestamp=WHEN, crc_type_primary=CRCType.CRC32,
+                                     crc_type_canonical=crc)
+            code, got = show(wire, strict=True)
+            self.assertEqual((code, got["findings"], block(got, 1)["bytes"]), (0, [], n))
+            self.assertEqual(wire.count(payload), 1)
+            made = make("-d", "ipn:2.1", "-s", "ipn:1.1", "--crc", ours, payload=payload)
+            self.assertTrue(Bundle.parse(made).payload_block.data == payload)
 
 
 class OursToThem(unittest.TestCase):
