@@ -354,8 +354,13 @@ static bool end_due(struct agent *a, struct record *r)
 
 static void doom_copy(struct agent *a, struct record *c)
 {
+    if (c->state == STATE_PIECE && c->assembly->whole != NULL)
+        c = c->assembly->whole;
     c->doomed = true;
-    end_due(a, c);
+    if (c->state == STATE_COPIED)
+        copies_each(a, c, doom_copy);
+    else
+        end_due(a, c);
 }
 
 int agent_delete(struct agent *a, uint64_t key, struct agent_now now)

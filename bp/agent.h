@@ -173,7 +173,7 @@ int agent_share_endpoints(struct agent *a, const struct eid_pattern *pattern,
  * HELIO_EEXIST when the endpoint is taken and not shared, as the node's own name always is:
  * administrative records for it are read by the agent, other bundles refused. A group (imc:5.1) may
  * be registered, too: then its bundles are delivered here and go on as the router says. Those that
- * come in fragments go on only. */
+ * come in fragments go on in them, and are delivered whole. */
 int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
                    struct agent_now now);
 /* Deliveries of this registration that are still open go back to the head of the queue: no
@@ -354,7 +354,7 @@ const char *agent_end_text(enum agent_end e); /* static */
  *   fragments   fragments_in = fragments + sum fragments_ended
  *   assemblies  assemblies_begun = assemblies + sum assemblies_ended
  *   ADUs        delivered = ended[DELIVERED] - fragments_ended[DELIVERED]
- *                           + assemblies_ended[DELIVERED]
+ *                           + fragments_going_on + assemblies_ended[DELIVERED]
  *
  * A fragment is a bundle. `fragments` are those for endpoints of this node, an assembly is the
  * bundle that they will make; what an application gets is an ADU, in however many bundles it came.
@@ -364,6 +364,7 @@ struct agent_counters {
     uint64_t offered, consumed, refused[REFUSE_COUNT];
     uint64_t accepted_local, received, restored, ended[END_COUNT];
     uint64_t fragments_in, fragments, fragments_ended[END_COUNT];
+    uint64_t fragments_going_on; /* now: of groups' bundles that were delivered; they did not end */
     uint64_t assemblies_begun, assemblies, assemblies_ended[END_COUNT];
     uint64_t delivered; /* ADUs */
     uint64_t send_failures, load_failures;

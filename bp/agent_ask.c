@@ -62,10 +62,10 @@ static struct router_answer ask_way(const struct agent *a, const struct record *
     return answer;
 }
 
-/* A group's bundle for somebody here. Fragments of it are not put together. */
+/* A group's bundle, or a fragment of one, for somebody here. */
 static bool is_wanted(const struct agent *a, const struct agent_head *h)
 {
-    return !h->id.fragment && endpoint_joined(a, &h->destination);
+    return endpoint_joined(a, &h->destination);
 }
 
 enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
@@ -97,7 +97,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
                              const struct agent_head *h)
 {
-    if (agent_is_here(a, &h->destination))
+    if (r->whole || agent_is_here(a, &h->destination))
         return (struct ask_answer){.link = TO_ENDPOINT};
     struct router_query q = {
         .destination = &h->destination,
@@ -119,7 +119,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
                                    .also_len = answer.also_len,
                                    .here = is_wanted(a, h)};
     if (answer.verdict == ROUTER_NONE && is_wanted(a, h))
-        return (struct ask_answer){.link = TO_ENDPOINT};
+        return (struct ask_answer){.link = TO_ENDPOINT, .here = h->id.fragment};
     return (struct ask_answer){.link = ASIDE,
                                .too_late = answer.too_late,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};

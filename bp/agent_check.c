@@ -155,7 +155,7 @@ static void check_balance(const struct agent_counters *c)
     assert(c->fragments_in == c->fragments + sum_of(c->fragments_ended, END_COUNT));
     assert(c->assemblies_begun == c->assemblies + sum_of(c->assemblies_ended, END_COUNT));
     assert(c->delivered == c->ended[END_DELIVERED] - c->fragments_ended[END_DELIVERED] +
-                               c->assemblies_ended[END_DELIVERED]);
+                               c->fragments_going_on + c->assemblies_ended[END_DELIVERED]);
 }
 
 void agent_check(const struct agent *a)

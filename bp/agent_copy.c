@@ -109,7 +109,9 @@ static void end_original(struct agent *a, struct fan *f)
     const bool delivered = f->delivered, forwarded = f->forwarded;
     end_fan(f);
     o->fanned = o->once = true;
-    if (delivered)
+    assert(!delivered || !o->gathered || a->counters.fragments_going_on > 0);
+    a->counters.fragments_going_on -= delivered && o->gathered;
+    if (delivered && !o->gathered) /* else the bundle was, in one */
         agent_report(a, o, STATUS_DELIVERED, REASON_NONE);
     if (forwarded)
         agent_report(a, o, STATUS_FORWARDED, REASON_NONE);
@@ -182,21 +184,36 @@ int copies_load(struct agent *a, struct record *c, struct agent_action *out)
     return f->original->loading ? 0 : lane_load(a, f->original, out);
 }
 
+/* Does the whole that it is a piece of wait for its bytes? */
+static bool is_missing(const struct record *c)
+{
+    const struct record *whole = c->state == STATE_PIECE ? c->assembly->whole : NULL;
+    return whole != NULL && whole->lane != NULL && whole->buf == NULL && !c->joined;
+}
+
 static bool wants_bytes(const struct record *c)
 {
-    return c->state == STATE_FRONT && c->buf == NULL;
+    return c->buf == NULL && (c->state == STATE_FRONT || is_missing(c));
+}
+
+/* Whose queue waits for them. */
+static struct record *queued_of(struct record *c)
+{
+    return c->state == STATE_PIECE ? c->assembly->whole : c;
 }
 
 static void end_unreadable(struct agent *a, struct record *c)
 {
+    if (c->state == STATE_PIECE && !is_missing(c))
+        return; /* it is not needed now, or any more */
     if (c->state != STATE_BUSY)
-        record_end(a, c, END_UNREADABLE);
+        record_end(a, queued_of(c), END_UNREADABLE);
 }
 
 static void retry_copy(struct agent *a, struct record *c)
 {
     if (wants_bytes(c))
-        lane_retry(a, c);
+        lane_retry(a, queued_of(c));
 }
 
 void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, bool damaged)
@@ -215,7 +232,7 @@ void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, b
         record_hold(a, c, buf_keep((struct buf *)(uintptr_t)bytes));
         c->payload_off = o->payload_off;
         c->payload_len = o->payload_len;
-        lane_wake(a, c->lane);
+        lane_wake(a, queued_of(c)->lane);
     }
 }
 
@@ -230,7 +247,9 @@ void copies_check(const struct record *o)
     assert(o->buf == NULL && first_copy(o->fan)->copy);
     list_for_each (it, &o->fan->copies) {
         const struct record *c = container_of(it, struct record, sibling);
-        assert(c->copy && c->fan == o->fan && c->lane != NULL && c->state >= STATE_FRONT);
+        assert(c->copy && c->fan == o->fan);
+        assert((c->lane != NULL && c->state >= STATE_FRONT) ||
+               (c->state == STATE_PIECE && o->gathered));
         assert(!o->whole || c->buf != NULL);
         len++;
     }

@@ -87,8 +87,8 @@ static void emit_with(struct agent *a, struct bundle_event e, const struct recor
     struct agent_head h;
     e.key = r->copy && r->fan != NULL ? r->fan->original->key : r->key;
     e.copy = r->copy;
-    e.fanned = r->fanned;
-    e.bytes = r->whole ? 0 : r->bytes; /* a whole is never encoded */
+    e.fanned = r->fanned && !r->gathered; /* a fragment is delivered with its bundle */
+    e.bytes = r->whole ? 0 : r->bytes;    /* a whole is never encoded */
     e.whole = r->whole;
     e.from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     if (a->config.sink != NULL) {

@@ -358,8 +358,22 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
     int rc = superseded(a, r->assembly) ? 0 : gather_pieces(a, r, h);
     if (rc == 0)
         record_end(a, r, END_REDUNDANT);
+    else if (rc < 0 && r->copy)
+        record_end(a, r, END_GAVE_WAY);
     else if (rc < 0)
         agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+}
+
+/* Fragments of a group's bundle are copies, whose originals are known by their own ids, since they
+ * go on; so the bundle is remembered by itself. */
+static void remember_bundle(struct agent *a, const struct assembly *as, enum agent_end why)
+{
+    const struct record *p = container_of(list_first(&as->pieces), struct record, node);
+    assert(!list_empty(&as->pieces));
+    if (!p->copy || why != END_DELIVERED)
+        return;
+    if (seen_add(&a->seen, assembly_name(as), record_until_ms(a, p), agent_life(a)) < 0)
+        a->counters.forgotten++;
 }
 
 /* What is remembered of the pieces is the bundle, for as long as the last of them would have
@@ -412,6 +426,28 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
     return false;
 }
 
+void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
+                     struct assembly *as)
+{
+    assert(c->copy && c->lane == NULL && c->assembly == NULL);
+    c->link = TO_ENDPOINT;
+    c->holder = quota_keep(&c->fan->original->holder);
+    c->holder.apart = false; /* the bundle itself is where it is */
+    fragment_entered(a, c, as);
+    place_fragment(a, c, h);
+}
+
+bool fragment_outrun(struct agent *a, const struct agent_head *h)
+{
+    uint8_t id[AGENT_ID_MAX];
+    const struct slice name = bundle_name(&h->id, id);
+    assert(!h->id.fragment);
+    if (assembly_with_whole(a, name) != NULL)
+        return true;
+    end_all_pieces(a, name);
+    return false;
+}
+
 void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
 {
     as->fragments++;
@@ -423,6 +459,7 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
     mark_pieces(a, as);
+    remember_bundle(a, as, why);
     end_pieces(a, as, why);
     count_end(a, as, why);
     ranges_clear(&as->have);

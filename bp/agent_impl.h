@@ -181,6 +181,8 @@ struct record {
     bool copy;            /* of another record, which the store knows */
     bool spread;          /* a copy that became others: its end tells nothing */
     bool fanned;          /* it went several ways */
+    bool gathered;        /* one of these is in an assembly: it is a fragment of a group's bundle */
+    bool joined;          /* a piece whose bytes are in the whole */
     bool once;            /* such a one, or a group's: known when it comes again */
     bool whole;           /* what fragments make together; the store does not know it */
     struct agent_qos qos; /* as in the head */
@@ -421,7 +423,8 @@ struct ask_answer {
     uint64_t fits;                  /* likewise; 0: all of it; not for copies */
     const struct router_copy *also; /* of a link: over these, too; until the next question */
     size_t also_len;
-    bool here; /* of a link: to this node's endpoint, too */
+    bool here; /* of a link: to this node's endpoint, too; of TO_ENDPOINT: a fragment for a group,
+                  whose copy is gathered here */
 };
 /* Where it goes from here. Changes nothing. */
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
@@ -441,6 +444,11 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
                                   struct assembly **out);
 /* The record that was made for it is in the assembly. */
 void fragment_entered(struct agent *a, struct record *r, struct assembly *as);
+/* A copy of a fragment that was entered, in no queue; it may end. */
+void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
+                     struct assembly *as);
+/* A bundle of a group comes in one piece: its fragments end. True: they are all here already. */
+bool fragment_outrun(struct agent *a, const struct agent_head *h);
 /* One fragment less; the last one frees. */
 void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why);
 void assembly_free(struct agent *a, struct assembly *as);

@@ -40,8 +40,12 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
     struct list *it = as->next;
     for (int ahead = 0; ahead < PREFETCH && it != &as->pieces; ahead++, it = it->next) {
         struct record *p = container_of(it, struct record, node);
-        if (p->buf == NULL && !p->loading)
+        if (p->buf != NULL || p->loading)
+            continue;
+        if (!p->copy)
             return lane_load(a, p, out);
+        if (copies_load(a, p, out)) /* else it has them now, or they are on their way */
+            return 1;
     }
     return 0;
 }
@@ -53,10 +57,13 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
         goto no_memory;
     for (; as->next != &as->pieces; as->next = as->next->next) {
         struct record *p = container_of(as->next, struct record, node);
+        if (p->buf == NULL && ask_piece(a, as, out))
+            return 1;
         if (p->buf == NULL)
-            return ask_piece(a, as, out);
+            return 0;
         if (copy_piece(as, p) < 0)
             goto no_memory;
+        p->joined = true;
         record_release(a, p);
     }
     whole->buf = as->joined; /* its bytes are counted already */

@@ -73,34 +73,59 @@ static void place_copy(struct agent *a, struct record *c, const struct agent_hea
         lane_pause(a, c, tick_add(a->now.now, c->pause));
 }
 
-/* One bundle, several ways at once. */
+/* Of a group: can this node take it for who joined here? */
+static bool enter_here(struct agent *a, const struct record *r, const struct agent_head *h,
+                       struct assembly **as)
+{
+    if (h->id.fragment)
+        return fragment_enter(a, h, &r->holder, false, as) == REFUSE_NONE;
+    return endpoint_get(a, &h->destination) != NULL;
+}
+
+static void place_here(struct agent *a, struct record *c, const struct agent_head *h,
+                       struct assembly *as)
+{
+    if (as != NULL)
+        fragment_gather(a, c, h, as);
+    else if (fragment_outrun(a, h))
+        record_end(a, c, END_REDUNDANT);
+    else
+        place_copy(a, c, h, TO_ENDPOINT, 0, false);
+}
+
+/* One bundle, several ways at once; or a fragment for a group, which is gathered as a copy, so that
+ * it may go on, too. */
 static void place_copies(struct agent *a, struct record *r, const struct agent_head *h,
                          const struct ask_answer *answer)
 {
-    assert(!r->copy && answer->link >= 0 && answer->also_len <= ROUTER_COPIES_MAX);
-    const uint64_t n = 1 + answer->also_len + answer->here;
-    const bool here = !answer->here || endpoint_get(a, &h->destination) != NULL;
-    struct list *it = here && copies_room(a, n) ? copies_make(a, r, n) : NULL;
+    assert(!r->copy && answer->also_len <= ROUTER_COPIES_MAX);
+    assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
+    struct assembly *as = NULL;
+    /* Without room to gather its fragments they go on only. */
+    const bool here = answer->here && enter_here(a, r, h, &as);
+    const uint64_t links = answer->link >= 0 ? 1 + answer->also_len : 0, n = links + here;
+    struct list *it = n > 0 && copies_room(a, n) ? copies_make(a, r, n) : NULL;
     if (it == NULL) {
+        if (as != NULL)
+            fragment_leave(a, as, END_NOT_STORED);
         r->link = ASIDE;
         agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
         return;
     }
-    r->aside = false;
+    const bool again = r->again;
+    r->aside = r->again = false;
+    r->gathered = as != NULL;
     for (uint64_t i = 0; i < n; i++) {
         struct record *c = container_of(it, struct record, sibling);
-        const bool local = answer->here && i == n - 1;
         it = it->next;
         c->pause = r->pause;
-        if (local)
-            place_copy(a, c, h, TO_ENDPOINT, 0, false);
+        if (i == links)
+            place_here(a, c, h, as); /* the last one: it may end with that, and so may the bundle */
         else if (i == 0)
-            place_copy(a, c, h, answer->link, answer->booking, r->again);
+            place_copy(a, c, h, answer->link, answer->booking, again);
         else
-            place_copy(a, c, h, (int)answer->also[i - 1].link, answer->also[i - 1].booking,
-                       r->again);
+            place_copy(a, c, h, (int)answer->also[i - 1].link, answer->also[i - 1].booking, again);
     }
-    r->again = false;
 }
 
 static void place_by(struct agent *a, struct record *r, const struct agent_head *h,

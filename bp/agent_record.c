@@ -361,11 +361,18 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     struct assembly *as = r->assembly;
     assert(r->copy || r->fan == NULL);
     if (r->copy) {
+        const struct holder kept = r->holder;
+        a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
         copies_sub(a, r, why);
         if (r->taken_back)
             list_add_tail(&a->recalls, &r->answer);
         else
             free(r);
+        if (as != NULL) { /* a piece */
+            quota_sub(a, &kept, QUOTA_FRAGMENTS, 1);
+            fragment_leave(a, as, why);
+            quota_close(a, &kept);
+        }
         return;
     }
     if (r->whole) {

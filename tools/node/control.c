@@ -111,6 +111,7 @@ static void fill_balance(const struct agent_counters *c, json_t *o)
     set_int(o, "fragments_in", c->fragments_in);
     set_int(o, "fragments_held", c->fragments);
     set_ends(o, "fragments_ended", c->fragments_ended);
+    set_int(o, "fragments_going_on", c->fragments_going_on);
     set_int(o, "assemblies_begun", c->assemblies_begun);
     set_int(o, "assemblies_held", c->assemblies);
     set_ends(o, "assemblies_ended", c->assemblies_ended);
