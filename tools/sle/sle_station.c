@@ -107,11 +107,7 @@ static void tell_over(struct visit *v, const struct sle_link *l, const struct sl
         t->untold++;
         return;
     }
-    const char *why =
-        n->end == SLE_END_REFUSED ? sle_bind_text(n->bind_diag)
-        : n->end == SLE_END_AUTH || n->end == SLE_END_CLOSED || n->end == SLE_END_MEMORY
-            ? ""
-            : sle_abort_text(n->abort);
+    const char *why = sle_conn_reason(n);
     bool nobody = n->end == SLE_END_CLOSED && v->instance == NULL; /* who only looked */
     say(&t->log, nobody ? LEVEL_INFO : LEVEL_WARNING, "%s: %s at %s: %s%s%s", what, who, v->from,
         sle_end_text(n->end), *why != '\0' ? ": " : "", why);

@@ -157,12 +157,9 @@ static void tell_over(struct association *a, const struct sle_notice *n)
 {
     if (n->end == SLE_END_UNBOUND)
         a->unbound = true;
-    else if (n->end == SLE_END_REFUSED)
-        fail(a, "%s: %s", sle_end_text(n->end), sle_bind_text(n->bind_diag));
-    else if (n->end == SLE_END_AUTH || n->end == SLE_END_MEMORY)
-        fail(a, "%s", sle_end_text(n->end));
     else if (n->end != SLE_END_CLOSED) /* on_gone knows why */
-        fail(a, "%s: %s", sle_end_text(n->end), sle_abort_text(n->abort));
+        fail(a, "%s%s%s", sle_end_text(n->end), *sle_conn_reason(n) != '\0' ? ": " : "",
+             sle_conn_reason(n));
 }
 
 static void on_notice(void *context, struct sle_conn *c, const struct sle_notice *n)
@@ -231,23 +228,12 @@ static const struct sle_conn_user conn_user = {on_notice, on_gone, NULL};
 static void connect_association(struct association *a)
 {
     struct user *u = a->user;
-    struct stream *s;
-    struct stream_place to = {.address = &u->options->to};
-    int e = u->world->ops->streams->connect(u->world, &s, &to);
+    int e = sle_conn_open(u->world, &a->conn, a->sle, &u->options->to,
+                          (uint32_t)u->options->tcp_buffer, &conn_user, a);
     if (e < 0) {
         char text[ADDRESS_TEXT_MAX];
+        a->conn = NULL;
         fail(a, "%s: %s", address_write(&u->options->to, text), helio_strerror(e));
-        over(a);
-        return;
-    }
-    if (u->options->tcp_buffer > 0)
-        stream_buffers(s, (uint32_t)u->options->tcp_buffer);
-    struct sle_link *l = sle_connect(a->sle, now_of(u));
-    a->conn = l == NULL ? NULL : sle_conn_new(u->world, s, l, &conn_user, a);
-    if (l == NULL)
-        stream_close(s);
-    if (a->conn == NULL) {
-        fail(a, "out of memory");
         over(a);
     }
 }

@@ -16,14 +16,14 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "cla/sle_conn.h"
+#include "cla/sle_digest.h"
 #include "os/log_writer.h"
 #include "os/world.h"
 #include "sle/user.h"
 #include "tools/hist.h"
 #include "tools/node/say.h"
-#include "tools/sle/sle_conn.h"
 #include "tools/sle/sle_datagrams.h"
-#include "tools/sle/sle_digest.h"
 #include "tools/sle/sle_settings.h"
 
 /* What both ends must agree on: options of user, bench and bridge alike. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hash functions of SLE's credentials. */
-#ifndef TOOLS_SLE_DIGEST_H
-#define TOOLS_SLE_DIGEST_H
+#ifndef CLA_SLE_DIGEST_H
+#define CLA_SLE_DIGEST_H
 
 #include "sle/auth.h"
 

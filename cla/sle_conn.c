@@ -7,10 +7,12 @@
  * the urgent octet goes out, what still comes is read and dropped until the stream ends or the
  * link's time is over.
  */
-#include "tools/sle/sle_conn.h"
+#include "cla/sle_conn.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+#include "base/err.h"
 
 #define ROUNDS_MAX 64 /* of writing, before others have their turn */
 
@@ -23,6 +25,7 @@ struct sle_conn {
     struct alarm alarm;
     bool full;    /* the stream has no room */
     bool pumping; /* a notice is being told */
+    bool held;    /* notices wait */
     bool urgent;  /* our PEER-ABORT is out */
     bool freed;   /* from within a notice */
     bool over;    /* the stream has ended: error */
@@ -63,7 +66,7 @@ static bool tell_notices(struct sle_conn *c)
     bool any = false;
     c->pumping = true;
     c->now = now_of(c);
-    while (!c->freed && sle_link_poll(c->link, &n, c->now)) {
+    while (!c->freed && !c->held && sle_link_poll(c->link, &n, c->now)) {
         any = true;
         c->user->notice(c->context, c, &n);
     }
@@ -89,10 +92,13 @@ static bool write_output(struct sle_conn *c)
     return got > 0;
 }
 
-/* Brings the stream to what the link wants. False: the connection is gone. */
+/* Brings the stream to what the link wants. False: the connection is gone. What came before its end
+ * is told before that. */
 static bool settle_stream(struct sle_conn *c)
 {
     enum sle_stream want = sle_link_stream(c->link);
+    if (c->over && c->held)
+        return false;
     if (want == SLE_STREAM_RESET || want == SLE_STREAM_CLOSE || c->over) {
         end_conn(c, want == SLE_STREAM_RESET);
         return false;
@@ -111,7 +117,7 @@ static bool settle_stream(struct sle_conn *c)
 
 void sle_conn_pump(struct sle_conn *c)
 {
-    assert(!c->pumping && c->stream != NULL);
+    assert(c != NULL && !c->pumping && c->stream != NULL);
     unsigned rounds = 0;
     for (bool more = true; more && rounds < ROUNDS_MAX; rounds++) {
         more = tell_notices(c);
@@ -166,6 +172,13 @@ static void on_urgent(void *context, uint8_t octet)
     sle_conn_pump(c);
 }
 
+void sle_conn_hold(struct sle_conn *c, bool on)
+{
+    if (c->held && !on && !c->pumping)
+        alarm_set(&c->alarm, 0);
+    c->held = on;
+}
+
 static void on_alarm(void *context)
 {
     struct sle_conn *c = context;
@@ -195,7 +208,26 @@ struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link
     stream_on_urgent(s, on_urgent);
     stream_read(s, true);
     alarm_set(&c->alarm, 0); /* the first pump comes from the loop */
+    assert(c->stream != NULL && c->link != NULL);
     return c;
+}
+
+int sle_conn_open(struct world *w, struct sle_conn **out, struct sle_instance *i,
+                  const struct address *to, uint32_t buffers, const struct sle_conn_user *user,
+                  void *context)
+{
+    struct stream *s;
+    const struct stream_place place = {.address = to};
+    int r = stream_connect(w, &s, &place, &stream_user, NULL);
+    if (r != 0)
+        return r;
+    if (buffers > 0)
+        stream_buffers(s, buffers);
+    struct sle_link *l = sle_connect(i, world_now(w));
+    if (l == NULL)
+        stream_close(s);
+    *out = l == NULL ? NULL : sle_conn_new(w, s, l, user, context);
+    return *out == NULL ? HELIO_ENOMEM : 0;
 }
 
 struct sle_link *sle_conn_link(const struct sle_conn *c)
@@ -211,6 +243,17 @@ bool sle_conn_full(const struct sle_conn *c)
 tick sle_conn_now(const struct sle_conn *c)
 {
     return c->now;
+}
+
+const char *sle_conn_reason(const struct sle_notice *over)
+{
+    assert(over->kind == SLE_OVER);
+    if (over->end == SLE_END_REFUSED)
+        return sle_bind_text(over->bind_diag);
+    return over->end == SLE_END_ABORTED || over->end == SLE_END_PEER_ABORT ||
+                   over->end == SLE_END_TML
+               ? sle_abort_text(over->abort)
+               : "";
 }
 
 void sle_conn_free(struct sle_conn *c)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One link of the SLE engine on one stream: what arrives goes to the link, what the link has to say
- * goes out, its notices to a user; and its end. */
-#ifndef TOOLS_SLE_CONN_H
-#define TOOLS_SLE_CONN_H
+ * goes out, its notices to a user; and its end. For the frames of a link (frame_wire_sle.c) and for
+ * helio-sle. */
+#ifndef CLA_SLE_CONN_H
+#define CLA_SLE_CONN_H
 
 #include "os/world.h"
 #include "sle/engine.h"
@@ -25,6 +26,13 @@ struct sle_conn_user {
 struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link *l,
                               const struct sle_conn_user *user, void *context);
 
+/* The same with a connection to `to` that is begun for an instance that binds; buffers: octets of
+ * the socket's, 0 as the system has them. What is found out later is told by `gone`. 0; HELIO_E* of
+ * the connection; HELIO_ENOMEM: memory, or the instance has a link. */
+int sle_conn_open(struct world *w, struct sle_conn **out, struct sle_instance *i,
+                  const struct address *to, uint32_t buffers, const struct sle_conn_user *user,
+                  void *context);
+
 /* After the link was told something: its notices, its output. May end in `gone`, when not called
  * from `notice`: then c is no more. */
 void sle_conn_pump(struct sle_conn *c);
@@ -34,6 +42,11 @@ struct sle_link *sle_conn_link(const struct sle_conn *c);
 bool sle_conn_full(const struct sle_conn *c);
 /* In `notice`: the time of what is told, read once for all that came together. */
 tick sle_conn_now(const struct sle_conn *c);
+/* While it holds, notices wait, and with them the peer (back-pressure); also from `notice`. The end
+ * of the stream waits, too. */
+void sle_conn_hold(struct sle_conn *c, bool on);
+/* Of SLE_OVER: why, beyond sle_end_text; "" when that says it all. */
+const char *sle_conn_reason(const struct sle_notice *over);
 /* At once, without a word to the peer. */
 void sle_conn_free(struct sle_conn *c);
 
