@@ -11,14 +11,30 @@
 
 enum { LENGTH_USUAL = 1115 };
 
+static bool is_given(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
 static bool is_tc(int kind)
 {
     return kind == FRAMES_TC || kind == FRAMES_CLTU;
 }
 
-static struct frame_way make_way(const struct frame_keys *k, int kind, uint64_t length,
-                                 uint64_t vcid)
+/* What comes, where it is as what leaves. */
+static struct frame_way_keys incoming(const struct frame_keys *k)
 {
+    struct frame_way_keys in = k->in;
+    in.kind = in.kind == 0 ? k->out.kind : in.kind;
+    in.length = in.length == 0 && in.kind == k->out.kind ? k->out.length : in.length;
+    in.vcid = in.vcid == FRAME_KEYS_SAME ? k->out.vcid : in.vcid;
+    return in;
+}
+
+static struct frame_way make_way(const struct frame_keys *k, const struct frame_way_keys *way)
+{
+    const int kind = way->kind;
+    uint64_t length = way->length;
     static const enum frame_kind kinds[] = {FRAME_AOS, FRAME_TM, FRAME_USLP,
                                             FRAME_AOS, FRAME_TC, FRAME_TC};
     assert(k->wire >= FRAME_WIRE_UDP && k->wire <= FRAME_WIRE_SLE);
@@ -28,7 +44,7 @@ static struct frame_way make_way(const struct frame_keys *k, int kind, uint64_t 
     struct frame_way w = {
         .format = {.kind = kinds[kind], .length = (uint32_t)length, .fecf = 2},
         .scid = (uint16_t)k->scid,
-        .vcid = (uint8_t)vcid,
+        .vcid = (uint8_t)way->vcid,
         .cltu = kind == FRAMES_CLTU,
         .randomise = kind == FRAMES_CLTU && k->randomise,
     };
@@ -49,33 +65,59 @@ static enum frame_stream_mode mode_of(const struct frame_keys *k, int kind)
 
 void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out)
 {
-    int in = k->kind_in == 0 ? k->kind : k->kind_in;
-    uint64_t length_in = k->length_in == 0 && in == k->kind ? k->length : k->length_in;
-    uint64_t vcid_in = k->vcid_in == FRAME_KEYS_SAME ? k->vcid : k->vcid_in;
-    *out = (struct frame_port_config){.send = make_way(k, k->kind, k->length, k->vcid),
-                                      .receive = make_way(k, in, length_in, vcid_in),
+    struct frame_way_keys in = incoming(k);
+    *out = (struct frame_port_config){.send = make_way(k, &k->out),
+                                      .receive = make_way(k, &in),
                                       .protocol = PACKET_LTP,
                                       .fill = k->fill,
                                       .idle = k->idle};
     out->wire = (struct frame_wire_config){.kind = (enum frame_wire_kind)k->wire,
-                                           .mode = mode_of(k, in),
+                                           .mode = mode_of(k, in.kind),
                                            .length = out->receive.format.length,
-                                           .marked = k->marker && !is_tc(k->kind),
+                                           .marked = k->marker && !is_tc(k->out.kind),
                                            .record = k->record,
                                            .replay = k->replay,
-                                           .replay_rate = k->replay_rate,
-                                           .sle_raf = k->sle_raf,
-                                           .sle_cltu = k->sle_cltu,
-                                           .sle_user = k->sle_user,
-                                           .sle_provider = k->sle_provider,
-                                           .sle_port = k->sle_port,
-                                           .sle_version = (uint8_t)k->sle_version};
+                                           .replay_rate = k->replay_rate};
+}
+
+static void set_identity(struct sle_identity *who, const char *id, const char *password)
+{
+    snprintf(who->id, sizeof who->id, "%s", id == NULL ? "" : id);
+    (void)sle_password_read(password == NULL ? "" : password, who);
+}
+
+void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out)
+{
+    struct frame_way_keys in = incoming(k);
+    *out =
+        (struct frame_wire_sle){.raf = k->sle_raf,
+                                .rcf = k->sle_rcf,
+                                .cltu = k->sle_cltu,
+                                .channel = {.scid = (uint16_t)k->scid,
+                                            .version = in.kind == FRAMES_AOS ? 1 : 0,
+                                            .vcid = k->sle_master ? SLE_MASTER : (uint8_t)in.vcid},
+                                .port = k->sle_port,
+                                .level = (enum sle_auth_level)k->sle_auth,
+                                .hash = (enum sle_hash)k->sle_hash,
+                                .version = (uint8_t)k->sle_version,
+                                .retry = k->sle_reconnect,
+                                .retry_max = k->sle_reconnect_max};
+    set_identity(&out->us, k->sle_user, k->sle_password);
+    set_identity(&out->provider, k->sle_provider, k->sle_provider_password);
+}
+
+void frame_keys_forget(struct frame_keys *k)
+{
+    k->one_channel = is_given(k->sle_rcf) && !k->sle_master;
+    k->record = k->replay = NULL;
+    k->sle_raf = k->sle_rcf = k->sle_cltu = k->sle_user = k->sle_provider = NULL;
+    k->sle_port = k->sle_password = k->sle_provider_password = NULL;
 }
 
 uint32_t frame_keys_mtu(const struct frame_keys *k)
 {
     struct frame_port_config c;
-    if (k->kind == FRAMES_OFF)
+    if (k->out.kind == FRAMES_OFF)
         return UDP_DATAGRAM_MAX;
     frame_keys_config(k, &c);
     return frame_way_mtu(&c.send);
@@ -83,11 +125,11 @@ uint32_t frame_keys_mtu(const struct frame_keys *k)
 
 bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b)
 {
-    return a->kind != FRAMES_OFF && a->kind == b->kind && a->kind_in == b->kind_in &&
-           a->length == b->length && a->length_in == b->length_in && a->scid == b->scid &&
-           a->idle == b->idle && a->segments == b->segments && a->numbers == b->numbers &&
-           a->randomise == b->randomise && a->clcw == b->clcw && a->wire == b->wire &&
-           a->marker == b->marker;
+    return a->out.kind != FRAMES_OFF && a->out.kind == b->out.kind && a->in.kind == b->in.kind &&
+           a->out.length == b->out.length && a->in.length == b->in.length && a->scid == b->scid &&
+           !a->one_channel && !b->one_channel && a->idle == b->idle && a->segments == b->segments &&
+           a->numbers == b->numbers && a->randomise == b->randomise && a->clcw == b->clcw &&
+           a->wire == b->wire && a->marker == b->marker;
 }
 
 static int wrong(const char **key, const char *which, char *why, size_t why_cap, const char *text)
@@ -110,35 +152,104 @@ static int check_way(const struct frame_way *w, bool in, const char **key, char 
                  why, why_cap, problem);
 }
 
-static bool is_given(const char *text)
+/* One wrong identifier would be a link that never comes up. */
+static int check_service(const char *id, enum sle_service wanted)
 {
-    return text != NULL && *text != '\0';
+    enum sle_service service = wanted;
+    struct sle_siid parsed;
+    return !is_given(id) || (sle_siid_parse(id, &parsed, &service, NULL) == 0 && service == wanted)
+               ? 0
+               : HELIO_EINVAL;
 }
 
-/* One wrong identifier would be a link that never comes up. */
-static int check_sle(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+static int check_services(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
-    enum sle_service raf = SLE_RAF, cltu = SLE_FCLTU;
-    struct sle_siid id;
-    if (!is_given(k->sle_raf) && !is_given(k->sle_cltu))
+    int in = incoming(k).kind;
+    bool raf = is_given(k->sle_raf), rcf = is_given(k->sle_rcf), cltu = is_given(k->sle_cltu);
+    if (!raf && !rcf && !cltu)
         return wrong(key, "frame_port", why, why_cap,
-                     "neither sle_raf nor sle_cltu names a service instance");
-    if (is_given(k->sle_raf) &&
-        (sle_siid_parse(k->sle_raf, &id, &raf, NULL) != 0 || raf != SLE_RAF))
+                     "none of sle_raf, sle_rcf and sle_cltu names a service instance");
+    if (check_service(k->sle_raf, SLE_RAF) != 0)
         return wrong(key, "sle_raf", why, why_cap,
                      "write an instance of RAF such as sagr=1.spack=1.rsl-fg=1.raf=onlc1");
-    if (is_given(k->sle_cltu) &&
-        (sle_siid_parse(k->sle_cltu, &id, &cltu, NULL) != 0 || cltu != SLE_FCLTU))
+    if (check_service(k->sle_rcf, SLE_RCF) != 0)
+        return wrong(key, "sle_rcf", why, why_cap,
+                     "write an instance of RCF such as sagr=1.spack=1.rsl-fg=1.rcf=onlc1");
+    if (check_service(k->sle_cltu, SLE_FCLTU) != 0)
         return wrong(key, "sle_cltu", why, why_cap,
                      "write an instance of FCLTU such as sagr=1.spack=1.fsl-fg=1.cltu=cltu1");
-    if (is_given(k->sle_cltu) && k->kind != FRAMES_CLTU)
+    if (raf && rcf)
+        return wrong(key, "sle_rcf", why, why_cap,
+                     "frames would come twice; write this or sle_raf, not both");
+    if (k->sle_master && !rcf)
+        return wrong(key, "sle_master", why, why_cap,
+                     "counts only with sle_rcf; write that, or leave this away");
+    if (cltu && k->out.kind != FRAMES_CLTU)
         return wrong(key, "sle_cltu", why, why_cap, "CLTUs leave; write frames: cltu");
+    if ((raf || rcf) && in != FRAMES_AOS && in != FRAMES_TM && (in != FRAMES_USLP || rcf))
+        return wrong(key, "frames_in", why, why_cap,
+                     rcf ? "write aos or tm, whose virtual channels RCF knows"
+                         : "write aos, tm or uslp: telecommand does not come by RAF");
+    return 0;
+}
+
+static int check_password(const char *text)
+{
+    struct sle_identity who;
+    return !is_given(text) || sle_password_read(text, &who) ? 0 : HELIO_EINVAL;
+}
+
+static int check_credentials(const struct frame_keys *k, const char **key, char *why,
+                             size_t why_cap)
+{
+    static const char hex[] = "write at most 64 octets, two hexadecimal digits each";
+    bool ours = is_given(k->sle_password), theirs = is_given(k->sle_provider_password);
+    if (check_password(k->sle_password) != 0)
+        return wrong(key, "sle_password", why, why_cap, hex);
+    if (check_password(k->sle_provider_password) != 0)
+        return wrong(key, "sle_provider_password", why, why_cap, hex);
+    if (k->sle_auth == SLE_AUTH_NONE && (ours || theirs))
+        return wrong(key, ours ? "sle_password" : "sle_provider_password", why, why_cap,
+                     "counts only with sle_auth: bind or all; write that, or leave this away");
+    if (k->sle_auth != SLE_AUTH_NONE && (!ours || !theirs))
+        return wrong(key, "sle_auth", why, why_cap,
+                     "needs sle_password and sle_provider_password, in hexadecimal");
+    return 0;
+}
+
+static int check_sle(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+{
+    static const char authority[] = "write 3 to 16 characters without blanks";
+    int r = check_services(k, key, why, why_cap);
+    if (r != 0)
+        return r;
     if (!is_given(k->sle_user) || !sle_authority_ok(k->sle_user))
-        return wrong(key, "sle_user", why, why_cap, "write 3 to 16 characters without blanks");
+        return wrong(key, "sle_user", why, why_cap, authority);
     if (!is_given(k->sle_provider) || !sle_authority_ok(k->sle_provider))
-        return wrong(key, "sle_provider", why, why_cap, "write 3 to 16 characters without blanks");
+        return wrong(key, "sle_provider", why, why_cap, authority);
     if (!is_given(k->sle_port) || !sle_port_name_ok(k->sle_port))
         return wrong(key, "sle_port", why, why_cap, "write 1 to 128 characters without blanks");
+    if (k->sle_reconnect_max < k->sle_reconnect)
+        return wrong(key, "sle_reconnect_max", why, why_cap, "is shorter than sle_reconnect");
+    return check_credentials(k, key, why, why_cap);
+}
+
+/* Nobody should think that he had written what is in force. */
+static int check_no_sle(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+{
+    const struct {
+        const char *key, *value;
+    } given[] = {{"sle_raf", k->sle_raf},
+                 {"sle_rcf", k->sle_rcf},
+                 {"sle_cltu", k->sle_cltu},
+                 {"sle_user", k->sle_user},
+                 {"sle_provider", k->sle_provider},
+                 {"sle_password", k->sle_password},
+                 {"sle_provider_password", k->sle_provider_password}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (is_given(given[i].value))
+            return wrong(key, given[i].key, why, why_cap,
+                         "counts only with frame_port: sle; write that, or leave this away");
     return 0;
 }
 
@@ -156,24 +267,24 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
     if (k->marker && k->wire == FRAME_WIRE_UDP)
         return wrong(key, "frame_marker", why, why_cap,
                      "a datagram is a frame: there are markers by TCP and in files only");
-    return 0;
+    return check_no_sle(k, key, why, why_cap);
 }
 
 int frame_keys_check(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     struct frame_port_config c;
-    if (k->kind == FRAMES_OFF && k->kind_in != 0)
+    if (k->out.kind == FRAMES_OFF && k->in.kind != 0)
         return wrong(key, "frames_in", why, why_cap,
                      "nothing is sent in frames; write frames: too, such as cltu");
-    if (k->kind == FRAMES_OFF)
-        return 0;
+    if (k->out.kind == FRAMES_OFF)
+        return check_no_sle(k, key, why, why_cap);
     frame_keys_config(k, &c);
     int r = check_way(&c.send, false, key, why, why_cap);
     if (r == 0)
         r = check_way(&c.receive, true, key, why, why_cap);
     if (r == 0)
         r = check_wire(k, key, why, why_cap);
-    if (r == 0 && k->kind == FRAMES_TM && k->idle > 0 && k->vcid == 7)
+    if (r == 0 && k->out.kind == FRAMES_TM && k->idle > 0 && k->out.vcid == 7)
         r = wrong(key, "frame_vcid", why, why_cap,
                   "7 is where frame_idle sends its TM frames; write another one");
     return r;

@@ -19,40 +19,82 @@ enum frame_keys_kind {
 
 #define FRAME_KEYS_SAME 64 /* the virtual channel of both directions is the same */
 
+/* Of one direction. */
+struct frame_way_keys {
+    int kind; /* enum frame_keys_kind; of what comes: 0 is the same */
+    uint64_t length, vcid;
+};
+
 /* Explained by the rows' help texts. */
 struct frame_keys {
-    int kind, kind_in; /* kind_in: 0 is the same, else as kind */
-    uint64_t length, length_in, scid, vcid, vcid_in;
+    struct frame_way_keys out, in;
+    uint64_t scid;
     tick fill, idle;
     bool segments, numbers, randomise, clcw;
     int wire; /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
     uint64_t replay_rate;
-    char *sle_raf, *sle_cltu, *sle_user, *sle_provider, *sle_port;
+    char *sle_raf, *sle_rcf, *sle_cltu, *sle_user, *sle_provider, *sle_port, *sle_password,
+        *sle_provider_password; /* NULL: "" */
     uint64_t sle_version;
+    int sle_auth, sle_hash; /* enum sle_auth_level, sle_hash */
+    bool sle_master;
+    tick sle_reconnect, sle_reconnect_max;
+    bool one_channel; /* after frame_keys_forget: only those of one virtual channel come */
 };
 
 #define FRAME_KEYS_AT(at, field) ((at) + offsetof(struct frame_keys, field))
 
 /* clang-format off */
+#define FRAME_WAY_KEYS(at, way, in, kinds, kind_help, length_help, vcid_default, vcid_max, vcid_help) \
+    {"frames" in, OPTION_CHOICE, FRAME_KEYS_AT(at, way.kind), kinds, 0, 0, kinds "|tm|uslp|aos|tc|cltu", kind_help}, \
+    {"frame_length" in, OPTION_SIZE, FRAME_KEYS_AT(at, way.length), "0", 0, 65507, NULL, length_help}, \
+    {"frame_vcid" in, OPTION_COUNT, FRAME_KEYS_AT(at, way.vcid), vcid_default, 0, vcid_max, NULL, vcid_help}
+
+#define SLE_KEYS(at)                                                                               \
+    {"sle_raf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_raf), "", 0, 0, NULL,                           \
+     "with frame_port: sle, the service instance (RAF) by which frames come; empty: none"},        \
+    {"sle_rcf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_rcf), "", 0, 0, NULL,                           \
+     "instead of sle_raf, the service instance (RCF) by which those of the virtual channel come; empty: none"}, \
+    {"sle_master", OPTION_BOOL, FRAME_KEYS_AT(at, sle_master), "no", 0, 0, NULL,                   \
+     "by RCF all virtual channels of the spacecraft come, for the links that have them"},          \
+    {"sle_cltu", OPTION_TEXT, FRAME_KEYS_AT(at, sle_cltu), "", 0, 0, NULL,                         \
+     "the service instance (FCLTU) by which CLTUs leave; empty: none"},                            \
+    {"sle_user", OPTION_TEXT, FRAME_KEYS_AT(at, sle_user), "", 0, 0, NULL,                         \
+     "our authority identifier, 3 to 16 characters"},                                              \
+    {"sle_provider", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider), "", 0, 0, NULL,                 \
+     "the provider's authority identifier"},                                                       \
+    {"sle_port", OPTION_TEXT, FRAME_KEYS_AT(at, sle_port), "PORT1", 0, 0, NULL,                    \
+     "the provider's port identifier, as its BIND wants it"},                                      \
+    {"sle_version", OPTION_COUNT, FRAME_KEYS_AT(at, sle_version), "5", 2, 5, NULL,                 \
+     "version of the services"},                                                                   \
+    {"sle_auth", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_auth), "none", 0, 0, "none|bind|all",        \
+     "which PDUs have credentials, both ways: none, BIND and its return, all"},                    \
+    {"sle_hash", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_hash), "by-version", 0, 0, "by-version|sha1|sha256", \
+     "of credentials that leave; by-version: SHA-1 up to version 4; what comes may have either"},  \
+    {"sle_password", OPTION_TEXT, FRAME_KEYS_AT(at, sle_password), "", 0, 0, NULL,                 \
+     "our password, octets in hexadecimal"},                                                       \
+    {"sle_provider_password", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider_password), "", 0, 0, NULL, \
+     "the provider's password, octets in hexadecimal"},                                            \
+    {"sle_reconnect", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL, \
+     "after so long a service that ended, or was refused, is bound again; each further time after twice as long"}, \
+    {"sle_reconnect_max", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL, \
+     "but after so long at the latest"}
+
 #define FRAME_KEYS(at)                                                                             \
-    {"frames", OPTION_CHOICE, FRAME_KEYS_AT(at, kind), "off", 0, 0, "off|tm|uslp|aos|tc|cltu",     \
+    FRAME_WAY_KEYS(at, out, "", "off",                                                             \
      "segments go as encapsulation packets in CCSDS frames of that kind; cltu: TC frames in CLTUs; " \
-     "off: each segment in a datagram"},                                                           \
-    {"frames_in", OPTION_CHOICE, FRAME_KEYS_AT(at, kind_in), "same", 0, 0,                         \
-     "same|tm|uslp|aos|tc|cltu", "the kind of the frames that come, such as aos where cltu leave"}, \
-    {"frame_length", OPTION_SIZE, FRAME_KEYS_AT(at, length), "0", 0, 65507, NULL,                  \
+     "off: each segment in a datagram",                                                            \
      "length of a frame; AOS and TM have at most some 2048, TC has it only as the longest; 0: "    \
-     "1115B, TC 1024B"},                                                                           \
-    {"frame_length_in", OPTION_SIZE, FRAME_KEYS_AT(at, length_in), "0", 0, 65507, NULL,            \
-     "the same of frames that come; 0: as frame_length when the kind is the same, else as usual"}, \
+     "1115B, TC 1024B", "0", 63,                                                                   \
+     "the virtual channel; others' frames are counted, or are for the links that have them"),      \
+    FRAME_WAY_KEYS(at, in, "_in", "same",                                                          \
+     "the kind of the frames that come, such as aos where cltu leave",                             \
+     "the same of frames that come; 0: as frame_length when the kind is the same, else as usual",  \
+     "64", 64, "the virtual channel of frames that come; 64: as frame_vcid"),                      \
     {"frame_scid", OPTION_COUNT, FRAME_KEYS_AT(at, scid), "1", 0, 65535, NULL,                     \
      "the spacecraft's number in frames, of both directions; others' frames are refused"},         \
-    {"frame_vcid", OPTION_COUNT, FRAME_KEYS_AT(at, vcid), "0", 0, 63, NULL,                        \
-     "the virtual channel; others' frames are counted, or are for the links that have them"},      \
-    {"frame_vcid_in", OPTION_COUNT, FRAME_KEYS_AT(at, vcid_in), "64", 0, 64, NULL,                 \
-     "the virtual channel of frames that come; 64: as frame_vcid"},                                \
     {"frame_fill", OPTION_DURATION, FRAME_KEYS_AT(at, fill), "200us", 0, TICK_S, NULL,             \
      "a frame that is not full waits so long for more; then it is filled up and leaves"},          \
     {"frame_idle", OPTION_DURATION, FRAME_KEYS_AT(at, idle), "0", 0, 3600 * TICK_S, NULL,          \
@@ -67,7 +109,7 @@ struct frame_keys {
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
     {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
-     "remote, or from its host to local; file: frame_record and frame_replay; sle: services of a provider at remote"},                    \
+     "remote, or from its host to local; file: frame_record and frame_replay; sle: services of a provider at remote"}, \
     {"frame_marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
      "by TCP and in files a marker (1ACFFC1D) goes before each TM, USLP or AOS frame"},            \
     {"frame_record", OPTION_TEXT, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
@@ -76,29 +118,25 @@ struct frame_keys {
      "with frame_port: file, where the frames that come were recorded; empty: none come"},         \
     {"frame_replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
      UINT64_C(1000000000000), NULL, "of frame_replay, in bits of frames and markers"},             \
-    {"sle_raf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_raf), "", 0, 0, NULL,                           \
-     "with frame_port: sle, the service instance (RAF) by which frames come; empty: none"},        \
-    {"sle_cltu", OPTION_TEXT, FRAME_KEYS_AT(at, sle_cltu), "", 0, 0, NULL,                         \
-     "the service instance (FCLTU) by which CLTUs leave; empty: none"},                            \
-    {"sle_user", OPTION_TEXT, FRAME_KEYS_AT(at, sle_user), "", 0, 0, NULL,                         \
-     "our authority identifier, 3 to 16 characters"},                                              \
-    {"sle_provider", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider), "", 0, 0, NULL,                 \
-     "the provider's authority identifier"},                                                       \
-    {"sle_port", OPTION_TEXT, FRAME_KEYS_AT(at, sle_port), "PORT1", 0, 0, NULL,                    \
-     "the provider's port identifier, as its BIND wants it"},                                      \
-    {"sle_version", OPTION_COUNT, FRAME_KEYS_AT(at, sle_version), "5", 2, 5, NULL,                 \
-     "version of the services"}
+    SLE_KEYS(at)
 /* clang-format on */
 
 /* What the keys say, but addresses, batching and class of service; texts are borrowed. *out is
  * whole even when they contradict each other. */
 void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out);
 
+/* Those of Space Link Extension; texts are borrowed. *out is whole even when the keys are wrong. */
+void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out);
+
+/* Of a copy that outlives the configuration: its texts are no more. */
+void frame_keys_forget(struct frame_keys *k);
+
 /* Octets of the longest datagram that the frames carry; without frames 65507. The keys contradict
  * each other nowhere. */
 uint32_t frame_keys_mtu(const struct frame_keys *k);
 
-/* Whether links with these keys can have a virtual channel each of one physical channel. */
+/* Whether links with these keys, after frame_keys_forget, can have a virtual channel each of one
+ * physical channel. */
 bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b);
 
 /* As cla_ops.check. 0 or HELIO_EINVAL. */

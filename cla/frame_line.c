@@ -283,15 +283,62 @@ static void on_wire(void *context, bool readable, bool writable)
     frame_line_watch(l);
 }
 
+void frame_line_want(struct frame_line *l)
+{
+    bool wanted = false;
+    assert(l->wire != NULL);
+    list_for_each (it, &l->users)
+        wanted |= container_of(it, struct frame_line_user, node)->wants;
+    if (!l->closing && l->wire->ops->want != NULL)
+        l->wire->ops->want(l->wire, wanted);
+}
+
+static struct frame_line_user *find_stated(const struct frame_line *l)
+{
+    list_for_each (it, &l->users) {
+        struct frame_line_user *u = container_of(it, struct frame_line_user, node);
+        if (u->stated)
+            return u;
+    }
+    return NULL;
+}
+
+static void on_state(void *context)
+{
+    struct frame_line *l = context;
+    struct frame_line_user *u;
+    list_for_each (it, &l->users)
+        container_of(it, struct frame_line_user, node)->stated = true;
+    while (!l->closing && (u = find_stated(l)) != NULL) {
+        u->stated = false;
+        u->state(u);
+    }
+}
+
+static void on_say(void *context, int level, const char *text)
+{
+    const struct frame_line *l = context;
+    if (list_empty(&l->users))
+        return;
+    struct frame_line_user *first =
+        container_of(list_first(&l->users), struct frame_line_user, node);
+    first->say(first, level, text);
+}
+
+static const struct frame_wire_user line_user = {
+    .ready = on_wire, .state = on_state, .say = on_say};
+
 bool frame_line_join(struct frame_line *l, struct frame_line_user *u)
 {
-    assert(!l->closing && u->ready != NULL && u->again != NULL);
+    assert(!l->closing && u->ready != NULL && u->state != NULL && u->say != NULL &&
+           u->again != NULL);
     if (find_user(l, u->vcid) != NULL)
         return false;
     list_init(&u->queue);
     list_init(&u->used);
     u->queue_len = 0;
-    u->due = false;
+    u->due = u->stated = false;
+    u->wants = true;
     list_add_tail(&l->users, &u->node);
     return true;
 }
@@ -337,8 +384,9 @@ int frame_line_open(struct world *w, struct frame_line **out, const struct frame
     l->scratch = malloc(scratch_room(send, receive));
     l->unit = malloc(send->cltu ? cltu_size(send->format.length) : 1);
     list_init(&l->users);
-    int r = l->scratch == NULL || l->unit == NULL ? HELIO_ENOMEM
-                                                  : frame_wire_open(w, &l->wire, wire, on_wire, l);
+    int r = l->scratch == NULL || l->unit == NULL
+                ? HELIO_ENOMEM
+                : frame_wire_open(w, &l->wire, wire, &line_user, l);
     if (r != 0) {
         free_line(l);
         return r;

@@ -52,12 +52,18 @@ struct frame_line_user {
     bool more;           /* frames that were read are not used up: its alarm tells it to go on */
     bool holds;          /* of these, one that it has begun to read: the wire is not read before */
     bool due;            /* to be told of what the wire said */
+    bool wants;          /* it needs the wire for the time being */
+    bool stated;         /* `state` is due */
     struct alarm *again; /* the port's */
     struct list queue;   /* of struct frame_queued: not read yet; read, and still in use */
     struct list used;
     size_t queue_len;
     /* The wire is ready; as there. It may leave the line. */
     void (*ready)(struct frame_line_user *u, bool readable, bool writable);
+    /* wire->leaves or wire->arrives are others now; likewise. */
+    void (*state)(struct frame_line_user *u);
+    /* A line for the operator's log. */
+    void (*say)(struct frame_line_user *u, int level, const char *text);
 };
 
 struct frame_line {
@@ -92,7 +98,8 @@ int frame_line_open(struct world *w, struct frame_line **out, const struct frame
 bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
                       const struct frame_way *receive);
 
-/* A port begins to read its virtual channel, which no other one has, and ends. */
+/* A port begins to read its virtual channel, which no other one has, and wants the wire; and ends.
+ */
 bool frame_line_join(struct frame_line *l, struct frame_line_user *u);
 void frame_line_leave(struct frame_line *l, struct frame_line_user *u);
 
@@ -112,5 +119,8 @@ bool frame_line_fill(struct frame_line *l, struct frame_line_user *u);
 
 /* As the users want it. */
 void frame_line_watch(struct frame_line *l);
+
+/* u->wants is another now: the wire is wanted as long as one of them does. */
+void frame_line_want(struct frame_line *l);
 
 #endif

@@ -281,6 +281,21 @@ static void on_line(struct frame_line_user *u, bool readable, bool writable)
     tell_user(p, readable && u->read, writable && u->write);
 }
 
+static void on_state(struct frame_line_user *u)
+{
+    struct frame_port *p = container_of(u, struct frame_port, user);
+    const struct frame_wire *w = p->line->wire;
+    if (p->config.events != NULL && !p->closing)
+        p->config.events->state(p->port.context, w->leaves, w->arrives);
+}
+
+static void on_say(struct frame_line_user *u, int level, const char *text)
+{
+    struct frame_port *p = container_of(u, struct frame_port, user);
+    if (p->config.events != NULL && !p->closing)
+        p->config.events->say(p->port.context, level, text);
+}
+
 static void free_port(struct frame_port *p)
 {
     udp_close(p->port.io);
@@ -335,6 +350,8 @@ static void close_port(struct port *port, void (*closed)(void *context), void *c
     p->closed_context = context;
     alarm_fini(&p->fill);
     frame_line_leave(p->line, &p->user);
+    if (!list_empty(&p->line->users))
+        frame_line_want(p->line);
     if (list_empty(&p->line->users)) {
         alarm_set(&p->again, TICK_NEVER);
         frame_line_close(p->line, end_port, p);
@@ -382,6 +399,7 @@ static int alloc_port(struct frame_port **out, const struct frame_port_config *c
                                   .context = p};
     p->config = *config;
     p->config.wire.record = p->config.wire.replay = NULL; /* borrowed */
+    p->config.wire.sle = NULL;
     p->frame = malloc(config->send.format.length);
     p->slots = malloc((size_t)SLOTS * SLOT);
     p->segments = malloc(reads_tc(p) ? (size_t)SLOT + PACKET_HEADER_MAX : 1);
@@ -401,6 +419,8 @@ static int open_line(struct world *w, struct frame_port *p, const struct frame_p
 {
     p->user.vcid = config->receive.vcid;
     p->user.ready = on_line;
+    p->user.state = on_state;
+    p->user.say = on_say;
     p->user.again = &p->again;
     if (sibling == NULL) {
         int r = frame_line_open(w, &p->line, &config->wire, &config->send, &config->receive,
@@ -439,6 +459,22 @@ int frame_port_open(struct world *w, struct port **out, const struct frame_port_
     assert(!p->closing && p->port.io != NULL);
     *out = &p->port;
     return 0;
+}
+
+bool frame_port_able(const struct port *port, bool *arrives)
+{
+    const struct frame_wire *w = frame_port_of(port)->line->wire;
+    *arrives = w->arrives;
+    return w->leaves;
+}
+
+void frame_port_want(struct port *port, bool wants)
+{
+    struct frame_port *p = frame_port_of(port);
+    if (p->closing || p->user.wants == wants)
+        return;
+    p->user.wants = wants;
+    frame_line_want(p->line);
 }
 
 void frame_port_count(const struct port *port, struct frame_port_counters *out)

@@ -15,12 +15,22 @@
 #include "os/udp_io.h"
 #include "os/world.h"
 
+/* What it tells beyond `ready`, with the same context. */
+struct frame_port_events {
+    /* Frames can leave and come, or cannot; from the loop. Before the first call it is as
+     * frame_port_able says. */
+    void (*state)(void *context, bool leaves, bool arrives);
+    /* A line for the operator's log, as cla_events.say. */
+    void (*say)(void *context, int level, const char *text);
+};
+
 struct frame_port_config {
     struct frame_way send, receive;
     uint8_t protocol; /* of the encapsulation packets, not PACKET_EXTENDED */
     tick fill;        /* a frame that is not full waits so long for more; 0: it does not wait */
     tick idle; /* after so long without a frame one of only idle data leaves; 0: none. Not TC */
     struct frame_wire_config wire;
+    const struct frame_port_events *events; /* outlives the port; NULL: nobody wants to know */
 };
 
 struct frame_port_counters {
@@ -44,6 +54,12 @@ struct frame_port_counters {
 int frame_port_open(struct world *w, struct port **out, const struct frame_port_config *config,
                     const struct port *sibling,
                     void (*ready)(void *context, bool readable, bool writable), void *context);
+
+/* Can frames leave, and come, as far as the wire knows? */
+bool frame_port_able(const struct port *port, bool *arrives);
+/* Its user needs it for the time being (at first he does), or does not: what the wire has opened at
+ * a provider is ended in order when no port of the line needs it, and opened again. */
+void frame_port_want(struct port *port, bool wants);
 
 /* Of such a port: what it has counted, and the socket below it; NULL: there is none. */
 void frame_port_count(const struct port *port, struct frame_port_counters *out);

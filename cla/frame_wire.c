@@ -5,8 +5,8 @@
 #include <assert.h>
 
 int frame_wire_open(struct world *world, struct frame_wire **out,
-                    const struct frame_wire_config *config,
-                    void (*ready)(void *context, bool readable, bool writable), void *context)
+                    const struct frame_wire_config *config, const struct frame_wire_user *user,
+                    void *context)
 {
     static int (*const kinds[])(struct world *, struct frame_wire **,
                                 const struct frame_wire_config *) = {
@@ -16,7 +16,7 @@ int frame_wire_open(struct world *world, struct frame_wire **out,
     if (r != 0)
         return r;
     (*out)->world = world;
-    (*out)->ready = ready;
+    (*out)->user = user;
     (*out)->context = context;
     assert((*out)->ops != NULL);
     return 0;

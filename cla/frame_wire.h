@@ -4,8 +4,8 @@
  * recordings, services of Space Link Extension. Whoever uses one knows frames as octets; nobody
  * below knows what is in them. A frame here is what goes at once: a transfer frame, or a CLTU.
  *
- * As with ports (os/world.h) all of it happens in the world's thread, and `ready` never comes from
- * within a call. A new kind of wire is one file and one line of frame_wire.c.
+ * As with ports (os/world.h) all of it happens in the world's thread, and `ready` and `state` never
+ * come from within a call. A new kind of wire is one file and one line of frame_wire.c.
  */
 #ifndef CLA_FRAME_WIRE_H
 #define CLA_FRAME_WIRE_H
@@ -13,6 +13,7 @@
 #include "frames/frame_stream.h"
 #include "os/address.h"
 #include "os/world.h"
+#include "sle/auth.h"
 
 struct udp_io;
 
@@ -24,19 +25,28 @@ enum frame_wire_kind {
     FRAME_WIRE_SLE,     /* by RAF and FCLTU of the provider at `remote` */
 };
 
+/* By Space Link Extension. */
+struct frame_wire_sle {
+    const char *raf, *rcf, *cltu;     /* service instances; NULL or empty: none. raf, or rcf */
+    struct sle_gvcid channel;         /* of RCF */
+    struct sle_identity us, provider; /* with their passwords */
+    const char *port;                 /* the provider's port identifier */
+    enum sle_auth_level level;
+    enum sle_hash hash;
+    uint8_t version;       /* 2 to 5 */
+    tick retry, retry_max; /* it is bound again after so long, then ever later */
+};
+
 struct frame_wire_config {
     enum frame_wire_kind kind;
     struct address local, remote;
-    bool segments;               /* UDP: the kernel may cut long sends up */
-    uint8_t dscp;                /* UDP */
-    enum frame_stream_mode mode; /* how frames follow each other in what arrives, but by UDP */
-    uint32_t length;             /* of these: octets, TC the longest */
-    bool marked;                 /* a marker goes before each frame that leaves */
-    const char *record, *replay; /* files; NULL or empty: none */
-    /* SLE: service instance identifiers, either may be NULL or empty; authority identifiers, ours
-     * and the provider's; its port identifier */
-    const char *sle_raf, *sle_cltu, *sle_user, *sle_provider, *sle_port;
-    uint8_t sle_version;  /* 2 to 5 */
+    bool segments;                    /* UDP: the kernel may cut long sends up */
+    uint8_t dscp;                     /* UDP */
+    enum frame_stream_mode mode;      /* how frames follow each other in what arrives, but by UDP */
+    uint32_t length;                  /* of these: octets, TC the longest */
+    bool marked;                      /* a marker goes before each frame that leaves */
+    const char *record, *replay;      /* files; NULL or empty: none */
+    const struct frame_wire_sle *sle; /* of FRAME_WIRE_SLE: borrowed for the call */
     uint64_t replay_rate; /* bit/s of frames with their markers; 0: as fast as they are read */
 };
 
@@ -47,12 +57,17 @@ struct frame_wire_config {
     X(skipped_bytes, "octets between frames that belonged to none")                                \
     X(connects, "connections that came about, services that were started")                         \
     X(refused, "CLTUs that the provider of FCLTU refused")                                         \
+    X(binds_refused, "BINDs that the provider refused")                                            \
+    X(starts_refused, "STARTs that the provider refused")                                          \
+    X(peer_aborts, "associations that the provider aborted")                                       \
+    X(credentials_wrong, "PDUs of the provider whose credentials were wrong")                      \
+    X(broken, "connections to the provider that did not come about, or ended without UNBIND")      \
     X(record_lost, "frames that the recording's medium was too slow or too full for")
 
 #define FRAME_WIRE_FIELD(name, text) uint64_t name;
 struct frame_wire_counters {
     FRAME_WIRE_COUNTS(FRAME_WIRE_FIELD)
-    bool connected; /* of TCP */
+    bool connected; /* of TCP and SLE: frames can leave and come */
 };
 #undef FRAME_WIRE_FIELD
 
@@ -74,22 +89,35 @@ struct frame_wire_ops {
     void (*count)(const struct frame_wire *w, struct frame_wire_counters *out);
     /* Whose buffers and counters can be asked; NULL: it has none. */
     struct udp_io *(*socket)(const struct frame_wire *w);
+    /* Whether it is wanted for the time being (it is, at first): what it has opened at a provider
+     * it ends in order, and opens again. NULL: it makes no difference. */
+    void (*want)(struct frame_wire *w, bool wanted);
     /* Ends it; what was taken leaves if it can. `closed` comes later than this call. */
     void (*close)(struct frame_wire *w, void (*closed)(void *context), void *context);
+};
+
+/* Who is told, all three. */
+struct frame_wire_user {
+    /* There may be something to read; what was kept has left. Both may be said in vain. */
+    void (*ready)(void *context, bool readable, bool writable);
+    /* wire.leaves or wire.arrives are others now. */
+    void (*state)(void *context);
+    /* A line for the operator's log, as cla_events.say; may come from within a call. */
+    void (*say)(void *context, int level, const char *text);
 };
 
 struct frame_wire {
     const struct frame_wire_ops *ops;
     struct world *world;
-    /* There may be something to read; what was kept has left. Both may be said in vain. */
-    void (*ready)(void *context, bool readable, bool writable);
+    const struct frame_wire_user *user;
     void *context;
+    bool leaves, arrives; /* frames can, as far as the wire knows: one that knows nothing says so */
 };
 
-/* 0 or HELIO_E*; `config`'s texts are borrowed for the call. */
+/* 0 or HELIO_E*; `config`'s texts are borrowed for the call, `user` outlives the wire. */
 int frame_wire_open(struct world *world, struct frame_wire **out,
-                    const struct frame_wire_config *config,
-                    void (*ready)(void *context, bool readable, bool writable), void *context);
+                    const struct frame_wire_config *config, const struct frame_wire_user *user,
+                    void *context);
 
 /* The kinds. */
 int frame_wire_udp(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);

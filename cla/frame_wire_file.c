@@ -12,31 +12,30 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cla/frame_wire.h"
+#include "cla/frame_pump.h"
 #include "os/log_writer.h"
 
 #define WRITE_LATEST (200 * TICK_MS)
 #define CHUNK 65536
 
 struct file_wire {
-    struct frame_wire wire;
-    bool marked, read;
+    struct frame_pump pump;
+    bool marked;
     struct log_writer *record; /* NULL: none */
     struct alarm write;        /* what was gathered is written */
     FILE *replay;              /* NULL: none, or it is over */
     uint64_t rate;
     tick due; /* of the next frame */
-    struct alarm again;
-    struct frame_stream in;
-    uint8_t *in_bytes;
-    struct frame_wire_counters n;
-    void (*closed)(void *context);
-    void *closed_context;
 };
+
+static struct file_wire *file_of_pump(struct frame_pump *p)
+{
+    return container_of(p, struct file_wire, pump);
+}
 
 static struct file_wire *file_wire_of(const struct frame_wire *w)
 {
-    return container_of((struct frame_wire *)(uintptr_t)w, struct file_wire, wire);
+    return file_of_pump(frame_pump_of(w));
 }
 
 /* ---- recording ---- */
@@ -54,7 +53,7 @@ static bool send_frame(struct frame_wire *wire, struct slice frame)
     memcpy(to, marker, head);
     memcpy(to + head, frame.data, frame.len);
     log_writer_put(w->record, head + frame.len);
-    w->n.out++;
+    w->pump.n.out++;
     if (alarm_due(&w->write) == TICK_NEVER)
         alarm_set(&w->write, tick_add(world_now(wire->world), WRITE_LATEST));
     return true;
@@ -85,9 +84,9 @@ static void read_chunk(struct file_wire *w)
 {
     size_t room;
     assert(w->replay != NULL);
-    uint8_t *to = frame_stream_space(&w->in, &room);
+    uint8_t *to = frame_stream_space(&w->pump.in, &room);
     size_t n = fread(to, 1, room < CHUNK ? room : CHUNK, w->replay);
-    frame_stream_fed(&w->in, n);
+    frame_stream_fed(&w->pump.in, n);
     if (n > 0)
         return;
     (void)fclose(w->replay);
@@ -97,7 +96,7 @@ static void read_chunk(struct file_wire *w)
 /* A frame may be there later, if not now. */
 static bool find_frame(struct file_wire *w)
 {
-    while (!frame_stream_ready(&w->in)) {
+    while (!frame_stream_ready(&w->pump.in)) {
         if (w->replay == NULL)
             return false;
         read_chunk(w);
@@ -105,10 +104,10 @@ static bool find_frame(struct file_wire *w)
     return true;
 }
 
-static void wait_for_frame(struct file_wire *w)
+static tick due_of(struct frame_pump *p)
 {
-    bool any = w->read && find_frame(w);
-    alarm_set(&w->again, any ? w->due : TICK_NEVER);
+    struct file_wire *w = file_of_pump(p);
+    return find_frame(w) ? w->due : TICK_NEVER;
 }
 
 /* Those that are due lie in the buffer: reading on would move them. */
@@ -121,65 +120,39 @@ static bool fill_frames(struct frame_wire *wire)
 static bool next_frame(struct frame_wire *wire, struct slice *frame)
 {
     struct file_wire *w = file_wire_of(wire);
-    if (w->due > world_now(wire->world) || !frame_stream_next(&w->in, frame))
+    if (w->due > world_now(wire->world) || !frame_pump_next(wire, frame))
         return false;
     size_t len = frame->len + (w->marked ? FRAME_ASM_LEN : 0);
     if (w->rate > 0)
         w->due = tick_add(w->due, len * 8 * TICK_S / w->rate);
-    w->n.in++;
     return true;
-}
-
-static void on_again(void *context)
-{
-    struct file_wire *w = context;
-    if (w->closed == NULL) {
-        w->wire.ready(w->wire.context, true, false);
-        return;
-    }
-    alarm_fini(&w->again);
-    alarm_fini(&w->write);
-    w->closed(w->closed_context);
-    log_writer_free(w->record);
-    free(w->in_bytes);
-    free(w);
 }
 
 /* ---- as a wire ---- */
 
-static void watch_wire(struct frame_wire *wire, bool read, bool write)
-{
-    struct file_wire *w = file_wire_of(wire);
-    assert(w->closed == NULL);
-    (void)write; /* never full */
-    w->read = read;
-    wait_for_frame(w);
-}
-
 static void count_wire(const struct frame_wire *wire, struct frame_wire_counters *out)
 {
     const struct file_wire *w = file_wire_of(wire);
-    *out = w->n;
-    out->skipped_bytes = w->in.skipped;
+    frame_pump_count(wire, out);
     out->record_lost = w->record == NULL ? 0 : log_writer_lost(w->record);
 }
 
-static struct udp_io *socket_of(const struct frame_wire *wire)
+static void free_wire(struct frame_pump *p)
 {
-    (void)wire;
-    return NULL;
+    struct file_wire *w = file_of_pump(p);
+    alarm_fini(&w->write);
+    log_writer_free(w->record);
+    free(w);
 }
 
 static void close_wire(struct frame_wire *wire, void (*closed)(void *context), void *context)
 {
     struct file_wire *w = file_wire_of(wire);
-    assert(w->closed == NULL && closed != NULL);
+    frame_pump_close(&w->pump, closed, context);
     if (w->replay != NULL)
         (void)fclose(w->replay);
     w->replay = NULL;
-    w->closed = closed;
-    w->closed_context = context;
-    alarm_set(&w->again, 0);
+    frame_pump_end(&w->pump);
 }
 
 static const struct frame_wire_ops file_wire_ops = {.send = send_frame,
@@ -187,10 +160,11 @@ static const struct frame_wire_ops file_wire_ops = {.send = send_frame,
                                                     .pending = is_pending,
                                                     .fill = fill_frames,
                                                     .next = next_frame,
-                                                    .watch = watch_wire,
+                                                    .watch = frame_pump_watch,
                                                     .count = count_wire,
-                                                    .socket = socket_of,
+                                                    .socket = frame_pump_socket,
                                                     .close = close_wire};
+static const struct frame_pump_ops file_pump_ops = {.due = due_of, .free = free_wire};
 
 static bool is_named(const char *path)
 {
@@ -199,11 +173,11 @@ static bool is_named(const char *path)
 
 static int open_files(struct file_wire *w, const struct frame_wire_config *c)
 {
-    unsigned flags = LOG_APPEND | (w->wire.world->wakeups_free ? (unsigned)LOG_WAIT : 0U);
-    w->in_bytes = malloc(frame_wire_stream_room(c));
-    if (w->in_bytes == NULL)
-        return HELIO_ENOMEM;
-    frame_stream_init(&w->in, c->mode, c->length, w->in_bytes, frame_wire_stream_room(c));
+    bool waits = w->pump.wire.world->wakeups_free;
+    unsigned flags = LOG_APPEND | (waits ? (unsigned)LOG_WAIT : 0U);
+    int r = frame_pump_stream(&w->pump, c);
+    if (r != 0)
+        return r;
     if (is_named(c->replay)) {
         w->replay = fopen(c->replay, "rbe");
         if (w->replay == NULL)
@@ -217,21 +191,20 @@ int frame_wire_file(struct world *world, struct frame_wire **out, const struct f
     struct file_wire *w = calloc(1, sizeof *w);
     if (w == NULL)
         return HELIO_ENOMEM;
-    w->wire = (struct frame_wire){.ops = &file_wire_ops, .world = world};
+    frame_pump_init(&w->pump, world, &file_wire_ops, &file_pump_ops);
     w->marked = c->marked;
     w->rate = c->replay_rate;
     int r = open_files(w, c);
     if (r != 0) {
         if (w->replay != NULL)
             (void)fclose(w->replay);
-        free(w->in_bytes);
+        frame_pump_fini(&w->pump);
         free(w);
         return r;
     }
     w->due = world_now(world);
-    alarm_init(&w->again, world, ALARM_LINK, on_again, w);
     alarm_init(&w->write, world, ALARM_LINK, on_write, w);
-    assert(w->wire.ops != NULL && w->in_bytes != NULL);
-    *out = &w->wire;
+    assert(w->pump.wire.ops != NULL && w->pump.in_bytes != NULL);
+    *out = &w->pump.wire;
     return 0;
 }

@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames by Space Link Extension: a user of RAF whose frames arrive, a user of FCLTU by which CLTUs
- * leave, each bound on a TCP connection of its own to the provider's address. A service that ends
- * is bound again a second later. Frames stay in the engine's buffers until they are read, and while
- * nobody reads, the provider is not read either. What can go wrong: an instance that the engine
- * does not take, memory, at the beginning; later on BINDs that are refused and connections that
- * end, during which CLTUs are lost; CLTUs that the provider refuses, counted.
+ * Frames by Space Link Extension: a user of RAF or RCF by which frames arrive, a user of FCLTU by
+ * which CLTUs leave, each bound on a TCP connection of its own to the provider's address. Frames
+ * can leave and come once BIND and START were returned; while the wire is not wanted, and at its
+ * end, each service is stopped and unbound. Frames stay in the engine's buffers until they are
+ * read, and while nobody reads, the provider is not read either.
+ *
+ * What can go wrong: an instance that the engine does not take, memory, at the beginning; later on
+ * nobody listens, a BIND or START is refused, credentials are wrong, the provider aborts or does
+ * not answer: told, counted, and tried again, ever less often. CLTUs are lost meanwhile; those that
+ * the provider refuses are counted.
  */
 #include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/allowance.h"
 #include "base/err.h"
-#include "cla/frame_wire.h"
+#include "cla/frame_pump.h"
+#include "cla/sle_conn.h"
+#include "cla/sle_digest.h"
 #include "sle/user.h"
 
-#define RETRY TICK_S
-#define OWNERS_MAX 64 /* buffers of frames that are in use at once */
+#define READY_MAX 64         /* frames that wait to be read */
+#define ORDERLY (5 * TICK_S) /* for STOP and UNBIND together; then the association is aborted */
+#define CLOSE_WAIT (2 * TICK_S)
+#define SAYS 6 /* lines for the log at once, then one in this time */
+#define SAYS_PAUSE (30 * TICK_S)
 
 struct sle_wire;
 
@@ -24,258 +37,316 @@ struct sle_wire;
 struct service {
     struct sle_wire *wire;
     struct sle_instance *instance; /* NULL: not used */
-    struct stream *stream;         /* NULL: none; nor a link */
-    struct sle_link *link;
-    struct alarm alarm; /* of the link, or to connect */
-    bool full, urgent, over, active;
-    uint8_t dropped[512]; /* where what nobody reads goes */
+    struct sle_conn *conn;         /* NULL: none */
+    struct alarm alarm;            /* to connect; to lose patience with an ending */
+    tick pause;                    /* before it is tried again */
+    bool bound, active;
+    bool ending; /* it shall be stopped and unbound, or is being so */
+    struct sle_notice over;
+    tick says; /* base/allowance.h */
+    uint64_t unsaid;
+};
+
+struct ready {
+    struct slice frame;
+    struct buf *owner;
 };
 
 struct sle_wire {
-    struct frame_wire wire;
+    struct frame_pump pump;
     struct address remote;
+    struct sle_digests *digests;
     struct sle *engine;
-    struct service raf, cltu;
-    bool read, write, blocked; /* blocked: the window of CLTUs is closed */
-    bool telling;              /* what is read from here needs no further wake-up */
-    bool held;                 /* a frame that was polled and not read yet: */
-    struct slice frame;
-    struct buf *owner;
-    struct buf *owners[OWNERS_MAX]; /* of frames that were read since the last fill */
-    size_t owners_len;
-    struct frame_wire_counters n;
-    struct alarm end;
-    void (*closed)(void *context);
-    void *closed_context;
+    struct service frames, cltus;
+    struct sle_gvcid channel;
+    enum sle_auth_level level;
+    tick retry, retry_max;
+    bool wanted, blocked;          /* blocked: the window of CLTUs is closed */
+    struct ready ready[READY_MAX]; /* [0, taken) are in use, up to len they wait */
+    size_t taken, len;
 };
+
+static struct sle_wire *sle_of_pump(struct frame_pump *p)
+{
+    return container_of(p, struct sle_wire, pump);
+}
 
 static struct sle_wire *sle_wire_of(const struct frame_wire *w)
 {
-    return container_of((struct frame_wire *)(uintptr_t)w, struct sle_wire, wire);
+    return sle_of_pump(frame_pump_of(w));
 }
 
 static tick now_of(const struct sle_wire *w)
 {
-    return world_now(w->wire.world);
+    return world_now(w->pump.wire.world);
 }
 
-/* ---- one service ---- */
+/* ---- what is told ---- */
 
-static void end_service(struct service *s, bool reset)
+__attribute__((format(printf, 3, 4))) static void say_line(struct service *s, int level,
+                                                           const char *format, ...)
 {
-    struct sle_wire *w = s->wire;
-    if (s->stream != NULL && reset)
-        stream_reset(s->stream);
-    else if (s->stream != NULL)
-        stream_close(s->stream);
-    if (s == &w->raf)
-        w->held = false; /* it lay in the link */
-    if (s == &w->cltu)
-        w->blocked = false;
-    if (s->link != NULL)
-        sle_link_free(s->link);
-    s->stream = NULL;
-    s->link = NULL;
-    s->full = s->urgent = s->over = s->active = false;
+    struct frame_pump *p = &s->wire->pump;
+    char line[400];
+    va_list args;
+    if (p->wire.user == NULL)
+        return;
+    if (!allowance_take(&s->says, SAYS_PAUSE, SAYS, now_of(s->wire))) {
+        s->unsaid++;
+        return;
+    }
+    int n = snprintf(line, sizeof line, "%s: ", sle_instance_id(s->instance));
+    va_start(args, format);
+    n += vsnprintf(line + n, sizeof line - (size_t)n, format, args);
+    va_end(args);
+    if (s->unsaid > 0 && (size_t)n < sizeof line)
+        snprintf(line + n, sizeof line - (size_t)n, " (%llu lines were left out)",
+                 (unsigned long long)s->unsaid);
+    s->unsaid = 0;
+    p->wire.user->say(p->wire.context, level, line);
 }
+
+/* Both ways need all that is configured; what comes needs its own service alone. */
+static void tell_state(struct sle_wire *w)
+{
+    bool arrives = w->frames.instance == NULL || w->frames.active;
+    bool leaves = arrives && (w->cltus.instance == NULL || w->cltus.active);
+    frame_pump_change(&w->pump, leaves, arrives);
+}
+
+static bool is_served(const struct sle_wire *w)
+{
+    return w->wanted && !w->pump.closing;
+}
+
+/* ---- an association ---- */
 
 static void begin_operation(struct service *s)
 {
-    struct sle_start start = {.quality = SLE_GOOD_ONLY};
+    assert(s->conn != NULL && !s->bound && !s->active);
+    struct sle_start start = {.quality = SLE_GOOD_ONLY, .gvcid = s->wire->channel};
+    s->bound = true;
     if (sle_user_start(s->instance, &start, now_of(s->wire)) != 0)
-        sle_link_abort(s->link, SLE_ABORT_OTHER, now_of(s->wire));
+        sle_link_abort(sle_conn_link(s->conn), SLE_ABORT_OTHER, now_of(s->wire));
 }
 
-static void take_notice(struct service *s, const struct sle_notice *n)
+static void unbind_service(struct service *s)
+{
+    (void)sle_user_unbind(s->instance, SLE_UNBIND_END, now_of(s->wire));
+}
+
+static void take_start(struct service *s, const struct sle_notice *n)
 {
     struct sle_wire *w = s->wire;
+    assert(s->bound && !s->active);
+    if (n->diag != SLE_OK) {
+        w->pump.n.starts_refused++;
+        say_line(s, 1, "START was refused: %s diagnostic %u",
+                 n->diag >= SLE_SPECIFIC ? "specific" : "common", n->diag & 0xff);
+        unbind_service(s);
+        return;
+    }
+    s->active = true;
+    s->pause = 0;
+    w->pump.n.connects++;
+    if (s->ending)
+        (void)sle_user_stop(s->instance, now_of(w));
+    else
+        say_line(s, 2, "bound to %s, version %u, and started",
+                 sle_link_peer(sle_conn_link(s->conn)), sle_link_version(sle_conn_link(s->conn)));
+    tell_state(w);
+}
+
+/* A frame waits until it is read; when many do, so do those behind them. At the end nobody reads.
+ */
+static void take_frame(struct service *s, const struct sle_notice *n)
+{
+    struct sle_wire *w = s->wire;
+    if (w->pump.closing)
+        return;
+    assert(w->len < READY_MAX);
+    w->ready[w->len++] = (struct ready){n->u.item.data, buf_keep(n->owner)};
+    if (w->len == READY_MAX)
+        sle_conn_hold(s->conn, true);
+    frame_pump_again(&w->pump);
+}
+
+static void open_window(struct sle_wire *w)
+{
+    if (w->blocked)
+        frame_pump_room(&w->pump);
+    w->blocked = false;
+}
+
+static void on_notice(void *context, struct sle_conn *c, const struct sle_notice *n)
+{
+    struct service *s = context;
+    (void)c;
     switch (n->kind) {
     case SLE_BOUND:
-        begin_operation(s);
+        if (s->ending)
+            unbind_service(s);
+        else
+            begin_operation(s);
         break;
     case SLE_STARTED:
-        s->active = n->diag == SLE_OK;
-        w->n.connects += s->active;
-        if (!s->active)
-            (void)sle_user_unbind(s->instance, SLE_UNBIND_END, now_of(w));
+        take_start(s, n);
+        break;
+    case SLE_STOPPED:
+        unbind_service(s);
         break;
     case SLE_FRAME:
-        w->held = true;
-        w->frame = n->u.item.data;
-        w->owner = n->owner;
+        take_frame(s, n);
         break;
     case SLE_CLTU_ANSWER:
-        w->n.refused += n->diag != SLE_OK;
-        w->blocked = false;
+        s->wire->pump.n.refused += n->diag != SLE_OK;
+        open_window(s->wire);
         break;
     case SLE_NOTIFIED:
-        w->blocked = false;
+        open_window(s->wire);
         break;
     case SLE_OVER:
-        s->over = true;
+        s->over = *n;
         break;
     default:
         break;
     }
 }
 
-/* Up to a frame, which waits to be read. True: there were some. */
-static bool poll_notices(struct service *s)
-{
-    struct sle_wire *w = s->wire;
-    struct sle_notice n;
-    bool any = false;
-    while (!(s == &w->raf && w->held) && sle_link_poll(s->link, &n, now_of(w))) {
-        take_notice(s, &n);
-        any = true;
-    }
-    return any;
-}
-
-static bool write_output(struct service *s)
-{
-    struct slice parts[STREAM_PARTS_MAX];
-    size_t want = 0;
-    if (s->full || s->urgent)
-        return false;
-    size_t n = sle_link_output(s->link, parts, STREAM_PARTS_MAX, now_of(s->wire));
-    for (size_t i = 0; i < n; i++)
-        want += parts[i].len;
-    if (n == 0)
-        return false;
-    size_t got = stream_write(s->stream, parts, n);
-    s->full = got < want;
-    sle_link_wrote(s->link, got, now_of(s->wire));
-    return got > 0;
-}
+static void connect_service(struct service *s);
 
 static void retry_later(struct service *s)
 {
-    alarm_set(&s->alarm, tick_add(now_of(s->wire), RETRY));
+    struct sle_wire *w = s->wire;
+    tick twice = tick_add(s->pause, s->pause);
+    s->pause = s->pause == 0 ? w->retry : tick_min(twice, w->retry_max);
+    assert(s->pause > 0 && s->pause <= w->retry_max);
+    alarm_set(&s->alarm, tick_add(now_of(w), s->pause));
 }
 
-/* Brings the stream to what the link wants. */
-static void settle_service(struct service *s)
-{
-    enum sle_stream want = sle_link_stream(s->link);
-    if (want == SLE_STREAM_ABORT && !s->urgent && !s->over) {
-        s->urgent = true;
-        if (stream_urgent(s->stream, sle_link_abort_octet(s->link)) != 0)
-            want = SLE_STREAM_RESET;
-    }
-    bool reset = want == SLE_STREAM_RESET;
-    if (reset || want == SLE_STREAM_CLOSE || (s->over && want != SLE_STREAM_ABORT)) {
-        end_service(s, reset);
-        retry_later(s);
-        return;
-    }
-    stream_read(s->stream, s->urgent || sle_link_reads(s->link));
-    alarm_set(&s->alarm, sle_link_deadline(s->link));
-}
-
-static void tell_ready(struct sle_wire *w, bool readable, bool writable)
-{
-    w->telling = true;
-    w->wire.ready(w->wire.context, readable, writable);
-    w->telling = false;
-}
-
-/* What the link has to tell and to write; frames are read meanwhile by whoever watches. */
-static void pump_service(struct service *s)
+/* The connection came to nothing, or to an end that was not agreed. */
+static void tell_break(struct service *s, int error)
 {
     struct sle_wire *w = s->wire;
-    bool was_blocked = w->blocked;
-    assert(s->stream != NULL && s->link != NULL);
-    for (bool more = true; more;) {
-        more = poll_notices(s);
-        more = write_output(s) || more;
-        if (s != &w->raf || !w->held || !w->read)
-            continue;
-        tell_ready(w, true, false);
-        if (w->closed != NULL)
-            return;
-        more = !w->held;
-    }
-    settle_service(s);
-    if (s == &w->raf && w->held && w->read) /* not all was read: again, soon */
-        alarm_set(&s->alarm, 0);
-    if (was_blocked && !w->blocked && w->write)
-        tell_ready(w, false, true);
+    char text[ADDRESS_TEXT_MAX];
+    const char *why = error != 0 ? helio_strerror(error) : "the provider has ended it";
+    w->pump.n.broken++;
+    bool met = error == 0 || helio_errno(error) == ECONNRESET; /* somebody was there */
+    const char *hint = s->bound || !met            ? ""
+                       : w->level == SLE_AUTH_NONE ? "; does it ask for authentication (sle_auth)?"
+                                                   : "; so ends what it takes for a wrong password";
+    if (s->bound)
+        say_line(s, 1, "the connection has ended: %s", why);
+    else
+        say_line(s, 1, "no answer to BIND from %s: %s%s", address_write(&w->remote, text), why,
+                 hint);
 }
 
-static uint8_t *give_space(void *context, size_t *len)
+static void tell_end(struct service *s, int error)
 {
-    struct service *s = context;
-    *len = sizeof s->dropped;
-    return s->urgent || !sle_link_reads(s->link) ? s->dropped : sle_link_space(s->link, len);
-}
-
-static void take_octets(void *context, size_t len)
-{
-    struct service *s = context;
-    if (s->urgent)
+    struct frame_wire_counters *n = &s->wire->pump.n;
+    enum sle_end end = s->over.kind == SLE_OVER ? s->over.end : SLE_END_CLOSED;
+    const char *why = s->over.kind == SLE_OVER ? sle_conn_reason(&s->over) : "";
+    if (end == SLE_END_UNBOUND)
         return;
-    sle_link_fed(s->link, len, now_of(s->wire));
-    pump_service(s);
+    if (end == SLE_END_CLOSED) {
+        tell_break(s, error);
+        return;
+    }
+    n->binds_refused += end == SLE_END_REFUSED;
+    n->peer_aborts += end == SLE_END_PEER_ABORT;
+    n->broken += end != SLE_END_REFUSED && end != SLE_END_PEER_ABORT;
+    say_line(s, 1, "%s%s%s%s", sle_end_text(end), *why != '\0' ? ": " : "", why,
+             end == SLE_END_AUTH ? ": sle_provider_password, or one of the clocks" : "");
 }
 
-static void take_room(void *context)
+/* There is no connection any more. */
+static void end_service(struct service *s)
+{
+    struct sle_wire *w = s->wire;
+    bool again = is_served(w), in_order = s->ending;
+    s->conn = NULL;
+    s->bound = s->active = s->ending = false;
+    if (s == &w->cltus)
+        open_window(w);
+    tell_state(w);
+    if (again && in_order)
+        alarm_set(&s->alarm, 0);
+    else if (again)
+        retry_later(s);
+    else
+        alarm_set(&s->alarm, TICK_NEVER);
+    if (w->pump.closing && !w->pump.ended && w->frames.conn == NULL && w->cltus.conn == NULL)
+        frame_pump_end(&w->pump);
+    assert(s->conn == NULL && !w->pump.wire.leaves);
+}
+
+static void on_gone(void *context, struct sle_conn *c, int error)
 {
     struct service *s = context;
-    s->full = false;
-    pump_service(s);
+    assert(s->conn == c);
+    (void)c;
+    tell_end(s, error);
+    end_service(s);
 }
 
-static void take_end(void *context, int error)
-{
-    struct service *s = context;
-    (void)error;
-    sle_link_closed(s->link, now_of(s->wire));
-    end_service(s, false);
-    retry_later(s);
-    if (s->wire->write)
-        tell_ready(s->wire, false, true);
-}
-
-static void take_urgent(void *context, uint8_t octet)
-{
-    struct service *s = context;
-    sle_link_urgent(s->link, octet, now_of(s->wire));
-    pump_service(s);
-}
-
-static const struct stream_user service_user = {
-    .space = give_space, .fed = take_octets, .writable = take_room, .ended = take_end};
+static const struct sle_conn_user conn_user = {.notice = on_notice, .gone = on_gone};
 
 static void connect_service(struct service *s)
 {
     struct sle_wire *w = s->wire;
-    struct stream_place to = {.address = &w->remote};
-    if (stream_connect(w->wire.world, &s->stream, &to, &service_user, s) != 0) {
-        s->stream = NULL;
-        retry_later(s);
+    uint64_t wall = world_wall(w->pump.wire.world);
+    char text[ADDRESS_TEXT_MAX];
+    assert(s->conn == NULL && is_served(w));
+    sle_clock_set(w->engine, wall > now_of(w) ? wall - now_of(w) : 0); /* it may have been set */
+    s->over = (struct sle_notice){.kind = SLE_NOTICE_COUNT};
+    int r = sle_conn_open(w->pump.wire.world, &s->conn, s->instance, &w->remote, 0, &conn_user, s);
+    if (r == 0)
+        return;
+    s->conn = NULL;
+    w->pump.n.broken++;
+    say_line(s, 1, "cannot connect to %s: %s", address_write(&w->remote, text), helio_strerror(r));
+    retry_later(s);
+}
+
+/* STOP, then UNBIND; a BIND that is not answered yet is given up. */
+static void stop_service(struct service *s)
+{
+    struct sle_wire *w = s->wire;
+    if (s->conn == NULL) {
+        alarm_set(&s->alarm, TICK_NEVER);
         return;
     }
-    s->link = sle_connect(s->instance, now_of(w));
-    if (s->link == NULL) {
-        end_service(s, true);
-        retry_later(s);
+    if (w->pump.closing)
+        sle_conn_hold(s->conn, false); /* nobody reads any more */
+    if (s->ending)
+        return;
+    enum sle_state state = sle_link_state(sle_conn_link(s->conn));
+    s->ending = true;
+    if (state == SLE_BINDING || state == SLE_UNBOUND_STATE) {
+        sle_conn_free(s->conn);
+        end_service(s);
         return;
     }
-    stream_on_urgent(s->stream, take_urgent);
-    pump_service(s);
+    if (state == SLE_ACTIVE)
+        (void)sle_user_stop(s->instance, now_of(w));
+    else if (state == SLE_READY)
+        unbind_service(s);
+    alarm_set(&s->alarm, tick_add(now_of(w), ORDERLY));
+    sle_conn_pump(s->conn);
+    assert(s->conn == NULL || s->ending);
 }
 
 static void on_alarm(void *context)
 {
     struct service *s = context;
-    if (s->stream == NULL) {
+    if (s->conn == NULL) {
         connect_service(s);
-        return;
+    } else if (s->ending) {
+        say_line(s, 1, "STOP and UNBIND were not answered in time: aborted");
+        sle_link_abort(sle_conn_link(s->conn), SLE_ABORT_OPERATIONAL, now_of(s->wire));
+        sle_conn_pump(s->conn);
     }
-    if (sle_link_deadline(s->link) <= now_of(s->wire))
-        sle_link_expire(s->link, now_of(s->wire));
-    pump_service(s);
 }
 
 /* ---- as a wire ---- */
@@ -284,19 +355,19 @@ static bool send_frame(struct frame_wire *wire, struct slice frame)
 {
     struct sle_wire *w = sle_wire_of(wire);
     struct sle_cltu cltu = {.data = frame};
-    if (!w->cltu.active)
+    if (!w->cltus.active || w->cltus.ending)
         return false;
-    int r = sle_user_cltu(w->cltu.instance, &cltu, NULL, now_of(w));
+    int r = sle_user_cltu(w->cltus.instance, &cltu, NULL, now_of(w));
     w->blocked = r == HELIO_EAGAIN;
-    w->n.out += r == 0;
+    w->pump.n.out += r == 0;
     return r == 0;
 }
 
 static bool flush_frames(struct frame_wire *wire)
 {
     struct sle_wire *w = sle_wire_of(wire);
-    if (w->cltu.active)
-        (void)write_output(&w->cltu);
+    if (w->cltus.active)
+        sle_conn_pump(w->cltus.conn);
     return !w->blocked;
 }
 
@@ -305,90 +376,95 @@ static bool is_pending(const struct frame_wire *wire)
     return sle_wire_of(wire)->blocked;
 }
 
-static void drop_owners(struct sle_wire *w)
+static void drop_taken(struct sle_wire *w)
 {
-    while (w->owners_len > 0)
-        buf_drop(w->owners[--w->owners_len]);
+    assert(w->taken <= w->len && w->len <= READY_MAX);
+    for (size_t i = 0; i < w->taken; i++)
+        buf_drop(w->ready[i].owner);
+    w->len -= w->taken;
+    memmove(w->ready, w->ready + w->taken, w->len * sizeof *w->ready);
+    w->taken = 0;
+    if (w->frames.conn != NULL && w->len < READY_MAX)
+        sle_conn_hold(w->frames.conn, false);
 }
 
 static bool fill_frames(struct frame_wire *wire)
 {
     struct sle_wire *w = sle_wire_of(wire);
-    drop_owners(w);
-    if (w->raf.link == NULL)
-        return false;
-    (void)poll_notices(&w->raf);
-    if (!w->telling) /* the connection may be read on */
-        alarm_set(&w->raf.alarm, 0);
-    return w->held;
+    drop_taken(w);
+    return w->len > 0;
 }
 
-/* What lies in a buffer stays with it, also when the link is asked for the next one. */
+/* What lies in a buffer stays with it until the next fill, or until reading is watched. */
 static bool next_frame(struct frame_wire *wire, struct slice *frame)
 {
     struct sle_wire *w = sle_wire_of(wire);
-    if (!w->held || w->owners_len == OWNERS_MAX)
+    if (w->taken == w->len)
         return false;
-    *frame = w->frame;
-    if (w->owners_len == 0 || w->owners[w->owners_len - 1] != w->owner)
-        w->owners[w->owners_len++] = buf_keep(w->owner);
-    w->held = false;
-    w->n.in++;
-    (void)poll_notices(&w->raf);
+    *frame = w->ready[w->taken++].frame;
+    w->pump.n.in++;
     return true;
 }
 
-static void watch_wire(struct frame_wire *wire, bool read, bool write)
+/* Who wants to read has done with what he read. */
+static void watch_frames(struct frame_pump *p)
+{
+    if (p->read)
+        drop_taken(sle_of_pump(p));
+}
+
+static tick due_of(struct frame_pump *p)
+{
+    const struct sle_wire *w = sle_of_pump(p);
+    return w->taken < w->len ? 0 : TICK_NEVER;
+}
+
+static void want_wire(struct frame_wire *wire, bool wanted)
 {
     struct sle_wire *w = sle_wire_of(wire);
-    w->read = read;
-    w->write = write;
-    if (read && w->held && !w->telling)
-        alarm_set(&w->raf.alarm, 0);
+    struct service *all[] = {&w->frames, &w->cltus};
+    if (w->wanted == wanted || w->pump.closing)
+        return;
+    w->wanted = wanted;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]->instance == NULL)
+            continue;
+        if (!wanted)
+            stop_service(all[i]);
+        else if (all[i]->conn == NULL)
+            alarm_set(&all[i]->alarm, 0);
+    }
 }
 
 static void count_wire(const struct frame_wire *wire, struct frame_wire_counters *out)
 {
     const struct sle_wire *w = sle_wire_of(wire);
-    *out = w->n;
-    out->connected =
-        (w->raf.instance == NULL || w->raf.active) && (w->cltu.instance == NULL || w->cltu.active);
+    frame_pump_count(wire, out);
+    out->credentials_wrong = sle_counts(w->engine)->auth_failed;
 }
 
-static struct udp_io *socket_of(const struct frame_wire *wire)
+static void free_wire(struct frame_pump *p)
 {
-    (void)wire;
-    return NULL;
-}
-
-static void free_wire(struct sle_wire *w)
-{
-    drop_owners(w);
+    struct sle_wire *w = sle_of_pump(p);
+    alarm_fini(&w->frames.alarm);
+    alarm_fini(&w->cltus.alarm);
+    for (size_t i = 0; i < w->len; i++)
+        buf_drop(w->ready[i].owner);
     if (w->engine != NULL)
         sle_free(w->engine);
+    sle_digests_free(w->digests);
     free(w);
-}
-
-static void on_end(void *context)
-{
-    struct sle_wire *w = context;
-    alarm_fini(&w->end);
-    w->closed(w->closed_context);
-    free_wire(w);
 }
 
 static void close_wire(struct frame_wire *wire, void (*closed)(void *context), void *context)
 {
     struct sle_wire *w = sle_wire_of(wire);
-    assert(w->closed == NULL && closed != NULL);
     (void)flush_frames(wire);
-    w->closed = closed;
-    w->closed_context = context;
-    alarm_fini(&w->raf.alarm);
-    alarm_fini(&w->cltu.alarm);
-    end_service(&w->raf, false);
-    end_service(&w->cltu, false);
-    alarm_set(&w->end, 0);
+    frame_pump_close(&w->pump, closed, context);
+    if (w->frames.conn == NULL && w->cltus.conn == NULL)
+        frame_pump_end(&w->pump);
+    stop_service(&w->frames);
+    stop_service(&w->cltus);
 }
 
 static const struct frame_wire_ops sle_wire_ops = {.send = send_frame,
@@ -396,40 +472,43 @@ static const struct frame_wire_ops sle_wire_ops = {.send = send_frame,
                                                    .pending = is_pending,
                                                    .fill = fill_frames,
                                                    .next = next_frame,
-                                                   .watch = watch_wire,
+                                                   .watch = frame_pump_watch,
                                                    .count = count_wire,
-                                                   .socket = socket_of,
+                                                   .socket = frame_pump_socket,
+                                                   .want = want_wire,
                                                    .close = close_wire};
+static const struct frame_pump_ops sle_pump_ops = {
+    .due = due_of, .watched = watch_frames, .free = free_wire};
 
-static void set_identity(struct sle_identity *who, const char *id)
+static int open_engine(struct sle_wire *w, const struct frame_wire_sle *c)
 {
-    size_t len = strnlen(id, SLE_AUTHORITY_MAX);
-    memcpy(who->id, id, len);
-    who->id[len] = '\0';
-}
-
-static int open_engine(struct sle_wire *w, const struct frame_wire_config *c)
-{
-    struct world *world = w->wire.world;
-    uint64_t wall = world_wall(world), now = world_now(world);
-    struct sle_config config = {.seed = world_random(world),
-                                .unix_ns = wall > now ? wall - now : 0};
-    struct sle_peer peer = {.level = SLE_AUTH_NONE};
-    set_identity(&config.self, c->sle_user);
-    set_identity(&peer.who, c->sle_provider);
+    struct world *world = w->pump.wire.world;
+    struct sle_config config = {.self = c->us,
+                                .tml.close_wait = CLOSE_WAIT,
+                                .hash = sle_digest,
+                                .seed = world_random(world)};
+    struct sle_peer peer = {.who = c->provider, .level = c->level, .hash = c->hash};
+    w->digests = sle_digests_new();
+    if (w->digests == NULL)
+        return HELIO_ENOMEM;
+    config.hash_context = w->digests;
     w->engine = sle_new(&config);
     return w->engine == NULL ? HELIO_ENOMEM : sle_peer_set(w->engine, &peer);
 }
 
-static int add_service(struct service *s, struct sle_wire *w, const struct frame_wire_config *c,
-                       const char *id)
+static bool is_given(const char *text)
 {
-    struct sle_user_config user = {.id = id,
-                                   .responder = c->sle_provider,
-                                   .responder_port = c->sle_port,
-                                   .version = c->sle_version};
-    s->wire = w;
-    return id == NULL || *id == '\0' ? 0 : sle_user_add(w->engine, &user, &s->instance);
+    return text != NULL && *text != '\0';
+}
+
+static int add_service(struct service *s, const struct frame_wire_sle *c, const char *id)
+{
+    struct sle_user_config user = {
+        .id = id, .responder = c->provider.id, .responder_port = c->port, .version = c->version};
+    int r = is_given(id) ? sle_user_add(s->wire->engine, &user, &s->instance) : 0;
+    if (r == 0 && s->instance != NULL)
+        alarm_set(&s->alarm, 0);
+    return r;
 }
 
 int frame_wire_sle(struct world *world, struct frame_wire **out, const struct frame_wire_config *c)
@@ -437,22 +516,29 @@ int frame_wire_sle(struct world *world, struct frame_wire **out, const struct fr
     struct sle_wire *w = calloc(1, sizeof *w);
     if (w == NULL)
         return HELIO_ENOMEM;
-    w->wire = (struct frame_wire){.ops = &sle_wire_ops, .world = world};
+    assert(c->sle != NULL && c->sle->retry > 0 && c->sle->retry_max >= c->sle->retry);
+    frame_pump_init(&w->pump, world, &sle_wire_ops, &sle_pump_ops);
     w->remote = c->remote;
-    int r = open_engine(w, c);
+    w->channel = c->sle->channel;
+    w->level = c->sle->level;
+    w->retry = c->sle->retry;
+    w->retry_max = c->sle->retry_max;
+    w->wanted = true;
+    w->frames.wire = w->cltus.wire = w;
+    alarm_init(&w->frames.alarm, world, ALARM_LINK, on_alarm, &w->frames);
+    alarm_init(&w->cltus.alarm, world, ALARM_LINK, on_alarm, &w->cltus);
+    int r = open_engine(w, c->sle);
     if (r == 0)
-        r = add_service(&w->raf, w, c, c->sle_raf);
+        r = add_service(&w->frames, c->sle, is_given(c->sle->raf) ? c->sle->raf : c->sle->rcf);
     if (r == 0)
-        r = add_service(&w->cltu, w, c, c->sle_cltu);
+        r = add_service(&w->cltus, c->sle, c->sle->cltu);
     if (r != 0) {
-        free_wire(w);
+        frame_pump_fini(&w->pump);
+        free_wire(&w->pump);
         return r;
     }
-    alarm_init(&w->end, world, ALARM_LINK, on_end, w);
-    alarm_init(&w->raf.alarm, world, ALARM_LINK, on_alarm, &w->raf);
-    alarm_init(&w->cltu.alarm, world, ALARM_LINK, on_alarm, &w->cltu);
-    alarm_set(&w->raf.alarm, w->raf.instance != NULL ? 0 : TICK_NEVER);
-    alarm_set(&w->cltu.alarm, w->cltu.instance != NULL ? 0 : TICK_NEVER);
-    *out = &w->wire;
+    w->pump.wire.leaves = false;
+    w->pump.wire.arrives = w->frames.instance == NULL;
+    *out = &w->pump.wire;
     return 0;
 }

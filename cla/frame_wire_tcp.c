@@ -11,29 +11,35 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cla/frame_wire.h"
+#include "cla/frame_pump.h"
 
 #define OUT_BYTES (256 * 1024)
 #define RETRY TICK_S
 
 struct tcp_wire {
-    struct frame_wire wire;
+    struct frame_pump pump;
     struct frame_wire_config config;
     struct stream_listener *listener;
     struct stream *stream; /* NULL: none */
-    bool connected, read, write, blocked;
-    struct alarm again; /* to connect; to say that there is something to read */
-    struct frame_stream in;
-    uint8_t *in_bytes, *out_bytes;
+    bool connected, blocked;
+    struct alarm connect;
+    uint8_t *out_bytes;
     size_t out_at, out_len;
-    struct frame_wire_counters n;
-    void (*closed)(void *context);
-    void *closed_context;
 };
+
+static struct tcp_wire *tcp_of_pump(struct frame_pump *p)
+{
+    return container_of(p, struct tcp_wire, pump);
+}
 
 static struct tcp_wire *tcp_wire_of(const struct frame_wire *w)
 {
-    return container_of((struct frame_wire *)(uintptr_t)w, struct tcp_wire, wire);
+    return tcp_of_pump(frame_pump_of(w));
+}
+
+static void tell_user(struct tcp_wire *w, bool readable, bool writable)
+{
+    w->pump.wire.user->ready(w->pump.wire.context, readable, writable);
 }
 
 /* ---- sending ---- */
@@ -70,7 +76,7 @@ static bool send_frame(struct frame_wire *wire, struct slice frame)
     if (w->config.marked)
         put_octets(w, marker, sizeof marker);
     put_octets(w, frame.data, frame.len);
-    w->n.out++;
+    w->pump.n.out++;
     return true;
 }
 
@@ -83,42 +89,32 @@ static bool is_pending(const struct frame_wire *wire)
 
 static bool fill_frames(struct frame_wire *wire)
 {
-    return frame_stream_ready(&tcp_wire_of(wire)->in);
-}
-
-static bool next_frame(struct frame_wire *wire, struct slice *frame)
-{
-    struct tcp_wire *w = tcp_wire_of(wire);
-    assert(w->closed == NULL);
-    if (!frame_stream_next(&w->in, frame))
-        return false;
-    w->n.in++;
-    return true;
+    return frame_stream_ready(&tcp_wire_of(wire)->pump.in);
 }
 
 static uint8_t *give_space(void *context, size_t *len)
 {
     struct tcp_wire *w = context;
-    return frame_stream_space(&w->in, len);
+    return frame_stream_space(&w->pump.in, len);
 }
 
 static void take_octets(void *context, size_t len)
 {
     struct tcp_wire *w = context;
-    assert(w->stream != NULL && w->closed == NULL);
-    frame_stream_fed(&w->in, len);
-    if (frame_stream_ready(&w->in))
-        w->wire.ready(w->wire.context, true, false);
+    assert(w->stream != NULL && !w->pump.closing);
+    frame_stream_fed(&w->pump.in, len);
+    if (frame_stream_ready(&w->pump.in))
+        tell_user(w, true, false);
 }
 
 static void take_room(void *context)
 {
     struct tcp_wire *w = context;
-    assert(w->stream != NULL && w->closed == NULL);
-    w->n.connects += !w->connected;
+    assert(w->stream != NULL && !w->pump.closing);
+    w->pump.n.connects += !w->connected;
     w->connected = true;
-    if (flush_frames(&w->wire))
-        w->wire.ready(w->wire.context, false, w->write);
+    if (flush_frames(&w->pump.wire))
+        tell_user(w, false, w->pump.write);
 }
 
 /* ---- connections ---- */
@@ -130,8 +126,8 @@ static void end_stream(struct tcp_wire *w)
     w->stream = NULL;
     w->connected = w->blocked = false;
     w->out_at = w->out_len = 0;
-    frame_stream_reset(&w->in);
-    assert(!w->connected && !frame_stream_ready(&w->in));
+    frame_stream_reset(&w->pump.in);
+    assert(!w->connected && !frame_stream_ready(&w->pump.in));
 }
 
 static void take_end(void *context, int error)
@@ -140,8 +136,8 @@ static void take_end(void *context, int error)
     (void)error;
     end_stream(w);
     if (w->listener == NULL)
-        alarm_set(&w->again, tick_add(world_now(w->wire.world), RETRY));
-    w->wire.ready(w->wire.context, false, w->write);
+        alarm_set(&w->connect, tick_add(world_now(w->pump.wire.world), RETRY));
+    tell_user(w, false, w->pump.write);
 }
 
 static const struct stream_user tcp_wire_user = {
@@ -152,16 +148,16 @@ static void take_connection(void *context, struct stream *s)
     struct tcp_wire *w = context;
     struct address from;
     if (stream_peer(s, &from) && !frame_wire_same_host(&from, &w->config.remote)) {
-        w->n.foreign++;
+        w->pump.n.foreign++;
         stream_close(s);
         return;
     }
     end_stream(w);
     w->stream = s;
     w->connected = true;
-    w->n.connects++;
+    w->pump.n.connects++;
     stream_use(s, &tcp_wire_user, w);
-    stream_read(s, w->read);
+    stream_read(s, w->pump.read);
 }
 
 /* A stream in memory is connected at once. Of others that is told to whom a write did not suit:
@@ -171,7 +167,7 @@ static void await_connection(struct tcp_wire *w)
     static const uint8_t one[1] = {0};
     struct slice probe = slice_of(one, 1);
     struct address peer;
-    if (w->wire.world->pipes != NULL || stream_peer(w->stream, &peer))
+    if (w->pump.wire.world->pipes != NULL || stream_peer(w->stream, &peer))
         take_room(w);
     else if (stream_write(w->stream, &probe, 1) != 0)
         end_stream(w);
@@ -181,118 +177,107 @@ static void open_stream(struct tcp_wire *w)
 {
     struct stream_place to = {.address = &w->config.remote};
     assert(w->stream == NULL && w->listener == NULL && !w->connected);
-    if (stream_connect(w->wire.world, &w->stream, &to, &tcp_wire_user, w) == 0) {
-        stream_read(w->stream, w->read);
+    if (stream_connect(w->pump.wire.world, &w->stream, &to, &tcp_wire_user, w) == 0) {
+        stream_read(w->stream, w->pump.read);
         await_connection(w);
     } else {
         w->stream = NULL;
     }
     if (w->stream != NULL)
         return;
-    alarm_set(&w->again, tick_add(world_now(w->wire.world), RETRY));
+    alarm_set(&w->connect, tick_add(world_now(w->pump.wire.world), RETRY));
 }
 
-static void free_wire(struct tcp_wire *w)
-{
-    free(w->in_bytes);
-    free(w->out_bytes);
-    free(w);
-}
-
-static void on_again(void *context)
+static void on_connect(void *context)
 {
     struct tcp_wire *w = context;
-    if (w->closed != NULL) {
-        alarm_fini(&w->again);
-        w->closed(w->closed_context);
-        free_wire(w);
-        return;
-    }
-    if (w->stream == NULL && w->listener == NULL)
+    if (w->stream == NULL)
         open_stream(w);
-    else if (w->read && frame_stream_ready(&w->in))
-        w->wire.ready(w->wire.context, true, false);
 }
 
 /* ---- as a wire ---- */
 
-static void watch_wire(struct frame_wire *wire, bool read, bool write)
+static tick due_of(struct frame_pump *p)
 {
-    struct tcp_wire *w = tcp_wire_of(wire);
-    assert(w->closed == NULL);
-    w->read = read;
-    w->write = write;
-    if (w->stream == NULL)
-        return;
-    stream_read(w->stream, read);
-    if (read && frame_stream_ready(&w->in))
-        alarm_set(&w->again, 0);
+    return frame_stream_ready(&p->in) ? 0 : TICK_NEVER;
+}
+
+static void watch_stream(struct frame_pump *p)
+{
+    struct tcp_wire *w = tcp_of_pump(p);
+    if (w->stream != NULL)
+        stream_read(w->stream, p->read);
 }
 
 static void count_wire(const struct frame_wire *wire, struct frame_wire_counters *out)
 {
-    const struct tcp_wire *w = tcp_wire_of(wire);
-    *out = w->n;
-    out->skipped_bytes = w->in.skipped;
-    out->connected = w->connected;
+    frame_pump_count(wire, out);
+    out->connected = tcp_wire_of(wire)->connected;
 }
 
-static struct udp_io *socket_of(const struct frame_wire *wire)
+static void free_wire(struct frame_pump *p)
 {
-    (void)wire;
-    return NULL;
+    struct tcp_wire *w = tcp_of_pump(p);
+    alarm_fini(&w->connect);
+    free(w->out_bytes);
+    free(w);
 }
 
 static void close_wire(struct frame_wire *wire, void (*closed)(void *context), void *context)
 {
     struct tcp_wire *w = tcp_wire_of(wire);
-    assert(w->closed == NULL && closed != NULL);
     (void)flush_frames(wire);
     end_stream(w);
+    alarm_set(&w->connect, TICK_NEVER);
     if (w->listener != NULL)
         stream_unlisten(w->listener);
     w->listener = NULL;
-    w->closed = closed;
-    w->closed_context = context;
-    alarm_set(&w->again, 0);
+    frame_pump_close(&w->pump, closed, context);
+    frame_pump_end(&w->pump);
 }
 
 static const struct frame_wire_ops tcp_wire_ops = {.send = send_frame,
                                                    .flush = flush_frames,
                                                    .pending = is_pending,
                                                    .fill = fill_frames,
-                                                   .next = next_frame,
-                                                   .watch = watch_wire,
+                                                   .next = frame_pump_next,
+                                                   .watch = frame_pump_watch,
                                                    .count = count_wire,
-                                                   .socket = socket_of,
+                                                   .socket = frame_pump_socket,
                                                    .close = close_wire};
+
+static const struct frame_pump_ops tcp_pump_ops = {
+    .due = due_of, .watched = watch_stream, .free = free_wire};
+
+static int open_wire(struct tcp_wire *w, const struct frame_wire_config *c)
+{
+    struct stream_place at = {.address = &c->local};
+    int r = frame_pump_stream(&w->pump, c);
+    w->out_bytes = malloc(OUT_BYTES);
+    if (r == 0 && w->out_bytes == NULL)
+        r = HELIO_ENOMEM;
+    if (r == 0 && c->kind == FRAME_WIRE_LISTEN)
+        return stream_listen(w->pump.wire.world, &w->listener, &at, take_connection, w);
+    alarm_set(&w->connect, 0);
+    return r;
+}
 
 int frame_wire_tcp(struct world *world, struct frame_wire **out, const struct frame_wire_config *c)
 {
     struct tcp_wire *w = calloc(1, sizeof *w);
-    struct stream_place at = {.address = &c->local};
     if (w == NULL)
         return HELIO_ENOMEM;
-    w->wire = (struct frame_wire){.ops = &tcp_wire_ops, .world = world};
+    frame_pump_init(&w->pump, world, &tcp_wire_ops, &tcp_pump_ops);
+    alarm_init(&w->connect, world, ALARM_LINK, on_connect, w);
     w->config = *c;
     w->config.record = w->config.replay = NULL;
-    w->in_bytes = malloc(frame_wire_stream_room(c));
-    w->out_bytes = malloc(OUT_BYTES);
-    if (w->in_bytes == NULL || w->out_bytes == NULL) {
-        free_wire(w);
-        return HELIO_ENOMEM;
+    w->config.sle = NULL;
+    int r = open_wire(w, c);
+    if (r != 0) {
+        frame_pump_fini(&w->pump);
+        free_wire(&w->pump);
+        return r;
     }
-    frame_stream_init(&w->in, c->mode, c->length, w->in_bytes, frame_wire_stream_room(c));
-    if (c->kind == FRAME_WIRE_LISTEN) {
-        int r = stream_listen(world, &w->listener, &at, take_connection, w);
-        if (r != 0) {
-            free_wire(w);
-            return r;
-        }
-    }
-    alarm_init(&w->again, world, ALARM_LINK, on_again, w);
-    if (w->listener == NULL)
-        alarm_set(&w->again, 0);
-    *out = &w->wire;
+    *out = &w->pump.wire;
     return 0;
 }

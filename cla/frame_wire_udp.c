@@ -88,7 +88,7 @@ static void on_port(void *context, bool readable, bool writable)
     struct udp_wire *w = context;
     if (writable && udp_pending(w->port->io))
         (void)udp_flush(w->port->io);
-    w->wire.ready(w->wire.context, readable, writable && !udp_pending(w->port->io));
+    w->wire.user->ready(w->wire.context, readable, writable && !udp_pending(w->port->io));
 }
 
 static void on_closed(void *context)
@@ -130,7 +130,7 @@ int frame_wire_udp(struct world *world, struct frame_wire **out, const struct fr
         free(w);
         return r;
     }
-    w->wire.ops = &udp_wire_ops;
+    w->wire = (struct frame_wire){.ops = &udp_wire_ops, .leaves = true, .arrives = true};
     w->remote = (struct udp_peer){.address = c->remote, .dscp = c->dscp};
     *out = &w->wire;
     return 0;

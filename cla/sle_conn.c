@@ -41,6 +41,7 @@ static tick now_of(const struct sle_conn *c)
 
 static void free_conn(struct sle_conn *c)
 {
+    assert(!c->pumping && c->link != NULL);
     alarm_fini(&c->alarm);
     if (c->stream != NULL)
         stream_close(c->stream);
@@ -50,6 +51,7 @@ static void free_conn(struct sle_conn *c)
 
 static void end_conn(struct sle_conn *c, bool reset)
 {
+    assert(c->stream != NULL && !c->freed);
     if (reset)
         stream_reset(c->stream);
     else
@@ -64,6 +66,7 @@ static bool tell_notices(struct sle_conn *c)
 {
     struct sle_notice n;
     bool any = false;
+    assert(!c->pumping && !c->freed);
     c->pumping = true;
     c->now = now_of(c);
     while (!c->freed && !c->held && sle_link_poll(c->link, &n, c->now)) {
@@ -87,6 +90,7 @@ static bool write_output(struct sle_conn *c)
     for (size_t i = 0; i < n; i++)
         want += parts[i].len;
     size_t got = stream_write(c->stream, parts, n);
+    assert(got <= want);
     c->full = got < want;
     sle_link_wrote(c->link, got, now_of(c));
     return got > 0;

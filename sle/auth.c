@@ -13,6 +13,30 @@
 
 enum { SHA1_LEN = 20, SHA256_LEN = 32, HASH_INPUT_MAX = 160 };
 
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+bool sle_password_read(const char *hex, struct sle_identity *who)
+{
+    uint8_t octets[SLE_PASSWORD_MAX];
+    size_t n = strlen(hex);
+    if (n % 2 != 0 || n / 2 > sizeof octets)
+        return false;
+    for (size_t i = 0; i < n / 2; i++) {
+        int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        octets[i] = (uint8_t)(high * 16 + low);
+    }
+    memcpy(who->password, octets, n / 2);
+    who->password_len = (uint8_t)(n / 2);
+    return true;
+}
+
 static void code_time(struct ber *b, struct sle_time *t)
 {
     uint8_t octets[TIME_PICO_OCTETS] = {0};

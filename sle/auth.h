@@ -32,6 +32,10 @@ struct sle_identity { /* of one side */
     uint8_t password_len;
 };
 
+/* A password as configurations have it, two hexadecimal digits for an octet; "" is an empty one.
+ * False: it is none, *who is unchanged. */
+bool sle_password_read(const char *hex, struct sle_identity *who);
+
 /* ISP1Credentials as they are inside `used [1]`. */
 struct sle_credentials {
     struct sle_time time;

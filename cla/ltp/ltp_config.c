@@ -279,7 +279,7 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     if (ltp_link_segment(k) < SEGMENT_LEAST)
         return wrong(key, "frame_length", why, why_cap,
                      "a segment has to fit a TC frame; write a longer one, or frame_segments: yes");
-    if (k->frames.kind != FRAMES_OFF && k->accept_unknown != 0)
+    if (k->frames.out.kind != FRAMES_OFF && k->accept_unknown != 0)
         return wrong(key, "accept_unknown", why, why_cap,
                      "a link with frames has one peer; leave this away, or write frames: off");
     if (k->aggregate_time != 0 && k->aggregate == 0)

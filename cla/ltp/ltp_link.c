@@ -64,7 +64,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     l->env = *env;
     l->config = l->given = k;
     l->contact.round_trip = TICK_NEVER;
-    l->allowed = l->up = l->hears = k->state == LTP_LINK_UP;
+    l->allowed = k->state == LTP_LINK_UP;
     list_init(&l->node);
     list_init(&l->waiting);
     uint64_t own;

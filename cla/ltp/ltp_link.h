@@ -36,6 +36,7 @@ struct hub {
     struct port *port;        /* NULL: not open yet */
     struct udp_io *io;        /* of the port */
     bool framed;              /* the port is one of cla/frame_port.h */
+    bool leaves, arrives;     /* what it says of its wire; others: true */
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     struct alarm alarm;
     struct hub_gather gather;
@@ -91,7 +92,7 @@ struct link {
     struct udp_peer to;
     struct bucket bucket;
     bool allowed;   /* by the operator */
-    bool up, hears; /* we transmit, the peer does: both words together */
+    bool up, hears; /* we transmit, the peer does: both words together, and the wire's */
     bool told_up, told;
     bool silent;        /* the peer does not answer (ltp_silent), as far as it was told */
     tick silence_quiet; /* until then no more is said of it */
@@ -176,6 +177,7 @@ void link_say(struct link *l, int level, const char *format, ...)
  * link is up, each way; the light time there and back, 0 when it is not known; cla_ops.contact. */
 void link_refresh(struct link *l);
 void link_ways(struct link *l);
+void hub_ways(struct hub *h); /* of all its links: the wire can, or cannot, what it could */
 tick link_round_trip(const struct link *l);
 void link_contact(struct cla *c, const struct cla_contact *contact);
 

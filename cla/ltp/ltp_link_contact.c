@@ -2,8 +2,8 @@
 /*
  * A link as its contact is. What the operator configured bounds what a contact plan says: the rate
  * is the lower one, and the timer is that of the light time, but never shorter than a configured
- * `rto` that is long enough. Up is what both say. What can go wrong: nothing, since another rate
- * and another timer always fit what is open.
+ * `rto` that is long enough. Up is what both say, while the wire can. What can go wrong: nothing,
+ * since another rate and another timer always fit what is open.
  */
 #include <assert.h>
 
@@ -48,6 +48,10 @@ void link_ways(struct link *l)
     tick now = hub_now(l->hub);
     bool transmit = l->allowed && (!l->planned || l->contact.transmit);
     bool receive = l->allowed && (!l->planned || l->contact.receive);
+    if (l->hub->framed)
+        frame_port_want(l->hub->port, transmit || receive);
+    transmit = transmit && l->hub->leaves;
+    receive = receive && l->hub->arrives;
     l->up = transmit;
     l->hears = receive;
     if (!transmit)
@@ -59,6 +63,12 @@ void link_ways(struct link *l)
     assert(r == 0);
     (void)r;
     hub_kick(l->hub);
+}
+
+void hub_ways(struct hub *h)
+{
+    list_for_each (it, &h->links)
+        link_ways(container_of(it, struct link, node));
 }
 
 tick link_round_trip(const struct link *l)

@@ -295,7 +295,7 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
 /* Links with frames share an address, but each has a virtual channel of its own. */
 static bool has_channel(const struct hub *h, const struct frame_keys *k)
 {
-    return !h->framed || k->kind == FRAMES_OFF || h->frames.vcid == k->vcid;
+    return !h->framed || k->out.kind == FRAMES_OFF || h->frames.out.vcid == k->out.vcid;
 }
 
 static struct hub *hub_find(const struct link *l)
@@ -348,7 +348,7 @@ static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *
 {
     char local[ADDRESS_TEXT_MAX];
     address_write(&h->local, local);
-    if (h->framed || l->config->frames.kind != FRAMES_OFF) {
+    if (h->framed || l->config->frames.out.kind != FRAMES_OFF) {
         snprintf(why, why_cap,
                  "frames: a link with CCSDS frames has its local address, here %s, for itself, or "
                  "with others that have frames, each with a frame_vcid of its own",
@@ -385,8 +385,6 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     tick now = hub_now(h);
     r = join_span(h, l, why, why_cap);
     if (r == 0)
-        r = ltp_link(h->engine, l->peer, l->up, now);
-    if (r == 0)
         r = ltp_source(h->engine, l->peer, address_bytes(&l->to.address));
     if (r != 0) {
         if (fresh)
@@ -397,7 +395,7 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     list_add_tail(&h->links, &l->node);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     hub_buffers(l);
-    hub_kick(h);
+    link_ways(l);
     assert(hub_link(h, l->peer) == l);
     return 0;
 }

@@ -86,26 +86,52 @@ static bool find_line(const struct hub *h, const struct link *l, const struct po
     if (address_port(&h->local) == 0)
         return true;
     for (struct hub *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
-        if (!frame_keys_share(&x->frames, k) || x->frames.vcid == k->vcid)
+        if (!frame_keys_share(&x->frames, k) || x->frames.out.vcid == k->out.vcid)
             return false;
         *out = x->port;
     }
     return true;
 }
 
+static void on_state(void *context, bool leaves, bool arrives)
+{
+    struct hub *h = context;
+    hub_turn_begin(h);
+    h->leaves = leaves;
+    h->arrives = arrives;
+    hub_ways(h);
+    hub_turn_end(h);
+}
+
+static void on_say(void *context, int level, const char *text)
+{
+    const struct hub *h = context;
+    if (!list_empty(&h->links))
+        link_say(container_of(list_first(&h->links), struct link, node), level, "%s", text);
+}
+
+static const struct frame_port_events frame_events = {.state = on_state, .say = on_say};
+
 static int open_frames(struct hub *h, const struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     const struct port *sibling;
+    struct frame_wire_sle sle;
     struct frame_port_config c;
     if (!find_line(h, l, &sibling))
         return HELIO_EEXIST;
     frame_keys_config(&k->frames, &c);
+    frame_keys_sle(&k->frames, &sle);
+    c.events = &frame_events;
+    c.wire.sle = &sle;
     c.wire.local = h->local;
     c.wire.remote = k->udp.remote;
     c.wire.segments = k->udp.batch;
     c.wire.dscp = (uint8_t)k->udp.dscp;
-    return frame_port_open(h->world, &h->port, &c, sibling, on_ready, h);
+    int r = frame_port_open(h->world, &h->port, &c, sibling, on_ready, h);
+    if (r == 0)
+        h->leaves = frame_port_able(h->port, &h->arrives);
+    return r;
 }
 
 /* A socket, or CCSDS frames. */
@@ -113,9 +139,9 @@ static int open_port(struct hub *h, const struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     h->frames = k->frames;
-    h->frames.record = h->frames.replay = h->frames.sle_raf = h->frames.sle_cltu = NULL;
-    h->frames.sle_user = h->frames.sle_provider = h->frames.sle_port = NULL;
-    h->framed = k->frames.kind != FRAMES_OFF;
+    frame_keys_forget(&h->frames);
+    h->leaves = h->arrives = true;
+    h->framed = k->frames.out.kind != FRAMES_OFF;
     if (h->framed)
         return open_frames(h, l);
     return port_open(h->world, &h->port, &h->local, k->udp.batch, on_ready, h);

@@ -148,7 +148,7 @@ START_TEST(what_is_refused)
     arrive(bytes, 0);
     bytes[0] = 0xc0;
     arrive(bytes, 1115);
-    other.vcid = 6;
+    other.out.vcid = 6;
     send_frame(&other, PACKET_LTP, 0);
     other = k, other.scid = 0xac;
     send_frame(&other, PACKET_LTP, 0);
@@ -210,7 +210,7 @@ START_TEST(keys)
     ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
     ck_assert_str_eq(key, "frames");
     ck_assert_ptr_nonnull(strstr(why, "spacecraft"));
-    k.kind = FRAMES_OFF; /* then nothing else counts */
+    k.out.kind = FRAMES_OFF; /* then nothing else counts */
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
 }
 END_TEST

@@ -1,198 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A mission centre's frame port by Space Link Extension: a station in the same virtual world
- * provides RAF and FCLTU; what the spacecraft sends is what the centre hears, and the other way;
- * the connections end and come again. */
-#include "frame_port_help.h"
-#include "sle/provider.h"
-
-#define RAF_ID "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
-#define CLTU_ID "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
-
-struct conn {
-    struct stream *stream;
-    struct sle_link *link;
-    bool full, reading;
-};
-
-static struct {
-    struct sle *engine;
-    struct sle_instance *raf, *cltu;
-    struct stream_listener *listener;
-    struct conn conn[16];
-    size_t conns;
-    uint64_t frames, cltus, not_taken;
-} station;
-
-static struct sle_time time_now(void)
-{
-    return sle_now(station.engine, w.v.now);
-}
-
-/* CLTUs are radiated at once, to the spacecraft. */
-static void radiate_cltus(void)
-{
-    struct sle_cltu_out out;
-    struct address from;
-    ck_assert_int_eq(address_parse("127.0.0.1:3", &from), 0);
-    while (sle_provider_cltu_next(station.cltu, &out, w.v.now)) {
-        struct virtual_port *p = NULL;
-        list_for_each (it, &w.v.ports) {
-            struct virtual_port *x = container_of(it, struct virtual_port, node);
-            p = address_equal(&x->self, &w.b.self) ? x : p;
-        }
-        sle_provider_cltu_started(station.cltu, time_now(), w.v.now);
-        ck_assert_ptr_nonnull(p);
-        virtual_arrive(p, &from, out.data);
-        station.cltus++;
-        sle_provider_cltu_radiated(station.cltu, time_now(), w.v.now);
-    }
-}
-
-static void pump_conn(struct conn *c)
-{
-    struct sle_notice n;
-    struct slice parts[16];
-    size_t k;
-    if (c->stream == NULL)
-        return;
-    while (sle_link_poll(c->link, &n, w.v.now))
-        if (n.kind == SLE_CLTU_READY)
-            radiate_cltus();
-    while (!c->full && (k = sle_link_output(c->link, parts, 16, w.v.now)) > 0) {
-        size_t want = 0;
-        for (size_t i = 0; i < k; i++)
-            want += parts[i].len;
-        size_t got = stream_write(c->stream, parts, k);
-        c->full = got < want;
-        sle_link_wrote(c->link, got, w.v.now);
-    }
-    stream_read(c->stream, sle_link_reads(c->link));
-    if (sle_link_stream(c->link) == SLE_STREAM_KEEP)
-        return;
-    stream_close(c->stream);
-    sle_link_free(c->link);
-    c->stream = NULL;
-}
-
-static void pump_all(void)
-{
-    for (size_t i = 0; i < station.conns; i++)
-        pump_conn(&station.conn[i]);
-}
-
-static uint8_t *conn_space(void *context, size_t *len)
-{
-    return sle_link_space(((struct conn *)context)->link, len);
-}
-
-static void conn_fed(void *context, size_t len)
-{
-    sle_link_fed(((struct conn *)context)->link, len, w.v.now);
-    pump_conn(context);
-}
-
-static void conn_writable(void *context)
-{
-    ((struct conn *)context)->full = false;
-    pump_conn(context);
-}
-
-static void conn_ended(void *context, int error)
-{
-    struct conn *c = context;
-    (void)error;
-    sle_link_closed(c->link, w.v.now);
-    pump_conn(c);
-    if (c->stream != NULL) {
-        stream_close(c->stream);
-        sle_link_free(c->link);
-        c->stream = NULL;
-    }
-}
-
-static const struct stream_user conn_user = {
-    .space = conn_space, .fed = conn_fed, .writable = conn_writable, .ended = conn_ended};
-
-static void accept_conn(void *context, struct stream *s)
-{
-    (void)context;
-    ck_assert_uint_lt(station.conns, 16);
-    struct conn *c = &station.conn[station.conns++];
-    *c = (struct conn){.stream = s, .link = sle_accept(station.engine, w.v.now)};
-    stream_use(s, &conn_user, c);
-    stream_read(s, true);
-}
-
-/* What the spacecraft sends comes to the station as telemetry. */
-static bool carry_down(void *context, struct virtual_port *from, const struct address *to,
-                       struct slice head, struct slice data)
-{
-    struct sle_frame f = {.data = head, .time = time_now()};
-    (void)context, (void)from, (void)to;
-    ck_assert_uint_eq(data.len, 0);
-    station.frames++;
-    station.not_taken += sle_provider_frame(station.raf, &f, w.v.now) != SLE_TAKEN;
-    return true;
-}
-
-static void open_station(void)
-{
-    static const char *const users[] = {"CENTRE"};
-    struct sle_config config = {.self = {.id = "STATION"}, .seed = 7};
-    struct sle_peer peer = {.who = {.id = "CENTRE"}, .level = SLE_AUTH_NONE};
-    struct sle_provider_config raf = {.id = RAF_ID,
-                                      .initiators = users,
-                                      .initiator_count = 1,
-                                      .responder_port = "PORT1",
-                                      .latency = 10 * TICK_MS},
-                               cltu = raf;
-    struct address at;
-    memset(&station, 0, sizeof station);
-    cltu.id = CLTU_ID;
-    ck_assert_ptr_nonnull(station.engine = sle_new(&config));
-    ck_assert_int_eq(sle_peer_set(station.engine, &peer), 0);
-    ck_assert_int_eq(sle_provider_add(station.engine, &raf, &station.raf), 0);
-    ck_assert_int_eq(sle_provider_add(station.engine, &cltu, &station.cltu), 0);
-    ck_assert_int_eq(address_parse("127.0.0.1:2", &at), 0);
-    ck_assert_int_eq(stream_listen(&w.v.world, &station.listener,
-                                   &(struct stream_place){.address = &at}, accept_conn, NULL),
-                     0);
-}
-
-static void run_until(tick end)
-{
-    while (w.v.now < end) {
-        tick next = tick_min(virtual_due(&w.v), end);
-        for (size_t i = 0; i < station.conns; i++)
-            if (station.conn[i].stream != NULL)
-                next = tick_min(next, sle_link_deadline(station.conn[i].link));
-        virtual_advance(&w.v, next);
-        while (virtual_due(&w.v) <= w.v.now)
-            virtual_fire(&w.v);
-        for (size_t i = 0; i < station.conns; i++)
-            if (station.conn[i].stream != NULL &&
-                sle_link_deadline(station.conn[i].link) <= w.v.now)
-                sle_link_expire(station.conn[i].link, w.v.now);
-        pump_all();
-    }
-}
-
-static struct frame_keys centre_keys(void)
-{
-    static char raf[] = RAF_ID, cltu[] = CLTU_ID, user[] = "CENTRE", provider[] = "STATION",
-                port[] = "PORT1";
-    struct frame_keys k = keys_of(FRAMES_CLTU, 0, 0);
-    k.kind_in = FRAMES_AOS;
-    k.numbers = k.segments = true;
-    k.wire = FRAME_WIRE_SLE;
-    k.sle_raf = raf;
-    k.sle_cltu = cltu;
-    k.sle_user = user;
-    k.sle_provider = provider;
-    k.sle_port = port;
-    k.sle_version = 5;
-    return k;
-}
+ * provides RAF, RCF and FCLTU; what the spacecraft sends is what the centre hears, and the other
+ * way; associations end and come again; whatever the provider refuses is told and counted. */
+#include "frame_sle_help.h"
 
 static void send_some(struct end *from, size_t n)
 {
@@ -211,38 +21,17 @@ static void send_some(struct end *from, size_t n)
     run_until(w.v.now + 100 * TICK_MS);
 }
 
-static void begin_chain(void)
+static void begin_chain(const struct frame_keys *centre)
 {
-    struct frame_keys centre = centre_keys(), space = keys_of(FRAMES_AOS, 1115, 0);
-    space.kind_in = FRAMES_CLTU;
-    space.numbers = space.segments = true;
-    begin_world();
-    w.v.carry = carry_down;
-    open_station();
-    open_end(&w.a, &centre, "127.0.0.1:1", "127.0.0.1:2");
-    open_end(&w.b, &space, "127.0.0.1:4", "127.0.0.1:3");
+    open_end(&w.a, centre, "127.0.0.1:1", "127.0.0.1:2");
+    ck_assert(!w.a.leaves && !w.a.arrives); /* nothing was returned yet */
+    open_space();
     run_until(3 * TICK_S);
+    ck_assert(w.a.leaves && w.a.arrives && w.a.states <= 2); /* one service, then both */
 }
 
-static void end_chain(void)
+static void check_both_ways(void)
 {
-    port_close(w.a.port, on_closed, &w.a);
-    port_close(w.b.port, on_closed, &w.b);
-    virtual_fire_soon(&w.v);
-    virtual_settle(&w.v);
-    ck_assert(w.a.closed && w.b.closed);
-    for (size_t i = 0; i < station.conns; i++)
-        if (station.conn[i].stream != NULL)
-            stream_close(station.conn[i].stream);
-    stream_unlisten(station.listener);
-    sle_free(station.engine);
-    virtual_fini(&w.v);
-}
-
-START_TEST(down_and_up)
-{
-    begin_chain();
-    ck_assert(count_of(&w.a).wire.connected);
     send_some(&w.b, 200);
     struct frame_port_counters a = count_of(&w.a);
     ck_assert(station.not_taken == 0 && w.a.got == 200);
@@ -252,38 +41,120 @@ START_TEST(down_and_up)
     ck_assert(w.b.got == 200 && a.wire.out == station.cltus && a.wire.refused == 0);
     ck_assert_uint_eq(count_of(&w.b).received.lost, 0);
     sle_check(station.engine);
-    end_chain();
+}
+
+/* All levels, hashes and versions; at the end each service is stopped and unbound. */
+START_TEST(down_and_up)
+{
+    static const struct {
+        int level, hash;
+        uint64_t version;
+    } cases[] = {{SLE_AUTH_NONE, 0, 5},         {SLE_AUTH_BIND, SLE_SHA1, 4}, {SLE_AUTH_ALL, 0, 2},
+                 {SLE_AUTH_ALL, SLE_SHA256, 4}, {SLE_AUTH_ALL, SLE_SHA1, 5},  {SLE_AUTH_ALL, 0, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct frame_keys centre = centre_keys();
+        centre.sle_version = cases[i].version;
+        if (cases[i].level != SLE_AUTH_NONE)
+            authenticate(&centre, cases[i].level, cases[i].hash);
+        begin_station(cases[i].level);
+        begin_chain(&centre);
+        ck_assert(strstr(w.a.said, "2 " RAF_ID ": bound to STATION, version") != NULL);
+        check_both_ways();
+        end_chain();
+        struct sle_counts n = station.counts;
+        ck_assert(n.binds == 2 && n.unbinds == 2 && n.aborts_sent == 0 && n.aborts_received == 0);
+        ck_assert(n.breaks == 0 && n.auth_failed == 0);
+    }
+}
+END_TEST
+
+/* RCF brings the channel that is asked for; or those of all links of the spacecraft. */
+START_TEST(one_channel_or_all)
+{
+    for (int master = 0; master < 2; master++) {
+        static struct end second;
+        static char rcf[] = RCF_ID;
+        struct frame_keys centre = centre_keys(), other;
+        centre.sle_raf = NULL;
+        centre.sle_rcf = rcf;
+        centre.sle_master = master != 0;
+        begin_station(SLE_AUTH_NONE);
+        begin_chain(&centre);
+        other = centre;
+        other.in.vcid = 6;
+        struct frame_keys a = centre, b = other;
+        a.out.vcid = 7;
+        frame_keys_forget(&a);
+        frame_keys_forget(&b);
+        ck_assert(frame_keys_share(&a, &b) == (master != 0));
+        memset(&second, 0, sizeof second);
+        if (master != 0)
+            open_end_at(&second, &other, "127.0.0.1:1", "127.0.0.1:2", w.a.port);
+        send_some(&w.b, 30);
+        ck_assert_uint_eq(w.a.got, 30);
+        send_channel(6, 10);
+        run_until(w.v.now + TICK_S);
+        ck_assert(second.port == NULL || count_of(&second).verdicts[FRAME_IDLE_VERDICT] == 10);
+        ck_assert_uint_eq(sle_instance_counts(station.frame_service)->frames_filtered,
+                          master != 0 ? 0 : 10);
+        if (second.port != NULL) {
+            port_close(second.port, on_closed, &second);
+            virtual_fire_soon(&w.v);
+            ck_assert(second.closed && count_of(&w.a).wire.connected);
+        }
+        end_chain();
+    }
 }
 END_TEST
 
 /* While nobody reads, frames wait in the provider; then all come. */
 START_TEST(back_pressure)
 {
-    begin_chain();
+    for (int once = 0; once < 2; once++) {
+        struct frame_keys centre = centre_keys();
+        begin_station(SLE_AUTH_NONE);
+        begin_chain(&centre);
+        w.a.once = once != 0;
+        port_watch(w.a.port, false, false);
+        send_some(&w.b, 200);
+        ck_assert_uint_eq(w.a.got, 0);
+        port_watch(w.a.port, true, false);
+        run_until(w.v.now + TICK_S);
+        ck_assert(w.a.got == 200 && station.not_taken == 0);
+        end_chain();
+    }
+}
+END_TEST
+
+/* Nobody reads when it ends: STOP and UNBIND are answered nevertheless. */
+START_TEST(end_under_pressure)
+{
+    struct frame_keys centre = centre_keys();
+    begin_station(SLE_AUTH_NONE);
+    begin_chain(&centre);
     port_watch(w.a.port, false, false);
-    send_some(&w.b, 100);
-    ck_assert_uint_eq(w.a.got, 0);
-    port_watch(w.a.port, true, false);
-    run_until(w.v.now + TICK_S);
-    ck_assert(w.a.got == 100 && station.not_taken == 0);
+    send_some(&w.b, 300);
     end_chain();
+    ck_assert(station.counts.unbinds == 2 && station.counts.aborts_received == 0);
 }
 END_TEST
 
 START_TEST(connections_end)
 {
-    begin_chain();
+    struct frame_keys centre = centre_keys();
+    begin_station(SLE_AUTH_NONE);
+    begin_chain(&centre);
     send_some(&w.b, 20);
-    for (size_t i = 0; i < 2; i++)
-        sle_link_abort(station.conn[i].link, SLE_ABORT_OPERATIONAL, w.v.now);
-    pump_all();
+    abort_all();
     run_until(w.v.now + TICK_MS);
-    ck_assert(!count_of(&w.a).wire.connected);
+    ck_assert(!count_of(&w.a).wire.connected && !w.a.leaves && !w.a.arrives);
+    ck_assert_uint_eq(count_of(&w.a).wire.broken, 2); /* streams in memory have no urgent octet */
+    ck_assert(strstr(w.a.said, "1 " CLTU_ID ": the connection has ended: ") != NULL);
     send_bytes(&w.a, "lost", 4); /* nobody takes it */
     ck_assert(udp_flush(w.a.port->io));
     ck_assert_uint_eq(count_of(&w.a).line.dropped, 1);
     run_until(w.v.now + 3 * TICK_S);
-    ck_assert(count_of(&w.a).wire.connected && count_of(&w.a).wire.connects == 4);
+    ck_assert(count_of(&w.a).wire.connected && count_of(&w.a).wire.connects == 4 && w.a.leaves);
     send_some(&w.b, 20);
     ck_assert_uint_ge(w.a.got, 39); /* a frame that was waiting may be gone */
     size_t before = w.b.got;
@@ -293,40 +164,255 @@ START_TEST(connections_end)
 }
 END_TEST
 
-START_TEST(refused)
+/* A link that goes down ends its associations in order, and up has them again at once. */
+START_TEST(not_wanted)
+{
+    struct frame_keys centre = centre_keys();
+    begin_station(SLE_AUTH_NONE);
+    begin_chain(&centre);
+    frame_port_want(w.a.port, false);
+    run_until(w.v.now + TICK_S);
+    const struct sle_counts *n = sle_counts(station.engine);
+    ck_assert(!w.a.leaves && !w.a.arrives);
+    ck_assert(n->unbinds == 2 && n->breaks == 0 && n->aborts_received == 0);
+    run_until(w.v.now + 200 * TICK_S);
+    ck_assert_uint_eq(n->links, 2);
+    frame_port_want(w.a.port, true);
+    run_until(w.v.now + 100 * TICK_MS);
+    ck_assert(w.a.leaves && w.a.arrives && n->binds == 4);
+    struct frame_port_counters a = count_of(&w.a);
+    ck_assert(a.wire.broken == 0 && a.wire.peer_aborts == 0 && a.wire.binds_refused == 0);
+    check_both_ways();
+    end_chain();
+}
+END_TEST
+
+/* Before BIND was answered there is nothing to unbind. */
+START_TEST(given_up_early)
+{
+    struct frame_keys centre = centre_keys();
+    begin_station(SLE_AUTH_NONE);
+    be_deaf(true);
+    open_end(&w.a, &centre, "127.0.0.1:1", "127.0.0.1:2");
+    run_until(TICK_S);
+    frame_port_want(w.a.port, false);
+    frame_port_want(w.a.port, true);
+    be_deaf(false);
+    run_until(2 * TICK_S);
+    ck_assert(w.a.leaves && count_of(&w.a).wire.broken == 0);
+    frame_port_want(w.a.port, false);
+    frame_port_want(w.a.port, true); /* while it is being stopped */
+    run_until(3 * TICK_S);
+    ck_assert(w.a.leaves && count_of(&w.a).wire.connects == 4);
+    end_chain();
+}
+END_TEST
+
+/* A provider that does not answer STOP is aborted after a while. */
+START_TEST(no_answer_to_stop)
+{
+    struct frame_keys centre = centre_keys();
+    begin_station(SLE_AUTH_NONE);
+    begin_chain(&centre);
+    be_deaf(true);
+    port_close(w.a.port, on_closed, &w.a);
+    run_until(w.v.now + 4 * TICK_S);
+    ck_assert(!w.a.closed);
+    run_until(w.v.now + 4 * TICK_S);
+    ck_assert(w.a.closed);
+    be_deaf(false);
+    end_chain();
+}
+END_TEST
+
+/* ---- what a provider refuses ---- */
+
+/* It is told and counted, tried again ever less often, and another port goes on meanwhile. */
+static struct frame_port_counters run_refused(const struct frame_keys *k, const char *says)
+{
+    static struct end good;
+    struct frame_keys other = centre_keys();
+    bool secret = k->sle_auth != SLE_AUTH_NONE;
+    static char id[] = "sagr=1.spack=1.rsl-fg=1.raf=onlc2";
+    other.sle_raf = id;
+    other.sle_cltu = NULL;
+    if (secret)
+        authenticate(&other, SLE_AUTH_ALL, 0);
+    memset(&good, 0, sizeof good);
+    open_end(&w.a, k, "127.0.0.1:1", "127.0.0.1:2");
+    open_end(&good, &other, "127.0.0.1:5", "127.0.0.1:2");
+    run_until(100 * TICK_S);
+    ck_assert(!w.a.leaves && w.a.states == 0);
+    ck_assert_msg(strstr(w.a.said, says) != NULL, "it says:\n%s", w.a.said);
+    ck_assert(good.leaves && good.states == 1 && count_of(&good).wire.connects == 1);
+    struct frame_port_counters n = count_of(&w.a);
+    /* 1 + 2 + 4 + … s: after 100 s it was tried seven times; and once for each that it says */
+    ck_assert_uint_eq(n.wire.broken + n.wire.binds_refused + n.wire.starts_refused, 7);
+    ck_assert_uint_eq(count_lines(w.a.said), 7);
+    port_close(good.port, on_closed, &good);
+    end_chain();
+    ck_assert(good.closed);
+    return n;
+}
+
+START_TEST(unknown_instance)
+{
+    static char other[] = "sagr=1.spack=1.rsl-fg=1.raf=onlc9";
+    struct frame_keys k = centre_keys();
+    k.sle_raf = other;
+    k.sle_cltu = NULL;
+    begin_station(SLE_AUTH_NONE);
+    struct frame_port_counters n = run_refused(
+        &k, "1 sagr=1.spack=1.rsl-fg=1.raf=onlc9: the BIND was refused: no such service");
+    ck_assert_uint_eq(n.wire.binds_refused, 7);
+}
+END_TEST
+
+START_TEST(wrong_version)
 {
     struct frame_keys k = centre_keys();
-    static char other[] = "sagr=1.spack=1.rsl-fg=1.raf=onlc9";
-    begin_world();
-    w.v.carry = carry_down;
-    open_station();
-    k.sle_raf = other;
+    k.sle_version = 3;
+    k.sle_raf = NULL; /* of FCLTU, which has versions 2, 4 and 5 here */
+    begin_station(SLE_AUTH_NONE);
+    struct frame_port_counters n =
+        run_refused(&k, "1 " CLTU_ID ": the BIND was refused: version not supported");
+    ck_assert_uint_eq(n.wire.binds_refused, 7);
+}
+END_TEST
+
+START_TEST(wrong_password)
+{
+    static char wrong[] = "00ff";
+    for (int theirs = 0; theirs < 2; theirs++) {
+        struct frame_keys k = centre_keys();
+        k.sle_cltu = NULL;
+        authenticate(&k, SLE_AUTH_ALL, 0);
+        *(theirs ? &k.sle_provider_password : &k.sle_password) = wrong;
+        begin_station(SLE_AUTH_ALL);
+        struct frame_port_counters n = run_refused(
+            &k, theirs ? "credentials were wrong: sle_provider_password, or one of the clocks"
+                       : "; so ends what it takes for a wrong password");
+        ck_assert_uint_eq(n.wire.broken, 7);
+        ck_assert_uint_eq(n.wire.credentials_wrong, theirs ? 7 : 0);
+        ck_assert_uint_eq(station.counts.auth_failed, theirs ? 0 : 7);
+    }
+}
+END_TEST
+
+START_TEST(no_credentials)
+{
+    struct frame_keys k = centre_keys();
+    k.sle_cltu = NULL;
+    begin_station(SLE_AUTH_ALL);
     open_end(&w.a, &k, "127.0.0.1:1", "127.0.0.1:2");
-    w.b.port = NULL;
-    run_until(5 * TICK_S);
-    ck_assert(!count_of(&w.a).wire.connected);
-    ck_assert_uint_ge(sle_counts(station.engine)->binds_refused, 3);
+    run_until(10 * TICK_S);
+    ck_assert(!w.a.leaves && count_of(&w.a).wire.broken >= 3);
+    ck_assert(strstr(w.a.said, "; does it ask for authentication (sle_auth)?") != NULL);
+    end_chain();
+}
+END_TEST
+
+START_TEST(start_refused)
+{
+    struct frame_keys k = centre_keys();
+    k.sle_cltu = NULL;
+    begin_station(SLE_AUTH_NONE);
+    sle_provider_production(station.raf, SLE_HALTED, w.v.now);
+    struct frame_port_counters n = run_refused(&k, "START was refused: specific diagnostic 0");
+    ck_assert(n.wire.starts_refused == 7 && n.wire.broken == 0);
+    ck_assert_uint_eq(station.counts.unbinds, 7 + 1);
+}
+END_TEST
+
+/* Nobody is there: the line for the log is not repeated for ever. */
+START_TEST(nobody_listens)
+{
+    struct frame_keys k = centre_keys();
+    k.sle_cltu = NULL;
+    k.sle_reconnect = k.sle_reconnect_max = TICK_S;
+    begin_world();
+    open_end(&w.a, &k, "127.0.0.1:1", "127.0.0.1:2");
+    run_until(1000 * TICK_S);
+    ck_assert(!w.a.leaves && !w.a.arrives && w.a.states == 0);
+    ck_assert_uint_ge(count_of(&w.a).wire.broken, 990);
+    ck_assert(count_lines(w.a.said) >= 30 && count_lines(w.a.said) <= 6 + 1000 / 30 + 1);
+    ck_assert(strstr(w.a.said, "lines were left out)") != NULL);
     port_close(w.a.port, on_closed, &w.a);
     virtual_fire_soon(&w.v);
-    virtual_settle(&w.v);
-    for (size_t i = 0; i < station.conns; i++)
-        if (station.conn[i].stream != NULL)
-            stream_close(station.conn[i].stream);
-    stream_unlisten(station.listener);
-    sle_free(station.engine);
+    ck_assert(w.a.closed);
     virtual_fini(&w.v);
+}
+END_TEST
+
+/* ---- keys ---- */
+
+static void expect_wrong(const struct frame_keys *k, const char *key, const char *why)
+{
+    const char *told = "";
+    char text[200] = "";
+    ck_assert_int_ne(frame_keys_check(k, &told, text, sizeof text), 0);
+    ck_assert_str_eq(told, key);
+    ck_assert_msg(strstr(text, why) != NULL, "%s: %s", told, text);
+}
+
+START_TEST(keys)
+{
+    static char rcf[] = RCF_ID, odd[] = "123", good[] = "1234", empty[] = "";
+    const struct frame_keys all = centre_keys();
+    struct frame_keys k = all;
+    k.sle_raf = k.sle_cltu = empty;
+    expect_wrong(&k, "frame_port", "names a service instance");
+    k = all;
+    k.sle_raf = rcf;
+    expect_wrong(&k, "sle_raf", "an instance of RAF");
+    k = all;
+    k.sle_rcf = all.sle_raf;
+    expect_wrong(&k, "sle_rcf", "an instance of RCF");
+    k.sle_rcf = rcf;
+    expect_wrong(&k, "sle_rcf", "not both");
+    k = all;
+    k.sle_master = true;
+    expect_wrong(&k, "sle_master", "only with sle_rcf");
+    k = all;
+    k.sle_cltu = rcf;
+    expect_wrong(&k, "sle_cltu", "an instance of FCLTU");
+    k = all;
+    k.in.kind = FRAMES_CLTU;
+    expect_wrong(&k, "frames_in", "aos, tm or uslp");
+    k.in.kind = FRAMES_USLP;
+    k.sle_raf = NULL;
+    k.sle_rcf = rcf;
+    expect_wrong(&k, "frames_in", "aos or tm");
+    k = all;
+    k.sle_password = good;
+    expect_wrong(&k, "sle_password", "only with sle_auth");
+    k.sle_auth = SLE_AUTH_BIND;
+    expect_wrong(&k, "sle_auth", "sle_provider_password");
+    k.sle_provider_password = odd;
+    expect_wrong(&k, "sle_provider_password", "hexadecimal");
+    k.sle_provider_password = good;
+    k.sle_reconnect_max = TICK_MS;
+    expect_wrong(&k, "sle_reconnect_max", "shorter");
+    k = all;
+    k.wire = FRAME_WIRE_UDP;
+    expect_wrong(&k, "sle_raf", "frame_port: sle");
+    k = keys_of(FRAMES_OFF, 0, 0);
+    k.sle_provider = all.sle_provider;
+    expect_wrong(&k, "sle_provider", "frame_port: sle");
 }
 END_TEST
 
 int main(void)
 {
+    const TTest *const tests[] = {
+        down_and_up,    one_channel_or_all, back_pressure,     end_under_pressure, connections_end,
+        not_wanted,     given_up_early,     no_answer_to_stop, unknown_instance,   wrong_version,
+        wrong_password, no_credentials,     start_refused,     nobody_listens,     keys};
     Suite *s = suite_create("cla_frame_sle");
     TCase *t = tcase_create("frame_sle");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, down_and_up);
-    tcase_add_test(t, back_pressure);
-    tcase_add_test(t, connections_end);
-    tcase_add_test(t, refused);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        tcase_add_test(t, tests[i]);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

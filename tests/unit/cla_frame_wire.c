@@ -10,8 +10,8 @@
 static struct frame_keys down_keys(void)
 {
     struct frame_keys k = keys_of(FRAMES_AOS, 1115, 200 * TICK_US);
-    k.kind_in = FRAMES_CLTU;
-    k.vcid_in = 9;
+    k.in.kind = FRAMES_CLTU;
+    k.in.vcid = 9;
     k.segments = k.numbers = k.randomise = k.clcw = true;
     return k;
 }
@@ -19,19 +19,19 @@ static struct frame_keys down_keys(void)
 static struct frame_keys up_keys(void)
 {
     struct frame_keys k = down_keys();
-    k.kind = FRAMES_CLTU;
-    k.kind_in = FRAMES_AOS;
-    k.length = 300;
-    k.length_in = 1115;
-    k.vcid = 9;
-    k.vcid_in = 5;
+    k.out.kind = FRAMES_CLTU;
+    k.in.kind = FRAMES_AOS;
+    k.out.length = 300;
+    k.in.length = 1115;
+    k.out.vcid = 9;
+    k.in.vcid = 5;
     return k;
 }
 
 static void begin_spacecraft(void)
 {
     struct frame_keys up = up_keys(), down = down_keys();
-    down.length_in = 300;
+    down.in.length = 300;
     begin_world();
     open_end(&w.a, &down, "127.0.0.1:1", "127.0.0.1:2");
     open_end(&w.b, &up, "127.0.0.1:2", "127.0.0.1:1");
@@ -112,7 +112,7 @@ END_TEST
 static struct frame_keys channel_keys(uint64_t vcid)
 {
     struct frame_keys k = keys_of(FRAMES_AOS, 1115, 0);
-    k.vcid = vcid;
+    k.out.vcid = vcid;
     return k;
 }
 
@@ -144,7 +144,7 @@ START_TEST(virtual_channels)
     frame_keys_config(&two, &c);
     ck_assert_int_eq(frame_port_open(&w.v.world, &none, &c, w.a.port, on_ready, NULL),
                      HELIO_EEXIST);
-    two.length = 1000;
+    two.out.length = 1000;
     frame_keys_config(&two, &c);
     ck_assert_int_eq(frame_port_open(&w.v.world, &none, &c, w.a.port, on_ready, NULL),
                      HELIO_EINVAL);
@@ -369,11 +369,11 @@ START_TEST(keys_of_wires)
     const char *key = "";
     char why[200] = "";
     struct frame_keys k = keys_of(FRAMES_OFF, 0, 0);
-    k.kind_in = FRAMES_AOS;
+    k.in.kind = FRAMES_AOS;
     ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
     ck_assert_str_eq(key, "frames_in");
     k = up_keys();
-    k.length_in = 5;
+    k.in.length = 5;
     ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
     ck_assert_str_eq(key, "frame_length_in");
     k = up_keys();
@@ -391,12 +391,12 @@ START_TEST(keys_of_wires)
     ck_assert_str_eq(key, "frame_port");
     k = keys_of(FRAMES_TM, 500, 0);
     k.idle = 1;
-    k.vcid = 7;
+    k.out.vcid = 7;
     ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
     ck_assert_str_eq(key, "frame_vcid");
     struct frame_keys other = up_keys();
     k = up_keys();
-    k.vcid = 3;
+    k.out.vcid = 3;
     ck_assert(frame_keys_share(&k, &other));
     k.scid = 3;
     ck_assert(!frame_keys_share(&k, &other));

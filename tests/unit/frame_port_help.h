@@ -4,6 +4,7 @@
 #define TESTS_UNIT_FRAME_PORT_HELP_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +31,11 @@ struct end {
     struct port *port;
     struct address self;
     struct udp_peer peer;
-    size_t got, next; /* datagrams; the number of the next one that can come */
-    bool closed;
+    size_t got, next;     /* datagrams; the number of the next one that can come */
+    bool closed, once;    /* once: it reads one batch at a time, as a link does */
+    bool leaves, arrives; /* what it says of its wire */
+    unsigned states;      /* how often it did */
+    char said[4096];      /* to the operator, a line each */
 };
 
 static struct {
@@ -77,7 +81,7 @@ static inline void on_ready(void *context, bool readable, bool writable)
     struct end *e = context;
     struct slice got;
     (void)writable;
-    while (readable && udp_fill(e->port->io, 1 << 20)) {
+    for (bool more = readable; more && udp_fill(e->port->io, 1 << 20); more = !e->once) {
         while (udp_next(e->port->io, &got)) {
             while (e->next < w.sent_len && (w.sent[e->next].len != got.len ||
                                             memcmp(w.sent[e->next].bytes, got.data, got.len) != 0))
@@ -89,25 +93,49 @@ static inline void on_ready(void *context, bool readable, bool writable)
     }
 }
 
+static inline void on_state(void *context, bool leaves, bool arrives)
+{
+    struct end *e = context;
+    ck_assert(e->states == 0 || e->leaves != leaves || e->arrives != arrives);
+    e->leaves = leaves;
+    e->arrives = arrives;
+    e->states++;
+}
+
+static inline void on_say(void *context, int level, const char *text)
+{
+    struct end *e = context;
+    size_t used = strlen(e->said);
+    snprintf(e->said + used, sizeof e->said - used, "%d %s\n", level, text);
+}
+
 static inline struct frame_keys keys_of(int kind, uint64_t length, tick fill)
 {
-    return (struct frame_keys){
-        .kind = kind, .length = length, .scid = 0xab, .vcid = 5, .vcid_in = 64, .fill = fill};
+    return (struct frame_keys){.out = {.kind = kind, .length = length, .vcid = 5},
+                               .in.vcid = 64,
+                               .scid = 0xab,
+                               .fill = fill};
 }
 
 static inline void open_end_at(struct end *e, const struct frame_keys *k, const char *self,
                                const char *peer, const struct port *sibling)
 {
+    static const struct frame_port_events events = {.state = on_state, .say = on_say};
     struct frame_port_config c;
+    struct frame_wire_sle sle;
     const char *key;
     char why[200];
     ck_assert_int_eq(frame_keys_check(k, &key, why, sizeof why), 0);
     frame_keys_config(k, &c);
+    frame_keys_sle(k, &sle);
+    c.events = &events;
+    c.wire.sle = &sle;
     ck_assert_int_eq(address_parse(self, &e->self), 0);
     ck_assert_int_eq(address_parse(peer, &c.wire.remote), 0);
     e->peer.address = c.wire.remote;
     c.wire.local = e->self;
     ck_assert_int_eq(frame_port_open(&w.v.world, &e->port, &c, sibling, on_ready, e), 0);
+    e->leaves = frame_port_able(e->port, &e->arrives);
     port_watch(e->port, true, false);
 }
 

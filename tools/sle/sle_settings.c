@@ -33,28 +33,6 @@ bool settings_section(size_t i, const char **name, const struct conf_option **op
 
 /* ---- values ---- */
 
-static int digit_of(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c == '\0' ? NULL : strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
-    return at == NULL ? -1 : (int)(at - digits);
-}
-
-bool settings_hex(const char *text, uint8_t *out, size_t max, uint8_t *len)
-{
-    size_t n = strlen(text);
-    if (n % 2 != 0 || n / 2 > max || n / 2 > UINT8_MAX)
-        return false;
-    for (size_t i = 0; i < n / 2; i++) {
-        int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        out[i] = (uint8_t)(high * 16 + low);
-    }
-    *len = (uint8_t)(n / 2);
-    return true;
-}
-
 static bool take_number(const char **p, unsigned long max, unsigned long *out)
 {
     char *end;
@@ -137,8 +115,8 @@ static const struct settings_user *find_user(const struct settings *s, const cha
 static void check_password(struct reading *r, const struct conf_tree *map, const char *where,
                            const char *text)
 {
-    uint8_t bytes[SLE_PASSWORD_MAX], len;
-    if (!settings_hex(text, bytes, sizeof bytes, &len))
+    struct sle_identity who;
+    if (!sle_password_read(text, &who))
         wrong(r, map, where, "password", "...", "at most 64 octets, two hexadecimal digits each");
 }
 

@@ -84,8 +84,6 @@ struct sle_provider_config settings_provider(const struct settings *s,
 /* The sections, for the reference: its name and its keys; false: no such. */
 bool settings_section(size_t i, const char **name, const struct conf_option **options);
 
-/* Password: octets in hexadecimal. False: it is none, or too long. */
-bool settings_hex(const char *text, uint8_t *out, size_t max, uint8_t *len);
 /* "VERSION.SCID.VCID", or * as VCID. */
 bool settings_gvcid(const char *text, struct sle_gvcid *out);
 /* "2026-11-22T18:00:00Z", fractions of a second allowed; from 1970 to 2500. ns since 1970. */

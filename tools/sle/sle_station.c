@@ -261,7 +261,7 @@ static int add_users(struct station *t)
         struct sle_peer p = {.level = (enum sle_auth_level)u->level,
                              .hash = (enum sle_hash)u->hash};
         memcpy(p.who.id, u->id, strlen(u->id) + 1);
-        (void)settings_hex(u->password, p.who.password, sizeof p.who.password, &p.who.password_len);
+        (void)sle_password_read(u->password, &p.who);
         e = sle_peer_set(t->sle, &p);
     }
     return e;
@@ -307,7 +307,7 @@ static struct sle *make_engine(struct station *t)
         .unix_ns = world_wall(t->world) - world_now(t->world),
     };
     memcpy(c.self.id, s->id, strlen(s->id) + 1);
-    (void)settings_hex(s->password, c.self.password, sizeof c.self.password, &c.self.password_len);
+    (void)sle_password_read(s->password, &c.self);
     return sle_new(&c);
 }
 

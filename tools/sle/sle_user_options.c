@@ -32,8 +32,8 @@ const char *sle_name(struct argp_state *state, const char *option, const char *a
 
 const char *sle_password(struct argp_state *state, const char *option, const char *arg)
 {
-    uint8_t bytes[SLE_PASSWORD_MAX], len;
-    if (!settings_hex(arg, bytes, sizeof bytes, &len))
+    struct sle_identity who;
+    if (!sle_password_read(arg, &who))
         argument_want(state, option, "...", "at most 64 octets, two hexadecimal digits each");
     return arg;
 }

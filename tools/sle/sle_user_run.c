@@ -375,9 +375,8 @@ static int make_engine(struct user *u)
                          .hash = (enum sle_hash)o->terms.hash};
     snprintf(c.self.id, sizeof c.self.id, "%s", o->id);
     snprintf(p.who.id, sizeof p.who.id, "%s", o->responder);
-    (void)settings_hex(o->password, c.self.password, sizeof c.self.password, &c.self.password_len);
-    (void)settings_hex(o->responder_password, p.who.password, sizeof p.who.password,
-                       &p.who.password_len);
+    (void)sle_password_read(o->password, &c.self);
+    (void)sle_password_read(o->responder_password, &p.who);
     u->sle = sle_new(&c);
     return u->sle == NULL ? HELIO_ENOMEM : sle_peer_set(u->sle, &p);
 }
