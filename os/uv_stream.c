@@ -157,14 +157,21 @@ static void tell_end(struct uv_stream *s)
     s->base.user->ended(s->base.context, s->error);
 }
 
-/* True: the urgent octet was there, and its user was told. */
-static bool read_urgent(struct uv_stream *s)
+/* Tells its user the urgent octet, if that can be read. After a reset it cannot, but is announced
+ * for ever, ahead of the error: who does not read would never hear of that. */
+static void read_urgent(struct uv_stream *s)
 {
     uint8_t octet;
-    if (s->base.urgent == NULL || recv(s->fd, &octet, 1, MSG_OOB | MSG_DONTWAIT) != 1)
-        return false;
-    s->base.urgent(s->base.context, octet);
-    return true;
+    if (s->base.urgent == NULL)
+        return;
+    if (recv(s->fd, &octet, 1, MSG_OOB | MSG_DONTWAIT) == 1) {
+        s->base.urgent(s->base.context, octet);
+        return;
+    }
+    if (errno == ENOTCONN && !s->reading) {
+        int error = take_socket_error(s->fd);
+        end_stream(s, error != 0 ? error : HELIO_ESTOPPED);
+    }
 }
 
 /* From the loop: what is ready is done, then the end is told, if it has come. */
@@ -182,7 +189,7 @@ static void on_poll(uv_poll_t *h, int status, int events)
             end_stream(s, error);
     }
     if ((events & UV_PRIORITIZED) != 0 && !s->over)
-        (void)read_urgent(s);
+        read_urgent(s);
     for (int i = 0;
          (events & UV_READABLE) != 0 && !s->closed && s->reading && !s->over && i < READS_MAX; i++)
         if (!read_piece(s) || s->closed)

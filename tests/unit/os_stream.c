@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,8 @@ struct rig {
     struct alarm alarm;
     struct end client, server;
     unsigned accepted;
+    bool reads; /* who waits for the urgent octet reads as well */
+    int raw;    /* a client of its own */
     char path[64];
 };
 
@@ -145,7 +148,7 @@ static void accepted(void *context, struct stream *s)
     stream_use(s, &user, &r->server);
     if (r->server.urgent != 0)
         stream_on_urgent(s, urgent);
-    stream_read(s, r->server.urgent == 0);
+    stream_read(s, r->server.urgent == 0 || r->reads);
     write_more(&r->server);
 }
 
@@ -373,6 +376,39 @@ START_TEST(a_reset_is_no_end)
 }
 END_TEST
 
+/* Urgent data and then a reset, before the other end looks, which does not read. */
+static void urge_and_reset(void *context)
+{
+    struct rig *r = context;
+    const struct linger at_once = {.l_onoff = 1};
+    ck_assert_int_eq(send(r->raw, "x", 1, MSG_OOB), 1);
+    ck_assert_int_eq(setsockopt(r->raw, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    ck_assert_int_eq(close(r->raw), 0);
+}
+
+/* The octet is gone, but not the reset: it is told, and the loop does not go round for ever. */
+START_TEST(a_reset_behind_the_urgent_octet)
+{
+    for (int reading = 0; reading < 2; reading++) {
+        struct rig *r = rig_new();
+        struct address address = free_port();
+        struct stream_place at = {.address = &address};
+        r->server.urgent = -1;
+        r->raw = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_ge(r->raw, 0);
+        ck_assert_int_eq(stream_listen(r->world, &r->listener, &at, accepted, r), 0);
+        ck_assert_int_eq(connect(r->raw, &address.sa, address_len(&address)), 0);
+        r->reads = reading != 0;
+        r->alarm.fire = urge_and_reset;
+        alarm_set(&r->alarm, world_now(r->world) + 20 * TICK_MS);
+        uv_world_run(r->world);
+        ck_assert(r->server.ended && r->server.urgent == -1);
+        ck_assert_int_eq(r->server.error, helio_from_errno(ECONNRESET));
+        rig_free(r);
+    }
+}
+END_TEST
+
 /* Without descriptors a connection is ended, instead of being offered for ever. */
 START_TEST(out_of_descriptors)
 {
@@ -404,6 +440,7 @@ int main(void)
     tcase_add_test(t, nobody_there);
     tcase_add_test(t, the_urgent_octet);
     tcase_add_test(t, a_reset_is_no_end);
+    tcase_add_test(t, a_reset_behind_the_urgent_octet);
     tcase_add_test(t, out_of_descriptors);
     Suite *s = suite_create("os_stream");
     suite_add_tcase(s, t);
