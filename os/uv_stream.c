@@ -164,11 +164,12 @@ static void read_urgent(struct uv_stream *s)
     uint8_t octet;
     if (s->base.urgent == NULL)
         return;
-    if (recv(s->fd, &octet, 1, MSG_OOB | MSG_DONTWAIT) == 1) {
+    ssize_t n = recv(s->fd, &octet, 1, MSG_OOB | MSG_DONTWAIT);
+    if (n == 1) {
         s->base.urgent(s->base.context, octet);
         return;
     }
-    if (errno == ENOTCONN && !s->reading) {
+    if (n < 0 && errno == ENOTCONN && !s->reading) {
         int error = take_socket_error(s->fd);
         end_stream(s, error != 0 ? error : HELIO_ESTOPPED);
     }

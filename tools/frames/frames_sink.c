@@ -31,7 +31,7 @@ int sink_open(struct sink *s, const struct frames_options *o)
 {
     bool output = o->output == NULL || strcmp(o->output, "-") == 0;
     *s = (struct sink){.o = o};
-    rng_init(&s->rng, o->seed);
+    rng_init(&s->rng, rng_named(o->seed, "sink"));
     s->file = output ? stdout : fopen(o->output, "wb");
     if (s->file == NULL) {
         frames_error("%s: %s", o->output, strerror(errno));

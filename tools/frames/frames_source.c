@@ -22,7 +22,7 @@ int source_open(struct source *s, const struct frames_options *o)
 {
     bool input = o->input == NULL || strcmp(o->input, "-") == 0;
     *s = (struct source){.o = o, .room = ROOM};
-    rng_init(&s->rng, o->seed);
+    rng_init(&s->rng, rng_named(o->seed, "source"));
     s->file = input ? stdin : fopen(o->input, "rb");
     if (s->file == NULL) {
         frames_error("%s: %s", o->input, strerror(errno));
