@@ -15,7 +15,7 @@ from pathlib import Path
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
 text = (SOURCE / "docs/tutorial-sle.md").read_text(encoding="utf-8")
 blocks = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.S | re.M)
-assert len(blocks) >= 5, "the tutorial has lost its commands"
+assert len(blocks) >= 7, "the tutorial has lost its commands"
 
 with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
     shown = []
@@ -37,4 +37,11 @@ with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
     row = re.search(r"FRAMES OF.*\n *up +datagrams +(\d+) +(\d+) +(\d+) +(\d+)", real)
     assert all(int(n) > 0 for n in row.groups()), real
     assert re.search(r"ok +\d{2,}|\d{2,} +ok", shown[4]), shown[4]
+    far = shown[6]  # by Space Link Extension
+    sent, confirmed, acknowledged = (int(n) for n in re.search(r"(\d+) sent, (\d+) confirmed.*?(\d+) acknowledged", far).groups())
+    assert sent == confirmed == acknowledged > 10, far
+    assert all(int(n) > 0 for n in re.search(r"FRAMES OF.*\n *space +sle +(\d+) +(\d+) +(\d+) +(\d+)", far).groups()), far
+    for service in ("rsl-fg=1.raf=onlc1", "fsl-fg=1.cltu=cltu1"):
+        told = re.findall(rf"{re.escape(service)}: (\w+)", far)
+        assert told == ["bound", "started", "stopped", "unbound"], far
     print(f"{len(blocks)} blocks of commands")
