@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "channel-emu/chan/chan_delay.h"
 #include "channel-emu/chan/chan_inside.h"
+#include "channel-emu/chan/chan_power.h"
 
 static bool is_probability(double p)
 {
@@ -24,6 +25,7 @@ static bool config_valid(const struct chan_config *k)
            is_probability(k->bit_error_rate) && is_probability(b->loss_good) &&
            is_probability(b->loss_bad) && (b->good > 0) == (b->bad > 0) &&
            k->overhead <= CHAN_OVERHEAD_MAX && (k->trace == NULL || k->trace->steps > 0) &&
+           (k->power == NULL || chan_power_valid(k->power)) &&
            chan_contact_valid(k->windows, k->window_count) && (!k->hold || k->window_count > 0) &&
            chan_delay_valid(k->points, k->point_count) && chan_changes_valid(k);
 }
@@ -42,10 +44,11 @@ static void init_chances(struct chan *c)
     rng_init(&c->loss, seed_of(k, 0));
     rng_init(&c->burst_loss, seed_of(k, 1));
     rng_init(&c->duplicate, seed_of(k, 2));
+    rng_init(&c->power, seed_of(k, 8));
     for (uint64_t i = 0; i < 2; i++) {
         rng_init(&c->jitter[i], seed_of(k, 3 + i));
         chan_flips_init(&c->flips[i], chan_changes_any(k, CHAN_KEY_CORRUPT),
-                        chan_changes_any(k, CHAN_KEY_BITS), seed_of(k, 5 + i));
+                        k->power != NULL || chan_changes_any(k, CHAN_KEY_BITS), seed_of(k, 5 + i));
     }
 }
 

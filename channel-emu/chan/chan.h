@@ -106,6 +106,25 @@ struct chan_change {
     double loss, duplicate, corrupt, bit_error_rate;
 };
 
+/* What a receiver does at a power in dB: the probability that a codeword (or a whole frame) is
+ * lost, and of each bit of what is not lost to be flipped. */
+struct chan_power_point {
+    double db, loss, bit_errors;
+};
+/* Received power over time, one value a step, linear in a unit whose dB the points have. */
+struct chan_power {
+    const double *power; /* >= 0 and finite */
+    const double *sums;  /* of chan_power_sums (chan_power.h) */
+    size_t len;          /* >= 1 */
+    tick step, offset;   /* offset: where in it the origin lies */
+    bool loop;           /* else there are no losses by it before its begin and after its end */
+    tick interleaver; /* a frame is spread over its time on the air and this; it comes out so much
+                       * later, and meets the mean power over all of that */
+    uint32_t codeword_bits; /* of which each may be lost; 0: the points are of whole frames */
+    const struct chan_power_point *points; /* rising in dB, from 1 on; between two the logarithms */
+    size_t count;                          /* of both rates are linear; constant outside */
+};
+
 /* Gilbert-Elliott in time: good and bad states with exponential dwell times, the first one drawn
  * with its share. A frame that meets the bad state is lost with probability loss_bad, else
  * loss_good. */
@@ -143,6 +162,7 @@ struct chan_config {
     bool trace_no_loop;        /* good after its end, instead of from its begin again */
     bool start_only;           /* trace and burst look at the start of a frame's time on the air,
                                 * instead of all of it */
+    const struct chan_power *power; /* NULL: none; its losses count as those of a trace */
     struct chan_burst burst;
     double loss;           /* independent erasure probability per frame, 0..1 */
     double duplicate;      /* probability that a frame arrives twice */

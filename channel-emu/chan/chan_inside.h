@@ -20,7 +20,7 @@ struct chan {
     struct chan_contact contact;
     struct chan_contact_at contact_now, contact_line;
     struct chan_burst_state burst;
-    struct rng loss, burst_loss, duplicate, jitter[2];
+    struct rng loss, burst_loss, duplicate, power, jitter[2];
     struct chan_flips flips[2];
     bool use_loss, use_duplicate; /* else nothing is drawn for it */
     struct chan_changes changes;

@@ -14,6 +14,7 @@
 
 #include "channel-emu/chan/chan_delay.h"
 #include "channel-emu/chan/chan_inside.h"
+#include "channel-emu/chan/chan_power.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -36,7 +37,8 @@ static struct chan_draw draw_chances(struct chan *c)
     const struct chan_config *k = &c->config;
     struct chan_draw d = {.random = c->use_loss ? rng_unit(&c->loss) : 1,
                           .burst = k->burst.good > 0 ? rng_unit(&c->burst_loss) : 1,
-                          .duplicate = c->use_duplicate ? rng_unit(&c->duplicate) : 1};
+                          .duplicate = c->use_duplicate ? rng_unit(&c->duplicate) : 1,
+                          .power = k->power != NULL ? rng_unit(&c->power) : 1};
     for (int i = 0; i < 1 + c->use_duplicate; i++) {
         d.jitter[i] = k->jitter > 0 ? rng_below(&c->jitter[i], k->jitter) : 0;
         d.flip[i] = chan_flips_draw(&c->flips[i]);
@@ -112,9 +114,24 @@ static tick take_line(struct chan *c, uint64_t rate, size_t len, tick start)
     return c->free_at;
 }
 
+/* What the receiver makes of a frame by its power; the bit errors join the channel's own. */
+static double power_loss(struct chan *c, size_t len, tick start, tick end,
+                         struct chan_flip_odds *odds)
+{
+    const struct chan_power *p = c->config.power;
+    if (p == NULL)
+        return 0;
+    tick from = start, to = c->config.start_only ? start : end;
+    double mean = chan_power_mean(p, c->config.origin, from, tick_add(to, p->interleaver));
+    struct chan_power_errors e = chan_power_errors(p, mean, len);
+    odds->log_keep += chan_flip_odds(0, e.bit_error_rate).log_keep;
+    assert(odds->log_keep <= 0 && e.loss >= 0);
+    return e.loss;
+}
+
 /* Why a frame with this time on the air is lost; CHAN_REASONS when it is not. */
 static enum chan_reason erased_by(struct chan *c, const struct chan_draw *d, double loss,
-                                  tick start, tick end)
+                                  double by_power, tick start, tick end)
 {
     assert(c->begun && start <= end);
     const struct chan_config *k = &c->config;
@@ -127,7 +144,7 @@ static enum chan_reason erased_by(struct chan *c, const struct chan_draw *d, dou
     bool in_trace =
         k->trace != NULL &&
         (!k->trace_no_loop || trace_once(k->trace, k->origin, k->trace_offset, &from, &to));
-    if (in_trace && trace_clock_bad(&c->clock, from, to))
+    if ((in_trace && trace_clock_bad(&c->clock, from, to)) || d->power < by_power)
         return CHAN_TRACE;
     if (d->burst < burst_loss)
         return CHAN_BURST;
@@ -143,7 +160,8 @@ static tick arrival_time(struct chan *c, tick delay, tick air_end)
         tick t = air_end > k->origin ? air_end - k->origin : 0;
         delay = chan_delay_at(k->points, k->point_count, &c->point, t);
     }
-    tick at = tick_add(air_end, delay);
+    tick spread = k->power != NULL ? k->power->interleaver : 0;
+    tick at = tick_add(tick_add(air_end, delay), spread);
     c->last_leaves = at > c->last_leaves ? at : c->last_leaves;
     assert(c->last_leaves >= air_end);
     return c->last_leaves;
@@ -181,15 +199,15 @@ static struct chan_frame *copy_input(struct chan *c)
 }
 
 /* Keeps the frame, or its copy, until it is due; on false it is still the caller's. */
-static bool keep_frame(struct chan *c, struct chan_frame *f, const struct chan_draw *d, int copy,
-                       tick due)
+static bool keep_frame(struct chan *c, struct chan_frame *f, const struct chan_draw *d,
+                       const struct chan_flip_odds *odds, int copy, tick due)
 {
     assert(copy == 0 || copy == 1);
     f->copy = copy != 0;
     if (enqueue_frame(c, f, tick_add(due, d->jitter[copy])) < 0)
         return false;
-    f->corrupted = chan_flips_apply(&c->flips[copy], &d->flip[copy], &c->changes.values.flip,
-                                    f->number, f->data, f->len);
+    f->corrupted =
+        chan_flips_apply(&c->flips[copy], &d->flip[copy], odds, f->number, f->data, f->len);
     c->counters.corrupted += f->corrupted;
     assert(f->due >= f->entered);
     c->counters.queued++;
@@ -197,10 +215,11 @@ static bool keep_frame(struct chan *c, struct chan_frame *f, const struct chan_d
 }
 
 /* The same for what entered last. */
-static void keep_input(struct chan *c, const struct chan_draw *d, int copy, tick due)
+static void keep_input(struct chan *c, const struct chan_draw *d, const struct chan_flip_odds *odds,
+                       int copy, tick due)
 {
     struct chan_frame *f = copy_input(c);
-    if (f == NULL || !keep_frame(c, f, d, copy, due)) {
+    if (f == NULL || !keep_frame(c, f, d, odds, copy, due)) {
         if (f != NULL)
             chan_pool_give(&c->pool, f);
         lose_frame(c, CHAN_MEMORY);
@@ -225,17 +244,19 @@ static void input_now(struct chan *c, const struct chan_draw *d, bool by_rule)
     }
     f->air_start = start;
     f->air_end = take_line(c, v->rate_bps, f->len, start);
-    enum chan_reason reason = erased_by(c, d, v->loss, f->air_start, f->air_end);
+    struct chan_flip_odds odds = v->flip;
+    double by_power = power_loss(c, f->len, f->air_start, f->air_end, &odds);
+    enum chan_reason reason = erased_by(c, d, v->loss, by_power, f->air_start, f->air_end);
     tick due = arrival_time(c, v->delay, f->air_end);
     if (by_rule || reason != CHAN_REASONS) {
         lose_frame(c, by_rule ? CHAN_RULE : reason);
         return;
     }
-    keep_input(c, d, 0, due);
+    keep_input(c, d, &odds, 0, due);
     if (d->duplicate < v->duplicate) {
         c->counters.duplicated++;
         note_fate(c, CHAN_DUPLICATE);
-        keep_input(c, d, 1, due);
+        keep_input(c, d, &odds, 1, due);
     }
 }
 
@@ -294,11 +315,12 @@ static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
     return copy;
 }
 
-static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame *copy, tick due)
+static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame *copy,
+                         const struct chan_flip_odds *odds, tick due)
 {
     c->counters.duplicated++;
     note_frame(c, f, CHAN_DUPLICATE);
-    if (copy != NULL && keep_frame(c, copy, &f->draw, 1, due)) {
+    if (copy != NULL && keep_frame(c, copy, &f->draw, odds, 1, due)) {
         if (copy->corrupted)
             note_frame(c, copy, CHAN_CORRUPT);
         return;
@@ -315,7 +337,9 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
     const struct chan_values *v = chan_changes_at(&c->changes, start);
     f->air_start = start;
     f->air_end = take_line(c, v->rate_bps, f->len, start);
-    enum chan_reason reason = erased_by(c, &f->draw, v->loss, f->air_start, f->air_end);
+    struct chan_flip_odds odds = v->flip;
+    double by_power = power_loss(c, f->len, f->air_start, f->air_end, &odds);
+    enum chan_reason reason = erased_by(c, &f->draw, v->loss, by_power, f->air_start, f->air_end);
     tick due = arrival_time(c, v->delay, f->air_end);
     if (f->by_rule || reason != CHAN_REASONS) {
         chan_line_lose(c, f, f->by_rule ? CHAN_RULE : reason);
@@ -323,12 +347,12 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
     }
     bool twice = f->draw.duplicate < v->duplicate;
     struct chan_frame *copy = twice ? copy_frame(c, f) : NULL;
-    if (!keep_frame(c, f, &f->draw, 0, due))
+    if (!keep_frame(c, f, &f->draw, &odds, 0, due))
         chan_line_lose(c, f, CHAN_MEMORY);
     else if (f->corrupted)
         note_frame(c, f, CHAN_CORRUPT);
     if (twice)
-        double_frame(c, f, copy, due);
+        double_frame(c, f, copy, &odds, due);
 }
 
 void chan_line_run(struct chan *c, tick until)

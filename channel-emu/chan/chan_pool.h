@@ -19,7 +19,7 @@
 /* What is drawn for a frame when it enters: numbers from 0 to 1, and jitter, for it and its copy.
  */
 struct chan_draw {
-    double random, burst, duplicate;
+    double random, burst, duplicate, power;
     tick jitter[2];
     struct chan_flip flip[2];
 };

@@ -210,6 +210,7 @@ static void check_way(const struct scenario_way *w, const struct scenario_way *o
                    "%serasures.trace.offset: beyond the end of the trace; write a shorter one",
                    where);
     scenario_changes_suit(w, where, errors);
+    scenario_power_suit(w, where, errors);
 }
 
 static void check_outputs(const struct scenario *s, struct conf_errors *errors)
@@ -262,6 +263,7 @@ struct chan_config scenario_chan(const struct scenario *s, int direction, tick s
         .trace_offset = w->trace.offset,
         .trace_no_loop = !w->trace.loop,
         .start_only = w->frame == 1,
+        .power = w->power.power.len > 0 ? &w->power.power : NULL,
         .burst = w->burst,
         .loss = w->iid,
         .duplicate = w->duplicate,

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "channel-emu/chan/chan.h"
+#include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "channel-emu/trace/trace_file.h"
 #include "conf/conf_section.h"
@@ -47,6 +48,18 @@ struct scenario_way {
         tick offset;
         bool loop;
     } trace;
+    struct {
+        char *name, *column; /* owned; of the file, "none"; "": the only one */
+        int unit;            /* 0 linear, 1 dB, 2 dBm, 3 mW, 4 W */
+        tick step, offset, interleaver;
+        bool loop;
+        uint64_t codeword_bytes; /* 0: the table is of frames */
+        struct powers values;    /* owned, like the tables */
+        double *sums;
+        struct chan_power_point *points;
+        struct chan_power power; /* len 0: none */
+        uint32_t line;
+    } power;
     int frame; /* a frame meets a bad step by 0 any part of its time on the air, 1 its start */
     double iid;
     struct chan_burst burst;
@@ -130,6 +143,15 @@ void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const
 /* … and their relations to the other values. */
 void scenario_changes_suit(const struct scenario_way *w, const char *where,
                            struct conf_errors *errors);
+/* scenario_power.c: the map of powers. */
+int scenario_power_init(struct scenario_way *w);
+void scenario_power_fini(struct scenario_way *w);
+void scenario_power_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                         const char *directory, struct conf_errors *errors);
+void scenario_power_suit(const struct scenario_way *w, const char *where,
+                         struct conf_errors *errors);
+/* As the file has it; NULL when there is none. */
+json_t *scenario_power_json(const struct scenario_way *w);
 void scenario_rules(struct scenario *s, int direction, const struct conf_tree *map,
                     const char *where, struct conf_errors *errors);
 void scenario_rules_free(struct scenario_way *w);

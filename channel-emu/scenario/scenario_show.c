@@ -79,6 +79,8 @@ static json_t *erasures_of(const struct scenario_way *w)
                             json_pack("{s:o, s:o, s:f, s:f}", "good", show_duration(w->burst.good),
                                       "bad", show_duration(w->burst.bad), "loss_good",
                                       w->burst.loss_good, "loss_bad", w->burst.loss_bad));
+    if (w->power.power.len > 0)
+        json_object_set_new(o, "power", scenario_power_json(w));
     return o;
 }
 

@@ -35,7 +35,7 @@ static const struct conf_option erasure_table[] = {
     {"iid", OPTION_SHARE, AT(iid), "0", 0, 0, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
-static const char *const erasure_words[] = {"trace", "gilbert_elliott", NULL};
+static const char *const erasure_words[] = {"trace", "gilbert_elliott", "power", NULL};
 static const struct conf_option trace_table[] = {
     {"file", OPTION_TEXT, AT(trace.name), "none", 0, 0, NULL, GEN_PRESET_NAMES ", none, or a file"},
     {"offset", OPTION_DURATION, AT(trace.offset), "0", 0, TIME_MAX, NULL, NULL},
@@ -69,13 +69,14 @@ int scenario_way_init(struct scenario_way *w)
         if (rc < 0)
             return rc;
     }
-    return 0;
+    return scenario_power_init(w);
 }
 
 void scenario_way_fini(struct scenario_way *w)
 {
     conf_options_free(trace_table, w);
     trace_source_fini(&w->trace.source);
+    scenario_power_fini(w);
     free(w->points);
     free(w->windows);
     free(w->changes);
@@ -247,6 +248,7 @@ static void read_erasures(struct scenario_way *w, const struct conf_tree *map, c
     conf_section_read(map, where, &part, 1, erasure_words, errors);
     keep_line(&w->line.burst, map, "gilbert_elliott");
     read_trace(w, conf_child(map, "trace"), where, directory, errors);
+    scenario_power_read(w, map, where, directory, errors);
     const struct conf_tree *burst = conf_child(map, "gilbert_elliott");
     if (burst != NULL && burst->kind == CONF_SCALAR && strcmp(burst->text, "none") == 0) {
         w->burst = (struct chan_burst){.loss_bad = 1};

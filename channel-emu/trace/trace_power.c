@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-trace from-power: received powers through a receiver into an erasure trace. */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/err.h"
 #include "base/units.h"
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/trace/trace_command.h"
-#include "channel-emu/trace/trace_line.h"
 #include "channel-emu/trace/trace_mat.h"
+#include "channel-emu/trace/trace_powers.h"
 
 /* Of the powers in the file. What is linear has no name: of the mean, of a full scale, … */
 enum unit { UNIT_LINEAR, UNIT_DB, UNIT_DBM, UNIT_MW, UNIT_W };
@@ -185,49 +182,11 @@ static const struct argp power_argp = {
         "  helio-trace from-power leo.mat --margin 4dB --fec 2dB --interleaver 5ms -o leo.htr\n"
         "  helio-trace from-power power.csv --column rx --unit dBm --sensitivity -33dBm -o x.htr"};
 
-static int read_lines(gzFile file, struct powers_text *t)
-{
-    struct trace_line l = {.file = file};
-    int rc = 0, code;
-    while (rc == 0 && trace_line_next(&l)) {
-        if (!trace_line_binary(&l)) {
-            rc = powers_text_line(t, l.text, l.len);
-        } else {
-            t->line++;
-            snprintf(t->error, sizeof t->error, "%s", TRACE_LINE_BINARY);
-            rc = HELIO_EFORMAT;
-        }
-    }
-    const char *why = gzerror(file, &code);
-    if (rc == 0 && code != Z_OK && code != Z_STREAM_END) {
-        snprintf(t->error, sizeof t->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
-        return HELIO_EIO;
-    }
-    return rc == 0 ? powers_text_end(t) : rc;
-}
-
-static int read_csv(struct powers *p, const struct options *o, char *error)
-{
-    struct powers_text t;
-    powers_text_init(&t, p, o->column, units[o->unit].decibels);
-    gzFile file = gzopen(o->input, "rb");
-    if (file == NULL) {
-        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: cannot be opened: %s", o->input,
-                 strerror(errno));
-        return HELIO_EIO;
-    }
-    int rc = read_lines(file, &t);
-    gzclose(file);
-    snprintf(error, TRACE_FILE_ERROR_MAX, "%s:%" PRIu64 ": %s", o->input, t.line,
-             rc == HELIO_ENOMEM ? helio_strerror(rc) : t.error);
-    return rc;
-}
-
 static int read_powers(struct powers *p, const struct options *o, char *error)
 {
     int version = trace_mat_version(o->input);
     if (version == 0)
-        return read_csv(p, o, error);
+        return trace_powers_read(p, o->input, o->column, units[o->unit].decibels, error);
     if (version == 5)
         return trace_mat_read(p, o->input, o->variable, units[o->unit].decibels, error);
     snprintf(error, TRACE_FILE_ERROR_MAX,

@@ -35,8 +35,8 @@ class ChangeTest(unittest.TestCase):
         return done.stdout + done.stderr
 
     def exchange(self, relay, near, far):
-        """Sends COUNT datagrams; the times from sending to arrival of those that arrive."""
-        times = []
+        """Sends COUNT datagrams; when those arrive that do, since the first was sent."""
+        times, begin = [], time.monotonic()
         far.settimeout(0.3)
         for i in range(COUNT):
             near.sendto(i.to_bytes(4, "big") + bytes(96), relay.address)
@@ -45,7 +45,7 @@ class ChangeTest(unittest.TestCase):
         try:
             while True:
                 far.recv(2000)
-                times.append(time.monotonic())
+                times.append(time.monotonic() - begin)
         except TimeoutError:
             return times
 
@@ -61,7 +61,7 @@ class ChangeTest(unittest.TestCase):
         self.change("forward: {link: up, rate: 1136kbit/s}")  # a frame of 142 bytes takes 1 ms
         times = self.exchange(relay, near, far)
         self.assertEqual(len(times), COUNT)
-        self.assertGreater(times[-1] - times[0], 0.15)  # not 0.002, whatever else the machine does
+        self.assertGreater(times[-1], COUNT * 0.001)  # not 0.02, whatever else the machine does
         for wrong, why in (("forward: {rat: 1Mbit/s}", "did you mean rate"), ("return: {rate: 1Mbit/s}", "has none that could"),
                            ("forward: 7", "write a map"), ("", "write a map"), ("forward: {}", "nothing changes"),
                            ("forward: {link: off}", "up or down"), ("forward: {at: 1s, iid: 0}", "unknown key")):

@@ -54,7 +54,15 @@ static void look(struct seen *s, tick until)
         while (chan_fate(s->chan, &f) == 1)
             s->fates[f.number][f.reason]++;
     } while (got == 1);
-    check_sum(s->chan);
+    const struct chan_counters *n = chan_counters(s->chan);
+    if (n->in + n->duplicated != n->out + chan_lost(n) + n->queued)
+        ck_abort_msg("the counters do not add up");
+}
+
+static void tell(struct chan *c, const struct chan_change *change)
+{
+    if (chan_change(c, change, change->at) != 0)
+        ck_abort_msg("a change is refused");
 }
 
 static void play(struct seen *s, const struct chan_config *k, uint64_t seed, tick scale,
@@ -72,7 +80,7 @@ static void play(struct seen *s, const struct chan_config *k, uint64_t seed, tic
         now += pick(&from, 4) == 0 ? 0 : pick(&from, 1 + pick(&from, 8) * scale);
         for (; next < told_count && told[next].at <= now; next++) {
             look(s, told[next].at - 1);
-            ck_assert_int_eq(chan_change(s->chan, &told[next], told[next].at), 0);
+            tell(s->chan, &told[next]);
         }
         if (pick(&from, 30) == 0) {
             down = !down;
@@ -95,7 +103,7 @@ static void play(struct seen *s, const struct chan_config *k, uint64_t seed, tic
     }
     for (; next < told_count; next++) { /* for what still waits */
         look(s, told[next].at - 1);
-        ck_assert_int_eq(chan_change(s->chan, &told[next], told[next].at), 0);
+        tell(s->chan, &told[next]);
     }
     look(s, TICK_NEVER - 1);
     ck_assert_uint_eq(chan_counters(s->chan)->queued, 0);
@@ -124,9 +132,9 @@ START_TEST(undecided_frames_fare_the_same)
 {
     static struct oracle o;
     static struct seen at_once, waits;
-    for (uint64_t i = 0; i < 100; i++) {
+    for (uint64_t i = 0; i < 50; i++) {
         struct source s;
-        uint64_t seed = (uint64_t)_i * 100 + i;
+        uint64_t seed = (uint64_t)_i * 50 + i;
         rng_init(&s.rng, seed);
         draw_config(&o, &s);
         o.k.queue_bytes = 0;
@@ -170,10 +178,10 @@ START_TEST(told_and_written_changes_are_the_same)
 {
     static struct oracle o;
     static struct seen written, told;
-    for (uint64_t i = 0; i < 100; i++) {
+    for (uint64_t i = 0; i < 50; i++) {
         struct source s;
         struct chan_change list[CHANGES];
-        uint64_t seed = 5000 + (uint64_t)_i * 100 + i;
+        uint64_t seed = 5000 + (uint64_t)_i * 50 + i;
         rng_init(&s.rng, seed);
         draw_config(&o, &s);
         o.k.origin = 0;
@@ -379,7 +387,7 @@ int main(void)
 {
     Suite *s = suite_create("chan_change");
     TCase *tc = tcase_create("change");
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 180);
     tcase_add_test(tc, at_once_is_what_must_be);
     tcase_add_loop_test(tc, undecided_frames_fare_the_same, 0, 10);
     tcase_add_loop_test(tc, told_and_written_changes_are_the_same, 0, 10);

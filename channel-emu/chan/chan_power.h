@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Received power over time as a cause of losses: the mean power over the time in which a frame is
+ * spread, and a table of error rates over it.
+ */
+#ifndef CHANNEL_EMU_CHAN_POWER_H
+#define CHANNEL_EMU_CHAN_POWER_H
+
+#include "channel-emu/chan/chan.h"
+
+/* Rising in power, finite; probabilities from 0 to 1; at least one point, a step, a sample. */
+bool chan_power_valid(const struct chan_power *p);
+
+/* sums[i] of the first i of n powers; sums has room for n + 1. */
+void chan_power_sums(const double *power, size_t n, double *sums);
+
+/* The mean power over [from, to), or at the instant when empty, of powers whose offset lies at
+ * `origin`. Before and after powers that do not loop it is HUGE_VAL. */
+double chan_power_mean(const struct chan_power *p, tick origin, tick from, tick to);
+
+/* What a frame of so many bytes meets at that power. */
+struct chan_power_errors {
+    double loss, bit_error_rate;
+};
+struct chan_power_errors chan_power_errors(const struct chan_power *p, double power, size_t len);
+
+#endif

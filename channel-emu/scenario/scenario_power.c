@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Received power as a cause of losses: a file of powers, and a table of what the receiver makes of
+ * them. The map is read as a whole and takes the place of the one before. What can go wrong: a file
+ * that cannot be read, a table that does not rise, units that do not fit, memory.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "channel-emu/chan/chan_power.h"
+#include "channel-emu/scenario/scenario.h"
+#include "channel-emu/trace/trace_powers.h"
+
+#define AT(field) offsetof(struct scenario_way, power.field)
+#define ROW(field) offsetof(struct row, field)
+#define TIME_MAX (86400 * TICK_S * 366)
+#define CODEWORD_MAX UINT64_C(16777216)
+
+enum { LINEAR, DB, DBM, MILLIWATT, WATT };
+
+/* One of the table, as it is written. */
+struct row {
+    char *power;
+    double loss, bit_errors;
+};
+
+static const struct conf_option table[] = {
+    {"file", OPTION_TEXT, AT(name), "none", 0, 0, NULL, "a CSV of powers, or none"},
+    {"column", OPTION_TEXT, AT(column), "", 0, 0, NULL, NULL},
+    {"unit", OPTION_CHOICE, AT(unit), "linear", 0, 0, "linear|dB|dBm|mW|W", NULL},
+    {"step", OPTION_DURATION, AT(step), "100us", 1, 3600 * TICK_S, NULL, NULL},
+    {"offset", OPTION_DURATION, AT(offset), "0", 0, TIME_MAX, NULL, NULL},
+    {"loop", OPTION_BOOL, AT(loop), "yes", 0, 0, NULL, NULL},
+    {"interleaver", OPTION_DURATION, AT(interleaver), "0", 0, 3600 * TICK_S, NULL, NULL},
+    {"codeword", OPTION_SIZE, AT(codeword_bytes), "0", 0, CODEWORD_MAX, NULL, NULL},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+static const struct conf_option row_table[] = {
+    {"power", OPTION_TEXT, ROW(power), NULL, 0, 0, NULL, "a power such as -36dBm"},
+    {"loss", OPTION_SHARE, ROW(loss), NULL, 0, 0, NULL, "a probability such as 1e-3"},
+    {"bit_errors", OPTION_SHARE, ROW(bit_errors), "0", 0, 0, NULL, NULL},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+static const char *const table_word[] = {"table", NULL};
+
+int scenario_power_init(struct scenario_way *w)
+{
+    return conf_options_default(table, w, conf_option_set);
+}
+
+static void drop_tables(struct scenario_way *w)
+{
+    powers_fini(&w->power.values);
+    free(w->power.sums);
+    free(w->power.points);
+    w->power.sums = NULL;
+    w->power.points = NULL;
+    w->power.power = (struct chan_power){.len = 0};
+}
+
+void scenario_power_fini(struct scenario_way *w)
+{
+    drop_tables(w);
+    conf_options_free(table, w);
+}
+
+/* Is this in dBm where the file is in absolute powers, in dB where it is not? */
+static bool read_level(const char *text, int unit, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *out >= -400 && *out <= 400 &&
+           strcmp(end, unit == LINEAR || unit == DB ? "dB" : "dBm") == 0;
+}
+
+static void read_row(struct scenario_way *w, const struct conf_tree *t, const char *name,
+                     struct conf_errors *errors)
+{
+    struct row row = {.power = NULL};
+    const struct conf_part part = {.options = row_table, .base = &row};
+    struct chan_power_point *p = &w->power.points[w->power.power.count];
+    size_t before = errors->total;
+    conf_section_read(t, name, &part, 1, NULL, errors);
+    if (errors->total == before && !read_level(row.power, w->power.unit, &p->db))
+        conf_error(errors, t->line, "%spower: \"%s\" is not understood; write a level such as %s",
+                   name, row.power,
+                   w->power.unit == LINEAR || w->power.unit == DB
+                       ? "-3dB, since the file's powers are relative"
+                       : "-36dBm, since the file's powers are absolute");
+    free(row.power);
+    p->loss = row.loss;
+    p->bit_errors = row.bit_errors;
+    if (errors->total == before && w->power.power.count > 0 && p->db <= p[-1].db)
+        conf_error(errors, t->line, "%spower: not above the one before; write them in rising order",
+                   name);
+    w->power.power.count++;
+}
+
+static void read_table(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                       struct conf_errors *errors)
+{
+    size_t n = 0, before = errors->total;
+    const struct conf_tree *t = conf_list(map, where, "table", CHAN_TABLE_MAX, &n, errors);
+    if (t == NULL) {
+        if (errors->total == before)
+            conf_error(errors, map->line, "%stable: is missing; write %s", where,
+                       "[{power: -37dBm, loss: 1}, {power: -36dBm, loss: 1e-6}]");
+        return;
+    }
+    w->power.points = calloc(n, sizeof *w->power.points);
+    if (w->power.points == NULL) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    for (; t != NULL && errors->total == before; t = t->next) {
+        char name[96];
+        snprintf(name, sizeof name, "%stable[%zu].", where, w->power.power.count + 1);
+        read_row(w, t, name, errors);
+    }
+}
+
+/* In mW where powers are absolute, so that their decibels are dBm. */
+static void read_values(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                        struct conf_errors *errors)
+{
+    char why[TRACE_FILE_ERROR_MAX] = "out of memory";
+    struct powers *p = &w->power.values;
+    int rc = trace_powers_read(p, w->power.name, *w->power.column == '\0' ? NULL : w->power.column,
+                               w->power.unit == DB || w->power.unit == DBM, why);
+    if (rc < 0) {
+        conf_error(errors, map->line, "%s%s", where, why);
+        return;
+    }
+    for (size_t i = 0; i < p->len && w->power.unit == WATT; i++)
+        p->value[i] *= 1000;
+    w->power.sums = malloc((p->len + 1) * sizeof *w->power.sums);
+    if (w->power.sums == NULL) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    chan_power_sums(p->value, p->len, w->power.sums);
+    w->power.power.power = p->value;
+    w->power.power.sums = w->power.sums;
+    w->power.power.len = p->len;
+}
+
+static void open_power(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                       const char *directory, struct conf_errors *errors)
+{
+    size_t before = errors->total;
+    char *path = scenario_path(directory, w->power.name);
+    if (path == NULL) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    free(w->power.name);
+    w->power.name = path;
+    read_table(w, map, where, errors);
+    if (errors->total == before)
+        read_values(w, map, where, errors);
+    w->power.power.step = w->power.step;
+    w->power.power.offset = w->power.offset;
+    w->power.power.loop = w->power.loop;
+    w->power.power.interleaver = w->power.interleaver;
+    w->power.power.codeword_bits = (uint32_t)(w->power.codeword_bytes * 8);
+    w->power.power.points = w->power.points;
+    if (errors->total == before && !chan_power_valid(&w->power.power))
+        conf_error(errors, map->line, "%sstep: too long for so many powers", where);
+    if (errors->total > before)
+        drop_tables(w);
+}
+
+void scenario_power_read(struct scenario_way *w, const struct conf_tree *map, const char *outer,
+                         const char *directory, struct conf_errors *errors)
+{
+    char where[96];
+    const struct conf_tree *t = conf_child(map, "power");
+    const struct conf_part part = {.options = table, .base = w};
+    size_t before = errors->total;
+    if (t == NULL)
+        return;
+    drop_tables(w);
+    conf_options_free(table, w);
+    if (scenario_power_init(w) < 0) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    if (t->kind == CONF_SCALAR && strcmp(t->text, "none") == 0)
+        return;
+    snprintf(where, sizeof where, "%spower.", outer);
+    t = conf_map(map, outer, "power", errors);
+    if (t == NULL)
+        return;
+    w->power.line = t->line;
+    conf_section_read(t, where, &part, 1, table_word, errors);
+    if (errors->total == before && strcmp(w->power.name, "none") != 0)
+        open_power(w, t, where, directory, errors);
+}
+
+void scenario_power_suit(const struct scenario_way *w, const char *where,
+                         struct conf_errors *errors)
+{
+    if (w->power.power.len > 0 && !w->power.loop &&
+        w->power.offset > w->power.power.len * w->power.step)
+        conf_error(errors, w->power.line,
+                   "%serasures.power.offset: beyond the end of the powers; write a shorter one",
+                   where);
+}
+
+static json_t *show_number(enum option_type type, uint64_t v)
+{
+    char text[CONF_NUMBER_CAP];
+    return json_string(conf_number_text(type, v, text));
+}
+
+json_t *scenario_power_json(const struct scenario_way *w)
+{
+    static const char *const units[] = {"linear", "dB", "dBm", "mW", "W"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < w->power.power.count; i++) {
+        char level[48];
+        const struct chan_power_point *p = &w->power.points[i];
+        snprintf(level, sizeof level, "%.15g%s", p->db,
+                 w->power.unit == LINEAR || w->power.unit == DB ? "dB" : "dBm");
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "power", level, "loss", p->loss,
+                                              "bit_errors", p->bit_errors));
+    }
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:o, s:o}", "file", w->power.name,
+                     "column", w->power.column, "unit", units[w->power.unit], "step",
+                     show_number(OPTION_DURATION, w->power.step), "offset",
+                     show_number(OPTION_DURATION, w->power.offset), "loop",
+                     w->power.loop ? "yes" : "no", "interleaver",
+                     show_number(OPTION_DURATION, w->power.interleaver), "codeword",
+                     show_number(OPTION_SIZE, w->power.codeword_bytes), "table", list);
+}

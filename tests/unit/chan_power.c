@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Received power as a cause of losses: means against sums over each nanosecond, the table against
+ * its closed form, a hard threshold against the erasure trace that the receiver makes of the same
+ * powers, and the share of what is lost or changed against binomial laws. */
+#include <math.h>
+
+#include "channel-emu/chan/chan_power.h"
+#include "channel-emu/chan/chan_receiver.h"
+#include "tests/unit/chan_help.h"
+
+#define N 50
+
+/* The mean over each nanosecond that lies in the powers; HUGE_VAL when none does. */
+static double plain_mean(const struct chan_power *p, tick origin, tick from, tick to)
+{
+    double sum = 0;
+    uint64_t n = 0, pass = p->len * p->step;
+    for (tick t = from; t < (to > from ? to : from + 1); t++) {
+        int64_t place = (int64_t)(t + p->offset) - (int64_t)origin;
+        if (p->loop)
+            place = (place % (int64_t)pass + (int64_t)pass) % (int64_t)pass;
+        if (place < 0 || place >= (int64_t)pass)
+            continue;
+        sum += p->power[(uint64_t)place / p->step];
+        n++;
+    }
+    return n == 0 ? HUGE_VAL : sum / (double)n;
+}
+
+START_TEST(a_mean_is_that_of_each_nanosecond)
+{
+    double power[N], sums[N + 1];
+    struct rng r;
+    unsigned outside = 0;
+    rng_init(&r, 5);
+    for (int round = 0; round < 3000; round++) {
+        struct chan_power p = {.power = power, .sums = sums, .len = 1 + rng_below(&r, N)};
+        for (size_t i = 0; i < p.len; i++)
+            power[i] = rng_below(&r, 4) == 0 ? 0 : rng_unit(&r) * 3;
+        chan_power_sums(power, p.len, sums);
+        p.step = 1 + rng_below(&r, 9);
+        p.offset = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, p.len * p.step);
+        p.loop = rng_below(&r, 2) == 0;
+        tick origin = rng_below(&r, 1000), from = rng_below(&r, 2000);
+        tick to = from + (rng_below(&r, 4) == 0 ? 0 : rng_below(&r, 3 * p.len * p.step));
+        double mean = chan_power_mean(&p, origin, from, to);
+        /* what is partly before the begin of one pass has no losses by power at all */
+        if (!p.loop && from + p.offset < origin) {
+            ck_assert(mean >= HUGE_VAL);
+            continue;
+        }
+        double plain = plain_mean(&p, origin, from, to);
+        outside += plain >= HUGE_VAL;
+        if (plain >= HUGE_VAL)
+            ck_assert(mean >= HUGE_VAL);
+        else
+            ck_assert_double_eq_tol(mean, plain, 1e-9);
+    }
+    ck_assert_uint_gt(outside, 100);
+}
+END_TEST
+
+static const struct chan_power_point slope[] = {
+    {-40, 1, 0}, {-38, 1e-2, 1e-4}, {-36, 1e-6, 1e-8}, {-35, 0, 0}};
+
+START_TEST(the_table_is_linear_in_logarithms)
+{
+    double power = 1, sums[2] = {0, 1};
+    struct chan_power p = {
+        .power = &power, .sums = sums, .len = 1, .step = 1, .points = slope, .count = 4};
+    static const double known[][3] = {{-60, 1, 0},       {-40, 1, 0},         {-39, 0.1, 0},
+                                      {-38, 1e-2, 1e-4}, {-37.5, 1e-3, 1e-5}, {-37, 1e-4, 1e-6},
+                                      {-36, 1e-6, 1e-8}, {-35.5, 1e-6, 1e-8}, {-35, 0, 0},
+                                      {10, 0, 0}};
+    ck_assert(chan_power_valid(&p));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        /* a hair above, so that the points themselves are met from the right side */
+        struct chan_power_errors e =
+            chan_power_errors(&p, pow(10, (known[i][0] + 1e-9) / 10), 1000);
+        ck_assert_double_eq_tol(e.loss, known[i][1], known[i][1] * 1e-6 + 1e-15);
+        ck_assert_double_eq_tol(e.bit_error_rate, known[i][2], known[i][2] * 1e-6 + 1e-15);
+    }
+    struct chan_power_errors none = chan_power_errors(&p, HUGE_VAL, 1000);
+    ck_assert(none.loss <= 0 && none.bit_error_rate <= 0);
+    ck_assert_double_eq(chan_power_errors(&p, 0, 1000).loss, 1);
+    p.codeword_bits = 16200; /* a frame of 8100 bytes has four, one of 8101 has five */
+    for (unsigned words = 4; words <= 5; words++) {
+        struct chan_power_errors e = chan_power_errors(&p, pow(10, -3.8), 8096 + words);
+        ck_assert_double_eq_tol(e.loss, 1 - pow(0.99, words), 1e-8);
+    }
+}
+END_TEST
+
+/* Depth 1, 2 and 7 steps; a frame at the begin of each step, two rounds of the powers. */
+START_TEST(a_hard_threshold_is_the_receivers_trace)
+{
+    enum { LEN = 3000 };
+    static double power[LEN], sums[LEN + 1];
+    static const tick depths[] = {1, 2, 7};
+    struct rng r;
+    struct trace t;
+    unsigned bad = 0;
+    const tick step = 100000, depth = depths[_i] * step;
+    const struct chan_power_point hard[] = {{-400, 1, 0}, {-3, 0, 0}};
+    rng_init(&r, 8);
+    for (int i = 0; i < LEN; i++)
+        power[i] = rng_unit(&r) * (i % 300 < 150 ? 0.8 : 2);
+    chan_power_sums(power, LEN, sums);
+    struct receiver_config receiver = {.interleaver = depth};
+    trace_init(&t, step);
+    ck_assert_int_eq(receiver_trace(&t, &receiver, pow(10, -0.3), power, LEN), 0);
+    struct chan_power p = {.power = power,
+                           .sums = sums,
+                           .len = LEN,
+                           .step = step,
+                           .loop = true,
+                           .interleaver = depth == step ? 0 : depth,
+                           .points = hard,
+                           .count = 2};
+    struct chan *by_trace = chan_of((struct chan_config){.trace = &t});
+    struct chan *by_power = chan_of((struct chan_config){.power = &p, .delay = 5});
+    for (tick i = 0; i < 2 * LEN; i++) {
+        struct chan_fate f;
+        struct chan_out out;
+        input(by_trace, 10, i, i * step);
+        input(by_power, 10, i, i * step);
+        bool lost = chan_fate(by_trace, &f) == 1;
+        ck_assert_msg((chan_fate(by_power, &f) == 1) == lost, "step %u", (unsigned)i);
+        bad += lost;
+        if (chan_output(by_power, TICK_NEVER - 1, &out) == 1)
+            ck_assert_uint_eq(out.due, i * step + 5 + p.interleaver);
+    }
+    ck_assert(bad > LEN / 10 && bad < 2 * LEN * 9 / 10);
+    chan_free(by_trace);
+    chan_free(by_power);
+    trace_fini(&t);
+}
+END_TEST
+
+/* 1,600 bits in two codewords: lost with 1 - 0.99^2, and bits flipped with 1e-4 of what is not.
+ * Five deviations. */
+START_TEST(a_soft_slope_loses_its_share)
+{
+    enum { FRAMES = 50000 };
+    double power = pow(10, -3.8 + 1e-12), sums[2];
+    chan_power_sums(&power, 1, sums);
+    struct chan_power p = {.power = &power,
+                           .sums = sums,
+                           .len = 1,
+                           .step = TICK_S,
+                           .loop = true,
+                           .codeword_bits = 800,
+                           .points = slope,
+                           .count = 4};
+    struct chan *c = chan_of((struct chan_config){.power = &p, .seed = 4});
+    for (tick i = 0; i < FRAMES; i++) {
+        struct chan_out out;
+        input(c, 200, i, i);
+        (void)chan_output(c, i, &out);
+    }
+    const struct chan_counters *n = chan_counters(c);
+    double loss = 1 - 0.99 * 0.99, left = FRAMES - (double)n->lost[CHAN_TRACE];
+    double hit = 1 - pow(1 - 1e-4, 1600);
+    ck_assert_double_eq_tol((double)n->lost[CHAN_TRACE], FRAMES * loss,
+                            5 * sqrt(FRAMES * loss * (1 - loss)));
+    ck_assert_double_eq_tol((double)n->corrupted, left * hit, 5 * sqrt(left * hit * (1 - hit)));
+    expect_idle(c);
+    chan_free(c);
+}
+END_TEST
+
+START_TEST(powers_without_sense_are_refused)
+{
+    double power = 1, sums[2] = {0, 1};
+    static const struct chan_power_point falls[] = {{-3, 1, 0}, {-4, 0, 0}},
+                                         beyond[] = {{-3, 1.5, 0}}, none[] = {{NAN, 0, 0}};
+    struct chan_power right = {
+        .power = &power, .sums = sums, .len = 1, .step = 1, .points = slope, .count = 4};
+    struct chan_power wrong[8];
+    for (int i = 0; i < 8; i++)
+        wrong[i] = right;
+    wrong[0].power = NULL;
+    wrong[1].len = 0;
+    wrong[2].step = 0;
+    wrong[3].count = 0;
+    wrong[4].step = UINT64_MAX;
+    wrong[5].points = falls;
+    wrong[6].points = beyond;
+    wrong[7].points = none;
+    wrong[5].count = 2;
+    wrong[6].count = wrong[7].count = 1;
+    for (int i = 0; i < 8; i++) {
+        struct chan *c;
+        struct chan_config k = {.power = &wrong[i]};
+        ck_assert_int_eq(chan_new(&c, &k), HELIO_EINVAL);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("chan_power");
+    TCase *tc = tcase_create("power");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, a_mean_is_that_of_each_nanosecond);
+    tcase_add_test(tc, the_table_is_linear_in_logarithms);
+    tcase_add_loop_test(tc, a_hard_threshold_is_the_receivers_trace, 0, 3);
+    tcase_add_test(tc, a_soft_slope_loses_its_share);
+    tcase_add_test(tc, powers_without_sense_are_refused);
+    suite_add_tcase(s, tc);
+    return run_suite(s);
+}
