@@ -11,14 +11,26 @@
 #define PI 3.14159265358979323846
 #define EARTH_KM 6371.0
 
+static const struct {
+    double factor, power, height;
+} terms[] = {
+    {0.00594 * (21.0 / 27) * (21.0 / 27) * 1e-50, 10, 1000}, {2.7e-16, 0, 1500}, {1.7e-14, 0, 100}};
+
+double air_profile(double height_m)
+{
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        double grown = 1;
+        for (int n = 0; n < (int)terms[i].power; n++)
+            grown *= height_m;
+        sum += terms[i].factor * grown * math_exp(-height_m / terms[i].height);
+    }
+    return sum;
+}
+
 /* The integral of C_n^2 h^power dh, in metres. */
 static double moment_of(double power)
 {
-    static const struct {
-        double factor, power, height;
-    } terms[] = {{0.00594 * (21.0 / 27) * (21.0 / 27) * 1e-50, 10, 1000},
-                 {2.7e-16, 0, 1500},
-                 {1.7e-14, 0, 100}};
     double sum = 0;
     for (int i = 0; i < 3; i++) {
         double n = power + terms[i].power + 1;
@@ -38,6 +50,12 @@ double air_rytov(double elevation, double wavelength_nm)
     double k = 2 * PI / (wavelength_nm * 1e-9);
     return 2.25 * math_pow(k, 7.0 / 6) * math_pow(secant_of(elevation), 11.0 / 6) *
            moment_of(5.0 / 6);
+}
+
+double air_fried(double elevation, double wavelength_nm)
+{
+    double k = 2 * PI / (wavelength_nm * 1e-9);
+    return math_pow(0.423 * k * k * secant_of(elevation) * moment_of(0), -3.0 / 5);
 }
 
 double air_aperture(double elevation, double wavelength_nm, double aperture_m)
@@ -63,6 +81,12 @@ struct air_gamma air_gamma(double rytov)
     return (struct air_gamma){
         .alpha = 1 / grow_power(0.49 * rytov / math_pow(1 + 1.11 * s, 7.0 / 6)),
         .beta = 1 / grow_power(0.51 * rytov / math_pow(1 + 0.69 * s, 5.0 / 6))};
+}
+
+double air_scales(double rytov)
+{
+    double s = math_pow(rytov, 6.0 / 5);
+    return sqrt(3 * (1 + 0.69 * s) * (1 + 1.11 * s) / 2.61);
 }
 
 double air_index(struct air_gamma g)

@@ -8,6 +8,12 @@
 #ifndef CHANNEL_EMU_CHAN_AIR_H
 #define CHANNEL_EMU_CHAN_AIR_H
 
+/* C_n^2 at a height, m^(-2/3). */
+double air_profile(double height_m);
+
+/* Fried's parameter of a plane wave, m. */
+double air_fried(double elevation, double wavelength_nm);
+
 /* The Rytov variance of a plane wave from above the atmosphere. */
 double air_rytov(double elevation, double wavelength_nm);
 
@@ -20,6 +26,9 @@ struct air_gamma {
 };
 struct air_gamma air_gamma(double rytov);
 double air_index(struct air_gamma g);
+
+/* Correlation time of the factor with alpha (large eddies) over that with beta (small ones). */
+double air_scales(double rytov);
 
 /* The greatest index that air_rytov_of knows; the model rises to it and then falls a little. */
 #define AIR_INDEX_MAX 1.2

@@ -13,11 +13,14 @@
 #include "channel-emu/chan/chan_air.h"
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_math.h"
+#include "channel-emu/chan/chan_wind.h"
 
 #define TABLE_Z 6.5
 #define TABLE_PER_Z 16.0
 #define RENEW TICK_S
-#define DECAY 2.90449 /* (1 + x + x^2/3) e^-x = 1/e */
+#define LN10_10TH 0.230258509299404568402
+#define COVERED (-690.0) /* logarithm of what comes through a cloud: nothing */
+#define DECAY 2.90449    /* (1 + x + x^2/3) e^-x = 1/e */
 
 void fade_normal_init(struct fade_normal *n, double coherence_steps)
 {
@@ -81,8 +84,9 @@ double fade_index(const struct fade_config *c, double elevation)
     if (c->kind == FADE_STEADY || c->index > 0)
         return c->kind == FADE_STEADY ? 0 : c->index;
     double rytov = air_rytov(elevation, c->wavelength_nm);
-    double index =
-        air_index(air_gamma(rytov)) * air_aperture(elevation, c->wavelength_nm, c->aperture_m);
+    double index = air_index(air_gamma(rytov)) *
+                   air_aperture(elevation, c->wavelength_nm, c->uplink_m > 0 ? 0 : c->aperture_m);
+    index *= c->uplink_m > 0 ? c->residual : 1;
     return index < 0.0005 ? 0.0005 : index > AIR_INDEX_MAX ? AIR_INDEX_MAX : index;
 }
 
@@ -95,23 +99,109 @@ static double highest_corner(const struct fade_config *c)
     return top;
 }
 
+double fade_coherence(const struct fade_config *c, double elevation)
+{
+    if (!c->wind)
+        return (double)c->coherence;
+    double slew = c->orbit ? wind_slew(elevation, c->altitude_km) : c->slew;
+    return 1e9 * wind_coherence(elevation, c->wavelength_nm, c->uplink_m > 0 ? 0 : c->aperture_m,
+                                c->wind_m_s, slew);
+}
+
+double fade_covered(const struct fade_config *c, double elevation)
+{
+    if (c->cloud <= 0)
+        return 0;
+    double mass = 1 / math_sin(elevation * 0.01745329251994329577);
+    return 1 - math_pow(1 - c->cloud, mass);
+}
+
+double fade_jitter(const struct fade_config *c, double elevation)
+{
+    if (c->uplink_m <= 0)
+        return c->jitter;
+    double wander = wind_wander(elevation, c->wavelength_nm, c->uplink_m);
+    return sqrt(c->jitter * c->jitter + c->residual * wander * wander);
+}
+
+/* States are as large as the gain is small: what comes out does not leap. */
+static void set_normal(struct fade_process *p, enum fade_spectrum spectrum, double steps)
+{
+    assert(steps >= 2);
+    if (spectrum != FADE_STEEP) {
+        chan_filter_set(&p->filter, spectrum == FADE_POINT ? SLOPE_POINT : SLOPE_APERTURE, steps);
+        return;
+    }
+    struct fade_normal before = p->steep;
+    fade_normal_init(&p->steep, steps);
+    for (int i = 0; i < 3 && before.gain > 0; i++)
+        p->steep.state[i] = before.state[i] * (before.gain / p->steep.gain);
+}
+
+static double next_normal(struct fade_process *p, enum fade_spectrum spectrum, double white)
+{
+    return spectrum == FADE_STEEP ? fade_normal_next(&p->steep, white)
+                                  : chan_filter_next(&p->filter, white);
+}
+
+/* The correlation times, where they are new by a half per cent. */
+static void renew_times(struct fade *f, double elevation, double rytov)
+{
+    const struct fade_config *c = f->config;
+    double steps = fade_coherence(c, elevation) / (double)f->step;
+    double apart = c->two_scales ? sqrt(air_scales(rytov)) : 1;
+    for (int i = 0; i < 2; i++) {
+        double own = i == 0 ? steps * apart : steps / apart, before = f->coherence[i];
+        own = own < 2 ? 2 : own > 1e7 ? 1e7 : own;
+        if (before > 0 && own < before * 1.005 && own > before / 1.005)
+            continue;
+        f->coherence[i] = own;
+        set_normal(&f->normal[i], c->spectrum, own);
+    }
+}
+
+static void renew_clouds(struct fade *f, double elevation)
+{
+    const struct fade_config *c = f->config;
+    double share = fade_covered(c, elevation);
+    assert(share >= 0 && share < 1);
+    f->goes = (double)f->step / (double)c->cloud_duration;
+    f->appears = f->goes * share / (1 - share);
+    if (f->now == 0)
+        f->covered = rng_chance(&f->clouds, share);
+}
+
+static double path_gain(const struct fade_config *c, double elevation)
+{
+    double top = highest_corner(c), gain = 0;
+    if (c->extinction > 0)
+        gain -= c->extinction * LN10_10TH * (wind_air_mass(elevation) - wind_air_mass(top));
+    return gain +
+           2 * math_log(air_range(top, c->altitude_km) / air_range(elevation, c->altitude_km));
+}
+
 /* What depends on the elevation, as it is now. */
 static void renew_fade(struct fade *f)
 {
     assert(f->now >= f->renew || f->renew == 0);
     const struct fade_config *c = f->config;
     double elevation = c->points == 0 ? 90 : fade_elevation(c, f->now * f->step);
-    double index = fade_index(c, elevation);
+    double index = fade_index(c, elevation), rytov = 0;
     if (c->points > 0)
-        f->path = 2 * math_log(air_range(highest_corner(c), c->altitude_km) /
-                               air_range(elevation, c->altitude_km));
+        f->path = path_gain(c, elevation);
     if (c->kind == FADE_LOGNORMAL)
         f->sigma = sqrt(math_log(1 + index));
     if (c->kind == FADE_GAMMA_GAMMA) {
-        struct air_gamma g = air_gamma(air_rytov_of(index));
+        rytov = air_rytov_of(index);
+        struct air_gamma g = air_gamma(rytov);
         fade_table_gamma(&f->table[0], g.alpha);
         fade_table_gamma(&f->table[1], g.beta);
     }
+    f->jitter = fade_jitter(c, elevation);
+    if (c->kind != FADE_STEADY)
+        renew_times(f, elevation, rytov);
+    if (c->cloud > 0)
+        renew_clouds(f, elevation);
     assert(index >= 0 && f->step > 0);
     uint64_t steps = f->step < RENEW ? RENEW / f->step : 1;
     f->renew = c->points > 1 ? f->now + steps : UINT64_MAX;
@@ -121,22 +211,29 @@ static double scintillation(struct fade *f)
 {
     double white[2];
     law_normal_pair(&f->rng, white);
-    double a = fade_normal_next(&f->normal[0], white[0]);
+    double a = next_normal(&f->normal[0], f->config->spectrum, white[0]);
     if (f->config->kind == FADE_LOGNORMAL)
         return f->sigma * a - f->sigma * f->sigma / 2;
-    double b = fade_normal_next(&f->normal[1], white[1]);
+    double b = next_normal(&f->normal[1], f->config->spectrum, white[1]);
     return fade_table_at(&f->table[0], a) + fade_table_at(&f->table[1], b);
 }
 
 /* A Gaussian beam: the loss is e^(-2 r^2 / w^2), and r follows the two axes' normal processes. */
 static double pointing(struct fade *f)
 {
-    assert(f->config->jitter > 0);
-    double white[2], j = f->config->jitter;
+    double white[2], j = f->jitter, b = f->config->bias;
+    assert(j >= 0 && b >= 0);
     law_normal_pair(&f->rng, white);
-    double x = fade_normal_next(&f->normal[2], white[0]);
-    double y = fade_normal_next(&f->normal[3], white[1]);
+    double x = fade_normal_next(&f->normal[2].steep, white[0]);
+    double y = fade_normal_next(&f->normal[3].steep, white[1]);
+    if (b > 0)
+        return -2 * ((j * x + b) * (j * x + b) + j * j * y * y);
     return -2 * j * j * (x * x + y * y);
+}
+
+static bool points_astray(const struct fade_config *c)
+{
+    return c->jitter > 0 || c->bias > 0 || c->uplink_m > 0;
 }
 
 static double next_log(struct fade *f)
@@ -144,7 +241,16 @@ static double next_log(struct fade *f)
     double log = f->path;
     if (f->config->kind != FADE_STEADY)
         log += scintillation(f);
-    return f->config->jitter > 0 ? log + pointing(f) : log;
+    return points_astray(f->config) ? log + pointing(f) : log;
+}
+
+/* A cloud comes and goes by itself: with the same seed all else is the same. */
+static double under_clouds(struct fade *f, double log)
+{
+    if (f->config->cloud <= 0)
+        return log;
+    f->covered = f->covered ? !rng_chance(&f->clouds, f->goes) : rng_chance(&f->clouds, f->appears);
+    return f->covered ? COVERED : log;
 }
 
 double fade_next(struct fade *f)
@@ -152,7 +258,7 @@ double fade_next(struct fade *f)
     if (f->now >= f->renew)
         renew_fade(f);
     f->now++;
-    return math_exp(next_log(f));
+    return math_exp(under_clouds(f, next_log(f)));
 }
 
 static bool steps_ok(tick coherence, tick step)
@@ -160,12 +266,25 @@ static bool steps_ok(tick coherence, tick step)
     return coherence >= 2 * step && coherence / step <= FADE_COHERENCE_STEPS_MAX;
 }
 
+/* The shortest and the longest are at a corner of the pass. */
+static bool times_ok(const struct fade_config *c, tick step)
+{
+    if (!c->wind)
+        return steps_ok(c->coherence, step);
+    bool ok = c->points > 0;
+    for (size_t i = 0; i < c->points; i++)
+        ok = ok && steps_ok((tick)fade_coherence(c, c->pass[i].elevation), step);
+    return ok;
+}
+
 int fade_check(const struct fade_config *c, tick step)
 {
-    bool scintillates = c->kind != FADE_STEADY;
-    if ((scintillates && !steps_ok(c->coherence, step)) ||
-        (c->jitter > 0 && !steps_ok(c->jitter_coherence, step)) ||
-        (scintillates && c->index <= 0 && c->points == 0))
+    bool scintillates = c->kind != FADE_STEADY, high = c->points > 0;
+    if ((scintillates && !times_ok(c, step)) ||
+        ((c->jitter > 0 || c->uplink_m > 0) && !steps_ok(c->jitter_coherence, step)) ||
+        (scintillates && c->index <= 0 && !high) ||
+        (!high && (c->uplink_m > 0 || c->cloud > 0 || c->extinction > 0)) ||
+        (c->cloud > 0 && c->cloud_duration < step))
         return HELIO_EINVAL;
     return 0;
 }
@@ -173,16 +292,17 @@ int fade_check(const struct fade_config *c, tick step)
 void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t seed)
 {
     assert(step > 0 && fade_check(c, step) == 0);
-    double longest = 0;
+    double pointing_steps = (double)c->jitter_coherence / (double)step, longest = 0;
     *f = (struct fade){.config = c, .step = step};
     rng_init(&f->rng, seed);
-    for (int i = 0; i < 4; i++) {
-        double steps = (double)(i < 2 ? c->coherence : c->jitter_coherence) / (double)step;
-        bool used = i < 2 ? c->kind != FADE_STEADY : c->jitter > 0;
-        fade_normal_init(&f->normal[i], steps < 2 ? 2 : steps);
-        longest = used && steps > longest ? steps : longest;
-    }
+    rng_init(&f->clouds, rng_named(seed, "clouds"));
+    for (int i = 2; i < 4; i++)
+        set_normal(&f->normal[i], FADE_STEEP, pointing_steps < 2 ? 2 : pointing_steps);
     renew_fade(f);
+    for (int i = 0; i < 2; i++)
+        longest = f->coherence[i] > longest ? f->coherence[i] : longest;
+    if (points_astray(c) && pointing_steps > longest)
+        longest = pointing_steps;
     uint64_t warm_up = (uint64_t)(16 * longest); /* the filters forget their start */
     for (uint64_t n = 0; n < warm_up; n++)
         next_log(f);

@@ -12,12 +12,16 @@
 
 #include "base/rng.h"
 #include "base/tick.h"
+#include "channel-emu/chan/chan_filter.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum fade_kind { FADE_STEADY, FADE_LOGNORMAL, FADE_GAMMA_GAMMA };
+
+/* How the spectrum of the scintillation falls: with -6 (three equal poles), or by chan_filter.h. */
+enum fade_spectrum { FADE_STEEP, FADE_POINT, FADE_APERTURE };
 
 #define FADE_POINTS_MAX 64u
 
@@ -37,6 +41,19 @@ struct fade_config {
     double
         jitter; /* deviation of the pointing per axis / half-width of the beam at 1/e^2; 0: none */
     tick jitter_coherence;
+    enum fade_spectrum spectrum;
+    bool wind;           /* the coherence time follows from wind and slew instead */
+    double wind_m_s;     /* near the ground */
+    bool orbit;          /* slew by the elevation and altitude; else: */
+    double slew;         /* rad/s */
+    bool two_scales;     /* gamma-gamma's factors have correlation times of their own, whose
+                          * geometric mean is the coherence time */
+    double bias;         /* of the pointing, constant, / half-width of the beam */
+    double uplink_m;     /* radius of the beam upwards at 1/e^2; 0: it is a downlink */
+    double residual;     /* what adaptive optics leave of index and wander variance upwards, 0..1 */
+    double extinction;   /* in the zenith, dB */
+    double cloud;        /* share of the sky that is covered, seen in the zenith; 0: none */
+    tick cloud_duration; /* mean of a cloud in the line of sight */
 };
 
 #define FADE_COHERENCE_STEPS_MAX UINT64_C(10000000)
@@ -53,11 +70,21 @@ struct fade_table {
     double value[FADE_TABLE];
 };
 
+struct fade_process {
+    struct fade_normal steep;
+    struct chan_filter filter; /* of the other spectra */
+};
+
 struct fade {
     const struct fade_config *config; /* borrowed */
     tick step;
     struct rng rng;
-    struct fade_normal normal[4]; /* scintillation, its second factor, pointing in x and y */
+    struct fade_process normal[4]; /* scintillation, its second factor, pointing in x and y */
+    double coherence[2];           /* of the first two, steps; 0: not yet */
+    double jitter;                 /* of the pointing now, wander included */
+    struct rng clouds;
+    bool covered;
+    double appears, goes; /* probability that a cloud does, in a step */
     struct fade_table table[2];
     double sigma;   /* of the lognormal */
     double path;    /* logarithm of the path's gain now */
@@ -79,6 +106,12 @@ double fade_next(struct fade *f);
 /* The elevation at a time, and the scintillation index there (0 when steady). */
 double fade_elevation(const struct fade_config *c, tick at);
 double fade_index(const struct fade_config *c, double elevation);
+/* The coherence time of the scintillation there, ns. */
+double fade_coherence(const struct fade_config *c, double elevation);
+/* The share of the time in which a cloud is in the line of sight there. */
+double fade_covered(const struct fade_config *c, double elevation);
+/* Deviation of the pointing per axis there, wander included. */
+double fade_jitter(const struct fade_config *c, double elevation);
 
 /* For tests: a process by itself, and the table of a gamma variable of that shape. */
 void fade_normal_init(struct fade_normal *n, double coherence_steps);

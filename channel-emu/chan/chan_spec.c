@@ -59,7 +59,9 @@ void gen_spec_init(struct gen_spec *s)
     *s = (struct gen_spec){.fade = {.coherence = 5 * TICK_MS,
                                     .jitter_coherence = 20 * TICK_MS,
                                     .wavelength_nm = 1550,
-                                    .altitude_km = 550},
+                                    .altitude_km = 550,
+                                    .orbit = true,
+                                    .residual = 1},
                            .receiver = {.margin_db = 3}};
 }
 
@@ -177,7 +179,67 @@ static bool set_index(struct gen_spec *s, const char *text)
 
 static bool set_coherence(struct gen_spec *s, const char *text)
 {
+    s->fade.wind = false;
     return parse_duration(text, &s->fade.coherence);
+}
+
+static bool set_wind(struct gen_spec *s, const char *text)
+{
+    s->fade.wind = true;
+    return parse_quantity(text, "m/s", 0, 100, &s->fade.wind_m_s);
+}
+
+static bool set_slew(struct gen_spec *s, const char *text)
+{
+    s->fade.orbit = strcmp(text, "orbit") == 0;
+    if (s->fade.orbit)
+        return true;
+    bool ok = parse_quantity(text, "deg/s", 0, 10, &s->fade.slew);
+    s->fade.slew *= 0.01745329251994329577;
+    return ok;
+}
+
+static bool set_spectrum(struct gen_spec *s, const char *text)
+{
+    s->fade.spectrum = strcmp(text, "point") == 0      ? FADE_POINT
+                       : strcmp(text, "aperture") == 0 ? FADE_APERTURE
+                                                       : FADE_STEEP;
+    return s->fade.spectrum != FADE_STEEP || strcmp(text, "steep") == 0;
+}
+
+static bool set_scales(struct gen_spec *s, const char *text)
+{
+    s->fade.two_scales = strcmp(text, "two") == 0;
+    return s->fade.two_scales || strcmp(text, "one") == 0;
+}
+
+static bool set_bias(struct gen_spec *s, const char *text)
+{
+    return parse_quantity(text, "", 0, 5, &s->fade.bias);
+}
+
+static bool set_uplink(struct gen_spec *s, const char *text)
+{
+    return parse_quantity(text, "m", 0.001, 5, &s->fade.uplink_m);
+}
+
+static bool set_residual(struct gen_spec *s, const char *text)
+{
+    return parse_quantity(text, "", 0, 1, &s->fade.residual);
+}
+
+static bool set_extinction(struct gen_spec *s, const char *text)
+{
+    return parse_quantity(text, "dB", 0, 60, &s->fade.extinction);
+}
+
+/* SHARE,DURATION */
+static bool set_cloud(struct gen_spec *s, const char *text)
+{
+    char parts[2][PART_MAX];
+    return split_parts(text, parts, 2) == 2 &&
+           parse_quantity(parts[0], "", 0, 0.99, &s->fade.cloud) &&
+           parse_duration(parts[1], &s->fade.cloud_duration) && s->fade.cloud_duration > 0;
 }
 
 static bool set_wavelength(struct gen_spec *s, const char *text)
@@ -246,6 +308,15 @@ static const struct option {
     {"altitude", GEN_OPTICAL, set_altitude, "100km to 400000km"},
     {"jitter", GEN_OPTICAL, set_jitter, "a number from 0 to 5"},
     {"jitter-coherence", GEN_OPTICAL, set_jitter_coherence, "a duration such as 20ms"},
+    {"wind", GEN_OPTICAL, set_wind, "a wind near the ground such as 5m/s, 0 to 100"},
+    {"slew", GEN_OPTICAL, set_slew, "orbit, or 0deg/s to 10deg/s"},
+    {"spectrum", GEN_OPTICAL, set_spectrum, "point, aperture or steep"},
+    {"scales", GEN_OPTICAL, set_scales, "one or two"},
+    {"bias", GEN_OPTICAL, set_bias, "a number from 0 to 5"},
+    {"uplink", GEN_OPTICAL, set_uplink, "the beam's radius at 1/e^2 such as 0.05m, 0.001 to 5"},
+    {"residual", GEN_OPTICAL, set_residual, "a share from 0 to 1"},
+    {"extinction", GEN_OPTICAL, set_extinction, "0dB to 60dB"},
+    {"cloud", GEN_OPTICAL, set_cloud, "SHARE,DURATION such as 0.2,30s, with a share up to 0.99"},
     {"margin", GEN_OPTICAL, set_margin, "0dB to 60dB"},
     {"fec", GEN_OPTICAL, set_fec, "0dB to 30dB"},
     {"interleaver", GEN_OPTICAL, set_interleaver, "a duration such as 10ms"},
@@ -314,16 +385,22 @@ int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *e
 static const char *optical_fault(const struct gen_spec *s, tick step)
 {
     const struct fade_config *f = &s->fade;
-    if (f->kind == FADE_STEADY && f->jitter <= 0 && f->points < 2)
+    if (f->points == 0 && (f->wind || f->uplink_m > 0 || f->extinction > 0 || f->cloud > 0))
+        return "--wind, --uplink, --extinction and --cloud need an --elevation";
+    if (f->cloud > 0 && f->cloud_duration < step)
+        return "--cloud: a cloud is shorter than a step";
+    if (f->kind == FADE_STEADY && f->jitter <= 0 && f->points < 2 && f->uplink_m <= 0 &&
+        f->cloud <= 0)
         return "--scintillation, --jitter or a pass of --elevation is missing: nothing would "
                "change";
     if (f->kind != FADE_STEADY && f->index <= 0 && f->points == 0)
         return "--scintillation needs an --index or an --elevation";
     if (s->receiver.interleaver / step > RECEIVER_DEPTH_MAX)
         return "--interleaver is deeper than 10,000,000 steps";
-    return fade_check(f, step) < 0
-               ? "--coherence and --jitter-coherence must have 2 to 10,000,000 steps"
-               : NULL;
+    if (fade_check(f, step) == 0)
+        return NULL;
+    return f->wind ? "--wind: the coherence time has less than 2 steps; write a shorter --step"
+                   : "--coherence and --jitter-coherence must have 2 to 10,000,000 steps";
 }
 
 int gen_spec_check(const struct gen_spec *s, tick step, char *error)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Normal processes whose power spectrum is flat up to a corner and falls with -8/3 or -17/3 above
+ * it: white numbers through a row of poles, and of zeros between them at equal ratios, so that the
+ * slope is, on average, the wanted one.
+ */
+#ifndef CHANNEL_EMU_CHAN_FILTER_H
+#define CHANNEL_EMU_CHAN_FILTER_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum chan_slope { SLOPE_POINT, SLOPE_APERTURE }; /* -8/3, -17/3 */
+
+#define CHAN_FILTER_MAX 18u
+
+struct chan_filter {
+    unsigned count;
+    double pole[CHAN_FILTER_MAX], zero[CHAN_FILTER_MAX]; /* a zero of 0 is none */
+    double state[CHAN_FILTER_MAX], gain;
+};
+
+/* Mean 0, deviation 1, and a correlation of 1/e after so many steps, 2 to 10^7. What is in the
+ * states goes on: a filter that was in use before changes without a leap. Begins zeroed. */
+void chan_filter_set(struct chan_filter *f, enum chan_slope slope, double coherence_steps);
+
+/* The next number of one that is normal. */
+double chan_filter_next(struct chan_filter *f, double white);
+
+/* The correlation after `steps`, and 1 after none: in closed form. */
+double chan_filter_correlation(const struct chan_filter *f, unsigned long steps);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

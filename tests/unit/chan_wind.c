@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wind, slew and what follows, against integrals worked out here with the mathematical library; the
+ * spectra and correlation times of the processes against their laws; clouds, extinction, bias and
+ * uplink against closed forms. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "channel-emu/chan/chan_air.h"
+#include "channel-emu/chan/chan_fade.h"
+#include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/chan_law.h"
+#include "channel-emu/chan/chan_wind.h"
+
+#define RADIAN (M_PI / 180)
+
+static double profile(double h)
+{
+    return 0.00594 * pow(21.0 / 27, 2) * pow(1e-5 * h, 10) * exp(-h / 1000) +
+           2.7e-16 * exp(-h / 1500) + 1.7e-14 * exp(-h / 100);
+}
+
+START_TEST(wind_and_slew)
+{
+    double square = 0;
+    for (double h = 5005; h < 20000; h += 10)
+        square += pow(wind_at(h, 5, 0), 2) * 10 / 15000;
+    /* Andrews and Phillips: about 21 m/s, for which the Hufnagel-Valley 5/7 profile is made */
+    ck_assert_double_eq_tol(sqrt(square), 22, 1.5);
+    ck_assert_double_eq_tol(wind_at(9400, 5, 0.01), 5 + 30 + 94, 1e-9);
+    /* in the zenith: orbital speed / altitude */
+    double speed = sqrt(3.986004418e14 / 6921e3);
+    ck_assert_double_eq_tol(wind_slew(90, 550), speed / 550e3, 1e-9);
+    /* elsewhere: the change of the elevation along the orbit, by difference */
+    double step = 1e-5,
+           alpha = 0.12; /* between station and satellite, seen from the Earth's centre */
+    double at[2];
+    for (int i = 0; i < 2; i++) {
+        double a = alpha + i * step;
+        at[i] = atan2(6921e3 * cos(a) - 6371e3, 6921e3 * sin(a));
+    }
+    double slew = (at[0] - at[1]) / step * speed / 6921e3;
+    ck_assert_double_eq_tol(wind_slew(at[0] / RADIAN, 550) / slew, 1, 1e-3);
+    ck_assert_double_eq_tol(wind_air_mass(90), 1, 1e-3);
+    ck_assert_double_eq_tol(wind_air_mass(10), 5.60, 0.02); /* Kasten and Young 1989, table */
+    ck_assert_double_eq_tol(wind_air_mass(30), 1.995, 0.005);
+}
+END_TEST
+
+START_TEST(greenwood_and_fried_are_their_integrals)
+{
+    double wind = 0, all = 0, k = 2 * M_PI / 1550e-9;
+    for (double h = 0.25; h < 30000; h += 0.5) {
+        wind += profile(h) * pow(wind_at(h, 5, 0.005), 5.0 / 3) * 0.5;
+        all += profile(h) * 0.5;
+    }
+    double greenwood = 2.31 * pow(1550e-9, -1.2) * pow(2 * wind, 0.6); /* Tyson */
+    ck_assert_double_eq_tol(wind_greenwood(30, 1550, 5, 0.005) / greenwood, 1, 5e-3);
+    double fried = pow(0.423 * k * k * 2 * all, -0.6);
+    ck_assert_double_eq_tol(air_fried(30, 1550) / fried, 1, 1e-3);
+    /* that is what "5/7" says: r0 of 5 cm at 500 nm in the zenith */
+    ck_assert_double_eq_tol(air_fried(90, 500), 0.05, 0.001);
+    double wander = sqrt(0.54 / 2) * 1550e-9 / 0.1 * pow(0.1 / fried, 5.0 / 6);
+    ck_assert_double_eq_tol(wind_wander(30, 1550, 0.05) / (wander / (1550e-9 / (M_PI * 0.05))), 1,
+                            1e-3);
+}
+END_TEST
+
+/* The covariance of weak scintillation behind an aperture, over heights and wave numbers. */
+static double covariance(double sine, double diameter, double ground, double slew, double t)
+{
+    double k = 2 * M_PI / 1550e-9, sum = 0;
+    for (int i = 0; i < 150; i++) {
+        double h = 10 * (exp(8.0 * (i + 0.5) / 150) - 1), depth = (h + 10) * 8.0 / 150;
+        double layer = 0, v = wind_at(h, ground, slew);
+        for (int n = 0; n < 900; n++) {
+            double kappa = 0.1 * exp(10.0 * (n + 0.5) / 900), x = kappa * diameter / 2;
+            double through = x < 1e-6 ? 1 : 2 * j1(x) / x;
+            layer += pow(kappa, -5.0 / 3) * through * through *
+                     (1 - cos(kappa * kappa * h / sine / k)) * j0(kappa * v * t) * 10.0 / 900;
+        }
+        sum += profile(h) * depth * layer;
+    }
+    return sum;
+}
+
+/* The closed form is within 12 % of the whole integral. */
+START_TEST(the_coherence_time_is_that_of_the_covariance)
+{
+    static const double cases[][2] = {{10, 0}, {90, 0}, {30, 0.2}, {90, 0.6}};
+    double elevation = cases[_i][0], diameter = cases[_i][1];
+    double sine = sin(elevation * RADIAN), slew = wind_slew(elevation, 550), low = 1e-5, high = 1;
+    double all = covariance(sine, diameter, 5, slew, 0);
+    for (int i = 0; i < 12; i++) {
+        double middle = sqrt(low * high);
+        *(covariance(sine, diameter, 5, slew, middle) > all * exp(-1) ? &low : &high) = middle;
+    }
+    double told = wind_coherence(elevation, 1550, diameter, 5, slew);
+    ck_assert_double_eq_tol(told / sqrt(low * high), 1, 0.12);
+}
+END_TEST
+
+/* The power at some frequencies of a long run, in pieces with a window that lets little through. */
+static double power_at(const double *x, size_t n, size_t piece, double omega)
+{
+    double sum = 0;
+    for (size_t from = 0; from + piece <= n; from += piece / 2) {
+        double re = 0, im = 0;
+        for (size_t i = 0; i < piece; i++) {
+            double w = sin(M_PI * ((double)i + 0.5) / (double)piece), v = x[from + i] * w * w;
+            re += v * cos(omega * (double)i);
+            im += v * sin(omega * (double)i);
+        }
+        sum += re * re + im * im;
+    }
+    return sum;
+}
+
+static double correlate(const double *x, size_t n, size_t lag)
+{
+    double var = 0, cov = 0;
+    for (size_t i = 0; i + lag < n; i++) {
+        var += x[i] * x[i];
+        cov += x[i] * x[i + lag];
+    }
+    return cov / var;
+}
+
+START_TEST(spectra_fall_as_they_should)
+{
+    enum { LEN = 400000, LAG = 300 };
+    static double x[LEN];
+    struct chan_filter f = {.count = 0};
+    struct rng r;
+    double var = 0, want = _i == 0 ? -8.0 / 3 : -17.0 / 3;
+    rng_init(&r, 3);
+    chan_filter_set(&f, _i == 0 ? SLOPE_POINT : SLOPE_APERTURE, LAG);
+    for (int i = -20 * LAG; i < LEN; i++) {
+        double v = chan_filter_next(&f, law_normal(&r));
+        if (i >= 0) {
+            x[i] = v;
+            var += v * v / LEN;
+        }
+    }
+    ck_assert_double_eq_tol(var, 1, 0.1); /* of some 700 independent values: 2 deviations */
+    ck_assert_double_eq_tol(correlate(x, LEN, LAG), exp(-1), 0.05);
+    ck_assert_double_eq_tol(chan_filter_correlation(&f, LAG), exp(-1), 1e-3);
+    ck_assert_double_eq_tol(chan_filter_correlation(&f, LAG / 2), correlate(x, LEN, LAG / 2), 0.05);
+    ck_assert_double_eq_tol(chan_filter_correlation(&f, 0), 1, 1e-12);
+    /* over a decade of frequencies well above the corner, the straight line through 24 of them */
+    double sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (int i = 0; i < 24; i++) {
+        double omega = 0.03 * pow(10, i / 23.0);
+        double a = log(omega), b = log(power_at(x, LEN, 8192, omega));
+        sx += a;
+        sy += b;
+        sxx += a * a;
+        sxy += a * b;
+    }
+    ck_assert_double_eq_tol((24 * sxy - sx * sy) / (24 * sxx - sx * sx), want, 0.2);
+}
+END_TEST
+
+/* Changed a little each second, as along a pass: neither its deviation nor its steps leap. */
+START_TEST(a_filter_changes_without_a_leap)
+{
+    struct chan_filter f = {.count = 0};
+    struct rng r;
+    double before = 0, leap = 0, usual = 0, var = 0;
+    const int each = 4000, changes = 100;
+    rng_init(&r, 3);
+    for (int i = 0; i < changes; i++) {
+        chan_filter_set(&f, SLOPE_APERTURE, 40 + i);
+        for (int n = 0; n < each; n++) {
+            double v = chan_filter_next(&f, law_normal(&r)), move = fabs(v - before);
+            if (i > 0 && n == 0)
+                leap = move > leap ? move : leap;
+            else if (i > 0)
+                usual = move > usual ? move : usual;
+            before = v;
+            var += v * v / each / changes;
+        }
+    }
+    ck_assert_double_lt(leap, usual);
+    ck_assert_double_eq_tol(var, 1, 0.05);
+}
+END_TEST
+
+static void spec_of(struct gen_spec *s, const char *const options[][2])
+{
+    char error[GEN_ERROR_MAX] = "";
+    gen_spec_init(s);
+    for (int i = 0; options[i][0] != NULL; i++)
+        ck_assert_msg(gen_spec_set(s, options[i][0], options[i][1], error) == 0, "%s", error);
+    ck_assert_msg(gen_spec_check(s, TICK_MS, error) == 0, "%s", error);
+}
+
+static double mean_of(const struct gen_spec *s, uint64_t n, uint64_t *blocked)
+{
+    static struct fade f;
+    double sum = 0;
+    *blocked = 0;
+    fade_init(&f, &s->fade, TICK_MS, 11);
+    for (uint64_t i = 0; i < n; i++) {
+        double p = fade_next(&f);
+        *blocked += p < 1e-200;
+        sum += p;
+    }
+    return sum / (double)n;
+}
+
+START_TEST(clouds_cover_their_share)
+{
+    static const char *const elevations[] = {"90", "30", "10"};
+    static const double mass[] = {1, 2, 5.758770483};
+    struct gen_spec s;
+    uint64_t blocked;
+    spec_of(&s, (const char *const[][2]){
+                    {"elevation", elevations[_i]}, {"cloud", "0.2,200ms"}, {NULL, NULL}});
+    const uint64_t n = 4000000;
+    double share = 1 - pow(0.8, mass[_i]);
+    double mean = mean_of(&s, n, &blocked);
+    /* some n / 200 / (1 - share) clouds with exponential durations: 4 deviations */
+    double clouds = (double)n / 200 * share;
+    double deviation = share * (1 - share) * sqrt(2 / clouds) / share;
+    ck_assert_double_eq_tol((double)blocked / (double)n, share, 4 * deviation);
+    ck_assert_double_eq_tol(mean, 1 - (double)blocked / (double)n, 1e-9);
+}
+END_TEST
+
+START_TEST(extinction_follows_the_air_mass)
+{
+    struct gen_spec s, clear;
+    struct fade a, b;
+    const char *const pass = "0s:10,60s:90";
+    spec_of(&s,
+            (const char *const[][2]){{"elevation", pass}, {"extinction", "1.5dB"}, {NULL, NULL}});
+    spec_of(&clear, (const char *const[][2]){{"elevation", pass}, {NULL, NULL}});
+    fade_init(&a, &s.fade, TICK_S, 1);
+    fade_init(&b, &clear.fade, TICK_S, 1);
+    double first = fade_next(&a) / fade_next(&b); /* at 10 degrees */
+    ck_assert_double_eq_tol(-10 * log10(first), 1.5 * (5.60 - 1), 0.03);
+    for (int i = 1; i < 60; i++) {
+        (void)fade_next(&a);
+        (void)fade_next(&b);
+    }
+    ck_assert_double_eq_tol(fade_next(&a) / fade_next(&b), 1, 1e-9); /* at 90 */
+}
+END_TEST
+
+/* The mean of e^(-2 ((b + jx)^2 + (jy)^2)): e^(-2b^2 / (1 + 4j^2)) / (1 + 4j^2). */
+START_TEST(a_bias_of_the_pointing)
+{
+    struct gen_spec s;
+    uint64_t blocked;
+    spec_of(&s, (const char *const[][2]){
+                    {"jitter", "0.3"}, {"bias", "0.4"}, {"jitter-coherence", "4ms"}, {NULL, NULL}});
+    double d = 1 + 4 * 0.09;
+    ck_assert_double_eq_tol(mean_of(&s, 1000000, &blocked), exp(-2 * 0.16 / d) / d, 0.005);
+}
+END_TEST
+
+START_TEST(upwards_the_beam_wanders)
+{
+    struct gen_spec s;
+    uint64_t blocked;
+    spec_of(&s, (const char *const[][2]){{"elevation", "40"},
+                                         {"uplink", "0.03m"},
+                                         {"jitter", "0.1"},
+                                         {"jitter-coherence", "4ms"},
+                                         {"residual", "0.25"},
+                                         {NULL, NULL}});
+    double wander = wind_wander(40, 1550, 0.03);
+    double square = 0.01 + 0.25 * wander * wander;
+    ck_assert_double_gt(wander, 0.2); /* it matters */
+    ck_assert_double_eq_tol(mean_of(&s, 1000000, &blocked), 1 / (1 + 4 * square), 0.006);
+    /* the aperture in orbit averages nothing, and adaptive optics leave a quarter of the index */
+    s.fade.kind = FADE_LOGNORMAL;
+    s.fade.aperture_m = 0.5;
+    double down = air_index(air_gamma(air_rytov(40, 1550)));
+    ck_assert_double_eq_tol(fade_index(&s.fade, 40), 0.25 * down, 1e-9);
+}
+END_TEST
+
+/* Large and small eddies: apart as their scales are, the geometric mean as it was said. */
+START_TEST(two_scales_are_apart)
+{
+    struct gen_spec s;
+    static struct fade f;
+    spec_of(&s, (const char *const[][2]){{"scintillation", "gamma-gamma"},
+                                         {"index", "1"},
+                                         {"coherence", "40ms"},
+                                         {"scales", "two"},
+                                         {NULL, NULL}});
+    fade_init(&f, &s.fade, TICK_MS, 1);
+    double rytov = air_rytov_of(1), t = pow(rytov, 1.2);
+    double large = 2.61 / (1 + 1.11 * t), small = 3 * (1 + 0.69 * t);
+    ck_assert_double_eq_tol(f.coherence[0] / f.coherence[1], sqrt(small / large), 1e-6);
+    ck_assert_double_eq_tol(sqrt(f.coherence[0] * f.coherence[1]), 40, 1e-6);
+    ck_assert_double_gt(f.coherence[0], 2 * f.coherence[1]);
+}
+END_TEST
+
+START_TEST(a_pass_has_the_coherence_of_its_elevation)
+{
+    struct gen_spec s;
+    static struct fade f;
+    spec_of(&s, (const char *const[][2]){{"scintillation", "lognormal"},
+                                         {"elevation", "0s:10,100s:30"},
+                                         {"aperture", "1m"},
+                                         {"wind", "5m/s"},
+                                         {"spectrum", "aperture"},
+                                         {NULL, NULL}});
+    fade_init(&f, &s.fade, TICK_MS, 1);
+    for (int second = 0; second <= 100; second += 50) {
+        double elevation = 10 + second * 0.2;
+        double told = 1e3 * wind_coherence(elevation, 1550, 1, 5, wind_slew(elevation, 550));
+        while (f.now <= (uint64_t)second * 1000)
+            (void)fade_next(&f);
+        ck_assert_double_eq_tol(f.coherence[0] / told, 1, 0.01);
+    }
+}
+END_TEST
+
+START_TEST(options_without_sense_are_refused)
+{
+    static const char *const wrong[][2] = {
+        {"wind", "5"},       {"wind", "200m/s"}, {"slew", "fast"},  {"spectrum", "flat"},
+        {"scales", "three"}, {"bias", "6"},      {"uplink", "0m"},  {"residual", "2"},
+        {"extinction", "1"}, {"cloud", "0.5"},   {"cloud", "1,5s"}, {"cloud", "0.5,0s"}};
+    struct gen_spec s;
+    char error[GEN_ERROR_MAX];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        gen_spec_init(&s);
+        ck_assert_int_lt(gen_spec_set(&s, wrong[i][0], wrong[i][1], error), 0);
+        ck_assert_ptr_ne(strstr(error, "right is"), NULL);
+    }
+    gen_spec_init(&s);
+    ck_assert_int_eq(gen_spec_set(&s, "jitter", "0.5", error), 0);
+    ck_assert_int_eq(gen_spec_set(&s, "cloud", "0.5,5s", error), 0);
+    ck_assert_int_lt(gen_spec_check(&s, TICK_MS, error), 0);
+    ck_assert_ptr_ne(strstr(error, "need an --elevation"), NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("chan_wind");
+    TCase *tc = tcase_create("wind");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, wind_and_slew);
+    tcase_add_test(tc, greenwood_and_fried_are_their_integrals);
+    tcase_add_loop_test(tc, the_coherence_time_is_that_of_the_covariance, 0, 4);
+    tcase_add_loop_test(tc, spectra_fall_as_they_should, 0, 2);
+    tcase_add_test(tc, a_filter_changes_without_a_leap);
+    tcase_add_loop_test(tc, clouds_cover_their_share, 0, 3);
+    tcase_add_test(tc, extinction_follows_the_air_mass);
+    tcase_add_test(tc, a_bias_of_the_pointing);
+    tcase_add_test(tc, upwards_the_beam_wanders);
+    tcase_add_test(tc, two_scales_are_apart);
+    tcase_add_test(tc, a_pass_has_the_coherence_of_its_elevation);
+    tcase_add_test(tc, options_without_sense_are_refused);
+    suite_add_tcase(s, tc);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? 0 : 1;
+}
