@@ -4,14 +4,30 @@
 usage: python_user.py PORT raf|rcf INSTANCE VERSION none|bind|all SHA-1|SHA-256 N OUT USER HEX PROVIDER HEX"""
 
 import os
+import socket
 import struct
 import sys
 import time
 
 import sle
+import sle.proxy.transport
 
 port, service, instance, version, level, hash_name, wanted, out, user, password, provider, provider_password = sys.argv[1:]
 frames = []
+
+
+class OneMessage(socket.socket):
+    """Gives one message of the transport mapping at a time. This library takes one of what a recv gave, and looks at the rest when
+    more comes: what has come together stays behind, in the end the UNBIND return, which nothing follows."""
+
+    def recv(self, size, *flags):
+        head = super().recv(8, socket.MSG_PEEK | socket.MSG_WAITALL)
+        if len(head) < 8:
+            return super().recv(size, *flags)
+        return super().recv(8 + int.from_bytes(head[4:], "big"), socket.MSG_WAITALL)
+
+
+sle.proxy.transport.socket.socket = OneMessage
 
 
 def take(frame):
