@@ -65,6 +65,8 @@ struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_only(struct ltp *l); /* the one there is, or the source's; else NULL */
 uint64_t ltp_peer_key(const struct ltp *l, uint64_t engine);
 void ltp_peer_init(struct peer *p);
+/* It may have output, or another window or silence, that the user has not seen yet. */
+void ltp_peer_touch(struct ltp *l, struct peer *p);
 /* For who watches: a segment of it came; one is sent to it. */
 void ltp_peer_heard(struct peer *p, size_t len, tick now);
 void ltp_peer_asked(struct peer *p, const struct ltp_segment *s, tick now);
@@ -98,7 +100,7 @@ enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source
                              struct peer **out);
 bool ltp_guest_leave(struct ltp *l, struct guest *g);
 void ltp_guest_heard(struct peer *p, tick now);
-void ltp_guest_wake(struct ltp *l, struct peer *p);
+void ltp_guest_wake(struct ltp *l, struct peer *p); /* by ltp_peer_touch */
 
 /* session.c */
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool is_export);

@@ -42,7 +42,7 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     ltp_pool_add(l, POOL_CANCELS, session->peer, 1);
     l->guests.cancels += session->peer->guest != NULL;
     assert(l->cancels > 0 && session->cancel == c);
-    ltp_guest_wake(l, session->peer);
+    ltp_peer_touch(l, session->peer);
 }
 
 void ltp_cancel_end(struct ltp *l, struct cancel *c)
@@ -71,7 +71,7 @@ void ltp_cancel_expire(struct ltp *l, struct cancel *c, tick now)
     }
     c->cause = CAUSE_TIMER;
     list_add_tail(&c->session->peer->cancels, &c->queue);
-    ltp_guest_wake(l, c->session->peer);
+    ltp_peer_touch(l, c->session->peer);
 }
 
 bool ltp_cancel_room(const struct ltp *l, const struct peer *peer)

@@ -35,6 +35,7 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
     list_init(&l->unheard);
     list_init(&l->spent);
     list_init(&l->gone);
+    list_init(&l->touched);
     int rc = ltp_guests_init(l, config);
     if (rc == 0 && (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
                     hash_init(&l->sessions, rng_u64(&l->rng)) < 0 ||
@@ -144,6 +145,8 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
         if (peer != NULL) {
             ltp_guest_heard(peer, now);
             ltp_peer_heard(peer, len, now);
+            if (peer->guest == NULL)
+                ltp_peer_touch(l, peer);
             if (PORT_UNLIKELY(peer->silent))
                 ltp_silence_ends(peer);
         }
@@ -157,6 +160,8 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
 static void expire_one(struct ltp *l, struct timer *t, tick now)
 {
     ltp_timer_stop(l, t);
+    if (t->peer->guest == NULL) /* a guest may leave, and is woken by what is queued for it */
+        ltp_peer_touch(l, t->peer);
     switch (t->use) {
     case USE_CHECKPOINT:
     case USE_STALL:

@@ -103,6 +103,7 @@ struct share {
 
 struct peer {
     struct hash_node node;
+    struct list touched;        /* of ltp->touched; not of a guest */
     struct ltp_span_counters n; /* but those of what there is now */
     struct guest *guest;        /* NULL: a span names it, or did */
     struct list gone;           /* of ltp->gone, when its span was removed */
@@ -391,6 +392,7 @@ struct ltp {
     struct list unheard; /* struct closed.fifo: their peers may not know that they are over */
     size_t unheard_len;
     struct guests guests;
+    struct list touched;     /* peers that the user has not looked at since: ltp_touched */
     size_t named;            /* peers that are no guests */
     struct peer *last_named; /* one of them */
     struct list gone; /* those whose span was removed and whose sessions are remembered, the latest

@@ -111,6 +111,7 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
     e->data = buf_keep(b->data);
     list_add_tail(&peer->fresh, &e->fresh);
     ltp_limit_opened(peer, e->length);
+    ltp_peer_touch(l, peer);
     *out = e->s.id;
     ltp_emit_open(l, &e->s, e->length, now);
     return 0;
@@ -152,6 +153,7 @@ void ltp_export_close(struct ltp *l, struct export_session *e, enum event_outcom
                                 : outcome == OUTCOME_LOST ? LTP_EXPORT_LOST
                                                           : LTP_EXPORT_CANCELLED;
     ltp_limit_closed(e->s.peer, e->length, now);
+    ltp_peer_touch(l, e->s.peer);
     ltp_bearing_closed(e, outcome);
     struct ltp_notice *n = ltp_notice_put(l, &e->s, kind);
     n->tag = e->tag;

@@ -353,6 +353,12 @@ int ltp_output(struct ltp *l, uint64_t peer, tick now, struct ltp_out *out);
 /* Is there anything that ltp_output would give for this peer (its link being up)? */
 bool ltp_has_output(const struct ltp *l, uint64_t peer);
 
+/* A peer to which something has happened since it was named last, in this order: it may have output
+ * now, another window (ltp_window), or be silent or not (ltp_silent); of all others these are as
+ * they were, but for what ltp_output changes. Guests are not named (ltp_guest_next). False: there
+ * are no more. Who looks at all peers each time need not ask. */
+bool ltp_touched(struct ltp *l, uint64_t *peer);
+
 enum ltp_notice_kind {
     LTP_BLOCK, /* a red part (and what followed of a mixed block's green part is reported by
                   LTP_GREEN) has arrived whole: `data` has red_len bytes */

@@ -98,6 +98,7 @@ static bool valid_span(const struct ltp_span *s)
 void ltp_peer_init(struct peer *p)
 {
     list_init(&p->gone);
+    list_init(&p->touched);
     list_init(&p->timers);
     list_init(&p->cancels);
     list_init(&p->reports);
@@ -193,12 +194,32 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     ltp_bearing_apply(p);
     ltp_guard_set(p);
     l->guarded += p->ext_count > 0;
+    ltp_peer_touch(l, p);
     return 0;
+}
+
+void ltp_peer_touch(struct ltp *l, struct peer *p)
+{
+    if (PORT_UNLIKELY(p->guest != NULL))
+        ltp_guest_wake(l, p);
+    else if (list_empty(&p->touched))
+        list_add_tail(&l->touched, &p->touched);
+}
+
+bool ltp_touched(struct ltp *l, uint64_t *engine)
+{
+    struct list *first = list_first(&l->touched);
+    if (first == NULL)
+        return false;
+    list_sub(first);
+    *engine = container_of(first, struct peer, touched)->span.peer;
+    return true;
 }
 
 void ltp_peer_free(struct ltp *l, struct peer *p)
 {
     hash_sub(&l->peers, &p->node);
+    list_sub(&p->touched);
     if (l->last_peer == p)
         l->last_peer = NULL;
     free(p->acks);
@@ -211,6 +232,7 @@ int ltp_link_ways(struct ltp *l, uint64_t engine, unsigned ways, bool up, tick n
     struct peer *p = ltp_peer_find(l, engine);
     if (p == NULL || p->guest != NULL)
         return HELIO_ENOENT;
+    ltp_peer_touch(l, p);
     bool transmit = (ways & LTP_TRANSMIT) != 0 && p->up != up;
     bool receive = (ways & LTP_RECEIVE) != 0 && p->hears != up;
     if (!transmit && !receive)
@@ -257,7 +279,7 @@ void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
         p->ack_head = 0;
     }
     p->acks[(p->ack_head + p->ack_len++) & (p->ack_cap - 1)] = ack;
-    ltp_guest_wake(l, p);
+    ltp_peer_touch(l, p);
 }
 
 uint32_t ltp_room(const struct ltp *l, uint64_t engine)

@@ -46,7 +46,7 @@ static void queue_report(struct ltp *l, struct report *r, enum event_reason caus
     r->cause = (uint8_t)cause;
     assert(r->import != NULL);
     list_add_tail(&r->import->s.peer->reports, &r->queue);
-    ltp_guest_wake(l, r->import->s.peer);
+    ltp_peer_touch(l, r->import->s.peer);
 }
 
 /* What it counts as held, with its timer's place in the heap. */

@@ -66,6 +66,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     l->contact.round_trip = TICK_NEVER;
     l->allowed = k->state == LTP_LINK_UP;
     list_init(&l->node);
+    list_init(&l->active);
     list_init(&l->waiting);
     uint64_t own;
     l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};

@@ -40,7 +40,10 @@ struct hub {
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     struct alarm alarm;
     struct hub_gather gather;
-    struct list links;       /* of struct link.node, the next to be served first */
+    struct list links;       /* of struct link.node, in the order of their making */
+    struct hash by_peer;     /* the same, by the peer's engine number */
+    struct list active;      /* of struct link.active: who may have something to send or to tell,
+                                the next to be served first; nobody else is looked at */
     struct list leaving;     /* links whose `closed` is due */
     struct list outgoing;    /* of struct outgoing.node */
     struct auth_held *auths; /* of its links, and of unknown senders: the engine has them */
@@ -81,6 +84,8 @@ struct link_counters {
 struct link {
     struct cla cla;
     struct list node; /* in hub->links or hub->leaving */
+    struct list active;
+    struct hash_node by_peer;
     struct hub *hub;
     struct cla_env env;
     const struct ltp_link_config *config; /* in force: `given`, or that bounded by the contact */
@@ -166,6 +171,10 @@ tick hub_now(struct hub *h);      /* for a push: within a turn the time of that 
 void hub_buffers(struct link *l); /* asks the kernel for what its configuration needs */
 void hub_kick(struct hub *h);     /* a push from outside: pump soon, once */
 void hub_again(struct hub *h);    /* from within a turn: another one soon */
+/* Something of the link is another than the last turn left it: the next turn looks at it. */
+void link_touch(struct link *l);
+/* Has it something to send, or to tell? */
+bool link_is_active(const struct link *l);
 uint32_t link_window(const struct link *l);
 void link_limits(struct link *l); /* brings cla.limits up to date; the node reads them */
 struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */

@@ -58,6 +58,8 @@ void link_check(const struct cla *c)
     assert(bytes == l->waiting_bytes && count_nodes(&l->waiting) == l->waiting_len);
     assert(l->cla.limits.window >= 1);
     assert(hub_link(l->hub, l->peer) == l);
+    bool seen = !list_empty(&l->active) || alarm_due(&l->hub->alarm) <= world_now(l->hub->world);
+    assert(seen || !link_is_active(l));         /* nobody with something to do is forgotten */
     if (list_first(&l->hub->links) == &l->node) /* one of them is enough */
         check_hub(l->hub);
 }

@@ -35,12 +35,27 @@ void link_say(struct link *l, int level, const char *format, ...)
 
 struct link *hub_link(struct hub *h, uint64_t peer)
 {
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    struct hash_node *n = hash_find(&h->by_peer, hash_mix(h->by_peer.seed, peer, 0));
+    for (; n != NULL; n = hash_next(n)) {
+        struct link *l = container_of(n, struct link, by_peer);
         if (l->peer == peer)
             return l;
     }
     return NULL;
+}
+
+void link_touch(struct link *l)
+{
+    if (list_empty(&l->active))
+        list_add_tail(&l->hub->active, &l->active);
+}
+
+bool link_is_active(const struct link *l)
+{
+    const struct ltp *engine = l->hub->engine;
+    return !l->told || l->told_up != l->up || l->silent != ltp_silent(engine, l->peer) ||
+           l->cla.limits.window != link_window(l) || !list_empty(&l->waiting) ||
+           (l->up && ltp_has_output(engine, l->peer));
 }
 
 uint32_t link_window(const struct link *l)
@@ -164,6 +179,7 @@ void hub_free(struct hub *h)
     mixed_drop(h, NULL);
     assert(list_empty(&h->leaving) && h->halves_bytes == 0);
     hash_fini(&h->incoming);
+    hash_fini(&h->by_peer);
     ltp_free(h->engine);
     while (!list_empty(&h->outgoing)) {
         struct list *node = list_first(&h->outgoing);
@@ -206,10 +222,12 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     h->next_token = 1;
     h->due = TICK_NEVER;
     list_init(&h->links);
+    list_init(&h->active);
     list_init(&h->leaving);
     list_init(&h->outgoing);
     list_init(&h->halves);
-    if (hash_init(&h->incoming, l->env.seed) != 0) {
+    if (hash_init(&h->incoming, l->env.seed) != 0 || hash_init(&h->by_peer, l->env.seed) != 0) {
+        hash_fini(&h->incoming);
         free(h);
         return NULL;
     }
@@ -393,6 +411,8 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
     }
     l->hub = h;
     list_add_tail(&h->links, &l->node);
+    hash_add(&h->by_peer, &l->by_peer, hash_mix(h->by_peer.seed, l->peer, 0));
+    link_touch(l);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     hub_buffers(l);
     link_ways(l);
@@ -447,6 +467,7 @@ void hub_leave(struct link *l)
     assert(!h->ending && hub_link(h, l->peer) == l);
     mixed_drop(h, l);
     list_sub(&l->node);
+    list_sub(&l->active);
     list_add_tail(&h->leaving, &l->node);
     if (h->host == l)
         h->host = NULL;
@@ -458,6 +479,7 @@ void hub_leave(struct link *l)
     (void)r;
     drop_auth(h, l->auth);
     l->auth = NULL;
+    hash_sub(&h->by_peer, &l->by_peer);
     if (list_empty(&h->links))
         hub_end(h);
     else

@@ -84,6 +84,7 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
     *w = (struct waiting){
         .key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub), .choice = choice};
     list_add_tail(&l->waiting, &w->node);
+    link_touch(l);
     l->waiting_len++;
     l->waiting_bytes += sda_size(LTP_SERVICE_BUNDLES, bundle->len);
     assert(l->waiting_len > 0 && !list_empty(&l->waiting));
@@ -248,8 +249,8 @@ static int form_one(struct link *l)
 bool outgoing_form(struct hub *h)
 {
     bool any = false;
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    list_for_each (it, &h->active) {
+        struct link *l = container_of(it, struct link, active);
         while (outgoing_due(l) <= h->now) {
             any = true;
             if (form_one(l) != 0) /* the node was called: the links may be others now */

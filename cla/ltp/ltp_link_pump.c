@@ -5,6 +5,10 @@
  * notices (a green block is done when it is sent). What can go wrong: the socket is full, then the
  * batch waits for it and no segment is asked for; there is more than a turn's work, then the
  * alarm goes on soon, after the world has looked at everything else.
+ *
+ * Only active links are looked at: those to whose peers something has happened (ltp_touched), until
+ * they have nothing to send or to tell. So a turn costs what happens in it, however many links
+ * there are.
  */
 #include "cla/ltp/ltp_link.h"
 
@@ -22,10 +26,21 @@ struct budget {
     uint64_t all, guests;
 };
 
+static void find_active(struct hub *h)
+{
+    uint64_t peer;
+    while (ltp_touched(h->engine, &peer)) {
+        struct link *l = hub_link(h, peer);
+        if (l != NULL)
+            link_touch(l);
+    }
+}
+
 static struct link *untold(struct hub *h)
 {
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    find_active(h);
+    list_for_each (it, &h->active) {
+        struct link *l = container_of(it, struct link, active);
         if (!l->told || l->told_up != l->up)
             return l;
     }
@@ -45,8 +60,9 @@ static void tell_links(struct hub *h)
 
 static struct link *window_untold(struct hub *h)
 {
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    find_active(h);
+    list_for_each (it, &h->active) {
+        struct link *l = container_of(it, struct link, active);
         if (l->cla.limits.window != link_window(l))
             return l;
     }
@@ -66,8 +82,9 @@ static void tell_windows(struct hub *h)
 
 static struct link *silence_untold(struct hub *h)
 {
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    find_active(h);
+    list_for_each (it, &h->active) {
+        struct link *l = container_of(it, struct link, active);
         if (l->silent != ltp_silent(h->engine, l->peer))
             return l;
     }
@@ -187,24 +204,35 @@ static bool guest_share(struct hub *h, struct budget *budget)
 static bool output_spans(struct hub *h, struct budget *budget)
 {
     bool room = !udp_pending(h->io) && guest_share(h, budget);
-    list_for_each (it, &h->links)
-        room = room && link_output(h, container_of(it, struct link, node), &budget->all);
+    find_active(h);
+    list_for_each (it, &h->active)
+        room = room && link_output(h, container_of(it, struct link, active), &budget->all);
     if (room && h->host != NULL)
         room = guest_output(h, &budget->all);
     return room && udp_flush(h->io) && budget->all > 0;
 }
 
-static tick wake_time(struct hub *h)
+/* When one of them goes on; who has nothing more to do is no longer active. */
+static tick wake_active(struct hub *h)
 {
-    tick wake = ltp_deadline(h->engine);
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    tick wake = TICK_NEVER;
+    find_active(h);
+    list_for_each_safe (it, &h->active) {
+        struct link *l = container_of(it, struct link, active);
         if (l->up && ltp_has_output(h->engine, l->peer))
             wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
         else
             bucket_rest(&l->bucket);
         wake = tick_min(wake, outgoing_due(l));
+        if (!link_is_active(l))
+            list_sub(&l->active);
     }
+    return wake;
+}
+
+static tick wake_time(struct hub *h)
+{
+    tick wake = tick_min(ltp_deadline(h->engine), wake_active(h));
     if (h->host != NULL && ltp_guests_ready(h->engine))
         wake = tick_min(wake, bucket_wake(&h->guest_bucket, h->now));
     else
@@ -263,10 +291,10 @@ void hub_pump(struct hub *h)
         tell_windows(h);
     if (h->ending)
         return;
-    if (!list_empty(&h->links)) { /* the next turn begins with the next link */
-        struct list *first = list_first(&h->links);
+    if (!list_empty(&h->active)) { /* the next turn begins with the next link */
+        struct list *first = list_first(&h->active);
         list_sub(first);
-        list_add_tail(&h->links, first);
+        list_add_tail(&h->active, first);
     }
     set_alarm(h, budget.all == 0);
 }
