@@ -404,6 +404,8 @@ struct agent_bundle_info {
     enum bundle_priority priority;
     uint8_t ordinal;
 };
+/* All words that `state` may be, then NULL. */
+extern const char *const agent_states[];
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
 /* The same, piece by piece: `after` is the last key of the piece before, 0 for the first one. No
  * push between two pieces. 0: there are no more. */

@@ -180,29 +180,39 @@ void agent_check(const struct agent *a)
     bound_check(a);
 }
 
+enum { STORING, WAITING, SENDING, DELIVERING, PAUSED, NO_ROUTE, FRAGMENT, SEVERAL_WAYS, STATES };
+
+const char *const agent_states[] = {
+    [STORING] = "storing",   [WAITING] = "waiting",
+    [SENDING] = "sending",   [DELIVERING] = "delivering",
+    [PAUSED] = "paused",     [NO_ROUTE] = "no route",
+    [FRAGMENT] = "fragment", [SEVERAL_WAYS] = "several ways",
+    [STATES] = NULL,
+};
+
 static const char *state_text(const struct record *r)
 {
     if (r->state == STATE_PIECE && r->assembly->whole != NULL)
         r = r->assembly->whole;
     switch (r->state) {
     case STATE_NEW:
-        return "storing";
+        return agent_states[STORING];
     case STATE_UNPLACED:
-        return "no route";
+        return agent_states[NO_ROUTE];
     case STATE_PIECE:
-        return "fragment";
+        return agent_states[FRAGMENT];
     case STATE_COPIED:
-        return "several ways";
+        return agent_states[SEVERAL_WAYS];
     case STATE_BUSY:
-        return r->link == TO_ENDPOINT ? "delivering" : "sending";
+        return agent_states[r->link == TO_ENDPOINT ? DELIVERING : SENDING];
     case STATE_PAUSED:
-        return "paused";
+        return agent_states[PAUSED];
     case STATE_FRONT:
     case STATE_BACK:
     case STATE_GONE:
         break;
     }
-    return "waiting";
+    return agent_states[WAITING];
 }
 
 /* For a person, who reads the wall clock. */

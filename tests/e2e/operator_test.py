@@ -93,14 +93,14 @@ class OperatorTest(unittest.TestCase):
             self.assertEqual(tx.request("ipn:9.1", b"x")[0], aap2.SUCCESS)
         self.assertEqual(states(), ["waiting"])
         done = self.ctl("route", "remove", "ipn:9.1", "to-2")
-        self.assertEqual((done.returncode, "no such route" in done.stderr), (1, True), done.stderr)
+        self.assertEqual((done.returncode, "no such route" in done.stderr), (2, True), done.stderr)
         self.assertEqual(self.ctl("route", "remove", "ipn:9.*", "to-2").returncode, 0)
         self.assertEqual(states(), ["no route"])
         self.assertEqual(self.ctl("route", "add", "*", "to-2").returncode, 0)
         self.assertEqual(states(), ["waiting"])
         for words, why in ((("route", "add", "ipn:*", "to-2"), "write one such as"), (("route", "add", "*", "to-7"), "there are: to-2")):
             done = self.ctl(*words)
-            self.assertEqual((done.returncode, why in done.stderr), (1, True), done.stderr)
+            self.assertEqual((done.returncode, why in done.stderr), (2, True), done.stderr)
         self.assertEqual(self.ctl("route", "set", "*", "to-2").returncode, 2)
         self.assertEqual(self.ctl("route", "add", "*").returncode, 2)
 
@@ -115,7 +115,7 @@ class OperatorTest(unittest.TestCase):
         for words in (("link", "to-2", "sideways"), ("delete", "x"), ("link", "to-2"), ("nonsense",), ("status", "x")):
             self.assertEqual(self.ctl(*words).returncode, 2, words)
         done = self.ctl("link", "to-9", "up")
-        self.assertEqual((done.returncode, "there are: to-2" in done.stderr), (1, True), done.stderr)
+        self.assertEqual((done.returncode, "there are: to-2" in done.stderr), (2, True), done.stderr)
         path = self.lab.socket(1)
         done = self.ctl("status", socket=path)
         self.assertEqual(done.returncode, 1)
@@ -193,9 +193,9 @@ class OperatorTest(unittest.TestCase):
             time.sleep(0.05)
         self.assertEqual(self.ctl("cancel", "to-2", "2:77").returncode, 0)
         self.assertEqual(segment({14}), (2, 77, b"\x00"))
-        for words, code, text in ((("to-2", "2:77"), 1, "no such session"), (("to-2", "2:"), 1, "ORIGINATOR:NUMBER"),
-                                  (("to-2", "0:77"), 1, "ORIGINATOR:NUMBER"), (("to-2", "1x"), 1, "ORIGINATOR:NUMBER"),
-                                  (("to-2", "18446744073709551616"), 1, "ORIGINATOR:NUMBER"),
+        for words, code, text in ((("to-2", "2:77"), 1, "no such session"), (("to-2", "2:"), 2, "ORIGINATOR:NUMBER"),
+                                  (("to-2", "0:77"), 2, "ORIGINATOR:NUMBER"), (("to-2", "1x"), 2, "ORIGINATOR:NUMBER"),
+                                  (("to-2", "18446744073709551616"), 2, "ORIGINATOR:NUMBER"),
                                   (("to-3", "1"), 1, "there are: to-2"), (("to-2",), 2, "cancel LINK SESSION")):
             done = self.ctl("cancel", *words)
             self.assertEqual((done.returncode, text in done.stderr), (code, True), (words, done.stderr))

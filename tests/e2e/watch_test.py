@@ -184,7 +184,7 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(destinations("source=ipn:9.*"), [])
         self.assertEqual(destinations("priority=bulk"), [])
         self.assertEqual(destinations("state=waiting", "destination=ipn:2.9"), ["ipn:2.9"] * 2)
-        for words, code in ((("sort=colour",), 1), (("destination=nowhere",), 1), (("colour=red",), 2), (("limit=0",), 2)):
+        for words, code in ((("sort=colour",), 2), (("destination=nowhere",), 2), (("priority=high",), 2), (("state=lost",), 2), (("link=to-9",), 2), (("link=to-2",), 0), (("colour=red",), 2), (("limit=0",), 2)):
             self.assertEqual(self.ctl("bundles", *words).returncode, code, words)
         self.assertEqual([(b["destination"], b["bundles"]) for b in self.shown("backlog")["backlog"]], [("ipn:2.0", 5), ("ipn:3.0", 4)])
         self.assertRegex(self.ctl("backlog").stdout, r"ipn:2.0 +5 ")

@@ -37,10 +37,24 @@ static void set_eid(json_t *o, const char *key, const struct eid *e)
     set_text(o, key, text);
 }
 
-static void fail_request(json_t *out, const char *why)
+bool control_refuse(struct json_t *out, bool wrong, const char *why)
 {
     json_object_set_new(out, "ok", json_false());
     set_text(out, "error", why);
+    if (wrong)
+        json_object_set_new(out, "usage", json_true());
+    return false;
+}
+
+/* What the node cannot do now. */
+static void fail_request(json_t *out, const char *why)
+{
+    control_refuse(out, false, why);
+}
+
+static void fail_words(json_t *out, const char *why)
+{
+    control_refuse(out, true, why);
 }
 
 static void fill_store(struct node *n, json_t *out)
@@ -190,7 +204,7 @@ static void fail_link(const struct node *n, json_t *out, const char *name)
         if (n->links[i] != NULL)
             used += (size_t)snprintf(text + used, sizeof text - used, " %.64s",
                                      n->links[i]->config->name);
-    fail_request(out, text);
+    fail_words(out, text);
 }
 
 /* NULL: said. */
@@ -212,8 +226,7 @@ static void fail_keys(const struct conf_errors *e, json_t *out)
     for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
                                  e->text[i]);
-    fail_request(out, text);
-    json_object_set_new(out, "usage", json_true());
+    fail_words(out, text);
 }
 
 /* The two words that tell of a link and its keys; false: said. */
@@ -226,7 +239,7 @@ static bool link_words(const json_t *in, const char *what, const char **name, co
     if (*name != NULL && *keys != NULL)
         return true;
     snprintf(text, sizeof text, "%s needs a name, and keys (a YAML map, as a text)", what);
-    fail_request(out, text);
+    fail_words(out, text);
     return false;
 }
 
@@ -277,7 +290,7 @@ static void do_link_remove(struct node *n, const json_t *in, json_t *out)
     const char *name = json_string_value(json_object_get(in, "name"));
     struct node_link *l = name == NULL ? NULL : find_link(n, name, out);
     if (name == NULL)
-        fail_request(out, "link-remove needs a name");
+        fail_words(out, "link-remove needs a name");
     else if (l != NULL)
         node_link_remove(l);
 }
@@ -291,7 +304,7 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
     bool remove = what != NULL && strcmp(what, "remove") == 0;
     struct eid_pattern p;
     if (what == NULL || to == NULL || via == NULL || (!remove && strcmp(what, "add") != 0)) {
-        fail_request(out, "route needs what to do (add or remove), to and via");
+        fail_words(out, "route needs what to do (add or remove), to and via");
         return;
     }
     struct node_link *l = find_link(n, via, out);
@@ -301,7 +314,7 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
     char text[256];
     if (eid_pattern_read(to, &p, &why) != 0) {
         snprintf(text, sizeof text, "\"%.64s\" %s", to, why);
-        fail_request(out, text);
+        fail_words(out, text);
         return;
     }
     int err = remove ? agent_route_remove(n->agent, &p, l->index)
@@ -310,7 +323,8 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
         say(&n->say, LEVEL_INFO, "route to %.64s via %s was %s", to, via,
             remove ? "removed" : "added");
     else
-        fail_request(out, remove ? "there is no such route over this link" : helio_strerror(err));
+        control_refuse(out, remove,
+                       remove ? "there is no such route over this link" : helio_strerror(err));
     agent_expire(n->agent, node_now(n));
     node_wake(n);
 }
@@ -320,7 +334,7 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
     const char *name = json_string_value(json_object_get(in, "name"));
     const char *state = json_string_value(json_object_get(in, "state"));
     if (name == NULL || state == NULL || (strcmp(state, "up") != 0 && strcmp(state, "down") != 0)) {
-        fail_request(out, "link needs a name and the state up or down");
+        fail_words(out, "link needs a name and the state up or down");
         return;
     }
     struct node_link *l = find_link(n, name, out);
@@ -348,7 +362,7 @@ static void do_cancel(struct node *n, const json_t *in, json_t *out)
     const char *session = json_string_value(json_object_get(in, "session"));
     uint64_t originator = 0, number = 0;
     if (name == NULL || session == NULL || !parse_session(session, &originator, &number)) {
-        fail_request(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
+        fail_words(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
         return;
     }
     struct node_link *l = find_link(n, name, out);
@@ -374,6 +388,8 @@ static void do_reload(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
     int rc = node_reload(n, out);
+    if (rc == HELIO_EFORMAT) /* what is wrong with the file is there */
+        json_object_set_new(out, "usage", json_true());
     if (rc < 0)
         json_object_set_new(out, "ok", json_false());
     if (rc == HELIO_ENOENT)
@@ -419,9 +435,9 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
             found = &commands[i];
     json_object_set_new(out, "ok", json_true());
     if (in == NULL)
-        fail_request(out, "the request is not JSON");
+        fail_words(out, "the request is not JSON");
     else if (found == NULL)
-        fail_request(
+        fail_words(
             out,
             "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
             "reload, "

@@ -5,7 +5,8 @@
  * {"cmd": "link-add"|"link-set", "name": …, "keys": "a YAML map"}, {"cmd": "link-remove", "name":
  * …}, {"cmd": "delete", "key": …}, {"cmd": "plan"}, {"cmd": "plan-reload", "file": …},
  * {"cmd": "contact"|"range", "do": "add", "keys": "{a map in braces}"}, the same with "do":
- * "remove", "from", "to", "at". An answer has "ok": true, or false and "error".
+ * "remove", "from", "to", "at". An answer has "ok": true, or false and "error"; and "usage": true
+ * when the request itself is wrong, or names what the node does not have.
  */
 #ifndef TOOLS_CONTROL_H
 #define TOOLS_CONTROL_H
@@ -18,6 +19,10 @@ struct json_t;
 
 /* The answer to one request line; a new JSON object, NULL when memory is out. */
 struct json_t *control_answer(struct node *n, const char *line, size_t len);
+
+/* The answer is no. wrong: since the question is, which "usage": true says (helioctl ends with 2);
+ * else since the node cannot, now. Returns false. */
+bool control_refuse(struct json_t *out, bool wrong, const char *why);
 
 /* control_view.c: links and what there is to watch of them. */
 void control_links(struct node *n, const struct json_t *in, struct json_t *out);

@@ -26,13 +26,6 @@ struct filter {
     enum bundle_priority priority;
 };
 
-static bool fail_request(json_t *out, const char *why)
-{
-    json_object_set_new(out, "ok", json_false());
-    json_object_set_new(out, "error", json_string(why));
-    return false;
-}
-
 static bool read_pattern(const json_t *in, const char *key, struct eid_pattern *p, bool *given,
                          json_t *out)
 {
@@ -43,11 +36,36 @@ static bool read_pattern(const json_t *in, const char *key, struct eid_pattern *
     if (text == NULL || eid_pattern_read(text, p, &wrong) == 0)
         return true;
     snprintf(why, sizeof why, "%s: \"%.64s\" %s", key, text, wrong);
-    return fail_request(out, why);
+    return control_refuse(out, true, why);
+}
+
+static bool is_state(const char *word)
+{
+    for (const char *const *s = agent_states; *s != NULL; s++)
+        if (strcmp(*s, word) == 0)
+            return true;
+    return false;
+}
+
+/* Words that no bundle can have are a mistake, which is told as one. */
+static bool check_names(struct node *n, const struct filter *f, json_t *out)
+{
+    char text[256] = "";
+    size_t used = 0;
+    if (f->link != NULL && node_link_find(n, f->link) == NULL) {
+        snprintf(text, sizeof text, "link: there is no link \"%.64s\"; links shows them", f->link);
+        return control_refuse(out, true, text);
+    }
+    if (f->state == NULL || is_state(f->state))
+        return true;
+    for (const char *const *s = agent_states; *s != NULL; s++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 used == 0 ? "state: write one of: " : ", ", *s);
+    return control_refuse(out, true, text);
 }
 
 /* False: said. */
-static bool read_filter(const json_t *in, struct filter *f, json_t *out)
+static bool read_filter(struct node *n, const json_t *in, struct filter *f, json_t *out)
 {
     const char *priority = json_string_value(json_object_get(in, "priority"));
     *f = (struct filter){.link = json_string_value(json_object_get(in, "link")),
@@ -58,9 +76,10 @@ static bool read_filter(const json_t *in, struct filter *f, json_t *out)
            strcmp(priority, bundle_priority_word((enum bundle_priority)p)) != 0)
         p++;
     if (p == BUNDLE_PRIORITIES)
-        return fail_request(out, "priority: write bulk, normal or expedited");
+        return control_refuse(out, true, "priority: write bulk, normal or expedited");
     f->priority = (enum bundle_priority)p;
-    return read_pattern(in, "destination", &f->destination, &f->to, out) &&
+    return check_names(n, f, out) &&
+           read_pattern(in, "destination", &f->destination, &f->to, out) &&
            read_pattern(in, "source", &f->source, &f->from, out);
 }
 
@@ -157,7 +176,8 @@ static bundle_order *read_order(const json_t *in, json_t *out)
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (strcmp(orders[i].word, word) == 0)
             return orders[i].order;
-    fail_request(out, "sort: write key, bytes, age, expires, priority, destination or source");
+    control_refuse(out, true,
+                   "sort: write key, bytes, age, expires, priority, destination or source");
     return NULL;
 }
 
@@ -225,14 +245,14 @@ void control_bundles(struct node *n, const struct json_t *in, struct json_t *out
     struct filter f;
     const json_t *limit = json_object_get(in, "limit");
     struct choice c = {.most = SHOWN, .order = read_order(in, out)};
-    if (c.order == NULL || !read_filter(in, &f, out))
+    if (c.order == NULL || !read_filter(n, in, &f, out))
         return;
     if (json_is_integer(limit) && json_integer_value(limit) > 0)
         c.most = (size_t)json_integer_value(limit);
     c.most = c.most > SHOWN_MAX ? SHOWN_MAX : c.most;
     c.at = calloc(2 * c.most, sizeof *c.at);
     if (c.at == NULL) {
-        fail_request(out, "out of memory");
+        control_refuse(out, false, "out of memory");
         return;
     }
     walk_bundles(n, &f, &c);
@@ -252,7 +272,7 @@ static void delete_fitting(struct node *n, const struct filter *f, json_t *out)
     struct choice c = {.most = DELETED_MAX, .order = by_key};
     c.at = calloc(2 * c.most, sizeof *c.at);
     if (c.at == NULL) {
-        fail_request(out, "out of memory");
+        control_refuse(out, false, "out of memory");
         return;
     }
     walk_bundles(n, f, &c);
@@ -272,12 +292,12 @@ void control_delete(struct node *n, const struct json_t *in, struct json_t *out)
     const json_t *key = json_object_get(in, "key");
     struct filter f;
     if (json_is_string(json_object_get(in, "destination"))) {
-        if (read_filter(in, &f, out))
+        if (read_filter(n, in, &f, out))
             delete_fitting(n, &f, out);
     } else if (!json_is_integer(key)) {
-        fail_request(out, "delete needs the key of a bundle, a number, or a destination");
+        control_refuse(out, true, "delete needs the key of a bundle, a number, or a destination");
     } else if (node_delete(n, (uint64_t)json_integer_value(key)) < 0) {
-        fail_request(out, "there is no bundle with that key");
+        control_refuse(out, false, "there is no bundle with that key");
     }
 }
 

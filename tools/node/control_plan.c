@@ -15,13 +15,7 @@
 #define CONTACTS_SHOWN 1000
 #define NOW "0s"
 
-static void fail_with(json_t *out, const char *why)
-{
-    json_object_set_new(out, "ok", json_false());
-    json_object_set_new(out, "error", json_string(why));
-}
-
-static void fail_errors(json_t *out, const struct conf_errors *e)
+static void fail_errors(json_t *out, bool wrong, const struct conf_errors *e)
 {
     char text[2048] = "";
     size_t used = 0;
@@ -30,7 +24,7 @@ static void fail_errors(json_t *out, const struct conf_errors *e)
                                  e->text[i]);
     if (e->total > e->len)
         snprintf(text + used, sizeof text - used, "; %zu more errors", e->total - e->len);
-    fail_with(out, text);
+    control_refuse(out, wrong, text);
 }
 
 /* --- what it is --- */
@@ -81,7 +75,8 @@ void control_plan(struct node *n, const struct json_t *in, struct json_t *out)
     struct plan_router_totals router;
     (void)in;
     if (p == NULL) {
-        fail_with(out, "this node follows no contact plan; write plan: FILE in its configuration, "
+        control_refuse(out, false,
+                       "this node follows no contact plan; write plan: FILE in its configuration, "
                        "or load one: helioctl plan reload FILE");
         return;
     }
@@ -112,9 +107,9 @@ static struct conf_errors *begin_change(const struct node *n, const char *what, 
 {
     struct conf_errors *e = n->stopping ? NULL : malloc(sizeof *e);
     if (n->stopping)
-        fail_with(out, "the node is stopping");
+        control_refuse(out, false, "the node is stopping");
     else if (e == NULL)
-        fail_with(out, "out of memory");
+        control_refuse(out, false, "out of memory");
     else
         conf_errors_init(e, what);
     return e;
@@ -123,7 +118,7 @@ static struct conf_errors *begin_change(const struct node *n, const char *what, 
 static void end_change(struct conf_errors *e, int rc, json_t *out)
 {
     if (rc < 0)
-        fail_errors(out, e);
+        fail_errors(out, rc != HELIO_ENOMEM && rc != HELIO_EIO, e);
     free(e);
 }
 
@@ -178,7 +173,8 @@ static void change_item(struct node *n, const json_t *in, const char *list, remo
         if (e != NULL)
             end_change(e, remove(n, a, b, at != NULL ? at : NOW, e), out);
     } else {
-        fail_with(out, "it needs what to do: add and keys (a map in braces, as a text), or remove, "
+        control_refuse(out, true,
+                       "it needs what to do: add and keys (a map in braces, as a text), or remove, "
                        "from and to (numbers of nodes as texts) and at (a time; now)");
     }
 }

@@ -55,14 +55,16 @@ static const char help[] =
     "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
     "                     peer opened it; a bundle of ours then goes again\n"
     "  reload             the node reads its file again (as with SIGHUP): what has\n"
-    "                     changed is applied, what cannot change is named\n"
+    "                     changed is applied; what cannot change is named, and the exit\n"
+    "                     code is 1\n"
     "  flush              the logs hold all up to now when this is done\n"
     "\n"
     "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
     "  -j, --json         the answer as JSON\n"
     "  -t, --timeout TIME how long the node is waited for (default 3s)\n"
     "  -i, --interval TIME\n"
-    "                     between two looks of top and watch (default 2s)\n"
+    "                     between two looks of top and watch, in seconds or with a unit\n"
+    "                     (default 2s)\n"
     "  -n, --count NUMBER so many looks, then top and watch end\n"
     "  -h, --help         this text\n"
     "  -V, --version      the version\n"
@@ -79,7 +81,8 @@ static const char help[] =
     "  helioctl node1.yaml contact add from=1 to=2 start=10s end=70s rate=1Gbit/s \\\n"
     "           owlt=10ms both=yes\n"
     "\n"
-    "exit codes: 0 done, 1 failed, 2 usage\n";
+    "exit codes: 0 done, 1 failed (no answer; there is no such bundle or session;\n"
+    "reload: a part was not applied), 2 usage: a wrong word, name or file\n";
 
 #define WORDS_MAX 130
 #define KEYS_FILE_MAX 24576
@@ -230,8 +233,10 @@ static int parse_time(const char *option, const char *text, tick *out)
 {
     if (text == NULL)
         return usage("a time is missing after ", option);
-    return units_duration(text, out) < 0 || *out < TICK_MS
-               ? usage("write a time such as 3s or 500ms, not ", text)
+    char seconds[32]; /* a bare number is one of seconds, as of helio-ping and helio-perf */
+    snprintf(seconds, sizeof seconds, "%.28ss", text);
+    return (units_duration(text, out) < 0 && units_duration(seconds, out) < 0) || *out < TICK_MS
+               ? usage("write a time such as 3s, 500ms or, in seconds, 0.5, not ", text)
                : -1;
 }
 
@@ -440,8 +445,9 @@ static int run_command(const struct request *r, const char *path, const char *li
     if (!ok)
         fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
     bool wrong = json_is_true(json_object_get(answer, "usage"));
+    bool part = json_array_size(json_object_get(answer, "refused")) > 0; /* of a reload */
     json_decref(answer);
-    return ok ? 0 : wrong ? 2 : 1;
+    return ok && !part ? 0 : wrong ? 2 : 1;
 }
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ static const struct column link_columns[] = {
     {"HEARD", "heard_ns", COLUMN_DURATION},
     {"OLDEST", "oldest_ms", COLUMN_SPAN_MS},
     {"SESSIONS", "sessions_open", COLUMN_NUMBER},
-    {"RETRANSMITTED", "retransmitted_bytes", COLUMN_BYTES},
+    {"RESENT", "retransmitted_bytes", COLUMN_BYTES},
     {"LATE", "late_ns", COLUMN_DURATION},
 };
 static const struct column route_columns[] = {
@@ -304,6 +304,10 @@ void ctl_show(const char *command, struct json_t *answer)
     else if (strcmp(command, "reload") == 0) {
         show_changes(json_object_get(answer, "applied"), "applied:");
         show_changes(json_object_get(answer, "refused"), "not applied:");
+        if (json_array_size(json_object_get(answer, "applied")) +
+                json_array_size(json_object_get(answer, "refused")) ==
+            0)
+            puts("nothing to apply: the file is as it was");
     } else if (strcmp(command, "counters") == 0)
         show_counters(answer);
     else
