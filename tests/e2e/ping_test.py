@@ -102,5 +102,20 @@ class PingTest(unittest.TestCase):
         self.assertIn("none.sock", ping("--socket", "/tmp/none.sock", "-c", "1", "ipn:2.128", code=1).stderr)
         self.assertLess(time.monotonic() - begun, 20)
 
+    def test_control_socket(self):
+        """What answers there is named, and in time; so does helio-perf."""
+        own = self.lab.socket(1)
+        for words in (("helio-ping", "-c", "1", "ipn:2.128"), ("helio-perf", "client", "-d", "ipn:2.2000", "-D", "1k", "-W", "1"), ("helio-perf", "server")):
+            begun = time.monotonic()
+            done = subprocess.run([os.path.join(BIN, words[0]), *words[1:], "--socket", own + ".ctl"], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"{own}.ctl is the control socket; applications connect to {own} ", done.stderr)
+            self.assertLess(time.monotonic() - begun, 15)
+
+    def test_refused(self):
+        done = ping(*self.own, "-c", "2", "-i", "10ms", "-l", "200ms", "ipn:9.128", code=1)
+        self.assertRegex(done.stdout, r"2 refused by the node \(.*no route.*\)")
+        self.assertIn("no route", json.loads(ping(*self.own, "-c", "1", "-l", "100ms", "--json", "-", "ipn:9.128", code=1).stdout)["refused_why"])
+
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -119,6 +119,29 @@ class PythonTest(unittest.TestCase):
                     pass
         self.run_it(work())
 
+    def test_wrong_sockets(self):
+        """Each names the other, and does not wait for ever."""
+        self.pair()
+        path = self.lab.socket(1)
+
+        async def work():
+            with self.assertRaisesRegex(NodeError, f"{path}.ctl is the control socket; applications connect to {path} "):
+                async with Client(path + ".ctl", "7", timeout=0.5):
+                    pass
+            async with Control(path, timeout=5) as node:
+                with self.assertRaisesRegex(NodeError, f"{path} is the application socket; the control socket is {path}.ctl"):
+                    await node.status()
+            other = self.lab.path("silent")
+            server = await asyncio.start_unix_server(lambda reader, writer: None, other)
+            with self.assertRaisesRegex(NodeError, "nobody greets within 0.2 s"):
+                async with Client(other, "7", timeout=0.2):
+                    pass
+            server.close()
+            async with Client(path, "7") as tx:  # the node goes on
+                await tx.send("ipn:2.7", b"x")
+
+        self.run_it(work())
+
     def test_example(self):
         self.pair()
         hello = os.path.join(SOURCE, "examples", "python", "hello.py")

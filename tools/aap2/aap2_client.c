@@ -65,6 +65,32 @@ static const char *failure_text(int rc)
     }
 }
 
+#define CONTROL_END ".ctl"
+#define CONTROL_PATIENCE (2 * TICK_S) /* by such a name it may be an application socket still */
+
+static bool names_control(const char *path)
+{
+    size_t len = strlen(path), end = strlen(CONTROL_END);
+    return len > end && strcmp(path + len - end, CONTROL_END) == 0;
+}
+
+/* Nobody greets us: a node that hangs, or its control socket, which waits for a question. */
+static void tell_silence(struct aap2_client *c)
+{
+    bool control = names_control(c->path);
+    if (control)
+        snprintf(c->why, sizeof c->why,
+                 "%s is the control socket; applications connect to %.*s (socket: in the node's "
+                 "configuration)",
+                 c->path, (int)(strlen(c->path) - strlen(CONTROL_END)), c->path);
+    else
+        snprintf(c->why, sizeof c->why,
+                 "%s: nobody greets within %.3g s: the node hangs, or this is its control socket; "
+                 "applications connect to socket: of its configuration",
+                 c->path, (double)c->timeout / 1e9);
+    c->error = control ? HELIO_EFORMAT : HELIO_EIO;
+}
+
 static void set_reading(struct aap2_client *c, bool on)
 {
     if (c->reading == on)
@@ -391,6 +417,8 @@ static void on_patience(void *context)
 {
     struct aap2_client *c = context;
     fail_client(c, HELIO_EAGAIN);
+    if (!c->greeted)
+        tell_silence(c);
     tell_ready(c);
 }
 
@@ -419,7 +447,7 @@ int aap2_client_open(struct aap2_client **out, struct world *w, const char *path
         return HELIO_ENOMEM;
     }
     c->world = w;
-    c->timeout = timeout;
+    c->timeout = names_control(path) ? tick_min(timeout, CONTROL_PATIENCE) : timeout;
     c->ready = ready;
     c->context = context;
     snprintf(c->path, sizeof c->path, "%s", path);
@@ -430,7 +458,7 @@ int aap2_client_open(struct aap2_client **out, struct world *w, const char *path
     }
     aap2_reader_init(&c->reader, false, 0, 0, 0);
     alarm_init(&c->patience, w, ALARM_APP, on_patience, c);
-    alarm_set(&c->patience, tick_add(world_now(w), timeout));
+    alarm_set(&c->patience, tick_add(world_now(w), c->timeout));
     stream_buffers(c->stream, STREAM_BUFFER);
     set_reading(c, true);
     *out = c;

@@ -162,7 +162,7 @@ static void print_summary(const struct run *r)
     if (p->repeated > 0)
         printf(", %llu twice", (unsigned long long)p->repeated);
     if (p->refused > 0)
-        printf(", %llu refused by the node", (unsigned long long)p->refused);
+        printf(", %llu refused by the node (%s)", (unsigned long long)p->refused, p->refused_why);
     printf("\n");
     if (p->rtt.count > 0)
         printf("rtt min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n", (double)p->rtt.min / 1e6,

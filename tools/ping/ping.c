@@ -100,6 +100,9 @@ static void take_response(struct ping *p, const Aap2__AAPResponse *r)
     bool taken = r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
     const Aap2__Bundle *b = r->bundle_headers;
     p->refused += !taken;
+    if (!taken)
+        snprintf(p->refused_why, sizeof p->refused_why, "%s",
+                 r->text != NULL && r->text[0] != '\0' ? r->text : "no reason given");
     if (p->given_len == 0)
         return;
     if (taken && b != NULL && p->options->trace)

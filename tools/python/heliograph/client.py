@@ -176,10 +176,11 @@ class Client:
     as the node's own names: endpoint "ipn:1.7" or "dtn://name/demux"; an agent id alone ("7", "demux") is one of the node."""
 
     def __init__(self, socket: str, endpoint: str, *, subscribe: bool = False, secret: str | None = None, window: int = 1,
-                 payload_max: int = 1 << 30) -> None:
+                 payload_max: int = 1 << 30, timeout: float = 10) -> None:
+        """timeout: for each answer of the node until the connection is open, seconds."""
         self.socket, self.endpoint, self.subscribe = socket, endpoint, subscribe
         self.secret = secret if secret is not None else secrets.token_hex(16)
-        self.window, self.payload_max = window, payload_max
+        self.window, self.payload_max, self.timeout = window, payload_max, timeout
         self.node = ""
         self._connection: _Connection | None = None
         self._lock = asyncio.Lock()
@@ -197,18 +198,31 @@ class Client:
             c = _Connection(*await asyncio.open_unix_connection(self.socket))
         except OSError as e:
             raise NodeError(f"no node answers at {self.socket}: {e.strerror}") from None
-        self._connection = c
+        self._connection, self.node = c, ""
         try:
-            if await c.reader.read(1) != bytes([MAGIC]):
-                raise NodeError(f"{self.socket} does not speak AAP 2.0 (the control socket does not)")
-            self.node = _text(_unpack(_bytes(await c.message(), _WELCOME)), 1)
-            if "://" not in self.endpoint and not self.endpoint.startswith(("ipn:", "imc:", "dtn:")):
-                self.endpoint = self.node[:-1] + self.endpoint if self.node.startswith("ipn:") else self.node + self.endpoint
-            c.write([(_CONFIG, _pack([(1, int(self.subscribe)), (3, self.secret), (4, self.endpoint), (100, self.window)]))])
-            await c.answer()
+            await asyncio.wait_for(self._greet(c), self.timeout)
+        except (asyncio.TimeoutError, TimeoutError):
+            await self.close()
+            raise NodeError(self._silence() if not self.node else f"the node does not answer within {self.timeout} s") from None
         except BaseException:
             await self.close()
             raise
+
+    def _silence(self) -> str:
+        if self.socket.endswith(".ctl"):
+            return (f"{self.socket} is the control socket; applications connect to {self.socket[:-4]} (socket: in the node's configuration), "
+                    "operators with Control")
+        return (f"{self.socket}: nobody greets within {self.timeout} s: the node hangs, or this is its control socket; applications connect to "
+                "socket: of its configuration")
+
+    async def _greet(self, c: _Connection) -> None:
+        if await c.reader.read(1) != bytes([MAGIC]):
+            raise NodeError(f"{self.socket} does not speak AAP 2.0 (the control socket does not)")
+        self.node = _text(_unpack(_bytes(await c.message(), _WELCOME)), 1)
+        if "://" not in self.endpoint and not self.endpoint.startswith(("ipn:", "imc:", "dtn:")):
+            self.endpoint = self.node[:-1] + self.endpoint if self.node.startswith("ipn:") else self.node + self.endpoint
+        c.write([(_CONFIG, _pack([(1, int(self.subscribe)), (3, self.secret), (4, self.endpoint), (100, self.window)]))])
+        await c.answer()
 
     async def close(self) -> None:
         c, self._connection = self._connection, None

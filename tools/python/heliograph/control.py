@@ -13,7 +13,7 @@ import json
 from types import TracebackType
 from typing import Any
 
-from .client import NodeError
+from .client import MAGIC, NodeError
 
 
 class Control:
@@ -43,15 +43,26 @@ class Control:
             writer.write(json.dumps({"cmd": command, **words}).encode() + b"\n")
             await writer.drain()
             try:
-                line = await asyncio.wait_for(reader.readline(), self.timeout)
+                line = await asyncio.wait_for(self._line(reader), self.timeout)
             except (asyncio.TimeoutError, TimeoutError):
                 raise NodeError(f"the node does not answer within {self.timeout} s") from None
-        if not line:
-            raise NodeError("the node ended the connection")
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError:
+            raise NodeError(f"what answers at {self.socket} is no control socket") from None
         if not answer.pop("ok", False):
             raise NodeError(answer.get("error", "the node refused"))
         return answer
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes:
+        first = await reader.read(1)
+        if first == bytes([MAGIC]):
+            raise NodeError(f"{self.socket} is the application socket; the control socket is {self.socket}.ctl (or what control: says in "
+                            "the node's configuration)")
+        line = first + await reader.readline()
+        if not line.endswith(b"\n"):
+            raise NodeError("the node ended the connection")
+        return line
 
     async def status(self) -> dict[str, Any]:
         return await self.ask("status")
