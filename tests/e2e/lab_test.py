@@ -147,7 +147,15 @@ class Errors(Folder):
                 ("line: 2\nline: 3\n", ":2: \"line\" is given twice"),
                 ("line: [\n", "lab.yaml:2: "),
                 ("# héhé\nline: 2\nnodes: {\xfc: {}}\n".encode("latin-1"), ":1: this is not UTF-8"),
-                ("line: 2\nevents:\n  - {at: 5, link: 1-2, do: up}\n", ":3: events[1].at: \"5\" is no duration"),
+                ("line: 2\nevents:\n  - {at: 5, link: 1-2, do: up}\n", ":3: events.0.at: \"5\" is no duration"),
+                ("line: 2\nevents:\n  - {at: 5s, do: up}\n", ":3: events.0.link: is missing; there are 1-2"),
+                ("line: 2\nevents:\n  - {at: 5s, link: 2-1, do: up}\n", ":3: events.0.link: \"2-1\" is no link; did you mean 1-2?"),
+                ("line: 2\nevents:\n  - {at: 5s, link: 1-2, do: off}\n", ":3: events.0.do: \"off\" is not understood; right are up and down"),
+                ("line: 2\nlink: {rate: 1Mbit/s}\nevents:\n  - {at: 5s, link: 1-2, set: {dealy: 5ms}}\n", ":4: ", "dealy: unknown key; did you mean delay?"),
+                ("line: 2\nlink: {rate: 1Mbit/s}\nevents:\n  - at: 5s\n    link: 1-2\n    set:\n      delay: 5\n", ":7: ", "delay: \"5\" is not understood"),
+                ("line: 2\nlink:\n  dealy: 5ms\n", ":3: ", "dealy: unknown key; did you mean delay?"),
+                ("line: 2\nlink:\n  session: 5\n", ":3: ", "did you mean sessions?"),
+                ("line: 2\nlink:\n  rate: 1Mbit/s\n  contacts: [{from: 5s, to: 2s}]\n", ":4: "),
                 ("line: 2\nlink: {adapter: tcpcl, rate: 1Mbit/s}\n", ":2: ", "does not pass a relay")):
             path = self.folder / "lab.yaml"
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -155,12 +163,24 @@ class Errors(Folder):
             for words in (str(path) + wanted[0] if wanted[0].startswith(":") else wanted[0], *wanted[1:]):
                 self.assertIn(words, said, text)
             self.assertNotIn("Traceback", said)
+            self.assertEqual(said.count(str(path)), len(said.splitlines()), f"each line names the user's file: {said}")
+            self.assertNotIn("/tmp/helio-lab-", said.replace(str(self.folder), ""), "and no file that he did not write")
+
+    def test_a_wrong_change_is_told_as_it_was_written(self):
+        file = self.file("line: 2\ntraffic:\n  - {perf: 1-2}\n")
+        for change, wanted in (("traffic.1.window=5", "--set traffic.1.window=5: traffic has 1 items, which count from 0: there is no 1"),
+                               ("traffic.0.windw=5", "--set traffic.0.windw=5: traffic.0.windw: unknown key; did you mean window?"),
+                               ("traffic.0.start=5", "--set traffic.0.start=5: traffic.0.start: \"5\" is no duration")):
+            self.assertIn(wanted, lab(file, "check", "--set", change, code=2).stderr)
 
     def test_usage(self):
         file = self.file("line: 2\n")
         lab(file, "upp", code=2)
         lab(self.folder / "none.yaml", "up", code=2)
-        self.assertIn("is not up", lab(file, "status", code=1).stderr)
+        for command in (("status",), ("down",), ("logs",), ("exec", 1, "true"), ("link", "1-2", "down")):
+            code = 0 if command == ("down",) else 1
+            self.assertIn("is not up", lab(file, *command, code=code).stderr)
+            self.assertIn("there is no such file", lab(self.folder / "none.yaml", *command, code=2).stderr)
         self.assertIn("--set x", lab(file, "up", "--set", "x", code=2).stderr)
         self.assertIn("nothing would come to an end", lab(file, "up", "--mode", "sim", "--out", self.folder / "o", code=2).stderr)
         lab("--version")
@@ -327,14 +347,18 @@ class Live(Folder):
         links = json.loads(lab(file, "exec", 1, "helioctl", "--json", "links").stdout)["links"]
         self.assertEqual(links[0]["rate_bps"], 5e6)
         self.assertIn("link-1-2.1", lab(file, "logs").stdout, "its emulator began anew")
-        self.assertIn("1-9", lab(file, "link", "1-9", "down", code=1).stderr)
-        self.assertIn("delai: unknown key", lab(file, "link", "1-2", "set", "rto=5ms", "delai=1ms", code=1).stderr)
+        self.assertIn("1-9", lab(file, "link", "1-9", "down", code=2).stderr)
+        self.assertIn("delai: unknown key", lab(file, "link", "1-2", "set", "rto=5ms", "delai=1ms", code=2).stderr)
         server = subprocess.Popen([BIN / "helio-lab", file, "exec", "3", "helio-perf", "server"], stdout=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
         said = lab(file, "exec", 1, "helio-perf", "client", "-d", "ipn:3.2000", "-D", "200kB", "-W", "4").stdout
         self.assertIn("acknowledged", said)
         self.assertIn("ready", lab(file, "logs", "link-2-3").stdout)
+        self.assertIn("there is no log of x", lab(file, "logs", "x", code=2).stderr)
+        lab(file, "link", "1-2", "set", "rate=5", code=2)
+        lab(file, "link", "1-2", "sideways", code=2)
+        lab(file, "exec", 9, "true", code=2)
         lab(file, "down")
         self.assertEqual(self.result(self.folder / "out")["interrupted"], True)
         server.wait(30)
@@ -479,6 +503,33 @@ class Passes(Folder):
         for name in ("madrid", "gs2"):
             subprocess.run([BIN / "helio-emu", "check", out / f"link-SAT-{name}.yaml"], check=True, stdout=subprocess.DEVNULL)
         lab(out / "lab.yaml", "check")
+        result = self.up(out / "lab.yaml")
+        client, first, last = result["traffic"]["perf-1"], min(float(row["rise_s"]) for row in rows.values()), max(
+            float(row["set_s"]) for row in rows.values())
+        self.assertGreater(client["bundles_sent"], 5)
+        self.assertEqual(client["lost"], 0, "all of it arrived, and its answers")
+        with open(self.folder / "out/node1.bundles.csv", newline="", encoding="utf-8") as f:
+            times = [int(row["t_ns"]) / 1e9 for row in csv.DictReader(f)]
+        self.assertGreaterEqual(min(times), first, "nothing before the first contact")
+        self.assertLess(max(times), last)
+
+    def test_when_passes_send(self):
+        """(begin, end, bit/s, the run's end) for passes that are given."""
+        from heliograph import passes
+
+        class Given:
+            rate = "500Mbit/s"
+
+        self.assertEqual(passes.sending(Given, [[100.0, 400.0]]), (100.0, 250.0, 1e6, 410.0))
+        begin, end, rate, over = passes.sending(Given, [[100.0, 400.0], [6000.0, 6300.0], [80000.0, 80300.0]])
+        self.assertEqual((begin, end, over), (100.0, 80000.0, 80310.0))
+        self.assertAlmostEqual(rate, 8 * passes.BYTES / 79900)
+        Given.rate = "1Mbit/s"  # a tenth of 300 s of it after 74000 s without a contact
+        self.assertAlmostEqual(passes.sending(Given, [[100.0, 400.0], [6000.0, 6300.0], [80000.0, 80300.0]])[2], 0.1 * 1e6 * 300 / 74000)
+        with self.assertRaisesRegex(passes.Failed, "no pass can carry"):
+            passes.sending(Given, [[100.0, 110.0]])
+        self.assertEqual(passes.windows({"a": [passes.orbits.Pass("a", 5, 7, 9, 50, []), passes.orbits.Pass("a", 50, 55, 60, 50, [])],
+                                         "b": [passes.orbits.Pass("b", 8, 10, 12, 50, [])]}), [[5, 12], [50, 60]])
 
     def test_fading_follows_the_elevation(self):
         from heliograph import orbits, passes

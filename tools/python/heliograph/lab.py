@@ -22,6 +22,10 @@ class Failed(Exception):
     """Something that the user should read, without a traceback."""
 
 
+class Mistaken(Failed):
+    """It was asked for with a wrong word: exit code 2."""
+
+
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from . import lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, places, programs
-from .lab import Failed
+from .lab import Failed, Mistaken
 
 EPILOG = """commands:
   up [--mode local|netns|sim]   start the lab; Ctrl-C ends it. Without --mode: local
@@ -162,7 +162,7 @@ def say_up(a, session):
 
 
 def up(a, argv):
-    lab = lab_file.load(a.file, list(changes(a.set)))
+    lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     out = os.path.abspath(a.out) if a.out else out_folder(a.file, a.mode)
     if a.dry_run:
         return dry_run(lab, out, a.mode)
@@ -184,13 +184,17 @@ def up(a, argv):
 
 
 def check(a):
-    lab = lab_file.load(a.file, list(changes(a.set)))
+    lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
-        derived = lab_derive.derive(lab, folder, folder, lab_derive.Addresses(lab, 20000), lab_live.utc(int(time.time()) + 60))
+        addresses = lab_derive.SpaceAddresses(lab) if a.mode == "netns" else lab_derive.Addresses(lab, 20000)
+        begin = lab_live.utc(int(time.time()) + 60)
+        derived = lab_derive.derive(lab, folder, folder, addresses, begin)
         lab_derive.write(derived)
         lab_derive.check(derived)
         if a.mode == "sim":
             lab_sim.command_line(lab, derived)
+        else:
+            lab_derive.check_events(lab, addresses, begin)
     print(f"{a.file}: {len(lab.nodes)} nodes, {len(lab.links)} links, {len(lab.traffic)} kinds of traffic")
     return 0
 
@@ -198,20 +202,24 @@ def check(a):
 # ---- while it is up ----
 
 
+def need_file(a):
+    """A lab that is not up may have been called by a wrong name."""
+    if not os.path.exists(a.file):
+        raise places.PlacesError(f"{a.file}: there is no such file")
+
+
 def running(a):
     state = lab_state.State(a.file)
     known = state.load()
     if known is None:
+        need_file(a)
         raise Failed(f"{a.file} is not up; helio-lab {a.file} up starts it")
     return state, known
 
 
-def share(rate, of):
-    return f"{rate / 1e6:10.3f}" if of is None else f"{rate / 1e6:10.3f}"
-
-
 def show_status(shown):
-    print(f"{shown['title']}: up for {shown['seconds']:.0f} s, mode {shown['mode']}, logs in {shown['out']}")
+    since = f"up for {shown['seconds']:.0f} s" if shown["seconds"] >= 0 else f"begins in {-shown['seconds']:.0f} s"
+    print(f"{shown['title']}: {since}, mode {shown['mode']}, logs in {shown['out']}")
     print(f"{'NODE':<10} {'LINK':<12} {'STATE':<6} {'HELD':>6} {'WAITING':>12} {'SENT':>8} {'RECEIVED':>9} {'FAILED':>7}")
     for name, node in shown["nodes"].items():
         if "error" in node:
@@ -298,7 +306,7 @@ def logs(a):
             with open(path, encoding="utf-8", errors="replace") as f:
                 sys.stdout.write(f.read())
             return 0
-    raise Failed(f"there is no log of {a.name}; helio-lab {a.file} logs lists them")
+    raise Mistaken(f"there is no log of {a.name}; helio-lab {a.file} logs lists them")
 
 
 def link(a):
@@ -315,6 +323,8 @@ def link(a):
 def down(a):
     state = lab_state.State(a.file)
     if state.load() is None:
+        if not os.path.exists(state.folder):
+            need_file(a)
         state.drop()
         from .lab_netns import sweep
         sweep(state.name)
@@ -354,7 +364,7 @@ def main(argv=None):
         return 2
     except (Failed, programs.ProgramError) as e:
         print(f"helio-lab: {e}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(e, Mistaken) else 1
     except OSError as e:
         print(f"helio-lab: {e.filename or a.file}: {e.strerror}", file=sys.stderr)
         return 1

@@ -6,10 +6,13 @@ made of, so that what a program says of it is told there.
 """
 import dataclasses
 import datetime
+import difflib
 import os
+import re
 import shlex
 import socket
 import subprocess
+import tempfile
 
 from . import lab_file, places, programs, units
 from .places import Map, merge, put
@@ -202,7 +205,7 @@ class Deriver:
                                                  for name, node in lab.nodes.items()}, {}, {}, [], [])
 
     def add_config(self, name, title, tree, check):
-        writer = places.Writer(f"{title}, derived from {self.lab.path}")
+        writer = places.Writer(f"{title}, derived from {self.lab.path}", self.lab.path)
         writer.add(tree)
         path = os.path.join(self.folder, name)
         self.out.configs[path] = (writer, check)
@@ -366,7 +369,7 @@ class Deriver:
         try:
             return str(units.rate(value))
         except units.UnitError as e:
-            self.wrong(value, f"traffic.{flow.name}.rate: {e}; or bundles a second, like 20b")
+            self.wrong(value, f"{flow.what}.rate: {e}; or bundles a second, like 20b")
             return "1"
 
 
@@ -392,9 +395,49 @@ def check(derived):
         done = subprocess.run([programs.find(program), *words, path], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             for line in done.stderr.strip().splitlines() or [f"{path}: {program} ended with code {done.returncode}"]:
-                said.append(writer.translate(line.removeprefix(f"{program}: "), path))
+                said.append(suggest_channel(translate(derived, line.removeprefix(f"{program}: "))))
     if said:
         raise places.PlacesError("\n".join(each_once(said)))
+
+
+def translate(derived, line):
+    """A program may find a mistake in the file of another, which it reads: of the plan, say."""
+    for path, (writer, _) in derived.configs.items():
+        line = writer.translate(line, path)
+    return line
+
+
+def suggest_channel(line):
+    """heliod knows the adapter's keys alone: a key of the channel may be nearer to what was written."""
+    match = re.search(r"links\[[^\]]*\]\.(\w+): unknown key; (?:did you mean (\w+)\?)?", line)
+    if not match:
+        return line
+
+    def likeness(word):
+        return difflib.SequenceMatcher(None, match[1], word).ratio()
+
+    near = difflib.get_close_matches(match[1], (*lab_file.WAY, *lab_file.CHANNEL, *lab_file.BOTH, *lab_file.LINK), 1)
+    if near and (match[2] is None or likeness(near[0]) > likeness(match[2])):
+        return f"{line[:match.start()]}{match[0].split(';')[0]}; did you mean {near[0]}?"
+    return line if match[2] else f"{line}; and of the channel: {', '.join(lab_file.WAY)}"
+
+
+def check_events(lab, addresses, begin):
+    """What events will set, before anything is started: of a channel, of the adapters at both ends."""
+    for event in lab.events:
+        if event.do != "set":
+            continue
+        tree = places.copy(lab.tree)
+        for key in event.set:
+            places.assign(tree, f"links.{event.link}.{key}", event.set[key], places.where(key))
+        with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
+            then = lab_file.interpret(tree, lab.path, lab.base)
+            derived = derive(then, folder, folder, addresses, begin)
+            ends = [derived.nodes[end] for end in then.links[event.link].ends]
+            wanted = (*ends, derived.channels.get(event.link), derived.plan)
+            derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}
+            write(derived)
+            check(derived)
 
 
 def each_once(said):

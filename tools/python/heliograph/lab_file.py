@@ -68,7 +68,8 @@ class Flow:
     target: str     # None: run
     keys: Map
     place: tuple
-    name: str
+    name: str       # of its log and result
+    what: str       # in the lab file: traffic.0
 
     @property
     def start(self):
@@ -307,16 +308,17 @@ class Reader:
     @staticmethod
     def trace_file(trace, base):
         path = places.beside(base, trace)
-        return put(os.path.abspath(path), trace.place) if os.path.isfile(path) else trace
+        named = os.path.isfile(path) or "/" in trace or not trace.startswith("iid:") and os.path.splitext(trace)[1] != ""  # others are names, such as A
+        return put(os.path.abspath(path), trace.place) if named else trace
 
     # ---- traffic and events ----
 
     def traffic(self, nodes):
         return [flow for i, value in enumerate(self.items(self.tree.get("traffic", Items()), "traffic"))
-                if (flow := self.flow(value, i + 1, nodes))]
+                if (flow := self.flow(value, i, nodes))]
 
-    def flow(self, value, number, nodes):
-        what = f"traffic[{number}]"
+    def flow(self, value, index, nodes):
+        what = f"traffic.{index}"  # as --set calls it
         value = self.map(value, what)
         kind = next((kind for kind in TRAFFIC if kind in value), None)
         if kind is None:
@@ -335,25 +337,35 @@ class Reader:
         if kind == "file" and "path" in value and not os.path.isfile(places.beside(self.base, value["path"])):
             self.wrong(value["path"], f"{what}.path: there is no file {places.beside(self.base, value['path'])}")
         keys = Map((key, word) for key, word in value.items() if key != kind)
-        return Flow(kind, *ends, keys, value.place, f"{kind}-{number}") if ends else None
+        return Flow(kind, *ends, keys, value.place, f"{kind}-{index + 1}", what) if ends else None
 
     def events(self, links):
         out = []
         for i, value in enumerate(self.items(self.tree.get("events", Items()), "events")):
-            what = f"events[{i + 1}]"
+            what = f"events.{i}"
             value = self.map(value, what, EVENT)
             at = self.parsed(value, "at", f"{what}.", units.duration)
             link = value.get("link")
             if at is None:
                 self.wrong(value, f"{what}: at: is missing, such as at: 10s")
-            elif link not in links:
-                self.wrong(link if link else value, f"{what}.link: \"{link}\" is no link; there are {', '.join(links)}")
-            elif ("do" in value) == ("set" in value) or value.get("do", "up") not in ("up", "down"):
+            elif not isinstance(link, Word) or link not in links:
+                self.wrong(link or value, f"{what}.link: {self.no_link(link, links)}")
+            elif ("do" in value) == ("set" in value):
                 self.wrong(value, f"{what}: one of do: up, do: down and set: {{KEY: VALUE}} is wanted")
+            elif value.get("do", "up") not in ("up", "down"):
+                self.wrong(value["do"], f"{what}.do: \"{value['do']}\" is not understood; right are up and down")
             else:
                 out.append(Event(at, str(link), str(value.get("do", "set")),
                                  self.map(value.get("set", Map()), f"{what}.set"), value.place))
         return sorted(out, key=lambda event: event.at)
+
+    @staticmethod
+    def no_link(link, links):
+        if not isinstance(link, Word) or not link:
+            return f"is missing; there are {', '.join(links)}" if not link else "the name of one link is wanted, such as 1-2"
+        near = ["-".join(link.split("-")[::-1])]
+        near = near if near[0] in links else difflib.get_close_matches(link, links, 1)
+        return f"\"{link}\" is no link; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(links)}")
 
     def captures(self):
         value = self.tree.get("capture")
@@ -395,13 +407,14 @@ def interpret(tree, path, base):
     return lab
 
 
-def load(path, changes=()):
-    """The lab of a file; changes: (key, value as YAML), as in ("links.1-2.rate", "1Mbit/s"). PlacesError."""
+def load(path, changes=(), option=""):
+    """The lab of a file; changes: (key, value as YAML), as in ("links.1-2.rate", "1Mbit/s"), that a person wrote behind
+    `option`. PlacesError."""
     tree = places.read(path)
     if not isinstance(tree, Map):
         raise places.PlacesError(f"{path}:1: a lab file is a map of keys and values")
     for key, value in changes:
-        places.assign(tree, key, value)
+        places.assign(tree, key, value, f"{option}{key}={value}")
     return interpret(tree, path, os.path.dirname(os.path.abspath(path)))
 
 

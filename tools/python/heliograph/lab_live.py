@@ -17,7 +17,7 @@ import sys
 import time
 
 from . import lab_derive, lab_file, lab_result, machine, places, programs
-from .lab import Failed
+from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
 
@@ -65,6 +65,7 @@ class Session(Processes):
         self.derived = lab_derive.derive(self.lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         lab_derive.write(self.derived)
         lab_derive.check(self.derived)
+        lab_derive.check_events(self.lab, self.addresses, utc(self.begin))
 
     def emulator(self, link):
         at = self.derived.relays[link]
@@ -202,7 +203,7 @@ class Session(Processes):
         done = subprocess.run([self.program("helioctl"), "--socket", self.control_socket(node), "--json", *words], capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=20, check=False)
         if done.returncode != 0:
-            raise Failed(f"node {node}: {done.stderr.strip() or done.stdout.strip()}")
+            raise (Mistaken if done.returncode == 2 else Failed)(f"node {node}: {done.stderr.strip() or done.stdout.strip()}")
         return json.loads(done.stdout)
 
     def control_socket(self, node):
@@ -219,20 +220,19 @@ class Session(Processes):
         if channel and self.lab.links[name].channel is not None:
             self.renew_channel(name, channel)
         elif set(channel) - set(own):
-            raise Failed(f"link {name} has no channel, so no {', '.join(set(channel) - set(own))}")
+            raise Mistaken(f"link {name} has no channel, so no {', '.join(set(channel) - set(own))}")
         if own:
             for node, link in self.ends(name):
                 self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
 
     def renew_channel(self, name, keys):
-        changes = [(f"links.{name}.{key}", value) for key, value in keys.items()]
-        tree = places.put(_copy(self.lab.tree), None)
-        for key, value in changes:
-            places.assign(tree, key, value)
+        tree = places.copy(self.lab.tree)
+        for key, value in keys.items():
+            places.assign(tree, f"links.{name}.{key}", value, places.where(key) if getattr(key, "place", None) else f"link {name} set {key}={value}")
         try:
             lab = lab_file.interpret(tree, self.lab.path, self.lab.base)
         except places.PlacesError as e:
-            raise Failed(str(e)) from None
+            raise Mistaken(str(e)) from None
         times = self.renewed.get(name, 0) + 1
         deriver = lab_derive.Deriver(lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         scenario = deriver.scenario(lab.links[name])
@@ -244,7 +244,7 @@ class Session(Processes):
         try:
             lab_derive.check(deriver.out)
         except places.PlacesError as e:
-            raise Failed(str(e)) from None
+            raise Mistaken(str(e)) from None
         self.lab, self.derived.channels[name], self.renewed[name] = lab, path, times
         self.end_channel(name, times - 1)
         self.start_channel(name)
@@ -277,14 +277,14 @@ class Session(Processes):
                 self.stopped = self.asked = True
                 return {}
             if question.get("link") not in self.lab.links:
-                raise Failed(f"there is no link \"{question.get('link')}\"; there are {', '.join(self.lab.links)}")
+                raise Mistaken(f"there is no link \"{question.get('link')}\"; there are {', '.join(self.lab.links)}")
             if question["do"] == "set":
                 self.set_link(question["link"], question["keys"])
             else:
                 self.switch_link(question["link"], question["do"])
             return {}
         except (Failed, subprocess.TimeoutExpired) as e:
-            return {"error": str(e)}
+            return {"error": str(e), "usage": isinstance(e, Mistaken)}
 
     def status(self):
         nodes = {}
@@ -368,18 +368,6 @@ class Session(Processes):
             self.listener.close()
         super().__exit__(*what)
         self.state.drop()
-
-
-def _copy(value):
-    """The tree once more, with its places."""
-    if isinstance(value, dict):
-        out = places.Map((key, _copy(inner)) for key, inner in value.items())
-    elif isinstance(value, list):
-        out = places.Items(_copy(inner) for inner in value)
-    else:
-        return value
-    out.place = value.place
-    return out
 
 
 def play(session, tell=lambda: None):

@@ -12,7 +12,7 @@ import stat
 import tempfile
 import time
 
-from .lab import Failed
+from .lab import Failed, Mistaken
 
 
 def root():
@@ -111,5 +111,5 @@ class State:
                 raise Failed(f"the lab does not answer: {e}") from None
         answer = json.loads(answer)
         if "error" in answer:
-            raise Failed(answer["error"])
+            raise (Mistaken if answer.get("usage") else Failed)(answer["error"])
         return answer

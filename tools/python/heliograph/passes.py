@@ -143,14 +143,49 @@ def plan(a, numbers, found):
     return {"start": f"{a.start:%Y-%m-%dT%H:%M:%SZ}", "contacts": contacts, "ranges": ranges}
 
 
-def lab(a, stations):
+SHARE = 0.1      # of what a pass can carry downwards: what the lab's traffic may pile up before it
+BYTES = 100e6    # of the lab's traffic at most: a demonstration, not a load
+PAYLOAD = 250e3
+
+
+def windows(found):
+    """When the satellite sees any station: [from, to), in order."""
+    out = []
+    for one in sorted((one for passes in found.values() for one in passes), key=lambda one: one.rise):
+        if out and one.rise <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], one.set)
+        else:
+            out.append([one.rise, one.set])
+    return out
+
+
+def sending(a, seen):
+    """(start, end, bit/s, duration of the run) of the lab's traffic: it begins with the first contact and ends when the last
+    one begins (with a single one: in its first half), slow enough that each can carry down what was sent before it. The run
+    ends a little after the last contact: nothing arrives later."""
+    down = units.rate(a.rate)
+    able = [(begin, end) for begin, end in seen if down * (end - begin) * SHARE >= 8 * PAYLOAD]
+    if not able:
+        raise Failed(f"no pass can carry a bundle of {units.size_text(PAYLOAD)} at {a.rate} ten times; take a higher --rate, a lower "
+                     "--elevation, or more time (--for)")
+    first, last = able[0][0], able[-1]
+    end = last[0] if len(able) > 1 else sum(last) / 2
+    speeds = [1e6, 8 * BYTES / (end - first)]
+    speeds += [SHARE * down * (after[1] - after[0]) / (after[0] - before[0]) for before, after in zip(able, able[1:])]
+    return first, end, min(speeds), last[1] + 10
+
+
+def lab(a, stations, found):
+    start, end, speed, over = sending(a, windows({s.name: found[s.name] for s in stations}))
+    start, over = math.ceil(start), math.ceil(over)
+    sends = max(1, math.floor(end - start))
     return {"title": f"{a.name}, {' and '.join(s.name for s in stations)}, and a mission centre",
             "nodes": {a.name: {}, **{s.name: {} for s in stations}, "mission": {}},
             "links": {**{f"{a.name}-{s.name}": {"scenario": f"link-{a.name}-{s.name}.yaml", "sessions": "auto"} for s in stations},
                       **{f"{s.name}-mission": {"rate": "1Gbit/s", "delay": "10ms"} for s in stations}},
-            "traffic": [{"perf": f"{a.name}-mission", "duration": f"{a.span:.0f}", "rate": "1Mbit/s", "payload": "250kB", "lifetime": f"{a.span:.0f}",
-                         "linger": f"{a.span:.0f}"}],
-            "duration": units.duration_text(a.span)}
+            "traffic": [{"perf": f"{a.name}-mission", "start": f"{start}s", "duration": f"{sends}", "rate": units.rate_text(math.floor(speed)),
+                         "payload": units.size_text(PAYLOAD), "lifetime": f"{over}", "linger": f"{over - start - sends}"}],
+            "duration": f"{over}s"}
 
 
 def write(path, title, tree):
@@ -240,7 +275,7 @@ def work(a):
             print(f"helio-lab: no pass above {s.name}; it is left out of lab.yaml", file=sys.stderr)
     write(os.path.join(a.out, "plan.yaml"), f"contacts {origin}; nodes: {', '.join(f'{n} {name}' for name, n in numbers.items())}",
           plan(a, numbers, found))
-    write(os.path.join(a.out, "lab.yaml"), f"a lab {origin}", lab(a, [s for s in stations if found[s.name]]))
+    write(os.path.join(a.out, "lab.yaml"), f"a lab {origin}", lab(a, [s for s in stations if found[s.name]], found))
     print(f"{a.out}: passes.csv, plan.yaml, lab.yaml and a scenario for each station")
     return 0
 

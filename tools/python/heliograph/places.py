@@ -111,7 +111,9 @@ def quote(text):
 class Writer:
     """YAML text in block form that remembers where each of its lines came from."""
 
-    def __init__(self, title):
+    def __init__(self, title, source=None):
+        """source: the file that is blamed for a line without a place."""
+        self.source = source
         self.lines, self.origins = [f"# {line}" for line in title.splitlines()], []
         self.origins = [None] * len(self.lines)
 
@@ -146,7 +148,9 @@ class Writer:
         def place(match):
             line = int(match[1]) - 1
             origin = self.origins[line] if line < len(self.origins) else None
-            return f"{origin[0]}:{origin[1]}:" if origin and origin[1] else f"{origin[0]}:" if origin else match[0]
+            if origin:
+                return f"{origin[0]}:{origin[1]}:" if origin[1] else f"{origin[0]}:"
+            return f"{self.source}:" if self.source else match[0]
 
         return re.sub(re.escape(path) + r":(\d+):", place, message)
 
@@ -175,16 +179,30 @@ def merge(*maps):
     return out
 
 
-def assign(tree, path, value):
-    """One key of the tree, named as in links.1-2.rate or traffic.0.window; the value is YAML."""
-    place = (f"{path}={value}", 0)
+def copy(value):
+    """The tree once more, with its places."""
+    if isinstance(value, dict):
+        out = Map((key, copy(inner)) for key, inner in value.items())
+    elif isinstance(value, list):
+        out = Items(copy(inner) for inner in value)
+    else:
+        return value
+    out.place = value.place
+    return out
+
+
+def assign(tree, path, value, origin=None):
+    """One key of the tree, named as in links.1-2.rate or traffic.0.window; the value is YAML. origin: where a mistake in it
+    is told to be (None: PATH=VALUE)."""
+    origin = origin or f"{path}={value}"
+    place = (origin, 0)
     new = put(yaml_value(value, place), place)
     at, words = tree, path.split(".")
     for i, word in enumerate(words):
         last = i == len(words) - 1
         if isinstance(at, list):
             if not word.isdigit() or int(word) >= len(at):
-                raise PlacesError(f"{path}: there is no item {word} of {len(at)}; they count from 0")
+                raise PlacesError(f"{origin}: {'.'.join(words[:i])} has {len(at)} items, which count from 0: there is no {word}")
             if last:
                 at[int(word)] = new
             at = at[int(word)]
@@ -199,7 +217,7 @@ def assign(tree, path, value):
                 at[put(word, place)] = put({}, place)
             at = at[word]
         else:
-            raise PlacesError(f"{path}: {words[i - 1]} is one value, which has no keys")
+            raise PlacesError(f"{origin}: {words[i - 1]} is one value, which has no keys")
 
 
 def yaml_value(text, place):
