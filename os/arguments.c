@@ -2,10 +2,14 @@
 /* The choice of a command; the readers of base/units.h and their hints, for argp. */
 #include "os/arguments.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/units.h"
 
@@ -109,4 +113,29 @@ struct address argument_address(struct argp_state *state, const char *option, co
     if (address_parse(arg, &a) != 0)
         argument_want(state, option, arg, address_hint);
     return a;
+}
+
+int argument_open_code(int number)
+{
+    static const int wrong[] = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ENAMETOOLONG, ELOOP, EROFS};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (wrong[i] == number)
+            return 2;
+    return 1;
+}
+
+int argument_file_code(const char *path, bool writing)
+{
+    char folder[4096];
+    struct stat st;
+    if (strcmp(path, "-") == 0)
+        return 1;
+    if (stat(path, &st) == 0) {
+        bool refused = S_ISDIR(st.st_mode) || access(path, writing ? W_OK : R_OK) < 0;
+        return refused ? 2 : 1;
+    }
+    if (!writing)
+        return argument_open_code(errno);
+    snprintf(folder, sizeof folder, "%s", path);
+    return access(dirname(folder), W_OK | X_OK) < 0 ? argument_open_code(errno) : 1;
 }

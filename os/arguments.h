@@ -6,6 +6,7 @@
 #define OS_ARGUMENTS_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,12 @@
  * with 0 after `usage` (for --help) or the version, else with 2 after what would be right. */
 size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
                         const char *usage);
+
+/* The exit code when a file of the command line cannot be opened (an errno): 2 when its name is
+ * wrong, or it is not ours to open, as any wrong word; 1 when the system failed. */
+int argument_open_code(int number);
+/* The same after the failure was said, for a file that was to be read, or written. */
+int argument_file_code(const char *path, bool writing);
 
 /* "--option 'arg': expected hint" */
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint);

@@ -126,8 +126,9 @@ int trace_file_read_about(struct trace *t, struct trace_about *about, const char
     p.step_fixed = step != 0;
     gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(0), "rb") : gzopen(path, "rb");
     if (file == NULL) {
-        SAY(error, "%s: cannot be opened: %s", path, strerror(errno));
-        return HELIO_EIO;
+        int why = helio_from_errno(errno);
+        SAY(error, "%s: cannot be opened: %s", path, helio_strerror(why));
+        return why;
     }
     int rc = read_lines(file, &p);
     gzclose(file);
@@ -239,8 +240,9 @@ int trace_file_write(const struct trace *t, const struct trace_about *about, enu
     gzFile file =
         out ? gzdopen(dup(1), "wbT") : gzopen(path, ends_with(path, ".gz") ? "wb9" : "wbT");
     if (file == NULL) {
-        SAY(error, "%s: cannot be created: %s", path, strerror(errno));
-        return HELIO_EIO;
+        int why = helio_from_errno(errno);
+        SAY(error, "%s: cannot be created: %s", path, helio_strerror(why));
+        return why;
     }
     errno = 0;
     int rc = write_form(t, about, form, file);

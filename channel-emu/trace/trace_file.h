@@ -15,8 +15,8 @@
 /* Reads a file, whose form is found out from its content, into a trace that it initialises, and
  * what it says of its origin into *about; `-` is the standard input. step = 0: as the file says,
  * else 0.1 ms; another step overrides the file's. On success the caller owns *t (trace_fini). Else
- * HELIO_EIO, HELIO_EFORMAT or HELIO_ENOMEM, *t is empty, and `error` (TRACE_FILE_ERROR_MAX bytes)
- * names the file, the line or offset and what would be right. */
+ * an error of the system, HELIO_EFORMAT or HELIO_ENOMEM, *t is empty, and `error`
+ * (TRACE_FILE_ERROR_MAX bytes) names the file, the line or offset and what would be right. */
 int trace_file_read_about(struct trace *t, struct trace_about *about, const char *path, tick step,
                           char *error);
 
@@ -25,8 +25,8 @@ int trace_file_read_about(struct trace *t, struct trace_about *about, const char
 enum trace_form trace_file_form(const char *path);
 
 /* Writes a file; compressed with gzip, without a time stamp, when its name ends in .gz. `-` is the
- * standard output, not compressed. `about` may be NULL. 0, HELIO_ENOMEM or HELIO_EIO with `error`
- * as above; what is not whole is removed. */
+ * standard output, not compressed. `about` may be NULL. 0, HELIO_ENOMEM or an error of the system
+ * with `error` as above; what is not whole is removed. */
 int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
                      const char *path, char *error);
 

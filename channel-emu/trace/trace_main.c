@@ -42,7 +42,7 @@ uint64_t trace_option_count(struct argp_state *state, const char *name, const ch
 int trace_command_fail(int rc, const char *error)
 {
     fprintf(stderr, "helio-trace: %s\n", error);
-    return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 2 : 1;
+    return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 2 : argument_open_code(helio_errno(rc));
 }
 
 static const char usage[] = "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"

@@ -41,8 +41,10 @@ int trace_powers_read(struct powers *p, const char *path, const char *column, bo
     powers_text_init(&t, p, column, decibels);
     gzFile file = gzopen(path, "rb");
     if (file == NULL) {
-        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: cannot be opened: %s", path, strerror(errno));
-        return HELIO_EIO;
+        int why = helio_from_errno(errno);
+        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: cannot be opened: %s", path,
+                 helio_strerror(why));
+        return why;
     }
     int rc = read_lines(file, &t);
     gzclose(file);

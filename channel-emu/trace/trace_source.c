@@ -46,7 +46,7 @@ static int make_preset(struct trace *t, struct trace_about *about, const struct 
 
 static bool is_missing(int rc, const char *name)
 {
-    return rc == HELIO_EIO && strcmp(name, "-") != 0 && access(name, F_OK) != 0;
+    return helio_errno(rc) == ENOENT && strcmp(name, "-") != 0;
 }
 
 static void say_more(char *error, const char *what)

@@ -101,7 +101,7 @@ class Files(unittest.TestCase):
         self.assertIn("as in 1:17", run("helio-analyze", "x", "--html", "y", "--session", "17", code=2).stderr)
         self.assertIn("is for --html or --extract", run("helio-analyze", "x", "--session", "1:17", code=2).stderr)
         self.assertIn("0 to 64", run("helio-analyze", "x", "--html", "y", "--timeline", "65", code=2).stderr)
-        error = run("helio-analyze", OUT / "sender.csv", "--html", OUT / "no" / "page.html", code=1).stderr
+        error = run("helio-analyze", OUT / "sender.csv", "--html", OUT / "no" / "page.html", code=2).stderr
         self.assertIn("no/page.html", error)
         self.assertIn("no row has it", run("helio-analyze", OUT / "sender.csv", "--extract", OUT / "none", "--session", "9:9").stderr)
         with open(OUT / "sender.csv", encoding="utf-8") as f:

@@ -196,7 +196,7 @@ def main():
         assert json.loads(run("helio-analyze", "--json", one).stdout)["malformed_rows"] == 1
         line = sum(1 for _ in open(one))
         assert f"1.csv:{line}:" in run("helio-analyze", "--strict", one, code=1).stderr
-        run("helio-analyze", os.path.join(folder, "none.csv"), code=1)
+        run("helio-analyze", os.path.join(folder, "none.csv"), code=2)
         run("helio-analyze", code=2)
 
 

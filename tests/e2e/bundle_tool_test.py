@@ -41,7 +41,7 @@ class Tool(unittest.TestCase):
                            (BASE + ["--fragment", "3:5"], "no legal bundle"),
                            (BASE + ["--block", "1:0:00"], "no legal bundle")):
             code, _, err = run(*args)
-            self.assertEqual(code, 1, args)
+            self.assertEqual(code, 2, args)
             self.assertIn(hint, err, args)
         self.assertEqual(run("lint", "--hex", "-", stdin=b"9fz")[0], 1)
 

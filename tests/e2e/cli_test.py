@@ -49,6 +49,49 @@ def check_configuration(text, *expected):
     assert told == [f"{path}:{line}" for line in expected], told
 
 
+GONE = "/nonexistent/file"
+# What each program answers to a file that is not there, and to settings that are wrong: with 2. What fails while it runs ends with 1.
+MISTAKES = (
+    ("heliod", GONE), ("heliod", "--check", GONE), ("helioctl", GONE, "status"), ("helioctl", "--socket", GONE, "bundles", "colour=red"),
+    ("helio-analyze", GONE), ("helio-analyze", "--html", GONE, "text"), ("helio-analyze", "--tables", GONE, "text"), ("helio-analyze", "--trace", GONE, "text"),
+    ("helio-sim", "--trace", GONE), ("helio-sim", "--log", GONE, "--duration", "10ms"), ("helio-sim", "--node", GONE, "--duration", "1s"),
+    ("helio-bundle", "lint", GONE), ("helio-bundle", "show", GONE), ("helio-bundle", "make", "-d", "ipn:2.1", "-p", GONE),
+    ("helio-bundle", "make", "-d", "ipn:2.1", "--text", "x", "-o", GONE), ("helio-store", "check", GONE), ("helio-store", "list", GONE),
+    ("helio-store", "repair", GONE), ("helio-store", "export", GONE, "-o", "x"), ("helio-frames", "info", GONE), ("helio-frames", "convert", GONE),
+    ("helio-frames", "gen", "-n", "1", "-o", GONE), ("helio-plan", "check", GONE), ("helio-plan", "check", "wrong"), ("helio-plan", "show", "wrong"),
+    ("helio-plan", "convert", "wrong", "--to", "ion"), ("helio-plan", "route", GONE, "1", "2", "1kB"),
+    ("helio-ltp", "send", "--local", "127.0.0.1:0", "--remote", "127.0.0.1:9", "--engine", "1", "--peer-engine", "2", GONE),
+    ("helio-ltp", "receive", "--local", "127.0.0.1:0", "--engine", "1", "--peer-engine", "2", "--remote", "127.0.0.1:9", "--output", GONE),
+    ("helio-emu", "check", GONE), ("helio-emu", "check", "wrong"), ("helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:6", "--scenario", GONE),
+    ("helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:6", "--trace", GONE), ("helio-trace", "info", GONE), ("helio-trace", "info", "text"),
+    ("helio-trace", "convert", GONE, "x"), ("helio-trace", "convert", "A", GONE), ("helio-trace", "from-power", GONE, "--margin", "3", "-o", "x"),
+    ("helio-trace", "gen", "--preset", "H", "--duration", "1s", "-o", GONE), ("helio-tune", "--trace", GONE), ("helio-campaign", GONE), ("helio-campaign", "wrong"),
+    ("helio-lab", GONE, "up"), ("helio-lab", "wrong", "check"), ("helio-lab", GONE, "down"), ("helio-lab", GONE, "logs"),
+    ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"),
+    ("helio-perf", "client", "--socket", GONE), ("helio-ping", "--socket", GONE, "nobody"))
+FAILURES = (
+    ("helioctl", "--socket", GONE, "status"), ("helio-perf", "server", "--socket", GONE), ("helio-ping", "--socket", GONE, "-c", "1", "ipn:2.128"),
+    ("helio-analyze", "text"), ("helio-bundle", "lint", "text"), ("helio-bundle", "show", "text"), ("helio-frames", "info", "text"),
+    ("helio-lab", "good", "status"), ("helio-plan", "route", "plan.yaml", "2", "1", "1kB"))
+
+
+def check_exit_codes():
+    files = {"text": "hello\n", "wrong": "hello: {\n", "good": "line: 2\n",
+             "plan.yaml": "contacts:\n  - {from: 1, to: 2, start: 0s, end: 60s, rate: 1Mbit/s, owlt: 1ms}\n"}
+    for name, text in files.items():
+        with open(os.path.join(out, name), "w", encoding="ascii") as f:
+            f.write(text)
+    for rows, code in ((MISTAKES, 2), (FAILURES, 1)):
+        for name, *words in rows:
+            done = subprocess.run([os.path.join(os.path.abspath(programs), name), *words], capture_output=True, text=True, timeout=60, cwd=out,
+                                  stdin=subprocess.DEVNULL, check=False)
+            assert done.returncode == code, (name, words, done.returncode, done.stderr)
+            assert "Traceback" not in done.stderr, done.stderr
+            assert done.stderr or done.stdout, (name, words, "says why")
+    used = {row[0] for row in MISTAKES}
+    assert used == set(commands), used ^ set(commands)
+
+
 def main():
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
@@ -58,6 +101,7 @@ def main():
         check_conventions(name, [name])
         for sub in subcommands:
             check_conventions(name, [name, sub])
+    check_exit_codes()
 
     good = f"node: ipn:1.0\nsocket: {out}/n.sock\nstore: {{durability: none}}\n"
     link = "links:\n  - name: a\n    adapter: ltp-udp\n    local: 127.0.0.1:1\n    remote: 127.0.0.1:2\n    rto: 1s\n"

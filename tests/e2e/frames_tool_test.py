@@ -234,8 +234,8 @@ class FramesToolTest(unittest.TestCase):
                                 (["gen", "--space", "1", "--packet", "65537"], "65536"), (["gen", "x"], "one word too many"),
                                 (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info or convert")):
             self.assertIn(expected, run(*words, code=2).stderr.decode(), words)
-        self.assertIn(b"No such file", run("info", path("none"), code=1).stderr)
-        self.assertIn(b"No such file", run("gen", "-o", path("none/x"), code=1).stderr)
+        self.assertIn(b"No such file", run("info", path("none"), code=2).stderr)
+        self.assertIn(b"No such file", run("gen", "-o", path("none/x"), code=2).stderr)
         self.assertIn(b"no TC frame", run("gen", "-k", "tc", "--packet", "1020", "-o", path("x"), code=1).stderr)
         write("bad.packets", encap(1, b"abc") + b"\x40")
         self.assertIn(b"packet 1 of the input", run("convert", "--from", "packets", path("bad.packets"), "-o", path("x"), code=1).stderr)

@@ -231,11 +231,11 @@ class LtpToolTest(unittest.TestCase):
         done = subprocess.run([self.lab.program("helio-ltp"), "send", self.lab.path("none"), "--local", "127.0.0.1:0",
                                "--remote", "127.0.0.1:9", "--engine", "1", "--peer-engine", "2"],
                               capture_output=True, text=True, timeout=10)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("No such file", done.stderr)
         done = subprocess.run([self.lab.program("helio-ltp"), "receive", "--local", "127.0.0.1:0", "--engine", "2",
                                "--peer-engine", "1", "--output", self.file(1)], capture_output=True, text=True, timeout=10)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("Not a directory", done.stderr)
 
 

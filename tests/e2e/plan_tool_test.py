@@ -83,14 +83,14 @@ class PlanToolTest(unittest.TestCase):
         self.assertIn("no contact back", told["texts"][1])
         with open(path, "w", encoding="utf-8") as f:
             f.write("contacts:\n  - {from: 1, to: 2, end: 10s, rate: 1 kbit/s}\n  - {from: 1, to: x, end: 9s, rate: 8bit/s}\n")
-        told = run("check", path, code=1).stderr.splitlines()
+        told = run("check", path, code=2).stderr.splitlines()
         self.assertEqual(len(told), 2)
         self.assertIn(f"{path}:2: contacts[0].rate: \"1 kbit/s\" is not understood; write no space before the unit", told[0])
         self.assertIn(f"{path}:3: contacts[1].to: \"x\"", told[1])
-        run("check", "nowhere.yaml", code=1)
+        run("check", "nowhere.yaml", code=2)
         with open(path, "w", encoding="utf-8") as f:
             f.write("contacts:\n  - {from: 1, to: 2, start: 1s, end: 2026-11-22T12:00:00Z, rate: 1kbit/s}\n")
-        self.assertIn("say which with --start DATE", run("check", path, code=1).stderr)
+        self.assertIn("say which with --start DATE", run("check", path, code=2).stderr)
         run("check", path, "--start", "2026-11-22T11:00:00Z")
 
     def test_dates(self):
@@ -111,7 +111,7 @@ class PlanToolTest(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write("a contact +0 +60 1 2 1000\na contact +30 +90 1 2 1000\na contact +0 +60 3 3 1000\nd range +0 1 2\nd contact +7 1 2\n"
                     "d contact * 7 8\n")
-        told = run("check", path, code=1).stderr
+        told = run("check", path, code=2).stderr
         for text in (":2: contact 1 to 2: overlaps that of line 1", ":3: to: it leads from node 3 to itself",
                      ":4: d range: there is none", ":5: d contact: there is none", ":6: d contact: there is none"):
             self.assertIn(text, told)

@@ -107,7 +107,7 @@ class InfoTest(unittest.TestCase):
     def test_wrong_options_and_places(self):
         for arguments, message, code in [(("A", "--plot", "a.txt"), b"ends in .png, .svg or .pdf", 2),
                                          (("A", "F"), b"compare two by --compare", 2),
-                                         (("A", "--compare", "/no/such"), b"/no/such: cannot be opened", 1),
+                                         (("A", "--compare", "/no/such"), b"/no/such: cannot be opened", 2),
                                          (("A", "--csv", "/proc/no"), b"/proc/no: cannot be made", 1),
                                          (("A", "--csv", "/proc"), b"/proc/statistics.csv: cannot be created", 1)]:
             p = trace("info", *arguments)

@@ -159,7 +159,7 @@ class PowerTest(unittest.TestCase):
         path = self.write("y", "a,b\n1,2\n")
         self.refused(":1: no column has that title", path, "--margin", "3dB", "--column", "c")
         self.refused(":1: the line has fewer columns", path, "--margin", "3dB", "--column", "3")
-        self.refused("cannot be opened", "/no/such/file", code=1)
+        self.refused("cannot be opened", "/no/such/file", code=2)
 
     def test_wrong_mat(self):
         many = self.mat("m", "rx:double:600x1", "other:single:1x3", "text:char:1x4", "z:complex:1x9", "square:int16:2x2")

@@ -218,8 +218,8 @@ class TracesTest(unittest.TestCase):
             f.write(b"\xef\xbb\xbf0 5\n1 3\n")
             f.flush()
             self.assertIn(b"8 steps", trace("info", f.name).stdout)
-        self.assertEqual(trace("gen", "-p", "A", "-o", "/no/such/file").returncode, 1)
-        self.assertEqual(trace("info", "/no/such/file").returncode, 1)
+        self.assertEqual(trace("gen", "-p", "A", "-o", "/no/such/file").returncode, 2)
+        self.assertEqual(trace("info", "/no/such/file").returncode, 2)
 
 
 if __name__ == "__main__":

@@ -185,9 +185,9 @@ class Tune(unittest.TestCase):
                 (("--tolerance", "2"), "no share"), (("--duration", "0s"), "must not be 0"),
                 (("--rate", "10Gb"), "write it like 500Mbit/s")):
             self.assertIn(text, tune(*options, code=2).stderr)
-        self.assertIn("nofile", tune("--trace", "nofile", code=1).stderr)
+        self.assertIn("nofile", tune("--trace", "nofile", code=2).stderr)
         with tempfile.NamedTemporaryFile() as file:  # told before a search of an hour
-            self.assertIn("a folder is wanted", tune("--sessions-max", "65536", "--delay", "1h", "--output", file.name, code=1).stderr)
+            self.assertIn("a folder is wanted", tune("--sessions-max", "65536", "--delay", "1h", "--output", file.name, code=2).stderr)
         self.assertIn("helio-tune", tune("--version").stdout)
         self.assertIn("examples", tune("--help").stdout)
 

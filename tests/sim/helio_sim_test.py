@@ -311,7 +311,7 @@ class Errors(unittest.TestCase):
 
     def test_files(self):
         self.assertEqual(run("--trace", "/nonexistent").returncode, 2)
-        self.assertEqual(run("--log", "/nonexistent/x", "--duration", "1ms").returncode, 1)
+        self.assertEqual(run("--log", "/nonexistent/x", "--duration", "1ms").returncode, 2)
         if os.path.exists("/dev/full"):
             done = run("--log", "/dev/full", "--duration", "50ms")
             self.assertEqual(done.returncode, 1)

@@ -46,7 +46,9 @@ bool analyze_page_place(const struct analyze_options *o)
              slash != NULL ? o->html : ".");
     if (o->html == NULL || access(folder, W_OK | X_OK) == 0)
         return true;
-    fprintf(stderr, "helio-analyze: --html %s: %s\n", o->html, strerror(errno));
+    int why = errno;
+    fprintf(stderr, "helio-analyze: --html %s: %s\n", o->html, strerror(why));
+    errno = why;
     return false;
 }
 

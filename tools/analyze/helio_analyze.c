@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "channel-emu/trace/trace_file.h"
+#include "os/arguments.h"
 #include "tools/analyze/analyze_page.h"
 #include "tools/analyze/analyze_result.h"
 #include "tools/analyze/analyze_table.h"
@@ -275,7 +276,9 @@ static bool make_folder(const char *option, const char *path)
 {
     if (path == NULL || mkdir(path, 0777) == 0 || errno == EEXIST)
         return true;
-    fprintf(stderr, "helio-analyze: %s %s: %s\n", option, path, strerror(errno));
+    int why = errno;
+    fprintf(stderr, "helio-analyze: %s %s: %s\n", option, path, strerror(why));
+    errno = why;
     return false;
 }
 
@@ -283,6 +286,14 @@ static bool make_folder(const char *option, const char *path)
 static bool needs_spool(const struct analyze_options *o)
 {
     return o->tables != NULL || o->sessions != NULL || o->extract != NULL || analyze_page_wanted(o);
+}
+
+static bool is_missing(const char *path)
+{
+    if (strcmp(path, "-") == 0 || access(path, R_OK) == 0)
+        return false;
+    fprintf(stderr, "helio-analyze: %s: %s\n", path, strerror(errno));
+    return true;
 }
 
 /* What has to be there before the reading begins, so that hours of it are not lost. Returns the
@@ -294,12 +305,15 @@ static int prepare_run(struct run *r)
         return 2;
     if (!make_folder("--tables", o->tables) || !make_folder("--extract", o->extract) ||
         !make_folder("--plot", o->plot) || !analyze_page_place(o))
-        return 1;
+        return argument_open_code(errno);
+    for (size_t i = 0; i < o->files_len; i++)
+        if (is_missing(o->files[i].path))
+            return 2;
     if (needs_spool(o) && (r->spool = tmpfile()) == NULL) {
         fprintf(stderr, "helio-analyze: no temporary file: %s\n", strerror(errno));
         return 1;
     }
-    return read_trace(r) ? 0 : 1;
+    return read_trace(r) ? 0 : 2;
 }
 
 static bool write_page(const struct run *r)

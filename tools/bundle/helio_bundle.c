@@ -146,6 +146,11 @@ static const struct argp_option lint_option_list[] = {
     {"hex", 'x', NULL, 0, "The files are hexadecimal text", 0},
     {0}};
 
+static int worst(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 int command_lint(int argc, char **argv)
 {
     struct lint_options o = {.json = false};
@@ -157,18 +162,18 @@ int command_lint(int argc, char **argv)
                "section and byte offset.\vexamples:\n"
                "  helio-bundle lint bundle.cbor\n"
                "  helio-bundle lint --json --hex capture.txt\n"
-               "\nexit codes: 0 nothing found, 1 findings, 2 usage"};
+               "\nexit codes: 0 nothing found, 1 findings, 2 usage, or a file is not there"};
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
         struct bundle_findings f;
         struct buf *b = bundle_file_read(o.files[i], o.hex);
         if (b == NULL) {
-            code = EXIT_FAILED;
+            code = worst(code, argument_file_code(o.files[i], false));
             continue;
         }
         if (bundle_lint(buf_data(b), b->len, &f) > 0)
-            code = EXIT_FAILED;
+            code = worst(code, EXIT_FAILED);
         buf_drop(b);
         if (!o.json) {
             findings_print(o.files[i], &f);

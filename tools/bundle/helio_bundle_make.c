@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "bp/qos.h"
+#include "os/arguments.h"
 #include "os/clock.h"
 #include "tools/bundle/helio_bundle.h"
 
@@ -322,12 +323,13 @@ static int write_out(const char *path, const struct buf *b)
 {
     FILE *out = path == NULL || strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     const char *name = path == NULL ? "standard output" : path;
-    bool ok = out != NULL && fwrite(b->mem + b->off, 1, b->len, out) == b->len;
+    bool opened = out != NULL;
+    bool ok = opened && fwrite(b->mem + b->off, 1, b->len, out) == b->len;
     if (out != NULL && (out == stdout ? fflush(out) : fclose(out)) != 0)
         ok = false;
     if (!ok)
         fprintf(stderr, "helio-bundle make: %s: %s\n", name, strerror(errno));
-    return ok ? EXIT_DONE : EXIT_FAILED;
+    return ok ? EXIT_DONE : opened ? EXIT_FAILED : argument_file_code(path, true);
 }
 
 static int make_bundle(struct make_options *o)
@@ -337,7 +339,7 @@ static int make_bundle(struct make_options *o)
     if (o->text != NULL)
         o->bundle.payload = slice_of(o->text, strlen(o->text));
     else if ((payload = bundle_file_read(o->payload_path, false)) == NULL)
-        return EXIT_FAILED;
+        return argument_file_code(o->payload_path, false);
     else
         o->bundle.payload = buf_slice(payload);
     struct buf *wire = bundle_encode_copy(&o->bundle);
@@ -346,7 +348,7 @@ static int make_bundle(struct make_options *o)
         fputs("helio-bundle make: these options give no legal bundle: a fragment ends within its "
               "total, a block's type is not 1 (payload)\n",
               stderr);
-        return EXIT_FAILED;
+        return EXIT_USAGE;
     }
     int code = write_out(o->output, wire);
     buf_drop(wire);

@@ -13,6 +13,7 @@
 #include "bp/admin.h"
 #include "bp/qos.h"
 #include "conf/json_number.h"
+#include "os/arguments.h"
 #include "tools/bundle/helio_bundle.h"
 
 struct show_options {
@@ -201,7 +202,7 @@ static int show_file(const char *path, const struct show_options *o)
     struct bundle_findings f;
     struct buf *in = bundle_file_read(path, o->hex);
     if (in == NULL)
-        return EXIT_FAILED;
+        return argument_file_code(path, false);
     int rc =
         bundle_decode(buf_data(in), in->len, o->strict ? BUNDLE_STRICT : BUNDLE_LENIENT, &b, &f);
     json_t *out = rc == 0 ? bundle_json(&b, &f) : json_pack("{s:o}", "findings", findings_json(&f));
@@ -249,18 +250,19 @@ static const struct argp_option options[] = {
 int command_show(int argc, char **argv)
 {
     struct show_options o = {.json = false};
-    const struct argp argp = {.options = options,
-                              .parser = parse_show,
-                              .args_doc = "FILE...",
-                              .doc = "Prints the fields of bundles.\vexamples:\n"
-                                     "  helio-bundle show bundle.cbor\n"
-                                     "  helio-bundle show --json bundle.cbor\n\n"
-                                     "Exit code: 0 done, 1 unreadable, 2 usage."};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse_show,
+        .args_doc = "FILE...",
+        .doc = "Prints the fields of bundles.\vexamples:\n"
+               "  helio-bundle show bundle.cbor\n"
+               "  helio-bundle show --json bundle.cbor\n\n"
+               "Exit code: 0 done, 1 unreadable, 2 usage, or a file is not there."};
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
-        if (show_file(o.files[i], &o) != EXIT_DONE)
-            code = EXIT_FAILED;
+        int shown = show_file(o.files[i], &o);
+        code = shown > code ? shown : code;
     }
     return code;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "os/arguments.h"
 #include "tools/frames/helio_frames.h"
 
 static bool write_packet(void *context, struct vc *v, const struct packet *p, struct slice payload)
@@ -96,10 +97,10 @@ int command_convert(const struct frames_options *o)
     struct sink to;
     struct vcs vcs;
     if (source_open(&from, o) != 0)
-        return EXIT_FAILED;
+        return argument_file_code(o->input, false);
     if (sink_open(&to, o) != 0) {
         source_close(&from);
-        return EXIT_FAILED;
+        return argument_file_code(o->output, true);
     }
     vcs_init(&vcs, o);
     bool good = o->from == CONTENT_PACKETS ? pack_packets(&from, &to)

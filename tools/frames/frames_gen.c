@@ -3,6 +3,7 @@
  * each other, the output. */
 #include <stdlib.h>
 
+#include "os/arguments.h"
 #include "tools/frames/helio_frames.h"
 
 static size_t write_header(const struct frames_options *o, uint64_t n, uint8_t *header)
@@ -79,9 +80,11 @@ int command_gen(const struct frames_options *o)
         return EXIT_USAGE;
     }
     uint8_t *payload = malloc((size_t)o->payload);
-    if (payload == NULL || sink_open(&s, o) != 0) {
-        free(payload);
+    if (payload == NULL)
         return EXIT_FAILED;
+    if (sink_open(&s, o) != 0) {
+        free(payload);
+        return argument_file_code(o->output, true);
     }
     bool good = generate_all(o, &s, payload);
     good = sink_close(&s) == 0 && good;

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "os/arguments.h"
 #include "tools/frames/helio_frames.h"
 
 struct info {
@@ -146,7 +147,7 @@ int command_info(const struct frames_options *o)
     struct slice frame;
     bool good = true;
     if (source_open(&i.source, o) != 0)
-        return EXIT_FAILED;
+        return argument_file_code(o->input, false);
     vcs_init(&i.vcs, o);
     while (good && source_frame(&i.source, &frame))
         good = vcs_input(&i.vcs, frame, count_packet, &i);

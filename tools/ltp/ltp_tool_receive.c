@@ -17,6 +17,7 @@
 
 #include "base/list.h"
 #include "conf/json_number.h"
+#include "os/arguments.h"
 #include "tools/ltp/ltp_tool.h"
 
 #define NAME_MAX_BYTES 4096
@@ -295,8 +296,9 @@ int ltp_tool_receive(const struct ltp_tool_options *o)
     char local[ADDRESS_TEXT_MAX];
     list_init(&r.blocks);
     if (!folder(o->output)) {
-        fprintf(stderr, "helio-ltp: --output %s: %s\n", o->output, strerror(errno));
-        return 1;
+        int why = errno;
+        fprintf(stderr, "helio-ltp: --output %s: %s\n", o->output, strerror(why));
+        return argument_open_code(why);
     }
     if (tool_open(&r.tool, o, 1) != 0)
         return 1;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "conf/json_number.h"
+#include "os/arguments.h"
 #include "tools/ltp/ltp_tool.h"
 
 #define FILES_MAX 1024
@@ -190,6 +191,14 @@ static void print_result(const struct sender *s)
     json_decref(all);
 }
 
+static bool missing_file(const struct ltp_tool_options *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (argument_file_code(o->files[i], false) == 2)
+            return true;
+    return false;
+}
+
 int ltp_tool_send(const struct ltp_tool_options *o)
 {
     static const struct tool_user user = {take_notices, next_turn};
@@ -206,6 +215,8 @@ int ltp_tool_send(const struct ltp_tool_options *o)
     bool ready = s.sent != NULL;
     for (size_t i = 0; ready && i < o->count; i++)
         ready = begin_block(&s, i) == 0;
+    if (!ready && missing_file(o))
+        status = 2;
     if (ready) {
         tool_run(&s.tool, &user, &s);
         print_result(&s);

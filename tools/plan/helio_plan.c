@@ -216,19 +216,19 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-plan check examples/plan.yaml\n"
      "  helio-plan check --json examples/plan.ionrc\n"
-     "\nexit codes: 0 it can be used, 1 it cannot, 2 usage"},
+     "\nexit codes: 0 it can be used, 2 it cannot, or usage"},
     {"helio-plan convert", "PLAN", command_convert, convert_options,
      "Writes a plan in another format, and says what that cannot hold.\v"
      "examples:\n"
      "  helio-plan convert examples/plan.yaml --to ion\n"
      "  helio-plan convert examples/plan.ionrc --to hdtn -o /tmp/plan.json\n"
-     "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"},
+     "\nexit codes: 0 done, 1 it could not be written, 2 the plan is wrong, or usage"},
     {"helio-plan show", "PLAN", command_show, show_options,
      "Prints contacts with their volumes and light times, and each way as a line over time.\v"
      "examples:\n"
      "  helio-plan show examples/plan.yaml\n"
      "  helio-plan show examples/plan.yaml --plot /tmp/plan.png\n"
-     "\nexit codes: 0 done, 1 it could not be read or drawn, 2 usage"},
+     "\nexit codes: 0 done, 1 it could not be drawn, 2 the plan is wrong, or usage"},
     {"helio-plan route", "PLAN FROM TO SIZE [AT]", command_route, route_options,
      "Prints how a bundle of SIZE that is at node FROM at the time AT (a duration, or a date; the "
      "plan's beginning) comes to node TO, hop by hop, and what decides when it arrives.\v"
@@ -236,7 +236,7 @@ static const struct command commands[] = {
      "  helio-plan route examples/plan.yaml 1 4 500kB\n"
      "  helio-plan route examples/plan.yaml 1 4 500kB 2min --alternatives 3\n"
      "  helio-plan route examples/plan.yaml 1 4 80MB --backlog 2:20MB --json\n"
-     "\nexit codes: 0 there is a route, 1 there is none, 2 usage"}};
+     "\nexit codes: 0 there is a route, 1 there is none, 2 the plan is wrong, or usage"}};
 
 static int run_command(const struct command *c, int argc, char **argv)
 {

@@ -185,7 +185,7 @@ int command_route(const struct plan_options *o)
     size_t max = o->critical ? PLAN_WAYS_MAX : o->ways;
     struct plan_opened *p = plan_open(o);
     if (p == NULL)
-        return EXIT_FAILED;
+        return EXIT_USAGE;
     q.excluded = o->excluded;
     q.backlog = o->backlog;
     struct plan_route *routes = calloc(max, sizeof *routes);

@@ -180,7 +180,7 @@ int command_show(const struct plan_options *o)
     struct plan_opened *p = plan_open(o);
     bool drawn = true;
     if (p == NULL)
-        return EXIT_FAILED;
+        return EXIT_USAGE;
     if (o->plot != NULL)
         drawn = draw_plan(o, p);
     if (o->json)

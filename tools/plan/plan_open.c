@@ -157,7 +157,7 @@ int command_check(const struct plan_options *o)
     struct plan_cursor at = {0};
     uint64_t id;
     if (p == NULL)
-        return EXIT_FAILED;
+        return EXIT_USAGE;
     struct notes n = {p, json_array(), 0};
     for (const struct plan_contact *c; (c = plan_walk(p->plan, &at, &id)) != NULL;)
         check_contact(&n, c, id);
@@ -204,7 +204,7 @@ int command_convert(const struct plan_options *o)
     struct plan_opened *p = plan_open(o);
     struct plan_lost lost;
     if (p == NULL)
-        return EXIT_FAILED;
+        return EXIT_USAGE;
     FILE *f = o->output == NULL ? stdout : fopen(o->output, "w");
     tick start = p->draft.start;
     if (o->to == PLAN_HDTN && start > p->first)

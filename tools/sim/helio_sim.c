@@ -344,7 +344,7 @@ static int open_log(struct arguments *a, struct log *log)
                              slice_of(event_csv_header, strlen(event_csv_header)));
     if (rc < 0) {
         fprintf(stderr, "helio-sim: %s: %s\n", a->log_path, helio_strerror(rc));
-        return 1;
+        return argument_file_code(a->log_path, true);
     }
     a->params.log = write_log;
     a->params.log_context = log;

@@ -124,7 +124,7 @@ static int run_command(const struct command *c, int argc, char **argv)
     if (stat(file, &st) < 0) {
         fprintf(stderr, "helio-store: %s: there is no store: it has no data.mdb\n",
                 p.line.directory);
-        return EXIT_FAILED;
+        return EXIT_USAGE;
     }
     int lock = store_lock(p.line.directory, false, "stop it first, or ask it: helioctl bundles",
                           why, sizeof why);

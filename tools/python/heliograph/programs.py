@@ -7,11 +7,15 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 
 class ProgramError(RuntimeError):
-    pass
+    def __init__(self, text, code=1):
+        """code: the exit code that it is: 2 when the program found its words wrong."""
+        super().__init__(text)
+        self.code = 2 if code == 2 else 1
 
 
 PLACE = None  # where the programs are, if not beside the script that runs
@@ -34,17 +38,37 @@ def version(path):
 
 
 class Progress:
-    """One line on a terminal, nothing elsewhere."""
+    """What is being done and for how long: one line on a terminal, renewed each second; elsewhere a line each 10 s."""
+    EVERY = 10.0
 
-    def __init__(self, what, stream=sys.stderr):
+    def __init__(self, what, stream=sys.stderr, every=EVERY):
         self.what, self.stream, self.on = what, stream, stream.isatty()
+        self.text, self.begun, self.lock = "", time.monotonic(), threading.Lock()
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._tick, args=(1.0 if self.on else every,), daemon=True)
+        self.thread.start()
+
+    def _tick(self, every):
+        while not self.over.wait(every):
+            with self.lock:
+                self._write()
+
+    def _write(self):
+        line = f"{self.what}: {self.text or 'begins'}, {time.monotonic() - self.begun:.0f} s"
+        self.stream.write(f"\r\033[K{line}" if self.on else line + "\n")
+        self.stream.flush()
 
     def show(self, text):
-        if self.on:
-            self.stream.write(f"\r\033[K{self.what}: {text}")
-            self.stream.flush()
+        with self.lock:
+            self.text = text
+            if self.on and not self.over.is_set():
+                self._write()
 
     def end(self):
+        if self.over.is_set():
+            return
+        self.over.set()
+        self.thread.join()
         if self.on:
             self.stream.write("\r\033[K")
             self.stream.flush()
@@ -63,7 +87,7 @@ class Simulator:
     def _run(self, arguments):
         done = subprocess.run([self.path, *arguments, "--json"], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise ProgramError(done.stderr.strip() or f"{self.path} ended with code {done.returncode}")
+            raise ProgramError(done.stderr.strip() or f"{self.path} ended with code {done.returncode}", done.returncode)
         with self.lock:
             self.done += 1
             if self.progress:

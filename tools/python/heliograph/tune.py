@@ -269,16 +269,17 @@ def main(argv=None):
         print("helio-tune " + programs.version(programs.find("helio-sim")).split()[-1])
         return 0
     check(p, a)
-    progress = programs.Progress("helio-tune")
     try:
         if a.output:  # before the search, which may take minutes
             os.makedirs(a.output, exist_ok=True)
     except OSError as e:
         print(f"helio-tune: --output {a.output}: {e.strerror}; a folder is wanted", file=sys.stderr)
-        return 1
+        return 2
+    progress = programs.Progress("helio-tune")
     try:
         simulator = programs.Simulator(jobs=a.jobs, progress=progress)
     except programs.ProgramError as e:
+        progress.end()
         print(f"helio-tune: {e}", file=sys.stderr)
         return 1
     try:
@@ -289,7 +290,7 @@ def main(argv=None):
     except (programs.ProgramError, OSError) as e:
         progress.end()
         print(f"helio-tune: {e}", file=sys.stderr)
-        return 1
+        return getattr(e, "code", 1)
     finally:
         simulator.close()
     return 0
