@@ -171,6 +171,7 @@ static void check_gone(const struct ltp *l)
     size_t n = 0, remembered = 0;
     list_for_each (it, &l->gone) {
         const struct peer *p = container_of(it, struct peer, gone);
+        assert(list_empty(&p->touched));
         assert(p->guest == NULL && p->remembered > 0 && p->exports + p->imports == 0);
         assert(p->ack_len == 0 && list_empty(&p->cancels) && list_empty(&p->timers));
         assert(list_empty(&p->fresh) && list_empty(&p->held) && list_empty(&p->reports));

@@ -95,6 +95,7 @@ int ltp_span_remove(struct ltp *l, uint64_t engine, tick now)
     l->guarded -= p->ext_count > 0;
     l->named--;
     hash_sub(&l->peers, &p->node);
+    list_sub(&p->touched);
     l->last_peer = NULL;
     l->last_import = NULL;
     l->last_named = find_named(l);

@@ -202,7 +202,7 @@ void ltp_peer_touch(struct ltp *l, struct peer *p)
 {
     if (PORT_UNLIKELY(p->guest != NULL))
         ltp_guest_wake(l, p);
-    else if (list_empty(&p->touched))
+    else if (list_empty(&p->touched) && list_empty(&p->gone))
         list_add_tail(&l->touched, &p->touched);
 }
 
@@ -218,6 +218,7 @@ bool ltp_touched(struct ltp *l, uint64_t *engine)
 
 void ltp_peer_free(struct ltp *l, struct peer *p)
 {
+    assert(list_empty(&p->gone));
     hash_sub(&l->peers, &p->node);
     list_sub(&p->touched);
     if (l->last_peer == p)

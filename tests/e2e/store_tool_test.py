@@ -114,7 +114,7 @@ class StoreToolTest(unittest.TestCase):
                           self.run_it(1, *command, self.store).stderr)
 
     def test_not_a_store(self):
-        self.assertIn("there is no store", self.run_it(1, "check", OUT).stderr)
+        self.assertIn("there is no store", self.run_it(2, "check", OUT).stderr)
         os.makedirs(self.store)
         with open(self.data, "wb"):
             pass

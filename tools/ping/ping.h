@@ -40,7 +40,7 @@ struct ping {
     uint64_t session;
     uint64_t sent, received, repeated, foreign, refused;
     char refused_why[128]; /* the node's last reason; "": none was refused */
-    tick begin, last; /* of the first and the last one sent; begin TICK_NEVER: none was */
+    tick begin, last;      /* of the first and the last one sent; begin TICK_NEVER: none was */
     struct hist rtt;
     struct ping_trace trace;
     struct {

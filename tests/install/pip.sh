@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The Python package as pip installs it from the tree, in an environment of its own, used from elsewhere. Its build wants
+# setuptools and wheel: pip fetches them. usage: pip.sh OUT
+set -euo pipefail
+out=$1 source=$(cd "$(dirname "$0")/../.." && pwd)
+rm -rf "$out"
+mkdir -p "$out/tree"
+cp -r "$source/tools/python" "$out/tree/python" # pip writes beside what it builds
+python3 -m venv "$out/venv"
+"$out/venv/bin/pip" install --quiet --disable-pip-version-check "$out/tree/python"
+cd /
+PYTHONPATH='' "$out/venv/bin/python" - "$out/venv" "$source" <<'EOF'
+import importlib.metadata
+import importlib.resources
+import pathlib
+import sys
+
+import heliograph
+from heliograph import client, control, lab, units
+from heliograph.client import Client, NodeError
+from heliograph.control import Control
+
+venv, source = sys.argv[1:]
+assert heliograph.__file__.startswith(venv), heliograph.__file__
+assert importlib.metadata.version("heliograph") == "0.1.0"
+there = {path.name for path in importlib.resources.files("heliograph").iterdir()}
+wanted = {path.name for path in pathlib.Path(source, "tools/python/heliograph").iterdir() if path.suffix in (".py", ".j2", ".js", ".css", ".typed")}
+assert wanted <= there, wanted - there
+assert units.duration("30ms") == 0.03
+
+
+async def nobody(kind, *more):
+    try:
+        async with kind("/nonexistent", *more):
+            raise AssertionError("somebody answers at /nonexistent")
+    except NodeError as e:
+        assert "no node answers" in str(e)
+
+import asyncio
+asyncio.run(nobody(Client, "7"))
+asyncio.run(nobody(Control))
+print("pip: heliograph", importlib.metadata.version("heliograph"), "with", len(there), "files")
+EOF
+"$out/venv/bin/pip" uninstall --quiet --yes heliograph
