@@ -98,7 +98,7 @@ class OperatorTest(unittest.TestCase):
         self.assertEqual(states(), ["no route"])
         self.assertEqual(self.ctl("route", "add", "*", "to-2").returncode, 0)
         self.assertEqual(states(), ["waiting"])
-        for words, why in ((("route", "add", "ipn:*", "to-2"), "write one such as"), (("route", "add", "*", "to-7"), "there are: to-2")):
+        for words, why in ((("route", "add", "ipn:*", "to-2"), "needs two parts"), (("route", "add", "*", "to-7"), "there are: to-2")):
             done = self.ctl(*words)
             self.assertEqual((done.returncode, why in done.stderr), (2, True), done.stderr)
         self.assertEqual(self.ctl("route", "set", "*", "to-2").returncode, 2)
