@@ -250,14 +250,13 @@ void agent_link_changed(struct agent *a, uint32_t link)
     if (ask_changed(a, link))
         agent_place_all(a);
     for (uint32_t i = 0; i < a->links_cap; i++) {
-        if (i == link || a->links[i] == NULL ||
-            (ops->meet != NULL && !ops->meet(a->router.state, link, i)))
+        if (i == link || a->links[i] == NULL)
             continue;
         struct lane *l = &a->links[i]->lane;
-        if (own->open)
-            place_lane_again(a, l); /* to this one, when it is their best */
-        else if (l->open)
-            place_lane_again(a, own);
+        struct lane *from = own->open ? l : own; /* to this one, when it is their best; or away */
+        bool waits = from->bundles > 0 && (own->open || l->open);
+        if (waits && (ops->meet == NULL || ops->meet(a->router.state, link, i))) /* dear: last */
+            place_lane_again(a, from);
     }
 }
 
