@@ -215,7 +215,9 @@ START_TEST(a_silent_node)
     run_until(l, TIMEOUT - 1);
     ck_assert_int_eq(aap2_client_state(l->client), AAP2_GREETING);
     run_until(l, TIMEOUT);
-    check_failed(l, HELIO_EIO, "/n: the node does not answer in time");
+    check_failed(l, HELIO_EIO,
+                 "/n: nobody greets within 10 s: the node hangs, or this is its control socket; "
+                 "applications connect to socket: of its configuration");
     ck_assert_uint_eq(l->ready, 1);
     lab_free(l);
     l = lab_new(true);

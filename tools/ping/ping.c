@@ -283,6 +283,8 @@ json_t *ping_json(const struct ping *p)
     json_object_set_new(o, "rtt_ms", rtt);
     if (p->options->trace)
         json_object_set_new(o, "trace", ping_trace_json(&p->trace));
+    if (p->refused > 0)
+        json_object_set_new(o, "refused_why", json_string(p->refused_why));
     return o;
 }
 
