@@ -120,6 +120,8 @@ class Tune(unittest.TestCase):
         self.assertTrue(found["floor_kept"] and found["predicted"]["efficiency"] >= 0.8)
         self.assertEqual(found["unseen"]["runs"], 5)
         self.assertAlmostEqual(found["unseen"]["efficiency"], found["predicted"]["efficiency"], delta=0.03)
+        self.assertAlmostEqual(found["unseen"]["efficiency"], found["expected"]["efficiency"], delta=0.01)
+        self.assertTrue(5 <= found["expected"]["runs"] <= 20)
         done = tune(*moon, "--goal", "delay", "--recovery", "plain", "--rto", "8s", "--floor", "0.999", "--sessions-max", "8", "--unseen", "0")
         self.assertIn("WARNING             the floor of 99.9 % of the capacity is not kept: ", done.stdout)
         kept, most = (float(x) for x in re.search(r"is not kept: ([0-9.]+) %; the most .* brings is ([0-9.]+) %", done.stdout).groups())

@@ -10,9 +10,12 @@ import math
 from . import statistics, units
 
 UNSEEN = 2000   # seeds of realisations from here on are for the check of what was found,
+EXPECT = 2500   # from here on for what is to be expected,
 CHOICE = 3000   # from here on for the choice among numbers of sessions,
 CHECK = 4000    # from here on for the check of that choice
 RETURN = 500000  # is added for the way back
+EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all,
+EXPECT_HALF = 0.004               # until the interval of the efficiency has this half
 
 
 class Realisations:
@@ -81,6 +84,23 @@ def held_out(simulator, link, setting, sessions):
     shares = [run["efficiency"] for run in runs]
     mean, half = statistics.interval(shares)
     return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares)} if runs else None
+
+
+def expected(simulator, link, setting, sessions):
+    """What any realisation will bring: the mean over as many as its interval wants. The trace of the search alone is too good: the
+    number was chosen on it. None where nothing more is drawn (parts of a trace are kept for the check)."""
+    drawn, runs = Realisations(link), []
+    while link.a.unseen and len(runs) < EXPECT_MOST:
+        more = [drawn.options(EXPECT, len(runs) + i) for i in range(1, EXPECT_STEP + 1)]
+        if any(one is None or "trace-offset" in one or "return-offset" in one for one in more):
+            return None
+        runs += runs_of(simulator, link, setting, sessions, more)
+        mean, half = statistics.interval([run["efficiency"] for run in runs])
+        if half <= EXPECT_HALF:
+            break
+    if not runs:
+        return None
+    return {"runs": len(runs), "efficiency": mean, "ci95": half, "goodput_bps": statistics.interval([run["goodput_bps"] for run in runs])[0]}
 
 
 class Sure:

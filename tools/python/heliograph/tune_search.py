@@ -215,6 +215,7 @@ def settings(simulator, link, recovery):
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
         "predicted": {k: point[k] for k in keys},
+        "expected": tune_realisations.expected(simulator, link, setting, sessions),
         "unseen": tune_realisations.held_out(simulator, link, setting, sessions),
         "realisations": sure,
         "floor": a.floor if a.goal == "delay" else None,
