@@ -8,6 +8,10 @@
 
 #include "channel-emu/chan/chan.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Rising in power, finite; probabilities from 0 to 1; at least one point, a step, a sample. */
 bool chan_power_valid(const struct chan_power *p);
 
@@ -23,5 +27,9 @@ struct chan_power_errors {
     double loss, bit_error_rate;
 };
 struct chan_power_errors chan_power_errors(const struct chan_power *p, double power, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -68,7 +68,8 @@ MISTAKES = (
     ("helio-trace", "gen", "--preset", "H", "--duration", "1s", "-o", GONE), ("helio-tune", "--trace", GONE), ("helio-campaign", GONE), ("helio-campaign", "wrong"),
     ("helio-lab", GONE, "up"), ("helio-lab", "wrong", "check"), ("helio-lab", GONE, "down"), ("helio-lab", GONE, "logs"),
     ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"),
-    ("helio-perf", "client", "--socket", GONE), ("helio-ping", "--socket", GONE, "nobody"))
+    ("helio-perf", "client", "--socket", GONE), ("helio-ping", "--socket", GONE, "nobody"),
+    ("helio-send", "--socket", GONE, "ipn:2.1", GONE), ("helio-recv", "--socket", GONE, "-o", GONE))
 FAILURES = (
     ("helioctl", "--socket", GONE, "status"), ("helio-perf", "server", "--socket", GONE), ("helio-ping", "--socket", GONE, "-c", "1", "ipn:2.128"),
     ("helio-analyze", "text"), ("helio-bundle", "lint", "text"), ("helio-bundle", "show", "text"), ("helio-frames", "info", "text"),

@@ -196,7 +196,7 @@ class FilesTest(unittest.TestCase):
                               (("-b", "0", "ipn:2.1", "x"), "bundle"), (("-n", "../x", "ipn:2.1", "x"), "--name '../x'"),
                               (("--sent", "x", "ipn:2.1", "x"), "--sent is of --spool")):
             self.assertIn(wanted, self.send(*words, code=2)[1])
-        self.assertIn("there is no file to send", self.send("ipn:2.1", os.path.join(self.here, "nothing"), code=1)[1])
+        self.assertIn("there is no file to send", self.send("ipn:2.1", os.path.join(self.here, "nothing"), code=2)[1])
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

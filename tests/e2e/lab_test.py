@@ -335,6 +335,9 @@ class Live(Folder):
         file = self.file("title: By hand\nline: 3\nlink: {rate: 20Mbit/s, delay: 2ms}\nduration: 100s\n")
         self.start(file, mode=mode)
         said = lab(file, "status").stdout
+        while "By hand: begins in" in said:  # its nodes are up before its time begins
+            time.sleep(0.2)
+            said = lab(file, "status").stdout
         self.assertIn("By hand: up for", said)
         self.assertEqual(len(re.findall(r"^[123] +to-[123] +up ", said, flags=re.M)), 4, said)
         self.assertIn("is up already", lab(file, "up", "--out", self.folder / "other", code=1).stderr)

@@ -195,7 +195,8 @@ static int run_process(struct process *p)
     bool good = rc == 0 && tell_result(p) && !p->run.failed;
     end_world(p);
     recv_run_fini(&p->run);
-    return good ? 0 : 1;
+    bool mistake = helio_code(rc) == HELIO_ENOENT; /* of a path that was named */
+    return good ? 0 : mistake ? 2 : 1;
 }
 
 int main(int argc, char **argv)
@@ -211,7 +212,7 @@ int main(int argc, char **argv)
         "  helio-recv --socket node2.sock -o received\n"
         "  helio-recv --socket node2.sock -o received --stdout -c 1 >image.tif\n"
         "\nexit codes: 0 stopped, or the files of -c are here; 1 the node or the folder failed; "
-        "2 wrong usage",
+        "2 wrong usage, or there is no such folder",
         NULL,
         NULL,
         NULL};

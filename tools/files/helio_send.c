@@ -227,7 +227,8 @@ static int run_process(struct process *p)
     bool good = rc == 0 && tell_result(p) && send_run_good(&p->run);
     end_world(p);
     send_run_fini(&p->run);
-    return good ? 0 : 1;
+    bool mistake = helio_code(rc) == HELIO_ENOENT; /* of a path that was named */
+    return good ? 0 : mistake ? 2 : 1;
 }
 
 int main(int argc, char **argv)
@@ -241,7 +242,8 @@ int main(int argc, char **argv)
         "  helio-send --socket node1.sock ipn:2.2001 image.tif\n"
         "  tar c logs | helio-send --socket node1.sock --name logs.tar ipn:2.2001 -\n"
         "  helio-send --socket node1.sock --spool outgoing ipn:2.2001\n"
-        "\nexit codes: 0 the receiver has all files, 1 not, or the node failed, 2 wrong usage",
+        "\nexit codes: 0 the receiver has all files; 1 not, or the node failed; 2 wrong usage, or "
+        "there is no file to send",
         NULL,
         NULL,
         NULL};
