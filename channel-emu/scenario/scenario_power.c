@@ -116,7 +116,7 @@ static void read_table(struct scenario_way *w, const struct conf_tree *map, cons
         return;
     }
     for (; t != NULL && errors->total == before; t = t->next) {
-        char name[96];
+        char name[160];
         snprintf(name, sizeof name, "%stable[%zu].", where, w->power.power.count + 1);
         read_row(w, t, name, errors);
     }
