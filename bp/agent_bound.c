@@ -117,6 +117,7 @@ bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out)
 void bound_check(const struct agent *a)
 {
     uint64_t apart[2] = {0}, coming = 0, ways = 2;
+    assert(a != NULL);
     for (struct hash_node *n = hash_walk(&a->by_key, NULL); n != NULL;
          n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);

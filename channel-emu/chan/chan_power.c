@@ -65,7 +65,8 @@ double chan_power_mean(const struct chan_power *p, tick origin, tick from, tick 
         return p->power[place / p->step];
     if (!p->loop && length > pass - place)
         length = pass - place;
-    double whole = (double)(length / pass) * p->sums[p->len];
+    const tick rounds = length / pass;
+    double whole = (double)rounds * p->sums[p->len];
     tick end = place + length % pass;
     double sum = end <= pass ? integral_to(p, end) - integral_to(p, place)
                              : p->sums[p->len] - integral_to(p, place) + integral_to(p, end - pass);

@@ -214,7 +214,7 @@ static void read_when(struct reading *r, const struct conf_tree *map, const char
 
 static void read_gvcids(struct reading *r, const struct conf_tree *map, struct settings_instance *i)
 {
-    const char *parts[SLE_GVCIDS_MAX];
+    const char *parts[SLE_GVCIDS_MAX] = {NULL};
     bool wanted = i->service == SLE_RCF || i->service == SLE_ROCF;
     i->gvcid_count = cut_words(i->gvcids_text, parts, SLE_GVCIDS_MAX);
     if (i->gvcid_count > SLE_GVCIDS_MAX || (wanted && i->gvcid_count == 0)) {
