@@ -8,6 +8,7 @@ shift 2
 cd "$(dirname "$0")"
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cd "$build/bin" && ls -d fuzz_*)
+[ ${#targets[@]} -gt 0 ] || { echo "there are no targets in $build/bin; build them first" >&2; exit 1; }
 
 one() { # TARGET
     local target=$1 seeds=$PWD/corpus/${1#fuzz_} work=$build/corpus/$1 limits=()

@@ -56,7 +56,7 @@ START_TEST(down_and_up)
         centre.sle_version = cases[i].version;
         if (cases[i].level != SLE_AUTH_NONE)
             authenticate(&centre, cases[i].level, cases[i].hash);
-        begin_station(cases[i].level);
+        begin_station((enum sle_auth_level)cases[i].level);
         begin_chain(&centre);
         ck_assert(strstr(w.a.said, "2 " RAF_ID ": bound to STATION, version") != NULL);
         check_both_ways();
