@@ -62,7 +62,8 @@ static int parse_ipn(const char *p, struct eid *out)
 {
     uint64_t part[3];
     size_t n = 0;
-    if (p[0] == '!' && p[1] == '.') { /* RFC 9758 §3.4.2 */
+    const bool local = p[0] == '!' && p[1] == '.'; /* RFC 9758 §3.4.2: then the service alone */
+    if (local) {
         part[n++] = EID_LOCAL_NODE;
         p += 2;
     }
@@ -73,7 +74,7 @@ static int parse_ipn(const char *p, struct eid *out)
         if (*p != '.')
             break;
     }
-    if (*p != '\0' || n < 2)
+    if (*p != '\0' || n < 2 || (local && n != 2))
         return HELIO_EFORMAT;
     uint64_t allocator = n == 3 ? part[0] : 0;
     uint64_t node = part[n - 2], service = part[n - 1];

@@ -46,6 +46,7 @@ START_TEST(bad_texts)
                                         "ipn:1.",
                                         "ipn:.1",
                                         "ipn:1.2.3.4",
+                                        "ipn:!.1.0",
                                         "ipn:01.2",
                                         "ipn:1.02",
                                         "ipn:-1.2",
