@@ -18,7 +18,7 @@
 #define CLOCK (200 * TICK_MS)
 #define REFUSALS 20           /* told at once */
 #define REFUSALS_PAUSE TICK_S /* and one more after each */
-#define NEWCOMERS 64          /* connections without a BIND; the oldest gives way */
+#define NEWCOMERS 512         /* connections without a BIND; the oldest gives way */
 
 /* A user's connection. */
 struct visit {
