@@ -34,8 +34,12 @@ static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
     text_drift(f, e);
     fprintf(f, " (if both ways take as long; within %.3f ms whatever they take)%s",
             in_ms(e->error_ns), e->before ? ": segments arrived before they were sent" : "");
-    fprintf(f, corrected ? "; corrected\n"
-                         : ". Times between nodes are wrong by that: --clock auto corrects them\n");
+    bool certain = e->before || clocks_drifts(e);
+    fprintf(f, "%s\n",
+            corrected ? "; corrected"
+            : certain ? ". Times between nodes are wrong by that: --clock auto corrects them"
+                      : ". Perhaps the clocks agree and one way is slower; --clock auto takes it "
+                        "for the clocks");
 }
 
 static void text_runs(FILE *f, const struct analyze_totals *t)
