@@ -67,6 +67,15 @@ static inline struct slice reader_take(struct reader *r, uint64_t n)
     return s;
 }
 
+/* A number of so many bytes (1 to 8), the highest first. */
+static inline uint64_t reader_number(struct reader *r, int bytes)
+{
+    uint64_t v = 0;
+    while (bytes-- > 0)
+        v = v << 8 | reader_byte(r);
+    return v;
+}
+
 static inline void writer_byte(struct writer *w, uint8_t b)
 {
     if (w->bad || w->p == w->end) {
@@ -74,6 +83,12 @@ static inline void writer_byte(struct writer *w, uint8_t b)
         return;
     }
     *w->p++ = b;
+}
+
+static inline void writer_number(struct writer *w, uint64_t v, int bytes)
+{
+    while (bytes-- > 0)
+        writer_byte(w, (uint8_t)(v >> (8 * bytes)));
 }
 
 static inline void writer_bytes(struct writer *w, const void *data, size_t n)

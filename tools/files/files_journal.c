@@ -37,20 +37,6 @@ void files_journal_name(const uint8_t id[FILES_ID], char out[FILES_JOURNAL_NAME]
     snprintf(out, FILES_JOURNAL_NAME, "%s.log", hex);
 }
 
-static void put_number(struct writer *w, uint64_t v, int bytes)
-{
-    while (bytes-- > 0)
-        writer_byte(w, (uint8_t)(v >> (8 * bytes)));
-}
-
-static uint64_t get_number(struct reader *r, int bytes)
-{
-    uint64_t v = 0;
-    while (bytes-- > 0)
-        v = v << 8 | reader_byte(r);
-    return v;
-}
-
 /* Appends to the journal, which is made when `flags` say so. */
 static int append_bytes(int state, const struct files_item *it, const uint8_t *data, size_t len,
                         int flags, bool sync)
@@ -80,7 +66,7 @@ int files_journal_begin(int state, const struct files_item *it, bool sync)
     memcpy(out + LEAD + head, source.data, source.len);
     struct writer w = writer_of(out, LEAD);
     writer_bytes(&w, magic, sizeof magic);
-    put_number(&w, head + source.len, 4);
+    writer_number(&w, head + source.len, 4);
     int rc = append_bytes(state, it, out, LEAD + head + source.len, O_CREAT | O_EXCL, sync);
     if (rc == 0 && sync && fsync(state) != 0)
         rc = helio_from_errno(errno);
@@ -90,9 +76,9 @@ int files_journal_begin(int state, const struct files_item *it, bool sync)
 static void write_record(uint64_t lo, uint64_t hi, uint8_t out[RECORD])
 {
     struct writer w = writer_of(out, RECORD);
-    put_number(&w, lo, 8);
-    put_number(&w, hi, 8);
-    put_number(&w, crc32c(0, out, 16), 4);
+    writer_number(&w, lo, 8);
+    writer_number(&w, hi, 8);
+    writer_number(&w, crc32c(0, out, 16), 4);
 }
 
 int files_journal_add(int state, const struct files_item *it, uint64_t lo, uint64_t hi, bool sync)
@@ -119,7 +105,7 @@ static int read_head(int fd, struct files_item *it, off_t *end)
         return helio_from_errno(errno);
     struct reader r = reader_of(in, (size_t)n);
     struct slice m = reader_take(&r, sizeof magic);
-    uint64_t len = get_number(&r, 4);
+    uint64_t len = reader_number(&r, 4);
     struct slice payload = reader_take(&r, len);
     if (r.bad || !slice_equal(m, slice_of(magic, sizeof magic)) ||
         files_parse(payload, &h, &source) != FILES_OK || source.len >= FILES_SOURCE_MAX)
@@ -142,7 +128,7 @@ static int read_record(int fd, off_t at, struct files_item *it, bool *placing)
     if (pread(fd, record, RECORD, at) != RECORD)
         return 0;
     struct reader r = reader_of(record, RECORD);
-    uint64_t lo = get_number(&r, 8), hi = get_number(&r, 8);
+    uint64_t lo = reader_number(&r, 8), hi = reader_number(&r, 8);
     write_record(lo, hi, right);
     if (memcmp(record, right, RECORD) != 0)
         return 0;

@@ -18,26 +18,12 @@
 
 static const uint8_t magic[4] = {'H', 'F', 'I', 'L'};
 
-static void put_number(struct writer *w, uint64_t v, int bytes)
-{
-    while (bytes-- > 0)
-        writer_byte(w, (uint8_t)(v >> (8 * bytes)));
-}
-
-static uint64_t get_number(struct reader *r, int bytes)
-{
-    uint64_t v = 0;
-    while (bytes-- > 0)
-        v = v << 8 | reader_byte(r);
-    return v;
-}
-
 /* ---- header ---- */
 
 static void write_crc(uint8_t *out, uint32_t crc)
 {
     struct writer w = writer_of(out + CRC_AT, 4);
-    put_number(&w, crc, 4);
+    writer_number(&w, crc, 4);
 }
 
 size_t files_write(const struct files_head *h, struct slice body, uint8_t *out)
@@ -46,17 +32,17 @@ size_t files_write(const struct files_head *h, struct slice body, uint8_t *out)
     struct writer w = writer_of(out, len);
     assert(h->name.len <= FILES_NAME_MAX);
     writer_bytes(&w, magic, sizeof magic);
-    put_number(&w, VERSION, 1);
-    put_number(&w, h->kind, 1);
-    put_number(&w, h->flags, 2);
+    writer_number(&w, VERSION, 1);
+    writer_number(&w, h->kind, 1);
+    writer_number(&w, h->flags, 2);
     writer_bytes(&w, h->id, FILES_ID);
-    put_number(&w, h->size, 8);
-    put_number(&w, h->offset, 8);
+    writer_number(&w, h->size, 8);
+    writer_number(&w, h->offset, 8);
     writer_bytes(&w, h->sha, FILES_SHA);
-    put_number(&w, h->number, 4);
-    put_number(&w, h->name.len, 2);
-    put_number(&w, 0, 2);
-    put_number(&w, 0, 4);
+    writer_number(&w, h->number, 4);
+    writer_number(&w, h->name.len, 2);
+    writer_number(&w, 0, 2);
+    writer_number(&w, 0, 4);
     writer_bytes(&w, h->name.data, h->name.len);
     assert(!w.bad && writer_len(&w) == len);
     write_crc(out, crc32c(crc32c(0, out, len), body.data, body.len));
@@ -69,7 +55,7 @@ static bool right_crc(struct slice p)
     struct reader r = reader_of(p.data + CRC_AT, 4);
     uint32_t crc = crc32c(crc32c(0, p.data, CRC_AT), zero, 4);
     crc = crc32c(crc, p.data + FILES_HEAD, p.len - FILES_HEAD);
-    return crc == (uint32_t)get_number(&r, 4);
+    return crc == (uint32_t)reader_number(&r, 4);
 }
 
 static void take_bytes(struct reader *r, uint8_t *out, size_t len)
@@ -90,15 +76,15 @@ enum files_verdict files_parse(struct slice payload, struct files_head *out, str
 {
     struct reader r = reader_of(payload.data, payload.len);
     struct slice m = reader_take(&r, sizeof magic);
-    uint64_t version = get_number(&r, 1), kind = get_number(&r, 1);
-    out->flags = (uint32_t)get_number(&r, 2);
+    uint64_t version = reader_number(&r, 1), kind = reader_number(&r, 1);
+    out->flags = (uint32_t)reader_number(&r, 2);
     take_bytes(&r, out->id, FILES_ID);
-    out->size = get_number(&r, 8);
-    out->offset = get_number(&r, 8);
+    out->size = reader_number(&r, 8);
+    out->offset = reader_number(&r, 8);
     take_bytes(&r, out->sha, FILES_SHA);
-    out->number = (uint32_t)get_number(&r, 4);
-    uint64_t name = get_number(&r, 2);
-    (void)get_number(&r, 6);
+    out->number = (uint32_t)reader_number(&r, 4);
+    uint64_t name = reader_number(&r, 2);
+    (void)reader_number(&r, 6);
     out->name = reader_take(&r, name);
     if (r.bad || !slice_equal(m, slice_of(magic, sizeof magic)) || version != VERSION ||
         kind < FILES_PIECE || kind > FILES_RECEIPT || name > FILES_NAME_MAX)
@@ -119,14 +105,14 @@ size_t files_write_receipt(const struct files_head *about, const struct files_re
     struct writer w = writer_of(body, FILES_RECEIPT_MAX - FILES_HEAD);
     struct files_head h = *about;
     assert(r->gaps_len <= FILES_GAPS_MAX);
-    put_number(&w, r->state, 1);
-    put_number(&w, r->reason, 1);
-    put_number(&w, r->gaps_len, 2);
-    put_number(&w, 0, 4);
-    put_number(&w, r->held, 8);
+    writer_number(&w, r->state, 1);
+    writer_number(&w, r->reason, 1);
+    writer_number(&w, r->gaps_len, 2);
+    writer_number(&w, 0, 4);
+    writer_number(&w, r->held, 8);
     for (size_t i = 0; i < r->gaps_len; i++) {
-        put_number(&w, r->gaps[i].lo, 8);
-        put_number(&w, r->gaps[i].hi, 8);
+        writer_number(&w, r->gaps[i].lo, 8);
+        writer_number(&w, r->gaps[i].hi, 8);
     }
     assert(!w.bad);
     h.kind = FILES_RECEIPT;
@@ -151,18 +137,18 @@ static bool gaps_right(const struct files_receipt *r, uint64_t size)
 bool files_parse_receipt(struct slice body, uint64_t size, struct files_receipt *out)
 {
     struct reader r = reader_of(body.data, body.len);
-    uint64_t state = get_number(&r, 1);
-    out->reason = (uint32_t)get_number(&r, 1);
-    out->gaps_len = (size_t)get_number(&r, 2);
-    (void)get_number(&r, 4);
-    out->held = get_number(&r, 8);
+    uint64_t state = reader_number(&r, 1);
+    out->reason = (uint32_t)reader_number(&r, 1);
+    out->gaps_len = (size_t)reader_number(&r, 2);
+    (void)reader_number(&r, 4);
+    out->held = reader_number(&r, 8);
     if (r.bad || state < FILES_STATE_PARTLY || state > FILES_STATE_REFUSED ||
         out->gaps_len > FILES_GAPS_MAX || out->held > size)
         return false;
     out->state = (enum files_state)state;
     for (size_t i = 0; i < out->gaps_len; i++) {
-        out->gaps[i].lo = get_number(&r, 8);
-        out->gaps[i].hi = get_number(&r, 8);
+        out->gaps[i].lo = reader_number(&r, 8);
+        out->gaps[i].hi = reader_number(&r, 8);
     }
     return !r.bad && gaps_right(out, size);
 }

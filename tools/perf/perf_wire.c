@@ -15,20 +15,6 @@
 
 static const uint8_t magic[4] = {'H', 'P', 'R', 'F'};
 
-static void put_number(struct writer *w, uint64_t v, int bytes)
-{
-    while (bytes-- > 0)
-        writer_byte(w, (uint8_t)(v >> (8 * bytes)));
-}
-
-static uint64_t get_number(struct reader *r, int bytes)
-{
-    uint64_t v = 0;
-    while (bytes-- > 0)
-        v = v << 8 | reader_byte(r);
-    return v;
-}
-
 /* Bytes that head and name (or report) take. */
 static size_t measure_head(const struct perf_head *h)
 {
@@ -39,25 +25,25 @@ static size_t measure_head(const struct perf_head *h)
 static void write_head(struct writer *w, const struct perf_head *h, uint64_t payload)
 {
     writer_bytes(w, magic, sizeof magic);
-    put_number(w, VERSION, 1);
-    put_number(w, h->kind, 1);
-    put_number(w, h->flags, 2);
-    put_number(w, h->session, 8);
-    put_number(w, h->seq, 8);
-    put_number(w, h->time, 8);
-    put_number(w, h->total, 8);
-    put_number(w, h->offset, 8);
-    put_number(w, h->file_crc, 4);
-    put_number(w, h->name.len, 2);
-    put_number(w, 0, 2);
-    put_number(w, payload, 4);
-    put_number(w, 0, 4);
+    writer_number(w, VERSION, 1);
+    writer_number(w, h->kind, 1);
+    writer_number(w, h->flags, 2);
+    writer_number(w, h->session, 8);
+    writer_number(w, h->seq, 8);
+    writer_number(w, h->time, 8);
+    writer_number(w, h->total, 8);
+    writer_number(w, h->offset, 8);
+    writer_number(w, h->file_crc, 4);
+    writer_number(w, h->name.len, 2);
+    writer_number(w, 0, 2);
+    writer_number(w, payload, 4);
+    writer_number(w, 0, 4);
 }
 
 static void write_crc(uint8_t *out, uint32_t crc)
 {
     struct writer w = writer_of(out + CRC_AT, 4);
-    put_number(&w, crc, 4);
+    writer_number(&w, crc, 4);
 }
 
 struct perf_body perf_body_of(struct slice bytes)
@@ -79,13 +65,13 @@ size_t perf_write(const struct perf_head *h, const struct perf_body *body, uint8
 
 static void write_details(struct writer *w, const struct perf_report *r)
 {
-    put_number(w, r->early, 8);
-    put_number(w, r->delay_min, 8);
-    put_number(w, r->delay_p50, 8);
-    put_number(w, r->delay_p90, 8);
-    put_number(w, r->delay_p99, 8);
-    put_number(w, r->delay_max, 8);
-    put_number(w, r->now, 8);
+    writer_number(w, r->early, 8);
+    writer_number(w, r->delay_min, 8);
+    writer_number(w, r->delay_p50, 8);
+    writer_number(w, r->delay_p90, 8);
+    writer_number(w, r->delay_p99, 8);
+    writer_number(w, r->delay_max, 8);
+    writer_number(w, r->now, 8);
 }
 
 size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, uint8_t *out)
@@ -93,14 +79,14 @@ size_t perf_write_ack(const struct perf_head *h, const struct perf_report *r, ui
     size_t len = PERF_HEAD + PERF_REPORT + (r->detailed ? PERF_DETAILS : 0);
     struct writer w = writer_of(out, len);
     write_head(&w, h, len);
-    put_number(&w, r->bundles, 8);
-    put_number(&w, r->bytes, 8);
-    put_number(&w, r->duplicates, 8);
-    put_number(&w, r->wrong_crc, 8);
-    put_number(&w, r->first, 8);
-    put_number(&w, r->last, 8);
-    put_number(&w, r->delay_mean_ns, 8);
-    put_number(&w, r->file_done, 8);
+    writer_number(&w, r->bundles, 8);
+    writer_number(&w, r->bytes, 8);
+    writer_number(&w, r->duplicates, 8);
+    writer_number(&w, r->wrong_crc, 8);
+    writer_number(&w, r->first, 8);
+    writer_number(&w, r->last, 8);
+    writer_number(&w, r->delay_mean_ns, 8);
+    writer_number(&w, r->file_done, 8);
     if (r->detailed)
         write_details(&w, r);
     write_crc(out, crc32c(0, out, writer_len(&w)));
@@ -113,25 +99,25 @@ static bool right_crc(struct slice p)
     struct reader r = reader_of(p.data + CRC_AT, 4);
     uint32_t crc = crc32c(0, p.data, CRC_AT);
     crc = crc32c(crc, zero, 4);
-    return crc32c(crc, p.data + PERF_HEAD, p.len - PERF_HEAD) == (uint32_t)get_number(&r, 4);
+    return crc32c(crc, p.data + PERF_HEAD, p.len - PERF_HEAD) == (uint32_t)reader_number(&r, 4);
 }
 
 enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct slice *body)
 {
     struct reader r = reader_of(payload.data, payload.len);
     struct slice m = reader_take(&r, sizeof magic);
-    uint64_t version = get_number(&r, 1), kind = get_number(&r, 1);
-    out->flags = (uint32_t)get_number(&r, 2);
-    out->session = get_number(&r, 8);
-    out->seq = get_number(&r, 8);
-    out->time = get_number(&r, 8);
-    out->total = get_number(&r, 8);
-    out->offset = get_number(&r, 8);
-    out->file_crc = (uint32_t)get_number(&r, 4);
-    uint64_t name = get_number(&r, 2);
-    (void)get_number(&r, 2);
-    uint64_t len = get_number(&r, 4);
-    (void)get_number(&r, 4);
+    uint64_t version = reader_number(&r, 1), kind = reader_number(&r, 1);
+    out->flags = (uint32_t)reader_number(&r, 2);
+    out->session = reader_number(&r, 8);
+    out->seq = reader_number(&r, 8);
+    out->time = reader_number(&r, 8);
+    out->total = reader_number(&r, 8);
+    out->offset = reader_number(&r, 8);
+    out->file_crc = (uint32_t)reader_number(&r, 4);
+    uint64_t name = reader_number(&r, 2);
+    (void)reader_number(&r, 2);
+    uint64_t len = reader_number(&r, 4);
+    (void)reader_number(&r, 4);
     out->name = reader_take(&r, name);
     if (r.bad || !slice_equal(m, slice_of(magic, sizeof magic)) || version != VERSION)
         return PERF_FOREIGN;
@@ -145,22 +131,22 @@ enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct
 bool perf_parse_report(struct slice body, struct perf_report *out)
 {
     struct reader r = reader_of(body.data, body.len);
-    out->bundles = get_number(&r, 8);
-    out->bytes = get_number(&r, 8);
-    out->duplicates = get_number(&r, 8);
-    out->wrong_crc = get_number(&r, 8);
-    out->first = get_number(&r, 8);
-    out->last = get_number(&r, 8);
-    out->delay_mean_ns = get_number(&r, 8);
-    out->file_done = get_number(&r, 8);
+    out->bundles = reader_number(&r, 8);
+    out->bytes = reader_number(&r, 8);
+    out->duplicates = reader_number(&r, 8);
+    out->wrong_crc = reader_number(&r, 8);
+    out->first = reader_number(&r, 8);
+    out->last = reader_number(&r, 8);
+    out->delay_mean_ns = reader_number(&r, 8);
+    out->file_done = reader_number(&r, 8);
     bool good = !r.bad;
-    out->early = get_number(&r, 8);
-    out->delay_min = get_number(&r, 8);
-    out->delay_p50 = get_number(&r, 8);
-    out->delay_p90 = get_number(&r, 8);
-    out->delay_p99 = get_number(&r, 8);
-    out->delay_max = get_number(&r, 8);
-    out->now = get_number(&r, 8);
+    out->early = reader_number(&r, 8);
+    out->delay_min = reader_number(&r, 8);
+    out->delay_p50 = reader_number(&r, 8);
+    out->delay_p90 = reader_number(&r, 8);
+    out->delay_p99 = reader_number(&r, 8);
+    out->delay_max = reader_number(&r, 8);
+    out->now = reader_number(&r, 8);
     out->detailed = !r.bad;
     return good;
 }
