@@ -226,6 +226,9 @@ def check_series(folder, rows, log):
         closed = [d for d in done if t <= int(d["t_close_ns"]) < t + 10**8]
         assert int(r["sessions"]) == len(closed)
         assert float(r["goodput_bps"]) == 8 * sum(int(d["block_bytes"]) for d in closed) / 0.1
+    begin, end = int(log[0]["t_ns"]), int(log[-1]["t_ns"])
+    assert all((int(r["t_ns"]) - begin) % 10**8 == 0 and float(r["t_s"]) == (int(r["t_ns"]) - begin) / 1e9 for r in bins)
+    assert all(math.isclose(float(r["covered_s"]), min(0.1, (end - int(r["t_ns"])) / 1e9), abs_tol=1e-6) for r in bins)
     sent = sum(int(r["length"]) for r in log if r["dir"] == "tx" and is_data(r))
     assert math.isclose(sum(float(r["sent_bps"]) for r in bins) * 0.1 / 8, sent, rel_tol=1e-6)
     assert sum(int(r["cp_sent"]) for r in bins) == sum(r["dir"] == "tx" and is_checkpoint(r) for r in log)

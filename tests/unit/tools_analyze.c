@@ -204,6 +204,33 @@ START_TEST(green_sessions_are_a_flow_of_their_own)
 }
 END_TEST
 
+/* Whatever the clock says at the first row, bin 0 begins there; a later run may begin before. */
+START_TEST(bins_begin_with_the_run)
+{
+    struct taken t;
+    begin(&t);
+    t.a.bin = 2 * TICK_MS;
+    feed(&t, sender);
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    const struct series *s = &t.a.paths[0]->series;
+    static const int64_t index[] = {0, 1, 11, 17, 22};
+    ck_assert_uint_eq(t.a.bins_from, 900000);
+    ck_assert_uint_eq(t.a.rows_end, 46000000);
+    ck_assert_uint_eq(s->len, 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(s->at[i].index, index[i]);
+    ck_assert_uint_eq(s->at[0].tx_bytes, 2000); /* at 1 and 2 ms, both within 2 ms of 0.9 ms */
+    ck_assert_int_eq(analyze_next_run(&t.a), 0);
+    feed(&t, "100000,open,1,2,1,8,,,,1,,1000,,,,,,,,,,\n"
+             "200000,tx,1,2,1,8,3,red_cp_eob,red,1,0,1000,50,0,,,,,,1,first,1024\n");
+    ck_assert_int_eq(s->at[0].index, -1);
+    ck_assert_uint_eq(s->at[0].tx_bytes, 1000);
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.a.rows_end, 46000000);
+    analyze_fini(&t.a);
+}
+END_TEST
+
 START_TEST(a_receiver_that_never_closes_does_not_hold_memory)
 {
     struct taken t;
@@ -465,6 +492,7 @@ int main(void)
     tcase_add_test(t, both_logs_know_losses);
     tcase_add_test(t, cycles_are_counted_once_per_checkpoint);
     tcase_add_test(t, green_sessions_are_a_flow_of_their_own);
+    tcase_add_test(t, bins_begin_with_the_run);
     tcase_add_test(t, a_receiver_that_never_closes_does_not_hold_memory);
     tcase_add_test(t, a_receiver_that_is_far_is_waited_for);
     tcase_add_test(t, a_checkpoint_sent_very_often);

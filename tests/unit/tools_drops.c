@@ -294,21 +294,22 @@ END_TEST
 START_TEST(bins_in_any_order)
 {
     struct series s = {0};
-    static const uint64_t order[] = {5, 6, 6, 3, 9, 3, 4};
+    static const int64_t order[] = {5, 6, 6, 3, -1, 9, 3, 4, -2, -4};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         series_bin(&s, order[i])->sessions++;
-    static const uint64_t expected[][2] = {{3, 2}, {4, 1}, {5, 1}, {6, 2}, {9, 1}};
-    ck_assert_uint_eq(s.len, 5);
-    for (size_t i = 0; i < 5; i++) {
-        ck_assert_uint_eq(s.at[i].index, expected[i][0]);
-        ck_assert_uint_eq(s.at[i].sessions, expected[i][1]);
+    static const int64_t expected[][2] = {{-4, 1}, {-2, 1}, {-1, 1}, {3, 2},
+                                          {4, 1},  {5, 1},  {6, 2},  {9, 1}};
+    ck_assert_uint_eq(s.len, 8);
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert_int_eq(s.at[i].index, expected[i][0]);
+        ck_assert_uint_eq(s.at[i].sessions, (uint64_t)expected[i][1]);
     }
     series_coarsen(&s, 2);
-    static const uint64_t coarse[][2] = {{1, 2}, {2, 2}, {3, 2}, {4, 1}};
-    ck_assert_uint_eq(s.len, 4);
-    for (size_t i = 0; i < 4; i++) {
-        ck_assert_uint_eq(s.at[i].index, coarse[i][0]);
-        ck_assert_uint_eq(s.at[i].sessions, coarse[i][1]);
+    static const int64_t coarse[][2] = {{-2, 1}, {-1, 2}, {1, 2}, {2, 2}, {3, 2}, {4, 1}};
+    ck_assert_uint_eq(s.len, 6);
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_int_eq(s.at[i].index, coarse[i][0]);
+        ck_assert_uint_eq(s.at[i].sessions, (uint64_t)coarse[i][1]);
     }
     series_fini(&s);
 }

@@ -22,8 +22,11 @@
 
 int analyze_init(struct analyze *a, analyze_taker *take, void *context)
 {
-    *a = (struct analyze){
-        .take = take, .context = context, .first_row = TICK_NEVER, .last_row = TICK_NEVER};
+    *a = (struct analyze){.take = take,
+                          .context = context,
+                          .first_row = TICK_NEVER,
+                          .last_row = TICK_NEVER,
+                          .bins_from = TICK_NEVER};
     list_init(&a->closing);
     list_init(&a->over);
     return hash_init(&a->sessions, 1);
@@ -327,6 +330,7 @@ static void note_time(struct analyze *a, tick now)
     a->last_row = now;
     assert(a->last_row == now);
     a->first_row = tick_min(a->first_row, now);
+    a->rows_end = now > a->rows_end ? now : a->rows_end;
 }
 
 static void drop_early(struct analyze *a, size_t at)

@@ -153,6 +153,7 @@ struct analyze {
     size_t nodes_len;
     bool drops;        /* there is a drop log */
     tick bin;          /* of the time series; 0: none */
+    tick bins_from;    /* where bin 0 begins: the first run's first row; TICK_NEVER: none yet */
     uint64_t bins_max; /* not 0: the bin grows so that no more of them are between first and last */
     struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
     size_t flows_len;
@@ -166,6 +167,7 @@ struct analyze {
     uint64_t reopened;        /* a session number was used again before its session had ended */
     uint64_t open_max;        /* most sessions open at once */
     tick first_row, last_row; /* TICK_NEVER: none yet */
+    tick rows_end;            /* the last row of all runs; 0: none yet */
     struct analyze_gap gaps[ANALYZE_GAPS_MAX]; /* the first ones */
     size_t gaps_len;
     size_t run_gaps; /* of them, those of earlier runs */

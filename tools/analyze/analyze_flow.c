@@ -89,10 +89,10 @@ static void coarsen_bins(struct analyze *a)
     while (first % 10 == 0)
         first /= 10;
     assert(first == 1 || first == 2);
-    uint64_t by = first == 2 ? 5 : 2;
+    int64_t by = first == 2 ? 5 : 2;
     for (size_t i = 0; i < a->paths_len; i++)
         series_coarsen(&a->paths[i]->series, by);
-    a->bin *= by;
+    a->bin *= (tick)by;
 }
 
 /* From the first row to `now`; the first gaps, of which there are no bins, do not count. */
@@ -110,7 +110,13 @@ struct series_bin *analyze_bin(struct analyze *a, struct analyze_path *p, tick n
     assert(p != NULL);
     while (a->bins_max > 0 && delay_seen(a, now) / a->bin >= a->bins_max)
         coarsen_bins(a);
-    return a->bin == 0 ? NULL : series_bin(&p->series, now / a->bin);
+    if (a->bin == 0)
+        return NULL;
+    if (a->bins_from == TICK_NEVER)
+        a->bins_from = a->first_row;
+    bool before = now < a->bins_from; /* of a later run whose clock begins anew */
+    int64_t bins = (int64_t)((before ? a->bins_from - now - 1 : now - a->bins_from) / a->bin);
+    return series_bin(&p->series, before ? -1 - bins : bins);
 }
 
 static struct analyze_flow *flow_new(struct analyze *a, const struct analyze_session *s)

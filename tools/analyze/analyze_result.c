@@ -89,6 +89,13 @@ void analyze_times_text(FILE *f, const char *what, const struct hist *h)
                 ns_to_ms((double)h->max));
 }
 
+/* Of sessions of one segment, which no report answers, all times are 0: that says nothing. */
+static void text_times(FILE *f, const char *what, const struct hist *h)
+{
+    if (h->count == 0 || h->max > 0)
+        analyze_times_text(f, what, h);
+}
+
 static void text_goodput(FILE *f, const struct analyze *a, const struct analyze_flow *w)
 {
     tick gaps = analyze_gap_time(a, w);
@@ -144,12 +151,12 @@ static void text_split(FILE *f, const struct analyze_flow *w, const struct analy
     text_ms(f, "expected cycle", p.cycle, p.cycle_from);
     text_ms(f, "expected RTO", p.rto, p.rto_from);
     text_name(f, "mean session");
-    text_real(f, 3, p.mean, " = ");
+    text_real(f, 3, p.mean, " ms = ");
     text_real(f, 3, p.ideal, " ideal + ");
-    text_real(f, 3, p.retx, " retransmission + ");
-    text_real(f, 3, p.checkpoint, " checkpoint + ");
-    text_real(f, 3, p.delta_penalties, " + ");
-    text_real(f, 3, p.delta_ideal, " (the two deltas) ms\n");
+    text_real(f, 3, p.retx, " retransmission cycles + ");
+    text_real(f, 3, p.checkpoint, " lost checkpoints + ");
+    text_real(f, 3, p.delta_ideal, " sessions without losses above the ideal + ");
+    text_real(f, 3, p.delta_penalties, " not explained\n");
 }
 
 static void text_efficiency(FILE *f, const struct analyze *a, const struct analyze_flow *w,
@@ -176,8 +183,8 @@ static void text_flow(FILE *f, const struct analyze *a, const struct analyze_flo
     if (w->colour == 'o')
         fprintf(f, "%" PRIu64 " lost, ", w->lost);
     fprintf(f, "%" PRIu64 " cancelled, %" PRIu64 " unfinished\n", w->cancelled, w->unfinished);
-    analyze_times_text(f, "session duration", &w->duration);
-    analyze_times_text(f, "delivery", &w->delivery);
+    text_times(f, "session duration", &w->duration);
+    text_times(f, "delivery", &w->delivery);
     text_goodput(f, a, w);
     if (w->colour == 'r' || w->colour == 'm') {
         text_losses(f, w);

@@ -13,7 +13,7 @@ void series_fini(struct series *s)
     *s = (struct series){0};
 }
 
-static struct series_bin *insert_bin(struct series *s, size_t at, uint64_t index)
+static struct series_bin *insert_bin(struct series *s, size_t at, int64_t index)
 {
     assert(at <= s->len && s->len <= s->cap);
     if (s->len == s->cap) {
@@ -33,7 +33,7 @@ static struct series_bin *insert_bin(struct series *s, size_t at, uint64_t index
     return &s->at[at];
 }
 
-struct series_bin *series_bin(struct series *s, uint64_t index)
+struct series_bin *series_bin(struct series *s, int64_t index)
 {
     if (s->len > 0 && s->at[s->len - 1].index == index)
         return &s->at[s->len - 1];
@@ -61,13 +61,13 @@ static void bin_add(struct series_bin *to, const struct series_bin *b)
     to->drops += b->drops;
 }
 
-void series_coarsen(struct series *s, uint64_t by)
+void series_coarsen(struct series *s, int64_t by)
 {
     assert(by > 1 && s->len <= s->cap);
     size_t len = 0;
     for (size_t i = 0; i < s->len; i++) {
         struct series_bin b = s->at[i];
-        b.index /= by;
+        b.index = b.index / by - (b.index % by < 0);
         if (len > 0 && s->at[len - 1].index == b.index)
             bin_add(&s->at[len - 1], &b);
         else

@@ -8,7 +8,7 @@
 #include "base/tick.h"
 
 struct series_bin {
-    uint64_t index;                    /* time divided by the bin's length */
+    int64_t index;                     /* bins after that of the first row; before: negative */
     uint64_t done_bytes, sessions;     /* blocks completed */
     uint64_t tx_bytes, resent_bytes;   /* data sent, and what of it was a repetition */
     uint64_t rx_bytes;                 /* new data at the receiver */
@@ -24,9 +24,9 @@ struct series {
 void series_fini(struct series *s);
 
 /* The bin of that index, made when it was not there; NULL when memory is out. */
-struct series_bin *series_bin(struct series *s, uint64_t index);
+struct series_bin *series_bin(struct series *s, int64_t index);
 
-/* Bins `by` times as long: of each so many indices, one. */
-void series_coarsen(struct series *s, uint64_t by);
+/* Bins `by` times as long: of each so many indices, one; bin 0 begins where it did. */
+void series_coarsen(struct series *s, int64_t by);
 
 #endif

@@ -144,29 +144,29 @@ static void put_bin(FILE *f, const struct analyze *a, const struct analyze_path 
                     const struct series_bin *b)
 {
     double s = (double)a->bin / (double)TICK_S;
-    tick from = b->index * a->bin, begin = a->first_row / a->bin * a->bin;
+    int64_t bin = (int64_t)a->bin, after = b->index * bin;
+    int64_t from = (int64_t)a->bins_from + after, left = (int64_t)a->rows_end - from;
     put_number(f, p->originator);
     put_if(f, analyze_engine_known(p->peer), p->peer);
-    put_number(f, from);
-    fprintf(f, "%.6f,", ((double)from - (double)begin) / (double)TICK_S);
+    fprintf(f, "%" PRId64 ",%.6f,", from, (double)after / (double)TICK_S);
     fprintf(f, "%.0f,%.0f,%.0f,%.0f,", 8 * (double)b->done_bytes / s, 8 * (double)b->tx_bytes / s,
             8 * (double)b->resent_bytes / s, 8 * (double)b->rx_bytes / s);
-    fprintf(f, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", b->sessions, b->cp_sent,
-            b->timeouts, b->drops);
+    fprintf(f, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6f\n", b->sessions, b->cp_sent,
+            b->timeouts, b->drops, (double)(left < bin ? left : bin) / (double)TICK_S);
 }
 
 bool analyze_table_series(FILE *f, const struct analyze *a)
 {
     fprintf(f, "originator,peer,t_ns,t_s,goodput_bps,sent_bps,resent_bps,received_bps,sessions,"
-               "cp_sent,rto_checkpoint,dropped\n");
+               "cp_sent,rto_checkpoint,dropped,covered_s\n");
     for (size_t i = 0; i < a->paths_len; i++) {
         const struct series *s = &a->paths[i]->series;
         for (size_t j = 0; j < s->len; j++) {
             put_bin(f, a, a->paths[i], &s->at[j]);
-            uint64_t next = j + 1 < s->len ? s->at[j + 1].index : 0;
-            if (next - s->at[j].index > ANALYZE_GAP / a->bin + 1)
+            int64_t next = j + 1 < s->len ? s->at[j + 1].index : s->at[j].index;
+            if (next - s->at[j].index > (int64_t)(ANALYZE_GAP / a->bin) + 1)
                 continue; /* a pause: no bins of zeros */
-            for (uint64_t n = s->at[j].index + 1; n < next; n++)
+            for (int64_t n = s->at[j].index + 1; n < next; n++)
                 put_bin(f, a, a->paths[i], &(struct series_bin){.index = n});
         }
     }

@@ -8,7 +8,7 @@ from array import array
 from pathlib import Path
 
 PARTS = (("ideal_ms", "ideal"), ("retx_penalty_ms", "retransmission cycles"), ("cp_penalty_ms", "lost checkpoints"),
-         ("delta_ms", "delta"))
+         ("delta_ms", "not explained"))
 
 
 def number(text):

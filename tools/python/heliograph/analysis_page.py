@@ -52,7 +52,8 @@ MBIT, MS = numbers(lambda v: f"{v / 1e6:.4g}"), numbers(lambda v: f"{round(v, 3)
 
 
 def times(which, part):
-    return lambda s: REAL(s[which][part]) if s[which] else "–"
+    """Where all are 0, as of green sessions of one segment, they say nothing."""
+    return lambda s: REAL(s[which][part]) if s[which] and s[which]["max"] > 0 else "–"
 
 
 FIGURES = (
@@ -72,7 +73,8 @@ FIGURES = (
     ("segments in the drop log", lambda s: COUNT(s["segments_dropped"])),
 )
 PARTS = (("ideal_ms", "ideal session"), ("retx_penalty_ms", "+ retransmission cycles"), ("cp_penalty_ms", "+ lost checkpoints"),
-         ("delta_penalties_ms", "+ delta of the penalties"), ("delta_ideal_ms", "+ delta of the ideal"), ("mean_ms", "= mean session"))
+         ("delta_ideal_ms", "+ sessions without losses above the ideal"), ("delta_penalties_ms", "+ not explained"),
+         ("mean_ms", "= mean session"))
 
 
 def figures_table(analysis):

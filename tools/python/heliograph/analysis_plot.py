@@ -34,14 +34,24 @@ def below(axes, columns=3, lines=4.0):
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=lines, ncols=min(columns, len(labels)))
 
 
+def span(seconds):
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+
+
 def bin_seconds(columns):
     times = columns["t_s"]
     return min((b - a for a, b in zip(times, times[1:])), default=1.0) if len(times) > 1 else 1.0
 
 
+def cut_short(columns, step):
+    """Seconds of the last bin, if the end of the log leaves out more than a tenth of it; else None."""
+    covered = columns["covered_s"][-1]
+    return covered if len(columns["t_s"]) > 2 and covered < 0.9 * step else None
+
+
 def drawable(columns):
-    """Without the last bin, which the end of the log cuts short; not too many; gaps are no lines."""
-    n = len(columns["t_s"]) - (len(columns["t_s"]) > 2)
+    """Without a last bin that the end of the log cuts short; not too many; gaps are no lines."""
+    n = len(columns["t_s"]) - (cut_short(columns, bin_seconds(columns)) is not None)
     table = numpy.array([columns[k][:n] for k in columns])
     together = -(-n // POINTS_MAX)
     if together > 1:
@@ -55,6 +65,12 @@ def drawable(columns):
     return dict(zip(columns, table))
 
 
+def draw_bins(axes, columns, values, step, **look):
+    """Each bin as a level from its begin to its end."""
+    width = columns["t_s"][1] - columns["t_s"][0] if len(values) > 1 else step
+    axes.step(numpy.append(columns["t_s"], columns["t_s"][-1] + width), numpy.append(values, values[-1]), where="post", **look)
+
+
 def goodput(analysis):
     """Rates over time; below it what went wrong meanwhile."""
     paths = [(k, c) for k, c in analysis.series.items() if any(v > 0 for v in c["goodput_bps"])]
@@ -63,14 +79,15 @@ def goodput(analysis):
         return None
     figure, (top, low) = plt.subplots(2, 1, sharex=True, figsize=(7.2, 5.2), height_ratios=(3, 1.3))
     step = bin_seconds(busy[0][1])
+    cut = [seconds for _, c in busy if (seconds := cut_short(c, step)) is not None]
     busy = [(f"{originator} → {peer or '?'}", drawable(c)) for (originator, peer), c in busy]
     for i, (name, c) in enumerate(busy):
-        top.plot(c["t_s"], c["goodput_bps"] / 1e6, label=f"{name} goodput", **plot.line(2 * i))
+        draw_bins(top, c, c["goodput_bps"] / 1e6, step, label=f"{name} goodput", **plot.line(2 * i))
     name, c = busy[0]
     if numpy.nanmax(c["sent_bps"]) > 0:
-        top.plot(c["t_s"], c["sent_bps"] / 1e6, label=f"{name} data sent", color=plot.GREY, linewidth=1, linestyle=(0, (1, 1)))
-        top.plot(c["t_s"], c["resent_bps"] / 1e6, label=f"{name} sent again", color=plot.ORANGE, linewidth=1.2,
-                 linestyle=(0, (5, 2)))
+        draw_bins(top, c, c["sent_bps"] / 1e6, step, label=f"{name} data sent", color=plot.GREY, linewidth=1, linestyle=(0, (1, 1)))
+        draw_bins(top, c, c["resent_bps"] / 1e6, step, label=f"{name} sent again", color=plot.ORANGE, linewidth=1.2,
+                  linestyle=(0, (5, 2)))
     if analysis.summary.get("efficiency") is not None:
         capacity, efficiency = analysis.summary["capacity_bps"] / 1e6, 100 * analysis.summary["efficiency"]
         top.axhline(capacity, color=plot.BLACK, linewidth=1, linestyle=(0, (6, 2, 1.5, 2)),
@@ -78,11 +95,11 @@ def goodput(analysis):
     for name, label, colour, dash in (("dropped", "segments in the drop log", plot.BLACK, "-"),
                                       ("rto_checkpoint", "checkpoint timers run out", plot.PURPLE, (0, (5, 2)))):
         if numpy.nanmax(c[name]) > 0:
-            low.step(c["t_s"], c[name] / step, where="post", label=label, color=colour, linewidth=1.2, linestyle=dash)
+            draw_bins(low, c, c[name] / step, step, label=label, color=colour, linewidth=1.2, linestyle=dash)
     if not low.lines:
-        low.step(c["t_s"], c["sessions"] / step, where="post", label="sessions completed", color=plot.BLUE)
-    width = f"{step:g} s" if step >= 1 else f"{1e3 * step:g} ms"
-    top.set(title=f"Goodput in each {width}", ylabel="Mbit/s", ylim=(0, None))
+        draw_bins(low, c, c["sessions"] / step, step, label="sessions completed", color=plot.BLUE)
+    left_out = f"; the last {span(max(cut))}, not a whole bin, left out" if cut else ""
+    top.set(title=f"Goodput in each {span(step)}{left_out}", ylabel="Mbit/s", ylim=(0, None))
     highs = [numpy.nanmax(line.get_ydata()) for line in low.lines]
     if max(highs) > 10 * min(highs):
         low.set_yscale("symlog", linthresh=10, linscale=0.5)
@@ -94,8 +111,8 @@ def goodput(analysis):
 
 
 def cdf(analysis, quantity, title):
-    flows = [f for f in analysis.flows if len(f.cdf.get(quantity, ())) > 0][:FLOWS_MAX]
-    if not flows:
+    flows = [f for f in analysis.flows if any(ms > 0 for ms, _ in f.cdf.get(quantity, ()))][:FLOWS_MAX]
+    if not flows:  # nor when none has any length: green sessions of one segment
         return None
     figure, axes = plt.subplots()
     every = []
