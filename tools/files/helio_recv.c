@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-recv: takes the files of helio-send (docs/helio-send.md). What can go wrong: no node, no
  * folder, the file of --json. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "os/arguments.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
 #include "tools/files/recv_run.h"
+#include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 
 enum {
@@ -144,56 +142,47 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-struct process {
-    struct world *world;
-    struct uv_signals *signals;
+struct program {
+    struct perf_process process;
     struct recv_options options;
     struct recv_run run;
-    bool ended;
 };
 
 static void on_signal(void *context, int number)
 {
-    struct process *p = context;
+    struct program *p = context;
     (void)number;
     recv_run_stop(&p->run);
 }
 
-static void end_world(void *context)
+static void end_program(void *context)
 {
-    struct process *p = context;
-    if (p->ended)
+    struct program *p = context;
+    if (p->process.ended)
         return;
-    p->ended = true;
     perf_link_fini(&p->run.link);
-    uv_signals_close(p->signals);
-    uv_world_end(p->world);
+    perf_process_end(&p->process);
 }
 
-static bool tell_result(const struct process *p)
+static bool tell_result(const struct program *p)
 {
     const char *json = p->options.json;
     return json == NULL || perf_report_write(recv_run_json(&p->run), json);
 }
 
-static int run_process(struct process *p)
+static int run_program(struct program *p)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    int rc = uv_world_open(&p->world);
-    if (rc == 0)
-        p->signals = uv_signals_open(p->world, numbers, 2, on_signal, p);
-    if (rc != 0 || p->signals == NULL) {
-        fprintf(stderr, "helio-recv: %s\n", helio_strerror(rc != 0 ? rc : HELIO_ENOMEM));
+    int rc = perf_process_open(&p->process, "helio-recv", on_signal, p);
+    if (rc != 0)
         return 1;
-    }
-    const uint64_t seed[2] = {world_random(p->world), world_random(p->world)};
-    rc = recv_run_init(&p->run, p->world, &p->options, seed, end_world, p);
+    const uint64_t seed[2] = {world_random(p->process.world), world_random(p->process.world)};
+    rc = recv_run_init(&p->run, p->process.world, &p->options, seed, end_program, p);
     if (rc == 0) {
         recv_run_start(&p->run);
-        uv_world_run(p->world);
+        perf_process_run(&p->process);
     }
     bool good = rc == 0 && tell_result(p) && !p->run.failed;
-    end_world(p);
+    end_program(p);
     recv_run_fini(&p->run);
     bool mistake = helio_code(rc) == HELIO_ENOENT; /* of a path that was named */
     return good ? 0 : mistake ? 2 : 1;
@@ -216,7 +205,7 @@ int main(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct process *p = calloc(1, sizeof *p);
+    struct program *p = calloc(1, sizeof *p);
     if (p == NULL)
         return 1;
     p->options = (struct recv_options){
@@ -228,11 +217,8 @@ int main(int argc, char **argv)
     argp_err_exit_status = 2;
     argp_program_version = "helio-recv " HELIO_VERSION;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &p->options);
-    int code = run_process(p);
-    if (p->world != NULL) {
-        uv_world_run(p->world);
-        (void)uv_world_free(p->world);
-    }
+    int code = run_program(p);
+    perf_process_close(&p->process);
     free(p);
     return code;
 }

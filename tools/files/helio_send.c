@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-send: files to a helio-recv (docs/helio-send.md). What can go wrong: no node, no file, the
  * file of --json. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,8 @@
 #include "base/err.h"
 #include "bp/eid.h"
 #include "os/arguments.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
 #include "tools/files/send_run.h"
+#include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 
 #define PIECE_MAX (UINT64_C(1) << 30)
@@ -53,13 +51,11 @@ static const struct argp_option options[] = {
     {"json", OPT_JSON, "FILE", 0, "Write the result as JSON (- for standard output)", 0},
     {0}};
 
-struct process {
-    struct world *world;
-    struct uv_signals *signals;
+struct program {
+    struct perf_process process;
     struct send_options options;
     struct send_run run;
     bool waits; /* --wait was given */
-    bool ended;
 };
 
 static tick read_seconds(struct argp_state *state, const char *option, const char *arg)
@@ -121,7 +117,7 @@ static void check_options(const struct send_options *o, struct argp_state *state
         argp_error(state, "--name '%s': a name is wanted, with parts between slashes", o->name);
 }
 
-static void take_arguments(struct process *p, struct argp_state *state)
+static void take_arguments(struct program *p, struct argp_state *state)
 {
     struct send_options *o = &p->options;
     struct eid eid;
@@ -136,7 +132,7 @@ static void take_arguments(struct process *p, struct argp_state *state)
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct process *p = state->input;
+    struct program *p = state->input;
     struct send_options *o = &p->options;
     switch (key) {
     case OPT_SOCKET:
@@ -182,23 +178,21 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void on_signal(void *context, int number)
 {
-    struct process *p = context;
+    struct program *p = context;
     (void)number;
     send_run_stop(&p->run);
 }
 
-static void end_world(void *context)
+static void end_program(void *context)
 {
-    struct process *p = context;
-    if (p->ended)
+    struct program *p = context;
+    if (p->process.ended)
         return;
-    p->ended = true;
     perf_link_fini(&p->run.link);
-    uv_signals_close(p->signals);
-    uv_world_end(p->world);
+    perf_process_end(&p->process);
 }
 
-static bool tell_result(const struct process *p)
+static bool tell_result(const struct program *p)
 {
     const struct send_run *r = &p->run;
     const char *json = p->options.json;
@@ -209,23 +203,19 @@ static bool tell_result(const struct process *p)
     return json == NULL || perf_report_write(send_run_json(r), json);
 }
 
-static int run_process(struct process *p)
+static int run_program(struct program *p)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    int rc = uv_world_open(&p->world);
-    if (rc == 0)
-        p->signals = uv_signals_open(p->world, numbers, 2, on_signal, p);
-    if (rc != 0 || p->signals == NULL) {
-        fprintf(stderr, "helio-send: %s\n", helio_strerror(rc != 0 ? rc : HELIO_ENOMEM));
+    int rc = perf_process_open(&p->process, "helio-send", on_signal, p);
+    if (rc != 0)
         return 1;
-    }
-    rc = send_run_init(&p->run, p->world, &p->options, world_random(p->world), end_world, p);
+    rc = send_run_init(&p->run, p->process.world, &p->options, world_random(p->process.world),
+                       end_program, p);
     if (rc == 0) {
         send_run_start(&p->run);
-        uv_world_run(p->world);
+        perf_process_run(&p->process);
     }
     bool good = rc == 0 && tell_result(p) && send_run_good(&p->run);
-    end_world(p);
+    end_program(p);
     send_run_fini(&p->run);
     bool mistake = helio_code(rc) == HELIO_ENOENT; /* of a path that was named */
     return good ? 0 : mistake ? 2 : 1;
@@ -247,7 +237,7 @@ int main(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct process *p = calloc(1, sizeof *p);
+    struct program *p = calloc(1, sizeof *p);
     if (p == NULL)
         return 1;
     p->options =
@@ -257,11 +247,8 @@ int main(int argc, char **argv)
     argp_err_exit_status = 2;
     argp_program_version = "helio-send " HELIO_VERSION;
     (void)argp_parse(&argp, argc, argv, 0, NULL, p);
-    int code = run_process(p);
-    if (p->world != NULL) {
-        uv_world_run(p->world);
-        (void)uv_world_free(p->world);
-    }
+    int code = run_program(p);
+    perf_process_close(&p->process);
     free(p);
     return code;
 }

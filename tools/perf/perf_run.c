@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ends of helio-perf, and its monitor, as programs, in the kernel's world: they begin, run, and
  * tell the result. What can go wrong at the start: no memory, no descriptors, no node. */
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +8,15 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_monitor.h"
+#include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 #include "tools/perf/perf_server.h"
 
 /* What a program of ours stands on. */
 struct run {
-    struct world *world;
-    struct uv_signals *signals;
-    bool ended;
+    struct perf_process process;
     struct perf_client *clients; /* some; or one of the other two */
     size_t clients_len, running;
     struct perf_server *server;
@@ -31,7 +27,7 @@ static void on_signal(void *context, int number)
 {
     struct run *r = context;
     (void)number;
-    for (size_t i = 0; i < r->clients_len && !r->ended; i++)
+    for (size_t i = 0; i < r->clients_len && !r->process.ended; i++)
         perf_client_interrupt(&r->clients[i]);
     if (r->clients != NULL)
         return;
@@ -43,39 +39,13 @@ static void on_signal(void *context, int number)
 
 static int run_open(struct run *r)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    int rc = uv_world_open(&r->world);
-    if (rc == 0)
-        r->signals = uv_signals_open(r->world, numbers, 2, on_signal, r);
-    if (rc < 0 && rc != HELIO_ENOMEM)
-        fprintf(stderr, "helio-perf: cannot wait for events: %s\n", helio_strerror(rc));
-    else if (r->signals == NULL)
-        fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
-    return rc == 0 && r->signals != NULL ? 0 : HELIO_EIO;
-}
-
-/* All that was opened closes, and the loop runs out. */
-static void run_end(struct run *r)
-{
-    uv_signals_close(r->signals);
-    uv_world_end(r->world);
-    r->ended = true;
-}
-
-static void run_close(struct run *r)
-{
-    if (r->world == NULL)
-        return;
-    if (!r->ended)
-        run_end(r);
-    uv_world_run(r->world);
-    (void)uv_world_free(r->world);
+    return perf_process_open(&r->process, "helio-perf", on_signal, r);
 }
 
 static void draw_seed(struct run *r, uint64_t seed[2])
 {
-    seed[0] = world_random(r->world);
-    seed[1] = world_random(r->world);
+    seed[0] = world_random(r->process.world);
+    seed[1] = world_random(r->process.world);
 }
 
 /* One of them is done; the last one ends all. */
@@ -86,7 +56,7 @@ static void client_done(void *context)
         return;
     for (size_t i = 0; i < r->clients_len; i++)
         perf_link_fini(&r->clients[i].link);
-    run_end(r);
+    perf_process_end(&r->process);
 }
 
 static int init_clients(struct run *r, const struct perf_options *o)
@@ -95,7 +65,7 @@ static int init_clients(struct run *r, const struct perf_options *o)
     for (size_t i = 0; i < r->clients_len && rc == 0; i++) {
         uint64_t seed[2];
         draw_seed(r, seed);
-        rc = perf_client_init(&r->clients[i], r->world, o, seed);
+        rc = perf_client_init(&r->clients[i], r->process.world, o, seed);
         r->clients[i].label = r->clients_len > 1 ? (unsigned)i + 1 : 0;
     }
     return rc;
@@ -112,10 +82,10 @@ static int run_clients(struct run *r, const struct perf_options *o)
 {
     struct perf_client *first = r->clients;
     bool good = init_clients(r, o) == 0;
-    for (size_t i = 0; i < r->clients_len && good && !r->ended; i++)
+    for (size_t i = 0; i < r->clients_len && good && !r->process.ended; i++)
         perf_client_start(&r->clients[i], o->interval > 0, client_done, r);
     if (good)
-        uv_world_run(r->world);
+        perf_process_run(&r->process);
     for (size_t i = 0; i < r->clients_len; i++)
         if (!r->clients[i].begun) {
             const char *why = r->clients[i].link.why;
@@ -138,10 +108,10 @@ int perf_client_run(const struct perf_options *o)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
     else if (run_open(&r) == 0)
         code = run_clients(&r, o);
-    for (size_t i = 0; i < n && r.world != NULL; i++)
+    for (size_t i = 0; i < n && r.process.world != NULL; i++)
         if (r.clients[i].options != NULL)
             perf_client_fini(&r.clients[i]);
-    run_close(&r);
+    perf_process_close(&r.process);
     free(r.clients);
     return code;
 }
@@ -150,7 +120,7 @@ static void server_done(void *context)
 {
     struct run *r = context;
     perf_link_fini(&r->server->link);
-    run_end(r);
+    perf_process_end(&r->process);
 }
 
 static int run_server(struct run *r, const struct perf_options *o)
@@ -158,13 +128,13 @@ static int run_server(struct run *r, const struct perf_options *o)
     struct perf_server *p = r->server;
     uint64_t seed[2];
     draw_seed(r, seed);
-    int rc = perf_server_init(p, r->world, o, seed);
+    int rc = perf_server_init(p, r->process.world, o, seed);
     if (rc < 0) {
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
         return 1;
     }
     perf_server_start(p, server_done, r);
-    uv_world_run(r->world);
+    perf_process_run(&r->process);
     if (!p->begun) {
         fprintf(stderr, "helio-perf: %s\n", p->link.why);
         return 1;
@@ -181,9 +151,9 @@ int perf_server_run(const struct perf_options *o)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
     else if (run_open(&r) == 0)
         code = run_server(&r, o);
-    if (r.world != NULL && r.server->options != NULL)
+    if (r.process.world != NULL && r.server->options != NULL)
         perf_server_fini(r.server);
-    run_close(&r);
+    perf_process_close(&r.process);
     free(r.server);
     return code;
 }
@@ -192,7 +162,7 @@ static void monitor_done(void *context)
 {
     struct run *r = context;
     perf_link_fini(&r->monitor->link);
-    run_end(r);
+    perf_process_end(&r->process);
 }
 
 static int run_monitor(struct run *r, const struct perf_options *o)
@@ -200,13 +170,13 @@ static int run_monitor(struct run *r, const struct perf_options *o)
     struct perf_monitor *m = r->monitor;
     uint64_t seed[2];
     draw_seed(r, seed);
-    int rc = perf_monitor_init(m, r->world, o, seed);
+    int rc = perf_monitor_init(m, r->process.world, o, seed);
     if (rc < 0) {
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
         return 1;
     }
     perf_monitor_start(m, monitor_done, r);
-    uv_world_run(r->world);
+    perf_process_run(&r->process);
     if (!m->begun) {
         fprintf(stderr, "helio-perf: %s\n", m->link.why);
         return 1;
@@ -224,9 +194,9 @@ int perf_monitor_run(const struct perf_options *o)
         fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
     else if (run_open(&r) == 0)
         code = run_monitor(&r, o);
-    if (r.world != NULL && r.monitor->options != NULL)
+    if (r.process.world != NULL && r.monitor->options != NULL)
         perf_monitor_fini(r.monitor);
-    run_close(&r);
+    perf_process_close(&r.process);
     free(r.monitor);
     return code;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-ping: are bundles answered there, and how soon (docs/helio-ping.md)? What can go wrong: no
  * node, no memory, the file of --json. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,7 @@
 #include "base/units.h"
 #include "bp/eid.h"
 #include "os/arguments.h"
-#include "os/uv_signals.h"
-#include "os/uv_world.h"
+#include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
 #include "tools/ping/ping.h"
 
@@ -89,12 +87,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 struct run {
-    struct world *world;
-    struct uv_signals *signals;
+    struct perf_process process;
     struct ping_options options;
     struct ping ping;
     json_t *result; /* as it was at the end */
-    bool interrupted, ended;
+    bool interrupted;
 };
 
 static void on_signal(void *context, int number)
@@ -134,21 +131,19 @@ static void on_hop(void *context, const struct ping_hop *h)
     fflush(stdout);
 }
 
-static void end_world(struct run *r)
+static void end_run(struct run *r)
 {
-    if (r->ended)
+    if (r->process.ended)
         return;
-    r->ended = true;
     if (r->options.json != NULL)
         r->result = ping_json(&r->ping);
     ping_fini(&r->ping);
-    uv_signals_close(r->signals);
-    uv_world_end(r->world);
+    perf_process_end(&r->process);
 }
 
 static void on_over(void *context)
 {
-    end_world(context);
+    end_run(context);
 }
 
 static void print_summary(const struct run *r)
@@ -183,14 +178,11 @@ static bool tell_result(struct run *r)
 
 static int open_run(struct run *r)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
-    int rc = uv_world_open(&r->world);
-    if (rc == 0) {
-        r->signals = uv_signals_open(r->world, numbers, 2, on_signal, r);
-        rc = r->signals == NULL ? HELIO_ENOMEM
-                                : ping_init(&r->ping, r->world, &r->options, world_random(r->world),
-                                            on_answer, on_over, r);
-    }
+    int rc = perf_process_open(&r->process, "helio-ping", on_signal, r);
+    if (rc != 0)
+        return rc;
+    struct world *w = r->process.world;
+    rc = ping_init(&r->ping, w, &r->options, world_random(w), on_answer, on_over, r);
     if (rc < 0)
         fprintf(stderr, "helio-ping: %s\n", helio_strerror(rc));
     return rc;
@@ -198,7 +190,7 @@ static int open_run(struct run *r)
 
 static int run_ping(struct run *r)
 {
-    if (open_run(r) < 0)
+    if (open_run(r) != 0)
         return 1;
     if (!r->options.quiet)
         printf("PING %s, %llu bytes\n", r->options.destination,
@@ -206,7 +198,7 @@ static int run_ping(struct run *r)
     fflush(stdout);
     ping_trace_to(&r->ping, on_hop);
     ping_start(&r->ping);
-    uv_world_run(r->world);
+    perf_process_run(&r->process);
     if (!r->ping.begun && !r->interrupted) {
         fprintf(stderr, "helio-ping: %s\n", r->ping.link.why);
         return 1;
@@ -241,11 +233,9 @@ int main(int argc, char **argv)
     argp_program_version = "helio-ping " HELIO_VERSION;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &r->options);
     int code = run_ping(r);
-    if (r->world != NULL) {
-        end_world(r);
-        uv_world_run(r->world);
-        (void)uv_world_free(r->world);
-    }
+    if (r->process.world != NULL)
+        end_run(r);
+    perf_process_close(&r->process);
     json_decref(r->result);
     free(r);
     return code;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program stands on that is an application of a node: the kernel's world, and the signals
+ * that tell it to stop. Open, start what the program does, run; whoever is done calls end, from
+ * within the world or not; close in any case.
+ */
+#ifndef TOOLS_PERF_PROCESS_H
+#define TOOLS_PERF_PROCESS_H
+
+#include <stdbool.h>
+
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
+
+/* Zeroed before it is opened. */
+struct perf_process {
+    struct world *world; /* NULL: not open */
+    struct uv_signals *signals;
+    bool ended;
+};
+
+/* SIGINT and SIGTERM call on_signal until the end. 0, or what the system refused, which was said on
+ * standard error in the program's name. */
+int perf_process_open(struct perf_process *p, const char *program,
+                      void (*on_signal)(void *context, int number), void *context);
+
+/* Until perf_process_end, and until all that was opened in the world has closed. */
+void perf_process_run(struct perf_process *p);
+
+/* No signal and no alarm comes any more. A second time it does nothing. */
+void perf_process_end(struct perf_process *p);
+
+/* Ends, waits for what is closing, and frees. Of one that is not open: nothing. */
+void perf_process_close(struct perf_process *p);
+
+#endif
