@@ -26,6 +26,12 @@ static void check_provider(const struct sle_instance *i, uint32_t buffers)
     }
     assert(held == p->f.held && count == p->f.count && held <= p->c.cltu_buffer &&
            count <= p->c.cltus_max);
+    assert(p->f.event_count <= EVENTS_MAX && (p->f.event_count == 0 || i->link != NULL));
+    for (unsigned k = 0; k < p->f.event_count; k++) { /* ascending, below what is expected */
+        bool last = k + 1 == p->f.event_count;
+        uint32_t next = last ? p->f.next_event : p->f.events[k + 1].invocation;
+        assert((int32_t)(next - p->f.events[k].invocation) > 0);
+    }
     assert(p->queued == buffers);
     assert(p->fill == NULL || (i->link != NULL && p->fill->frames <= p->c.buffer_frames));
     const struct sle_counts *n = &i->counts;

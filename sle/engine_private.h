@@ -116,6 +116,12 @@ struct cltu {
     uint8_t octets[];
 };
 
+/* An event that the host has not answered. */
+struct thrown {
+    uint32_t invocation;
+    uint16_t invoke_id;
+};
+
 /* What FCLTU keeps. */
 struct forward {
     struct list queue; /* struct cltu */
@@ -131,9 +137,8 @@ struct forward {
     uint32_t received, processed, radiated;
     bool interrupted; /* a new START is needed */
     bool ready_told;
-    bool cleared; /* to be told */
-    uint16_t events[EVENTS_MAX];
-    uint32_t event_next[EVENTS_MAX]; /* invocation to expect when it is accepted */
+    bool cleared;                     /* to be told */
+    struct thrown events[EVENTS_MAX]; /* in the order in which they were thrown */
     unsigned event_count;
 };
 
@@ -268,6 +273,7 @@ void buffer_sync(struct sle_instance *i, const struct sle_sync *sync, tick now);
 void buffer_clear(struct sle_instance *i);
 /* forward.c */
 void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now);
+void forward_forget_events(struct sle_instance *i);
 void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void forward_clear(struct sle_instance *i);
 uint32_t forward_available(const struct sle_instance *i);

@@ -49,7 +49,10 @@ void forward_notify(struct sle_instance *i, enum sle_notification n, uint32_t in
                                    .last_ok = f->last_ok,
                                    .production = i->p.production,
                                    .uplink = f->uplink};
-    if (i->link == NULL || i->link->state != SLE_ACTIVE)
+    /* Events may be thrown when ready, so that is when their actions may end. */
+    bool of_event = n >= SLE_ASYNC_ACTIONS_DONE;
+    if (i->link == NULL ||
+        !(i->link->state == SLE_ACTIVE || (of_event && i->link->state == SLE_READY)))
         return;
     COUNT_INSTANCE(i, notifies, 1);
     (void)link_send(i->link, &p, now);
@@ -139,6 +142,12 @@ tick sle_provider_cltu_deadline(const struct sle_instance *i)
     if (c->c.earliest.known && tick_of(i, c->c.earliest.at) > due)
         due = tick_of(i, c->c.earliest.at);
     return due;
+}
+
+uint32_t sle_provider_cltus_held(const struct sle_instance *i)
+{
+    assert(i->provides && i->service == SLE_FCLTU);
+    return i->p.f.count;
 }
 
 static void expire_cltu(struct sle_instance *i, struct cltu *c, tick now)
@@ -237,22 +246,48 @@ void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     }
     f->next_event++;
     assert(l->state != SLE_ENDED && l->instance->provides);
-    f->events[f->event_count++] = pdu->invoke_id;
+    f->events[f->event_count++] = (struct thrown){pdu->u.event.invocation, pdu->invoke_id};
     struct sle_notice *n = link_notice(l, SLE_EVENT_THROWN);
     n->u.event = pdu->u.event;
     n->invoke_id = pdu->invoke_id;
 }
 
+/* The association ends: what was not answered was not accepted. */
+void forward_forget_events(struct sle_instance *i)
+{
+    struct forward *f = &i->p.f;
+    if (f->event_count > 0)
+        f->next_event = f->events[0].invocation;
+    f->event_count = 0;
+}
+
+static struct thrown take_thrown(struct forward *f, unsigned k)
+{
+    struct thrown t = f->events[k];
+    assert(k < f->event_count);
+    f->event_count--;
+    memmove(&f->events[k], &f->events[k + 1], (f->event_count - k) * sizeof *f->events);
+    return t;
+}
+
+/* A number is used up by an event that is accepted only: those thrown behind a refused one have
+ * wrong numbers. */
 void sle_provider_answer_event(struct sle_instance *i, uint16_t invoke_id, unsigned diag, tick now)
 {
     struct forward *f = &i->p.f;
-    for (unsigned k = 0; k < f->event_count; k++)
-        if (f->events[k] == invoke_id) {
-            assert(i->link != NULL); /* events end with the association */
-            f->events[k] = f->events[--f->event_count];
-            answer_event(i->link, invoke_id, diag, now);
-            return;
-        }
+    assert(i->provides && i->service == SLE_FCLTU);
+    unsigned k = 0;
+    while (k < f->event_count && f->events[k].invoke_id != invoke_id)
+        k++;
+    if (k == f->event_count)
+        return;
+    assert(i->link != NULL); /* events end with the association */
+    struct thrown t = take_thrown(f, k);
+    if (diag != SLE_OK)
+        f->next_event = t.invocation;
+    answer_event(i->link, invoke_id, diag, now);
+    while (diag != SLE_OK && k < f->event_count)
+        answer_event(i->link, take_thrown(f, k).invoke_id, SLE_EVENT_OUT_OF_SEQUENCE, now);
 }
 
 void sle_provider_event_done(struct sle_instance *i, uint32_t invocation, enum sle_notification how,

@@ -225,7 +225,7 @@ static bool is_duplicate(const struct sle_link *l, uint16_t invoke_id)
     if (l->state == SLE_STARTING && p->start_id == invoke_id)
         return true;
     for (unsigned k = 0; k < p->f.event_count; k++)
-        if (p->f.events[k] == invoke_id)
+        if (p->f.events[k].invoke_id == invoke_id)
             return true;
     return false;
 }
@@ -297,7 +297,7 @@ void provider_bound(struct sle_instance *i)
     assert(i->link != NULL && i->link->state == SLE_READY);
     p->report_s = 0;
     p->has_wanted = false;
-    p->f.event_count = 0;
+    assert(p->f.event_count == 0);
     assert(p->queued == 0 && p->fill == NULL);
 }
 
@@ -308,7 +308,7 @@ void provider_leave(struct sle_instance *i, tick now)
     if (i->service == SLE_FCLTU && !i->p.c.continue_on_abort)
         forward_clear(i);
     i->p.report_s = 0;
-    i->p.f.event_count = 0;
+    forward_forget_events(i);
     assert(i->provides && i->p.fill == NULL && !i->p.backlog);
 }
 

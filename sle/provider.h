@@ -150,13 +150,19 @@ struct sle_cltu_out {
  */
 bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, tick now);
 tick sle_provider_cltu_deadline(const struct sle_instance *i);
+/* CLTUs that are held: in the queue, or being radiated. */
+uint32_t sle_provider_cltus_held(const struct sle_instance *i);
 /* Its radiation has begun, and has ended, at this time. */
 void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now);
 void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now);
 void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status);
-/* Answers SLE_EVENT_THROWN: SLE_OK or a diagnostic of THROW-EVENT. */
+/* Answers SLE_EVENT_THROWN: SLE_OK or a diagnostic of THROW-EVENT. After one that is refused the
+ * same invocation number is expected again: events thrown behind it that wait for an answer get
+ * "out of sequence" with it, and none of the host. What is not answered when the association ends
+ * was not accepted. */
 void sle_provider_answer_event(struct sle_instance *i, uint16_t invoke_id, unsigned diag, tick now);
-/* How the actions of an event went: SLE_ASYNC_ACTIONS_DONE, …NOT_DONE, …CONDITION_FALSE. */
+/* How the actions of an event went: SLE_ASYNC_ACTIONS_DONE, …NOT_DONE, …CONDITION_FALSE. Told to a
+ * user who is bound. */
 void sle_provider_event_done(struct sle_instance *i, uint32_t invocation, enum sle_notification how,
                              tick now);
 

@@ -109,6 +109,57 @@ class SleTest(sle_case.SleCase):
         with open(self.path("uplink"), "rb") as f:
             self.assertEqual(f.read(), cltus)
 
+    def test_events(self):
+        """Each is answered and its outcome told, in order; STOP waits for what is under way; CLTUs come behind them."""
+        cltu1 = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
+        self.provider(f"""instances:
+  - id: {cltu1}
+    users: CENTRE
+    uplink: {self.path('uplink')}
+    uplink_rate: 100kbit/s
+    events:
+      - {{id: 1}}
+      - {{id: 2, qualifiers: pause 7..9, actions: interrupt}}
+      - {{id: 2, qualifiers: go, actions: resume radiate, order: eb90aa, time: 100ms, condition: not-operational}}
+      - {{id: 3, actions: halt radiate, order: eb90}}
+      - {{id: 4, actions: fail, condition: idle}}
+      - {{id: 5, time: 1h}}
+  - {{id: {cltu1[:-1]}2, users: CENTRE}}
+""")
+        with open(self.path("cltus"), "wb") as f:
+            f.write(struct.pack(">I", 20) + bytes(20))
+
+        def events(*options, instance=cltu1):
+            r = self.user(instance, *options)
+            self.assertTrue(r["in_order"], r)
+            return [(e["event"], e["qualifier"], e.get("invocation"), e["answer"], e.get("actions")) for e in r["events"]], r["cltus"]
+
+        done, failed, false = "action list completed", "action list not completed", "event condition is false"
+        got, cltus = events("--event", "1", "--event", "2:8", "--event", "2:10", "--event", "2:go", "--event", "2:go", "--event", "9",
+                            "--event", "4:0xff00", "--cltus", self.path("cltus"))
+        self.assertEqual(got, [(1, "0", 0, "accepted", done), (2, "8", 1, "accepted", done), (2, "10", 2, "no such event", ""),
+                               (2, "go", 2, "accepted", done), (2, "go", 3, "accepted", false), (9, "0", 4, "no such event", ""),
+                               (4, "0xff00", 4, "accepted", failed)])
+        self.assertEqual((cltus["accepted"], cltus["radiated"], cltus["other_notifications"] >= 1), (1, 1, True), cltus)
+        with open(self.path("uplink"), "rb") as f:
+            self.assertEqual(f.read(), b"\0\0\0\3\xeb\x90\xaa" + struct.pack(">I", 20) + bytes(20))
+        # Numbers go on with the next association, versions with other tags as well; halted production radiates nothing.
+        self.assertEqual(events("-V", "2", "--event", "3")[0], [(3, "0", 5, "accepted", failed)])
+        self.assertEqual(events("--event", "1", instance=cltu1[:-1] + "2")[0], [(1, "0", 0, "operation not supported", "")])
+        # An outcome that does not come: the user stops in order.
+        r = subprocess.run(self.user_command(cltu1[:-1] + "1", "--event", "1", "-t", "1s"), capture_output=True, text=True, timeout=300)
+        self.assertIn("START was refused: diagnostic 0", r.stdout)  # out of service: production is halted
+        self.stop()
+        self.assertIn("event 9, invocation 4: refused", self.said())
+
+    def test_an_outcome_that_does_not_come(self):
+        cltu1 = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
+        self.provider(f"instances:\n  - {{id: {cltu1}, users: CENTRE, events: [{{id: 5, time: 1h}}]}}\n")
+        r = self.user(cltu1, "--event", "5", "--event", "5", "-t", "1s")
+        self.assertTrue(r["in_order"], r)
+        self.assertEqual([e["answer"] for e in r["events"]], ["accepted", "not thrown"])
+        self.stop()
+
     def test_a_modem(self):
         modem = sle_case.free_port()
         self.provider(f"""sources:

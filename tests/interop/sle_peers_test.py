@@ -93,7 +93,8 @@ class SleTest(sle_case.SleCase):
         cltus = [b"\xeb\x90" + os.urandom(30 + i) for i in range(100)]
         self.write("frames", b"".join(frames))
         if service == "cltu":
-            text = f"instances:\n  - {{id: {INSTANCES['cltu']}, users: CENTRE, uplink: {self.path('uplink')}}}\n"
+            text = (f"instances:\n  - {{id: {INSTANCES['cltu']}, users: CENTRE, uplink: {self.path('uplink')}, events: [{{id: 1, "
+                    "qualifiers: 7}, {id: 2, actions: fail}, {id: 3, condition: not-operational}, {id: 4, qualifiers: '8'}]}\n")
         else:
             text = (f"sources:\n  - {{name: f, kind: file, file: {self.path('frames')}, frame: {LENGTH}, "
                     f"control_words: {'yes' if service == 'rocf' else 'no'}}}\n"
@@ -102,13 +103,15 @@ class SleTest(sle_case.SleCase):
         version, level, hash = lane
         self.provider(text, level=level, hash=hash.lower().replace("_", ""))
         peer = Peer(self, "user", service, self.port, lane, frames=FRAMES, out=self.path("got"), tfvn=0 if service == "rocf" else 1,
-                    parameters=0 if service == "rocf" else 1, **{"in": self.write("cltus", with_lengths(cltus))} if service == "cltu" else {})
+                    parameters=0 if service == "rocf" else 1, **{"in": self.write("cltus", with_lengths(cltus)), "events": "0:1:2,1:2:2,1:1:1,2:9:1,2:4:1,2:3:2,3:1:2"}
+                    if service == "cltu" else {})
         r = peer.result()
         self.assertEqual(r["errors"], "0", r)
         self.assertEqual(r["state"], "UNBOUND", (r, self.said()))
         if service == "cltu":
             self.assertEqual((r["returns"], r["negative"], r["radiated"]), ("100", "0", "100"), r)
             self.assertEqual(self.read("uplink"), with_lengths(cltus))
+            self.assertEqual(r["events"], "+1,done:0,+2,not:1,-1:2,-2:2,-2:2,+3,false:2,+4,done:3,")
         else:
             self.assertEqual(self.read("got"), with_lengths([f[-4:] for f in frames] if service == "rocf" else frames))
             self.assertEqual(r["ended"], "true", r)
@@ -130,6 +133,7 @@ class SleTest(sle_case.SleCase):
         options = ["-V", str(version)]
         if service == "cltu":
             options += ["--cltus", self.path("cltus"), "--window", "20"]
+            options += [x for e in ("1:7", "2:on", "9", "3:0x0102", "1") for x in ("--event", e)]
         else:
             options += ["-n", str(FRAMES), "--lengths", "-o", self.path("got")]
         if service in ("rcf", "rocf"):
@@ -143,6 +147,10 @@ class SleTest(sle_case.SleCase):
         if service == "cltu":
             self.assertEqual((r["cltus"]["accepted"], r["cltus"]["refused"], r["cltus"]["radiated"]), (100, 0, 100), r)
             self.assertEqual(self.read("got"), with_lengths(cltus))
+            done, failed, false = "action list completed", "action list not completed", "event condition is false"
+            self.assertEqual([(e["invocation"], e["answer"], e["actions"]) for e in r["events"]],
+                             [(0, "accepted", done), (1, "accepted", failed), (2, "no such event", ""), (2, "accepted", false),
+                              (3, "accepted", done)])
         else:
             self.assertEqual(self.read("got"), with_lengths([f[-4:] for f in frames] if service == "rocf" else frames))
 

@@ -210,26 +210,126 @@ START_TEST(stop_and_abort_discard)
 }
 END_TEST
 
+static unsigned throw_event(uint32_t invocation)
+{
+    struct sle_event e = {.invocation = invocation, .event = 7, .qualifier = slice_of("on", 2)};
+    return (unsigned)sle_user_event(pair.asks, &e, pair.now);
+}
+
+static void answer_event(unsigned diag)
+{
+    sle_provider_answer_event(pair.serves, pair.provider.of[SLE_EVENT_THROWN].invoke_id, diag,
+                              pair.now);
+    pair_settle(&pair);
+}
+
+static const struct sle_notice *last_answer(unsigned diag, uint32_t next)
+{
+    const struct sle_notice *n = &pair.user.of[SLE_EVENT_ANSWER];
+    ck_assert_uint_eq(n->diag, diag);
+    ck_assert_uint_eq(n->u.event_return.next_invocation, next);
+    return n;
+}
+
 START_TEST(events)
 {
     struct sle_provider_config c = {0};
-    struct sle_event e = {.invocation = 0, .event = 7, .qualifier = slice_of("on", 2)};
     begin_cltu(&c);
-    ck_assert_int_eq(sle_user_event(pair.asks, &e, pair.now), 0);
+    ck_assert_uint_eq(throw_event(0), 0);
     pair_settle(&pair);
     ck_assert_uint_eq(pair.provider.of[SLE_EVENT_THROWN].u.event.event, 7);
     ck_assert_uint_eq(pair.user.seen[SLE_EVENT_ANSWER], 0);
-    sle_provider_answer_event(pair.serves, pair.provider.of[SLE_EVENT_THROWN].invoke_id,
-                              SLE_EVENT_UNKNOWN, pair.now);
+    answer_event(SLE_EVENT_UNKNOWN); /* uses up no number */
+    last_answer(SLE_EVENT_UNKNOWN, 0);
+    ck_assert_uint_eq(throw_event(1), 0);
     pair_settle(&pair);
-    ck_assert(pair.user.of[SLE_EVENT_ANSWER].diag == SLE_EVENT_UNKNOWN);
-    ck_assert_uint_eq(pair.user.of[SLE_EVENT_ANSWER].u.event_return.next_invocation, 1);
-    ck_assert_int_eq(sle_user_event(pair.asks, &e, pair.now), 0);
+    last_answer(SLE_EVENT_OUT_OF_SEQUENCE, 0);
+    ck_assert_uint_eq(throw_event(0), 0);
     pair_settle(&pair);
-    ck_assert(pair.user.of[SLE_EVENT_ANSWER].diag == SLE_EVENT_OUT_OF_SEQUENCE);
+    answer_event(SLE_OK);
+    last_answer(SLE_OK, 1);
+    ck_assert_uint_eq(throw_event(0), 0);
+    pair_settle(&pair);
+    last_answer(SLE_EVENT_OUT_OF_SEQUENCE, 1);
+    ck_assert_uint_eq(pair.provider.seen[SLE_EVENT_THROWN], 2);
     sle_provider_event_done(pair.serves, 0, SLE_ASYNC_ACTIONS_DONE, pair.now);
     pair_settle(&pair);
     ck_assert_int_eq(pair.user.of[SLE_NOTIFIED].u.async.notification, SLE_ASYNC_ACTIONS_DONE);
+    ck_assert_uint_eq(pair.user.of[SLE_NOTIFIED].u.async.invocation, 0);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* Several under way: what is behind a refused one is out of sequence, the host is not asked. */
+START_TEST(events_pipelined)
+{
+    struct sle_provider_config c = {0};
+    begin_cltu(&c);
+    uint16_t ids[3];
+    for (uint32_t k = 0; k < 3; k++) {
+        ck_assert_uint_eq(throw_event(k), 0);
+        pair_settle(&pair);
+        ids[k] = pair.provider.of[SLE_EVENT_THROWN].invoke_id;
+    }
+    ck_assert_uint_eq(pair.provider.seen[SLE_EVENT_THROWN], 3);
+    sle_provider_answer_event(pair.serves, ids[0], SLE_OK, pair.now);
+    pair_settle(&pair);
+    last_answer(SLE_OK, 3);
+    sle_provider_answer_event(pair.serves, ids[1], SLE_EVENT_UNKNOWN, pair.now);
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.user.seen[SLE_EVENT_ANSWER], 3);
+    last_answer(SLE_EVENT_OUT_OF_SEQUENCE, 1);
+    sle_provider_answer_event(pair.serves, ids[2], SLE_OK, pair.now); /* too late */
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.user.seen[SLE_EVENT_ANSWER], 3);
+    ck_assert_uint_eq(throw_event(1), 0);
+    pair_settle(&pair);
+    answer_event(SLE_OK);
+    last_answer(SLE_OK, 2);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* 64 that the host has not answered; one more is refused, and uses up no number. */
+START_TEST(events_limit)
+{
+    struct sle_provider_config c = {0};
+    begin_cltu(&c);
+    for (uint32_t k = 0; k < 65; k++) {
+        ck_assert_uint_eq(throw_event(k), 0);
+        pair_settle(&pair);
+    }
+    ck_assert_uint_eq(pair.provider.seen[SLE_EVENT_THROWN], 64);
+    ck_assert_uint_eq(pair.user.seen[SLE_EVENT_ANSWER], 1);
+    last_answer(SLE_OTHER_REASON, 64);
+    pair_fini(&pair);
+}
+END_TEST
+
+/* Before START: the event and how it went. What is not answered ends with the association. */
+START_TEST(events_when_ready)
+{
+    struct sle_provider_config c = {.id = CLTU_ID};
+    pair_init(&pair, SLE_AUTH_ALL);
+    pair_add(&pair, &c, 5);
+    pair_connect(&pair);
+    ck_assert_uint_eq(throw_event(0), 0);
+    pair_settle(&pair);
+    answer_event(SLE_OK);
+    sle_provider_event_done(pair.serves, 0, SLE_ASYNC_CONDITION_FALSE, pair.now);
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.user.seen[SLE_NOTIFIED], 1);
+    ck_assert_int_eq(pair.user.of[SLE_NOTIFIED].u.async.notification, SLE_ASYNC_CONDITION_FALSE);
+    ck_assert_uint_eq(throw_event(1), 0);
+    pair_settle(&pair);
+    sle_link_abort(pair.user.link, SLE_ABORT_OTHER, pair.now);
+    pair_settle(&pair);
+    ck_assert(pair.provider.over);
+    answer_event(SLE_OK); /* to nobody */
+    sle_provider_event_done(pair.serves, 0, SLE_ASYNC_ACTIONS_DONE, pair.now);
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.user.seen[SLE_EVENT_ANSWER], 1);
+    ck_assert_uint_eq(pair.user.seen[SLE_NOTIFIED], 1);
     pair_fini(&pair);
 }
 END_TEST
@@ -246,5 +346,8 @@ int main(void)
     tcase_add_test(t, times_of_radiation);
     tcase_add_loop_test(t, stop_and_abort_discard, 0, 3);
     tcase_add_test(t, events);
+    tcase_add_test(t, events_pipelined);
+    tcase_add_test(t, events_limit);
+    tcase_add_test(t, events_when_ready);
     return run_suite(s);
 }

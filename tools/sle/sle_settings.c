@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/sle/sle_settings_read.h"
 #include "tools/sle/sle_settings_tables.h"
 
 static const struct {
@@ -19,8 +20,10 @@ static const struct {
                 {"tml", settings_tml},
                 {"users", settings_users},
                 {"sources", settings_sources},
-                {"instances", settings_instances}};
+                {"instances", settings_instances},
+                {"events", settings_events}};
 static const char *const words[] = {"tml", "users", "sources", "instances", NULL};
+static const char *const instance_words[] = {"events", NULL};
 
 bool settings_section(size_t i, const char **name, const struct conf_option **options)
 {
@@ -79,19 +82,14 @@ bool settings_time(const char *text, uint64_t *out)
 
 /* ---- reading ---- */
 
-struct reading {
-    struct settings *s;
-    struct conf_errors *errors;
-};
-
 static uint32_t line_of(const struct conf_tree *map, const char *key)
 {
     const struct conf_tree *t = conf_child(map, key);
     return t != NULL ? t->line : map->line;
 }
 
-static void wrong(struct reading *r, const struct conf_tree *map, const char *where,
-                  const char *key, const char *value, const char *want)
+void settings_wrong(struct reading *r, const struct conf_tree *map, const char *where,
+                    const char *key, const char *value, const char *want)
 {
     conf_error(r->errors, line_of(map, key), "%s%s: '%s': expected %s", where, key, value, want);
 }
@@ -117,7 +115,8 @@ static void check_password(struct reading *r, const struct conf_tree *map, const
 {
     struct sle_identity who;
     if (!sle_password_read(text, &who))
-        wrong(r, map, where, "password", "...", "at most 64 octets, two hexadecimal digits each");
+        settings_wrong(r, map, where, "password", "...",
+                       "at most 64 octets, two hexadecimal digits each");
 }
 
 static void read_user(struct reading *r, const struct conf_tree *map, void *item)
@@ -126,50 +125,40 @@ static void read_user(struct reading *r, const struct conf_tree *map, void *item
     if (u->id == NULL)
         return;
     if (!sle_authority_ok(u->id))
-        wrong(r, map, "users.", "id", u->id, "3 to 16 characters without blanks");
+        settings_wrong(r, map, "users.", "id", u->id, "3 to 16 characters without blanks");
     if (find_user(r->s, u->id) != u)
-        wrong(r, map, "users.", "id", u->id, "an id that no other user has");
+        settings_wrong(r, map, "users.", "id", u->id, "an id that no other user has");
     check_password(r, map, "users.", u->password);
     if (u->level != SLE_AUTH_NONE && *u->password == '\0')
-        wrong(r, map, "users.", "password", "", "a password, since authentication is asked for");
+        settings_wrong(r, map, "users.", "password", "",
+                       "a password, since authentication is asked for");
 }
 
 static void read_address(struct reading *r, const struct conf_tree *map, const char *where,
                          const char *key, const char *text, struct address *out)
 {
     if (address_parse(text, out) < 0)
-        wrong(r, map, where, key, text, address_hint);
+        settings_wrong(r, map, where, key, text, address_hint);
 }
 
 static void read_source(struct reading *r, const struct conf_tree *map, void *item)
 {
     struct settings_source *x = item;
     if (x->name != NULL && find_source(r->s, x->name) != x)
-        wrong(r, map, "sources.", "name", x->name, "a name that no other source has");
+        settings_wrong(r, map, "sources.", "name", x->name, "a name that no other source has");
     if (x->kind == SOURCE_UDP || x->kind == SOURCE_TCP)
         read_address(r, map, "sources.", "address", x->address_text, &x->address);
     if (x->kind == SOURCE_FILE && *x->file == '\0')
-        wrong(r, map, "sources.", "file", "", "the name of a file");
+        settings_wrong(r, map, "sources.", "file", "", "the name of a file");
     uint64_t vcids = x->format == SOURCE_TM ? 8 : 63, scid = x->format == SOURCE_TM ? 1023 : 255;
     if (x->kind == SOURCE_GENERATOR && x->vcids > vcids)
-        wrong(r, map, "sources.", "vcids", "too many", "at most 8 of TM, 63 of AOS");
+        settings_wrong(r, map, "sources.", "vcids", "too many", "at most 8 of TM, 63 of AOS");
     if (x->kind == SOURCE_GENERATOR && x->scid > scid)
-        wrong(r, map, "sources.", "scid", "too large", "at most 255 of AOS");
+        settings_wrong(r, map, "sources.", "scid", "too large", "at most 255 of AOS");
     if (x->kind == SOURCE_GENERATOR && x->format == SOURCE_TM)
         x->control_words = true;
     if (x->when_full == SOURCE_BY_KIND)
         x->when_full = x->kind == SOURCE_UDP || x->rate > 0 ? SOURCE_DROP : SOURCE_WAIT;
-}
-
-/* Cuts the text at blanks; how many words there are, `max` at most are in `out`. */
-static size_t cut_words(char *text, const char **out, size_t max)
-{
-    size_t n = 0;
-    char *save = NULL;
-    for (char *p = strtok_r(text, " \t", &save); p != NULL; p = strtok_r(NULL, " \t", &save), n++)
-        if (n < max)
-            out[n] = p;
-    return n;
 }
 
 static void read_initiators(struct reading *r, const struct conf_tree *map,
@@ -177,12 +166,13 @@ static void read_initiators(struct reading *r, const struct conf_tree *map,
 {
     size_t max = strlen(i->users) / 2 + 1;
     i->initiators = calloc(max, sizeof *i->initiators);
-    i->initiator_count = i->initiators == NULL ? 0 : cut_words(i->users, i->initiators, max);
+    i->initiator_count = i->initiators == NULL ? 0 : settings_cut(i->users, i->initiators, max);
     if (i->initiator_count == 0)
-        wrong(r, map, "instances.", "users", "", "the id of at least one of the users");
+        settings_wrong(r, map, "instances.", "users", "", "the id of at least one of the users");
     for (size_t k = 0; k < i->initiator_count; k++)
         if (find_user(r->s, i->initiators[k]) == NULL)
-            wrong(r, map, "instances.", "users", i->initiators[k], "the id of one of the users");
+            settings_wrong(r, map, "instances.", "users", i->initiators[k],
+                           "the id of one of the users");
 }
 
 static void read_versions(struct reading *r, const struct conf_tree *map,
@@ -196,7 +186,7 @@ static void read_versions(struct reading *r, const struct conf_tree *map,
             break;
     }
     if (*p != '\0' || i->versions == 0)
-        wrong(r, map, "instances.", "versions", i->versions_text, "some of 2 3 4 5");
+        settings_wrong(r, map, "instances.", "versions", i->versions_text, "some of 2 3 4 5");
 }
 
 static void read_when(struct reading *r, const struct conf_tree *map, const char *key,
@@ -206,7 +196,8 @@ static void read_when(struct reading *r, const struct conf_tree *map, const char
     if (*text == '\0')
         return;
     if (!settings_time(text, &ns)) {
-        wrong(r, map, "instances.", key, text, "a time in UTC such as 2026-11-22T18:00:00Z");
+        settings_wrong(r, map, "instances.", key, text,
+                       "a time in UTC such as 2026-11-22T18:00:00Z");
         return;
     }
     *out = (struct sle_when){.known = true, .at = sle_time_of(ns)};
@@ -216,14 +207,16 @@ static void read_gvcids(struct reading *r, const struct conf_tree *map, struct s
 {
     const char *parts[SLE_GVCIDS_MAX] = {NULL};
     bool wanted = i->service == SLE_RCF || i->service == SLE_ROCF;
-    i->gvcid_count = cut_words(i->gvcids_text, parts, SLE_GVCIDS_MAX);
+    i->gvcid_count = settings_cut(i->gvcids_text, parts, SLE_GVCIDS_MAX);
     if (i->gvcid_count > SLE_GVCIDS_MAX || (wanted && i->gvcid_count == 0)) {
         i->gvcid_count = 0;
-        wrong(r, map, "instances.", "gvcids", "", "1 to 256 channels such as 1.171.5 or 0.22.*");
+        settings_wrong(r, map, "instances.", "gvcids", "",
+                       "1 to 256 channels such as 1.171.5 or 0.22.*");
     }
     for (size_t k = 0; k < i->gvcid_count; k++)
         if (!settings_gvcid(parts[k], &i->gvcids[k]))
-            wrong(r, map, "instances.", "gvcids", parts[k], "a channel such as 1.171.5 or 0.22.*");
+            settings_wrong(r, map, "instances.", "gvcids", parts[k],
+                           "a channel such as 1.171.5 or 0.22.*");
 }
 
 static const struct settings_instance *find_instance(const struct settings *s, const char *id)
@@ -234,45 +227,21 @@ static const struct settings_instance *find_instance(const struct settings *s, c
     return NULL;
 }
 
-static void read_instance(struct reading *r, const struct conf_tree *map, void *item)
-{
-    struct settings_instance *i = item;
-    struct sle_siid id;
-    if (i->id == NULL || i->users == NULL)
-        return;
-    if (sle_siid_parse(i->id, &id, &i->service, &i->mode) < 0) {
-        wrong(r, map, "instances.", "id", i->id, "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
-        return;
-    }
-    if (find_instance(r->s, i->id) != i)
-        wrong(r, map, "instances.", "id", i->id, "an id that no other instance has");
-    read_initiators(r, map, i);
-    read_versions(r, map, i);
-    read_when(r, map, "begin", i->begin_text, &i->begin);
-    read_when(r, map, "end", i->end_text, &i->end);
-    read_gvcids(r, map, i);
-    if (*i->antenna == '\0' || strlen(i->antenna) > SLE_ANTENNA_MAX)
-        wrong(r, map, "instances.", "antenna", i->antenna, "1 to 16 characters");
-    if (i->service == SLE_FCLTU) {
-        (void)address_parse(i->uplink, &i->uplink_address); /* else it is a file */
-        return;
-    }
-    i->from = find_source(r->s, i->source);
-    if (i->from == NULL)
-        wrong(r, map, "instances.", "source", i->source, "the name of one of the sources");
-    else if (i->mode == SLE_OFFLINE && *i->from->record == '\0')
-        wrong(r, map, "instances.", "source", i->source,
-              "a source with the key record, from which offline instances deliver");
-}
+struct list_kind {
+    const char *key;
+    const struct conf_option *options;
+    size_t size, max;
+    const char *const *words;
+    void (*read)(struct reading *r, const struct conf_tree *map, void *item);
+};
 
-static void read_list(struct reading *r, const struct conf_tree *root, const char *key,
-                      const struct conf_option *options, size_t size, size_t max, void *items,
-                      size_t *len, void (*read)(struct reading *, const struct conf_tree *, void *))
+static void read_list(struct reading *r, const struct conf_tree *root, const struct list_kind *kind,
+                      void *items, size_t *len)
 {
     char where[32];
     size_t n = 0;
-    const struct conf_tree *t = conf_list(root, "", key, max, &n, r->errors);
-    char *all = t == NULL ? NULL : calloc(n, size);
+    const struct conf_tree *t = conf_list(root, "", kind->key, kind->max, &n, r->errors);
+    char *all = t == NULL ? NULL : calloc(n, kind->size);
     memcpy(items, &all, sizeof all);
     if (t == NULL)
         return;
@@ -280,18 +249,66 @@ static void read_list(struct reading *r, const struct conf_tree *root, const cha
         conf_error(r->errors, root->line, "out of memory");
         return;
     }
-    snprintf(where, sizeof where, "%s.", key);
+    snprintf(where, sizeof where, "%s.", kind->key);
     for (; t != NULL; t = t->next) {
-        char *item = all + size * (*len)++;
-        struct conf_part part = {options, item, NULL};
+        char *item = all + kind->size * (*len)++;
+        struct conf_part part = {kind->options, item, NULL};
         size_t before = r->errors->total;
-        if (conf_options_default(options, item, conf_option_set) < 0)
+        if (conf_options_default(kind->options, item, conf_option_set) < 0)
             conf_error(r->errors, t->line, "out of memory");
-        conf_section_read(t, where, &part, 1, NULL, r->errors);
+        conf_section_read(t, where, &part, 1, kind->words, r->errors);
         if (r->errors->total == before)
-            read(r, t, item);
+            kind->read(r, t, item);
     }
 }
+
+static const struct list_kind event_list = {
+    "events", settings_events,    sizeof(struct settings_event), SETTINGS_EVENTS_MAX,
+    NULL,     settings_read_event};
+
+static void read_instance(struct reading *r, const struct conf_tree *map, void *item)
+{
+    struct settings_instance *i = item;
+    struct sle_siid id;
+    if (i->id == NULL || i->users == NULL)
+        return;
+    if (sle_siid_parse(i->id, &id, &i->service, &i->mode) < 0) {
+        settings_wrong(r, map, "instances.", "id", i->id,
+                       "such as sagr=A.spack=B.rsl-fg=C.raf=onlc1");
+        return;
+    }
+    if (find_instance(r->s, i->id) != i)
+        settings_wrong(r, map, "instances.", "id", i->id, "an id that no other instance has");
+    read_initiators(r, map, i);
+    read_versions(r, map, i);
+    read_when(r, map, "begin", i->begin_text, &i->begin);
+    read_when(r, map, "end", i->end_text, &i->end);
+    read_gvcids(r, map, i);
+    read_list(r, map, &event_list, &i->events, &i->events_len);
+    if (*i->antenna == '\0' || strlen(i->antenna) > SLE_ANTENNA_MAX)
+        settings_wrong(r, map, "instances.", "antenna", i->antenna, "1 to 16 characters");
+    if (i->service == SLE_FCLTU) {
+        (void)address_parse(i->uplink, &i->uplink_address); /* else it is a file */
+        return;
+    }
+    if (i->events_len > 0)
+        settings_wrong(r, map, "instances.", "events", "", "none: it is no forward service");
+    i->from = find_source(r->s, i->source);
+    if (i->from == NULL)
+        settings_wrong(r, map, "instances.", "source", i->source, "the name of one of the sources");
+    else if (i->mode == SLE_OFFLINE && *i->from->record == '\0')
+        settings_wrong(r, map, "instances.", "source", i->source,
+                       "a source with the key record, from which offline instances deliver");
+}
+
+static const struct list_kind user_list = {
+    "users", settings_users, sizeof(struct settings_user), SETTINGS_USERS_MAX, NULL, read_user};
+static const struct list_kind source_list = {
+    "sources", settings_sources, sizeof(struct settings_source), SETTINGS_SOURCES_MAX,
+    NULL,      read_source};
+static const struct list_kind instance_list = {
+    "instances",    settings_instances, sizeof(struct settings_instance), SETTINGS_INSTANCES_MAX,
+    instance_words, read_instance};
 
 static void read_top(struct reading *r, const struct conf_tree *root)
 {
@@ -302,9 +319,10 @@ static void read_top(struct reading *r, const struct conf_tree *root)
     if (t != NULL)
         conf_section_read(t, "tml.", &tml, 1, NULL, r->errors);
     if (s->id != NULL && !sle_authority_ok(s->id))
-        wrong(r, root, "", "id", s->id, "3 to 16 characters without blanks");
+        settings_wrong(r, root, "", "id", s->id, "3 to 16 characters without blanks");
     if (!sle_port_name_ok(s->port_name))
-        wrong(r, root, "", "port_name", s->port_name, "1 to 128 characters without blanks");
+        settings_wrong(r, root, "", "port_name", s->port_name,
+                       "1 to 128 characters without blanks");
     check_password(r, root, "", s->password);
     read_address(r, root, "", "listen", s->listen_text, &s->listen);
 }
@@ -325,12 +343,9 @@ static void read_root(struct reading *r, const struct conf_tree *root)
         return;
     }
     read_top(r, root);
-    read_list(r, root, "users", settings_users, sizeof *s->users, SETTINGS_USERS_MAX, &s->users,
-              &s->users_len, read_user);
-    read_list(r, root, "sources", settings_sources, sizeof *s->sources, SETTINGS_SOURCES_MAX,
-              &s->sources, &s->sources_len, read_source);
-    read_list(r, root, "instances", settings_instances, sizeof *s->instances,
-              SETTINGS_INSTANCES_MAX, &s->instances, &s->instances_len, read_instance);
+    read_list(r, root, &user_list, &s->users, &s->users_len);
+    read_list(r, root, &source_list, &s->sources, &s->sources_len);
+    read_list(r, root, &instance_list, &s->instances, &s->instances_len);
     if (r->errors->total == 0 && s->instances_len == 0)
         conf_error(r->errors, root->line, "instances: there is none; write at least one");
 }
@@ -371,6 +386,7 @@ void settings_free(struct settings *s)
         conf_options_free(settings_sources, &s->sources[i]);
     for (size_t i = 0; i < s->instances_len; i++) {
         free(s->instances[i].initiators);
+        settings_free_events(&s->instances[i]);
         conf_options_free(settings_instances, &s->instances[i]);
     }
     free(s->users);

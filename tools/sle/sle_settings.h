@@ -33,6 +33,24 @@ struct settings_source {
     uint64_t record_file, record_total, record_memory;
 };
 
+#define SETTINGS_EVENTS_MAX 256
+#define SETTINGS_ACTIONS_MAX 8
+
+enum event_condition { EVENT_ALWAYS, EVENT_OPERATIONAL, EVENT_NOT_OPERATIONAL, EVENT_IDLE };
+enum event_action { EVENT_INTERRUPT, EVENT_HALT, EVENT_RESUME, EVENT_RADIATE, EVENT_FAIL };
+
+/* An event that users of a forward service may throw. */
+struct settings_event {
+    uint64_t id;
+    char *qualifiers, *actions_text, *order_text;
+    int condition; /* enum event_condition */
+    tick time;
+    /* what they mean */
+    enum event_action actions[SETTINGS_ACTIONS_MAX];
+    size_t actions_len;
+    struct buf *order; /* to radiate; NULL: none */
+};
+
 struct settings_instance {
     char *id, *users, *source, *versions_text, *begin_text, *end_text, *gvcids_text, *antenna;
     uint64_t buffer, store, return_timeout, min_reporting;
@@ -40,6 +58,8 @@ struct settings_instance {
     /* FCLTU */
     uint64_t cltu_buffer, cltu_max, uplink_rate;
     char *uplink;
+    struct settings_event *events;
+    size_t events_len;
     /* what they mean */
     enum sle_service service;
     enum sle_mode mode;
@@ -86,6 +106,12 @@ bool settings_section(size_t i, const char **name, const struct conf_option **op
 
 /* "VERSION.SCID.VCID", or * as VCID. */
 bool settings_gvcid(const char *text, struct sle_gvcid *out);
+/* A qualifier as a person writes it: a number (its fewest octets, the greatest first), octets in
+ * hexadecimal behind 0x, or a text. 1 to SLE_QUALIFIER_MAX octets, in out[cap]; 0: it is none. */
+size_t settings_qualifier(const char *text, uint8_t *out, size_t cap);
+/* Whether this event is the one that is thrown with these octets. */
+bool settings_event_fits(const struct settings_event *e, uint32_t id, struct slice qualifier);
+
 /* "2026-11-22T18:00:00Z", fractions of a second allowed; from 1970 to 2500. ns since 1970. */
 bool settings_time(const char *text, uint64_t *out);
 

@@ -324,3 +324,47 @@ const struct conf_option settings_instances[] = {
     {.key = NULL},
 };
 #undef AT
+
+#define AT(field) offsetof(struct settings_event, field)
+const struct conf_option settings_events[] = {
+    {.key = "id",
+     .type = OPTION_COUNT,
+     .offset = AT(id),
+     .min = 1,
+     .max = UINT16_MAX,
+     .help = "event identifier"},
+    {.key = "qualifiers",
+     .type = OPTION_TEXT,
+     .offset = AT(qualifiers),
+     .initial = "",
+     .help =
+         "qualifiers that it has, with blanks between them: texts, numbers such as 7, ranges such "
+         "as 1..8, octets such as 0x01ff; empty: any"},
+    {.key = "condition",
+     .type = OPTION_CHOICE,
+     .offset = AT(condition),
+     .initial = "always",
+     .choices = "always|operational|not-operational|idle",
+     .help =
+         "what production must be for the actions (idle: no CLTU is held), else the user is told "
+         "that the condition is false"},
+    {.key = "time",
+     .type = OPTION_DURATION,
+     .offset = AT(time),
+     .initial = "0s",
+     .help = "that passes before the actions"},
+    {.key = "actions",
+     .type = OPTION_TEXT,
+     .offset = AT(actions_text),
+     .initial = "",
+     .help =
+         "up to 8 of interrupt, halt, resume (production), radiate (the order), fail, one behind "
+         "the other, with blanks between them; empty: none"},
+    {.key = "order",
+     .type = OPTION_TEXT,
+     .offset = AT(order_text),
+     .initial = "",
+     .help = "what radiate sends, octets in hexadecimal"},
+    {.key = NULL},
+};
+#undef AT

@@ -117,7 +117,6 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
 {
     struct visit *v = context;
     struct sle_link *l = sle_conn_link(c);
-    tick now = world_now(v->station->world);
     switch (n->kind) {
     case SLE_BOUND:
         on_bound(v, l);
@@ -136,7 +135,7 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         uplink_wake(v->instance);
         break;
     case SLE_EVENT_THROWN:
-        sle_provider_answer_event(v->instance->sle, n->invoke_id, SLE_EVENT_NOT_SUPPORTED, now);
+        events_take(v->instance, n);
         break;
     case SLE_OVER:
         tell_over(v, l, n);
@@ -278,8 +277,10 @@ static int add_instance(struct station *t, struct instance *i, const struct sett
         say(&t->log, LEVEL_ERROR, "instance %s: %s", c->id, helio_strerror(e));
         return e;
     }
-    if (c->service == SLE_FCLTU)
+    if (c->service == SLE_FCLTU) {
+        events_init(i);
         return uplink_open(i);
+    }
     i->source = &t->sources[c->from - t->settings->sources];
     i->source->instances[i->source->instances_len++] = i;
     offline_init(i);
@@ -384,9 +385,10 @@ void station_end(struct station *t)
         struct instance *x = &t->instances[i];
         if (x->sle == NULL)
             continue;
-        if (x->config->service == SLE_FCLTU)
+        if (x->config->service == SLE_FCLTU) {
+            events_end(x);
             uplink_end(x);
-        else if (x->source != NULL)
+        } else if (x->source != NULL)
             offline_end(x);
     }
     for (size_t i = 0; t->sources != NULL && i < t->settings->sources_len; i++)

@@ -8,6 +8,7 @@
  *   sle_station_input.c    where the next frame comes from
  *   sle_station_offline.c  instances that deliver from the recording
  *   sle_station_uplink.c   CLTUs are radiated
+ *   sle_station_events.c   what users' events set going
  *   sle_station_status.c   status as JSON
  */
 #ifndef TOOLS_SLE_STATION_H
@@ -68,12 +69,21 @@ struct offline {
     struct alarm alarm;
 };
 
+/* Events of an instance that were accepted, their actions one behind the other. */
+struct event_jobs {
+    struct list queue; /* of jobs */
+    size_t len;
+    struct alarm alarm;
+};
+
 struct uplink {
     struct alarm alarm;
     bool busy;
     tick until;
     int fd; /* a file; -1: none */
     struct datagrams udp;
+    struct slice order; /* an event's, to go before the next CLTU; len 0: none */
+    bool ordering;      /* it is what is on the air */
     uint64_t radiated, failed;
 };
 
@@ -88,6 +98,8 @@ struct instance {
     tick told;
     struct offline offline;
     struct uplink uplink;
+    struct event_jobs events;
+    enum sle_uplink_production production; /* of FCLTU */
 };
 
 struct station {
@@ -145,6 +157,14 @@ void offline_end(struct instance *i);
 int uplink_open(struct instance *i);
 void uplink_wake(struct instance *i);
 void uplink_end(struct instance *i);
+/* Radiates these octets, which stay, before the next CLTU; then events_radiated is called. */
+void uplink_order(struct instance *i, struct slice order);
+
+void events_init(struct instance *i);
+/* Answers the event; what it asks for is done as time goes on, whether or not the user stays. */
+void events_take(struct instance *i, const struct sle_notice *n);
+void events_radiated(struct instance *i, bool good);
+void events_end(struct instance *i);
 
 int status_open(struct station *t);
 /* The status as text, the caller's to free; NULL: memory. */

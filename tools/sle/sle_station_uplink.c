@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants, to a UDP address
- * or to a file (length, octets); then their user is told.
+ * or to a file (length, octets); then their user is told. An order of an event goes before them.
  *
  * What can go wrong: the file or the address does not take it: told, and the CLTU is radiated all
  * the same: a transmitter hears nothing of who receives.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -38,9 +39,28 @@ static tick air_time(const struct instance *i, size_t octets)
     return rate == 0 ? 0 : octets * 8 * TICK_S / rate;
 }
 
+static void begin_order(struct instance *i, tick now)
+{
+    struct uplink *u = &i->uplink;
+    bool sent = put_cltu(i, u->order);
+    if (!sent) {
+        u->order.len = 0;
+        events_radiated(i, false);
+        return;
+    }
+    u->busy = u->ordering = true;
+    u->until = now + air_time(i, u->order.len);
+}
+
 static void end_radiation(struct instance *i, tick now)
 {
     i->uplink.busy = false;
+    if (i->uplink.ordering) {
+        i->uplink.ordering = false;
+        i->uplink.order.len = 0;
+        events_radiated(i, true);
+        return;
+    }
     i->uplink.radiated++;
     sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
 }
@@ -69,9 +89,12 @@ static void run_uplink(void *context)
             break;
         if (u->busy)
             end_radiation(i, now);
-        if (!sle_provider_cltu_next(i->sle, &c, now))
+        if (u->order.len > 0)
+            begin_order(i, now);
+        else if (sle_provider_cltu_next(i->sle, &c, now))
+            begin_radiation(i, &c, now);
+        else
             break;
-        begin_radiation(i, &c, now);
     }
     alarm_set(&u->alarm, u->busy ? u->until : sle_provider_cltu_deadline(i->sle));
     if (i->conn != NULL)
@@ -82,6 +105,13 @@ void uplink_wake(struct instance *i)
 {
     if (!i->uplink.busy)
         alarm_set(&i->uplink.alarm, 0);
+}
+
+void uplink_order(struct instance *i, struct slice order)
+{
+    assert(i->uplink.order.len == 0 && order.len > 0);
+    i->uplink.order = order;
+    uplink_wake(i);
 }
 
 static int open_target(struct instance *i)

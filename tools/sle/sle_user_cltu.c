@@ -112,7 +112,7 @@ void cltus_notified(struct association *a, const struct sle_async *n)
 {
     if (n->notification == SLE_ASYNC_RADIATED)
         a->cltus.radiated++;
-    else
+    else if (n->notification < SLE_ASYNC_ACTIONS_DONE)
         a->cltus.other++;
 }
 

@@ -122,6 +122,23 @@ static error_t parse_identity(int key, char *arg, struct argp_state *state, stru
     }
 }
 
+/* "ID" or "ID:QUALIFIER". */
+static void add_event(struct argp_state *state, char *arg, struct user_options *o)
+{
+    uint8_t octets[SLE_QUALIFIER_MAX];
+    char *colon = strchr(arg, ':');
+    if (o->events_len == USER_EVENTS_MAX)
+        argp_error(state, "--event: at most %d events", USER_EVENTS_MAX);
+    struct user_event *e = &o->events[o->events_len < USER_EVENTS_MAX ? o->events_len++ : 0];
+    e->qualifier = colon == NULL ? "0" : colon + 1;
+    if (settings_qualifier(e->qualifier, octets, sizeof octets) == 0)
+        argument_want(state, "event", arg,
+                      "a qualifier of 1 to 1024 octets: a text, a number, 0x01ff");
+    if (colon != NULL)
+        *colon = '\0';
+    e->id = (uint16_t)argument_count(state, "event", arg, 1, UINT16_MAX);
+}
+
 static error_t parse_wish(int key, char *arg, struct argp_state *state, struct user_options *o)
 {
     static const char *const qualities[] = {"good", "erred", "all", NULL};
@@ -158,6 +175,9 @@ static error_t parse_wish(int key, char *arg, struct argp_state *state, struct u
         return 0;
     case KEY_CLTUS:
         o->cltus = arg;
+        return 0;
+    case KEY_EVENT:
+        add_event(state, arg, o);
         return 0;
     case KEY_WINDOW:
         o->window = (unsigned)argument_count(state, "window", arg, 1, 65535);
@@ -216,8 +236,10 @@ static void check_user(struct argp_state *state, const struct user_options *o)
         argp_error(state, "--authentication needs --password and --responder-password");
     if ((service == SLE_RCF || service == SLE_ROCF) && !o->gvcid)
         argp_error(state, "RCF and ROCF need --gvcid");
-    if (service == SLE_FCLTU && o->cltus == NULL)
-        argp_error(state, "FCLTU needs --cltus");
+    if (service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0)
+        argp_error(state, "FCLTU needs --cltus or --event");
+    if (service != SLE_FCLTU && o->events_len > 0)
+        argp_error(state, "--event is for FCLTU");
 }
 
 error_t sle_parse_user(int key, char *arg, struct argp_state *state)
@@ -275,6 +297,8 @@ const struct argp_option sle_user_options[] = {
     {"json", 'j', NULL, 0, "Print the result as JSON", 6},
     {"cltus", KEY_CLTUS, "FILE", 0, "FCLTU: send these, each behind its length in four octets", 7},
     {"window", KEY_WINDOW, "N", 0, "FCLTU: at most N without an answer; 1 waits for each", 7},
+    {"event", KEY_EVENT, "ID[:QUALIFIER]", 0,
+     "FCLTU: throw this event, before CLTUs; several times", 7},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the socket (the system finds them)", 8},
     {"log", 'l', "LEVEL", 0, "error, warning (default) or info", 8},
     {0}};

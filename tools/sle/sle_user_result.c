@@ -48,6 +48,28 @@ static json_t *cltus_json(const struct cltus *c)
     return o;
 }
 
+static json_t *events_json(const struct association *a)
+{
+    json_t *all = json_array();
+    for (size_t k = 0; a->events.list != NULL && k < a->user->options->events_len; k++) {
+        const struct user_event *u = &a->user->options->events[k];
+        const struct thrown_event *t = &a->events.list[k];
+        bool thrown = k < a->events.next || (k == a->events.next && a->events.under_way);
+        json_t *o = json_object();
+        json_object_set_new(o, "event", json_integer(u->id));
+        json_object_set_new(o, "qualifier", json_string(u->qualifier));
+        json_object_set_new(o, "answer", json_string(thrown ? events_words(t) : "not thrown"));
+        if (thrown) {
+            json_object_set_new(o, "invocation", json_number(t->invocation));
+            const char *how =
+                t->outcome < 0 ? "" : sle_notification_text((enum sle_notification)t->outcome);
+            json_object_set_new(o, "actions", json_string(how));
+        }
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
 static json_t *association_json(const struct association *a)
 {
     const struct measure *m = &a->measure;
@@ -59,6 +81,7 @@ static json_t *association_json(const struct association *a)
         json_object_set_new(o, "end", json_string(a->end));
     if (a->service == SLE_FCLTU) {
         json_object_set_new(o, "cltus", cltus_json(&a->cltus));
+        json_object_set_new(o, "events", events_json(a));
         return o;
     }
     json_object_set_new(o, "frames", json_number(m->frames));
@@ -110,6 +133,17 @@ static void print_numbered(const struct measure *m)
                m->jitter / 1e3);
 }
 
+static void print_events(const struct association *a)
+{
+    for (size_t k = 0; k < a->events.next; k++) {
+        const struct user_event *u = &a->user->options->events[k];
+        const struct thrown_event *t = &a->events.list[k];
+        printf("  event %u (%s), invocation %" PRIu32 ": %s%s%s\n", u->id, u->qualifier,
+               t->invocation, events_words(t), t->outcome < 0 ? "" : ", ",
+               t->outcome < 0 ? "" : sle_notification_text((enum sle_notification)t->outcome));
+    }
+}
+
 static void print_association(const struct association *a)
 {
     const struct measure *m = &a->measure;
@@ -117,6 +151,7 @@ static void print_association(const struct association *a)
     double s = seconds_of(m->first_ns, m->last_ns);
     printf("%s: %s%s\n", a->id, a->failed ? "not in order: " : "in order", a->end);
     if (a->service == SLE_FCLTU) {
+        print_events(a);
         printf("  %zu CLTUs: %" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " radiated\n",
                c->len, c->accepted, c->refused, c->radiated);
         return;

@@ -95,11 +95,28 @@ static void bound(struct association *a)
 
 static void stop_association(struct association *a)
 {
-    if (a->stopping || a->conn == NULL)
+    a->stop_later = events_awaited(a);
+    if (a->stopping || a->stop_later || a->conn == NULL)
         return;
     a->stopping = true;
     if (sle_user_stop(a->sle, now_of(a->user)) < 0)
         (void)sle_user_unbind(a->sle, SLE_UNBIND_END, now_of(a->user));
+}
+
+/* Events first, then CLTUs, then the end. */
+static void go_on_forward(struct association *a)
+{
+    tick now = now_of(a->user);
+    if (a->stop_later) {
+        stop_association(a);
+        return;
+    }
+    events_throw(a, now);
+    if (!events_done(a))
+        return;
+    cltus_send(a, now);
+    if (cltus_done(&a->cltus))
+        stop_association(a);
 }
 
 static void started(struct association *a, const struct sle_notice *n)
@@ -114,7 +131,7 @@ static void started(struct association *a, const struct sle_notice *n)
     if (a->stopping) /* it was asked for before */
         (void)sle_user_stop(a->sle, now);
     else if (a->service == SLE_FCLTU)
-        cltus_send(a, now);
+        go_on_forward(a);
 }
 
 static void stopped(struct association *a, const struct sle_notice *n)
@@ -143,13 +160,6 @@ static void take_sync(struct association *a, const struct sle_sync *s)
         return;
     a->ended_data = true;
     if (a->user->options->until_end)
-        stop_association(a);
-}
-
-static void go_on_cltus(struct association *a)
-{
-    cltus_send(a, now_of(a->user));
-    if (cltus_done(&a->cltus))
         stop_association(a);
 }
 
@@ -186,14 +196,22 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         break;
     case SLE_PARAMETER:
         a->parameters += n->diag == SLE_OK ? 1 : 0;
+        events_parameter(a, n);
+        if (a->started && a->service == SLE_FCLTU)
+            go_on_forward(a);
         break;
     case SLE_CLTU_ANSWER:
         cltus_answer(a, n);
-        go_on_cltus(a);
+        go_on_forward(a);
+        break;
+    case SLE_EVENT_ANSWER:
+        events_answer(a, n);
+        go_on_forward(a);
         break;
     case SLE_NOTIFIED:
         cltus_notified(a, &n->u.async);
-        go_on_cltus(a);
+        events_notified(a, &n->u.async);
+        go_on_forward(a);
         break;
     case SLE_OVER:
         tell_over(a, n);
@@ -350,14 +368,16 @@ static int add_association(struct user *u, struct association *a, unsigned n)
                                 .responder_port = o->port_name,
                                 .version = o->terms.version};
     int e = sle_user_add(u->sle, &c, &a->sle);
-    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL)
+    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0)
         e = HELIO_EINVAL;
-    if (e == 0 && a->service == SLE_FCLTU)
+    if (e == 0 && a->service == SLE_FCLTU && o->cltus != NULL)
         e = cltus_load(&a->cltus, o->cltus);
+    if (e == 0 && a->service == SLE_FCLTU)
+        e = events_open(a);
     if (e < 0)
         say(&u->log, LEVEL_ERROR, "%s: %s",
             a->service == SLE_FCLTU && o->cltus != NULL ? o->cltus : a->id,
-            a->service == SLE_FCLTU && o->cltus == NULL ? "the option --cltus is missing"
+            a->service == SLE_FCLTU && o->cltus == NULL ? "the option --cltus or --event is missing"
                                                         : helio_strerror(e));
     return e;
 }
@@ -435,8 +455,10 @@ int user_run(const struct user_options *o, json_t **result)
         result_print(&u);
     sle_free(u.sle);
     sle_digests_free(u.digests);
-    for (size_t i = 0; i < u.len; i++)
+    for (size_t i = 0; i < u.len; i++) {
         cltus_free(&u.all[i].cltus);
+        events_free(&u.all[i]);
+    }
     free(u.all);
     if (e < 0) {
         uv_world_end(u.world);

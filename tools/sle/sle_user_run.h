@@ -7,6 +7,7 @@
  *   sle_user_measure.c   continuity, delay and jitter of numbered frames
  *   sle_user_sink.c      where frames go
  *   sle_user_cltu.c      CLTUs from a file
+ *   sle_user_events.c    events that are thrown
  *   sle_user_result.c    the result, as JSON or for people
  */
 #ifndef TOOLS_SLE_USER_RUN_H
@@ -32,6 +33,14 @@ struct sle_terms {
     uint8_t version; /* 0: a provider's: any */
 };
 
+#define USER_EVENTS_MAX 64
+
+/* An event to throw, as the command line has it. */
+struct user_event {
+    uint16_t id;
+    const char *qualifier; /* settings_qualifier */
+};
+
 struct user_options {
     struct address to;
     const char *instance, *id, *password, *responder, *responder_password, *port_name;
@@ -49,6 +58,8 @@ struct user_options {
     bool lengths;
     struct address udp;
     unsigned window; /* CLTUs under way; 0: as many as may be */
+    struct user_event events[USER_EVENTS_MAX];
+    size_t events_len;
     enum config_level log;
 };
 
@@ -77,6 +88,22 @@ struct cltus {
     unsigned latest_refusal;
 };
 
+/* One that was thrown. */
+struct thrown_event {
+    uint32_t invocation;
+    unsigned diag;
+    bool answered;
+    int outcome; /* enum sle_notification; -1: not known */
+};
+
+struct throwing {
+    struct thrown_event *list; /* as long as the options' */
+    size_t next;               /* the one under way, or to be thrown */
+    uint32_t invocation;       /* the next number */
+    bool asked, known;         /* which number the provider expects */
+    bool under_way;
+};
+
 struct user;
 
 struct association {
@@ -86,7 +113,9 @@ struct association {
     enum sle_service service;
     struct measure measure;
     struct cltus cltus;
+    struct throwing events;
     bool started, stopping, ended_data, done, failed, unbound;
+    bool stop_later; /* once what was thrown is answered */
     uint64_t syncs, backlogs, reports, parameters;
     char id[SLE_SIID_MAX + 1];
     char end[160]; /* how it ended, when not in order */
@@ -135,6 +164,22 @@ void cltus_send(struct association *a, tick now);
 void cltus_answer(struct association *a, const struct sle_notice *n);
 void cltus_notified(struct association *a, const struct sle_async *n);
 bool cltus_done(const struct cltus *c);
+
+/* Events are thrown one behind the other: each waits for the return of the one before it and, if
+ * that was accepted, for how its actions went. */
+int events_open(struct association *a);
+void events_free(struct association *a);
+/* Throws the next one, if it may be. */
+void events_throw(struct association *a, tick now);
+/* The number of the first, of a GET-PARAMETER return. */
+void events_parameter(struct association *a, const struct sle_notice *n);
+void events_answer(struct association *a, const struct sle_notice *n);
+void events_notified(struct association *a, const struct sle_async *n);
+/* A return is awaited: STOP may not go before it has come. */
+bool events_awaited(const struct association *a);
+bool events_done(const struct association *a);
+/* What was answered, in words. */
+const char *events_words(const struct thrown_event *t);
 
 json_t *result_json(const struct user *u);
 void result_print(const struct user *u);

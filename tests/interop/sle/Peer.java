@@ -3,7 +3,9 @@
 // benchmarks. Arguments are key=value (see options below); it prints "ready" when it listens, and one line of key=value
 // results at its end. Frames that a provider sends, or a user gets, and CLTUs are files of [length(4)][octets]....
 import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.cltu.outgoing.pdus.CltuAsyncNotifyInvocation;
+import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.cltu.outgoing.pdus.CltuThrowEventReturn;
 import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.cltu.outgoing.pdus.CltuTransferDataReturn;
+import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.cltu.structures.CltuNotification;
 import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.raf.outgoing.pdus.RafTransferDataInvocation;
 import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.rcf.outgoing.pdus.RcfTransferDataInvocation;
 import eu.dariolucia.ccsds.sle.generated.ccsds.sle.transfer.service.rocf.outgoing.pdus.RocfTransferDataInvocation;
@@ -35,7 +37,7 @@ public class Peer {
         Map.entry("instance", "sagr=1.spack=VST-PASS0001.rsl-fg=1.raf=onlc1"), Map.entry("buffer", "10"),
         Map.entry("latency", "1"), Map.entry("frames", "100"), Map.entry("length", "1115"), Map.entry("scid", "171"),
         Map.entry("tfvn", "1"), Map.entry("vcid", "5"), Map.entry("in", ""), Map.entry("out", ""),
-        Map.entry("tcp", "0"), Map.entry("seconds", "60"), Map.entry("parameters", "1")));
+        Map.entry("tcp", "0"), Map.entry("seconds", "60"), Map.entry("parameters", "1"), Map.entry("events", "")));
 
     static String option(String key) { return options.get(key); }
     static int number(String key) { return Integer.parseInt(options.get(key)); }
@@ -43,6 +45,9 @@ public class Peer {
     static final AtomicLong received = new AtomicLong(), octets = new AtomicLong(), returns = new AtomicLong();
     static final AtomicLong negative = new AtomicLong(), radiated = new AtomicLong(), other = new AtomicLong();
     static final AtomicLong errors = new AtomicLong();
+    // What came back of events: "+NEXT", "-DIAGNOSTIC:NEXT", and how their actions went, "done:INVOCATION".
+    static final StringBuffer events = new StringBuffer();
+    static final AtomicLong answered = new AtomicLong();
     static volatile boolean ended, failed;
     static volatile long first, last;
     static DataOutputStream sink;
@@ -69,6 +74,7 @@ public class Peer {
             else if (pdu instanceof RcfTransferDataInvocation p) take(p.getData().value);
             else if (pdu instanceof RocfTransferDataInvocation p) take(p.getData().value);
             else if (pdu instanceof CltuTransferDataReturn r) answer(r.getResult().getPositiveResult() != null);
+            else if (pdu instanceof CltuThrowEventReturn r) answer(r);
             else if (pdu instanceof CltuAsyncNotifyInvocation n) notified(n);
             else note(name, pdu);
         }
@@ -77,8 +83,20 @@ public class Peer {
             if (!positive) negative.incrementAndGet();
         }
         void notified(CltuAsyncNotifyInvocation n) {
-            if (n.getCltuNotification().getCltuRadiated() != null) radiated.incrementAndGet();
+            CltuNotification what = n.getCltuNotification();
+            if (what.getCltuRadiated() != null) radiated.incrementAndGet();
+            else if (what.getActionListCompleted() != null) happened("done:" + what.getActionListCompleted());
+            else if (what.getActionListNotCompleted() != null) happened("not:" + what.getActionListNotCompleted());
+            else if (what.getEventConditionEvFalse() != null) happened("false:" + what.getEventConditionEvFalse());
             else other.incrementAndGet();
+        }
+        void answer(CltuThrowEventReturn r) {
+            var no = r.getResult().getNegativeResult();
+            happened((no == null ? "+" : "-" + no.getSpecific() + ":") + r.getEventInvocationIdentification());
+        }
+        void happened(String what) {
+            events.append(what).append(',');
+            answered.incrementAndGet();
         }
     }
 
@@ -224,8 +242,8 @@ public class Peer {
         StringBuilder pdus = new StringBuilder();
         seen.forEach((name, n) -> pdus.append(name.replace(' ', '-')).append(':').append(n).append(','));
         System.out.printf(Locale.ROOT, "result received=%d octets=%d seconds=%.6f returns=%d negative=%d radiated=%d "
-            + "other=%d errors=%d ended=%b pdus=%s %s%n", received.get(), octets.get(), seconds, returns.get(), negative.get(),
-            radiated.get(), other.get(), errors.get(), ended, pdus, more);
+            + "other=%d errors=%d ended=%b pdus=%s events=%s %s%n", received.get(), octets.get(), seconds, returns.get(), negative.get(),
+            radiated.get(), other.get(), errors.get(), ended, pdus, events, more);
         System.out.flush();
     }
 
@@ -306,6 +324,13 @@ public class Peer {
     }
 
     static void send(CltuServiceInstance c) throws Exception {
+        // INVOCATION:EVENT:ANSWERS, one after the other: an event that is accepted has two, a return and its outcome.
+        long expected = 0;
+        for (String one : option("events").isEmpty() ? new String[0] : option("events").split(",")) {
+            String[] part = one.split(":");
+            c.throwEvent(Long.parseLong(part[0]), Integer.parseInt(part[1]), new byte[] { 7 });
+            until(answered, expected += Integer.parseInt(part[2]));
+        }
         List<byte[]> all = read(option("in"));
         long id = 1;
         for (byte[] cltu : all) {
@@ -335,6 +360,13 @@ public class Peer {
                 long id = i.getCltuIdentification().value.longValue();
                 synchronized (work) { work.add(id); }
                 return CltuTransferDataResult.noError(1 << 20);
+            });
+            c.setThrowEventOperationHandler(i -> {
+                int event = i.getEventIdentifier().intValue();
+                long invocation = i.getEventInvocationIdentification().longValue();
+                if (event > 3) return CltuThrowEventResult.errorSpecific(CltuThrowEventDiagnosticsEnum.NO_SUCH_EVENT);
+                c.eventProgress(invocation, event == 3, event == 1);
+                return CltuThrowEventResult.noError();
             });
         }
         s.waitForBind(true, null);
