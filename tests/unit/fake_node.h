@@ -226,9 +226,9 @@ static inline bool fake_read(struct fake_node *n, int i)
         else
             fake_answered(n, i);
         if (m != NULL)
-            aap2__aapmessage__free_unpacked(m, NULL);
+            aap2_message_free(m);
         if (r != NULL)
-            aap2__aapresponse__free_unpacked(r, NULL);
+            aap2_response_free(r);
     }
     return alive;
 }

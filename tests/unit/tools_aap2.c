@@ -108,7 +108,7 @@ static void read_mixed(const struct stream *s, size_t first, size_t rest)
             else
                 ck_assert_int_eq(m->msg_case, AAP2__AAPMESSAGE__MSG_KEEPALIVE);
             buf_drop(b);
-            aap2__aapmessage__free_unpacked(m, NULL);
+            aap2_message_free(m);
         }
         ck_assert_int_eq(r.error, 0);
     }
@@ -169,7 +169,7 @@ START_TEST(a_long_payload_is_read_in_place)
     check_adu(m, b, 9, 50000);
     ck_assert_ptr_eq(buf_data(b) + b->len - room, space);
     buf_drop(b);
-    aap2__aapmessage__free_unpacked(m, NULL);
+    aap2_message_free(m);
     aap2_reader_fini(&r);
     free(s.bytes);
 }
@@ -194,7 +194,7 @@ START_TEST(many_responses_in_one_read)
     for (int i = 0; i < 500; i++) {
         ck_assert_int_eq(aap2_reader_fed(&r, i == 0 ? n : 0, &m, &a, &b), 1);
         ck_assert_int_eq(a->response_status, i % 2 != 0 ? 1 : 8);
-        aap2__aapresponse__free_unpacked(a, NULL);
+        aap2_response_free(a);
     }
     ck_assert_int_eq(aap2_reader_fed(&r, 0, &m, &a, &b), 0);
     aap2_reader_fini(&r);
@@ -220,9 +220,9 @@ static int verdict(const void *bytes, size_t len, bool responses)
         ck_assert_ptr_null(aap2_reader_space(&r, &at));
     }
     if (m != NULL)
-        aap2__aapmessage__free_unpacked(m, NULL);
+        aap2_message_free(m);
     if (a != NULL)
-        aap2__aapresponse__free_unpacked(a, NULL);
+        aap2_response_free(a);
     buf_drop(b);
     aap2_reader_fini(&r);
     return rc;

@@ -161,7 +161,6 @@ static char *text(const char *s)
 int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu)
 {
     Aap2__BundleADU a = AAP2__BUNDLE_ADU__INIT;
-    Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
     if (adu->head.len > AAP2_HEAD_MAX)
         return HELIO_EINVAL;
     a.dst_eid = text(adu->destination);
@@ -173,16 +172,15 @@ int aap2_client_send(struct aap2_client *c, const struct aap2_adu *adu)
     a.bundle_flags = adu->flags;
     if (adu->report_to != NULL)
         a.report_to_eid = text(adu->report_to);
-    m.msg_case = AAP2__AAPMESSAGE__MSG_ADU;
-    m.adu = &a;
-    int rc = queue_message(c, &m.base);
-    if (rc != 0)
-        return rc;
-    struct queued *q = queue_last(c);
-    if (q->head_len + adu->head.len > sizeof q->head) {
+    if (c->len == AAP2_QUEUE)
+        return HELIO_EAGAIN;
+    struct queued *q = queue_add(c);
+    int n = aap2_pack_adu(&a, q->head, sizeof q->head - adu->head.len);
+    if (n < 0) {
         c->len--;
         return HELIO_EINVAL;
     }
+    q->head_len = (size_t)n;
     if (adu->head.len > 0)
         memcpy(q->head + q->head_len, adu->head.data, adu->head.len);
     q->head_len += adu->head.len;
@@ -195,7 +193,7 @@ static int answer_message(struct aap2_client *c, Aap2__ResponseStatus status)
     Aap2__AAPResponse r = AAP2__AAPRESPONSE__INIT;
     uint8_t out[16];
     r.response_status = status;
-    int n = aap2_pack(&r.base, out, sizeof out);
+    int n = aap2_pack_response(&r, out, sizeof out);
     struct queued *q = c->len > 0 ? queue_last(c) : NULL;
     if (q == NULL || q->body.len > 0 || q->head_len + (size_t)n > sizeof q->head) {
         if (c->len == AAP2_QUEUE)
@@ -523,10 +521,8 @@ const char *aap2_client_node(const struct aap2_client *c)
 
 void aap2_arrival_fini(struct aap2_arrival *a)
 {
-    if (a->message != NULL)
-        aap2__aapmessage__free_unpacked(a->message, NULL);
-    if (a->response != NULL)
-        aap2__aapresponse__free_unpacked(a->response, NULL);
+    aap2_message_free(a->message);
+    aap2_response_free(a->response);
     buf_drop(a->payload);
     *a = (struct aap2_arrival){0};
 }

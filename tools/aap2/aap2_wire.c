@@ -51,8 +51,7 @@ void aap2_reader_fini(struct aap2_reader *r)
 {
     free(r->ahead);
     buf_drop(r->payload);
-    if (r->adu != NULL)
-        aap2__aapmessage__free_unpacked(r->adu, NULL);
+    aap2_message_free(r->adu);
     *r = (struct aap2_reader){0};
 }
 
@@ -140,10 +139,10 @@ static int take_message(struct aap2_reader *r, Aap2__AAPMessage **message,
     r->shift = 0;
     r->sized = false;
     if (r->responses) {
-        *response = aap2__aapresponse__unpack(NULL, len, at);
+        *response = aap2_read_response(at, len);
         return *response != NULL ? 1 : HELIO_EFORMAT;
     }
-    Aap2__AAPMessage *m = aap2__aapmessage__unpack(NULL, len, at);
+    Aap2__AAPMessage *m = aap2_read_message(at, len);
     if (m == NULL)
         return HELIO_EFORMAT;
     if (m->msg_case != AAP2__AAPMESSAGE__MSG_ADU) {
@@ -152,7 +151,7 @@ static int take_message(struct aap2_reader *r, Aap2__AAPMessage **message,
     }
     int rc = begin_payload(r, m);
     if (rc != 0)
-        aap2__aapmessage__free_unpacked(m, NULL);
+        aap2_message_free(m);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "tools/aap2/aap2.pb-c.h"
+#include "tools/aap2/aap2_plain.h"
 
 #define AAP2_MAGIC 0x2f
 /* The longest protobuf message; a longer one is an error of the peer. */
@@ -48,10 +49,10 @@ uint8_t *aap2_reader_space(struct aap2_reader *r, size_t *len);
 
 /*
  * Tells that n bytes were put there. Returns 1 when a message is complete (then exactly one of
- * *message and *response is set, to be freed by the caller with protobuf-c's free_unpacked;
- * *payload is the caller's, too, NULL without one), 0 when more bytes are needed, HELIO_EFORMAT
- * (malformed, too long), HELIO_ENOMEM; after an error every call gives it again. After 1, call
- * again with n = 0: more may be complete.
+ * *message and *response is set, to be freed by the caller with aap2_message_free or
+ * aap2_response_free; *payload is the caller's, too, NULL without one), 0 when more bytes are
+ * needed, HELIO_EFORMAT (malformed, too long), HELIO_ENOMEM; after an error every call gives it
+ * again. After 1, call again with n = 0: more may be complete.
  */
 int aap2_reader_fed(struct aap2_reader *r, size_t n, Aap2__AAPMessage **message,
                     Aap2__AAPResponse **response, struct buf **payload);

@@ -483,10 +483,10 @@ void app_fed(struct app *c, size_t n)
             return;
         if (response != NULL) {
             app_answered(c, response);
-            aap2__aapresponse__free_unpacked(response, NULL);
+            aap2_response_free(response);
         } else {
             on_message(c, message, payload);
-            aap2__aapmessage__free_unpacked(message, NULL);
+            aap2_message_free(message);
         }
         if (!app_may_read(c))
             return;

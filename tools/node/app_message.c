@@ -6,10 +6,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static struct app_out *pack_message(const ProtobufCMessage *m, bool magic)
+/* n: what the packing of `bytes` returned. */
+static struct app_out *out_new(const uint8_t *bytes, int n, bool magic)
 {
-    uint8_t bytes[APP_MESSAGE_CAP];
-    int n = aap2_pack(m, bytes, sizeof bytes);
     assert(n > 0);
     struct app_out *o = malloc(sizeof *o + (size_t)n + magic);
     if (o == NULL)
@@ -19,6 +18,12 @@ static struct app_out *pack_message(const ProtobufCMessage *m, bool magic)
     o->bytes[0] = AAP2_MAGIC;
     memcpy(o->bytes + magic, bytes, (size_t)n);
     return o;
+}
+
+static struct app_out *pack_message(const ProtobufCMessage *m, bool magic)
+{
+    uint8_t bytes[APP_MESSAGE_CAP];
+    return out_new(bytes, aap2_pack(m, bytes, sizeof bytes), magic);
 }
 
 struct app_out *message_welcome(const struct eid *node)
@@ -54,14 +59,14 @@ struct app_out *message_response(Aap2__ResponseStatus status, const char *text,
         b.lifetime_ms = r->lifetime_ms;
         m.bundle_headers = &b;
     }
-    return pack_message(&m.base, false);
+    uint8_t bytes[APP_MESSAGE_CAP];
+    return out_new(bytes, aap2_pack_response(&m, bytes, sizeof bytes), false);
 }
 
 struct app_out *message_adu(const struct agent_action *a)
 {
     char source[EID_TEXT_MAX], destination[EID_TEXT_MAX];
     Aap2__BundleADU d = AAP2__BUNDLE_ADU__INIT;
-    Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
     Aap2__BundleADUFlags report = AAP2__BUNDLE_ADUFLAGS__BUNDLE_ADU_STATUS_REPORT;
     eid_text(&a->id.source, source);
     eid_text(&a->destination, destination);
@@ -78,9 +83,8 @@ struct app_out *message_adu(const struct agent_action *a)
         d.n_adu_flags = 1;
         d.adu_flags = &report;
     }
-    m.msg_case = AAP2__AAPMESSAGE__MSG_ADU;
-    m.adu = &d;
-    struct app_out *o = pack_message(&m.base, false);
+    uint8_t bytes[APP_MESSAGE_CAP];
+    struct app_out *o = out_new(bytes, aap2_pack_adu(&d, bytes, sizeof bytes), false);
     if (o != NULL) {
         o->bundle = buf_keep(a->bundle);
         o->payload = a->payload;
