@@ -227,6 +227,105 @@ class PerfTest(unittest.TestCase):
         self.assertIn("no node answers", self.end(self.begin("client", "--socket", "/tmp/none.sock", "-d", "ipn:1.2000", "-D", "1k", "-W", "1",
                                                              "--parallel", "2"), 1)[1])
 
+    def test_reverse(self):
+        """As iperf3 -R: the server sends; lines, table, JSON and delays are of the end that receives. In window and in rate mode."""
+        self.node()
+        account = self.lab.path("server.json")
+        server = self.server("--json", account)
+        path, table = self.lab.path("r.json"), self.lab.path("r.csv")
+        out, err = self.end(self.client("-T", "1.3", "-W", "4", "-P", "20k", "-i", "0.5", "--csv", table, "--json", path, "--reverse"), 0)
+        self.assertEqual(err, "")
+        lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) arrived +[0-9.]+ Mbit/s$", out)
+        with open(path) as f:
+            result = json.load(f)
+        with open(table) as f:
+            rows = [line.split(",") for line in f.read().splitlines()]
+        self.assertEqual(rows[0], ["start_s", "end_s", "bundles", "bytes", "bps"])
+        self.assertGreaterEqual(len(lines), 3)
+        self.assertEqual(len(lines), len(result["intervals"]))
+        self.assertEqual(len(lines), len(rows) - 1)
+        self.assertEqual(sum(int(line[2]) for line in lines), result["bundles"])
+        self.assertEqual(sum(int(row[3]) for row in rows[1:]), result["bytes"])
+        self.assertTrue(result["reverse"] and not result["failed"] and result["lost"] == 0, result)
+        self.assertEqual((result["bundles"], result["bytes"]), (result["bundles_sent"], 20000 * result["bundles"]))
+        self.assertGreater(result["goodput_bps"], 0)
+        out, _ = self.end(self.client("-D", "1M", "-R", "8M", "-P", "20k", "--json", path, "--reverse"), 0)
+        with open(path) as f:
+            result = json.load(f)
+        self.assertEqual((result["bundles"], result["bundles_sent"], result["goodput_basis"]), (50, 50, "arrivals"))
+        self.assertLess(result["goodput_bps"], 8.8e6)  # paced by the server; a slow machine makes it less
+        self.assertTrue(result["one_way_ms"]["clocks_agree"], result)
+        self.assertRegex(out, r"one way     min [0-9.]+  mean [0-9.]+  p50 [0-9.]+  p90 [0-9.]+  p99 [0-9.]+  max [0-9.]+ ms")
+        server.send_signal(signal.SIGTERM)
+        out, _ = self.end(server, 0)
+        self.assertRegex(out, r"(?m)^to ipn:1\.\d+ +50 +1000000 ")
+        with open(account) as f:
+            sent = json.load(f)["sent"]
+        self.assertEqual([s["bundles_sent"] for s in sent][1:], [50])
+        self.assertEqual(sent[1]["destination"], result["source"])
+        self.assertEqual(sent[1]["source"], result["sender"])
+
+    def test_reverse_of_several(self):
+        self.node()
+        self.server()
+        path = self.lab.path("r.json")
+        out, _ = self.end(self.client("-D", "200k", "-W", "2", "-P", "20k", "--parallel", "3", "-i", "0.2", "--json", path, "--reverse"), 0)
+        self.assertRegex(out, r"(?m)^\[ 3\] +[0-9.]+-[0-9.]+ +s ")
+        self.assertRegex(out, r"(?m)^\[sum\] +30 arrived +0 missing ")
+        with open(path) as f:
+            result = json.load(f)
+        self.assertEqual((result["parallel"], result["bundles"], len(result["clients"])), (3, 30, 3))
+
+    def test_reverse_interrupted(self):
+        """Ctrl-C at the end that receives stops the one that sends."""
+        self.node()
+        server = self.server()
+        path = self.lab.path("r.json")
+        client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1", "--reverse")
+        while not re.search(r" [1-9]\d* arrived", client.stdout.readline()):
+            pass
+        client.send_signal(signal.SIGINT)
+        self.end(client, 0)
+        with open(path) as f:
+            result = json.load(f)
+        self.assertTrue(result["interrupted"] and result["bundles"] > 0)
+        self.assertRegex(server.stdout.readline(), r"^to ipn:1\.\d+ +\d+ ")  # told: it is over there, too
+
+    def test_reverse_refused(self):
+        """What the server does not want is answered so; limits of time, of size, of number."""
+        self.node()
+        server = self.server("--reverse-max", "60")
+        for words, why in ((("-T", "61", "-W", "2"), "that is longer than it may"), (("-D", "40M", "-W", "2", "-P", "20M"), "payload or window is more"),
+                           (("-D", "40M", "-W", "70000"), "payload or window is more")):
+            _, err = self.end(self.client(*words, "--reverse"), 1)
+            self.assertIn("ipn:1.2000 does not send: " + why, err)
+        busy, served = self.client("-T", "60", "-R", "1b", "-P", "1k", "--reverse", "--parallel", "16", "-i", "0.1"), set()
+        while len(served) < 16:
+            served.update(re.findall(r"^\[ *(\d+)\].* [1-9]\d* arrived", busy.stdout.readline()))
+        self.assertIn("as many as it may already", self.end(self.client("-T", "1", "-W", "2", "--reverse"), 1)[1])
+        busy.send_signal(signal.SIGINT)
+        self.end(busy, 0)
+        server.send_signal(signal.SIGTERM)
+        self.end(server, 0)
+        # in window mode with nobody who acknowledges, the limit ends it
+        server = self.server("--reverse-max", "2")
+        client = self.client("-D", "1G", "-W", "2", "-P", "20k", "--reverse", "-i", "0.1")
+        while not re.search(r" [1-9]\d* arrived", client.stdout.readline()):
+            pass
+        client.kill()
+        self.assertIn("took longer than --reverse-max; it ends", server.stderr.readline())
+        server.send_signal(signal.SIGTERM)
+        self.end(server, 0)
+        self.server("--reverse-max", "0")
+        self.assertIn("its operator does not want it to", self.end(self.client("-T", "1", "-W", "2", "--reverse"), 1)[1])
+
+    def test_reverse_of_nobody(self):
+        self.node()
+        _, err = self.end(self.client("-T", "1", "-W", "2", "--reverse", "--linger", "1"), 1)
+        self.assertIn("no answer from ipn:1.2000: is a server registered there that knows --reverse", err)
+        self.assertIn("--reverse: not with -F", self.end(self.client("-F", "/etc/hostname", "-W", "2", "--reverse"), 2)[1])
+        self.assertIn("--reverse: not with -F", self.end(self.client("-T", "1", "-W", "2", "--reverse", "-r"), 2)[1])
+
     def test_one_way(self):
         """In rate mode the delays one way, since both ends have one clock here."""
         self.node()

@@ -2,6 +2,7 @@
 /* Any bytes as a payload that helio-perf receives. */
 #include <stdlib.h>
 
+#include "tools/perf/perf_request.h"
 #include "tools/perf/perf_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,5 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (*p == '/')
             abort();
     (void)perf_parse_report(body, &r);
+    struct perf_options o = {0}, again = {0};
+    uint8_t out[PERF_REQUEST_LEN];
+    if (perf_request_parse(body, &o)) { /* what is taken can be written, and means the same */
+        perf_request_write(&o, out);
+        if (!perf_request_parse(slice_of(out, sizeof out), &again) || again.time != o.time ||
+            again.data != o.data || again.payload != o.payload || again.window != o.window)
+            abort();
+    }
     return 0;
 }

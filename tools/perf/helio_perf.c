@@ -4,6 +4,7 @@
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_monitor.h"
 #include "tools/perf/perf_options.h"
+#include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
 
 static const char help[] =
@@ -32,5 +33,7 @@ int main(int argc, char **argv)
     perf_options_read(&o, argc, argv);
     if (o.monitor)
         return perf_monitor_run(&o);
+    if (!o.server && o.reverse)
+        return perf_reverse_run(&o);
     return o.server ? perf_server_run(&o) : perf_client_run(&o);
 }

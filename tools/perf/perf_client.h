@@ -89,6 +89,9 @@ void perf_client_check(const struct perf_client *c);
 /* The result as JSON. */
 json_t *perf_client_json(const struct perf_client *c);
 
+/* bit/s, and what it is made from: a static word. */
+double perf_client_goodput(const struct perf_client *c, const char **basis);
+
 /* perf_run.c: runs to the end and prints the result. Returns the exit code: 0, or 1 when bundles
  * are missing or the node failed. */
 int perf_client_run(const struct perf_options *o);

@@ -38,6 +38,8 @@ enum {
     KEY_CSV,
     KEY_RAMP,
     KEY_PARALLEL,
+    KEY_REVERSE,
+    KEY_REVERSE_MAX,
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -80,6 +82,9 @@ static const struct argp_option client_options[] = {
     {"csv", KEY_CSV, "FILE", 0, "write the intervals to a table, too", 0},
     {"ramp", KEY_RAMP, "N[k|M|b]", 0, "with -R and -T: the rate grows, or falls, to this one", 0},
     {"parallel", KEY_PARALLEL, "N", 0, "N clients at once, each with all of this (1)", 0},
+    {"reverse", KEY_REVERSE, NULL, 0,
+     "the server sends, and we receive and measure: the amount, -W or -R, -P and the like are its",
+     0},
     {"crc", KEY_CRC, "none|16|32c", OPTION_ARG_OPTIONAL,
      "check value of the payload block (the node's default; --crc alone: 32c)", 0},
     {"warmup", KEY_WARMUP, "S", 0, "leave the first S seconds out of goodput and delays", 0},
@@ -96,6 +101,8 @@ static const struct argp_option server_options[] = {
     {"payload-max", KEY_PAYLOAD_MAX, "N", 0, "longest payload taken (1G)", 0},
     {"file-max", KEY_FILE_MAX, "N", 0, "longest file taken (16GiB)", 0},
     {"deliveries", KEY_DELIVERIES, "N", 0, "deliveries on the way from the node at once (64)", 0},
+    {"reverse-max", KEY_REVERSE_MAX, "S", 0,
+     "how long a client may have us send to it with --reverse (3600; 0: not at all)", 0},
     COMMON_OPTIONS,
     {0}};
 
@@ -308,6 +315,10 @@ static void check_client(const struct perf_options *o, struct argp_state *state)
         argp_error(state, "exactly one of -W and -R says how fast to send");
     if (o->parallel > 1 && (o->mode == PERF_MODE_FILE || o->service != NULL || o->csv != NULL))
         argp_error(state, "--parallel: not with -F, --service or --csv, which are of one client");
+    if (o->reverse && (o->mode == PERF_MODE_FILE || o->report_to != NULL || o->warmup > 0 ||
+                       (o->flags & ~(uint64_t)BUNDLE_NO_FRAGMENT) != 0))
+        argp_error(state, "--reverse: not with -F, --warmup, -m or status reports, which are of a "
+                          "client that sends");
     if (o->ramp > 0 && (o->rate <= 0 || o->mode != PERF_MODE_TIME))
         argp_error(state, "--ramp is of -R with -T");
     if (o->mode == PERF_MODE_TIME && o->warmup >= o->time)
@@ -382,6 +393,9 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
     case KEY_RAMP:
         read_ramp(o, arg, state);
         return 0;
+    case KEY_REVERSE:
+        o->reverse = true;
+        return 0;
     case ARGP_KEY_END:
         check_client(o, state);
         break;
@@ -412,6 +426,9 @@ static error_t parse_server(int key, char *arg, struct argp_state *state)
                     "a number from 1 to 65536");
         o->deliveries = (uint32_t)n;
         return 0;
+    case KEY_REVERSE_MAX:
+        read_time(state, "--reverse-max", arg, 0, &o->reverse_max);
+        return 0;
     case ARGP_KEY_END:
         if (o->socket == NULL)
             argp_error(state, "--socket PATH is missing: the node's application socket");
@@ -429,7 +446,8 @@ static const struct argp client_argp = {
     "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n",
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n"
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 --reverse\n",
     NULL,
     NULL,
     NULL};
@@ -470,7 +488,8 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
                                .lifetime_ms = 300000,
                                .payload_max = UINT64_C(1) << 30,
                                .file_max = UINT64_C(16) << 30,
-                               .deliveries = 64};
+                               .deliveries = 64,
+                               .reverse_max = 3600 * TICK_S};
     char *name = argv[1];
     char shown[32];
     o->server = strstr(name, "server") != NULL;

@@ -38,6 +38,7 @@ struct perf_options {
     const char *csv;       /* a file for the intervals, or NULL */
     double ramp;           /* the rate at the end of `time`, as `rate`; 0: it stays */
     uint64_t parallel;     /* clients at once; 0 is 1 */
+    bool reverse;          /* the server sends, to us */
     tick interval;         /* between two lines of what happened meanwhile; 0: none */
     uint32_t crc;          /* of aap2.proto's crc_type */
     tick warmup;
@@ -46,6 +47,7 @@ struct perf_options {
     const char *output; /* folder for files, or NULL; of a monitor for its tables */
     uint64_t payload_max, file_max;
     uint32_t deliveries; /* window of the server's connection */
+    tick reverse_max;    /* how long clients may have us send to them; 0: not at all */
 };
 
 /* Reads `client …`, `server …` or `monitor …` (argv[1], with or without the program's name before

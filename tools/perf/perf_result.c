@@ -28,7 +28,7 @@ static double ratio(double bytes, double s)
     return s > 0 ? 8 * bytes / s : 0;
 }
 
-static double goodput(const struct perf_client *c, const char **basis)
+double perf_client_goodput(const struct perf_client *c, const char **basis)
 {
     const struct perf_report *r = &c->report;
     if (c->options->window > 0) {
@@ -176,7 +176,7 @@ json_t *perf_client_json(const struct perf_client *c)
 {
     const struct perf_options *o = c->options;
     const char *basis;
-    double bps = goodput(c, &basis);
+    double bps = perf_client_goodput(c, &basis);
     json_t *j = perf_report_counts(
         (const struct perf_count[]){{"payload_bytes", o->payload},
                                     {"window", o->window},
@@ -216,7 +216,7 @@ json_t *perf_client_json(const struct perf_client *c)
 static void print_text(const struct perf_client *c)
 {
     const char *basis;
-    double bps = goodput(c, &basis);
+    double bps = perf_client_goodput(c, &basis);
     printf("bundles     %llu sent, %llu confirmed by the node, %llu acknowledged, %llu missing\n",
            (unsigned long long)c->next, (unsigned long long)c->confirmed,
            (unsigned long long)c->window.acked, (unsigned long long)perf_client_missing(c));
@@ -276,7 +276,7 @@ static struct totals sum_clients(const struct perf_client *clients, size_t len)
         t.acked += c->window.acked;
         t.lost += perf_client_missing(c);
         t.bytes += c->sent_bytes;
-        t.bps += goodput(c, &basis);
+        t.bps += perf_client_goodput(c, &basis);
     }
     return t;
 }

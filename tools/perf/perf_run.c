@@ -12,12 +12,14 @@
 #include "tools/perf/perf_monitor.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
+#include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
 
 /* What a program of ours stands on. */
 struct run {
     struct perf_process process;
-    struct perf_client *clients; /* some; or one of the other two */
+    struct perf_client *clients; /* some; or some that receive; or one of the other two */
+    struct perf_reverse *reverses;
     size_t clients_len, running;
     struct perf_server *server;
     struct perf_monitor *monitor;
@@ -27,9 +29,13 @@ static void on_signal(void *context, int number)
 {
     struct run *r = context;
     (void)number;
-    for (size_t i = 0; i < r->clients_len && !r->process.ended; i++)
-        perf_client_interrupt(&r->clients[i]);
-    if (r->clients != NULL)
+    for (size_t i = 0; i < r->clients_len && !r->process.ended; i++) {
+        if (r->clients != NULL)
+            perf_client_interrupt(&r->clients[i]);
+        else
+            perf_reverse_interrupt(&r->reverses[i]);
+    }
+    if (r->clients_len > 0)
         return;
     if (r->server != NULL)
         perf_server_stop(r->server);
@@ -113,6 +119,61 @@ int perf_client_run(const struct perf_options *o)
             perf_client_fini(&r.clients[i]);
     perf_process_close(&r.process);
     free(r.clients);
+    return code;
+}
+
+static void reverse_done(void *context)
+{
+    struct run *r = context;
+    if (--r->running > 0)
+        return;
+    for (size_t i = 0; i < r->clients_len; i++)
+        perf_link_fini(&r->reverses[i].server.link);
+    perf_process_end(&r->process);
+}
+
+/* The exit code. */
+static int run_reverses(struct run *r, const struct perf_options *o)
+{
+    int rc = 0;
+    for (size_t i = 0; i < r->clients_len && rc == 0; i++) {
+        uint64_t seed[2];
+        draw_seed(r, seed);
+        rc = perf_reverse_init(&r->reverses[i], r->process.world, o, seed);
+        r->reverses[i].label = r->clients_len > 1 ? (unsigned)i + 1 : 0;
+    }
+    for (size_t i = 0; i < r->clients_len && rc == 0 && !r->process.ended; i++)
+        perf_reverse_start(&r->reverses[i], reverse_done, r);
+    if (rc != 0) {
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(rc));
+        return 1;
+    }
+    perf_process_run(&r->process);
+    bool good = true;
+    for (size_t i = 0; i < r->clients_len; i++) {
+        good = good && perf_reverse_good(&r->reverses[i]);
+        if (r->reverses[i].begun)
+            continue;
+        fprintf(stderr, "helio-perf: %s\n", r->reverses[i].server.link.why);
+        return 1;
+    }
+    return perf_reverse_result(r->reverses, r->clients_len) && good ? 0 : 1;
+}
+
+int perf_reverse_run(const struct perf_options *o)
+{
+    size_t n = o->parallel > 0 ? (size_t)o->parallel : 1;
+    struct run r = {.reverses = calloc(n, sizeof *r.reverses), .clients_len = n, .running = n};
+    int code = 1;
+    if (r.reverses == NULL)
+        fprintf(stderr, "helio-perf: %s\n", helio_strerror(HELIO_ENOMEM));
+    else if (run_open(&r) == 0)
+        code = run_reverses(&r, o);
+    for (size_t i = 0; i < n && r.process.world != NULL; i++)
+        if (r.reverses[i].options != NULL)
+            perf_reverse_fini(&r.reverses[i]);
+    perf_process_close(&r.process);
+    free(r.reverses);
     return code;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "tools/perf/perf_server.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,9 @@ int perf_server_init(struct perf_server *p, struct world *w, const struct perf_o
     hist_init(&p->delay);
     perf_link_init(&p->link, w, o, seed[0], o->deliveries, o->payload_max, on_ready, p);
     alarm_init(&p->alarm, w, ALARM_APP, on_ready, p);
+    int rc = perf_senders_init(&p->senders, w, o);
     p->acks = malloc(p->cap * sizeof *p->acks); /* touched only as far as it is needed */
-    int rc = hash_init(&p->sessions, seed[1]);
+    rc = rc == 0 ? hash_init(&p->sessions, seed[1]) : rc;
     return rc == 0 && p->acks == NULL ? HELIO_ENOMEM : rc;
 }
 
@@ -53,6 +55,7 @@ void perf_server_fini(struct perf_server *p)
         perf_session_free(s);
     }
     hash_fini(&p->sessions);
+    perf_senders_fini(&p->senders);
     free(p->acks);
 }
 
@@ -94,6 +97,13 @@ static struct perf_session *session_of(struct perf_server *p, const char *peer, 
     return s;
 }
 
+const struct perf_session *perf_server_session(const struct perf_server *p)
+{
+    const struct list *first = list_first(&p->order);
+    assert(p->only != 0);
+    return first == NULL ? NULL : container_of(first, const struct perf_session, order);
+}
+
 static void acknowledge_session(struct perf_server *p, const struct perf_session *s,
                                 const struct perf_head *h)
 {
@@ -112,12 +122,52 @@ static void acknowledge_session(struct perf_server *p, const struct perf_session
     a->len = perf_write_ack(&out, &r, a->payload);
 }
 
+bool perf_server_push(struct perf_server *p, const char *peer, struct slice payload)
+{
+    if (p->len == p->cap || strlen(peer) >= PERF_PEER_MAX)
+        return false;
+    struct perf_ack *a = &p->acks[(p->first + p->len++) % p->cap];
+    assert(payload.len <= sizeof a->payload);
+    memcpy(a->peer, peer, strlen(peer) + 1);
+    memcpy(a->payload, payload.data, payload.len);
+    a->len = payload.len;
+    alarm_set(&p->alarm, world_now(p->link.world));
+    return true;
+}
+
+/* A client wants us to send. What cannot have been made by one of ours has no answer. */
+static void take_request(struct perf_server *p, const char *peer, const struct perf_head *h,
+                         struct slice body)
+{
+    uint8_t out[PERF_HEAD];
+    const struct perf_body empty = perf_body_of(slice_of(NULL, 0));
+    enum perf_answer a = perf_senders_take(&p->senders, peer, h, body);
+    const struct perf_head answer = {.kind = PERF_ANSWER,
+                                     .session = h->session,
+                                     .time = h->time,
+                                     .total = (uint64_t)a,
+                                     .offset = world_wall(p->link.world)};
+    if (a == PERF_ANSWERS)
+        p->foreign++;
+    else
+        (void)perf_server_push(p, peer, slice_of(out, perf_write(&answer, &empty, out)));
+}
+
 static void damaged(struct perf_server *p, const char *peer, const struct perf_head *h)
 {
     struct perf_session *s = find_session(p, peer, h->session);
     p->wrong_crc++;
     if (s != NULL)
         s->report.wrong_crc++;
+}
+
+/* A bundle of a client's, for a server; for a receiver also what its server says. */
+static bool is_ours(const struct perf_server *p, const struct perf_head *h)
+{
+    if (p->only != 0)
+        return h->session == p->only &&
+               (h->kind == PERF_DATA || h->kind == PERF_END || h->kind == PERF_ANSWER);
+    return h->kind == PERF_DATA || h->kind == PERF_END || h->kind == PERF_REQUEST;
 }
 
 static void take_payload(struct perf_server *p, const char *peer, struct slice payload, tick now)
@@ -129,8 +179,16 @@ static void take_payload(struct perf_server *p, const char *peer, struct slice p
         damaged(p, peer, &h);
         return;
     }
-    struct perf_session *s =
-        v == PERF_OK && h.kind != PERF_ACK ? session_of(p, peer, h.session, now) : NULL;
+    bool ours = v == PERF_OK && is_ours(p, &h);
+    if (ours && h.kind == PERF_REQUEST) {
+        take_request(p, peer, &h, body);
+        return;
+    }
+    if (ours && h.kind == PERF_ANSWER) {
+        p->answered(p->turned_context, &h);
+        return;
+    }
+    struct perf_session *s = ours ? session_of(p, peer, h.session, now) : NULL;
     if (s == NULL) {
         p->foreign++;
         return;
@@ -239,6 +297,7 @@ static void serve_stream(struct perf_server *p, tick now)
 /* Tells of clients that ended, but whose last bundles do not come. */
 static void sweep_sessions(struct perf_server *p, tick now)
 {
+    perf_senders_sweep(&p->senders);
     p->next_sweep = now + SWEEP;
     list_for_each_safe (it, &p->order) {
         struct perf_session *s = container_of(it, struct perf_session, order);
@@ -251,6 +310,7 @@ static void finish_session(struct perf_server *p)
 {
     void (*done)(void *) = p->done;
     alarm_set(&p->alarm, TICK_NEVER);
+    perf_senders_stop(&p->senders);
     p->done = NULL;
     if (done != NULL)
         done(p->context);
@@ -259,6 +319,7 @@ static void finish_session(struct perf_server *p)
 static void begin_session(struct perf_server *p)
 {
     p->begun = true;
+    p->senders.quiet = p->quiet;
     if (!p->quiet)
         perf_server_tell_header();
 }
@@ -282,6 +343,8 @@ static void take_turn(struct perf_server *p)
         alarm_set(&p->alarm, tick_min(p->link.retry_at, p->begun ? p->next_sweep : TICK_NEVER));
     else
         alarm_set(&p->alarm, p->next_sweep);
+    if (p->turned != NULL && !p->stop)
+        p->turned(p->turned_context);
 }
 
 static void on_ready(void *context)
@@ -321,4 +384,5 @@ void perf_server_check(const struct perf_server *p)
     assert(p->given <= p->len && p->len <= p->cap && p->first < p->cap);
     assert(p->sessions.len <= PERF_SESSIONS_MAX);
     perf_link_check(&p->link);
+    perf_senders_check(&p->senders);
 }

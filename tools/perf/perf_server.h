@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "tools/perf/perf_link.h"
+#include "tools/perf/perf_senders.h"
 #include "tools/perf/perf_session.h"
 
 #define PERF_SESSIONS_MAX 1024 /* remembered at once; the least recently heard goes first */
@@ -32,6 +33,11 @@ struct perf_server {
     struct perf_report sum; /* of sessions that are forgotten */
     uint64_t sum_lost, sum_reordered, sum_refused;
     struct hist delay;
+    struct perf_senders senders; /* what clients asked us for */
+    uint64_t only; /* not 0: a receiver (perf_reverse.h), which takes this session alone */
+    void (*turned)(void *context); /* of a receiver: after each turn, or NULL */
+    void (*answered)(void *context, const struct perf_head *h); /* of a receiver */
+    void *turned_context;
     bool begun; /* the node was there, or is being tried again */
     bool stop, failed;
     bool quiet; /* nothing is said but failures */
@@ -48,6 +54,13 @@ void perf_server_fini(struct perf_server *p);
  * says. */
 void perf_server_start(struct perf_server *p, void (*done)(void *context), void *context);
 void perf_server_stop(struct perf_server *p);
+
+/* Gives the node a payload of ours for `peer`, as it does acknowledgements. False: so many wait
+ * already. */
+bool perf_server_push(struct perf_server *p, const char *peer, struct slice payload);
+
+/* The session of a receiver; NULL: nothing of it came yet. */
+const struct perf_session *perf_server_session(const struct perf_server *p);
 
 /* Its own invariants and those of its parts, asserted. */
 void perf_server_check(const struct perf_server *p);

@@ -72,6 +72,7 @@ json_t *perf_server_json(const struct perf_server *p)
     json_object_set_new(j, "endpoint", json_string(p->link.endpoint));
     add_rates(j, bps, &p->delay);
     json_object_set_new(j, "clients", clients);
+    json_object_set(j, "sent", p->senders.results);
     return j;
 }
 

@@ -121,7 +121,7 @@ enum perf_verdict perf_parse(struct slice payload, struct perf_head *out, struct
     out->name = reader_take(&r, name);
     if (r.bad || !slice_equal(m, slice_of(magic, sizeof magic)) || version != VERSION)
         return PERF_FOREIGN;
-    if (kind < PERF_DATA || kind > PERF_ACK || name > PERF_NAME_MAX)
+    if (kind < PERF_DATA || kind > PERF_ANSWER || name > PERF_NAME_MAX)
         return PERF_FOREIGN;
     out->kind = (enum perf_kind)kind;
     *body = slice_of(r.p, reader_left(&r));

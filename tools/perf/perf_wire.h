@@ -18,14 +18,18 @@
 #define PERF_SEQ_END UINT64_MAX /* in an ack: it answers PERF_END */
 
 enum perf_kind {
-    PERF_DATA = 1, /* `seq`, from 0; the body is filling, or a piece of a file */
-    PERF_END = 2,  /* the client has sent `total` bundles; always acknowledged */
-    PERF_ACK = 3,  /* of `seq`; `time` is that of the bundle which it answers */
+    PERF_DATA = 1,    /* `seq`, from 0; the body is filling, or a piece of a file */
+    PERF_END = 2,     /* the client has sent `total` bundles; always acknowledged */
+    PERF_ACK = 3,     /* of `seq`; `time` is that of the bundle which it answers */
+    PERF_REQUEST = 4, /* the server shall send to whom this comes from (perf_request.h) */
+    PERF_ANSWER = 5,  /* to that: `time` is the request's, `total` an enum perf_answer, `offset` the
+                         server's CLOCK_REALTIME, ns */
 };
 
 enum perf_flag {
     PERF_WANT_ACK = 1,
     PERF_WANT_DETAILS = 4, /* END: the answer's report shall have them */
+    PERF_STOP = 8,         /* REQUEST: no more of it */
     PERF_FILE = 2, /* a piece of a file: `offset` of `total` bytes, name behind the header */
 };
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a server sends to clients that asked for it (--reverse): each is a client of its own, with
+ * an endpoint of its own, whose destination is the one who asked.
+ */
+#ifndef TOOLS_PERF_SENDERS_H
+#define TOOLS_PERF_SENDERS_H
+
+#include "base/list.h"
+#include "tools/perf/perf_client.h"
+#include "tools/perf/perf_request.h"
+#include "tools/perf/perf_session.h"
+
+#define PERF_SENDERS_MAX 16     /* at once; further requests are answered so */
+#define PERF_SENT_MAX 64        /* ids of those that are over, against requests that come again */
+#define PERF_SENT_LIST_MAX 1024 /* results that the JSON has */
+
+struct perf_senders;
+
+struct perf_sender {
+    struct list order;
+    struct perf_senders *all;
+    char peer[PERF_PEER_MAX];
+    struct perf_options options;
+    struct perf_client client;
+    struct alarm limit; /* --reverse-max has passed */
+    bool over;
+};
+
+struct perf_senders {
+    const struct perf_options *options; /* of the server */
+    struct world *world;
+    struct list list;
+    size_t len;
+    uint64_t sent[PERF_SENT_MAX]; /* a ring */
+    size_t sent_next;
+    uint64_t requests, refused;
+    json_t *results;
+    bool quiet;
+};
+
+/* 0 or HELIO_ENOMEM; perf_senders_fini in any case. */
+int perf_senders_init(struct perf_senders *s, struct world *w, const struct perf_options *o);
+void perf_senders_fini(struct perf_senders *s);
+
+/* `peer` asks: begins to send to it, unless that was begun before, or cannot be. stop: it wants no
+ * more. */
+enum perf_answer perf_senders_take(struct perf_senders *s, const char *peer,
+                                   const struct perf_head *h, struct slice body);
+
+/* Tells of those that are over and frees them. */
+void perf_senders_sweep(struct perf_senders *s);
+
+/* All of them end now, and are told. */
+void perf_senders_stop(struct perf_senders *s);
+
+/* Their invariants, asserted. */
+void perf_senders_check(const struct perf_senders *s);
+
+#endif
