@@ -27,6 +27,11 @@ int udp_socket(const struct address *local, unsigned flags)
     if (family == AF_INET6 && (flags & UDP_V6ONLY) != 0)
         (void)set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
     (void)set_option(fd, SOL_UDP, UDP_GRO); /* an improvement that an old kernel may lack */
+    if ((flags & UDP_STAMPS) != 0) {
+        (void)set_option(fd, IPPROTO_IP, IP_RECVTOS);
+        if (family == AF_INET6)
+            (void)set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS);
+    }
     if (((flags & UDP_STAMPS) == 0 || set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS)) &&
         bind(fd, &local->sa, address_len(local)) == 0)
         return fd;

@@ -13,7 +13,7 @@
 #define UDP_HEADS_MAX (256 * 1024)     /* bytes of heads per batch */
 #define UDP_RX_MAX 64                  /* messages per recvmmsg */
 #define UDP_RX_BUFFER 65536            /* bytes per message */
-#define UDP_RX_CONTROL 128             /* room for UDP_GRO, SO_RXQ_OVFL and a stamp */
+#define UDP_RX_CONTROL 128             /* room for UDP_GRO, SO_RXQ_OVFL, a stamp and two ECN */
 #define UDP_TX_CONTROL 64              /* room for UDP_SEGMENT and IP_TOS or IPV6_TCLASS */
 
 /* A run: datagrams of `size` bytes to one peer, the last of which may be shorter. */
@@ -21,6 +21,7 @@ struct udp_run {
     struct udp_peer *to;
     uint32_t size, bytes;
     uint16_t datagrams, iovs;
+    uint8_t ecn;
     bool ended; /* a shorter datagram was the last */
     bool uncut; /* it goes datagram by datagram, whatever its peer */
     uint8_t iovs_of[UDP_RUN_MAX];
@@ -29,6 +30,7 @@ struct udp_run {
 
 struct udp_tx {
     bool segments;
+    uint8_t ecn;          /* of what is added next */
     unsigned runs, first; /* first: runs before it are sent */
     unsigned plain_done;  /* datagrams of the first run that were sent plainly */
     bool waits;           /* a full socket is waited for: it is a blocking one */
@@ -69,7 +71,7 @@ struct udp_io {
 enum udp_socket_flags {
     UDP_NONBLOCK = 1,
     UDP_V6ONLY = 2, /* one of IPv6 takes no IPv4 */
-    UDP_STAMPS = 4, /* the kernel's time of arrival, without which it does not open */
+    UDP_STAMPS = 4, /* the kernel's time of arrival, without which it does not open; and ECN */
 };
 
 /* A bound socket that puts arriving datagrams together (UDP_GRO). The descriptor or HELIO_E*. */
@@ -86,6 +88,7 @@ int udp_read(struct udp_io *io, unsigned want);
 struct udp_control {
     size_t size; /* of its datagrams */
     bool stamped;
+    uint8_t ecn;
     struct timespec stamp; /* CLOCK_REALTIME */
 };
 struct udp_control udp_read_control(struct udp_io *io, struct mmsghdr *m);

@@ -82,6 +82,12 @@ struct udp_control udp_read_control(struct udp_io *io, struct mmsghdr *m)
         } else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
             memcpy(&out.stamp, CMSG_DATA(c), sizeof out.stamp);
             out.stamped = true;
+        } else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+            out.ecn = *CMSG_DATA(c) & 3;
+        } else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+            int traffic_class;
+            memcpy(&traffic_class, CMSG_DATA(c), sizeof traffic_class);
+            out.ecn = (uint8_t)(traffic_class & 3);
         }
     }
     return out;

@@ -32,10 +32,11 @@ uint8_t *udp_head(struct udp_io *io, uint32_t head_max)
     return io->tx.heads + io->tx.heads_used;
 }
 
-static bool run_takes(const struct udp_run *r, const struct udp_peer *to, uint32_t size)
+static bool run_takes(const struct udp_run *r, const struct udp_peer *to, uint8_t ecn,
+                      uint32_t size)
 {
-    return r->to == to && !r->ended && size > 0 && size <= r->size && r->datagrams < UDP_RUN_MAX &&
-           r->bytes + size <= UDP_DATAGRAM_MAX;
+    return r->to == to && r->ecn == ecn && !r->ended && size > 0 && size <= r->size &&
+           r->datagrams < UDP_RUN_MAX && r->bytes + size <= UDP_DATAGRAM_MAX;
 }
 
 void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct slice data)
@@ -44,10 +45,11 @@ void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct s
     uint32_t size = head_len + (uint32_t)data.len;
     assert(size <= UDP_LONGEST);
     struct udp_run *r = tx->runs == 0 ? NULL : &tx->run[tx->runs - 1];
-    if (r == NULL || !run_takes(r, to, size)) {
+    if (r == NULL || !run_takes(r, to, tx->ecn, size)) {
         assert(tx->runs < UDP_RUNS_MAX);
         r = &tx->run[tx->runs++];
         r->to = to;
+        r->ecn = tx->ecn;
         r->size = size;
         r->bytes = 0;
         r->datagrams = r->iovs = 0;
@@ -136,7 +138,7 @@ static void add_control(struct msghdr *h, uint8_t *control, int level, int type,
 /* What the kernel is told of a message: by what it is cut, 0: not at all; its class of service. */
 static void control_of(struct msghdr *h, const struct udp_run *r, uint16_t cut, uint8_t *control)
 {
-    int traffic_class = r->to->dscp << 2; /* the two bits below are those of ECN */
+    int traffic_class = r->to->dscp << 2 | r->ecn;
     bool v6 = r->to->address.sa.sa_family == AF_INET6;
     if (cut > 0)
         add_control(h, control, SOL_UDP, UDP_SEGMENT, &cut, sizeof cut);

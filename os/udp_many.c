@@ -88,6 +88,7 @@ int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *ou
             .len = rx->msg[i].msg_len,
             .segment = c.size,
             .from = &rx->from[i],
+            .ecn = c.ecn,
             .arrival = c.stamped ? clock_stamps_arrival(&r->clock, &c.stamp, now) : now};
     }
     return is_transient(helio_errno(n)) ? 0 : n;
@@ -108,7 +109,8 @@ void udp_sender_free(struct udp_sender *s)
     free(s);
 }
 
-void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, struct slice data)
+void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, uint8_t ecn,
+                    struct slice data)
 {
     struct udp_tx *tx = &s->io.tx;
     assert(s->added < UDP_SEND_MAX);
@@ -116,6 +118,8 @@ void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, struct sl
         (void)udp_flush(&s->io);
     s->io.fd = fd;
     s->errors[s->added++] = 0;
+    tx->ecn = ecn;
+    assert(ecn <= 3);
     udp_add(&s->io, to, 0, data);
 }
 

@@ -23,6 +23,7 @@ struct udp_message {
     const uint8_t *data;
     size_t len, segment; /* segment >= 1 unless len is 0 */
     const struct address *from;
+    uint8_t ecn; /* of each of them: the two bits of RFC 3168 */
     tick arrival;
 };
 
@@ -43,8 +44,10 @@ void udp_sender_free(struct udp_sender *s);
 /* Datagrams between two of udp_sender_flush, at most. */
 #define UDP_SEND_MAX 64u
 
-/* Queues a datagram; the bytes and the peer must hold until udp_sender_flush. */
-void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, struct slice data);
+/* Queues a datagram with this ECN field; the bytes and the peer must hold until udp_sender_flush.
+ */
+void udp_sender_add(struct udp_sender *s, int fd, struct udp_peer *to, uint8_t ecn,
+                    struct slice data);
 /* Sends what is queued. Of each datagram, in the order of udp_sender_add: 0, or the error with
  * which the kernel refused it; holds until the next udp_sender_add. */
 const int *udp_sender_flush(struct udp_sender *s);

@@ -18,6 +18,13 @@ static bool is_probability(double p)
     return p >= 0 && p <= 1;
 }
 
+/* Without a rate nothing waits that CoDel or a mark could look at. */
+static bool queue_valid(const struct chan_config *k)
+{
+    bool looks = k->codel_interval > 0 || k->mark_above > 0;
+    return (!looks || k->rate_bps > 0) && (k->codel_interval == 0 || k->codel_target > 0);
+}
+
 static bool config_valid(const struct chan_config *k)
 {
     const struct chan_burst *b = &k->burst;
@@ -25,7 +32,7 @@ static bool config_valid(const struct chan_config *k)
            is_probability(k->bit_error_rate) && is_probability(b->loss_good) &&
            is_probability(b->loss_bad) && (b->good > 0) == (b->bad > 0) &&
            k->overhead <= CHAN_OVERHEAD_MAX && (k->trace == NULL || k->trace->steps > 0) &&
-           (k->power == NULL || chan_power_valid(k->power)) &&
+           (k->power == NULL || chan_power_valid(k->power)) && queue_valid(k) &&
            chan_contact_valid(k->windows, k->window_count) && (!k->hold || k->window_count > 0) &&
            chan_delay_valid(k->points, k->point_count) && chan_changes_valid(k);
 }
@@ -66,7 +73,11 @@ int chan_new(struct chan **out, const struct chan_config *config)
     }
     c->config = *config;
     c->reorders = config->jitter > 0 && !config->jitter_in_order;
-    c->defers = config->live || config->change_count > 0;
+    c->defers = config->live || config->change_count > 0 || config->codel_interval > 0 ||
+                config->mark_above > 0;
+    if (config->codel_interval > 0)
+        chan_codel_init(&c->codel, config->codel_target, config->codel_interval,
+                        config->codel_marks);
     c->turn = TICK_NEVER;
     init_chances(c);
     list_init(&c->line);
@@ -162,18 +173,24 @@ static void enter_line(struct chan *c, const uint8_t *data, size_t len, uint64_t
                                  .len = len};
 }
 
+void chan_input_as(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now,
+                   unsigned as)
+{
+    assert((as & ~(CHAN_ECN | CHAN_BY_RULE)) == 0);
+    enter_line(c, data, len, tag, now);
+    c->last_ecn = (uint8_t)(as & CHAN_ECN);
+    chan_line_input(c, (as & CHAN_BY_RULE) != 0);
+    check_counts(c);
+}
+
 void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
 {
-    enter_line(c, data, len, tag, now);
-    chan_line_input(c, false);
-    check_counts(c);
+    chan_input_as(c, data, len, tag, now, 0);
 }
 
 void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
 {
-    enter_line(c, data, len, tag, now);
-    chan_line_input(c, true);
-    check_counts(c);
+    chan_input_as(c, data, len, tag, now, CHAN_BY_RULE);
 }
 
 int chan_change(struct chan *c, const struct chan_change *change, tick now)
@@ -303,7 +320,9 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
                                  .air_end = f->air_end,
                                  .number = f->number,
                                  .copy = f->copy,
-                                 .corrupted = f->corrupted};
+                                 .corrupted = f->corrupted,
+                                 .marked = f->marked,
+                                 .ecn = f->marked ? 3 : f->ecn};
         return 1;
     }
 }
@@ -324,7 +343,7 @@ static void show_fate(const struct chan_frame *f, enum chan_reason reason, struc
 /* The next that is to be told of a frame that is not lost. */
 static bool take_note(struct chan *c, struct chan_fate *out)
 {
-    static const enum chan_reason order[] = {CHAN_CORRUPT, CHAN_DUPLICATE, CHAN_MEMORY};
+    static const enum chan_reason order[] = {CHAN_MARK, CHAN_CORRUPT, CHAN_DUPLICATE, CHAN_MEMORY};
     struct list *link = list_first(&c->noted);
     if (link == NULL)
         return false;
@@ -375,8 +394,8 @@ uint64_t chan_lost(const struct chan_counters *n)
 
 const char *chan_reason_name(enum chan_reason reason)
 {
-    static const char *const names[CHAN_REASONS] = {"trace",     "random", "burst",  "outage",
-                                                    "rule",      "queue",  "memory", "end",
-                                                    "duplicate", "corrupt"};
+    static const char *const names[CHAN_REASONS] = {"trace", "random",    "burst",   "outage",
+                                                    "rule",  "queue",     "memory",  "end",
+                                                    "codel", "duplicate", "corrupt", "mark"};
     return reason < CHAN_REASONS ? names[reason] : "?";
 }

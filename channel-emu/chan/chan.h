@@ -58,7 +58,7 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
 bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to);
 
 /* What can befall a frame. One that several would have met counts under the first in this order:
- * queue, rule, outage, trace, burst, random; memory and end come last. */
+ * queue, codel, rule, outage, trace, burst, random; memory and end come last. */
 enum chan_reason {
     CHAN_TRACE,                   /* met a bad step */
     CHAN_RANDOM,                  /* independent loss */
@@ -68,13 +68,15 @@ enum chan_reason {
     CHAN_QUEUE,                   /* the queue was full: the frame never took the line */
     CHAN_MEMORY,                  /* no memory for it or its copy */
     CHAN_END,                     /* it was inside when chan_end was called */
+    CHAN_CODEL,                   /* the queue stood for too long: it never took the line */
     CHAN_LOSSES,                  /* so many reasons to be lost; the rest is not lost: */
     CHAN_DUPLICATE = CHAN_LOSSES, /* arrives twice */
     CHAN_CORRUPT,                 /* at least one bit of it, or of its copy, is flipped */
+    CHAN_MARK,                    /* goes on with the mark of congestion */
     CHAN_REASONS
 };
-/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "end", "duplicate", "corrupt";
- * static. */
+/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "end", "codel", "duplicate",
+ * "corrupt", "mark"; static. */
 const char *chan_reason_name(enum chan_reason reason);
 
 /* Time on, or off, contact: [from, to) after the origin, ns; from < to. */
@@ -140,6 +142,10 @@ struct chan_config {
     uint64_t queue_bytes; /* limit of what waits for the line, overhead counted; 0 = none. An idle
                            * line takes any frame; without a rate only `hold` makes frames wait. */
     tick queue_time;      /* limit of the time to radiate what waits, ns; 0 = none; needs a rate */
+    tick codel_target, codel_interval; /* CoDel (RFC 8289) beside these limits; interval 0 = none;
+                                        * needs a rate, and a target */
+    bool codel_marks; /* it marks frames that can be marked instead of dropping them */
+    tick mark_above;  /* frames that can be marked and have waited longer are; 0 = none */
 
     tick delay;                      /* propagation, ns; not used with points */
     const struct chan_point *points; /* delay over time, linear in between, constant before and */
@@ -174,14 +180,15 @@ struct chan_config {
     const struct chan_change
         *changes;        /* of the values above in mid-run, `at` rising; a rate needs */
     size_t change_count; /* rate_bps > 0, a delay no points */
-    bool live; /* chan_change may be called. Then, and with changes, frames wait for the line with
-                * their fates undecided: these are told when the line takes them */
+    bool live; /* chan_change may be called. Then, and with changes, CoDel or marks, frames wait for
+                * the line with their fates undecided: these are told when the line takes them */
 };
 
 struct chan_counters {
     uint64_t in, in_bytes, out, out_bytes;
     uint64_t lost[CHAN_LOSSES];     /* by enum chan_reason */
     uint64_t duplicated, corrupted; /* a frame and its copy may count both as corrupted */
+    uint64_t marked;
     uint64_t queued; /* now inside: in + duplicated = out + all lost + queued, always */
 };
 
@@ -210,6 +217,13 @@ void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, t
  * chances are drawn, all the same. */
 void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now);
 
+/* The same with what is said of the frame: its ECN field (RFC 3168), 0 to 3, of which 0 means that
+ * it cannot be marked and 3 that it is, and perhaps CHAN_BY_RULE. */
+#define CHAN_ECN 3u
+#define CHAN_BY_RULE 4u
+void chan_input_as(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now,
+                   unsigned as);
+
 /* Changes values from `now` on, which is no earlier than the last input, outage or change; `at` of
  * the change does not matter. It is the same as if it had stood among the configured changes, but
  * for frames that were let on the line in this very nanosecond. Needs `live`. 0, HELIO_ENOMEM,
@@ -229,9 +243,10 @@ void chan_end(struct chan *c);
 tick chan_deadline(const struct chan *c);
 
 /* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next
- * chan_input, chan_outage or chan_free, so that a batch can be gathered without a copy. */
+ * chan_input, chan_outage or chan_free, so that a batch can be gathered without a copy, and is the
+ * caller's to change until then. */
 struct chan_out {
-    const uint8_t *data;
+    uint8_t *data;
     size_t len;
     uint64_t tag;
     tick due;                /* when it was due */
@@ -239,13 +254,15 @@ struct chan_out {
     tick air_start, air_end; /* its time on the air */
     uint64_t number;         /* of its input, from 1; a copy has that of its frame */
     bool copy, corrupted;
+    bool marked; /* here: the caller puts it into the frame's bytes, or beside them */
+    uint8_t ecn; /* as it came; 3 when it is marked */
 };
 int chan_output(struct chan *c, tick now, struct chan_out *out);
 
-/* What the channel did to single frames: 1 and one record for each that was lost, duplicated or
- * corrupted in the last chan_input, and each found lost in an outage by chan_output, or at the end
- * by chan_end, since, or taken by the line after it had waited for it (with changes, and live); 0
- * when there are no more. Nothing is copied or kept for it: what was not asked for before the next
+/* What the channel did to single frames: 1 and one record for each that was lost, duplicated,
+ * corrupted or marked in the last chan_input, and each found lost in an outage by chan_output, or
+ * at the end by chan_end, since, or taken by the line after it had waited for it (see live); 0 when
+ * there are no more. Nothing is copied or kept for it: what was not asked for before the next
  * chan_input or chan_outage is forgotten. Of a frame of the last chan_input, `data` are the
  * caller's own, else they hold as those of chan_output do. */
 struct chan_fate {

@@ -8,6 +8,7 @@
 #include "channel-emu/chan/chan.h"
 #include "channel-emu/chan/chan_burst.h"
 #include "channel-emu/chan/chan_change.h"
+#include "channel-emu/chan/chan_codel.h"
 #include "channel-emu/chan/chan_contact.h"
 #include "channel-emu/chan/chan_pool.h"
 
@@ -24,6 +25,8 @@ struct chan {
     struct chan_flips flips[2];
     bool use_loss, use_duplicate; /* else nothing is drawn for it */
     struct chan_changes changes;
+    struct chan_codel codel;
+    uint64_t frame_max; /* bytes on the air of the longest one, for CoDel */
     bool begun;
     bool reorders;          /* frames may overtake: they wait in the heap */
     bool defers;            /* frames wait for the line with their fates undecided */
@@ -46,6 +49,7 @@ struct chan {
     bool down;
     tick down_since;
     struct chan_fate last; /* of the last input, with these reasons */
+    uint8_t last_ecn;
     uint8_t notes[CHAN_NOTES_MAX], note_count, notes_told;
 };
 

@@ -3,8 +3,8 @@
  * A frame gets its time on the air when it enters: from when the line is free until it is
  * serialised. With that its fate is known, but for outages that are told later: lost frames are
  * counted and forgotten at once (they occupied the line all the same), the others are copied.
- * Where values may change before a frame's turn comes, it waits instead, and all of this happens
- * when the line takes it.
+ * Where values may change before a frame's turn comes, or CoDel looks at how long it waited, it
+ * waits instead, and all of this happens when the line takes it.
  * All chances of a frame are drawn when it enters, whatever becomes of it, so that the streams stay
  * in step with the numbers of the frames.
  * What can go wrong: no memory for a copy, counted as CHAN_MEMORY.
@@ -193,6 +193,8 @@ static struct chan_frame *copy_input(struct chan *c)
     f->air_end = in->air_end;
     f->tag = in->tag;
     f->number = in->number;
+    f->ecn = c->last_ecn;
+    f->marked = false;
     if (f->len > 0)
         memcpy(f->data, in->data, f->len);
     return f;
@@ -310,6 +312,8 @@ static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
     copy->air_end = f->air_end;
     copy->tag = f->tag;
     copy->number = f->number;
+    copy->ecn = f->ecn;
+    copy->marked = f->marked;
     if (f->len > 0)
         memcpy(copy->data, f->data, f->len);
     return copy;
@@ -331,6 +335,26 @@ static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame
     note_frame(c, f, CHAN_MEMORY);
 }
 
+/* Does it get so far? It is in no list, and the line is free for it. */
+static bool leave_queue(struct chan *c, struct chan_frame *f, tick start)
+{
+    const struct chan_config *k = &c->config;
+    tick waited = start - f->entered;
+    bool markable = f->ecn != 0;
+    enum chan_codel_verdict v = CHAN_CODEL_PASS;
+    assert(start >= f->entered);
+    if (k->codel_interval > 0)
+        v = chan_codel_take(&c->codel, start, waited, c->waiting_bytes > c->frame_max, markable);
+    f->marked = v == CHAN_CODEL_MARK || (markable && k->mark_above > 0 && waited > k->mark_above);
+    if (v != CHAN_CODEL_DROP)
+        return true;
+    f->air_start = f->air_end = start;
+    chan_line_lose(c, f, CHAN_CODEL);
+    if (list_empty(&c->waiting))
+        chan_codel_empty(&c->codel);
+    return false;
+}
+
 /* The turn of a frame has come: it is in no list. */
 static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
 {
@@ -347,6 +371,9 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
     }
     bool twice = f->draw.duplicate < v->duplicate;
     struct chan_frame *copy = twice ? copy_frame(c, f) : NULL;
+    c->counters.marked += f->marked;
+    if (f->marked)
+        note_frame(c, f, CHAN_MARK);
     if (!keep_frame(c, f, &f->draw, &odds, 0, due))
         chan_line_lose(c, f, CHAN_MEMORY);
     else if (f->corrupted)
@@ -369,7 +396,8 @@ void chan_line_run(struct chan *c, tick until)
         c->waiting_bytes -= f->len + c->config.overhead;
         c->counters.queued--;
         if (start != TICK_NEVER) {
-            put_on_air(c, f, start);
+            if (leave_queue(c, f, start))
+                put_on_air(c, f, start);
             continue;
         }
         f->air_start = f->air_end = f->entered; /* no contact any more */
@@ -391,10 +419,12 @@ static void input_waits(struct chan *c, const struct chan_draw *d, bool by_rule)
         lose_frame(c, CHAN_MEMORY);
         return;
     }
+    uint64_t more = f->len + c->config.overhead;
+    c->frame_max = more > c->frame_max ? more : c->frame_max;
     f->draw = *d;
     f->by_rule = by_rule;
     list_add_tail(&c->waiting, &f->link);
-    c->waiting_bytes += f->len + c->config.overhead;
+    c->waiting_bytes += more;
     c->counters.queued++;
     chan_line_run(c, now);
 }

@@ -38,7 +38,8 @@ struct chan_frame {
     uint8_t size_class;
     uint8_t reason; /* enum chan_reason, once it is gone */
     bool lost;      /* in an outage */
-    bool copy, corrupted;
+    bool copy, corrupted, marked;
+    uint8_t ecn;
     uint8_t data[];
 };
 

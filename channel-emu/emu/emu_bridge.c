@@ -80,7 +80,7 @@ static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
         } else if (l->settings->scenario.exempt && emu_ether_is_signalling(f.data, f.len)) {
             rc = emu_link_input_exempt(l, dir, f.data, f.len, f.arrival);
         } else {
-            rc = emu_link_input(l, dir, f.data, f.len, 0, f.arrival);
+            rc = emu_link_input(l, dir, f.data, f.len, 0, emu_ether_ecn(f.data, f.len), f.arrival);
         }
         if (l->before != NULL)
             emu_capture_frame(l->before, f.arrival + l->epoch, f.data, f.len);
@@ -116,6 +116,8 @@ static void let_out(struct emu_bridge *b, int dir, tick now)
     unsigned n = 0;
     while (emu_link_output(&b->link, dir, now, &batch[n]) == 1) {
         b->link.released = now;
+        if (batch[n].marked)
+            emu_ether_mark(batch[n].data, batch[n].len);
         emu_port_send(b->port[!dir], batch[n].data, batch[n].len);
         if (++n == BATCH) {
             flush_ring(b, dir, batch, n);

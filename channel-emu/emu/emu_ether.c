@@ -71,6 +71,44 @@ size_t emu_ether_payload(const uint8_t *frame, size_t len)
     return type == TYPE_IPV4 || type == TYPE_IPV6 ? at + 2 : 0;
 }
 
+/* Where the IP header lies, whole but for options; 0: there is none. */
+static size_t find_ip(const uint8_t *frame, size_t len)
+{
+    size_t at = emu_ether_payload(frame, len);
+    if (at == 0)
+        return 0;
+    bool v4 = read16(frame + at - 2) == TYPE_IPV4;
+    bool whole = len >= at + (v4 ? IPV4_HEAD : IPV6_HEAD) && frame[at] >> 4 == (v4 ? 4 : 6);
+    return whole ? at : 0;
+}
+
+unsigned emu_ether_ecn(const uint8_t *frame, size_t len)
+{
+    size_t at = find_ip(frame, len);
+    if (at == 0)
+        return 0;
+    return frame[at] >> 4 == 4 ? frame[at + 1] & 3u : frame[at + 1] >> 4 & 3u;
+}
+
+void emu_ether_mark(uint8_t *frame, size_t len)
+{
+    unsigned ecn = emu_ether_ecn(frame, len);
+    if (ecn == 0 || ecn == 3)
+        return;
+    uint8_t *ip = frame + find_ip(frame, len);
+    if (*ip >> 4 == 6) {
+        ip[1] |= 0x30;
+        return;
+    }
+    unsigned before = read16(ip);
+    ip[1] |= 3;
+    unsigned sum = (read16(ip + 10) ^ 0xffffu) + (before ^ 0xffffu) + read16(ip);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = ((sum & 0xffff) + (sum >> 16)) ^ 0xffffu;
+    ip[10] = (uint8_t)(sum >> 8);
+    ip[11] = (uint8_t)sum;
+}
+
 struct slice emu_ether_udp_payload(const uint8_t *frame, size_t len)
 {
     size_t at = emu_ether_payload(frame, len);

@@ -20,6 +20,12 @@ bool emu_ether_is_signalling(const uint8_t *frame, size_t len);
  * is not. */
 size_t emu_ether_payload(const uint8_t *frame, size_t len);
 
+/* The ECN field (RFC 3168) of an IPv4 or IPv6 header, 0 to 3; 0 when there is none. */
+unsigned emu_ether_ecn(const uint8_t *frame, size_t len);
+/* Sets it to 3, "congestion experienced", and the header's checksum with it (RFC 1624), unless it
+ * is 0. */
+void emu_ether_mark(uint8_t *frame, size_t len);
+
 /* The sum of RFC 1071 over the bytes, folded to 16 bits, not yet complemented, and a former one. */
 unsigned emu_ether_sum(const uint8_t *data, size_t len, unsigned before);
 /* The same over the pseudo header (RFC 793, RFC 8200 §8.1) of what an IPv4 or IPv6 header sends. */

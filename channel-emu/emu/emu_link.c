@@ -207,7 +207,7 @@ static bool came_late(struct emu_link *l, int dir, const uint8_t *data, size_t l
 }
 
 int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len, uint64_t tag,
-                   tick arrival)
+                   unsigned ecn, tick arrival)
 {
     struct emu_way *w = &l->way[dir];
     if (came_late(l, dir, data, len, arrival))
@@ -215,10 +215,8 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
     int rc = take_arrivals(l, dir, arrival);
     if (rc < 0)
         return rc;
-    if (rule_drops(l, w, data, len))
-        chan_input_rule(w->chan, data, len, tag, w->last);
-    else
-        chan_input(w->chan, data, len, tag, w->last);
+    unsigned by_rule = rule_drops(l, w, data, len) ? CHAN_BY_RULE : 0;
+    chan_input_as(w->chan, data, len, tag, w->last, ecn | by_rule);
     emu_link_tell(l, dir);
     return 0;
 }

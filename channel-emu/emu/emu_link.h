@@ -77,10 +77,10 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
                   FILE *say);
 void emu_link_fini(struct emu_link *l);
 
-/* A frame arrived. Stamps of two processors may be out of order by a little: time is held. 0, or
- * HELIO_ENOMEM when it is the first and there is no memory for its channel. */
+/* A frame arrived, with this ECN field. Stamps of two processors may be out of order by a little:
+ * time is held. 0, or HELIO_ENOMEM when it is the first and there is no memory for its channel. */
 int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len, uint64_t tag,
-                   tick arrival);
+                   unsigned ecn, tick arrival);
 /* The same for a frame that is only delayed, whatever else the link does. */
 int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                           tick arrival);

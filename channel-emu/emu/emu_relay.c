@@ -54,7 +54,7 @@ static int into_channel(struct emu_relay *r, int dir, const struct udp_message *
     size_t at = 0;
     do {
         size_t len = d->len - at < d->segment ? d->len - at : d->segment;
-        int rc = emu_link_input(&r->link, dir, d->data + at, len, flow, d->arrival);
+        int rc = emu_link_input(&r->link, dir, d->data + at, len, flow, d->ecn, d->arrival);
         if (rc < 0)
             return rc;
         capture_datagram(r, r->link.before, d->from, false, d->data + at, len, d->arrival);
@@ -182,7 +182,7 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
         emu_link_refuse(&r->link, dir, out->data, out->len, out->entered, "no_peer");
         return false;
     }
-    udp_sender_add(r->sender, fd, to, slice_of(out->data, out->len));
+    udp_sender_add(r->sender, fd, to, out->ecn, slice_of(out->data, out->len));
     return true;
 }
 

@@ -187,8 +187,9 @@ static void text_way(const struct emu_link *l, int dir, FILE *to)
     fprintf(to, "%-8s in %" PRIu64 " (%" PRIu64 " bytes), out %" PRIu64 " (%" PRIu64 " bytes), ",
             ways[dir], s.in, s.chan.in_bytes, s.out, w->sent_bytes);
     fprintf(to,
-            "inside %" PRIu64 ", twice %" PRIu64 ", changed %" PRIu64 "; dropped:", s.chan.queued,
-            s.chan.duplicated, s.chan.corrupted);
+            "inside %" PRIu64 ", twice %" PRIu64 ", changed %" PRIu64 ", marked %" PRIu64
+            "; dropped:",
+            s.chan.queued, s.chan.duplicated, s.chan.corrupted, s.chan.marked);
     for (int i = 0; i < REASONS; i++)
         fprintf(to, " %s %" PRIu64, reason_name(i), s.dropped[i]);
     fprintf(to, "\n         good share %.4f while active (%.3f s), %.4f of the run; ",
@@ -285,16 +286,16 @@ static json_t *json_way(const struct emu_link *l, int dir)
                   us(emu_late_quantile(&w->late, 0.99)), "max", us(w->late.max), "tolerance",
                   us(l->tolerance), "beyond", (json_int_t)w->late_beyond);
     json_t *way = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:f, s:f, "
         "s:o, s:o, s:I}",
         "trace", o->trace.name, "rate_bps", (json_int_t)o->rate_bps, "delay_ns",
         (json_int_t)o->delay, "in", (json_int_t)s.in, "in_bytes", (json_int_t)s.chan.in_bytes,
         "out", (json_int_t)s.out, "out_bytes", (json_int_t)w->sent_bytes, "duplicated",
-        (json_int_t)s.chan.duplicated, "corrupted", (json_int_t)s.chan.corrupted, "exempt",
-        (json_int_t)s.exempt, "device_dropped", (json_int_t)w->after, "queued",
-        (json_int_t)s.chan.queued, "dropped", dropped, "good_share", s.good_share,
-        "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us", late, "rules",
-        json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
+        (json_int_t)s.chan.duplicated, "corrupted", (json_int_t)s.chan.corrupted, "marked",
+        (json_int_t)s.chan.marked, "exempt", (json_int_t)s.exempt, "device_dropped",
+        (json_int_t)w->after, "queued", (json_int_t)s.chan.queued, "dropped", dropped, "good_share",
+        s.good_share, "good_share_active", s.good_share_active, "active_s", s.active_s, "late_us",
+        late, "rules", json_rules(l, dir), "rules_forgotten", (json_int_t)forgotten(w));
     if (way != NULL && l->settings->control != NULL)
         json_object_update_new(way, json_pack("{s:o, s:I}", "changed",
                                               scenario_changes_json(w->changed, w->changed_count),

@@ -192,12 +192,7 @@ int scenario_set(struct scenario *s, const char *key, const char *value, bool pl
 static void check_way(const struct scenario_way *w, const struct scenario_way *other,
                       const char *where, struct conf_errors *errors)
 {
-    /* Said of both directions at once, it is meant for the one that has a rate. */
-    bool meant = w->queue_time != other->queue_time || other->rate_bps == 0;
-    if (w->queue_time > 0 && w->rate_bps == 0 && meant)
-        conf_error(errors, w->line.queue,
-                   "%squeue: a limit in time needs a rate; write %srate, or a size such as 64MB",
-                   where, where);
+    scenario_queue_suit(w, other, where, errors);
     if (w->off == 1 && w->window_count == 0)
         conf_error(errors, w->line.off_contact,
                    "%soff_contact: hold needs contacts or outages; write %scontacts", where, where);
@@ -248,6 +243,10 @@ struct chan_config scenario_chan(const struct scenario *s, int direction, tick s
         .overhead = (uint32_t)s->overhead,
         .queue_bytes = w->queue_bytes,
         .queue_time = w->queue_time,
+        .codel_target = w->codel.target,
+        .codel_interval = w->rate_bps > 0 ? w->codel.interval : 0,
+        .codel_marks = w->codel.ecn,
+        .mark_above = w->rate_bps > 0 ? w->mark : 0,
         .delay = w->delay,
         .points = w->points,
         .point_count = w->point_count,

@@ -31,6 +31,11 @@ struct scenario_way {
     uint64_t rate_bps; /* 0: unlimited */
     uint64_t queue_bytes;
     tick queue_time;
+    struct {
+        tick target, interval; /* interval 0: off */
+        bool ecn;
+    } codel;
+    tick mark; /* 0: off */
     tick delay;
     struct chan_point *points; /* owned; point_count > 0: instead of delay */
     size_t point_count;
@@ -68,7 +73,7 @@ struct scenario_way {
     char **rule_texts;
     size_t rules_len;
     struct {
-        uint32_t queue, off_contact, offset, burst, changes;
+        uint32_t queue, off_contact, offset, burst, changes, codel, mark;
     } line; /* of these keys in the file; 0: in none */
 };
 
@@ -137,6 +142,13 @@ void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const
                       struct conf_errors *errors);
 void scenario_points(struct scenario_way *w, const struct conf_tree *t, const char *where,
                      struct conf_errors *errors);
+/* scenario_queue.c: what waits for the line, and which of it is dropped or marked. */
+void scenario_queue_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                         struct conf_errors *errors);
+void scenario_queue_suit(const struct scenario_way *w, const struct scenario_way *other,
+                         const char *where, struct conf_errors *errors);
+/* As the file has it; NULL when memory is out. */
+json_t *scenario_codel_json(const struct scenario_way *w);
 /* scenario_change.c: replace the list of changes. */
 void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors);

@@ -99,6 +99,10 @@ static json_t *way_of(const struct scenario_way *w)
                   w->windows_off ? "outages" : "contacts", windows_of(w), "off_contact",
                   w->off == 1 ? "hold" : "drop", "erasures", erasures_of(w), "duplicate",
                   w->duplicate, "corrupt", w->corrupt, "bit_errors", w->bit_errors, "rules", rules);
+    if (way != NULL && w->codel.interval > 0)
+        json_object_set_new(way, "codel", scenario_codel_json(w));
+    if (way != NULL && w->mark > 0)
+        json_object_set_new(way, "mark", show_duration(w->mark));
     if (way != NULL && w->change_count > 0)
         json_object_set_new(way, "changes", scenario_changes_json(w->changes, w->change_count));
     return way;

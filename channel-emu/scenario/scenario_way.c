@@ -20,6 +20,7 @@
 
 static const struct conf_option way_table[] = {
     {"rate", OPTION_RATE, AT(rate_bps), "unlimited", 0, RATE_MAX, NULL, NULL},
+    {"mark", OPTION_DURATION, AT(mark), "0", 0, TIME_MAX, NULL, NULL},
     {"jitter", OPTION_DURATION, AT(jitter), "0", 0, TIME_MAX, NULL, NULL},
     {"reorder", OPTION_BOOL, AT(reorder), "yes", 0, 0, NULL, NULL},
     {"off_contact", OPTION_CHOICE, AT(off), "drop", 0, 0, "drop|hold", NULL},
@@ -28,8 +29,8 @@ static const struct conf_option way_table[] = {
     {"bit_errors", OPTION_SHARE, AT(bit_errors), "0", 0, 0, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
-static const char *const way_words[] = {"start",    "queue", "delay",   "contacts", "outages",
-                                        "erasures", "rules", "changes", NULL};
+static const char *const way_words[] = {"start",   "queue",    "codel", "delay",   "contacts",
+                                        "outages", "erasures", "rules", "changes", NULL};
 static const struct conf_option erasure_table[] = {
     {"frame", OPTION_CHOICE, AT(frame), "any", 0, 0, "any|start", NULL},
     {"iid", OPTION_SHARE, AT(iid), "0", 0, 0, NULL, NULL},
@@ -136,26 +137,6 @@ static void read_start(struct scenario_way *w, const struct conf_tree *t, const 
                    "emulator's start such as 5s or 0, or a time such as 2026-11-21T07:00:00Z",
                    where, text);
     }
-}
-
-static void read_queue(struct scenario_way *w, const struct conf_tree *t, const char *where,
-                       struct conf_errors *errors)
-{
-    const char *text = text_of(t, where, errors);
-    uint64_t bytes = 0;
-    tick time = 0;
-    if (text == NULL)
-        return;
-    if (strcmp(text, "none") != 0 && units_size(text, &bytes) < 0 &&
-        (units_duration(text, &time) < 0 || time > TIME_MAX)) {
-        conf_error(errors, t->line,
-                   "%squeue: \"%s\" is not understood; write a size such as 64MB, a duration such "
-                   "as 20ms, or none",
-                   where, text);
-        return;
-    }
-    w->queue_bytes = bytes;
-    w->queue_time = time;
 }
 
 static void read_delay(struct scenario_way *w, const struct conf_tree *t, const char *where,
@@ -267,11 +248,13 @@ void scenario_way_read(struct scenario *s, int direction, const struct conf_tree
     struct scenario_way *w = &s->way[direction];
     struct conf_part part = {.options = way_table, .base = w};
     keep_line(&w->line.queue, map, "queue");
+    keep_line(&w->line.codel, map, "codel");
+    keep_line(&w->line.mark, map, "mark");
     keep_line(&w->line.off_contact, map, "off_contact");
     keep_line(&w->line.changes, map, "changes");
     conf_section_read(map, where, &part, 1, way_words, errors);
     read_start(w, conf_child(map, "start"), where, errors);
-    read_queue(w, conf_child(map, "queue"), where, errors);
+    scenario_queue_read(w, map, where, errors);
     read_delay(w, conf_child(map, "delay"), where, errors);
     scenario_windows(w, map, where, errors);
     scenario_changes(w, map, where, errors);

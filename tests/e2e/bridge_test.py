@@ -121,6 +121,30 @@ class BridgeTest(unittest.TestCase):
             self.assertLess(report["return"]["in"], 50, "the bridge reads what it sends")
             self.assertLess(report["forward"]["late_us"]["p50"], 1000)
 
+    def test_marks_are_in_headers_that_hold(self):
+        """IPv4 and IPv6: the receiving kernel drops what has a wrong checksum."""
+        with Bed(BIN, "--rate", "2Mbit/s", "--set", "forward.codel={target: 1ms, interval: 5ms, ecn: yes}") as bed:
+            for address, level, tos, recv in (("10.77.0.2", socket.IPPROTO_IP, 1, 13), ("fd77::2", socket.IPPROTO_IPV6, 67, 66)):
+                family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                far = bed.enter("destination", lambda: socket.socket(family, socket.SOCK_DGRAM))
+                near = bed.enter("source", lambda: socket.socket(family, socket.SOCK_DGRAM))
+                with far, near:
+                    far.setsockopt(level, recv, 1)
+                    far.bind((address, 7000))
+                    far.settimeout(5)
+                    near.setsockopt(level, tos, 2)
+                    near.sendto(b"first", (address, 7000))  # the address is found
+                    far.recv(100)
+                    for _ in range(300):
+                        near.sendto(bytes(200), (address, 7000))
+                    marked = 0
+                    for _ in range(300):
+                        _, notes, _, _ = far.recvmsg(1000, 100)
+                        marked += notes[0][2][0] & 3 == 3
+                    self.assertGreater(marked, 30, address)
+            report = bed.stop()["forward"]
+            self.assertGreaterEqual(report["marked"], 60)
+
     def through_trace(self, trace, drops):
         """What an observer at the entrance saw, the numbers that arrived, the report."""
         with Bed(BIN, "--rate", "50Mbit/s", "--trace", trace, "--delay", "3ms", "--drop-log", drops) as bed:

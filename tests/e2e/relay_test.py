@@ -123,6 +123,47 @@ class RelayTest(unittest.TestCase):
         got = collector.done()
         return times, got
 
+    def marks_travel(self, family):
+        """Datagrams that can be marked are, when they waited; the others are not; none is lost."""
+        far, near = udp(family), udp(family)
+        option = (socket.IPPROTO_IPV6, 67, 66) if family == socket.AF_INET6 else (socket.IPPROTO_IP, 1, 13)  # (RECV)TCLASS, TOS
+        far.setsockopt(option[0], option[2], 1)
+        drops = tempfile.NamedTemporaryFile(suffix=".csv")
+        relay = Relay(far, "--rate", "1Mbit/s", "--set", "forward.mark=2ms", "--drop-log", drops.name, family=family)
+        for i in range(400):
+            near.setsockopt(option[0], option[1], i % 4)
+            near.sendto(numbered(i, 100), relay.address)
+        fields = {}
+        far.settimeout(5)
+        while len(fields) < 400:
+            data, notes, _, _ = far.recvmsg(2000, 100)
+            fields[int.from_bytes(data[:4], "big")] = notes[0][2][0] & 3 if notes else 0
+        forward, _ = self.finish(relay)
+        self.assertEqual(forward["out"], 400)
+        self.assertTrue(all(f in (i % 4, 3) and (i % 4 or f == 0) for i, f in fields.items()), fields)
+        self.assertGreater(forward["marked"], 200)  # the line needs 450 ms for all of them
+        self.assertGreaterEqual(sum(f == 3 for f in fields.values()), forward["marked"])
+        with open(drops.name, encoding="ascii") as f:
+            self.assertEqual(sum(",mark," in line for line in f), forward["marked"])
+
+    def test_marks_travel(self):
+        self.marks_travel(socket.AF_INET)
+        self.marks_travel(socket.AF_INET6)
+
+    def test_codel_drops_what_stands(self):
+        far, near = udp(), udp()
+        relay = Relay(far, "--rate", "1Mbit/s", "--set", "forward.codel={target: 2ms, interval: 20ms}")
+        for i in range(600):  # the line needs 680 ms for them
+            near.sendto(numbered(i, 100), relay.address)
+        with self.assertRaises(TimeoutError):
+            far.settimeout(0.5)
+            while True:
+                far.recv(2000)
+        forward, _ = self.finish(relay)
+        # 650 ms of dropping at 20 ms / sqrt(n): 20 (sqrt(4n) ...) = 2 * 20 * sqrt(n), so n is some 260
+        self.assertGreater(forward["dropped"]["codel"], 60)
+        self.assertEqual(forward["out"] + forward["dropped"]["codel"], 600)
+
     def passes_all(self, family):
         far = udp(family)
         relay = Relay(far, "--delay", "20ms", family=family)

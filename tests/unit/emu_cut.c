@@ -152,6 +152,31 @@ START_TEST(a_missing_sum_is_known)
 }
 END_TEST
 
+/* _i: IPv6, tagged, ECN field */
+START_TEST(a_mark_keeps_the_header_whole)
+{
+    bool v6 = (_i & 1) != 0;
+    unsigned ecn = (unsigned)_i >> 2;
+    struct joined j = make(v6, false, (_i & 2) != 0);
+    uint8_t *ip = j.frame + j.ip;
+    ip[1] = (uint8_t)(v6 ? ecn << 4 | 0x8f : 0xb8 | ecn); /* other bits stay */
+    if (!v6) {
+        put(ip + 10, 2, 0);
+        ck_assert(emu_ether_complete_sum(j.frame, j.ip + 20, j.ip, 10));
+    }
+    ck_assert_uint_eq(emu_ether_ecn(j.frame, j.len), ecn);
+    ck_assert_uint_eq(emu_ether_ecn(j.frame, j.ip + (v6 ? 39 : 19)), 0);
+    emu_ether_mark(j.frame, j.len);
+    ck_assert_uint_eq(emu_ether_ecn(j.frame, j.len), ecn == 0 ? 0 : 3);
+    ck_assert_uint_eq(ip[1], v6 ? 0x8f | (ecn == 0 ? 0 : 0x30) : 0xb8 | (ecn == 0 ? 0 : 3));
+    if (!v6)
+        ck_assert_uint_eq(emu_ether_sum(ip, 20, 0), 0xffff);
+    j.frame[j.ip - 1] = 6; /* ARP has none */
+    ck_assert_uint_eq(emu_ether_ecn(j.frame, j.len), 0);
+    emu_ether_mark(j.frame, j.len);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("emu_cut");
@@ -159,6 +184,7 @@ int main(void)
     tcase_add_loop_test(t, parts_are_frames, 0, 8);
     tcase_add_test(t, what_is_not_whole_is_refused);
     tcase_add_test(t, a_missing_sum_is_known);
+    tcase_add_loop_test(t, a_mark_keeps_the_header_whole, 0, 16);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -95,6 +95,8 @@ static const char full[] = "seed: 9\n"
                            "  start: 5s\n"
                            "  rate: 500Mbit/s\n"
                            "  queue: 20ms\n"
+                           "  codel: {target: 2ms, interval: 40ms, ecn: yes}\n"
+                           "  mark: 3ms\n"
                            "  delay: [{at: 0, delay: 4ms}, {at: 1min, delay: 2ms}]\n"
                            "  jitter: 100us\n"
                            "  reorder: no\n"
@@ -122,6 +124,8 @@ START_TEST(every_key)
     struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 7 * TICK_S, 1000 * TICK_S);
     ck_assert(k.seed == rng_named(9, "forward") && k.overhead == 24 && k.rate_bps == 500000000);
     ck_assert(k.queue_bytes == 0 && k.queue_time == 20 * TICK_MS);
+    ck_assert(k.codel_target == 2 * TICK_MS && k.codel_interval == 40 * TICK_MS && k.codel_marks);
+    ck_assert(k.mark_above == 3 * TICK_MS);
     ck_assert(!k.origin_first && k.origin == 12 * TICK_S);
     ck_assert(k.point_count == 2 && k.points[1].at == 60 * TICK_S &&
               k.points[1].delay == 2 * TICK_MS);
@@ -245,6 +249,12 @@ static const struct {
                         "64MB, a duration such as 20ms, or none"},
     {F "queue: 20ms\n", "s.yaml:2: forward.queue: a limit in time needs a rate; write "
                         "forward.rate, or a size such as 64MB"},
+    {F "codel: yes\n", "s.yaml:2: forward.codel: needs a rate; write forward.rate"},
+    {F "mark: 1ms\n", "s.yaml:2: forward.mark: needs a rate; write forward.rate"},
+    {F "codel: soon\n", "s.yaml:2: forward.codel: is not understood; write yes, no, or {target: "
+                        "5ms, interval: 100ms, ecn: no}"},
+    {F "rate: 1Mbit/s\n  codel: {taget: 1ms}\n", "s.yaml:3: forward.codel.taget: unknown key; did "
+                                                 "you mean target?"},
     {F "delay: 5\n", "s.yaml:2: forward.delay: \"5\" is not understood; write a duration with its "
                      "unit, such as 30ms, 500us, 2s, 1h"},
     {F "changes: [{at: 1s}]\n", "s.yaml:2: forward.changes[1]: nothing changes; write at least one "

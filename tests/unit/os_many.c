@@ -94,7 +94,7 @@ static void expect(struct rig *r, const size_t *len, size_t n, const int *from)
 
 static void add(struct rig *r, int fd, size_t len)
 {
-    udp_sender_add(r->sender, fd, &r->peer, slice_of(scratch + len % 100, len));
+    udp_sender_add(r->sender, fd, &r->peer, 0, slice_of(scratch + len % 100, len));
 }
 
 static const char *const hosts[] = {"127.0.0.1", "::1"};
@@ -153,13 +153,37 @@ START_TEST(all_of_a_message_are_refused)
     struct udp_peer all = {.address = r.peer.address};
     all.address.v4.sin_addr.s_addr = htonl(INADDR_BROADCAST);
     for (int i = 0; i < 4; i++)
-        udp_sender_add(r.sender, r.from[0], i == 3 ? &r.peer : &all,
+        udp_sender_add(r.sender, r.from[0], i == 3 ? &r.peer : &all, 0,
                        slice_of(scratch + len % 100, len));
     const int *errors = udp_sender_flush(r.sender);
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(errors[i] != 0, i < 3);
     expect(&r, &len, 1, &r.from[0]);
     ck_assert(!all.plain);
+    rig_fini(&r);
+}
+END_TEST
+
+/* _i: IPv4, IPv6 */
+START_TEST(each_datagram_has_its_ecn_field)
+{
+    static const uint8_t fields[] = {0, 2, 2, 3, 1, 0, 3};
+    struct udp_message in[UDP_RECEIVE_MAX];
+    struct rig r;
+    rig_init(&r, _i == 0 ? "127.0.0.1" : "::1");
+    for (size_t i = 0; i < sizeof fields; i++)
+        udp_sender_add(r.sender, r.from[0], &r.peer, fields[i], slice_of(scratch, 100));
+    const int *errors = udp_sender_flush(r.sender);
+    for (size_t i = 0; i < sizeof fields; i++)
+        ck_assert_int_eq(errors[i], 0);
+    size_t at = 0;
+    while (at < sizeof fields) {
+        int n = udp_receive(r.receiver, r.to, clock_now(), in);
+        ck_assert_int_ge(n, 1);
+        for (int i = 0; i < n; i++)
+            for (size_t k = 0; k < in[i].len; k += in[i].segment)
+                ck_assert_uint_eq(in[i].ecn, fields[at++]);
+    }
     rig_fini(&r);
 }
 END_TEST
@@ -176,7 +200,7 @@ START_TEST(what_the_kernel_dropped_is_counted)
     ck_assert_int_eq(address_bound(small, &bound), 0);
     struct udp_peer peer = {.address = bound};
     for (int i = 0; i < 40; i++)
-        udp_sender_add(r.sender, r.from[0], &peer, slice_of(scratch, i % 2 == 0 ? 1000 : 1200));
+        udp_sender_add(r.sender, r.from[0], &peer, 0, slice_of(scratch, i % 2 == 0 ? 1000 : 1200));
     (void)udp_sender_flush(r.sender);
     ck_assert_uint_gt(udp_many_drops(small), 0);
     ck_assert_uint_eq(udp_many_drops(r.to), 0);
@@ -198,6 +222,7 @@ int main(void)
     tcase_add_test(t, each_has_its_own_fate);
     tcase_add_test(t, all_of_a_message_are_refused);
     tcase_add_test(t, what_the_kernel_dropped_is_counted);
+    tcase_add_loop_test(t, each_datagram_has_its_ecn_field, 0, 2);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

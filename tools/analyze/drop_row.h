@@ -16,6 +16,7 @@ enum drop_reason {
     DROP_RULE,
     DROP_QUEUE,
     DROP_MEMORY,
+    DROP_CODEL,
     DROP_SEND,
     DROP_END,          /* the run ended while it was inside, or before it came */
     DROP_NO_PEER,      /* nowhere to go */
@@ -23,7 +24,8 @@ enum drop_reason {
     DROP_CHECKSUM,     /* it was left to a device */
     DROP_CORRUPT,      /* delivered, damaged: the receiver has no use for it */
     DROP_DUPLICATE,
-    DROP_LATE, /* these two were delivered */
+    DROP_MARK,
+    DROP_LATE, /* these three were delivered */
     DROP_REASONS
 };
 

@@ -14,7 +14,7 @@ from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
 TOP = ("title", *SHAPES, "nodes", "node", "links", "link", "traffic", "events", "duration", "seed", "capture", "plan", "ports")
-WAY = ("rate", "queue", "delay", "jitter", "reorder", "start", "contacts", "outages", "off_contact", "erasures", "duplicate",
+WAY = ("rate", "queue", "codel", "mark", "delay", "jitter", "reorder", "start", "contacts", "outages", "off_contact", "erasures", "duplicate",
        "corrupt", "bit_errors", "rules", "trace")  # of a channel's direction
 CHANNEL = ("seed", "exempt", "tolerance")        # of a channel as a whole
 BOTH = ("overhead",)                             # of the channel and of the adapter
