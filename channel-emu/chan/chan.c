@@ -34,7 +34,8 @@ static bool config_valid(const struct chan_config *k)
            k->overhead <= CHAN_OVERHEAD_MAX && (k->trace == NULL || k->trace->steps > 0) &&
            (k->power == NULL || chan_power_valid(k->power)) && queue_valid(k) &&
            chan_contact_valid(k->windows, k->window_count) && (!k->hold || k->window_count > 0) &&
-           chan_delay_valid(k->points, k->point_count) && chan_changes_valid(k);
+           chan_delay_valid(k->points, k->point_count) && chan_changes_valid(k) &&
+           (k->jitter_law == NULL || chan_jitter_valid(k->jitter_law));
 }
 
 /* A seed of its own for each kind of chance; the first is the configured one. */
@@ -59,6 +60,23 @@ static void init_chances(struct chan *c)
     }
 }
 
+/* What has memory of its own. */
+static int init_parts(struct chan *c, const struct chan_config *k)
+{
+    int rc = chan_changes_init(&c->changes, k);
+    for (int i = 0; i < 2 && rc == 0 && k->jitter_law != NULL; i++)
+        rc = chan_jitter_init(&c->jitters[i], k->jitter_law,
+                              rng_named(k->seed, i == 0 ? "jitter" : "jitter of copies"));
+    return rc;
+}
+
+static void fini_parts(struct chan *c)
+{
+    chan_changes_fini(&c->changes);
+    for (int i = 0; i < 2; i++)
+        chan_jitter_fini(&c->jitters[i]);
+}
+
 int chan_new(struct chan **out, const struct chan_config *config)
 {
     assert(out != NULL && config != NULL);
@@ -67,12 +85,13 @@ int chan_new(struct chan **out, const struct chan_config *config)
     struct chan *c = calloc(1, sizeof *c);
     if (c == NULL)
         return HELIO_ENOMEM;
-    if (chan_changes_init(&c->changes, config) < 0) {
+    if (init_parts(c, config) < 0) {
+        fini_parts(c);
         free(c);
         return HELIO_ENOMEM;
     }
     c->config = *config;
-    c->reorders = config->jitter > 0 && !config->jitter_in_order;
+    c->reorders = (config->jitter > 0 || config->jitter_law != NULL) && !config->jitter_in_order;
     c->defers = config->live || config->change_count > 0 || config->codel_interval > 0 ||
                 config->mark_above > 0;
     if (config->codel_interval > 0)
@@ -126,7 +145,7 @@ void chan_free(struct chan *c)
     free_all(&c->held);
     free_all(&c->gone);
     chan_pool_fini(&c->pool);
-    chan_changes_fini(&c->changes);
+    fini_parts(c);
     free(c);
 }
 

@@ -135,6 +135,8 @@ struct chan_burst {
     double loss_good, loss_bad;
 };
 
+struct chan_jitter;
+
 /* Zeroed, it is a wire. All pointers are borrowed for the life of the channel. */
 struct chan_config {
     uint64_t rate_bps;    /* serialises frames at this rate; 0 = no serialisation */
@@ -153,6 +155,7 @@ struct chan_config {
                                       * frame overtakes another by it. */
     tick jitter;                     /* uniform extra delay [0, jitter), ns; frames may overtake */
     bool jitter_in_order;            /* … or may not: one that would waits for the one before */
+    const struct chan_jitter *jitter_law; /* of another distribution (chan_jitter.h); NULL: none */
 
     tick origin;       /* of trace, windows and points */
     bool origin_first; /* … is the time of the first frame instead */

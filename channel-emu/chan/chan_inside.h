@@ -10,6 +10,7 @@
 #include "channel-emu/chan/chan_change.h"
 #include "channel-emu/chan/chan_codel.h"
 #include "channel-emu/chan/chan_contact.h"
+#include "channel-emu/chan/chan_jitter.h"
 #include "channel-emu/chan/chan_pool.h"
 
 #define CHAN_NOTES_MAX 3 /* corrupted, duplicated, the copy corrupted */
@@ -22,6 +23,7 @@ struct chan {
     struct chan_contact_at contact_now, contact_line;
     struct chan_burst_state burst;
     struct rng loss, burst_loss, duplicate, power, jitter[2];
+    struct chan_jitter_state jitters[2]; /* by a law */
     struct chan_flips flips[2];
     bool use_loss, use_duplicate; /* else nothing is drawn for it */
     struct chan_changes changes;

@@ -41,10 +41,12 @@ static struct chan_draw draw_chances(struct chan *c)
                           .power = k->power != NULL ? rng_unit(&c->power) : 1};
     for (int i = 0; i < 1 + c->use_duplicate; i++) {
         d.jitter[i] = k->jitter > 0 ? rng_below(&c->jitter[i], k->jitter) : 0;
+        if (k->jitter_law != NULL)
+            d.jitter[i] += chan_jitter_draw(&c->jitters[i], c->last.entered);
         d.flip[i] = chan_flips_draw(&c->flips[i]);
     }
     assert(d.burst >= 0 && d.burst <= 1);
-    assert(k->jitter == 0 || (d.jitter[0] < k->jitter && d.jitter[1] < k->jitter));
+    assert(k->jitter == 0 || k->jitter_law != NULL || d.jitter[0] < k->jitter);
     return d;
 }
 

@@ -351,7 +351,7 @@ tick emu_settings_delay_max(const struct emu_settings *s)
         for (size_t k = 0; k < w->change_count; k++)
             if ((w->changes[k].keys & CHAN_KEY_DELAY) != 0 && w->changes[k].delay > delay)
                 delay = w->changes[k].delay;
-        delay = tick_add(tick_add(delay, w->jitter), w->power.interleaver);
+        delay = tick_add(tick_add(delay, scenario_jitter_max(w)), w->power.interleaver);
         most = delay > most ? delay : most;
     }
     return most;

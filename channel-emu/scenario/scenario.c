@@ -252,6 +252,7 @@ struct chan_config scenario_chan(const struct scenario *s, int direction, tick s
         .point_count = w->point_count,
         .jitter = w->jitter,
         .jitter_in_order = !w->reorder,
+        .jitter_law = w->law.on ? &w->law.values : NULL,
         .origin = origin,
         .origin_first = w->start == START_FIRST,
         .windows = w->windows,

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "channel-emu/chan/chan.h"
+#include "channel-emu/chan/chan_jitter.h"
 #include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "channel-emu/trace/trace_file.h"
@@ -39,7 +40,14 @@ struct scenario_way {
     tick delay;
     struct chan_point *points; /* owned; point_count > 0: instead of delay */
     size_t point_count;
-    tick jitter;
+    tick jitter; /* uniform; 0 when there is a law */
+    struct {
+        bool on;
+        int law; /* enum chan_jitter_law */
+        struct chan_jitter values;
+        tick *table; /* owned */
+        uint32_t line;
+    } law; /* of jitter */
     bool reorder;
     struct chan_change *changes; /* owned */
     size_t change_count;
@@ -149,6 +157,13 @@ void scenario_queue_suit(const struct scenario_way *w, const struct scenario_way
                          const char *where, struct conf_errors *errors);
 /* As the file has it; NULL when memory is out. */
 json_t *scenario_codel_json(const struct scenario_way *w);
+/* scenario_jitter.c: extra delay, uniform or by a law. */
+void scenario_jitter_read(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                          struct conf_errors *errors);
+void scenario_jitter_fini(struct scenario_way *w);
+/* The longest, and as the file has it; NULL when memory is out. */
+tick scenario_jitter_max(const struct scenario_way *w);
+json_t *scenario_jitter_json(const struct scenario_way *w);
 /* scenario_change.c: replace the list of changes. */
 void scenario_changes(struct scenario_way *w, const struct conf_tree *map, const char *where,
                       struct conf_errors *errors);

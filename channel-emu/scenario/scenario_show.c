@@ -92,13 +92,12 @@ static json_t *way_of(const struct scenario_way *w)
     char rate[CONF_NUMBER_CAP] = "unlimited";
     if (w->rate_bps > 0)
         conf_number_text(OPTION_RATE, w->rate_bps, rate);
-    json_t *way =
-        json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:f, s:o}", "start",
-                  start_of(w), "rate", rate, "queue", queue_of(w), "delay", delay_of(w), "jitter",
-                  show_duration(w->jitter), "reorder", show_yes(w->reorder),
-                  w->windows_off ? "outages" : "contacts", windows_of(w), "off_contact",
-                  w->off == 1 ? "hold" : "drop", "erasures", erasures_of(w), "duplicate",
-                  w->duplicate, "corrupt", w->corrupt, "bit_errors", w->bit_errors, "rules", rules);
+    json_t *way = json_pack(
+        "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:f, s:o}", "start", start_of(w),
+        "rate", rate, "queue", queue_of(w), "delay", delay_of(w), "jitter", scenario_jitter_json(w),
+        "reorder", show_yes(w->reorder), w->windows_off ? "outages" : "contacts", windows_of(w),
+        "off_contact", w->off == 1 ? "hold" : "drop", "erasures", erasures_of(w), "duplicate",
+        w->duplicate, "corrupt", w->corrupt, "bit_errors", w->bit_errors, "rules", rules);
     if (way != NULL && w->codel.interval > 0)
         json_object_set_new(way, "codel", scenario_codel_json(w));
     if (way != NULL && w->mark > 0)

@@ -21,7 +21,6 @@
 static const struct conf_option way_table[] = {
     {"rate", OPTION_RATE, AT(rate_bps), "unlimited", 0, RATE_MAX, NULL, NULL},
     {"mark", OPTION_DURATION, AT(mark), "0", 0, TIME_MAX, NULL, NULL},
-    {"jitter", OPTION_DURATION, AT(jitter), "0", 0, TIME_MAX, NULL, NULL},
     {"reorder", OPTION_BOOL, AT(reorder), "yes", 0, 0, NULL, NULL},
     {"off_contact", OPTION_CHOICE, AT(off), "drop", 0, 0, "drop|hold", NULL},
     {"duplicate", OPTION_SHARE, AT(duplicate), "0", 0, 0, NULL, NULL},
@@ -29,8 +28,9 @@ static const struct conf_option way_table[] = {
     {"bit_errors", OPTION_SHARE, AT(bit_errors), "0", 0, 0, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
-static const char *const way_words[] = {"start",   "queue",    "codel", "delay",   "contacts",
-                                        "outages", "erasures", "rules", "changes", NULL};
+static const char *const way_words[] = {"start",  "queue",    "codel",   "delay",
+                                        "jitter", "contacts", "outages", "erasures",
+                                        "rules",  "changes",  NULL};
 static const struct conf_option erasure_table[] = {
     {"frame", OPTION_CHOICE, AT(frame), "any", 0, 0, "any|start", NULL},
     {"iid", OPTION_SHARE, AT(iid), "0", 0, 0, NULL, NULL},
@@ -78,6 +78,7 @@ void scenario_way_fini(struct scenario_way *w)
     conf_options_free(trace_table, w);
     trace_source_fini(&w->trace.source);
     scenario_power_fini(w);
+    scenario_jitter_fini(w);
     free(w->points);
     free(w->windows);
     free(w->changes);
@@ -256,6 +257,7 @@ void scenario_way_read(struct scenario *s, int direction, const struct conf_tree
     read_start(w, conf_child(map, "start"), where, errors);
     scenario_queue_read(w, map, where, errors);
     read_delay(w, conf_child(map, "delay"), where, errors);
+    scenario_jitter_read(w, map, where, errors);
     scenario_windows(w, map, where, errors);
     scenario_changes(w, map, where, errors);
     const struct conf_tree *erasures = conf_map(map, where, "erasures", errors);

@@ -226,6 +226,26 @@ END_TEST
 
 #define F "forward:\n  "
 #define E "forward:\n  erasures:\n    "
+START_TEST(jitter_by_a_law)
+{
+    struct scenario s;
+    good(&s, "forward: {jitter: {law: pareto, mean: 5ms, sd: 1ms, memory: 20ms, max: 1s}}\n"
+             "return: {jitter: {table: [0, 1ms, 5ms], correlation: 0.25}}\n");
+    struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 0, 0);
+    ck_assert(k.jitter == 0 && k.jitter_law->law == CHAN_JITTER_PARETO);
+    ck_assert(k.jitter_law->mean == 5 * TICK_MS && k.jitter_law->sd == TICK_MS);
+    ck_assert(k.jitter_law->memory == 20 * TICK_MS && k.jitter_law->max == TICK_S);
+    ck_assert_uint_eq(scenario_jitter_max(&s.way[0]), TICK_S);
+    k = scenario_chan(&s, SCENARIO_RETURN, 0, 0);
+    ck_assert(k.jitter_law->table_len == 3 && k.jitter_law->table[2] == 5 * TICK_MS);
+    ck_assert_double_eq(k.jitter_law->correlation, 0.25);
+    ck_assert_int_eq(apply(&s, "return: {jitter: 2ms}\n"), 0);
+    k = scenario_chan(&s, SCENARIO_RETURN, 0, 0);
+    ck_assert(k.jitter_law == NULL && k.jitter == 2 * TICK_MS);
+    scenario_fini(&s);
+}
+END_TEST
+
 static const struct {
     const char *text, *error;
 } wrong[] = {
@@ -272,6 +292,20 @@ static const struct {
     {F "delay: [{at: 0}]\n", "s.yaml:2: forward.delay[1].delay: this key is missing; it is the "
                              "delay then, such as 4ms"},
     {F "jitter: [1ms]\n", "s.yaml:2: forward.jitter: a list is not expected here; write one value"},
+    {F "jitter: {law: gamma, mean: 1ms, sd: 2ms}\n",
+     "s.yaml:2: forward.jitter: mean and sd do not suit the law; it needs sd <= 1.4 mean"},
+    {F "jitter: {law: normal, mean: 1ms, sd: 2ms, correlation: 1}\n",
+     "s.yaml:2: forward.jitter.correlation: 1 never changes; write less"},
+    {F "jitter: {mean: 1ms, sd: 2ms, correlation: 0.5, memory: 1ms}\n",
+     "s.yaml:2: forward.jitter.memory: there is a correlation, too; write only one of them"},
+    {F "jitter: {table: [2ms, 1ms]}\n",
+     "s.yaml:2: forward.jitter.table[2]: is no delay, or less than "
+     "the one before; write them in rising order"},
+    {F "jitter: {table: [2ms]}\n",
+     "s.yaml:2: forward.jitter.table: is not understood; write 2 to 65536 delays in rising order, "
+     "such as [1ms, 1.5ms, 4ms]"},
+    {F "jitter: {law: normal, table: [1ms, 2ms]}\n",
+     "s.yaml:2: forward.jitter.table: there is a law, too; write only one of them"},
     {F "reorder: often\n", "s.yaml:2: forward.reorder: \"often\" is not understood; write yes or "
                            "no"},
     {F "contacts: [{from: 2s, to: 1s}]\n",
@@ -505,6 +539,7 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_test(t, a_wire_by_default);
     tcase_add_test(t, every_key);
+    tcase_add_test(t, jitter_by_a_law);
     tcase_add_test(t, no_direction_draws_what_another_one_does);
     tcase_add_test(t, what_is_shown_reads_back_to_the_same);
     tcase_add_test(t, both_is_laid_under_the_directions);
