@@ -88,6 +88,11 @@ int udp_fd(const struct udp_io *io)
 
 int udp_connect(struct udp_io *io, const struct address *to)
 {
+    const struct udp_carrier *c = &io->carrier;
+    if (c->connect != NULL)
+        c->connect(c->context, to);
+    if (c->send != NULL)
+        return 0;
     return connect(io->fd, &to->sa, address_len(to)) == 0 ? 0 : helio_from_errno(errno);
 }
 

@@ -53,6 +53,7 @@ struct udp_carrier {
     bool (*room)(void *context);
     void (*done)(void *context);
     void (*fetch)(void *context);
+    void (*connect)(void *context, const struct address *to); /* udp_connect */
 };
 
 /* Batches without a socket (udp_fd is -1). 0 or HELIO_ENOMEM. */

@@ -37,7 +37,9 @@ with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
     row = re.search(r"FRAMES OF.*\n *up +datagrams +(\d+) +(\d+) +(\d+) +(\d+)", real)
     assert all(int(n) > 0 for n in row.groups()), real
     assert re.search(r"ok +\d{2,}|\d{2,} +ok", shown[4]), shown[4]
-    far = shown[6]  # by Space Link Extension
+    whole = shown[6]  # with the station, in virtual time
+    assert "100 acknowledged, 0 missing" in whole and re.search(r"station 1 .*raf=onlc1: active, \d{4,} frames delivered", whole), whole
+    far = shown[7]  # by Space Link Extension
     sent, confirmed, acknowledged = (int(n) for n in re.search(r"(\d+) sent, (\d+) confirmed.*?(\d+) acknowledged", far).groups())
     assert sent == confirmed == acknowledged > 10, far
     assert all(int(n) > 0 for n in re.search(r"FRAMES OF.*\n *space +sle +(\d+) +(\d+) +(\d+) +(\d+)", far).groups()), far

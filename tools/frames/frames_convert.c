@@ -96,7 +96,7 @@ int command_convert(const struct frames_options *o)
     struct source from;
     struct sink to;
     struct vcs vcs;
-    if (source_open(&from, o) != 0)
+    if (frames_source_open(&from, o) != 0)
         return argument_file_code(o->input, false);
     if (sink_open(&to, o) != 0) {
         source_close(&from);

@@ -54,7 +54,7 @@ static bool generate_all(const struct frames_options *o, struct sink *s, uint8_t
         size_t len = write_header(o, n, header);
         if (!packets && o->format.kind != FRAME_TC && len + o->payload > measure_room(o, s))
             return fill_rest(o, s);
-        numbered_fill(n, o->prbs, payload, (size_t)o->payload);
+        frames_numbered_fill(n, o->prbs, payload, (size_t)o->payload);
         if (!sink_packet(s, header, len, slice_of(payload, (size_t)o->payload)))
             return false;
         if (s->too_long > 0) {

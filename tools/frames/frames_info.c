@@ -146,7 +146,7 @@ int command_info(const struct frames_options *o)
     struct info i = {.o = o};
     struct slice frame;
     bool good = true;
-    if (source_open(&i.source, o) != 0)
+    if (frames_source_open(&i.source, o) != 0)
         return argument_file_code(o->input, false);
     vcs_init(&i.vcs, o);
     while (good && source_frame(&i.source, &frame))

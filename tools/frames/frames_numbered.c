@@ -13,7 +13,7 @@ static uint8_t expected_octet(uint64_t n, size_t i)
     return (uint8_t)(octet & 0xff);
 }
 
-void numbered_fill(uint64_t n, bool prbs, uint8_t *out, size_t len)
+void frames_numbered_fill(uint64_t n, bool prbs, uint8_t *out, size_t len)
 {
     assert(len >= NUMBER);
     for (size_t i = 0; i < (prbs ? NUMBER : len); i++)

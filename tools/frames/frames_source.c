@@ -18,7 +18,7 @@ static_assert(ROOM > 2 * (FRAME_LENGTH_MAX + FRAME_ASM_LEN), "a frame and what i
 
 static const uint8_t marker[FRAME_ASM_LEN] = {0x1a, 0xcf, 0xfc, 0x1d};
 
-int source_open(struct source *s, const struct frames_options *o)
+int frames_source_open(struct source *s, const struct frames_options *o)
 {
     bool input = o->input == NULL || strcmp(o->input, "-") == 0;
     *s = (struct source){.o = o, .room = ROOM};

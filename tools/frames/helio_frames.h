@@ -68,7 +68,7 @@ struct source {
 };
 
 /* 0, or -1 after telling why not. */
-int source_open(struct source *s, const struct frames_options *o);
+int frames_source_open(struct source *s, const struct frames_options *o);
 /* The next frame, until the next call. False: the file has ended, or cannot be read, which was
  * told. */
 bool source_frame(struct source *s, struct slice *frame);
@@ -137,7 +137,7 @@ struct numbered {
 };
 
 /* The payload of packet n: n in 8 octets, then counted octets or a pseudo-random sequence. */
-void numbered_fill(uint64_t n, bool prbs, uint8_t *out, size_t len);
+void frames_numbered_fill(uint64_t n, bool prbs, uint8_t *out, size_t len);
 void numbered_check(struct numbered *c, bool prbs, struct slice payload);
 
 #endif

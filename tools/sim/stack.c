@@ -46,6 +46,8 @@ int stack_open(struct stack *s)
         rc = stack_channel_open(s->channels[i], i + 1);
     for (size_t i = 0; i < s->hosts_len && rc == 0; i++)
         rc = stack_host_open(s->hosts[i]);
+    for (size_t i = 0; i < s->stations_len && rc == 0; i++)
+        rc = stack_station_open(s->stations[i]);
     for (size_t i = 0; i < s->hosts_len && rc == 0; i++)
         rc = stack_host_check(s->hosts[i]);
     for (size_t i = 0; i < s->channels_len && rc == 0; i++)
@@ -88,6 +90,8 @@ void stack_fini(struct stack *s)
     }
     for (size_t i = 0; i < s->hosts_len; i++)
         stack_host_free(s->hosts[i]);
+    for (size_t i = 0; i < s->stations_len; i++)
+        stack_station_free(s->stations[i]);
     for (size_t i = 0; i < s->channels_len; i++)
         stack_channel_free(s->channels[i]);
     stack_net_fini(s);
@@ -140,6 +144,16 @@ static void do_next(struct stack *s, const struct next *next)
     }
 }
 
+bool stack_step(struct stack *s, tick before)
+{
+    struct next next = find_next(s);
+    if (next.due >= before)
+        return false;
+    do_next(s, &next);
+    world_end_round(&s->world.world);
+    return true;
+}
+
 /* Are there applications that have an end, and have all of them come to it? */
 static bool all_done(const struct stack *s)
 {
@@ -189,6 +203,8 @@ static void check_all(const struct stack *s)
     }
     list_for_each (l, &s->apps)
         stack_app_assert(container_of(l, struct stack_app, node));
+    for (size_t i = 0; i < s->stations_len; i++)
+        station_assert(s->stations[i]->station);
     pipes_check(&s->world.pipes);
 }
 
@@ -197,14 +213,11 @@ void stack_run(struct stack *s, bool progress)
     tick begin = clock_now(), shown = begin;
     world_end_round(&s->world.world);
     while (!all_done(s) && !s->interrupted) {
-        struct next next = find_next(s);
-        if (next.due >= s->until) {
+        if (!stack_step(s, s->until)) {
             if (s->until != TICK_NEVER)
                 virtual_advance(&s->world, s->until);
             break;
         }
-        do_next(s, &next);
-        world_end_round(&s->world.world);
         if (s->check)
             check_all(s);
         if (s->steps % LOOK_STEPS != 0)

@@ -23,8 +23,10 @@
 #include "tools/perf/perf_server.h"
 #include "tools/ping/ping.h"
 #include "tools/sim/virtual.h"
+#include "tools/sle/station.h"
 
 #define STACK_NODES_MAX 32
+#define STACK_STATIONS_MAX 8
 #define STACK_CHANNELS_MAX 64
 #define STACK_FLOWS_MAX 64 /* peers of one relay */
 #define STACK_SCRIPT_MAX 1024
@@ -43,6 +45,15 @@ struct stack_host {
     size_t index;
     char *place; /* where its applications connect: no other node's, whatever the files say */
     struct log_writer *log, *bundle_log; /* of segments, of bundles; NULL: none */
+    size_t closing;                      /* links that have not closed yet */
+};
+
+/* A ground station of the stack. */
+struct stack_station {
+    struct stack *stack;
+    const char *file; /* of the configuration */
+    struct settings settings;
+    struct station *station; /* NULL: not open */
 };
 
 /* One direction of a channel, which begins with its first frame. */
@@ -60,7 +71,8 @@ struct stack_channel {
     char **words; /* of its command line, owned */
     struct emu_relay_options options;
     bool relay;
-    size_t ends[2]; /* without a relay: the nodes, forward is from the first to the second */
+    size_t ends[2]; /* without a relay: the owners, nodes and stations behind them; forward is from
+                       the first to the second */
     struct address flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
     size_t flows_len;
     struct stack_way way[2];
@@ -103,6 +115,8 @@ struct stack {
     struct rng rng;
     struct stack_host *hosts[STACK_NODES_MAX];
     size_t hosts_len;
+    struct stack_station *stations[STACK_STATIONS_MAX];
+    size_t stations_len;
     struct stack_channel *channels[STACK_CHANNELS_MAX];
     size_t channels_len;
     struct stack_switch script[STACK_SCRIPT_MAX]; /* by time */
@@ -150,6 +164,13 @@ int stack_host_check(const struct stack_host *h); /* that somebody is at each re
 void stack_host_free(struct stack_host *h);
 struct stack_host *stack_host_of(const struct stack *s, const struct eid *eid); /* NULL: none */
 
+/* stack_station.c. The same; its number, as an owner's of ports and streams, is behind the nodes'.
+ */
+int stack_station_new(struct stack *s, const char *file);
+int stack_station_open(struct stack_station *t);
+size_t stack_station_owner(const struct stack_station *t);
+void stack_station_free(struct stack_station *t);
+
 /* stack_script.c. add: "TIME NODE LINK up|down", STACK_SCRIPT_MAX of them; 0, or an error that was
  * said. */
 int stack_script_add(struct stack *s, const char *text);
@@ -170,6 +191,8 @@ void stack_init(struct stack *s, uint64_t seed);
 int stack_open(struct stack *s);
 /* Until all clients are done, or `until`, or a signal. progress: on the standard error. */
 void stack_run(struct stack *s, bool progress);
+/* Does the next thing before this time; false: there is none. */
+bool stack_step(struct stack *s, tick before);
 /* 0, or HELIO_EIO: a log could not be written, which was said. */
 int stack_finish_logs(struct stack *s);
 void stack_fini(struct stack *s);

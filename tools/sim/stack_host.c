@@ -171,17 +171,32 @@ int stack_host_check(const struct stack_host *h)
 
 static void on_closed(void *context)
 {
-    (void)context;
+    struct stack_host *h = context;
+    h->closing--;
+}
+
+/* Services of ground stations are stopped and unbound, which takes round trips. */
+static void await_links(struct stack_host *h)
+{
+    struct stack *s = h->stack;
+    tick patience = tick_add(s->world.now, 60 * TICK_S);
+    virtual_settle(&s->world);
+    virtual_fire_soon(&s->world);
+    while (h->closing > 0 && stack_step(s, patience))
+        virtual_settle(&s->world);
+    virtual_settle(&s->world);
+    virtual_fire_soon(&s->world);
 }
 
 void stack_host_free(struct stack_host *h)
 {
     struct node *n = &h->node;
     for (size_t i = 0; i < n->links_len; i++)
-        if (n->links[i] != NULL && n->links[i]->cla != NULL)
-            n->links[i]->cla->ops->close(n->links[i]->cla, on_closed, NULL);
-    virtual_settle(&h->stack->world);
-    virtual_fire_soon(&h->stack->world);
+        if (n->links[i] != NULL && n->links[i]->cla != NULL) {
+            h->closing++;
+            n->links[i]->cla->ops->close(n->links[i]->cla, on_closed, h);
+        }
+    await_links(h);
     if (n->apps != NULL) {
         apps_stop(n->apps);
         apps_close(n->apps);

@@ -21,6 +21,7 @@
 
 enum {
     OPT_NODE = 256,
+    OPT_STATION,
     OPT_RELAY,
     OPT_CHANNEL,
     OPT_CLIENT,
@@ -37,11 +38,15 @@ enum {
 
 static const struct argp_option options[] = {
     {"node", OPT_NODE, "FILE", 0, "A node by its configuration, as of heliod; once for each", 0},
+    {"station", OPT_STATION, "FILE", 0,
+     "A ground station by its configuration, as of helio-sle provider; its number is behind the "
+     "nodes'",
+     0},
     {"relay", OPT_RELAY, "OPTIONS", 0, "A channel with addresses: the options of helio-emu relay",
      0},
     {"channel", OPT_CHANNEL, "[I-J=]FILE", 0,
-     "A scenario between all that nodes I and J (in their order, from 1) send to each other "
-     "[1-2=]",
+     "A scenario between all that nodes I and J (in their order, from 1; then stations) send to "
+     "each other [1-2=]",
      0},
     {"client", OPT_CLIENT, "[@TIME] OPTIONS", 0,
      "A traffic generator: the options of helio-perf client; without --socket at the first node; "
@@ -84,7 +89,7 @@ struct list_of {
 };
 
 struct arguments {
-    struct list_of nodes, relays, channels, clients, servers, pings, links;
+    struct list_of nodes, stations, relays, channels, clients, servers, pings, links;
     tick duration;
     uint64_t seed;
     const char *log_dir;
@@ -105,6 +110,9 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_NODE:
         add_word(state, &a->nodes, arg, STACK_NODES_MAX);
+        return 0;
+    case OPT_STATION:
+        add_word(state, &a->stations, arg, STACK_STATIONS_MAX);
         return 0;
     case OPT_RELAY:
         add_word(state, &a->relays, arg, STACK_CHANNELS_MAX / 2);
@@ -238,7 +246,8 @@ static const char *read_ends(const struct stack *s, const char *text, size_t end
         text = equals + 1;
     ends[0] = i - 1;
     ends[1] = j - 1;
-    return i != j && i >= 1 && j >= 1 && i <= s->hosts_len && j <= s->hosts_len ? text : NULL;
+    size_t most = s->hosts_len + s->stations_len;
+    return i != j && i >= 1 && j >= 1 && i <= most && j <= most ? text : NULL;
 }
 
 static int add_channel(struct stack *s, const char *text)
@@ -250,7 +259,8 @@ static int add_channel(struct stack *s, const char *text)
     const char *file = c == NULL ? NULL : read_ends(s, text, c->ends);
     int count;
     if (file == NULL) {
-        wrong("channel", text, "expected FILE or I-J=FILE, with two of the nodes' numbers from 1");
+        wrong("channel", text,
+              "expected FILE or I-J=FILE, with two of the nodes' and stations' numbers from 1");
         free(c);
         return HELIO_EINVAL;
     }
@@ -430,6 +440,10 @@ static int build_stack(struct stack *s, const struct arguments *a)
     int rc = 0;
     for (size_t i = 0; i < a->nodes.len; i++) {
         int r = stack_host_new(s, a->nodes.text[i]); /* errors of all files */
+        rc = rc < 0 ? rc : r;
+    }
+    for (size_t i = 0; i < a->stations.len; i++) {
+        int r = stack_station_new(s, a->stations.text[i]);
         rc = rc < 0 ? rc : r;
     }
     for (size_t i = 0; i < a->relays.len && rc == 0; i++)

@@ -110,18 +110,20 @@ static json_t *apps_json(const struct stack *s, enum stack_kind kind)
 
 static json_t *stack_json(const struct stack *s)
 {
-    json_t *channels = json_array(), *nodes = json_array();
+    json_t *channels = json_array(), *nodes = json_array(), *stations = json_array();
+    for (size_t i = 0; i < s->stations_len; i++)
+        json_array_append_new(stations, station_json(s->stations[i]->station));
     for (size_t i = 0; i < s->channels_len; i++)
         json_array_append_new(
             channels, json_pack("{s:o, s:o}", "forward", way_json(s->channels[i], SCENARIO_FORWARD),
                                 "return", way_json(s->channels[i], SCENARIO_RETURN)));
     for (size_t i = 0; i < s->hosts_len; i++)
         json_array_append_new(nodes, host_json(s->hosts[i]));
-    return json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o}", "virtual_s",
+    return json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "virtual_s",
                      (double)s->world.now / 1e9, "interrupted", s->interrupted, "unreachable",
                      (json_int_t)s->unreachable, "clients", apps_json(s, STACK_CLIENT), "servers",
                      apps_json(s, STACK_SERVER), "pings", apps_json(s, STACK_PING), "channels",
-                     channels, "nodes", nodes);
+                     channels, "nodes", nodes, "stations", stations);
 }
 
 /* ---- for people ---- */
@@ -149,6 +151,23 @@ static bool print_client(const struct perf_client *c)
     return perf_client_result(c);
 }
 
+static void print_station(const struct stack_station *t, size_t number)
+{
+    size_t i;
+    json_t *instance, *o = station_json(t->station);
+    json_array_foreach(json_object_get(o, "instances"), i, instance)
+    {
+        const json_t *n = json_object_get(instance, "counts");
+        printf("station %zu   %s: %s, %" JSON_INTEGER_FORMAT " frames delivered, "
+               "%" JSON_INTEGER_FORMAT " CLTUs radiated\n",
+               number, json_string_value(json_object_get(instance, "id")),
+               json_string_value(json_object_get(instance, "state")),
+               json_integer_value(json_object_get(n, "frames")),
+               json_integer_value(json_object_get(n, "cltus_radiated")));
+    }
+    json_decref(o);
+}
+
 static bool print_text(const struct stack *s)
 {
     bool good = true;
@@ -163,6 +182,8 @@ static bool print_text(const struct stack *s)
         print_way(s->channels[i], SCENARIO_FORWARD, i + 1);
         print_way(s->channels[i], SCENARIO_RETURN, i + 1);
     }
+    for (size_t i = 0; i < s->stations_len; i++)
+        print_station(s->stations[i], i + 1);
     printf("%s %.6f s of virtual time\n", s->interrupted ? "stopped after" : "ended after",
            (double)s->world.now / 1e9);
     return good && fflush(stdout) == 0;

@@ -12,6 +12,8 @@
 
 #include "base/err.h"
 
+#define EPHEMERAL 49152 /* the first port of those that are given */
+
 static struct virtual_world *virtual_of(const struct world *w)
 {
     return container_of((struct world *)(uintptr_t)w, struct virtual_world, world);
@@ -56,6 +58,31 @@ static bool has_port(const struct virtual_world *v, const struct address *addres
     return false;
 }
 
+/* Who asks for no port gets one, as from the kernel. */
+static struct address own_address(const struct virtual_world *v, const struct address *local)
+{
+    struct address a = *local;
+    if (address_port(local) != 0)
+        return a;
+    for (uint32_t port = EPHEMERAL; port <= UINT16_MAX; port++) {
+        address_set_port(&a, (uint16_t)port);
+        if (!has_port(v, &a))
+            break;
+    }
+    return a;
+}
+
+/* Who is bound to any address gets that of the way to the peer, as on the loopback interface. */
+static void connect_port(void *context, const struct address *to)
+{
+    struct virtual_port *p = context;
+    struct address any = address_any(to), self = *to;
+    address_set_port(&any, address_port(&p->self));
+    address_set_port(&self, address_port(&p->self));
+    if (address_equal(&any, &p->self) && !has_port(p->world, &self))
+        p->self = self;
+}
+
 static void watch_port(struct port *p, bool read, bool write)
 {
     (void)write; /* nothing is ever kept */
@@ -80,11 +107,11 @@ static int open_port(struct world *w, struct port **out, const struct address *l
     (void)segments; /* each datagram goes by itself */
     if (p == NULL)
         return HELIO_ENOMEM;
-    struct udp_carrier carrier = {.send = carry_datagram, .context = p};
-    p->self = *local;
-    int r = has_port(v, local) ? helio_from_errno(EADDRINUSE) : 0;
+    struct udp_carrier carrier = {.send = carry_datagram, .connect = connect_port, .context = p};
+    p->self = own_address(v, local);
+    int r = has_port(v, &p->self) ? helio_from_errno(EADDRINUSE) : 0;
     if (r == 0)
-        r = udp_open_carried(&p->port.io, &carrier, address_port(local));
+        r = udp_open_carried(&p->port.io, &carrier, address_port(&p->self));
     if (r != 0) {
         free(p);
         return r;

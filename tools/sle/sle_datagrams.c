@@ -23,12 +23,42 @@ int datagrams_open(struct datagrams *d, const struct address *to)
     return e;
 }
 
+static void on_port(void *context, bool readable, bool writable)
+{
+    (void)context; /* it is not watched */
+    (void)readable;
+    (void)writable;
+}
+
+static void on_closed(void *context)
+{
+    (void)context;
+}
+
+int datagrams_open_port(struct datagrams *d, struct world *w, const struct address *to)
+{
+    struct address any = address_any(to);
+    *d = (struct datagrams){.to = {.address = *to}};
+    int e = port_open(w, &d->port, &any, true, on_port, NULL);
+    if (e < 0)
+        return e;
+    d->io = d->port->io;
+    e = udp_connect(d->io, to);
+    if (e < 0)
+        datagrams_close(d);
+    return e;
+}
+
 void datagrams_close(struct datagrams *d)
 {
     if (d->io != NULL)
         (void)udp_flush(d->io);
-    udp_close(d->io);
+    if (d->port != NULL)
+        port_close(d->port, on_closed, NULL);
+    else
+        udp_close(d->io);
     d->io = NULL;
+    d->port = NULL;
 }
 
 /* Until the socket has taken all. */

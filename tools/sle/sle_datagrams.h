@@ -4,16 +4,20 @@
 #define TOOLS_SLE_DATAGRAMS_H
 
 #include "os/udp_io.h"
+#include "os/world.h"
 
 /* All 0: not open. */
 struct datagrams {
     struct udp_io *io;
+    struct port *port; /* whose `io` is, of a world; NULL: it is a socket by itself */
     struct udp_peer to;
     uint64_t too_long; /* for a datagram: not sent */
 };
 
 /* 0 or HELIO_E*; then it is not open. Stays where it is. */
 int datagrams_open(struct datagrams *d, const struct address *to);
+/* The same by a port of a world, which ends before its loop does. */
+int datagrams_open_port(struct datagrams *d, struct world *w, const struct address *to);
 /* What was not sent is sent if the socket takes it; not open is allowed. */
 void datagrams_close(struct datagrams *d);
 static inline bool datagrams_is_open(const struct datagrams *d)

@@ -363,6 +363,11 @@ bool station_is_open(const struct station *t)
     return t->open;
 }
 
+void station_assert(const struct station *t)
+{
+    sle_check(t->sle);
+}
+
 /* ---- end ---- */
 
 void station_end(struct station *t)

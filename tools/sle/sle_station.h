@@ -22,11 +22,10 @@
 #include "os/recording.h"
 #include "os/udp_io.h"
 #include "os/world.h"
-#include "tools/node/say.h"
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_numbered.h"
 #include "tools/sle/sle_pool.h"
-#include "tools/sle/sle_settings.h"
+#include "tools/sle/station.h"
 
 struct station;
 struct instance;
@@ -119,14 +118,6 @@ struct station {
     bool open, ending;
 };
 
-/* Opens all that is configured; what cannot be is told, and then it has ended already and is not
- * open. The settings outlive it. NULL: memory is out. */
-struct station *station_open(struct world *w, const struct settings *s, enum config_level level);
-bool station_is_open(const struct station *t);
-/* Connections are broken off, files are closed. The world's loop runs on until it is empty. */
-void station_end(struct station *t);
-void station_free(struct station *t); /* after the loop; NULL is allowed */
-
 int source_open(struct source *x, struct station *t, const struct settings_source *config);
 void source_end(struct source *x);
 /* There may be something to do: frames, room, a user who has started. */
@@ -167,7 +158,5 @@ void events_radiated(struct instance *i, bool good);
 void events_end(struct instance *i);
 
 int status_open(struct station *t);
-/* The status as text, the caller's to free; NULL: memory. */
-char *status_text(const struct station *t);
 
 #endif

@@ -54,7 +54,7 @@ static json_t *source_json(const struct source *x)
     return o;
 }
 
-char *status_text(const struct station *t)
+json_t *station_json(const struct station *t)
 {
     json_t *o = json_object(), *instances = json_array(), *sources = json_array();
     for (size_t i = 0; i < t->settings->instances_len; i++)
@@ -66,6 +66,12 @@ char *status_text(const struct station *t)
     json_object_set_new(o, "counts", counts_json(sle_counts(t->sle)));
     json_object_set_new(o, "sources", sources);
     json_object_set_new(o, "instances", instances);
+    return o;
+}
+
+static char *status_text(const struct station *t)
+{
+    json_t *o = station_json(t);
     char *text = json_dumps(o, JSON_INDENT(2));
     json_decref(o);
     return text;

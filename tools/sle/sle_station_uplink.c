@@ -121,7 +121,7 @@ static int open_target(struct instance *i)
     if (*c->uplink == '\0')
         return 0;
     if (address_given(&c->uplink_address))
-        return datagrams_open(&i->uplink.udp, &c->uplink_address);
+        return datagrams_open_port(&i->uplink.udp, i->station->world, &c->uplink_address);
     i->uplink.fd = open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     return i->uplink.fd < 0 ? helio_from_errno(errno) : 0;
 }
