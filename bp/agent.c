@@ -57,6 +57,7 @@ static void set_defaults(struct agent_config *c)
     c->lifetime_max_ms = or_default(c->lifetime_max_ms, UINT64_MAX);
     c->source_percent = or_default(c->source_percent, 100);
     c->report_rate = or_default(c->report_rate, 100);
+    c->place_slice = or_default(c->place_slice, PLACE_SLICE);
     c->retry_min = or_default(c->retry_min, TICK_S);
     c->retry_max = or_default(c->retry_max, 60 * TICK_S);
     if (c->retry_max < c->retry_min)
@@ -75,8 +76,10 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto endpoints;
     if (hash_init(&a->assemblies, seed) < 0)
         goto registrations;
-    if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
+    if (hash_init(&a->kinds, seed) < 0)
         goto assemblies;
+    if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
+        goto kinds;
     if (returns_init(&a->returns, seed, a->config.returns_max) < 0)
         goto seen;
     if (quota_init(a) < 0)
@@ -86,6 +89,8 @@ returns:
     returns_fini(&a->returns);
 seen:
     seen_fini(&a->seen);
+kinds:
+    hash_fini(&a->kinds);
 assemblies:
     hash_fini(&a->assemblies);
 registrations:
@@ -122,7 +127,10 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->answers);
     list_init(&a->recalls);
     list_init(&a->removals);
-    list_init(&a->unplaced);
+    list_init(&a->restored);
+    list_init(&a->asking);
+    heap_init(&a->moving);
+    kinds_init(&a->apart_kinds);
     list_init(&a->ready);
     list_init(&a->spent);
     list_init(&a->gathering);
@@ -155,6 +163,7 @@ static void free_records(struct agent *a)
     while (n != NULL) {
         struct hash_node *next = hash_walk(&a->by_key, n);
         struct record *r = container_of(n, struct record, by_key);
+        kind_leave(a, r);
         record_release(a, r);
         if (!r->copy)
             free(r->fan);
@@ -181,6 +190,8 @@ void agent_free(struct agent *a)
     heap_fini(&a->timers);
     returns_fini(&a->returns);
     seen_fini(&a->seen);
+    heap_fini(&a->moving);
+    hash_fini(&a->kinds);
     hash_fini(&a->assemblies);
     hash_fini(&a->registrations);
     hash_fini(&a->endpoints);
@@ -386,8 +397,11 @@ void agent_expire(struct agent *a, struct agent_now now)
     const struct router_ops *ops = a->router.ops;
     if (ops->deadline != NULL && ops->deadline(a->router.state) <= now.now &&
         ops->expire(a->router.state, now.now))
-        agent_place_anew(a);
-    while (heap_due(&a->timers) <= now.now && a->timers.len > 0) {
+        agent_place_touched(a);
+    else
+        agent_place_slice(a);
+    uint64_t n = a->config.place_slice; /* of many that are due at once, the rest comes after */
+    for (; n > 0 && heap_due(&a->timers) <= now.now && a->timers.len > 0; n--) {
         struct record *r = container_of(heap_first(&a->timers), struct record, timer);
         if (end_due(a, r))
             continue;
@@ -397,7 +411,6 @@ void agent_expire(struct agent *a, struct agent_now now)
             lane_return(a, r);
         } else {
             assert(r->state == STATE_UNPLACED);
-            list_sub(&r->node);
             agent_place(a, r);
         }
     }
@@ -406,7 +419,7 @@ void agent_expire(struct agent *a, struct agent_now now)
 tick agent_deadline(const struct agent *a)
 {
     const struct router_ops *ops = a->router.ops;
-    if (a->place || a->anew)
+    if (a->place || a->anew || agent_places(a))
         return 0;
     tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
     return tick_min(due, heap_due(&a->timers));

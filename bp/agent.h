@@ -75,6 +75,9 @@ struct agent_config {
     void *sink_context;
     tick retry_min,
         retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
+    uint64_t place_slice; /* when answers of the router change: questions and moves of bundles that
+                             wait, in one call; also timers. While more are due agent_deadline is
+                             not after now [1,024] */
 };
 
 int agent_new(struct agent **out, const struct agent_config *config);

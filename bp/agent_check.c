@@ -8,7 +8,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies, copies;
+    uint64_t fragments, assemblies, copies, sorted;
 };
 
 static void check_piece(const struct record *r)
@@ -39,6 +39,11 @@ static void check_record(const struct agent *a, const struct record *r, struct s
         copies_check(r);
     assert((r->lane != NULL) == (r->state >= STATE_FRONT));
     assert((r->queue != NULL) == (r->state == STATE_FRONT || r->state == STATE_BACK));
+    const bool in_link = r->lane != NULL && r->link != TO_ENDPOINT;
+    const bool sorted = (r->state == STATE_UNPLACED && !r->restored) ||
+                        (in_link && (r->state == STATE_BACK || r->state == STATE_PAUSED));
+    assert((r->kind != NULL) == (sorted && !r->copy) && (r->kind == NULL) == list_empty(&r->alike));
+    s->sorted += r->kind != NULL;
     assert(r->band < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
     assert(r->state != STATE_BUSY || heap_has(&r->timer) == !r->recalled);
     assert(!r->recalled || (r->state == STATE_BUSY && r->link != TO_ENDPOINT));
@@ -174,6 +179,7 @@ void agent_check(const struct agent *a)
     assert(s.timed == a->timers.len && s.ids == a->by_id.len);
     check_balance(c);
     check_lanes(a);
+    assert(kinds_check(a) == s.sorted);
     seen_check(&a->seen);
     returns_check(&a->returns);
     quota_check(a);

@@ -164,7 +164,7 @@ static void spread_record(struct agent *a, struct record *r)
         if (r->lane != NULL)
             lane_retry(a, r);
         else
-            agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+            agent_set_aside(a, r, NULL, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     list_for_each (it, &e->regs) {
@@ -172,7 +172,8 @@ static void spread_record(struct agent *a, struct record *r)
         c = c->next;
         copy->link = TO_ENDPOINT;
         record_set_timer(a, copy, copy->expires);
-        lane_add(a, &container_of(it, struct registration, node)->lane, copy, copy->qos.priority);
+        lane_add(a, &container_of(it, struct registration, node)->lane, copy, copy->qos.priority,
+                 NULL);
     }
     r->spread = r->copy;
     if (r->copy)

@@ -361,7 +361,7 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
     else if (rc < 0 && r->copy)
         record_end(a, r, END_GAVE_WAY);
     else if (rc < 0)
-        agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
 }
 
 /* Fragments of a group's bundle are copies, whose originals are known by their own ids, since they

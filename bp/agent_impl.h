@@ -9,6 +9,7 @@
 #include "base/ranges.h"
 #include "bp/agent.h"
 #include "bp/agent_head.h"
+#include "bp/agent_kind.h"
 #include "bp/agent_queue.h"
 #include "bp/returns.h"
 #include "bp/router.h"
@@ -41,12 +42,6 @@ struct lane {
     bool open;     /* link up, or endpoint registered */
 };
 
-/* A link that may be gone: another one at its index is not taken for it. */
-struct link_ref {
-    int index; /* or NO_LINK */
-    uint32_t life;
-};
-
 /* What is admitted for one way: a link, endpoints here, or to wait for a way. */
 struct way {
     uint64_t apart[2];             /* QUOTA_BUNDLES, QUOTA_BYTES: in what is set apart for it */
@@ -61,6 +56,7 @@ struct link {
     uint32_t life;       /* no two links have the same, whatever their index */
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
+    struct kinds kinds; /* of its lane: what waits behind the first ones, and what pauses */
     struct agent_queue_rule *rules; /* its own */
     size_t rules_len;
 };
@@ -103,7 +99,7 @@ struct fan {
 
 enum record_state {
     STATE_NEW,      /* in agent.to_store, or with the binder to be stored */
-    STATE_UNPLACED, /* in agent.unplaced: no route now, or just restored */
+    STATE_UNPLACED, /* no route now; or just restored: in agent.restored */
     STATE_PIECE,    /* in the pieces of its assembly */
     STATE_COPIED,   /* in no list: its copies are */
     STATE_FRONT,
@@ -141,6 +137,8 @@ struct record {
     };
     struct list node;           /* in the list of its state */
     struct list answer;         /* in agent.answers; later in agent.recalls */
+    struct list alike;          /* in its kind */
+    struct kind *kind;          /* BACK and PAUSED of a link, and UNPLACED; else NULL */
     struct heap_node timer;     /* expiry, or the end of its pause */
     struct heap_node claims[2]; /* in `waiting` of its peer, and of its source */
     enum record_state state;
@@ -234,12 +232,17 @@ struct agent {
     uint64_t copies;
     struct sharing_rule *sharing; /* the first that matches counts */
     size_t sharing_len;
-    struct list to_store, answers, recalls, removals, unplaced, ready;
-    struct list spent;      /* ranks of queues that are empty, to be freed */
-    bool place;             /* unplaced bundles may have a way now */
-    bool anew;              /* so may those in queues of links have another one */
-    struct record *polled;  /* freed at the next poll: the last action shows its bytes */
-    struct notice *notices; /* ring */
+    struct list to_store, answers, recalls, removals, ready;
+    struct list restored;     /* not placed yet */
+    struct hash kinds;        /* beside rests */
+    struct kinds apart_kinds; /* of what has no way now */
+    struct list asking;       /* kinds */
+    struct heap moving;       /* has room for every kind */
+    struct list spent;        /* ranks of queues that are empty, to be freed */
+    bool place;               /* what waits apart may have a way now */
+    bool anew;                /* so may those in queues of links have another one */
+    struct record *polled;    /* freed at the next poll: the last action shows its bytes */
+    struct notice *notices;   /* ring */
     size_t notices_at, notices_len, notices_cap;
     struct link **links; /* by index; NULL: there is none */
     uint32_t links_cap, link_lives;
@@ -379,8 +382,9 @@ void lane_init(struct lane *l, uint64_t window);
 void lane_fini(struct lane *l); /* nothing waits; no memory stays */
 bool lane_empty(const struct lane *l);
 void lane_wake(struct agent *a, struct lane *l);
-/* band: the queue that it waits in. */
-void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band);
+/* band: the queue that it waits in; h: its head, of what is no copy. */
+void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band,
+              const struct agent_head *h);
 void lane_free_spent(struct agent *a); /* ranks of queues that nobody walks any more */
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
@@ -399,9 +403,17 @@ bool agent_is_here(const struct agent *a, const struct eid *e);
 void agent_link_changed(struct agent *a, uint32_t link);
 void agent_place(struct agent *a, struct record *r);
 void agent_leave_link(struct agent *a, struct record *r); /* its link ends: placed elsewhere */
-void agent_set_aside(struct agent *a, struct record *r, tick until);
-void agent_place_all(struct agent *a);  /* what is unplaced */
-void agent_place_anew(struct agent *a); /* and what waits in queues of links */
+/* h: its head, or NULL */
+void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until);
+/* What waits apart is asked for, and placed, as far as one slice goes. */
+void agent_place_all(struct agent *a);
+void agent_place_anew(struct agent *a);    /* and what waits in queues of links */
+void agent_place_touched(struct agent *a); /* as the router says of its last change */
+void agent_place_slice(struct agent *a);
+bool agent_places(const struct agent *a); /* there is more to do */
+/* What waits, and is in no kind. False: its place stays as it was. */
+bool agent_place_again(struct agent *a, struct record *r);
+bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
 /* After a pause or a loss: to the head of its lane, or another way. */
 void agent_proceed(struct agent *a, struct record *r);
 /* The same, but the link that it waits for keeps it, where no router counts volumes. */

@@ -74,7 +74,15 @@ static bool keeps_bytes(const struct lane *l, const struct queue *q, uint64_t ah
     return ahead + q->front_len == 0;
 }
 
-void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band)
+/* The few at the head of a link's queues are in none. */
+static void enter_kind(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    if (r->link != TO_ENDPOINT && !r->copy)
+        kind_enter(a, r, h);
+}
+
+void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band,
+              const struct agent_head *h)
 {
     assert(r->lane == NULL && band < BUNDLE_PRIORITIES);
     struct queue *q = queues_get(&l->queues, band, r->qos.ordinal);
@@ -87,6 +95,8 @@ void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_pri
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, 0, r) || !lane_memory_full(a, 0);
     bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q, 0);
     queues_add(&l->queues, q, r, !ahead, false);
+    if (!ahead)
+        enter_kind(a, r, h);
     room_enter(a, r);
     if (!ahead && lane_memory_full(a, 0) && record_can_load(r))
         record_release(a, r);
@@ -99,6 +109,7 @@ static void take_out(struct agent *a, struct record *r)
     struct lane *l = r->lane;
     assert(l != NULL && r->state >= STATE_FRONT && r->state < STATE_GONE);
     assert(r->state != STATE_BUSY || l->busy_len > 0);
+    kind_leave(a, r);
     if (r->state == STATE_FRONT || r->state == STATE_BACK) {
         queues_sub(a, &l->queues, r);
     } else {
@@ -147,6 +158,7 @@ void lane_pause(struct agent *a, struct record *r, tick until)
     room_enter(a, r);
     r->state = STATE_PAUSED;
     list_add_tail(&l->paused, &r->node);
+    enter_kind(a, r, NULL);
     record_set_timer(a, r, tick_min(r->expires, until));
     lane_wake(a, l);
 }
@@ -183,6 +195,7 @@ static int fill_ahead(struct agent *a, struct lane *l, struct queue *q, uint64_t
         struct record *r = container_of(list_first(&q->back), struct record, node);
         if (r->buf == NULL && !keeps_bytes(l, q, ahead, r) && lane_memory_full(a, r->bytes))
             break;
+        kind_leave(a, r);
         queues_move_up(&l->queues, r);
         if (r->buf == NULL && load_record(a, r, out))
             return 1;

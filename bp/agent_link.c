@@ -32,6 +32,7 @@ static int make_room(struct agent *a, uint32_t link)
 
 static void free_link(struct link *l)
 {
+    kinds_fini(&l->kinds);
     lane_fini(&l->lane);
     free(l->rules);
     free(l);
@@ -53,6 +54,7 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     l->peer = *peer;
     l->life = ++a->link_lives;
     lane_init(&l->lane, window);
+    kinds_init(&l->kinds);
     a->links[link] = l;
     a->place = ask_changed(a, link) || a->place;
     return 0;

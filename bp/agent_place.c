@@ -16,11 +16,11 @@ bool agent_is_here(const struct agent *a, const struct eid *e)
     return eid_same_node(e, &a->config.node);
 }
 
-void agent_set_aside(struct agent *a, struct record *r, tick until)
+void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until)
 {
     assert(r->lane == NULL && r->booking == 0);
     r->state = STATE_UNPLACED;
-    list_add_tail(&a->unplaced, &r->node);
+    kind_enter(a, r, h);
     record_set_timer(a, r, tick_min(r->expires, until));
     room_enter(a, r);
     if (!r->aside) /* once, however often it is asked for */
@@ -65,7 +65,7 @@ static void place_copy(struct agent *a, struct record *c, const struct agent_hea
     struct lane *l = lane_of(a, c, h);
     assert(l != NULL); /* the caller saw to it */
     record_set_timer(a, c, c->expires);
-    lane_add(a, l, c, band_of(a, c, h));
+    lane_add(a, l, c, band_of(a, c, h), NULL);
     emit_record(a, BUNDLE_QUEUED, c);
     const struct ask_answer answer = {.link = link, .booking = booking};
     ask_placed(a, c, &answer);
@@ -109,7 +109,7 @@ static void place_copies(struct agent *a, struct record *r, const struct agent_h
         if (as != NULL)
             fragment_leave(a, as, END_NOT_STORED);
         r->link = ASIDE;
-        agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     const bool again = r->again;
@@ -142,18 +142,18 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
         return;
     }
     if (r->link == ASIDE) {
-        agent_set_aside(a, r, answer->until);
+        agent_set_aside(a, r, h, answer->until);
         return;
     }
     if (r->link == TO_ENDPOINT && fragment_place(a, r, h))
         return;
     struct lane *l = lane_of(a, r, h);
     if (l == NULL) {
-        agent_set_aside(a, r, tick_add(a->now.now, a->config.retry_max));
+        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     record_set_timer(a, r, r->expires);
-    lane_add(a, l, r, band_of(a, r, h));
+    lane_add(a, l, r, band_of(a, r, h), h);
     r->aside = false;
     emit_record(a, BUNDLE_QUEUED, r);
     ask_placed(a, r, answer);
@@ -164,8 +164,9 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
 
 static void place_head(struct agent *a, struct record *r, const struct agent_head *h)
 {
-    assert(r->lane == NULL);
+    assert(r->lane == NULL && list_empty(&r->node));
     room_leave(r);
+    kind_leave(a, r);
     const struct ask_answer answer = ask_router(a, r, h);
     place_by(a, r, h, &answer);
 }
@@ -177,6 +178,20 @@ void agent_place(struct agent *a, struct record *r)
     place_head(a, r, &h);
 }
 
+static bool is_elsewhere(const struct record *r, const struct ask_answer *answer)
+{
+    const int link = r->lane == NULL ? ASIDE : r->link;
+    return answer->link != link || answer->also_len > 0 || answer->here;
+}
+
+bool agent_goes_elsewhere(const struct agent *a, const struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    const struct ask_answer answer = ask_router(a, r, &h);
+    return is_elsewhere(r, &answer);
+}
+
 /* True: its link is another one now, or it waits apart. Else at most its booking changed. */
 static bool place_again(struct agent *a, struct record *r)
 {
@@ -186,7 +201,7 @@ static bool place_again(struct agent *a, struct record *r)
     struct agent_head h;
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);
-    if (answer.link == r->link && answer.also_len == 0 && !answer.here) {
+    if (!is_elsewhere(r, &answer)) {
         ask_placed(a, r, &answer);
         return false;
     }
@@ -230,6 +245,15 @@ void agent_resume(struct agent *a, struct lane *l)
         agent_go_on(a, container_of(l->paused.prev, struct record, node));
 }
 
+bool agent_place_again(struct agent *a, struct record *r)
+{
+    assert(r->kind == NULL);
+    if (r->state != STATE_UNPLACED)
+        return place_again(a, r);
+    agent_place(a, r);
+    return true;
+}
+
 /* Those of one list that have a better way now. */
 static void place_list_again(struct agent *a, struct list *l)
 {
@@ -237,27 +261,53 @@ static void place_list_again(struct agent *a, struct list *l)
         place_again(a, container_of(it, struct record, node));
 }
 
-static void place_lane_again(struct agent *a, struct lane *l)
+/* The few at the head of its queues at once, all others in slices. */
+static void place_link_again(struct agent *a, struct link *l)
 {
-    queues_each(&l->queues, place_list_again, a);
-    place_list_again(a, &l->paused);
+    queues_each_front(&l->lane.queues, place_list_again, a);
+    kinds_ask(a, &l->kinds);
+}
+
+void agent_place_touched(struct agent *a)
+{
+    const struct router_ops *ops = a->router.ops;
+    if (ops->touches == NULL) {
+        agent_place_anew(a);
+        return;
+    }
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL && ops->touches(a->router.state, (int)i))
+            place_link_again(a, a->links[i]);
+    }
+    if (ops->touches(a->router.state, ROUTER_NO_LINK))
+        kinds_ask(a, &a->apart_kinds);
+    agent_place_slice(a);
 }
 
 void agent_link_changed(struct agent *a, uint32_t link)
 {
     const struct router_ops *ops = a->router.ops;
-    struct lane *own = &link_at(a, link)->lane;
-    if (ask_changed(a, link))
+    struct link *own = link_at(a, link);
+    const bool changed = ask_changed(a, link);
+    if (changed && ops->touches == NULL)
         agent_place_all(a);
+    else if (changed)
+        agent_place_touched(a);
+    if (ops->touches != NULL)
+        return;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (i == link || a->links[i] == NULL)
             continue;
-        struct lane *l = &a->links[i]->lane;
-        struct lane *from = own->open ? l : own; /* to this one, when it is their best; or away */
-        bool waits = from->bundles > 0 && (own->open || l->open);
-        if (waits && (ops->meet == NULL || ops->meet(a->router.state, link, i))) /* dear: last */
-            place_lane_again(a, from);
+        struct link *l = a->links[i];
+        struct link *from = own->lane.open ? l : own; /* to this one, as their best; or away */
+        bool waits = from->lane.bundles > 0 && (own->lane.open || l->lane.open);
+        if (!waits || (ops->meet != NULL && !ops->meet(a->router.state, link, i))) /* dear: last */
+            continue;
+        place_link_again(a, from);
+        if (from == own)
+            break; /* all other ways were looked at */
     }
+    agent_place_slice(a);
 }
 
 void agent_place_anew(struct agent *a)
@@ -265,8 +315,9 @@ void agent_place_anew(struct agent *a)
     a->anew = false;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (a->links[i] != NULL)
-            place_lane_again(a, &a->links[i]->lane);
+            place_link_again(a, a->links[i]);
     }
+    kinds_ask_moving(a);
     agent_place_all(a);
 }
 
@@ -309,25 +360,34 @@ static void wake_up(const struct agent *a, struct record *r, const struct agent_
         r->expires = tick_min(r->expires, agent_expiry(a, life + left));
 }
 
+static void place_restored(struct agent *a)
+{
+    struct record *r = container_of(list_first(&a->restored), struct record, node);
+    struct agent_head h;
+    list_sub(&r->node);
+    record_head(r, &h);
+    wake_up(a, r, &h);
+    place_head(a, r, &h);
+}
+
+bool agent_places(const struct agent *a)
+{
+    return !list_empty(&a->restored) || kinds_due(a);
+}
+
+void agent_place_slice(struct agent *a)
+{
+    uint64_t n = a->config.place_slice;
+    for (; n > 0 && !list_empty(&a->restored); n--)
+        place_restored(a);
+    kinds_step(a, n);
+}
+
 void agent_place_all(struct agent *a)
 {
-    struct list all;
-    list_init(&all);
     a->place = false;
-    while (!list_empty(&a->unplaced)) {
-        struct list *n = list_first(&a->unplaced);
-        list_sub(n);
-        list_add_tail(&all, n);
-    }
-    while (!list_empty(&all)) {
-        struct record *r = container_of(list_first(&all), struct record, node);
-        struct agent_head h;
-        list_sub(&r->node);
-        record_head(r, &h);
-        if (r->restored)
-            wake_up(a, r, &h);
-        place_head(a, r, &h);
-    }
+    kinds_ask(a, &a->apart_kinds);
+    agent_place_slice(a);
 }
 
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms)

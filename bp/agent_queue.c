@@ -203,6 +203,15 @@ void queues_each(struct queues *q, void (*fn)(struct agent *a, struct list *l), 
         visit_queue(&q->of[p], fn, a);
 }
 
+void queues_each_front(struct queues *q, void (*fn)(struct agent *a, struct list *l),
+                       struct agent *a)
+{
+    list_for_each_safe (it, &q->ranks)
+        fn(a, &container_of(it, struct queue, node)->front);
+    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--)
+        fn(a, &q->of[p].front);
+}
+
 void queues_fini(struct queues *q)
 {
     list_for_each_safe (it, &q->ranks) {

@@ -55,6 +55,9 @@ enum bundle_priority queues_turn(const struct queues *q);
 void queues_served(struct queues *q, enum bundle_priority p, uint64_t bytes);
 /* Calls fn with the lists of all that wait, the most urgent first. fn may take bundles out. */
 void queues_each(struct queues *q, void (*fn)(struct agent *a, struct list *l), struct agent *a);
+/* The same, with those at the head alone. */
+void queues_each_front(struct queues *q, void (*fn)(struct agent *a, struct list *l),
+                       struct agent *a);
 void queues_fini(struct queues *q); /* ranks: none waits */
 
 #endif

@@ -109,6 +109,11 @@ bool record_source_has_room(const struct agent *a, const struct holder *holder, 
            quota_source_has_room(a, holder->source, QUOTA_BYTES, expect_charge(a, bytes));
 }
 
+static uint64_t kinds_cost(const struct agent *a)
+{
+    return a->kinds.len * (sizeof(struct kind) + RECORD_SLACK);
+}
+
 /* Beside what is set apart for each way. */
 static enum agent_refusal room_in_common(const struct agent *a, const struct holder *holder,
                                          uint64_t bytes)
@@ -136,7 +141,8 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
     if (c->memory_only && exceeds(n->memory_bytes + n->record_bytes, cost, c->held_bytes))
         return REFUSE_FULL;
     if (!c->memory_only && c->total_bytes > 0 &&
-        exceeds(n->memory_bytes + n->record_bytes + a->loading_bytes, cost, c->total_bytes))
+        exceeds(n->memory_bytes + n->record_bytes + kinds_cost(a) + a->loading_bytes, cost,
+                c->total_bytes))
         return REFUSE_FULL;
     if (storing_full(a, cost))
         return REFUSE_FULL;
@@ -169,6 +175,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);
+    list_init(&r->alike);
     heap_node_init(&r->timer);
     heap_node_init(&r->claims[0]);
     heap_node_init(&r->claims[1]);
@@ -350,6 +357,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     if (r->stored && !r->copy)
         emit_end(a, r, why);
     room_leave(r);
+    kind_leave(a, r);
     leave_queue(a, r);
     r->state = STATE_GONE;
     record_load_done(a, r);

@@ -33,7 +33,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     r->rewrite = h.rewrite;
     r->state = STATE_UNPLACED;
     r->link = TO_ENDPOINT;
-    list_add_tail(&a->unplaced, &r->node);
+    list_add_tail(&a->restored, &r->node);
     a->place = true;
     if (!h.from_link)
         agent_restore_sequence(a, h.id.sequence + 1);

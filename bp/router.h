@@ -6,7 +6,8 @@
  *
  * The agent asks whenever it places a bundle: when one comes, after a failure or a pause, when its
  * `until` is over, and for all that waits (in queues, too) when the router says that its answers
- * may be others now. An answer binds nothing until the agent notes it (ROUTER_PLACED).
+ * may be others now: in slices, so that this may last for several of the agent's calls. An answer
+ * binds nothing until the agent notes it (ROUTER_PLACED).
  */
 #ifndef BP_ROUTER_H
 #define BP_ROUTER_H
@@ -103,6 +104,10 @@ struct router_note {
 };
 
 struct router_ops {
+    /* Its answers depend on links and on these of a question alone: destination, came_from, avoid,
+     * critical, priority, whole, and bytes of what is whole; it books nothing, and ROUTER_WAIT is
+     * until TICK_NEVER. So the agent asks once for all that wait alike. */
+    bool by_destination;
     struct router_answer (*ask)(void *router, const struct router_query *q);
     /* May one bundle have ways over both links? May say yes when none has, never no. When a link
      * goes up or down the agent asks anew for what waits for the others that it meets. NULL: yes.
@@ -111,12 +116,15 @@ struct router_ops {
     /* NULL: bookings are all 0 and nobody wants to know. */
     void (*note)(void *router, const struct router_note *n);
     /* A link was added or removed, or is up or down now, after the agent's own change. True: what
-     * waits apart is to be asked for anew. NULL: never. */
+     * waits apart, or what `touches` says, is to be asked for anew. NULL: never. */
     bool (*changed)(void *router, uint32_t link, const struct router_link *state, tick now);
+    /* After changed or expire said so: of which bundles? Of those that wait for this link, or apart
+     * (ROUTER_NO_LINK). Asked at once, link by link; then `meet` is not. NULL: of all. */
+    bool (*touches)(const void *router, int link);
     /* When expire is to be called; NULL: never. */
     tick (*deadline)(const void *router);
-    /* True: answers may be others now, the agent asks anew for all that waits. Not NULL when
-     * deadline is not. */
+    /* True: answers may be others now, the agent asks anew for what waits. Not NULL when deadline
+     * is not. */
     bool (*expire)(void *router, tick now);
 };
 

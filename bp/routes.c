@@ -159,6 +159,7 @@ static bool routes_meet(const void *router, uint32_t link, uint32_t other)
 
 struct router routes_router(struct routes *t)
 {
-    static const struct router_ops ops = {.ask = ask_routes, .meet = routes_meet};
+    static const struct router_ops ops = {
+        .by_destination = true, .ask = ask_routes, .meet = routes_meet};
     return (struct router){.ops = &ops, .state = t};
 }

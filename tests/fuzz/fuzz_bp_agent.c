@@ -50,6 +50,7 @@ static struct agent_config config(void)
                                  .reserve_percent = 30,
                                  .source_percent = 80,
                                  .lifetime_max_ms = 100000,
+                                 .place_slice = 2,
                                  .status_reports = true};
 }
 

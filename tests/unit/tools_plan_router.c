@@ -12,7 +12,7 @@ START_TEST(waits_for_the_contact)
     ck_assert_uint_eq(a.until, S(10));
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(10));
     ck_assert(!w.ops.ops->expire(w.ops.state, S(9)));
-    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(10))); /* what waits for it knows */
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
     ck_assert(set_up(&w, 0, true, S(10)));
     ck_assert(!set_up(&w, 0, true, S(10)));
@@ -120,7 +120,7 @@ START_TEST(missed_contacts)
     ck_assert_int_eq(a.verdict, ROUTER_LINK);
     ck_assert_uint_eq(a.link, 0);
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(10));
-    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(10)));
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(11));
     ck_assert(w.ops.ops->expire(w.ops.state, S(11)));
     a = ask(&w, 4, 1000, S(11), ROUTER_NO_LINK, 0);
@@ -142,6 +142,53 @@ START_TEST(missed_contacts)
 }
 END_TEST
 
+static void expect_touched(const struct world *w, bool first, bool second, bool apart)
+{
+    ck_assert_int_eq(w->ops.ops->touches(w->ops.state, 0), first);
+    ck_assert_int_eq(w->ops.ops->touches(w->ops.state, 1), second);
+    ck_assert_int_eq(w->ops.ops->touches(w->ops.state, ROUTER_NO_LINK), apart);
+}
+
+/* A beginning touches nobody, an end the queue of its link; a link that comes up all that went
+ * elsewhere while it was down, and none when none did. */
+START_TEST(what_a_change_touches)
+{
+    struct world w;
+    begin(&w);
+    ck_assert(set_up(&w, 0, true, S(5))); /* it is new */
+    expect_touched(&w, true, true, true);
+    ck_assert(set_up(&w, 1, true, S(5)));
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert_int_eq(ask(&w, 4, 1000, S(11), ROUTER_NO_LINK, 0).verdict, ROUTER_LINK);
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(15)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(20))); /* the contact with 2 has ended */
+    expect_touched(&w, true, false, false);
+    ck_assert(w.ops.ops->expire(w.ops.state, S(25)));
+    expect_touched(&w, false, true, false);
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(40)));
+    ck_assert(!set_up(&w, 0, false, S(41)));
+    ck_assert(!set_up(&w, 0, true, S(41) + 1)); /* nobody was told otherwise */
+    ck_assert(!set_up(&w, 0, false, S(42)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(43))); /* it is down for too long */
+    expect_touched(&w, true, false, false);
+    ck_assert_int_eq(ask(&w, 4, 1000, S(43), ROUTER_NO_LINK, 0).verdict, ROUTER_WAIT);
+    ck_assert(set_up(&w, 0, true, S(44)));
+    expect_touched(&w, true, true, true);
+    /* A second link to 2. */
+    ck_assert_int_eq(plan_router_link(w.router, 1, 2), 0);
+    ck_assert(set_up(&w, 1, true, S(44)));
+    ck_assert(set_up(&w, 0, false, S(45)));
+    expect_touched(&w, true, true, false);
+    /* What the plan does not know, the other router sends over any link. */
+    ck_assert(!set_up(&w, 2, false, S(46)));
+    ask(&w, 99, 1000, S(46), ROUTER_NO_LINK, 0);
+    ck_assert(set_up(&w, 2, true, S(46)));
+    ck_assert(set_up(&w, 2, false, S(47)));
+    expect_touched(&w, true, true, false);
+    end(&w);
+}
+END_TEST
+
 /* A contact begins or ends at this very moment, and the router was not told of it yet: a way that
  * is down for now is a way all the same. */
 START_TEST(missed_at_an_edge)
@@ -149,7 +196,7 @@ START_TEST(missed_at_an_edge)
     struct world w;
     begin(&w);
     set_up(&w, 0, true, S(10));
-    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(10)));
     set_up(&w, 0, false, S(12));
     ck_assert(w.ops.ops->expire(w.ops.state, S(13)));
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
@@ -160,7 +207,7 @@ START_TEST(missed_at_an_edge)
         ck_assert_int_eq(a.verdict, ROUTER_WAIT);
         ck_assert_uint_eq(a.until, now + 1);
     }
-    ck_assert(w.ops.ops->expire(w.ops.state, S(18)));
+    ck_assert(!w.ops.ops->expire(w.ops.state, S(18)));
     a = ask(&w, 2, 1000, S(18), ROUTER_NO_LINK, 0);
     ck_assert(a.verdict == ROUTER_WAIT && a.until == S(20));
     end(&w);
@@ -376,6 +423,8 @@ int main(void)
     tcase_add_test(tc, books_what_is_placed);
     tcase_add_test(tc, full_contacts_send_on);
     tcase_add_test(tc, missed_contacts);
+    tcase_add_test(tc, what_a_change_touches);
+    tcase_add_test(tc, what_a_change_touches);
     tcase_add_test(tc, missed_at_an_edge);
     tcase_add_test(tc, other_answers);
     tcase_add_test(tc, contacts_are_cut);

@@ -32,7 +32,7 @@ static struct router_answer ask_links(void *router, const struct router_query *q
 
 struct router node_router(struct node *n)
 {
-    static const struct router_ops ops = {.ask = ask_links};
+    static const struct router_ops ops = {.by_destination = true, .ask = ask_links};
     return (struct router){.ops = &ops, .state = n};
 }
 

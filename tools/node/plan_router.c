@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/list.h"
 #include "tools/node/plan_parts.h"
+#include "tools/node/plan_router_impl.h"
 
 #define EXCLUDED_MAX 32
 #define BACKLOG_MAX 256
@@ -26,84 +26,18 @@ static_assert((int)PLAN_BULK == (int)BUNDLE_BULK && (int)PLAN_NORMAL == (int)BUN
                   (int)PLAN_PRIORITIES == (int)BUNDLE_PRIORITIES,
               "a bundle's priority is that of its volume");
 
-#define COPIES_MAX 16 /* ways of a critical bundle */
-
-struct way {
-    uint64_t neighbour;
-    uint32_t link;
-    bool up;
-    tick down; /* since; 0: since before it was looked at */
-};
-
-struct booking {
-    struct hash_node by_id;
-    uint64_t id, key;
-    uint32_t link;
-    bool held; /* its volumes are booked, in this class */
-    enum plan_priority priority;
-    struct plan_route *route;
-};
-
-struct plan_router {
-    struct plan *plan;
-    struct router other;
-    uint64_t node, ids;
-    tick ahead; /* the plan's time less the agent's */
-    bool keep;
-    uint64_t excluded[PLAN_ROUTER_EXCLUDED];
-    size_t excluded_len;
-    struct way *ways;
-    size_t ways_len, ways_cap;
-    struct hash bookings;
-    tick edge;  /* of this node's contacts, the next */
-    tick check; /* of links that are still down */
-    struct plan_router_totals totals;
-    struct plan_route pending; /* of the last answer */
-    enum plan_priority pending_priority;
-    uint64_t pending_id;
-    struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: there was none */
-    struct router_copy copy[COPIES_MAX];
-    size_t copy_route[COPIES_MAX], copies; /* which of them it is */
-};
-
-/* The agent's time as the plan's, and back; what is long past is 0. */
-static tick plan_time(const struct plan_router *r, tick t)
-{
-    return tick_add(t, r->ahead);
-}
-
-static tick agent_time(const struct plan_router *r, tick t)
-{
-    return t == TICK_NEVER ? t : t > r->ahead ? t - r->ahead : 0;
-}
-
-/* Of this node's contacts and light times, the first change after now. */
-static tick next_edge(const struct plan_router *r, tick now)
-{
-    return agent_time(r, plan_next_change(r->plan, r->node, plan_time(r, now)));
-}
-
 bool plan_router_number(const struct eid *e, uint64_t *out)
 {
     *out = e->allocator << 32 | e->node;
     return e->scheme == EID_IPN;
 }
 
-static struct way *find_way(const struct plan_router *r, uint32_t link)
-{
-    for (size_t i = 0; i < r->ways_len; i++) {
-        if (r->ways[i].link == link)
-            return &r->ways[i];
-    }
-    return NULL;
-}
-
 /* The neighbour's link: of several the first that is up. */
-static const struct way *find_neighbour(const struct plan_router *r, uint64_t neighbour)
+static struct way *find_neighbour(const struct plan_router *r, uint64_t neighbour)
 {
-    const struct way *found = NULL;
+    struct way *found = NULL;
     for (size_t i = 0; i < r->ways_len; i++) {
-        const struct way *w = &r->ways[i];
+        struct way *w = &r->ways[i];
         if (w->neighbour == neighbour && (found == NULL || (w->up && !found->up)))
             found = w;
     }
@@ -146,8 +80,7 @@ static size_t collect_backlog(const struct plan_router *r, const struct router_l
 }
 
 /* Its contact has begun, and the link has been down for longer than it may take to come up. */
-static bool has_missed(struct plan_router *r, const struct way *w, const struct plan_hop *h,
-                       tick now)
+static bool has_missed(struct plan_router *r, struct way *w, const struct plan_hop *h, tick now)
 {
     const struct plan_contact *c = plan_get(r->plan, h->contact);
     assert(c != NULL);
@@ -158,6 +91,7 @@ static bool has_missed(struct plan_router *r, const struct way *w, const struct 
     tick until = tick_add(since, PLAN_ROUTER_GRACE);
     if (now < until)
         r->check = tick_min(r->check, until);
+    w->shunned = w->shunned || now >= until;
     return now >= until;
 }
 
@@ -170,7 +104,7 @@ static bool is_too_long(const struct router_query *q, const struct way *w)
 
 /* A route whose first hop can be done; excludes neighbours until there is one or there is none. */
 static enum plan_reason find_route(struct plan_router *r, const struct router_query *rq,
-                                   struct plan_query *q, uint64_t *excluded, const struct way **way)
+                                   struct plan_query *q, uint64_t *excluded, struct way **way)
 {
     enum plan_reason reason;
     while ((reason = plan_route_find(r->plan, q, &r->pending)) == PLAN_FOUND) {
@@ -200,11 +134,11 @@ static size_t exclude_always(const struct plan_router *r, uint64_t to, uint64_t 
 /* Excludes the neighbours of the links that are better not used: first both, then where it came
  * from alone. */
 static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
-                                  struct plan_query *pq, const struct way **way)
+                                  struct plan_query *pq, struct way **way)
 {
     uint64_t excluded[EXCLUDED_MAX];
-    const struct way *from = q->came_from < 0 ? NULL : find_way(r, (uint32_t)q->came_from);
-    const struct way *avoid = q->avoid < 0 ? NULL : find_way(r, (uint32_t)q->avoid);
+    const struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
+    const struct way *avoid = q->avoid < 0 ? NULL : way_find(r, (uint32_t)q->avoid);
     enum plan_reason reason = PLAN_NO_ROUTE;
     pq->excluded = excluded;
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -226,7 +160,7 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
 struct part_query {
     struct plan_router *router;
     const struct router_query *query;
-    const struct way *way;
+    struct way *way;
 };
 
 static enum plan_reason find_for_part(void *context, struct plan_query *pq, struct plan_route *out)
@@ -239,7 +173,7 @@ static enum plan_reason find_for_part(void *context, struct plan_query *pq, stru
 
 /* What goes first of a bundle that goes in parts; 0: it does not. */
 static uint64_t find_first_part(struct plan_router *r, const struct router_query *q,
-                                const struct plan_query *pq, const struct way **way)
+                                const struct plan_query *pq, struct way **way)
 {
     struct part_query context = {.router = r, .query = q};
     const struct plan_parts parts = {r->plan, find_for_part, &context};
@@ -252,8 +186,8 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
     return *way == NULL || bytes == q->bytes ? 0 : bytes;
 }
 
-static struct router_answer answer_route(struct plan_router *r, const struct way *way,
-                                         uint64_t fits, tick now)
+static struct router_answer answer_route(struct plan_router *r, struct way *way, uint64_t fits,
+                                         tick now)
 {
     const struct plan_contact *c = plan_get(r->plan, r->pending.hop[0].contact);
     struct plan_range light;
@@ -266,6 +200,7 @@ static struct router_answer answer_route(struct plan_router *r, const struct way
     if (begins > now)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = begins};
     r->pending_id = ++r->ids;
+    way->contact = r->pending.hop[0].contact;
     return (struct router_answer){
         .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id, .fits = fits};
 }
@@ -290,7 +225,7 @@ static struct router_answer answer_none(struct plan_router *r, const struct plan
     bool excluded = later && exclude_has(r, q->to, scratch->hop[0].to);
     r->pending_id = 0;
     /* What comes in with the edge, or behind it when the machine stalled, is asked for before
-     * expire_plan knows the next one: it must not be refused for that. */
+     * way_expire knows the next one: it must not be refused for that. */
     const tick until = r->edge > now ? r->edge : now + 1;
     if (later && !excluded)
         return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};
@@ -326,7 +261,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
                             .backlog = backlog};
     r->pending_priority = priority;
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
-    const struct way *way = NULL;
+    struct way *way = NULL;
     /* What is in the queue is part of the backlog; its volume is its own. */
     if (own != NULL && own->held)
         plan_unbook(r->plan, own->route, own->priority);
@@ -349,7 +284,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
 static size_t find_all(struct plan_router *r, const struct router_query *q, uint64_t to)
 {
     uint64_t excluded[EXCLUDED_MAX];
-    const struct way *from = q->came_from < 0 ? NULL : find_way(r, (uint32_t)q->came_from);
+    const struct way *from = q->came_from < 0 ? NULL : way_find(r, (uint32_t)q->came_from);
     struct plan_query pq = {.from = r->node,
                             .to = to,
                             .bytes = q->bytes,
@@ -367,7 +302,7 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
     size_t n = plan_route_all(r->plan, &pq, r->all, COPIES_MAX);
     for (size_t i = 0; i < n; i++) {
         const struct plan_hop *h = &r->all[i].hop[0];
-        const struct way *w = find_neighbour(r, h->to);
+        struct way *w = find_neighbour(r, h->to);
         if (w == NULL || has_missed(r, w, h, q->now) || is_too_long(q, w))
             continue;
         r->copy_route[r->copies] = i;
@@ -446,37 +381,6 @@ static void note_plan(void *router, const struct router_note *n)
     drop_booking(r, b);
 }
 
-/* --- what changes --- */
-
-static bool link_changed(void *router, uint32_t link, const struct router_link *state, tick now)
-{
-    struct plan_router *r = router;
-    struct way *w = find_way(r, link);
-    if (w == NULL || (w->up == (state->used && state->up)))
-        return false;
-    w->up = state->used && state->up;
-    w->down = w->up ? 0 : now;
-    if (!w->up)
-        r->check = tick_min(r->check, tick_add(now, PLAN_ROUTER_GRACE));
-    return true;
-}
-
-static tick next_deadline(const void *router)
-{
-    const struct plan_router *r = router;
-    return tick_min(r->edge, r->check);
-}
-
-static bool expire_plan(void *router, tick now)
-{
-    struct plan_router *r = router;
-    if (now < r->edge && now < r->check)
-        return false;
-    r->check = r->check <= now ? TICK_NEVER : r->check;
-    r->edge = next_edge(r, now);
-    return true;
-}
-
 /* --- making --- */
 
 int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
@@ -491,7 +395,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
     r->node = node;
     r->other = *other;
     r->check = TICK_NEVER;
-    r->edge = next_edge(r, now);
+    r->edge = way_next_edge(r, now);
     *out = r;
     return 0;
 }
@@ -513,15 +417,16 @@ struct router plan_router(struct plan_router *r)
 {
     static const struct router_ops ops = {.ask = ask_ways,
                                           .note = note_plan,
-                                          .changed = link_changed,
-                                          .deadline = next_deadline,
-                                          .expire = expire_plan};
+                                          .changed = way_changed,
+                                          .touches = way_touched,
+                                          .deadline = way_deadline,
+                                          .expire = way_expire};
     return (struct router){&ops, r};
 }
 
 int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour)
 {
-    struct way *w = find_way(r, link);
+    struct way *w = way_find(r, link);
     if (w == NULL && r->ways_len == r->ways_cap) {
         size_t more = r->ways_cap == 0 ? 8 : 2 * r->ways_cap;
         struct way *grown = realloc(r->ways, more * sizeof *grown);
@@ -531,13 +436,13 @@ int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour)
         r->ways_cap = more;
     }
     w = w == NULL ? &r->ways[r->ways_len++] : w;
-    *w = (struct way){.neighbour = neighbour, .link = link};
+    *w = (struct way){.neighbour = neighbour, .link = link, .shunned = true};
     return 0;
 }
 
 void plan_router_unlink(struct plan_router *r, uint32_t link)
 {
-    struct way *w = find_way(r, link);
+    struct way *w = way_find(r, link);
     if (w != NULL)
         *w = r->ways[--r->ways_len];
 }
@@ -570,7 +475,7 @@ size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *ke
 
 void plan_router_changed(struct plan_router *r, tick now)
 {
-    r->edge = next_edge(r, now);
+    r->edge = way_next_edge(r, now);
 }
 
 void plan_router_ahead(struct plan_router *r, tick ahead, tick now)

@@ -2,10 +2,10 @@
 /*
  * A contact plan as the bundle agent's router (bp/router.h). A bundle goes to the link of the first
  * hop of its best route while that contact lasts, and waits apart until it begins; what is in a
- * queue has its volume booked along the whole route. All is asked anew when a contact of this node
- * begins or ends, a link goes up or down, or one stays down although its contact has begun. Pure.
- * Times of the plan are ahead of the agent's by so much as plan_router_ahead says: what a wall
- * clock is ahead of the agent's clock, or 0.
+ * queue has its volume booked along the whole route. Asked anew is the queue of a link whose
+ * contact has ended, or that stays down although it has begun, and all when one comes up that was
+ * missed. Pure. Times of the plan are ahead of the agent's by so much as plan_router_ahead says:
+ * what a wall clock is ahead of the agent's clock, or 0.
  */
 #ifndef TOOLS_NODE_PLAN_ROUTER_H
 #define TOOLS_NODE_PLAN_ROUTER_H

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the contact plan's router share; not for others. */
+#ifndef TOOLS_NODE_PLAN_ROUTER_IMPL_H
+#define TOOLS_NODE_PLAN_ROUTER_IMPL_H
+
+#include "base/hash.h"
+#include "tools/node/plan_router.h"
+
+#define COPIES_MAX 16 /* ways of a critical bundle */
+
+struct way {
+    uint64_t neighbour;
+    uint32_t link;
+    bool up;
+    tick down;        /* since; 0: since before it was looked at */
+    bool shunned;     /* since it is down some answer did without it */
+    uint64_t contact; /* of the last answer, or in force when it was looked at last; 0: none */
+    bool touched;     /* by the last change: what waits for it is to be asked for */
+};
+
+struct booking {
+    struct hash_node by_id;
+    uint64_t id, key;
+    uint32_t link;
+    bool held; /* its volumes are booked, in this class */
+    enum plan_priority priority;
+    struct plan_route *route;
+};
+
+struct plan_router {
+    struct plan *plan;
+    struct router other;
+    uint64_t node, ids;
+    tick ahead; /* the plan's time less the agent's */
+    bool keep;
+    uint64_t excluded[PLAN_ROUTER_EXCLUDED];
+    size_t excluded_len;
+    struct way *ways;
+    size_t ways_len, ways_cap;
+    struct hash bookings;
+    bool touched;       /* what waits apart, likewise */
+    bool links_touched; /* what waits for any link */
+    tick edge;          /* of this node's contacts, the next */
+    tick check;         /* of links that are still down */
+    struct plan_router_totals totals;
+    struct plan_route pending; /* of the last answer */
+    enum plan_priority pending_priority;
+    uint64_t pending_id;
+    struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: there was none */
+    struct router_copy copy[COPIES_MAX];
+    size_t copy_route[COPIES_MAX], copies; /* which of them it is */
+};
+
+/* The agent's time as the plan's, and back; what is long past is 0. */
+static inline tick plan_time(const struct plan_router *r, tick t)
+{
+    return tick_add(t, r->ahead);
+}
+
+static inline tick agent_time(const struct plan_router *r, tick t)
+{
+    return t == TICK_NEVER ? t : t > r->ahead ? t - r->ahead : 0;
+}
+
+/* plan_router_way.c: links, and what changes */
+struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */
+/* Of this node's contacts and light times, the first change after now. */
+tick way_next_edge(const struct plan_router *r, tick now);
+/* As router_ops has them. */
+bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now);
+bool way_touched(const void *router, int link);
+tick way_deadline(const void *router);
+bool way_expire(void *router, tick now);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The links of a contact plan's router, and what a change of them or of time touches. What waits
+ * apart has its own time, and what waits for a link keeps it while the contact lasts: so a contact
+ * that begins touches nobody, and one that ends the queue of its link. Nothing can go wrong.
+ */
+#include "base/list.h"
+#include "tools/node/plan_router_impl.h"
+
+struct way *way_find(const struct plan_router *r, uint32_t link)
+{
+    for (size_t i = 0; i < r->ways_len; i++) {
+        if (r->ways[i].link == link)
+            return &r->ways[i];
+    }
+    return NULL;
+}
+
+tick way_next_edge(const struct plan_router *r, tick now)
+{
+    return agent_time(r, plan_next_change(r->plan, r->node, plan_time(r, now)));
+}
+
+/* The contact of this node with the neighbour that can be used now; 0: none. */
+static uint64_t contact_now(const struct plan_router *r, uint64_t neighbour, tick now)
+{
+    const tick t = plan_time(r, now);
+    const uint64_t id = plan_at(r->plan, r->node, neighbour, t);
+    struct plan_range light;
+    if (id == 0 || plan_get(r->plan, id)->start > t ||
+        plan_range_at(r->plan, r->node, neighbour, t, &light) < 0 || light.start > t)
+        return 0;
+    return id;
+}
+
+static void touch_none(struct plan_router *r)
+{
+    r->touched = r->links_touched = false;
+    for (size_t i = 0; i < r->ways_len; i++)
+        r->ways[i].touched = false;
+}
+
+/* A link that comes up is a way again for all that answers sent elsewhere meanwhile. Of several to
+ * one neighbour the one that is up is taken. Else nothing changes: what it cannot carry while it is
+ * down, `check` finds. */
+bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now)
+{
+    struct plan_router *r = router;
+    struct way *w = way_find(r, link);
+    touch_none(r);
+    r->links_touched = r->totals.others > 0; /* the other router's answers may depend on any link */
+    if (w == NULL || (w->up == (state->used && state->up)))
+        return r->links_touched;
+    w->up = state->used && state->up;
+    w->down = w->up ? 0 : now;
+    if (!w->up)
+        r->check = tick_min(r->check, tick_add(now, PLAN_ROUTER_GRACE));
+    const bool all = w->up && w->shunned;
+    bool any = r->links_touched || all;
+    r->touched = all;
+    size_t twins = 0;
+    for (size_t i = 0; i < r->ways_len; i++)
+        twins += r->ways[i].neighbour == w->neighbour;
+    for (size_t i = 0; i < r->ways_len; i++) {
+        struct way *other = &r->ways[i];
+        other->touched = all || (twins > 1 && other->neighbour == w->neighbour);
+        any = any || other->touched;
+    }
+    w->shunned = w->shunned && !w->up;
+    return any;
+}
+
+tick way_deadline(const void *router)
+{
+    const struct plan_router *r = router;
+    return tick_min(r->edge, r->check);
+}
+
+bool way_expire(void *router, tick now)
+{
+    struct plan_router *r = router;
+    if (now < r->edge && now < r->check)
+        return false;
+    const bool missed = r->check <= now;
+    bool any = false;
+    r->check = missed ? TICK_NEVER : r->check;
+    r->edge = way_next_edge(r, now);
+    touch_none(r);
+    for (size_t i = 0; i < r->ways_len; i++) {
+        struct way *w = &r->ways[i];
+        const uint64_t is = contact_now(r, w->neighbour, now);
+        w->touched = (w->contact != 0 && w->contact != is) || (missed && !w->up);
+        w->contact = is;
+        any = any || w->touched;
+    }
+    return any;
+}
+
+bool way_touched(const void *router, int link)
+{
+    const struct plan_router *r = router;
+    const struct way *w = link < 0 ? NULL : way_find(r, (uint32_t)link);
+    return link < 0 ? r->touched : r->links_touched || (w != NULL && w->touched);
+}
