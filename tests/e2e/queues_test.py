@@ -49,6 +49,44 @@ class QueuesTest(NodeCase):
                 return "link to-2: 1 bundles for ipn:2.0 were refused: its queue is full (queue_bundles, queue_bytes), 3 wait" in f.read()
         wait_for(told)
 
+    def test_limits_while_it_runs(self):
+        """link set, and SIGHUP: what is there stays, what comes meets the new limit; the order of the queues likewise."""
+        ports = self.lab.udp_ports(2)
+        link = self.lab.link(2, ports[0], ports[1], rto="100ms", state="down", queue_bundles=3)
+        path = self.lab.write_node(1, [link], log=False, extra="bundles: {count: 1000}\n")
+        node = self.lab.start_node(1, path)
+        tx = self.client(1, "ipn:1.5")
+
+        def fill():
+            taken = 0
+            while tx.request("ipn:2.7", b"waits")[0] == aap2.SUCCESS:
+                taken += 1
+            return taken
+
+        self.assertEqual(fill(), 3)
+        self.ctl(1, "link", "set", "to-2", "queue_bundles=5", "weights=1:1:1", "queues=strict")
+        self.assertEqual(self.link(1)["queue_limits"]["bundles"], 5)
+        self.assertEqual(fill(), 2)
+        self.ctl(1, "link", "set", "to-2", "queue_bundles=2")  # those that are there stay
+        self.assertEqual((fill(), self.link(1)["backlog"]), (0, "0/5/0"))
+        for words, text in (("queue_bundles=few", "queue_bundles"), ("weights=1:0:1", "write three numbers"),
+                            ("peers=2", "cannot change while the link is there")):
+            p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "set", "to-2", words],
+                               capture_output=True, text=True, timeout=30)
+            self.assertEqual(p.returncode, 2, p.stderr)
+            self.assertIn(text, p.stderr)
+        self.assertEqual(self.link(1)["queue_limits"]["bundles"], 2)
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("queue_bundles: 3", "queue_bundles: 7\n    queue_bytes: 1MB\n    weights: 1:2:3"))
+        node.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.link(1)["queue_limits"]["bundles"] == 7)
+        self.assertEqual(self.link(1)["queue_limits"]["bytes"], 1000000)
+        self.assertEqual(fill(), 2)
+        with open(self.lab.path("node1.log"), encoding="utf-8") as f:
+            self.assertIn("reload: link to-2: queues, weights, queue_bundles, queue_bytes", f.read())
+
     def test_strict_over_a_restart(self):
         """Six bundles wait for a link that is down; the node is killed and starts again; they arrive by priority, and
         what a rule of the link says is bulk goes last whatever its priority."""

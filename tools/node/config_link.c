@@ -241,6 +241,15 @@ struct config_link *config_link_copy(const struct config_link *was)
 
 /* ---- a change ---- */
 
+bool config_link_live(const char *key)
+{
+    static const char *const keys[] = {"queues", "weights", "queue_bundles", "queue_bytes"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
 static bool is_live(const struct cla_ops *ops, const char *key)
 {
     for (const char *const *k = ops->live; k != NULL && *k != NULL; k++)
@@ -267,7 +276,10 @@ static void change_key(struct config_link *l, const struct conf_tree *map,
 {
     char why[256] = "";
     const struct conf_option *o = conf_option_find(l->ops->options, t->key);
-    bool other = conf_option_find(config_link_options, t->key) != NULL;
+    const struct conf_option *common = conf_option_find(config_link_options, t->key);
+    bool other = common != NULL;
+    bool live = common != NULL ? config_link_live(t->key)
+                               : o != NULL && l->ops->set != NULL && is_live(l->ops, t->key);
     const char *lists[CONFIG_LISTS_MAX + 1] = {NULL};
     config_lists_words(config_link_lists, lists);
     config_lists_words(l->ops->lists, lists);
@@ -278,7 +290,7 @@ static void change_key(struct config_link *l, const struct conf_tree *map,
                    t->key);
     else if (o == NULL && !other)
         say_unknown(l->ops, t, where, errors);
-    else if (o == NULL || !is_live(l->ops, t->key))
+    else if (!live)
         conf_error(errors, t->line,
                    "%s%s: cannot change while the link is there; remove the link, and add it with "
                    "the new value",
@@ -286,7 +298,8 @@ static void change_key(struct config_link *l, const struct conf_tree *map,
     else if (t->kind != CONF_SCALAR)
         conf_error(errors, t->line, "%s%s: %s is not expected here; write a value", where, t->key,
                    conf_kind_name(t->kind));
-    else if (config_set(o, l->settings, t->text, why, sizeof why) < 0)
+    else if (config_set(common != NULL ? common : o, common != NULL ? (void *)l : l->settings,
+                        t->text, why, sizeof why) < 0)
         conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
 }
 
@@ -307,11 +320,11 @@ struct config_link *config_link_change(const struct config_link *was, const char
     else if (map->kind != CONF_MAP)
         conf_error(errors, map->line, "%s is not expected here; write a map of keys",
                    conf_kind_name(map->kind));
-    else if (l->ops->set == NULL)
-        conf_error(errors, map->line, "%s the adapter %s cannot change a link", where, l->adapter);
     const struct conf_tree *t = l == NULL ? NULL : map->first;
     for (; errors->total == before && t != NULL; t = t->next)
         change_key(l, map, t, where, errors);
+    if (l != NULL && errors->total == before)
+        read_weights(map, where, l, errors);
     if (l != NULL && errors->total == before)
         check_settings(node, map, where, l, errors);
     conf_tree_free(map);

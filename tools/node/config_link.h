@@ -21,8 +21,11 @@ void config_link_free(struct config_link *l); /* NULL is allowed */
 /* Its own in every part; NULL: no memory. One that came in by itself has no keys, and no copy. */
 struct config_link *config_link_copy(const struct config_link *was);
 
-/* The same link with other values for the keys of the text, each of which its adapter can change
- * while the link is there. NULL and the rest as above; `was` is as before. */
+/* Can this key of all links (not of the adapter) change while the link is there? */
+bool config_link_live(const char *key);
+
+/* The same link with other values for the keys of the text, each of which the node, or its adapter,
+ * can change while the link is there. NULL and the rest as above; `was` is as before. */
 struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
                                        const struct eid *node, struct conf_errors *errors);
 

@@ -198,9 +198,8 @@ static void on_link_closed(void *context)
 /* ---- open and closed ---- */
 
 /* Its queues, as the file says; those of a neighbour who came in as the link's that let him. */
-static int serve_link(const struct node_link *l)
+static int serve_link(const struct node_link *l, const struct config_link *c)
 {
-    const struct config_link *c = l->host != NULL ? l->host->config : l->config;
     struct agent_service s = {.strict = c->queues == QUEUES_STRICT,
                               .rules_len = c->priorities_len,
                               .bundles_max = c->queue_bundles,
@@ -226,7 +225,7 @@ static int begin_link(struct node_link *l, struct cla *c)
     l->window = c->limits.window;
     int err = agent_link_add(l->node->agent, l->index, &l->config->peer, l->window);
     if (err == 0)
-        err = serve_link(l);
+        err = serve_link(l, l->config);
     if (err == 0) {
         if (c->ops->reaches != NULL)
             node_router_use(l->node);
@@ -395,11 +394,29 @@ void node_link_remove(struct node_link *l)
     node_wake(n);
 }
 
+/* Its own queues, and those of the neighbours who came in over it. */
+static int serve_all(const struct node_link *l, const struct config_link *c)
+{
+    int err = serve_link(l, c);
+    for (size_t i = 0; err == 0 && i < l->node->links_len; i++) {
+        const struct node_link *guest = l->node->links[i];
+        if (guest != NULL && guest->host == l)
+            err = serve_link(guest, c);
+    }
+    return err;
+}
+
 int node_link_set(struct node_link *l, struct config_link *changed, char *why, size_t why_cap)
 {
-    int err = l->cla->ops->set(l->cla, changed->settings, why, why_cap);
+    int err = serve_all(l, changed);
     if (err < 0)
+        snprintf(why, why_cap, "%s", helio_strerror(err));
+    else if (l->cla->ops->set != NULL)
+        err = l->cla->ops->set(l->cla, changed->settings, why, why_cap);
+    if (err < 0) {
+        (void)serve_all(l, l->config);
         return err;
+    }
     config_link_free(l->own);
     l->own = changed;
     l->config = changed;
@@ -444,7 +461,7 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     host->peers++;
     *events = events_of(l);
     node_limits(l);
-    if (serve_link(l) < 0 || add_peer_route(l) < 0 || node_plan_link(l) < 0)
+    if (serve_link(l, host->config) < 0 || add_peer_route(l) < 0 || node_plan_link(l) < 0)
         l->over = true;
     say(&n->say, LEVEL_INFO, "link %s came in", own->name);
     node_wake(n);

@@ -20,6 +20,8 @@
 #include "tools/node/config_tables.h"
 #include "tools/node/node_plan.h"
 
+#define KEYS_CAP 256
+
 struct reload {
     struct node *n;
     const struct config *was;
@@ -67,12 +69,12 @@ static void name_fixed(struct reload *r, const char *link, const char *key)
                 link, key);
 }
 
-/* Keys of all links, and lists: none of them can change. */
+/* Keys of all links, and lists: of those that cannot change. */
 static void name_fixed_keys(struct reload *r, const struct config_link *is,
                             const struct config_link *want)
 {
     for (const struct conf_option *o = config_link_options; o->key != NULL; o++)
-        if (!config_value_equal(o, is, want))
+        if (!config_link_live(o->key) && !config_value_equal(o, is, want))
             name_fixed(r, want->name, o->key);
     const struct cla_list *list = config_lists_differ(config_link_lists, is, want);
     if (list == NULL && is->ops == want->ops)
@@ -97,16 +99,39 @@ static void set_link(struct reload *r, struct node_link *l, struct config_link *
     tell_change(r, rc == 0, "link %s: %s%s%s", l->config->name, keys, rc == 0 ? "" : ": ", why);
 }
 
+/* Its name, behind the others. */
+static void add_key(char keys[KEYS_CAP], const char *key)
+{
+    const size_t used = strlen(keys);
+    const int n = snprintf(keys + used, KEYS_CAP - used, "%s%s", used > 0 ? ", " : "", key);
+    if (n < 0 || (size_t)n >= KEYS_CAP - used)
+        keys[used] = '\0'; /* a text for people: what is too long ends there */
+}
+
+/* Of its queues. False: no memory. */
+static bool copy_common(const struct config_link *want, struct config_link *changed,
+                        char keys[KEYS_CAP])
+{
+    for (const struct conf_option *o = config_link_options; o->key != NULL; o++) {
+        if (!config_link_live(o->key) || config_value_equal(o, changed, want))
+            continue;
+        if (!config_value_copy(o, want, changed))
+            return false;
+        add_key(keys, o->key);
+    }
+    memcpy(changed->weight, want->weight, sizeof changed->weight); /* made of `weights` */
+    return true;
+}
+
 static void change_link(struct reload *r, struct node_link *l, const struct config_link *want)
 {
     const struct config_link *is = l->config;
-    char keys[256] = "";
-    size_t used = 0;
+    char keys[KEYS_CAP] = "";
     name_fixed_keys(r, is, want);
     if (is->ops != want->ops || l->cla == NULL)
         return;
     struct config_link *changed = config_link_copy(is);
-    bool good = changed != NULL;
+    bool good = changed != NULL && copy_common(want, changed, keys);
     for (const struct conf_option *o = is->ops->options; good && o->key != NULL; o++) {
         if (config_value_equal(o, is->settings, want->settings))
             continue;
@@ -115,10 +140,9 @@ static void change_link(struct reload *r, struct node_link *l, const struct conf
             continue;
         }
         good = config_value_copy(o, want->settings, changed->settings);
-        int k = snprintf(keys + used, sizeof keys - used, "%s%s", used > 0 ? ", " : "", o->key);
-        used += k > 0 && (size_t)k < sizeof keys - used ? (size_t)k : 0;
+        add_key(keys, o->key);
     }
-    if (good && used > 0) {
+    if (good && keys[0] != '\0') {
         set_link(r, l, changed, keys);
         return;
     }
