@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-tune over a grid of links: no traceback, what it predicts is what unseen fading does, a floor is kept or said to be missed.
 
-usage: tune_grid.py BIN OUT [--cells N] [--jobs N] [--point SHARE] [--short] [--table]
+usage: tune_grid.py BIN OUT [--cells N] [--jobs N] [--point SHARE] [--fastest] [--again] [--short] [--table] [--json FILE]
 
-The cells come in such an order that few of them have every pair of values together; --cells N does the first N. Each cell's
-result is kept in OUT: what is done is not done again. --short has runs of 40 round trips, 4 s at least, instead of 12,000 blocks: a
-harder test of the predictions. --table only prints what is there. `cmake --build BUILD --target
-tune_grid` does all of them, for hours.
+The cells come in such an order that few of them have every pair of values together, or with --fastest the fastest first;
+--cells N does the first N. Each cell's result is kept in OUT: what is done is not done again, but with --again what does not
+hold. The programs are copied to OUT/bin at the start, so that a build or a change meanwhile changes nothing, and a simulation
+that two cells have in common (both goals begin with the same) is done once. --short has runs of 40 round trips, 4 s at least, instead of
+12,000 blocks: a harder test of the predictions. --table only prints what is there; --json FILE has each cell's figures
+after each cell. `cmake --build BUILD --target tune_grid` does all of them, for hours.
 exit codes: 0 all that was done holds, 1 some does not, 2 usage
 """
 import argparse
 import itertools
 import json
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -43,6 +47,45 @@ def ordered():
             seen = set()  # all pairs are there: once more from the beginning
         out.append(best)
     return out
+
+
+# In place of helio-sim: what the same words gave before. Realisations have their preset and seed as a name in any folder.
+KEEPER = """#!/usr/bin/python3 -SE
+import hashlib, os, subprocess, sys
+here = os.path.dirname(os.path.abspath(sys.argv[0]))
+words = [os.path.basename(w) if "helio-tune-" in w else w for w in sys.argv[1:]]
+kept = os.path.join(here, "..", "runs", hashlib.sha256("\\0".join(words).encode()).hexdigest()[:32])
+try:
+    sys.stdout.write(open(kept).read())
+    sys.exit(0)
+except FileNotFoundError:
+    pass
+done = subprocess.run([os.path.join(here, "helio-sim.real"), *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+if done.returncode == 0:
+    open(f"{kept}.{os.getpid()}", "w").write(done.stdout)
+    os.rename(f"{kept}.{os.getpid()}", kept)
+sys.stdout.write(done.stdout)
+sys.exit(done.returncode)
+"""
+
+
+def prepare(bin_, out):
+    """The programs in OUT/bin, and helio-sim behind what keeps its results."""
+    shutil.rmtree(out / "bin", ignore_errors=True)
+    shutil.rmtree(out / "lib", ignore_errors=True)
+    (out / "bin").mkdir()
+    (out / "runs").mkdir(exist_ok=True)
+    shutil.copytree(bin_.parent / "lib" / "heliograph" / "heliograph", out / "lib" / "heliograph" / "heliograph")
+    for name, to in (("helio-tune", "helio-tune"), ("helio-trace", "helio-trace"), ("helio-sim", "helio-sim.real")):
+        shutil.copy(bin_ / name, out / "bin" / to)
+    (out / "bin" / "helio-sim").write_text(KEEPER)
+    os.chmod(out / "bin" / "helio-sim", 0o755)
+
+
+def cost(cell):
+    """What is simulated: long paths want long runs, and more of them where fades are deep or slow."""
+    return (float(cell["rate"].removesuffix("Gbit/s")) * (4 if cell["delay"] == "1280ms" else 1) * (1 if cell["recovery"] == "default" else 2)
+            * {"none": 0.5, "H": 1.5, "leo-low": 1.5}.get(cell["trace"], 1))
 
 
 def path_of(out, cell):
@@ -85,6 +128,21 @@ def wrong(kept, point):
     return why
 
 
+def write_json(out, point, file):
+    """Each cell that is done, whether it holds, and the figures that say so."""
+    rows = []
+    for cell in ordered():
+        if not path_of(out, cell).exists():
+            continue
+        kept = json.loads(path_of(out, cell).read_text())
+        found = kept["result"]["recovery"][cell["recovery"]] if kept["result"] else {}
+        figures = {k: found.get(k) for k in ("sessions", "predicted", "expected", "unseen", "floor", "floor_kept")}
+        rows.append({"cell": cell, "holds": not wrong(kept, point), "why": wrong(kept, point), "seconds": kept["seconds"], **figures})
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(rows, indent=1))
+    part.rename(file)
+
+
 def print_table(out, point):
     print("| trace | delay | rate | recovery | goal | sessions | predicted | five unseen | floor | time | |\n|---|---|---|---|---|---|---|---|---|---|---|")
     bad = done = 0
@@ -113,16 +171,22 @@ def main():
     p.add_argument("--cells", type=int, default=10**6)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--point", type=float, default=0.01)
-    p.add_argument("--short", action="store_true")
-    p.add_argument("--table", action="store_true")
+    for name in ("--fastest", "--again", "--short", "--table"):
+        p.add_argument(name, action="store_true")
+    p.add_argument("--json", type=Path)
     a = p.parse_args()
     a.out.mkdir(parents=True, exist_ok=True)
-    for number, cell in enumerate(ordered()[:a.cells], 1):
+    cells = sorted(ordered(), key=cost) if a.fastest else ordered()
+    if not a.table:
+        prepare(a.bin, a.out)
+    for number, cell in enumerate(cells[:a.cells], 1):
         path = path_of(a.out, cell)
-        if a.table or path.exists():
+        if a.table or path.exists() and not (a.again and wrong(json.loads(path.read_text()), a.point)):
             continue
         print(f"{number}: {' '.join(cell.values())}", file=sys.stderr, flush=True)
-        run_cell(a.bin / "helio-tune", cell, a.jobs, a.short, path)
+        run_cell(a.out / "bin" / "helio-tune", cell, a.jobs, a.short, path)
+        if a.json:
+            write_json(a.out, a.point, a.json)
     return 0 if print_table(a.out, a.point) else 1
 
 

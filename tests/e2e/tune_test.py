@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-tune: the paper's numbers of sessions, configurations that their programs take, errors.
 
-usage: tune_test.py BIN [--all]
+usage: tune_test.py BIN SOURCE [--all]
 
 --all: the paper's sessions on all of its traces, two minutes of both processors more.
 """
@@ -14,7 +14,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BIN = Path(sys.argv[1])
+BIN, SOURCE = Path(sys.argv[1]), Path(sys.argv[2])
 ALL = "--all" in sys.argv
 
 
@@ -129,6 +129,18 @@ class Tune(unittest.TestCase):
         done = tune("--trace", "A", "--delay", "30s", "--duration", "5s", "--rate", "1Mbit/s", "--sessions-max", "4", "--recovery", "both")
         self.assertIn("no block arrives within 5s", done.stdout)
         self.assertNotIn("Traceback", done.stderr)
+
+    def test_lengths_of_runs(self):
+        """What need not be the whole duration begins with an eighth, and has 300 blocks and 40 round trips at least."""
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import statistics, tune, tune_realisations
+        from heliograph.tune_search import Link
+        for words, lengths in (((), [12.0, 24.0, 48.0, 96.0]), (("--delay", "1280ms"), [102.4]), (("--rate", "0.1Gbit/s"), [12.5, 25.0, 50.0, 100.0]),
+                               (("--delay", "125ms"), [12.0, 24.0, 48.0, 96.0]), (("--duration", "7s"), [7.0])):
+            self.assertEqual(Link(tune.arguments().parse_args(words), "A").lengths(), lengths, words)
+        # of means of 10 and of 5 runs, deviation 1 each: the one's interval, and that of their difference
+        half = statistics.quantile(9) / 10 ** 0.5
+        self.assertAlmostEqual(tune_realisations.apart(half, 10, 5), statistics.quantile(9) * (1 / 10 + 1 / 5) ** 0.5)
 
     def suffices(self, folder, found, sessions, seed):
         """Of realisation `seed` of trace F, by helio-sim itself: do so many sessions bring what the most do?"""

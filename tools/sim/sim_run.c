@@ -95,7 +95,7 @@ static void sample_held(struct run *r)
 {
     if (r->sample_in-- > 0)
         return;
-    r->sample_in = r->params->sessions / 8;
+    r->sample_in = r->params->sessions / (r->params->sessions > 256 ? 2 : 8);
     size_t n = ltp_sessions(r->world.nodes[RECEIVER].ltp, r->infos, r->infos_cap);
     uint64_t held = r->params->bundle;
     for (size_t i = 0; i < n && i < r->infos_cap; i++)

@@ -14,8 +14,9 @@ EXPECT = 2500   # from here on for what is to be expected,
 CHOICE = 3000   # from here on for the choice among numbers of sessions,
 CHECK = 4000    # from here on for the check of that choice
 RETURN = 500000  # is added for the way back
-EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all,
-EXPECT_HALF = 0.004               # until the interval of the efficiency has this half
+EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all of one length,
+EXPECT_HALF = 0.004               # until the interval of the efficiency has this half,
+UNSEEN_HALF = 0.008               # and that of the difference to as many runs as are to check it this one
 
 
 class Realisations:
@@ -74,33 +75,51 @@ def tail(successes, runs, share):
     return math.fsum(math.comb(runs, k) * share**k * (1 - share)**(runs - k) for k in range(successes, runs + 1))
 
 
-def runs_of(simulator, link, setting, sessions, realisations):
-    return simulator.run_all([{**link.options(1, sessions=sessions, **setting), **way} for way in realisations])
+def runs_of(simulator, link, setting, sessions, realisations, length=None):
+    return simulator.run_all([{**link.options(1, length, sessions=sessions, **setting), **way} for way in realisations])
 
 
-def held_out(simulator, link, setting, sessions):
+def held_out(simulator, link, setting, sessions, length):
     """What was found, on realisations that the search has not seen: mean, its interval, the least; None without any."""
-    runs = runs_of(simulator, link, setting, sessions, Realisations(link).many(UNSEEN, link.a.unseen))
+    runs = runs_of(simulator, link, setting, sessions, Realisations(link).many(UNSEEN, link.a.unseen), length)
     shares = [run["efficiency"] for run in runs]
     mean, half = statistics.interval(shares)
     return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares)} if runs else None
 
 
-def expected(simulator, link, setting, sessions):
-    """What any realisation will bring: the mean over as many as its interval wants. The trace of the search alone is too good: the
-    number was chosen on it. None where nothing more is drawn (parts of a trace are kept for the check)."""
-    drawn, runs = Realisations(link), []
-    while link.a.unseen and len(runs) < EXPECT_MOST:
+def apart(half, runs, others):
+    """Half of the 95 % interval of the difference between the mean of so many runs, whose interval has `half`, and that of others."""
+    return half * math.sqrt(1 + runs / others)
+
+
+def over_runs(simulator, link, setting, sessions, length):
+    """The runs of one length over as many realisations as their interval wants, and its half; none where nothing more is drawn."""
+    drawn, runs, half = Realisations(link), [], None
+    while len(runs) < EXPECT_MOST:
         more = [drawn.options(EXPECT, len(runs) + i) for i in range(1, EXPECT_STEP + 1)]
         if any(one is None or "trace-offset" in one or "return-offset" in one for one in more):
-            return None
-        runs += runs_of(simulator, link, setting, sessions, more)
-        mean, half = statistics.interval([run["efficiency"] for run in runs])
-        if half <= EXPECT_HALF:
+            return [], None  # parts of a trace are kept for the check
+        runs += runs_of(simulator, link, setting, sessions, more, length)
+        half = statistics.interval([run["efficiency"] for run in runs])[1]
+        if half <= EXPECT_HALF or apart(half, len(runs), link.a.unseen) > 2 * UNSEEN_HALF:
+            break
+    return runs, half
+
+
+def expected(simulator, link, setting, sessions):
+    """What any realisation will bring, and the length of the runs that it was found in: the mean over realisations. The trace of the
+    search alone is too good: the number was chosen on it. The runs are as long as it takes for further ones to bring
+    the same. None where nothing is drawn."""
+    runs, length = [], link.duration()
+    for length in link.lengths() if link.a.unseen else ():
+        runs, half = over_runs(simulator, link, setting, sessions, length)
+        if not runs or half <= EXPECT_HALF and apart(half, len(runs), link.a.unseen) <= UNSEEN_HALF:
             break
     if not runs:
-        return None
-    return {"runs": len(runs), "efficiency": mean, "ci95": half, "goodput_bps": statistics.interval([run["goodput_bps"] for run in runs])[0]}
+        return None, link.duration()
+    shares, rates = ([run[key] for run in runs] for key in ("efficiency", "goodput_bps"))
+    return {"runs": len(runs), "seconds": length, "efficiency": statistics.interval(shares)[0], "ci95": half,
+            "goodput_bps": statistics.interval(rates)[0]}, length
 
 
 class Sure:

@@ -7,6 +7,7 @@ from . import campaign_traces, tune_realisations, units, warmup
 SPREAD = ("mean", "sd", "p50", "p90", "p99")
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
+PART_BLOCKS = 300  # of a run that is a part of that: so many are counted in thirds of a percent
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
 JITTER = 2e-3                  # to which real nodes add this, and more under load
@@ -26,21 +27,29 @@ class Link:
         radiation = 8 * self.a.block / self.a.rate
         return max(min(100.0, max(BLOCKS * radiation, 200 * self.rtt, 2.0)), ROUNDS * self.rtt)
 
+    def lengths(self):
+        """Of runs that need not be the whole duration, each twice the one before; the last is the whole."""
+        whole, found = self.duration(), []
+        if self.a.duration is None:
+            least = max(2.0, ROUNDS * self.rtt, PART_BLOCKS * 8 * self.a.block / self.a.rate)
+            found = [part for part in (whole / 8, whole / 4, whole / 2) if part >= least]
+        return [*found, whole]
+
     def trial(self):
         """A number of sessions that is surely enough."""
         return min(max(8, 4 * math.ceil(self.rtt / self.radiation(1024))), self.a.sessions_max)
 
-    def warmup(self):
+    def warmup(self, length=None):
         """One for all numbers of sessions: they are compared over the same part of the trace, which weighs more than they
         do. None where the start is less than a hundredth of the run."""
-        a = self.a
-        start = warmup.seconds(self.duration(), a.delay, a.processing, self.trial(), a.block, a.rate)
-        return start if start >= 0.01 * self.duration() else 0.0
+        a, length = self.a, length or self.duration()
+        start = warmup.seconds(length, a.delay, a.processing, self.trial(), a.block, a.rate)
+        return start if start >= 0.01 * length or length < self.duration() else 0.0
 
-    def options(self, seed, **more):
+    def options(self, seed, length=None, **more):
         """Of a run that begins to count in the steady state, and whose last sessions are followed to their end."""
-        a = self.a
-        start = self.warmup()
+        a, length = self.a, length or self.duration()
+        start = self.warmup(length)
         if start > 0:
             more.update({"warmup": units.duration_text(start), "follow": "yes"})
         if a.return_trace:
@@ -49,7 +58,7 @@ class Link:
             more["return-rate"] = f"{a.return_rate}bit/s"
         return {"trace": self.trace, "rate": f"{a.rate}bit/s", "delay": units.duration_text(a.delay),
                 "processing": units.duration_text(a.processing), "overhead": a.overhead, "bundle": f"{a.block}B",
-                "duration": units.duration_text(self.duration()), "seed": seed, **more}
+                "duration": units.duration_text(length), "seed": seed, **more}
 
     def segments(self):
         if self.a.segment:
@@ -89,9 +98,9 @@ class Search:
         if recovery == "default":
             self.setting["rto"] = "auto"
 
-    def points(self, numbers):
+    def points(self, numbers, length=None):
         seeds = range(1, self.link.a.seeds + 1)
-        many = [self.link.options(seed, sessions=n, **self.setting) for n in numbers for seed in seeds]
+        many = [self.link.options(seed, length, sessions=n, **self.setting) for n in numbers for seed in seeds]
         runs = self.simulator.run_all(many)
         k = len(seeds)
         return [Point(runs[i * k:(i + 1) * k]) for i in range(len(numbers))]
@@ -169,16 +178,19 @@ def timers(link, recovery):
 
 
 def settle(simulator, link, recovery):
-    """Segment size and timer at a number of sessions that is surely enough, then that number."""
-    trial = link.trial()
+    """Segment size and timer at a number of sessions that is surely enough, then that number. The candidates meet the same fades,
+    so that a part of the duration tells which is best."""
+    trial, length = link.trial(), link.lengths()[0]
     candidates = [(s, t) for s in link.segments() for t in timers(link, recovery)]
     searches = [Search(simulator, link, recovery, s, t) for s, t in candidates]
+    if len(candidates) == 1:
+        return *candidates[0], *searches[0].best()
     for one in searches:  # all at once, read back below
         for seed in range(1, link.a.seeds + 1):
-            simulator.start(link.options(seed, sessions=trial, **one.setting))
+            simulator.start(link.options(seed, length, sessions=trial, **one.setting))
     chosen = None
     for candidate, one in zip(candidates, searches):
-        point, = one.points([trial])
+        point, = one.points([trial], length)
         if chosen is None or better(link.a.goal, point, chosen[2]):
             chosen = (candidate, one, point)
     (segment, rto), one, _ = chosen
@@ -209,14 +221,15 @@ def settings(simulator, link, recovery):
     keys = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "session_ms", "delivery_ms",
             "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
     early = recovery == "default"
+    expected, length = tune_realisations.expected(simulator, link, setting, sessions)
     return {
         "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup()))), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
         "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
         "predicted": {k: point[k] for k in keys},
-        "expected": tune_realisations.expected(simulator, link, setting, sessions),
-        "unseen": tune_realisations.held_out(simulator, link, setting, sessions),
+        "expected": expected,
+        "unseen": tune_realisations.held_out(simulator, link, setting, sessions, length),
         "realisations": sure,
         "floor": a.floor if a.goal == "delay" else None,
         "floor_kept": point["efficiency"] >= a.floor if a.goal == "delay" else None,
