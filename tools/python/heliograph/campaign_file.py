@@ -10,7 +10,7 @@ import re
 
 import yaml
 
-from . import lab_file, places, units
+from . import campaign_systems, lab_file, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -112,10 +112,10 @@ PARAMETERS = {
     "rto-min": (_time, None), "rto-max": (_time, None), "return-trace": (_text, None), "return-offset": (_time, None),
     "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
     "colour": (_word("red", "green", "orange"), None), "resend": (_count(0, 1000000), None), "orange-wait": (_time, None),
-    "orange-answer": (_time, None), "jitter": (_time, None),
+    "orange-answer": (_time, None), "jitter": (_time, None), "system": (_text, None),
     "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),
 }
-TOP = ("title", "lab", "mode", "repetitions", "logs", "report", "set", "experiments")
+TOP = ("title", "lab", "mode", "repetitions", "logs", "report", "systems", "set", "experiments")
 EXPERIMENT = ("name", "title", "set", "sweep")
 
 
@@ -130,6 +130,7 @@ class Run:
     folder_base: str   # relative trace files are relative to the campaign file
     digest: str        # of the trace file's content (of the lab's with `lab`); None without a file
     lab: str = None    # path of a lab file, whose keys the parameters are
+    system: campaign_systems.System = None  # another stack; None: ours
 
     @property
     def values(self):
@@ -138,7 +139,8 @@ class Run:
     @property
     def key(self):
         """Runs of the same key have the same result, whatever experiment they serve."""
-        text = json.dumps([FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else [])])
+        text = json.dumps([FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
+                           *([self.system.described()] if self.system else [])])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -147,7 +149,8 @@ class Run:
         if self.lab:
             name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(str(value) for value in v.values()))[:80]
             return f"{self.mode}-{name}-r{self.repetition}-{self.key}"
-        name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
+        who = f"{self.system.name}-" if self.system else ""
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{who}{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
         return f"{self.mode}-{name}-{self.key}"
 
 
@@ -172,6 +175,7 @@ class Campaign:
     report: str
     experiments: list
     lab: str = None
+    systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
 
     def runs(self):
         """Each run once, in the order of the file."""
@@ -319,6 +323,25 @@ def check_together(reader, node, values, mode):
         reader.fail(node, f"{known[0]}: only in mode sim without stack: yes, whose figures are of all colours")
 
 
+OURS_ONLY = ("recovery", "claims", "colour", "stack", "closing", "copies", "report-copies", "copy-spacing", "checkpoint-every", "checkpoint-time",
+             "rto-min", "rto-max", "resend-wait", "merge-claims", "oldest-first")
+
+
+def other_system(reader, node, values, campaign, swept):
+    """The system of a run that is not ours; None."""
+    name = values.get("system")
+    if name in (None, campaign_systems.OWN):
+        return None
+    if name not in campaign.systems:
+        reader.fail(node, f"system: there is no \"{name}\"; there are {', '.join((campaign_systems.OWN, *campaign.systems))}")
+    if campaign.mode != "relay":
+        reader.fail(node, f"system: {name} is run by its own commands, in mode relay only")
+    own = [key for key in OURS_ONLY if key in swept]
+    if own:
+        reader.fail(node, f"{own[0]}: swept beside other systems, which do not know it; set it, or make an experiment of its own")
+    return campaign.systems[name]
+
+
 def digest_of(reader, values, base):
     """Of what the trace files hold, of both ways; None without any."""
     there, back = (reader.digest(trace_file(values.get(name, "none"), base)) for name in ("trace", "return-trace"))
@@ -367,9 +390,10 @@ def _experiment(reader, node, shared, campaign, base):
         check_trace(reader, node, values["trace"], base)
         check_trace(reader, node, values.get("return-trace", "none"), base)
         check_together(reader, node, values, campaign.mode)
+        system = other_system(reader, node, values, campaign, sweep)
         for repetition in range(1, campaign.repetitions + 1):
             runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base,
-                            digest_of(reader, values, base)))
+                            digest_of(reader, values, base), system=system))
     return Experiment(name, title, sweep, runs)
 
 
@@ -387,6 +411,8 @@ def load(path, mode=None):
     if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
         reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
     base = os.path.dirname(os.path.abspath(path))
+    if "systems" in keys:
+        campaign.systems = campaign_systems.systems_of(reader, keys["systems"], base)
     if "lab" in keys:
         campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", _text))
         if not os.path.isfile(campaign.lab):

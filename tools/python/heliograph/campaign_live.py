@@ -63,8 +63,8 @@ def way_back(run, traces):
     return {"return": keys} if keys else {}
 
 
-def lab_of(run, traces):
-    """The run as a lab (docs/helio-lab.md)."""
+def lab_of(run, traces, **more):
+    """The run as a lab (docs/helio-lab.md); more of its keys."""
     v, (trace, offset, _) = run.values, traces.of(run)
     window = 2 * (256 if v["sessions"] == "auto" else v["sessions"]) + 10
     tree = lab_made.one_link(
@@ -73,7 +73,7 @@ def lab_of(run, traces):
          **({"jitter": v["jitter"]} if "jitter" in v else {})}, link_keys(v),
         {"sessions": v["sessions"], "slack": SLACK}, {"report_delay": v["processing"]},
         {"duration": f"{units.duration(v['duration']):g}", "window": window, "payload": units.size(v["bundle"])},
-        seed=run.repetition, title=run.folder, **NODE)
+        seed=run.repetition, title=run.folder, **NODE, **more)
     return lab_made.lab_of(tree, "the campaign")
 
 

@@ -179,6 +179,12 @@ def fixed(campaign, experiment):
     return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()]}
 
 
+def other_systems(campaign, experiment):
+    """What stacks beside ours an experiment has: (name, title)."""
+    found = {run.system.name: run.system.title for run in experiment.runs if run.system}
+    return [(name, title) for name, title in found.items() if campaign.systems.get(name)]
+
+
 def page(campaign, sections, paper, differences, about):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))),
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -225,7 +231,7 @@ def make(campaign, out, against=()):
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
         sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table),
-                         "fixed": fixed(campaign, e)})
+                         "fixed": fixed(campaign, e), "others": other_systems(campaign, e)})
     paper = None
     if campaign.report == "paper":
         paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)

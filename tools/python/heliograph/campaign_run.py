@@ -14,6 +14,7 @@ import tempfile
 from . import campaign_sim, machine, programs
 from .campaign_lab import run_lab
 from .campaign_live import run_live
+from .campaign_other import run_other
 from .campaign_stack import run_stack
 
 RESULT = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
@@ -79,6 +80,8 @@ def sweep(folder):
 def measure(run, part, traces, track):
     if run.lab:
         return run_lab(run, part, track)
+    if run.system:
+        return run_other(run, part, traces)
     if run.mode != "sim":
         return run_live(run, part, traces)
     return (run_stack if run.values.get("stack") == "yes" else run_sim)(run, part, traces, track)

@@ -55,4 +55,4 @@ def steady(path, warmup, duration):
             "delivery_ms": spread([float(r["delivery_ms"]) for r in timed if r["delivery_ms"]]),
             "retx_cycles_mean": mean(timed, "retx_cycles"), "checkpoints_lost_mean": mean(timed, "cp_lost"),
             "lossy_share": mean(timed, "lossy"), "sessions_timed": len(timed),
-            "delivered": len(arrived), "delivered_bytes": sum(int(r["block_bytes"] or 0) for r in arrived), "bytes": whole}
+            "blocks": len(rows), "delivered": len(arrived), "delivered_bytes": sum(int(r["block_bytes"] or 0) for r in arrived), "bytes": whole}
