@@ -325,5 +325,98 @@ class Errors(unittest.TestCase):
             self.assertAlmostEqual(r["good_share"], 0.5)
 
 
+class Peers(unittest.TestCase):
+    """Several peers on one line: shares, colours, an outage."""
+    LINK = ("--rate", "100Mbit/s", "--bundle", "100kB", "--duration", "5s", "--warmup", "1s", "--rto", "60ms", "--trace", "none")
+
+    def peers(self, count, *more):
+        r = result(*self.LINK, "--peers", str(count), *more)
+        x = [p["goodput_bps"] / p["weight"] for p in r["peers"]]
+        self.assertAlmostEqual(r["fairness"], sum(x) ** 2 / (count * sum(v * v for v in x)), places=9)  # Jain's index
+        self.assertAlmostEqual(sum(p["line_share"] for p in r["peers"]), 1, places=9)
+        self.assertAlmostEqual(sum(p["goodput_bps"] for p in r["peers"]), r["goodput_bps"], delta=1)
+        return r, r["peers"]
+
+    def test_equal_peers_have_equal_shares(self):
+        for count, more in ((2, ()), (5, ()), (16, ()), (4, ("--trace", "A")), (4, ("--trace", "H", "--recovery", "default"))):
+            r, peers = self.peers(count, *more)
+            self.assertGreaterEqual(r["fairness"], 0.95, (count, more))
+            self.assertGreaterEqual(r["fairness_line"], 0.999, (count, more))
+            for p in peers:
+                self.assertAlmostEqual(p["line_share"], 1 / count, delta=0.02 / count)
+
+    def test_weights(self):
+        r, peers = self.peers(3, "--peer", "2:weight=2", "--peer", "3:weight=3")
+        self.assertGreater(r["fairness"], 0.995)  # of goodput over weight
+        for p in peers:
+            self.assertAlmostEqual(p["line_share"], p["weight"] / 6, delta=0.005)
+
+    def test_an_outage_starves_nobody(self):
+        _, whole = self.peers(3)
+        _, peers = self.peers(3, "--peer", "2:outage=2s-4s")
+        for i in 0, 2:  # what the one cannot use the others have, but for its timers' repetitions
+            self.assertGreater(peers[i]["goodput_bps"], 1.1 * whole[i]["goodput_bps"])
+        self.assertAlmostEqual(peers[0]["goodput_bps"] / peers[2]["goodput_bps"], 1, delta=0.02)
+        self.assertTrue(0.2 * whole[1]["goodput_bps"] < peers[1]["goodput_bps"] < 0.8 * whole[1]["goodput_bps"])
+        _, peers = self.peers(3, "--peer", "2:outage=0s-1h")
+        self.assertEqual((peers[1]["goodput_bps"], peers[1]["session_ms"]), (0, None))
+        for i in 0, 2:
+            self.assertGreater(peers[i]["goodput_bps"], 1.3 * whole[i]["goodput_bps"])
+
+    def test_mixed_colours(self):
+        for share in 0, 0.25, 0.5, 1:
+            _, (one, two) = self.peers(2, "--red", str(share))
+            for p in one, two:
+                sent = p["red"]["sent"] + p["green"]["sent"]
+                self.assertLessEqual(abs(p["red"]["sent"] - share * sent), 1)
+                self.assertAlmostEqual(p["goodput_bps"], p["red"]["goodput_bps"] + p["green"]["goodput_bps"], delta=1)
+                self.assertEqual(p["session_ms"] is None, share == 0)
+        # With losses all red blocks arrive, and of the green ones those that lost nothing: (1 - 0.01) ** 102 segments of 1 %
+        _, peers = self.peers(2, "--trace", "iid:0.01", "--peer", "1:red=0.5", "--warmup", "0")
+        red, green = peers[0]["red"], peers[0]["green"]
+        self.assertGreater(red["delivered"], red["sent"] - 25)  # but for those under way at the end
+        self.assertAlmostEqual(green["delivered"] / green["sent"], 0.99 ** 102, delta=0.12)
+        self.assertEqual(peers[1]["green"]["sent"], 0)
+
+    def test_lines_of_their_own(self):
+        alone = result(*self.LINK, "--sessions", "10")["goodput_bps"]
+        _, peers = self.peers(3, "--own-lines", "--sessions", "10")
+        for p in peers:
+            self.assertAlmostEqual(p["goodput_bps"] / alone, 1, delta=0.005)
+        _, (one,) = self.peers(1, "--sessions", "10")
+        self.assertAlmostEqual(one["goodput_bps"] / alone, 1, delta=0.005)
+
+    def test_each_has_its_own_fades(self):
+        """Of one trace each begins at another place; --peer gives it another one."""
+        _, peers = self.peers(3, "--trace", "A", "--peer", "3:trace=iid:0.2")
+        shares = [p["frames_lost"] / p["frames"] for p in peers]
+        self.assertNotEqual(peers[0]["frames_lost"], peers[1]["frames_lost"])
+        self.assertAlmostEqual(shares[2], 0.2, delta=0.01)
+        self.assertLess(max(shares[:2]), 0.09)
+
+    def test_the_same_again_and_as_text(self):
+        words = (*self.LINK, "--peers", "3", "--trace", "F", "--red", "0.3", "--seed", "9")
+        self.assertEqual(run(*words).stdout, run(*words).stdout)
+        text = run(*words).stdout
+        self.assertIn("3 peers, sharing a line of 100.000 Mbit/s", text)
+        self.assertRegex(text, r"\n4 +F +1 +[0-9.]+ Mbit/s")
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log.csv")
+            run(*words, "--log", log)
+            with open(log, newline="", encoding="ascii") as f:
+                rows = list(csv.DictReader(f))
+            self.assertEqual({row["node"] for row in rows}, {"1", "2", "3", "4"})
+
+    def test_errors(self):
+        for words, text in ((("--peers", "17"), "16"), (("--peers", "2", "--peer", "3:weight=1"), "there are 2 peers"),
+                            (("--peers", "2", "--peer", "1:weight=0"), "weight (1 to 1000)"), (("--peers", "2", "--peer", "1"), "I:KEY=VALUE"),
+                            (("--peers", "2", "--peer", "1:outage=2s-1s"), "outage"), (("--peers", "2", "--red", "2"), "a share from 0 to 1"),
+                            (("--peers", "2", "--colour", "green"), "--red says"), (("--peers", "2", "--follow", "yes"), "--follow does not go"),
+                            (("--peers", "2", "--peer", "1:trace=nofile"), "nofile")):
+            done = run(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(text, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]])

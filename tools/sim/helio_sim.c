@@ -16,6 +16,7 @@
 #include "os/arguments.h"
 #include "os/clock.h"
 #include "os/signals.h"
+#include "tools/sim/sim_peers_options.h"
 #include "tools/sim/sim_recovery.h"
 #include "tools/sim/sim_report.h"
 #include "tools/sim/stack.h"
@@ -106,6 +107,7 @@ struct arguments {
     struct sim_params params;
     const char *trace, *log_path, *drops_path;
     struct trace_source forward, back;
+    struct sim_peers_options crowd;
     uint64_t log_node; /* 0 = both */
     bool json;
     struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
@@ -230,6 +232,20 @@ static void parse_log_node(struct argp_state *state, const char *arg, uint64_t *
     *node = strcmp(arg, "both") == 0 ? 0 : (uint64_t)(arg[0] - '0');
 }
 
+/* What is of one pair of nodes alone. */
+static void check_crowd(struct argp_state *state, const struct arguments *a)
+{
+    const struct sim_params *p = &a->params;
+    const char *odd = p->colour != SIM_RED                      ? "colour"
+                      : p->drop_count[0] + p->drop_count[1] > 0 ? "drop"
+                      : a->drops_path != NULL                   ? "drop-log"
+                      : p->follow                               ? "follow"
+                                                                : NULL;
+    if (odd != NULL)
+        argp_error(state, "--%s does not go with --peers%s", odd,
+                   p->colour != SIM_RED ? "; --red says what share of the blocks is red" : "");
+}
+
 static error_t parse_rest(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -252,6 +268,8 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (a->params.warmup >= a->params.duration)
             argp_error(state, "--warmup: expected less than the duration");
+        if (a->crowd.peers.count > 0)
+            check_crowd(state, a);
         sim_settle_rto(&a->params);
         return 0;
     default:
@@ -266,6 +284,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = p;
+        state->child_inputs[1] = &a->crowd;
         return 0;
     case OPT_BUNDLE:
         p->bundle = argument_size(state, "bundle", arg, 1, UINT32_MAX);
@@ -319,7 +338,12 @@ static int load_trace(const char *option, const char *name, struct trace_source 
 static int load_traces(struct arguments *a)
 {
     struct sim_params *p = &a->params;
-    int status = load_trace("trace", a->trace, &a->forward, &p->trace, &p->loss);
+    int status = 0;
+    a->crowd.peers.base.trace_offset = p->trace_offset;
+    if (a->crowd.peers.count > 0)
+        status = sim_peers_options_load(&a->crowd, a->trace);
+    else
+        status = load_trace("trace", a->trace, &a->forward, &p->trace, &p->loss);
     if (status == 0)
         status = load_trace("return-trace", p->back_name, &a->back, &p->back_trace, &p->back_loss);
     return status;
@@ -407,7 +431,8 @@ static bool look_around(void *context, tick now)
 
 /* Until the result is printed SIGINT and SIGTERM ask for what was measured so far. Returns an exit
  * code. */
-static int run_experiment(struct arguments *a, struct sim_result *result)
+static int run_experiment(struct arguments *a, struct sim_result *result,
+                          struct sim_peers_result *crowd)
 {
     struct watch w = {.signals = a->signals,
                       .terminal = isatty(STDERR_FILENO) == 1,
@@ -416,7 +441,9 @@ static int run_experiment(struct arguments *a, struct sim_result *result)
     tick began = w.shown;
     a->params.look = look_around;
     a->params.look_context = &w;
-    int rc = sim_run_experiment(&a->params, result);
+    a->crowd.peers.base = a->params;
+    int rc = a->crowd.peers.count > 0 ? sim_peers_run(&a->crowd.peers, crowd)
+                                      : sim_run_experiment(&a->params, result);
     if (w.shown != began)
         fputs("\r\033[K", stderr);
     if (rc == HELIO_ENOENT)
@@ -426,8 +453,16 @@ static int run_experiment(struct arguments *a, struct sim_result *result)
     return rc != 0;
 }
 
-static int print_result(const struct arguments *a, const struct sim_result *r)
+static int print_result(const struct arguments *a, const struct sim_result *r,
+                        const struct sim_peers_result *crowd)
 {
+    const struct sim_peers *peers = &a->crowd.peers;
+    if (peers->count > 0 && a->json)
+        return sim_peers_json(stdout, peers, crowd) != 0;
+    if (peers->count > 0) {
+        sim_peers_text(stdout, peers, crowd);
+        return fflush(stdout) != 0;
+    }
     if (a->json)
         return sim_report_json(stdout, &a->params, a->trace, r) != 0;
     sim_report_text(stdout, &a->params, a->trace, r);
@@ -437,7 +472,9 @@ static int print_result(const struct arguments *a, const struct sim_result *r)
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {
-        {&sim_recovery_argp, 0, "Sessions and recovery:", 0}, {0}};
+        {&sim_recovery_argp, 0, "Sessions and recovery:", 0},
+        {&sim_peers_argp, 0, "Several peers:", 0},
+        {0}};
     static const struct argp argp = {
         options,
         parse_option,
@@ -452,6 +489,7 @@ int main(int argc, char **argv)
         "  helio-sim --trace F --colour orange --resend 5\n"
         "  helio-sim --trace iid:0.05 --rto 1s --json --log sim.csv\n"
         "  helio-sim --return-trace iid:0.1 --return-rate 1Mbit/s\n"
+        "  helio-sim --peers 3 --peer 2:weight=2,red=0.5 --peer 3:outage=5s-10s\n"
         "  helio-sim --drop checkpoint:first=2 --drop-return report:every=10\n",
         children,
         NULL,
@@ -472,6 +510,8 @@ int main(int argc, char **argv)
     struct log log = {0};
     struct log_writer *drops = NULL;
     struct sim_result result;
+    struct sim_peers_result crowd;
+    sim_peers_options_init(&a.crowd);
     if (stack_wanted(argc, argv))
         return stack_main(argc, argv);
     argp_err_exit_status = 2;
@@ -485,11 +525,12 @@ int main(int argc, char **argv)
     if (status == 0)
         status = open_drops(&a, &drops);
     if (status == 0)
-        status = run_experiment(&a, &result);
+        status = run_experiment(&a, &result, &crowd);
     if ((finish_file(a.log_path, log.file) | finish_file(a.drops_path, drops)) != 0)
         status = 1;
     if (status == 0)
-        status = print_result(&a, &result);
+        status = print_result(&a, &result, &crowd);
+    sim_peers_options_fini(&a.crowd);
     trace_source_fini(&a.forward);
     trace_source_fini(&a.back);
     if (a.signals >= 0)

@@ -69,13 +69,25 @@ int sim_link_add(struct sim_world *w, size_t from, size_t to, const struct chan_
     if (w->link_count == SIM_LINKS_MAX)
         return HELIO_ESPACE;
     struct sim_link *l = &w->links[w->link_count];
-    *l =
-        (struct sim_link){.from = from, .to = to, .overhead = config->overhead, .wake = TICK_NEVER};
+    *l = (struct sim_link){.from = from,
+                           .to = to,
+                           .overhead = config->overhead,
+                           .wake = TICK_NEVER,
+                           .line_of = w->link_count,
+                           .weight = 1};
     bucket_init(&l->line, config->rate_bps, 0, 0, w->now);
     int rc = chan_new(&l->chan, config);
     if (rc == 0)
         *index = w->link_count++;
     return rc;
+}
+
+void sim_link_share(struct sim_world *w, size_t link, size_t with)
+{
+    assert(link < w->link_count && with < link && w->links[with].line_of == with);
+    assert(w->links[link].from == w->links[with].from);
+    w->links[link].line_of = with;
+    w->links[link].shared = w->links[with].shared = true;
 }
 
 size_t sim_link_find(const struct sim_world *w, size_t from, size_t to)
@@ -98,26 +110,69 @@ void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_
     chan_input_rule(w->links[link].chan, data, len, 0, w->now);
 }
 
-/* Radiates one segment if the line is free and one waits. */
-static bool radiate_segments(struct sim_world *w, size_t link)
+/* Radiates one segment if one waits; the line is free. */
+static bool radiate_one(struct sim_world *w, size_t link)
 {
     struct sim_link *l = &w->links[link];
     struct ltp *ltp = w->nodes[l->from].ltp;
-    bucket_begin(&l->line, w->now);
-    if (!bucket_ready(&l->line, w->now))
-        return false;
     struct ltp_out out = {.head = w->frame, .head_cap = FRAME_MAX};
     if (ltp_output(ltp, w->nodes[l->to].engine, w->now, &out) == 0)
         return false;
     if (out.data.len != 0)
         memcpy(w->frame + out.head_len, out.data.data, out.data.len);
     size_t len = out.head_len + out.data.len;
-    bucket_spend(&l->line, len + l->overhead, w->now);
+    bucket_spend(&w->links[l->line_of].line, len + l->overhead, w->now);
+    l->air_bytes += len + l->overhead;
+    l->ended = l->start + ((len + l->overhead) << SIM_SHARE_BITS) / l->weight;
     if (w->hooks.segment != NULL)
         w->hooks.segment(w->hooks.context, link, w->frame, len);
     else
         sim_enter(w, link, w->frame, len);
     return true;
+}
+
+/* Of the links that share this line and have something to send, those in `tried` left out, the one
+ * whose turn it is; SIZE_MAX: there is none. One that had nothing for a while begins where the
+ * others are now, and makes nothing good. */
+static size_t choose_link(struct sim_world *w, size_t line, uint64_t now, const bool *tried)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = line; i < w->link_count; i++) {
+        struct sim_link *l = &w->links[i];
+        if (l->line_of != line || tried[i] ||
+            !ltp_has_output(w->nodes[l->from].ltp, w->nodes[l->to].engine))
+            continue;
+        l->start = l->ended > now ? l->ended : now;
+        if (best == SIZE_MAX || l->start < w->links[best].start)
+            best = i;
+    }
+    return best;
+}
+
+static bool radiate_shared(struct sim_world *w, size_t line)
+{
+    bool tried[SIM_LINKS_MAX] = {false};
+    struct sim_link *l = &w->links[line];
+    for (size_t i; (i = choose_link(w, line, l->shared_now, tried)) != SIZE_MAX; tried[i] = true) {
+        uint64_t start = w->links[i].start;
+        if (radiate_one(w, i)) {
+            l->shared_now = start;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Radiates one segment if the line is free and one waits. */
+static bool radiate_segments(struct sim_world *w, size_t link)
+{
+    struct sim_link *l = &w->links[link];
+    if (l->line_of != link)
+        return false; /* with the others of its line */
+    bucket_begin(&l->line, w->now);
+    if (!bucket_ready(&l->line, w->now))
+        return false;
+    return l->shared ? radiate_shared(w, link) : radiate_one(w, link);
 }
 
 static void drain_notices(struct sim_world *w, size_t node)
@@ -132,12 +187,18 @@ static void drain_notices(struct sim_world *w, size_t node)
 
 /* A line that is free now was offered to the engine, which had nothing for it or knows that its
  * link is down. */
-static tick line_wake(const struct sim_world *w, const struct sim_link *l)
+static tick line_wake(const struct sim_world *w, size_t link)
 {
-    if (bucket_ready(&l->line, w->now) ||
-        !ltp_has_output(w->nodes[l->from].ltp, w->nodes[l->to].engine))
+    const struct sim_link *l = &w->links[link];
+    if (l->line_of != link || bucket_ready(&l->line, w->now))
         return TICK_NEVER;
-    return bucket_wake(&l->line, w->now);
+    for (size_t i = link; i < (l->shared ? w->link_count : link + 1); i++) {
+        const struct sim_link *one = &w->links[i];
+        if (one->line_of == link &&
+            ltp_has_output(w->nodes[one->from].ltp, w->nodes[one->to].engine))
+            return bucket_wake(&l->line, w->now);
+    }
+    return TICK_NEVER;
 }
 
 void sim_touch(struct sim_world *w, size_t node)
@@ -153,7 +214,7 @@ void sim_touch(struct sim_world *w, size_t node)
     for (size_t i = 0; i < w->link_count; i++) {
         struct sim_link *l = &w->links[i];
         if (l->from == node)
-            l->wake = line_wake(w, l);
+            l->wake = line_wake(w, i);
     }
     n->deadline = ltp_deadline(n->ltp);
     if (w->check_every != 0 && w->steps % w->check_every == 0)

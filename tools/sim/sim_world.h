@@ -12,8 +12,8 @@
 #include "channel-emu/chan/chan.h"
 #include "ltp/ltp.h"
 
-#define SIM_NODES_MAX 8
-#define SIM_LINKS_MAX 16
+#define SIM_NODES_MAX 17
+#define SIM_LINKS_MAX 32
 
 struct sim_world;
 
@@ -41,7 +41,18 @@ struct sim_link {
     struct bucket line;
     uint32_t overhead;
     tick wake; /* when the line is free for a segment that waits; TICK_NEVER without one */
+    /* Several links of one node may share the line of the first of them, by their weights: of those
+     * that have something to send the one goes next whose segment has the least start, counted in
+     * bytes over weight (start-time fair queueing). */
+    size_t line_of;        /* index of the link whose line it is; its own */
+    uint32_t weight;       /* >= 1 */
+    uint64_t start, ended; /* of its last segment: bytes << SIM_SHARE_BITS / weight */
+    bool shared;           /* its line is shared */
+    uint64_t shared_now;   /* of the link whose line it is: start of the line's last segment */
+    uint64_t air_bytes;    /* sent, overhead included */
 };
+
+#define SIM_SHARE_BITS 16
 
 struct sim_world {
     tick now;
@@ -71,6 +82,10 @@ int sim_node_restart(struct sim_world *w, size_t node, const struct ltp_config *
 /* Adds a one-way link. Returns 0 and its index, HELIO_ESPACE, or an error of chan_new. */
 int sim_link_add(struct sim_world *w, size_t from, size_t to, const struct chan_config *config,
                  size_t *index);
+
+/* Link `link` sends by the line of `with`, a link of the same node, from now on; each with a weight
+ * of 1 until it is set. */
+void sim_link_share(struct sim_world *w, size_t link, size_t with);
 
 /* The link from one node to another, or SIZE_MAX. */
 size_t sim_link_find(const struct sim_world *w, size_t from, size_t to);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several peers in virtual time: node 1 sends blocks to nodes 2, 3 … for as long as it lasts, each
+ * over a channel of its own and all by one line, which they share by their weights, or each by a
+ * line of its own. A share of the blocks is red, the rest green. Pure; the same parameters give the
+ * same events.
+ */
+#ifndef TOOLS_SIM_PEERS_H
+#define TOOLS_SIM_PEERS_H
+
+#include "tools/sim/sim_run.h"
+
+#define SIM_PEERS_MAX 16
+
+struct sim_peer {
+    const char *name;          /* of its trace, for the report */
+    const struct trace *trace; /* erasures on the way to it, or NULL */
+    tick trace_offset;
+    double loss;           /* independent erasures */
+    uint32_t weight;       /* of the line, >= 1 */
+    double red;            /* share of the blocks that are red, 0..1 */
+    tick out_from, out_to; /* nothing passes its channel, either way, and nobody is told */
+};
+
+struct sim_peers {
+    struct sim_params base; /* of all; its trace, loss, colour and rules are not looked at */
+    bool own_lines;         /* each has a line of the rate */
+    size_t count;           /* 1..SIM_PEERS_MAX */
+    struct sim_peer peer[SIM_PEERS_MAX];
+};
+
+/* Blocks of one colour. */
+struct sim_blocks {
+    uint64_t sent, delivered; /* begun; whole at the peer, between warm-up and end */
+    double goodput_bps;
+};
+
+struct sim_peer_result {
+    struct sim_blocks red, green;
+    double goodput_bps;         /* of both */
+    double line_share;          /* of the bytes on the air that all sent together */
+    struct sim_figures figures; /* of red sessions */
+    uint64_t frames, frames_lost, cancelled, rto_firings;
+};
+
+struct sim_peers_result {
+    double goodput_bps;
+    double fairness;      /* Jain's index of goodput over weight: 1 equal, 1/n one has all */
+    double fairness_line; /* the same of the bytes on the air */
+    tick until;
+    struct sim_peer_result peer[SIM_PEERS_MAX];
+};
+
+/* Returns as sim_run_experiment. */
+int sim_peers_run(const struct sim_peers *p, struct sim_peers_result *out);
+
+/* (Σ x)² / (n Σ x²); 1 where all are 0. */
+double sim_fairness(const double *x, size_t n);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helio-sim's options for several peers, as a child of its parser; its input is the struct. */
+#ifndef TOOLS_SIM_PEERS_OPTIONS_H
+#define TOOLS_SIM_PEERS_OPTIONS_H
+
+#include <argp.h>
+#include <stdio.h>
+
+#include "channel-emu/trace/trace_file.h"
+#include "tools/sim/sim_peers.h"
+
+struct sim_peers_options {
+    struct sim_peers peers; /* count 0: a pair of nodes is wanted */
+    size_t highest;         /* of the numbers in --peer */
+    struct trace_source sources[SIM_PEERS_MAX];
+};
+
+extern const struct argp sim_peers_argp;
+
+void sim_peers_options_init(struct sim_peers_options *o);
+void sim_peers_options_fini(struct sim_peers_options *o);
+
+/* Reads the traces of all peers; those that have none of their own share `trace`, each beginning at
+ * another place of it. Returns an exit code. */
+int sim_peers_options_load(struct sim_peers_options *o, const char *trace);
+
+/* 0 or HELIO_ENOMEM, HELIO_EIO. */
+int sim_peers_json(FILE *out, const struct sim_peers *p, const struct sim_peers_result *r);
+void sim_peers_text(FILE *out, const struct sim_peers *p, const struct sim_peers_result *r);
+
+#endif
