@@ -244,6 +244,16 @@ bool sle_conn_full(const struct sle_conn *c)
     return c->full;
 }
 
+uint64_t sle_conn_unheard(const struct sle_conn *c)
+{
+    return stream_unheard(c->stream);
+}
+
+int sle_conn_congestion(struct sle_conn *c, const char *name)
+{
+    return stream_congestion(c->stream, name);
+}
+
 tick sle_conn_now(const struct sle_conn *c)
 {
     return c->now;

@@ -40,6 +40,10 @@ void sle_conn_pump(struct sle_conn *c);
 struct sle_link *sle_conn_link(const struct sle_conn *c);
 /* Has the stream no room now? */
 bool sle_conn_full(const struct sle_conn *c);
+/* Octets that were written and that the peer's system has not acknowledged yet. */
+uint64_t sle_conn_unheard(const struct sle_conn *c);
+/* TCP's congestion control (stream_congestion). 0 or HELIO_E*. */
+int sle_conn_congestion(struct sle_conn *c, const char *name);
 /* In `notice`: the time of what is told, read once for all that came together. */
 tick sle_conn_now(const struct sle_conn *c);
 /* While it holds, notices wait, and with them the peer (back-pressure); also from `notice`. The end

@@ -71,6 +71,7 @@ struct stream_ops {
                          size_t parts_len);
     void (*buffers)(struct stream *s, uint32_t bytes);
     int (*congestion)(struct stream *s, const char *name);     /* NULL: there is no such thing */
+    uint64_t (*unheard)(const struct stream *s);               /* NULL: not known */
     bool (*peer)(const struct stream *s, struct address *out); /* NULL: not known */
     int (*urgent)(struct stream *s, uint8_t octet);            /* NULL: there is no such thing */
     void (*reset)(struct stream *s);                           /* NULL: as close */
@@ -126,6 +127,13 @@ static inline void stream_buffers(struct stream *s, uint32_t bytes)
 static inline int stream_congestion(struct stream *s, const char *name)
 {
     return s->ops->congestion != NULL ? s->ops->congestion(s, name) : 0;
+}
+
+/* Octets that were written and that the peer's system has not acknowledged yet; 0: none, or that is
+ * not known. */
+static inline uint64_t stream_unheard(const struct stream *s)
+{
+    return s->ops->unheard != NULL ? s->ops->unheard(s) : 0;
 }
 
 /* Who is at the other end; false: it is not known, or no address. */

@@ -11,10 +11,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -303,6 +305,14 @@ static int choose_congestion(struct stream *base, const char *name)
                : helio_from_errno(errno);
 }
 
+static uint64_t count_unheard(const struct stream *base)
+{
+    const struct uv_stream *s =
+        container_of((struct stream *)(uintptr_t)base, struct uv_stream, base);
+    int octets = 0;
+    return ioctl(s->fd, SIOCOUTQ, &octets) == 0 && octets > 0 ? (uint64_t)octets : 0;
+}
+
 static bool find_peer(const struct stream *base, struct address *out)
 {
     const struct uv_stream *s =
@@ -444,6 +454,7 @@ const struct stream_ops uv_stream_ops = {
     .write = write_stream,
     .buffers = grow_buffers,
     .congestion = choose_congestion,
+    .unheard = count_unheard,
     .peer = find_peer,
     .urgent = send_urgent,
     .reset = reset_stream,

@@ -16,7 +16,7 @@ commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["st
             "helio-frames": ["gen", "info", "convert"], "helio-plan": ["check", "convert", "show", "route"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [],
-            "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge"]}
+            "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge", "sim"]}
 
 
 def run(*words):

@@ -93,7 +93,8 @@ static uint64_t draw_end(void *context, size_t from, size_t to)
 void history_net_init(struct history *h)
 {
     list_init(&h->flying);
-    h->wire = (struct pipe_wire){always, carry_stream, draw_end, h};
+    h->wire = (struct pipe_wire){
+        .between = always, .carry = carry_stream, .lasts = draw_end, .context = h};
     h->world.pipes.wire = &h->wire;
     h->world.carry = carry_frame;
     h->world.context = h;

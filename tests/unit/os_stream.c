@@ -237,6 +237,7 @@ START_TEST(congestion_control)
     r->client.to_write = r->server.wanted = 100000;
     open_both(r, &(struct stream_place){.address = &address});
     ck_assert_int_eq(stream_congestion(r->client.stream, "reno"), 0);
+    ck_assert_uint_eq(stream_unheard(r->client.stream), 0);
     ck_assert_int_eq(stream_congestion(r->client.stream, "tomorrows"), helio_from_errno(ENOENT));
     uv_world_run(r->world);
     ck_assert_uint_eq(r->server.come, 100000);

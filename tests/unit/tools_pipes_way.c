@@ -182,7 +182,7 @@ static struct lab *lab_new(uint64_t seed)
     pipes_init(&l->pipes, &l->world, 0);
     list_init(&l->flying);
     rng_init(&l->rng, seed);
-    l->wire = (struct pipe_wire){between, carry, lasts, l};
+    l->wire = (struct pipe_wire){.between = between, .carry = carry, .lasts = lasts, .context = l};
     l->pipes.wire = &l->wire;
     l->lasts = UINT64_MAX;
     ck_assert_int_eq(address_parse("10.0.0.2:4556", &l->address), 0);
@@ -290,6 +290,61 @@ START_TEST(losses_become_delay)
 }
 END_TEST
 
+/* With congestion control, too. */
+START_TEST(windows_bring_all)
+{
+    struct lab *l = lab_new(1000 + (uint64_t)_i);
+    size_t total = 1 + rng_below(&l->rng, 200000);
+    l->wire.buffers = 10000 + rng_below(&l->rng, 100000);
+    l->loss = 0.03 * (double)(_i % 8);
+    l->twice = _i % 3 == 0 ? 0.1 : 0;
+    l->later = _i % 5 == 0 ? 3 * TICK_MS : 0;
+    lab_connect(l);
+    ck_assert_int_eq(stream_congestion(l->end[0].stream, _i % 2 == 0 ? "reno" : "cubic"), 0);
+    ck_assert_int_eq(stream_congestion(l->end[0].stream, "bbr"), helio_from_errno(ENOENT));
+    if (_i % 4 == 0)
+        stream_buffers(l->end[0].stream, 20000);
+    for (int i = 0; i < 60000 && l->end[1].come < total; i++) {
+        struct end *e = &l->end[0];
+        size_t n = 1 + rng_below(&l->rng, 20000), left = total - (size_t)e->written;
+        if (!e->open && left > 0)
+            write_bytes(e, n < left ? n : left);
+        l->dark = i > 20 && i < 60;
+        run_until(l, l->now + 7 * TICK_MS);
+    }
+    ck_assert_uint_eq(l->end[1].come, total);
+    l->dark = false;
+    run_until(l, l->now + 2 * DELAY + 4 * TICK_MS);
+    ck_assert_uint_eq(stream_unheard(l->end[0].stream), 0);
+    end_close(&l->end[1]);
+    run_until(l, l->now + 1000 * TICK_S);
+    ck_assert_int_eq(l->end[0].ended, 1);
+    ck_assert_int_eq(l->end[0].error, 0);
+    lab_free(l);
+}
+END_TEST
+
+/* So much is under way in a round trip, and no more; what was not acknowledged is known. */
+START_TEST(a_window_a_round_trip)
+{
+    struct lab *l = lab_new(3);
+    l->wire.buffers = 14280;
+    lab_connect(l);
+    run_until(l, 3 * DELAY);
+    for (int i = 0; i < 100; i++) {
+        write_bytes(&l->end[0], 28560);
+        run_until(l, l->now + 2 * DELAY);
+    }
+    ck_assert_uint_ge(l->end[1].come, 98 * 14280);
+    ck_assert_uint_le(l->end[1].come, 101 * 14280);
+    ck_assert_uint_ge(stream_unheard(l->end[0].stream), 14280);
+    run_until(l, l->now + 10 * DELAY);
+    ck_assert_uint_eq(l->end[1].come, l->end[0].written);
+    ck_assert_uint_eq(stream_unheard(l->end[0].stream), 0);
+    lab_free(l);
+}
+END_TEST
+
 /* Without losses a stream is never slower than its room allows, and nothing goes twice. */
 START_TEST(room_bounds_what_is_under_way)
 {
@@ -381,6 +436,8 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, light_takes_its_time);
     tcase_add_loop_test(t, losses_become_delay, 0, SEEDS);
+    tcase_add_loop_test(t, windows_bring_all, 0, SEEDS);
+    tcase_add_test(t, a_window_a_round_trip);
     tcase_add_test(t, room_bounds_what_is_under_way);
     tcase_add_loop_test(t, reset_at_any_octet, 0, SEEDS);
     tcase_add_loop_test(t, the_other_end_disappears, 0, 2);

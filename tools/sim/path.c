@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each frame that goes is a flight: under way until one comes that went after it, or its wait is
- * over, then lost unless its octets have come. What can go wrong: memory, then the path is dead.
+ * over, then lost unless its octets have come. With congestion control each that comes is an
+ * acknowledgement under way, and one that is lost waits for the window. What can go wrong: memory,
+ * then the path is dead.
  */
 #include "tools/sim/path.h"
 
@@ -20,12 +22,31 @@ struct path_flight {
     tick at; /* went; of lost ones: goes again */
 };
 
+struct path_ack {
+    struct list node;
+    tick at, sent;
+    uint32_t octets;
+};
+
 void path_init(struct path *p)
 {
     *p = (struct path){.limit = UINT64_MAX};
     ranges_init(&p->came);
     list_init(&p->under);
     list_init(&p->lost);
+    list_init(&p->again);
+    list_init(&p->acks);
+}
+
+void path_control(struct path *p, enum flow_kind kind, uint64_t most)
+{
+    assert(p->frames == 0);
+    flow_init(&p->flow, kind, PATH_OCTETS, most);
+}
+
+static bool is_controlled(const struct path *p)
+{
+    return p->flow.kind != FLOW_NONE;
 }
 
 static struct path_flight *flight_in(struct list *l)
@@ -45,6 +66,18 @@ static void free_flight(struct path_flight *f)
     free(f);
 }
 
+static struct path_ack *first_ack(const struct path *p)
+{
+    struct list *first = list_first(&p->acks);
+    return first == NULL ? NULL : container_of(first, struct path_ack, node);
+}
+
+static void free_ack(struct path_ack *a)
+{
+    list_sub(&a->node);
+    free(a);
+}
+
 void path_fini(struct path *p)
 {
     struct path_flight *f;
@@ -52,6 +85,11 @@ void path_fini(struct path *p)
         free_flight(f);
     while ((f = first_of(&p->lost)) != NULL)
         free_flight(f);
+    while ((f = first_of(&p->again)) != NULL)
+        free_flight(f);
+    struct path_ack *a;
+    while ((a = first_ack(p)) != NULL)
+        free_ack(a);
     ranges_fini(&p->came);
 }
 
@@ -75,6 +113,8 @@ static void forget_come(struct path *p)
         free_flight(f);
     while ((f = first_of(&p->lost)) != NULL && has_come(p, f))
         free_flight(f);
+    while ((f = first_of(&p->again)) != NULL && has_come(p, f))
+        free_flight(f);
 }
 
 static tick repeat_due(const struct path *p)
@@ -94,16 +134,61 @@ static void lose_oldest(struct path *p, tick now)
     p->armed = now;
 }
 
+static uint32_t octets_of(const struct path_flight *f)
+{
+    return (uint32_t)(f->hi - f->lo);
+}
+
+/* With congestion control all of them. */
+static void lose_all(struct path *p, tick now)
+{
+    struct path_flight *f;
+    while ((f = first_of(&p->lost)) != NULL) {
+        list_sub(&f->node);
+        list_add_tail(&p->again, &f->node);
+    }
+    while ((f = first_of(&p->under)) != NULL) {
+        list_sub(&f->node);
+        list_add_tail(&p->again, &f->node);
+    }
+    flow_timeout(&p->flow, p->frames);
+    p->tries++;
+    p->armed = now;
+}
+
+/* What the sender hears by now: octets that have come, and gaps before them. */
+static void hear_news(struct path *p, tick now)
+{
+    struct path_ack *a;
+    struct path_flight *f;
+    while ((a = first_ack(p)) != NULL && a->at <= now) {
+        flow_acked(&p->flow, a->octets, now - a->sent, now);
+        free_ack(a);
+    }
+    while ((f = first_of(&p->lost)) != NULL && f->at <= now) {
+        flow_lost(&p->flow, octets_of(f), f->number, p->frames);
+        list_sub(&f->node);
+        list_add_tail(&p->again, &f->node);
+    }
+}
+
 /* NULL: there is none. */
 static struct path_flight *next_flight(struct path *p, tick now)
 {
-    struct path_flight *f = first_of(&p->lost);
-    if (f != NULL && f->at <= now) {
+    bool controlled = is_controlled(p);
+    struct path_flight *f = first_of(controlled ? &p->again : &p->lost);
+    if (f != NULL && controlled && !flow_room(&p->flow, octets_of(f)))
+        return NULL;
+    if (f != NULL && (controlled || f->at <= now)) {
         list_sub(&f->node);
         return f;
     }
     uint64_t end = p->given < p->limit ? p->given : p->limit;
-    if (p->sent >= end)
+    uint64_t left = p->sent >= end ? 0 : end - p->sent;
+    left = left > PATH_OCTETS ? PATH_OCTETS : left;
+    if (left == 0 && controlled)
+        flow_idle(&p->flow);
+    if (left == 0 || (controlled && !flow_room(&p->flow, (uint32_t)left)))
         return NULL;
     f = calloc(1, sizeof *f);
     if (f == NULL) {
@@ -111,7 +196,7 @@ static struct path_flight *next_flight(struct path *p, tick now)
         return NULL;
     }
     f->lo = p->sent;
-    f->hi = end - p->sent > PATH_OCTETS ? p->sent + PATH_OCTETS : end;
+    f->hi = p->sent + left;
     p->sent = f->hi;
     return f;
 }
@@ -119,7 +204,11 @@ static struct path_flight *next_flight(struct path *p, tick now)
 size_t path_output(struct path *p, uint64_t stream, struct path_head *head, tick now)
 {
     forget_come(p);
-    if (repeat_due(p) <= now)
+    if (is_controlled(p))
+        hear_news(p, now);
+    if (repeat_due(p) <= now && is_controlled(p))
+        lose_all(p, now);
+    else if (repeat_due(p) <= now)
         lose_oldest(p, now);
     struct path_flight *f = p->broken ? NULL : next_flight(p, now);
     if (f == NULL)
@@ -131,14 +220,39 @@ size_t path_output(struct path *p, uint64_t stream, struct path_head *head, tick
     f->number = ++p->frames;
     f->at = now;
     list_add_tail(&p->under, &f->node);
+    if (is_controlled(p))
+        flow_sent(&p->flow, octets_of(f));
     *head = (struct path_head){stream, f->number, f->lo, now, (uint32_t)(f->hi - f->lo)};
     return sizeof *head + head->len;
+}
+
+static uint64_t in_order(const struct path *p)
+{
+    return p->came.len > 0 && p->came.at[0].lo == 0 ? p->came.at[0].hi : 0;
+}
+
+static uint64_t again_octets(const struct path *p)
+{
+    uint64_t n = 0;
+    list_for_each (it, &p->again)
+        n += octets_of(flight_in(it));
+    return n;
 }
 
 tick path_due(const struct path *p)
 {
     const struct path_flight *f = first_of(&p->lost);
-    return p->broken ? 0 : tick_min(f == NULL ? TICK_NEVER : f->at, repeat_due(p));
+    const struct path_ack *a = first_ack(p);
+    tick heard = a == NULL ? TICK_NEVER : a->at;
+    return p->broken ? 0 : tick_min(tick_min(f == NULL ? TICK_NEVER : f->at, heard), repeat_due(p));
+}
+
+uint64_t path_unheard(const struct path *p)
+{
+    uint64_t sent = p->given - p->sent;
+    if (is_controlled(p))
+        return sent + p->flow.under + again_octets(p);
+    return sent + (p->sent - in_order(p));
 }
 
 bool path_is_dead(const struct path *p, tick now)
@@ -154,11 +268,6 @@ bool path_parse(struct slice frame, struct path_head *out)
     return out->len > 0 && out->len <= PATH_OCTETS && frame.len == sizeof *out + out->len;
 }
 
-static uint64_t in_order(const struct path *p)
-{
-    return p->came.len > 0 && p->came.at[0].lo == 0 ? p->came.at[0].hi : 0;
-}
-
 /* Frames that went before this one: come, lost, or still to be waited for. */
 static void judge_earlier(struct path *p, uint64_t number, tick now)
 {
@@ -171,11 +280,25 @@ static void judge_earlier(struct path *p, uint64_t number, tick now)
         } else if (f->number + OVERTAKEN < number) {
             list_sub(&f->node);
             tick last = list_empty(&p->lost) ? 0 : flight_in(p->lost.prev)->at;
-            f->at = tick_add(now, p->way);
+            f->at = tick_add(now, is_controlled(p) ? p->back : p->way);
             f->at = f->at < last ? last : f->at;
             list_add_tail(&p->lost, &f->node);
         }
     }
+}
+
+static void send_ack(struct path *p, const struct path_head *h, tick now)
+{
+    struct path_ack *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        p->broken = true;
+        return;
+    }
+    *a = (struct path_ack){.at = tick_add(now, p->back), .sent = h->at, .octets = h->len};
+    const struct path_ack *last =
+        list_empty(&p->acks) ? NULL : container_of(p->acks.prev, struct path_ack, node);
+    a->at = last != NULL && a->at < last->at ? last->at : a->at;
+    list_add_tail(&p->acks, &a->node);
 }
 
 uint64_t path_input(struct path *p, const struct path_head *h, tick now)
@@ -184,6 +307,9 @@ uint64_t path_input(struct path *p, const struct path_head *h, tick now)
     if (ranges_add(&p->came, h->lo, h->lo + h->len, SIZE_MAX) < 0)
         p->broken = true;
     p->way = now > h->at ? now - h->at : 1;
+    p->back = p->back == 0 ? p->way : tick_min(p->back, p->way);
+    if (is_controlled(p))
+        send_ack(p, h, now);
     p->heard = p->armed = now;
     p->tries = 0;
     judge_earlier(p, h->number, now);
@@ -210,4 +336,6 @@ void path_check(const struct path *p)
         at = f->at;
     }
     ranges_check(&p->came);
+    if (is_controlled(p))
+        flow_check(&p->flow);
 }

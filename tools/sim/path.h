@@ -7,7 +7,11 @@
  * direction are in it, so acknowledgements take no line and are never lost, but they take time: a
  * frame that was overtaken by four others goes again after the time that one of these took, the
  * oldest one of which nothing is heard after four times that, 200 ms at least, and twice as long
- * each time. There is no congestion control: who bounds what is under way is the stream's room.
+ * each time.
+ *
+ * Without congestion control (path_control) who bounds what is under way is the stream's room. With
+ * it the sender hears what has come as late as the shortest way is long, and what may go is its
+ * window's affair; the wait's end counts all that is under way as lost.
  */
 #ifndef TOOLS_PATH_H
 #define TOOLS_PATH_H
@@ -18,6 +22,7 @@
 #include "base/ranges.h"
 #include "base/slice.h"
 #include "base/tick.h"
+#include "tools/sim/flow.h"
 
 #define PATH_OCTETS 1428 /* of the stream, in a frame */
 #define PATH_FRAME_MAX (sizeof(struct path_head) + PATH_OCTETS)
@@ -31,6 +36,10 @@ struct path {
     uint64_t frames;    /* that went */
     struct list under;  /* way: struct path_flight, in the order of going */
     struct list lost;   /* to go again, in the order of their time */
+    struct list again;  /* with flow: of these, the sender knows, and waits for the window */
+    struct list acks;   /* with flow: on their way back */
+    struct flow flow;   /* kind FLOW_NONE: none */
+    tick back;          /* with flow: the shortest way */
     tick way;           /* that the last one took; 0: not known */
     tick heard;         /* when one came, or the first went after all had come */
     tick armed;         /* when the wait for the oldest one began */
@@ -48,9 +57,15 @@ struct path_head {
 void path_init(struct path *p);
 void path_fini(struct path *p);
 
+/* From now on congestion control decides what goes; before anything has gone. */
+void path_control(struct path *p, enum flow_kind kind, uint64_t most);
+
 /* The next frame that goes now, whose head is written with `stream`: its length, head included; 0:
  * none does. */
 size_t path_output(struct path *p, uint64_t stream, struct path_head *head, tick now);
+
+/* Octets that went and that the sender has heard nothing of, with those that have not gone. */
+uint64_t path_unheard(const struct path *p);
 
 /* When path_output has one again, as far as time decides; TICK_NEVER. */
 tick path_due(const struct path *p);

@@ -118,11 +118,18 @@ void pipe_fail(struct pipe_end *e, int error)
     e->end = pipe_event_at(e->pipes, 0);
 }
 
+size_t pipe_most(const struct pipe_end *e)
+{
+    const struct pipe_way *w = e->way;
+    bool grows = w != NULL && w->path.flow.kind != FLOW_NONE && !w->fixed;
+    return grows ? (size_t)flow_buffer(&w->path.flow) : e->most;
+}
+
 /* Half of it is free: who waited for room goes on. */
 static void tell_room(struct pipe_end *e)
 {
     struct pipe_end *writer = e->other;
-    if (writer == NULL || !writer->full || e->held > e->most / 2)
+    if (writer == NULL || !writer->full || e->held > pipe_most(e) / 2)
         return;
     writer->full = false;
     writer->room = pipe_event_at(e->pipes, 0);
@@ -403,7 +410,8 @@ static size_t write_kept(struct stream *s, const struct slice *parts, struct buf
     assert(!e->closed && n <= STREAM_PARTS_MAX);
     for (size_t i = 0; i < n; i++)
         want += parts[i].len;
-    size_t room = to == NULL || e->full || to->held >= to->most ? 0 : to->most - to->held;
+    size_t most = to == NULL ? 0 : pipe_most(to);
+    size_t room = to == NULL || e->full || to->held >= most ? 0 : most - to->held;
     size_t len = want < room ? want : room;
     struct pipe_piece *piece = len > 0 ? piece_new(parts, owners, n, len) : NULL;
     if (len > 0 && piece == NULL) {
@@ -429,12 +437,27 @@ static size_t write_end(struct stream *s, const struct slice *parts, size_t n)
     return write_kept(s, parts, nobody, n);
 }
 
-/* What takes no time needs no more room; what has a way of its own has enough. */
+/* What takes no time needs no more room. */
 static void grow_end(struct stream *s, uint32_t bytes)
 {
     struct pipe_end *e = end_of(s), *client = e->served ? e->other : e;
-    if (e->way == NULL && client != NULL && bytes > client->most)
+    if (e->way != NULL)
+        pipe_way_buffers(e, bytes);
+    else if (client != NULL && bytes > client->most)
         client->most = bytes;
+}
+
+static int choose_congestion(struct stream *s, const char *name)
+{
+    struct pipe_end *e = end_of(s);
+    return e->way != NULL ? pipe_way_congestion(e, name) : 0;
+}
+
+/* What has arrived by itself is heard of at once. */
+static uint64_t count_unheard(const struct stream *s)
+{
+    const struct pipe_end *to = end_of((struct stream *)(uintptr_t)s)->other;
+    return to == NULL ? 0 : to->way != NULL ? path_unheard(&to->way->path) : to->held;
 }
 
 const struct stream_ops pipe_ops = {
@@ -445,6 +468,8 @@ const struct stream_ops pipe_ops = {
     .write = write_end,
     .write_kept = write_kept,
     .buffers = grow_end,
+    .congestion = choose_congestion,
+    .unheard = count_unheard,
     .close = close_end,
 };
 

@@ -33,6 +33,9 @@ struct pipe_wire {
     /* Optional: after how many octets towards `to` a new stream is reset; UINT64_MAX: never. */
     uint64_t (*lasts)(void *context, size_t from, size_t to);
     void *context;
+    /* Streams have congestion control, CUBIC unless they are told another, and so many octets of
+     * buffers unless they are told less; 0: they have none, and both calls mean nothing. */
+    uint64_t buffers;
 };
 
 struct pipes {

@@ -64,13 +64,15 @@ struct pipe_way {
     uint64_t fin;    /* octets with the one that ends it; 0: it has not ended */
     uint64_t lasts;  /* octets; then it is reset */
     struct pipe_event come, again;
-    bool over; /* nothing more goes */
-    int reset; /* how it ends; 0: as its other end wants */
+    bool fixed; /* its buffers were set */
+    bool over;  /* nothing more goes */
+    int reset;  /* how it ends; 0: as its other end wants */
 };
 
 #define PIPE_NEVER ((struct pipe_event){TICK_NEVER, 0})
 
 /* pipes.c */
+size_t pipe_most(const struct pipe_end *e); /* bytes that may be on their way to it */
 struct pipe_event pipe_event_at(struct pipes *p, tick delay);
 struct pipe_event pipe_next_event(const struct pipe_end *e);
 void pipe_wake(struct pipes *p, struct pipe_event e); /* this is due, too */
@@ -86,6 +88,8 @@ bool pipe_add_ways(struct pipe_end *client, struct pipe_end *server); /* false: 
 void pipe_way_free(struct pipe_way *w);                               /* or NULL */
 void pipe_give_octets(struct pipe_end *e, uint64_t octets);           /* to bring to e */
 void pipe_end_way(struct pipe_end *e); /* the last octet follows what was given */
+void pipe_way_buffers(struct pipe_end *e, uint64_t bytes);
+int pipe_way_congestion(struct pipe_end *e, const char *name);
 void pipe_repeat(struct pipe_end *e);
 void pipe_read_come(struct pipe_end *e);
 

@@ -185,6 +185,8 @@ static struct pipe_way *way_new(struct pipes *p, size_t from, size_t to)
     if (w == NULL)
         return NULL;
     path_init(&w->path);
+    if (p->wire->buffers > 0)
+        path_control(&w->path, FLOW_CUBIC, p->wire->buffers);
     w->number = ++p->made;
     w->from = from;
     w->read = 1;
@@ -201,7 +203,46 @@ bool pipe_add_ways(struct pipe_end *client, struct pipe_end *server)
     client->way = way_new(p, server->owner, client->owner);
     server->way = way_new(p, client->owner, server->owner);
     client->most = server->most = PIPE_WAY_BYTES;
+    if (p->wire->buffers > 0)
+        client->most = server->most = 2 * (size_t)p->wire->buffers;
     return client->way != NULL && server->way != NULL;
+}
+
+static bool is_controlled(const struct pipe_end *e)
+{
+    return e->pipes->wire != NULL && e->pipes->wire->buffers > 0;
+}
+
+/* Of what comes to this end, the smaller one of both ends' wishes: as much under way, and as much
+ * again that has not gone, or was not read. */
+static void bound_way(struct pipe_end *e, uint64_t bytes)
+{
+    struct flow *f = &e->way->path.flow;
+    e->way->fixed = true;
+    f->most = bytes < f->most ? bytes : f->most;
+    e->most = 2 * (size_t)f->most;
+    e->most = e->most < e->held ? e->held : e->most;
+}
+
+void pipe_way_buffers(struct pipe_end *e, uint64_t bytes)
+{
+    if (!is_controlled(e) || bytes == 0)
+        return;
+    bound_way(e, bytes);
+    if (e->other != NULL)
+        bound_way(e->other, bytes);
+}
+
+int pipe_way_congestion(struct pipe_end *e, const char *name)
+{
+    enum flow_kind kind;
+    if (!is_controlled(e))
+        return 0;
+    if (!flow_kind_of(name, &kind))
+        return helio_from_errno(ENOENT);
+    if (e->other != NULL)
+        e->other->way->path.flow.kind = kind;
+    return 0;
 }
 
 /* Its last octet follows what was written. */

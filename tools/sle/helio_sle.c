@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-sle provider|user|bench|bridge: Space Link Extension. This file has the command line. What
- * can go wrong: a wrong option, or options that contradict each other (exit 2).
+ * helio-sle provider|user|bench|bridge|sim: Space Link Extension. This file has the command line.
+ * What can go wrong: a wrong option, or options that contradict each other (exit 2).
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tools/sle/sle_options.h"
 
 struct command {
@@ -11,7 +14,7 @@ struct command {
     int (*run)(const struct options *o);
     const struct argp_option *options;
     const char *doc;
-    bool terms; /* has sle_terms_argp as its child */
+    const struct argp_child *children;
 };
 
 const char *argp_program_version = "helio-sle " HELIO_VERSION;
@@ -58,10 +61,11 @@ static const struct argp_option provider_options[] = {
 
 /* ---- bench ---- */
 
-static error_t parse_bench(int key, char *arg, struct argp_state *state)
+static error_t parse_measurement(int key, char *arg, struct argp_state *state,
+                                 struct bench_options *o)
 {
-    struct bench_options *o = &((struct options *)state->input)->bench;
     static const char *const modes[] = {"onlt", "onlc", NULL};
+    static const char *const yes_no[] = {"yes", "no", NULL};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->terms;
@@ -99,9 +103,28 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
     case KEY_TCP:
         o->tcp_buffer = argument_size(state, "tcp-buffer", arg, 0, 1u << 30);
         return 0;
+    case KEY_CONGESTION:
+        o->congestion = arg;
+        return 0;
+    case KEY_WARMUP:
+        o->warmup = argument_time(state, "warmup", arg, 0);
+        return 0;
+    case KEY_PIPELINING:
+        o->blocked = sle_word(state, "pipelining", arg, yes_no, "yes or no") == 1;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+static error_t parse_bench(int key, char *arg, struct argp_state *state)
+{
+    return parse_measurement(key, arg, state, &((struct options *)state->input)->bench);
+}
+
+static error_t parse_wan_bench(int key, char *arg, struct argp_state *state)
+{
+    return key == ARGP_KEY_INIT ? 0 : parse_measurement(key, arg, state, state->input);
 }
 
 static int run_bench(const struct options *o)
@@ -109,19 +132,78 @@ static int run_bench(const struct options *o)
     return command_bench(&o->bench);
 }
 
-static const struct argp_option bench_options[] = {
+/* Of bench and sim. */
+static const struct argp_option measurement_options[] = {
     {"buffer", 'b', "N", 0, "Frames of a transfer buffer (20)", 1},
     {"frame", KEY_FRAME, "N", 0, "Octets of a frame (1115)", 1},
     {"time", 't', "TIME", 0, "How long (5s)", 1},
+    {"warmup", KEY_WARMUP, "TIME", 0, "What comes earlier is not measured (0)", 1},
     {"frames", 'n', "N", 0, "Or stop after N frames of each instance", 1},
     {"rate", KEY_RATE, "RATE", 0, "Of each instance (as fast as can be)", 1},
     {"instances", KEY_REPEAT, "N", 0, "At once (1)", 1},
     {"mode", KEY_MODE, "MODE", 0, "onlc (default) or onlt", 2},
     {"latency", KEY_LATENCY, "TIME", 0, "Latency limit (100ms)", 2},
-    {"record", KEY_RECORD, "FOLDER", 0, "Record meanwhile, to FOLDER0 and so on", 3},
+    {"pipelining", KEY_PIPELINING, "yes|no", 0,
+     "no: each transfer buffer waits until TCP has acknowledged the one before", 2},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the sockets (the system finds them)", 3},
+    {"congestion", KEY_CONGESTION, "NAME", 0, "TCP's congestion control, such as cubic", 3},
+    {"record", KEY_RECORD, "FOLDER", 0, "Record meanwhile, to FOLDER0 and so on", 3},
     {"port", KEY_PORT, "N", 0, "Of the provider (one that is free)", 3},
     {0}};
+
+/* ---- sim ---- */
+
+static error_t parse_sim(int key, char *arg, struct argp_state *state)
+{
+    struct wan_options *o = &((struct options *)state->input)->wan;
+    char *end;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->bench.terms;
+        state->child_inputs[1] = &o->bench;
+        return 0;
+    case KEY_RTT:
+        o->rtt = argument_time(state, "rtt", arg, 0);
+        return 0;
+    case KEY_LINE:
+        o->line = argument_rate(state, "line", arg);
+        return 0;
+    case KEY_LOSS:
+        o->loss = strtod(arg, &end);
+        if (end == arg || *end != '\0' || !(o->loss >= 0 && o->loss < 1))
+            argument_want(state, "loss", arg, "a share such as 0.001");
+        return 0;
+    case KEY_SEED:
+        o->seed = argument_count(state, "seed", arg, 0, UINT64_MAX);
+        return 0;
+    case ARGP_KEY_END:
+        if (o->bench.record != NULL || o->bench.port != 0)
+            argp_error(state, "in virtual time nothing is recorded, and there is no port");
+        if (o->bench.congestion != NULL && strcmp(o->bench.congestion, "reno") != 0 &&
+            strcmp(o->bench.congestion, "cubic") != 0)
+            argument_want(state, "congestion", o->bench.congestion, "reno or cubic");
+        if (o->bench.warmup >= o->bench.time)
+            argp_error(state, "--warmup must be shorter than --time");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int run_sim(const struct options *o)
+{
+    return command_sim(&o->wan);
+}
+
+static const struct argp_option sim_options[] = {
+    {"rtt", KEY_RTT, "TIME", 0, "Round trip of the line (0)", 4},
+    {"line", KEY_LINE, "RATE", 0, "Of the line: bits on the air (1Gbit/s)", 4},
+    {"loss", KEY_LOSS, "SHARE", 0, "Of what is on the line, each by itself (0)", 4},
+    {"seed", KEY_SEED, "N", 0, "Of chance (1)", 4},
+    {0}};
+
+static const struct argp measurement_argp = {.options = measurement_options,
+                                             .parser = parse_wan_bench};
 
 /* ---- bridge ---- */
 
@@ -200,6 +282,13 @@ static const struct argp_option bridge_options[] = {
 
 /* ---- all ---- */
 
+static const struct argp_child terms_children[] = {
+    {&sle_terms_argp, 0, "What both ends must agree on:", 2}, {0}};
+static const struct argp_child sim_children[] = {
+    {&sle_terms_argp, 0, "What both ends must agree on:", 2},
+    {&measurement_argp, 0, "What is measured:", 1},
+    {0}};
+
 static const struct command commands[] = {
     {"helio-sle provider", "CONFIG.yaml", parse_provider, run_provider, provider_options,
      "Provides the service instances of a configuration until SIGINT or SIGTERM.\v"
@@ -207,7 +296,7 @@ static const struct command commands[] = {
      "  helio-sle provider --keys\n"
      "  helio-sle provider --check examples/sle-station.yaml\n"
      "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or configuration",
-     false},
+     NULL},
     {"helio-sle user", "ADDRESS", sle_parse_user, sle_run_user, sle_user_options,
      "Binds a service instance, takes its frames or sends CLTUs, and unbinds.\v"
      "examples (with `helio-sle provider examples/sle-station.yaml` running):\n"
@@ -216,20 +305,28 @@ static const struct command commands[] = {
      "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
      "    --instance sagr=1.spack=1.rsl-fg=1.rcf=onlt1 --gvcid '1.171.*' -t 2s -o /tmp/a.frames\n"
      "\nexit codes: 0 all went in order, 1 not, 2 usage",
-     true},
-    {"helio-sle bench", "", parse_bench, run_bench, bench_options,
+     terms_children},
+    {"helio-sle bench", "", parse_bench, run_bench, measurement_options,
      "Measures a provider and a user, a process each, on this machine. Prints JSON.\v"
      "examples:\n"
      "  helio-sle bench -b 20 -t 5s\n"
      "  helio-sle bench -b 20 --rate 1Gbit/s -t 5s --authentication all --hash sha256\n"
      "\nexit codes: 0 done, 1 it did not go in order, 2 usage",
-     true},
+     terms_children},
     {"helio-sle bridge", "", parse_bridge, run_bridge, bridge_options,
      "A provider without a configuration file: frames from UDP, CLTUs to UDP.\v"
      "examples:\n"
      "  helio-sle bridge --datagrams 127.0.0.1:5001 --uplink 127.0.0.1:5002\n"
      "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage",
-     true}};
+     terms_children},
+    {"helio-sle sim", "", parse_sim, run_sim, sim_options,
+     "Measures a provider and a user in virtual time, with a line and TCP between them. Prints "
+     "JSON.\v"
+     "examples:\n"
+     "  helio-sle sim --rtt 200ms --line 1.2Gbit/s -t 20s --warmup 10s\n"
+     "  helio-sle sim --rtt 50ms --loss 0.001 --congestion reno -t 30s\n"
+     "\nexit codes: 0 done, 1 it did not go in order, 2 usage",
+     sim_children}};
 
 static struct options defaults(void)
 {
@@ -265,6 +362,7 @@ static struct options defaults(void)
                    .log = LEVEL_INFO},
     };
     (void)address_of("127.0.0.1", 5100, &o.bridge.listen);
+    o.wan = (struct wan_options){.bench = o.bench, .line = 1000000000, .seed = 1};
     return o;
 }
 
@@ -273,6 +371,7 @@ static const char usage[] =
     "       helio-sle user ADDRESS OPTIONS     frames from a provider, or CLTUs to it\n"
     "       helio-sle bench                    how fast, on this machine\n"
     "       helio-sle bridge --datagrams ADDRESS  a provider of frames that arrive by UDP\n"
+    "       helio-sle sim                      the same in virtual time, over a long line\n"
     "       helio-sle --version\n"
     "Space Link Extension: RAF, RCF, ROCF and FCLTU. `helio-sle COMMAND --help` tells more.\n"
     "\n"
@@ -285,13 +384,11 @@ int main(int argc, char **argv)
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     struct options o = defaults();
-    static const struct argp_child terms[] = {
-        {&sle_terms_argp, 0, "What both ends must agree on:", 2}, {0}};
     const struct argp argp = {.options = commands[i].options,
                               .parser = commands[i].parse,
                               .args_doc = commands[i].args,
                               .doc = commands[i].doc,
-                              .children = commands[i].terms ? terms : NULL};
+                              .children = commands[i].children};
     argp_parse(&argp, argc - 1, argv + 1, 0, NULL, &o);
     return commands[i].run(&o);
 }

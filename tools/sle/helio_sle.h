@@ -21,6 +21,18 @@ struct bench_options {
     uint16_t port; /* 0: one that is free */
     const char *mode, *record;
     uint64_t tcp_buffer;
+    const char *congestion; /* TCP's; NULL: as the system has it */
+    tick warmup;            /* not measured */
+    bool blocked;           /* no pipelining */
+};
+
+/* A provider and a user in virtual time, with a line between them. */
+struct wan_options {
+    struct bench_options bench;
+    tick rtt;
+    uint64_t line; /* bit/s on the air; 0: takes no time */
+    double loss;   /* of each frame on the line */
+    uint64_t seed;
 };
 
 struct bridge_options {
@@ -34,6 +46,13 @@ struct bridge_options {
 int command_provider(const struct provider_options *o);
 int command_bench(const struct bench_options *o);
 int command_bridge(const struct bridge_options *o);
+int command_sim(const struct wan_options *o);
+
+/* What bench and sim run: the provider's settings, to be freed; false: what is wrong was told. */
+bool bench_settings(const struct bench_options *o, uint16_t port, struct settings *s);
+/* Its user; `id` is room for the instance's name and outlives the options. */
+struct user_options bench_user(const struct bench_options *o, const struct address *to,
+                               char id[SLE_SIID_MAX + 1]);
 
 /* Runs a provider until SIGINT or SIGTERM. 0 or 1. */
 int provider_run(const struct settings *s, enum config_level log);

@@ -46,7 +46,14 @@ enum {
     KEY_USER_PASSWORD,
     KEY_CLTU_INSTANCE,
     KEY_UPLINK,
-    KEY_LISTEN
+    KEY_LISTEN,
+    KEY_WARMUP,
+    KEY_CONGESTION,
+    KEY_PIPELINING,
+    KEY_RTT,
+    KEY_LINE,
+    KEY_LOSS,
+    KEY_SEED
 };
 
 struct options {
@@ -54,6 +61,7 @@ struct options {
     struct user_options user;
     struct bench_options bench;
     struct bridge_options bridge;
+    struct wan_options wan;
 };
 
 /* Values; what is wrong ends the program. */

@@ -181,6 +181,8 @@ static void write_bench(const struct bench_options *o, uint16_t port, struct tex
         o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
     add_text(t, "id: BENCH-P\npassword: '%s'\nlisten: '127.0.0.1:%u'\ntcp_buffer: %" PRIu64 "\n",
              password, port, o->tcp_buffer);
+    if (o->congestion != NULL)
+        add_text(t, "congestion: '%s'\n", o->congestion);
     add_text(t, "users:\n  - {id: BENCH-U, password: '%s', authentication: %s, hash: %s}\n",
              password, level_names[o->terms.level], hash_names[o->terms.hash]);
     add_text(t, "sources:\n");
@@ -197,21 +199,26 @@ static void write_bench(const struct bench_options *o, uint16_t port, struct tex
         add_text(t,
                  "  - {id: 'sagr=B.spack=BENCH.rsl-fg=1.raf=%s%" PRIu64
                  "', users: BENCH-U, source: s%" PRIu64 ", buffer: %" PRIu64 ", latency: %" PRIu64
-                 "us, store: %" PRIu64 "}\n",
+                 "us, store: %" PRIu64 ", pipelining: %s}\n",
                  o->mode, i + 1, i, o->buffer, (uint64_t)(o->latency / TICK_US),
-                 o->buffer * 16 < 320 ? 320 : o->buffer * 16);
+                 o->buffer * 16 < 320 ? 320 : o->buffer * 16, o->blocked ? "no" : "yes");
+}
+
+bool bench_settings(const struct bench_options *o, uint16_t port, struct settings *s)
+{
+    struct text t = {.at = malloc(TEXT_CAP)};
+    if (t.at == NULL)
+        return false;
+    write_bench(o, port, &t);
+    bool good = parse_text(&t, s);
+    free(t.at);
+    return good;
 }
 
 static pid_t begin_provider(const struct bench_options *o, uint16_t port)
 {
-    struct text t = {.at = malloc(TEXT_CAP)};
     struct settings s;
-    if (t.at == NULL)
-        return -1;
-    write_bench(o, port, &t);
-    bool good = parse_text(&t, &s);
-    free(t.at);
-    if (!good)
+    if (!bench_settings(o, port, &s))
         return -1;
     pid_t child = fork();
     if (child == 0) {
@@ -275,29 +282,30 @@ static void print_bench(const struct bench_options *o, json_t *result, double pr
     json_decref(r);
 }
 
-static int run_user(const struct bench_options *o, const struct address *to, json_t **result)
+struct user_options bench_user(const struct bench_options *o, const struct address *to,
+                               char id[SLE_SIID_MAX + 1])
 {
-    char id[SLE_SIID_MAX + 1];
     const char *password =
         o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
-    snprintf(id, sizeof id, BENCH_ID, o->mode);
-    struct user_options u = {.to = *to,
-                             .instance = id,
-                             .id = "BENCH-U",
-                             .password = password,
-                             .responder = "BENCH-P",
-                             .responder_password = password,
-                             .port_name = "PORT1",
-                             .repeat = (unsigned)o->instances,
-                             .terms = o->terms,
-                             .start = {.quality = SLE_ALL_FRAMES},
-                             .frames = o->frames,
-                             .time = o->time,
-                             .wait = 60 * TICK_S,
-                             .tcp_buffer = o->tcp_buffer,
-                             .numbered = true,
-                             .log = LEVEL_WARNING};
-    return user_run(&u, result);
+    snprintf(id, SLE_SIID_MAX + 1, BENCH_ID, o->mode);
+    return (struct user_options){.to = *to,
+                                 .instance = id,
+                                 .id = "BENCH-U",
+                                 .password = password,
+                                 .responder = "BENCH-P",
+                                 .responder_password = password,
+                                 .port_name = "PORT1",
+                                 .repeat = (unsigned)o->instances,
+                                 .terms = o->terms,
+                                 .start = {.quality = SLE_ALL_FRAMES},
+                                 .frames = o->frames,
+                                 .time = o->time,
+                                 .wait = 60 * TICK_S,
+                                 .tcp_buffer = o->tcp_buffer,
+                                 .congestion = o->congestion,
+                                 .warmup = o->warmup,
+                                 .numbered = true,
+                                 .log = LEVEL_WARNING};
 }
 
 int command_bench(const struct bench_options *o)
@@ -313,7 +321,9 @@ int command_bench(const struct bench_options *o)
     if (child < 0)
         return 1;
     wait_for_port(&to);
-    int code = run_user(o, &to, &result);
+    char id[SLE_SIID_MAX + 1];
+    struct user_options u = bench_user(o, &to, id);
+    int code = user_run(&u, &result);
     (void)kill(child, SIGTERM);
     if (wait4(child, &status, 0, &usage) != child || status != 0)
         code = 1;

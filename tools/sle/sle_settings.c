@@ -299,6 +299,9 @@ static void read_instance(struct reading *r, const struct conf_tree *map, void *
     else if (i->mode == SLE_OFFLINE && *i->from->record == '\0')
         settings_wrong(r, map, "instances.", "source", i->source,
                        "a source with the key record, from which offline instances deliver");
+    else if (!i->pipelining && i->from->when_full != SOURCE_WAIT)
+        settings_wrong(r, map, "instances.", "source", i->source,
+                       "a source with when_full: wait, since without pipelining it has to");
 }
 
 static const struct list_kind user_list = {

@@ -55,6 +55,7 @@ struct settings_instance {
     char *id, *users, *source, *versions_text, *begin_text, *end_text, *gvcids_text, *antenna;
     uint64_t buffer, store, return_timeout, min_reporting;
     tick latency;
+    bool pipelining;
     /* FCLTU */
     uint64_t cltu_buffer, cltu_max, uplink_rate;
     char *uplink;
@@ -74,7 +75,7 @@ struct settings_instance {
 };
 
 struct settings {
-    char *id, *password, *port_name, *listen_text, *status;
+    char *id, *password, *port_name, *listen_text, *status, *congestion;
     struct address listen;
     uint64_t tcp_buffer;
     tick auth_delay;

@@ -210,6 +210,10 @@ static void on_accepted(void *context, struct stream *s)
         address_write(&from, v->from);
     if (t->settings->tcp_buffer > 0)
         stream_buffers(s, (uint32_t)t->settings->tcp_buffer);
+    int e = *t->settings->congestion != '\0' ? stream_congestion(s, t->settings->congestion) : 0;
+    if (e < 0)
+        say(&t->log, LEVEL_WARNING, "congestion: %s: %s", t->settings->congestion,
+            helio_strerror(e));
     v->conn = sle_conn_new(t->world, s, l, &conn_user, v);
     if (v->conn == NULL)
         free(v);

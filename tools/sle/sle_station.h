@@ -93,6 +93,7 @@ struct instance {
     struct sle_conn *conn; /* NULL: not bound */
     struct source *source;
     bool taken;            /* the pending frame */
+    uint64_t unheard;      /* without pipelining: frames given since the last wait */
     uint64_t refused_told; /* frames refused or discarded, as told */
     tick told;
     struct offline offline;

@@ -17,6 +17,7 @@
 #define BATCH 512 /* frames, or as many as are stored; then they are written */
 #define BURST (50 * TICK_US)
 #define SLACK (20 * TICK_MS)
+#define LOOK (50 * TICK_US) /* without pipelining: has the user's system the last buffer? */
 
 static bool has_user(const struct source *x)
 {
@@ -26,14 +27,42 @@ static bool has_user(const struct source *x)
     return false;
 }
 
+/* Without pipelining: a whole transfer buffer was given, and nothing was heard of it yet. */
+static bool is_blocked(const struct instance *i)
+{
+    return !i->config->pipelining && i->unheard >= i->config->buffer && sle_provider_active(i->sle);
+}
+
+/* Whose buffer has been written and heard of may go on. */
+static void free_blocked(struct source *x)
+{
+    for (size_t k = 0; k < x->instances_len; k++) {
+        struct instance *i = x->instances[k];
+        if (is_blocked(i) && i->conn != NULL && !sle_conn_full(i->conn) &&
+            sle_conn_unheard(i->conn) == 0)
+            i->unheard = 0;
+    }
+}
+
+static bool any_blocked(const struct source *x)
+{
+    for (size_t k = 0; k < x->instances_len; k++)
+        if (is_blocked(x->instances[k]))
+            return true;
+    return false;
+}
+
 /* True: the source waits for it. */
 static bool offer_one(struct source *x, struct instance *i, tick now)
 {
     if (i->taken || i->config->mode == SLE_OFFLINE)
         return false;
+    if (is_blocked(i))
+        return true;
     enum sle_taken t = sle_provider_frame(i->sle, &x->frame, now);
     if (t == SLE_FULL && x->config->when_full == SOURCE_WAIT)
         return true;
+    i->unheard += t == SLE_TAKEN ? 1 : 0;
     i->taken = true;
     return false;
 }
@@ -129,6 +158,7 @@ void source_run(void *context)
     bucket_begin(&x->bucket, now);
     x->batch_time = world_wall(w);
     x->batch_received = sle_time_of(x->batch_time);
+    free_blocked(x);
     bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x);
     bool ended = x->finished;
     while (!waits && n < BATCH && !is_idle(x) && bucket_ready(&x->bucket, now) && take_frame(x)) {
@@ -143,6 +173,8 @@ void source_run(void *context)
         next = 0;
     else if (!waits && !x->finished && limited && !is_idle(x))
         next = bucket_wake(&x->bucket, now);
+    if (waits && any_blocked(x))
+        next = now + LOOK;
     if (is_idle(x))
         bucket_rest(&x->bucket);
     feed_watch(x, !waits && !is_idle(x));
@@ -166,7 +198,8 @@ static size_t count_online(const struct source *x)
 
 void source_started(struct source *x, struct instance *i)
 {
-    i->taken = true;            /* what is pending was before it */
+    i->taken = true; /* what is pending was before it */
+    i->unheard = 0;
     if (count_online(x) == 1) { /* so its heads can be where the frames are */
         hold_pending(x, false);
         feed_gap(x, sle_provider_head(i->sle));

@@ -10,6 +10,18 @@ void measure_init(struct measure *m)
     hist_init(&m->delay);
 }
 
+void measure_again(struct measure *m)
+{
+    struct measure before = *m;
+    measure_init(m);
+    m->next = before.next;
+    m->any = before.any;
+    m->delay_before = before.delay_before;
+    m->missing = before.missing;
+    m->repeated = before.repeated;
+    m->wrong = before.wrong;
+}
+
 static void take_delay(struct measure *m, int64_t delay)
 {
     if (m->any) {

@@ -182,6 +182,12 @@ static error_t parse_wish(int key, char *arg, struct argp_state *state, struct u
     case KEY_WINDOW:
         o->window = (unsigned)argument_count(state, "window", arg, 1, 65535);
         return 0;
+    case KEY_CONGESTION:
+        o->congestion = arg;
+        return 0;
+    case KEY_WARMUP:
+        o->warmup = argument_time(state, "warmup", arg, 0);
+        return 0;
     case KEY_TCP:
         o->tcp_buffer = argument_size(state, "tcp-buffer", arg, 0, 1u << 30);
         return 0;
@@ -225,6 +231,8 @@ static error_t parse_sink(int key, char *arg, struct argp_state *state, struct u
 static void check_user(struct argp_state *state, const struct user_options *o)
 {
     enum sle_service service = SLE_RAF;
+    if (o->time > 0 && o->warmup >= o->time)
+        argp_error(state, "--warmup must be shorter than --time");
     struct sle_siid id;
     if (!address_given(&o->to))
         argp_error(state, "the provider's address is missing");
@@ -286,6 +294,7 @@ const struct argp_option sle_user_options[] = {
     {"parameters", KEY_PARAMETERS, NULL, 0, "Ask for all parameters and a status report", 3},
     {"frames", 'n', "N", 0, "Stop after N frames", 4},
     {"time", 't', "TIME", 0, "Stop after that time", 4},
+    {"warmup", KEY_WARMUP, "TIME", 0, "What comes earlier is not measured", 4},
     {"until-end", KEY_END, NULL, 0, "Stop at the end of the data", 4},
     {"wait", KEY_WAIT, "TIME", 0, "Give up when nothing comes for so long (60s; 0: never)", 4},
     {"output", 'o', "FILE", 0, "Write the frames to FILE", 5},
@@ -300,5 +309,6 @@ const struct argp_option sle_user_options[] = {
     {"event", KEY_EVENT, "ID[:QUALIFIER]", 0,
      "FCLTU: throw this event, before CLTUs; several times", 7},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the socket (the system finds them)", 8},
+    {"congestion", KEY_CONGESTION, "NAME", 0, "TCP's congestion control, such as cubic", 8},
     {"log", 'l', "LEVEL", 0, "error, warning (default) or info", 8},
     {0}};

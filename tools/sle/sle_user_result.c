@@ -116,6 +116,10 @@ json_t *result_json(const struct user *u)
     json_object_set_new(o, "octets", json_number(octets));
     json_object_set_new(o, "seconds", json_real(s));
     json_object_set_new(o, "rate_bps", json_real(s > 0 ? (double)octets * 8 / s : 0));
+    double window = u->stopped > u->measured ? seconds_of(u->measured, u->stopped) : 0;
+    json_object_set_new(o, "measured_s", json_real(window));
+    json_object_set_new(o, "measured_bps",
+                        json_real(window > 0 ? (double)u->counted * 8 / window : 0));
     json_object_set_new(o, "cpu_s", json_real((double)clock_cpu_process() / (double)TICK_S));
     json_object_set_new(o, "udp_failed", json_number(u->udp_failed));
     json_object_set_new(o, "associations", all);

@@ -15,7 +15,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "os/clock.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 
@@ -25,6 +24,11 @@ static tick now_of(const struct user *u)
 }
 
 static void end_user(struct user *u);
+
+static uint64_t offset_of(const struct user *u)
+{
+    return world_wall(u->world) - now_of(u);
+}
 
 __attribute__((format(printf, 2, 3))) static void fail(struct association *a, const char *format,
                                                        ...)
@@ -253,7 +257,12 @@ static void connect_association(struct association *a)
         a->conn = NULL;
         fail(a, "%s: %s", address_write(&u->options->to, text), helio_strerror(e));
         over(a);
+        return;
     }
+    const char *name = u->options->congestion;
+    e = name == NULL ? 0 : sle_conn_congestion(a->conn, name);
+    if (e < 0)
+        say(&u->log, LEVEL_WARNING, "congestion: %s: %s", name, helio_strerror(e));
 }
 
 /* ---- all of them ---- */
@@ -281,12 +290,22 @@ static void drop_all(struct user *u)
     }
 }
 
+static void stop_measuring(struct user *u)
+{
+    if (u->stopped > 0)
+        return;
+    u->stopped = now_of(u);
+    for (size_t i = 0; i < u->len; i++)
+        u->counted += u->all[i].measure.octets;
+}
+
 static void on_time(void *context)
 {
     struct user *u = context;
     if (u->ending)
         return;
     alarm_set(&u->alarm, TICK_NEVER);
+    stop_measuring(u);
     stop_all(u);
     u->moved = now_of(u);
 }
@@ -308,7 +327,7 @@ static void on_second(void *context)
         return;
     tick now = now_of(u);
     uint64_t p = progress_of(u);
-    u->wall_offset = clock_offset();
+    u->wall_offset = offset_of(u);
     sink_second(u, now);
     if (p != u->progress) {
         u->progress = p;
@@ -328,14 +347,23 @@ static void on_signal(void *context, int number)
     on_time(context);
 }
 
+static void on_warm(void *context)
+{
+    struct user *u = context;
+    u->measured = now_of(u);
+    for (size_t i = 0; i < u->len; i++)
+        measure_again(&u->all[i].measure);
+}
+
 static void end_user(struct user *u)
 {
     u->ending = true;
+    stop_measuring(u);
     sink_second(u, now_of(u));
     alarm_fini(&u->alarm);
     alarm_fini(&u->clock);
-    uv_signals_close(u->signals);
-    uv_world_end(u->world);
+    alarm_fini(&u->warm);
+    u->ended(u);
 }
 
 /* ---- begin ---- */
@@ -401,10 +429,10 @@ static int make_engine(struct user *u)
     return u->sle == NULL ? HELIO_ENOMEM : sle_peer_set(u->sle, &p);
 }
 
-static int open_user(struct user *u)
+int user_open(struct user *u, struct world *w, const struct user_options *o)
 {
-    const struct user_options *o = u->options;
     const struct eid nobody = eid_none(); /* names no node: text only */
+    *u = (struct user){.world = w, .options = o};
     say_init(&u->log, o->log, false, &nobody);
     u->digests = sle_digests_new();
     u->all = calloc(o->repeat, sizeof *u->all);
@@ -418,53 +446,85 @@ static int open_user(struct user *u)
     return e == 0 ? sink_open(u) : e;
 }
 
+void user_begin(struct user *u)
+{
+    tick time = u->options->time, warmup = u->options->warmup;
+    u->began = u->moved = u->measured = now_of(u);
+    u->wall_offset = offset_of(u);
+    alarm_init(&u->alarm, u->world, ALARM_APP, on_time, u);
+    alarm_init(&u->clock, u->world, ALARM_APP, on_second, u);
+    alarm_init(&u->warm, u->world, ALARM_APP, on_warm, u);
+    alarm_set(&u->alarm, time > 0 ? u->began + time : TICK_NEVER);
+    alarm_set(&u->clock, u->began + TICK_S);
+    alarm_set(&u->warm, warmup > 0 ? u->began + warmup : TICK_NEVER);
+    for (size_t i = 0; i < u->len; i++)
+        connect_association(&u->all[i]);
+}
+
+bool user_close(struct user *u)
+{
+    return sink_close(u) == 0;
+}
+
+bool user_good(const struct user *u)
+{
+    for (size_t i = 0; i < u->len; i++)
+        if (u->all[i].failed)
+            return false;
+    return true;
+}
+
+void user_free(struct user *u)
+{
+    sle_free(u->sle);
+    sle_digests_free(u->digests);
+    for (size_t i = 0; i < u->len; i++) {
+        cltus_free(&u->all[i].cltus);
+        events_free(&u->all[i]);
+    }
+    free(u->all);
+}
+
+/* ---- in the kernel's world ---- */
+
+static void end_loop(struct user *u)
+{
+    uv_signals_close(u->signals);
+    uv_world_end(u->world);
+}
+
 static int run_loop(struct user *u)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
+    u->ended = end_loop;
     u->signals = uv_signals_open(u->world, numbers, 2, on_signal, u);
     if (u->signals == NULL)
         return HELIO_ENOMEM;
-    u->began = u->moved = now_of(u);
-    u->wall_offset = clock_offset();
-    alarm_init(&u->alarm, u->world, ALARM_APP, on_time, u);
-    alarm_init(&u->clock, u->world, ALARM_APP, on_second, u);
-    alarm_set(&u->alarm, u->options->time > 0 ? u->began + u->options->time : TICK_NEVER);
-    alarm_set(&u->clock, u->began + TICK_S);
-    for (size_t i = 0; i < u->len; i++)
-        connect_association(&u->all[i]);
+    user_begin(u);
     uv_world_run(u->world);
     return 0;
 }
 
 int user_run(const struct user_options *o, json_t **result)
 {
-    struct user u = {.options = o};
-    int e = uv_world_open(&u.world);
-    if (e < 0)
+    struct user u;
+    struct world *w;
+    if (uv_world_open(&w) < 0)
         return 1;
-    e = open_user(&u);
+    int e = user_open(&u, w, o);
     if (e == 0)
         e = run_loop(&u);
-    int closed = sink_close(&u);
-    bool good = e == 0 && closed == 0;
-    for (size_t i = 0; i < u.len; i++)
-        good = good && !u.all[i].failed;
+    bool good = user_close(&u) && e == 0 && user_good(&u);
     if (e == 0 && result != NULL)
         *result = result_json(&u);
     else if (e == 0)
         result_print(&u);
-    sle_free(u.sle);
-    sle_digests_free(u.digests);
-    for (size_t i = 0; i < u.len; i++) {
-        cltus_free(&u.all[i].cltus);
-        events_free(&u.all[i]);
-    }
-    free(u.all);
+    user_free(&u);
     if (e < 0) {
-        uv_world_end(u.world);
-        uv_world_run(u.world);
+        uv_world_end(w);
+        uv_world_run(w);
     }
-    if (uv_world_free(u.world) < 0)
+    if (uv_world_free(w) < 0)
         good = false;
     return good ? 0 : 1;
 }

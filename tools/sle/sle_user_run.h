@@ -53,6 +53,8 @@ struct user_options {
     tick time;
     tick wait; /* for what does not come */
     uint64_t tcp_buffer;
+    const char *congestion; /* TCP's; NULL: as the system has it */
+    tick warmup;            /* what comes earlier after the start is not measured */
     bool numbered, json, parameters, until_end;
     const char *output, *csv, *frames_csv, *cltus;
     bool lengths;
@@ -131,9 +133,13 @@ struct user {
     size_t len, done;
     struct alarm alarm; /* the end of time */
     struct alarm clock; /* a line of the CSV */
+    struct alarm warm;  /* measuring begins */
     tick began;
-    uint64_t wall_offset; /* wall less monotonic clock; measured each second */
-    uint64_t progress;    /* that was seen at `moved` */
+    tick measured, stopped;        /* measuring began, and ended; 0: not yet */
+    uint64_t counted;              /* octets in between */
+    void (*ended)(struct user *u); /* all associations are over; may be called from begin_user */
+    uint64_t wall_offset;          /* wall less monotonic clock; measured each second */
+    uint64_t progress;             /* that was seen at `moved` */
     tick moved;
     struct log_writer *output, *frames_csv;
     FILE *csv;
@@ -148,7 +154,18 @@ struct user {
  * is printed when that is NULL. */
 int user_run(const struct user_options *o, json_t **result);
 
+/* The same in parts, in any world. user_open: 0 or HELIO_E*, what is wrong is told; user_close in
+ * any case: false, a file could not be written. `ended` is set before user_begin. */
+int user_open(struct user *u, struct world *w, const struct user_options *o);
+void user_begin(struct user *u);
+bool user_close(struct user *u);
+/* Have all gone in order? */
+bool user_good(const struct user *u);
+void user_free(struct user *u);
+
 void measure_init(struct measure *m);
+/* What comes from now on counts, and follows what has come. */
+void measure_again(struct measure *m);
 /* A frame came at `now` (monotonic) and `wall`. Delay in ns; INT64_MIN: it has none. */
 int64_t measure_frame(struct measure *m, struct slice frame, bool numbered, tick now,
                       uint64_t wall);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows of congestion control against the rules of their documents, and the mean rate of Reno
+ * under random losses against what is known of it. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "tools/sim/flow.h"
+
+#define SEGMENT 1428
+#define RTT (100 * TICK_MS)
+#define MANY (UINT64_C(1) << 40)
+
+static void fill_window(struct flow *f)
+{
+    while (flow_room(f, SEGMENT))
+        flow_sent(f, SEGMENT);
+}
+
+/* A round trip in which all that is under way is acknowledged, and the window is filled again. */
+static void turn_round(struct flow *f, tick now)
+{
+    uint64_t n = f->under / SEGMENT;
+    for (uint64_t i = 0; i < n; i++) {
+        flow_acked(f, SEGMENT, RTT, now);
+        fill_window(f);
+        flow_check(f);
+    }
+}
+
+START_TEST(slow_start_doubles)
+{
+    struct flow f;
+    flow_init(&f, FLOW_RENO, SEGMENT, MANY);
+    fill_window(&f);
+    ck_assert_uint_eq(f.under, 10 * SEGMENT);
+    for (unsigned i = 1; i <= 10; i++) {
+        turn_round(&f, i * RTT);
+        ck_assert_uint_eq(f.under, (UINT64_C(10) << i) * SEGMENT);
+    }
+}
+END_TEST
+
+START_TEST(reno_halves_once_and_adds_one)
+{
+    struct flow f;
+    flow_init(&f, FLOW_RENO, SEGMENT, MANY);
+    f.window = 100;
+    fill_window(&f);
+    flow_lost(&f, SEGMENT, 90, 100);
+    flow_lost(&f, SEGMENT, 95, 100);
+    flow_lost(&f, SEGMENT, 100, 100);
+    ck_assert_double_eq(f.window, 50);
+    ck_assert_uint_eq(f.reductions, 1);
+    while (f.under > 50 * SEGMENT)
+        flow_acked(&f, SEGMENT, RTT, RTT);
+    double before = f.window;
+    turn_round(&f, 2 * RTT);
+    ck_assert_double_gt(f.window, before + 0.9);
+    ck_assert_double_lt(f.window, before + 1.1);
+    flow_lost(&f, SEGMENT, 101, 150);
+    ck_assert_uint_eq(f.reductions, 2);
+    flow_timeout(&f, 160);
+    ck_assert_double_eq(f.window, 1);
+    ck_assert_uint_eq(f.under, 0);
+    ck_assert_uint_eq(f.timeouts, 1);
+}
+END_TEST
+
+/* RFC 9438: back at the window of the last loss after K = cbrt(W (1 - beta) / C) seconds. */
+START_TEST(cubic_comes_back_after_k)
+{
+    struct flow f;
+    flow_init(&f, FLOW_CUBIC, SEGMENT, MANY);
+    f.window = 10000;
+    fill_window(&f);
+    flow_lost(&f, SEGMENT, 10000, 10000);
+    ck_assert_double_eq_tol(f.window, 7000, 0.01);
+    f.under = 7000 * SEGMENT;
+    tick now = 0, step = RTT;
+    double k = cbrt(10000 * 0.3 / 0.4);
+    while (f.window < 9999) {
+        ck_assert_uint_lt(now, 100 * TICK_S);
+        now += step;
+        turn_round(&f, now);
+    }
+    ck_assert_double_gt((double)now / 1e9, k - 2);
+    ck_assert_double_lt((double)now / 1e9, k + 1);
+    for (int i = 0; i < 10; i++) /* … stays about there, and then grows again */
+        turn_round(&f, now += step);
+    ck_assert_double_lt(f.window, 10200);
+    for (int i = 0; i < 150; i++)
+        turn_round(&f, now += step);
+    ck_assert_double_gt(f.window, 11000);
+}
+END_TEST
+
+START_TEST(who_sends_little_does_not_grow)
+{
+    struct flow f;
+    flow_init(&f, FLOW_CUBIC, SEGMENT, MANY);
+    for (int i = 0; i < 1000; i++) {
+        ck_assert(flow_room(&f, SEGMENT));
+        flow_sent(&f, SEGMENT);
+        flow_idle(&f);
+        flow_acked(&f, SEGMENT, RTT, (tick)i * RTT);
+    }
+    ck_assert_double_eq(f.window, 10);
+    flow_init(&f, FLOW_RENO, SEGMENT, 20000);
+    for (unsigned i = 0; i < 20; i++) {
+        fill_window(&f);
+        turn_round(&f, i * RTT);
+        ck_assert_uint_le(f.under, 20000);
+    }
+    ck_assert_uint_eq(flow_buffer(&f) >= 20000, 1);
+    ck_assert_uint_le(flow_buffer(&f), 65536);
+}
+END_TEST
+
+/* Mathis et al.: sqrt(3/2p) segments a round trip, for a loss p of each segment. */
+START_TEST(reno_by_the_square_root)
+{
+    struct flow f;
+    struct rng rng;
+    const double p = _i == 0 ? 0.001 : 0.0001;
+    rng_init(&rng, 5);
+    flow_init(&f, FLOW_RENO, SEGMENT, MANY);
+    f.threshold = 10;
+    uint64_t number = 0, sent = 0, rounds = 20000;
+    for (uint64_t i = 0; i < rounds; i++) {
+        uint64_t first = number, n = (uint64_t)f.window, lost = 0;
+        number += n;
+        f.under = 0;
+        fill_window(&f);
+        ck_assert_uint_eq(f.under, n * SEGMENT);
+        for (uint64_t k = 0; k < n; k++) {
+            if (lost == 0 && rng_chance(&rng, p))
+                lost = first + k + 1;
+            else
+                flow_acked(&f, SEGMENT, RTT, i * RTT);
+        }
+        if (lost > 0)
+            flow_lost(&f, SEGMENT, lost, number);
+        sent += n;
+    }
+    double mean = (double)sent / (double)rounds, expected = sqrt(1.5 / p);
+    ck_assert_double_gt(mean, 0.8 * expected);
+    ck_assert_double_lt(mean, 1.2 * expected);
+}
+END_TEST
+
+START_TEST(names)
+{
+    enum flow_kind kind = FLOW_NONE;
+    ck_assert(flow_kind_of("reno", &kind) && kind == FLOW_RENO);
+    ck_assert(flow_kind_of("cubic", &kind) && kind == FLOW_CUBIC);
+    ck_assert(!flow_kind_of("bbr", &kind) && kind == FLOW_CUBIC);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("flow");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, slow_start_doubles);
+    tcase_add_test(t, reno_halves_once_and_adds_one);
+    tcase_add_test(t, cubic_comes_back_after_k);
+    tcase_add_test(t, who_sends_little_does_not_grow);
+    tcase_add_loop_test(t, reno_by_the_square_root, 0, 2);
+    tcase_add_test(t, names);
+    Suite *s = suite_create("tools_flow");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
