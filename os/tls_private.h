@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "os/tls.h"
+#include "os/tls_certificate.h"
 
 #define TLS_RECORD 16384u      /* plain bytes of a record, at most: RFC 8446 §5.1 */
 #define TLS_RECORD_ROOM 16709u /* and as it goes, with the most that RFC 5246 §6.2.3 allows */
@@ -51,8 +52,7 @@ struct tls_stream {
     const char *unverified;
     X509 *peer;
     char subject[256], why[TLS_WHY_MAX];
-    struct tls_name names[TLS_NAMES_MAX];
-    size_t names_len;
+    struct tls_names names;
     size_t in_head, in_tail;   /* [head, tail) of `in` has come and is not read */
     size_t out_head, out_tail; /* [head, tail) of `out` waits */
     uint8_t in[TLS_IN];
