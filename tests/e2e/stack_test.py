@@ -229,7 +229,10 @@ def errors():
             ([*nodes, *client, "--relay", listen + "10.0.2.1:1113 --duration 1s"], "write --duration of helio-sim"),
             ([*nodes, *client, "--relay", "--listen 10.0.1.2:1113 --to 10.0.2.1:1113"], "--listen: a node has this address"),
             ([*nodes, *client, "--link", "1s ipn:1.0 to-9 up"], "that node has no link of this name"),
-            ([*nodes, *client, "--link", "1s ipn:1.0 to-2 sideways"], "the last word is up or down"),
+            ([*nodes, *client, "--link", "1s ipn:1.0 to-2 sideways"], "the fourth word is up, down or set"),
+            ([*nodes, *client, "--link", "1s ipn:1.0 to-2 set"], "after set a map of keys"),
+            ([*nodes, *client, "--link", "1s ipn:1.0 to-2 up {}"], "after up and down nothing follows"),
+            ([*nodes, *client, "--link", "1s ipn:1.0 to-2 set {rat: 1}"], "rat: unknown key"),
             ([*nodes, "--ping", "ipn:2.128,x"], "as in ipn:2.128,5,1s,1h"),
             ([*nodes, *client, "--log-dir", "none/l"], "No such file or directory; a folder is wanted"),
             ([*nodes, *client, "--log-dir", "n1.yaml"], "File exists; a folder is wanted")):

@@ -100,12 +100,13 @@ struct stack_app {
     bool open, done;
 };
 
-/* A link is taken down or up. */
+/* A link is taken down or up, or keys of it are changed. */
 struct stack_switch {
     tick at;
     struct stack_host *host;
     size_t link;
     bool up;
+    const char *keys; /* a YAML map, as it was given; NULL: down or up */
 };
 
 struct stack {
@@ -171,8 +172,8 @@ int stack_station_open(struct stack_station *t);
 size_t stack_station_owner(const struct stack_station *t);
 void stack_station_free(struct stack_station *t);
 
-/* stack_script.c. add: "TIME NODE LINK up|down", STACK_SCRIPT_MAX of them; 0, or an error that was
- * said. */
+/* stack_script.c. add: "TIME NODE LINK up|down|set KEYS", STACK_SCRIPT_MAX of them; 0, or an error
+ * that was said. */
 int stack_script_add(struct stack *s, const char *text);
 tick stack_script_due(const struct stack *s);
 void stack_script_step(struct stack *s);

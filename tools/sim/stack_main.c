@@ -58,8 +58,10 @@ static const struct argp_option options[] = {
      "N bundles to an echo endpoint from node number I (1), one each TIME [5,1s,1d]; with @TIME "
      "they begin then",
      0},
-    {"link", OPT_LINK, "TIME NODE LINK up|down", 0,
-     "As helioctl at that time, in one word: '10s ipn:1.0 to-2 down'", 0},
+    {"link", OPT_LINK, "TIME NODE LINK up|down|set KEYS", 0,
+     "As helioctl at that time, in one word: '10s ipn:1.0 to-2 down', '10s ipn:1.0 to-2 set {rate: "
+     "1Mbit/s}'",
+     0},
     {"duration", OPT_DURATION, "TIME", 0, "End there in any case [when all clients are done]", 0},
     {"seed", OPT_SEED, "N", 0, "Of session numbers and the like; channels have their own [1]", 0},
     {"log-dir", OPT_LOG_DIR, "DIR", 0, "Write each node's segment log and each channel's drop log",

@@ -267,7 +267,7 @@ class Deriver:
     def scenario(self, link):
         tree = merge(link.channel)
         for way in ("forward", "return"):
-            timed = any(key in tree[way] for key in ("contacts", "outages")) or isinstance(tree[way].get("delay"), list)
+            timed = any(key in tree[way] for key in ("contacts", "outages", "changes")) or isinstance(tree[way].get("delay"), list)
             tree[way] = merge(tree[way])
             start = self.start_of(tree[way].get("start", "0" if timed else None))
             if start is not None:

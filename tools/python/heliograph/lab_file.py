@@ -83,6 +83,7 @@ class Event:
     do: str         # up, down or set
     set: Map
     place: tuple
+    ends: list = ()  # mode sim: what each end of the link is told, of `set`
 
 
 @dataclasses.dataclass

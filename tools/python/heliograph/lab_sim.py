@@ -5,10 +5,22 @@ import os
 import shlex
 import subprocess
 
-from . import lab_derive, lab_result, places, programs, units
+from . import lab_derive, lab_file, lab_result, places, programs, units
 from .lab import Failed
+from .places import Items, Map, put
 
 FIRST_PORT = 10000  # nobody opens these
+CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a channel, in mid-run
+
+
+class Addresses(lab_derive.Addresses):
+    """Streams need no relay here: the simulator takes them over the channel between two nodes."""
+
+    def ends(self, link):
+        if link.adapter in lab_derive.STREAMS:
+            a, b, _ = self.of[link.name]
+            return ((a, b), (b, a)), None
+        return super().ends(link)
 
 
 def client_words(command):
@@ -32,11 +44,104 @@ def starting(command):
 
 def event_words(lab, event):
     link = lab.links[event.link]
-    for end, other in (link.ends, link.ends[::-1]):
-        name = lab_derive.link_name(lab, link, other)
-        if event.do == "set":
-            raise places.PlacesError(f"{places.where(event.set)}: set: mode sim knows do: up and do: down; take --mode local")
-        yield f"{units.duration_text(event.at) if event.at else '0s'} {lab.nodes[end].endpoint('0')} {name} {event.do}"
+    for i, (end, other) in enumerate((link.ends, link.ends[::-1])):
+        begin = f"{units.duration_text(event.at) if event.at else '0s'} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)}"
+        if event.do != "set":
+            yield f"{begin} {event.do}"
+        elif event.ends[i]:
+            yield f"{begin} set {json.dumps(places.plain(event.ends[i]))}"
+
+
+# ---- what changes in mid-run ----
+
+
+def flat_way(way):
+    """A direction's keys as `changes` of a scenario names them; what it does not know stays as it is."""
+    out = {key: value for key, value in way.items() if key not in ("erasures", "changes")}
+    erasures = dict(way.get("erasures", {}))
+    if "iid" in erasures:
+        out["iid"] = erasures.pop("iid")
+    if erasures:
+        out["erasures"] = erasures
+    return out
+
+
+def refuse(event, text):
+    raise places.PlacesError(f"{places.where(event.set)}: events set: {text}; take --mode local")
+
+
+def way_change(event, name, before, after):
+    """What of a direction's channel is another one from the event on, as an item of `changes`; None: nothing."""
+    old, new = flat_way(before), flat_way(after)
+    changed = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
+    for key in changed:
+        if key not in CHANGES:
+            refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})")
+        if isinstance(old.get(key), list) or isinstance(new.get(key), list):
+            refuse(event, f"{key} of links.{name} is a table")
+        if key in ("rate", "delay") and key not in old:
+            refuse(event, f"links.{name} has no {key} to change from")
+    if changed and "start" in before:
+        refuse(event, f"links.{name} has a start of its own, and events count from the lab's beginning")
+    at = {"at": units.duration_text(event.at) if event.at else "0s"}
+    return put({**at, **{key: new.get(key, "0") for key in changed}}, event.set.place) if changed else None
+
+
+def end_changes(lab, link, then, event, addresses):
+    """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate."""
+    derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
+    out = []
+    for i in range(2):
+        old, new = (deriver.link_end(one.links[link.name], i) for deriver, one in zip(derivers, (lab, then)))
+        keys = [key for key in new if (key in ("rate", "overhead") or key in event.set) and places.plain(old.get(key)) != places.plain(new[key])]
+        out.append(Map((key, new[key]) for key in keys))
+    return out
+
+
+def change_by_events(lab, addresses):
+    """Values that events set become `changes` of the channels, and words for the ends of the links."""
+    if any(event.ends for event in lab.events):
+        return  # this lab was here before
+    lab_derive.check_events(lab, addresses, lab_derive.SIM_START)
+    now = lab
+    for event in lab.events:
+        if event.do != "set":
+            continue
+        tree = places.copy(now.tree)
+        for key in event.set:
+            places.assign(tree, f"links.{event.link}.{key}", event.set[key], places.where(key))
+        then = lab_file.interpret(tree, lab.path, lab.base)
+        link = now.links[event.link]
+        event.ends = end_changes(now, link, then, event, addresses)
+        of_channel = {key.split(".")[0] for key in event.set} & {*lab_file.WAY, *lab_file.CHANNEL, "forward", "return"}
+        if link.channel is None and of_channel - {"rate"} or (link.channel is None) != (then.links[event.link].channel is None):
+            refuse(event, f"links.{event.link} has no channel")
+        for way in ("forward", "return") if link.channel is not None else ():
+            change = way_change(event, event.link, link.channel[way], then.links[event.link].channel[way])
+            if change:
+                keys = lab.links[event.link].channel[way]
+                keys["changes"] = put(Items([*keys.get("changes", ()), change]), event.place)
+        now = then
+    for link in lab.links.values():
+        for way in ("forward", "return") if link.channel is not None else ():
+            link.channel[way].get("changes", []).sort(key=lambda change: units.duration(change["at"]))
+
+
+def check_streams(lab):
+    """The channel of a stream has all that goes between its nodes."""
+    for link in lab.links.values():
+        if link.adapter not in lab_derive.STREAMS or link.channel is None:
+            continue
+        for other in lab.links.values():
+            datagrams_by_relay = other.adapter not in lab_derive.STREAMS and other.channel is not None
+            if other is not link and set(other.ends) == set(link.ends) and not datagrams_by_relay:
+                raise places.PlacesError(f"{places.where(link.keys['adapter'])}: links.{link.name}: in virtual time a stream's channel has "
+                                         f"all that goes between its nodes, and links.{other.name} joins the same ones; take --mode netns")
+
+
+def streams(lab, derived):
+    """Links whose channel lies between two nodes, instead of at a relay's address."""
+    return [name for name in derived.channels if name not in derived.relays and lab.links[name].adapter in lab_derive.STREAMS]
 
 
 def command_line(lab, derived):
@@ -45,6 +150,9 @@ def command_line(lab, derived):
         words += ["--node", path]
     for link, at in derived.relays.items():
         words += ["--relay", f"--listen {at['listen']} --to {at['to']} --return-to {at['back']} --scenario {shlex.quote(derived.channels[link])}"]
+    numbers = {name: i for i, name in enumerate(lab.nodes, 1)}
+    for link in streams(lab, derived):
+        words += ["--channel", f"{'-'.join(str(numbers[end]) for end in lab.links[link].ends)}={derived.channels[link]}"]
     for command in derived.servers:
         if command.flow.kind == "perf":
             continue  # the simulator has one for each client
@@ -68,13 +176,15 @@ def command_line(lab, derived):
 
 
 def derive(lab, out):
-    addresses = lab_derive.Addresses(lab, FIRST_PORT)
+    addresses = Addresses(lab, FIRST_PORT)
+    check_streams(lab)
+    change_by_events(lab, addresses)
     return lab_derive.derive(lab, out, "/nowhere", addresses, lab_derive.SIM_START, capture_files=False)
 
 
 def rename_logs(lab, derived):
     """As the modes that have relays call them; what is not wanted goes."""
-    for i, link in enumerate(derived.relays, 1):
+    for i, link in enumerate((*derived.relays, *streams(lab, derived)), 1):
         path = os.path.join(derived.folder, f"channel{i}.drops.csv")
         if "drops" in lab.capture:
             os.rename(path, os.path.join(derived.folder, f"link-{link}.drops.csv"))
@@ -100,7 +210,7 @@ def results(lab, derived, shown):
     """What helio-sim tells, as the other modes tell it."""
     names = list(lab.nodes)
     return {"seconds": shown["virtual_s"], "interrupted": shown["interrupted"], "traffic": by_flow(derived, shown),
-            "servers": shown["servers"], "channels": dict(zip(derived.relays, shown["channels"])),
+            "servers": shown["servers"], "channels": dict(zip((*derived.relays, *streams(lab, derived)), shown["channels"])),
             "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}}
 
 
@@ -112,10 +222,10 @@ def translate(derived, message):
 
 def run(lab, out, quiet=True):
     """Runs it; the result of lab_result.finish."""
-    lab_result.begin(lab, out, "sim")
     derived = derive(lab, out)
+    command = command_line(lab, derived)  # what cannot be is told before there is a folder
+    lab_result.begin(lab, out, "sim")
     lab_derive.write(derived)
-    command = command_line(lab, derived)
     with open(os.path.join(out, "commands.txt"), "w", encoding="utf-8") as f:
         f.write(shlex.join(command) + "\n")
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
