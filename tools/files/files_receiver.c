@@ -136,6 +136,8 @@ static int take_piece(struct files_receiver *r, const char *source, const struct
         rc = files_shelf_begin(&r->shelf, h, source, now, &it);
     if (rc == HELIO_EAGAIN)
         reason = FILES_REASON_ROOM;
+    if (rc == HELIO_EEXIST)
+        reason = FILES_REASON_SHARE;
     if (reason != FILES_REASON_NONE) {
         refuse_file(r, h, reason, out);
         return 0;

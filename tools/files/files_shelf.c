@@ -58,12 +58,17 @@ static void free_item(struct files_item *it)
     free(it);
 }
 
-static void enter_item(struct files_shelf *s, struct files_item *it)
+/* 0 or HELIO_ENOMEM: it is the caller's then. */
+static int enter_item(struct files_shelf *s, struct files_item *it)
 {
     assert(files_shelf_find(s, it->id) == NULL);
+    int rc = files_sources_add(&s->sources, it->source, it->size);
+    if (rc != 0)
+        return rc;
     hash_add(&s->items, &it->node, hash_id(s, it->id));
     list_add_tail(&s->order, &it->order);
     s->space += it->size;
+    return 0;
 }
 
 static void forget_item(struct files_shelf *s, struct files_item *it)
@@ -72,6 +77,7 @@ static void forget_item(struct files_shelf *s, struct files_item *it)
     hash_sub(&s->items, &it->node);
     list_sub(&it->order);
     s->space -= it->size;
+    files_sources_sub(&s->sources, it->source, it->size);
     free_item(it);
 }
 
@@ -107,19 +113,36 @@ void files_item_receipt(const struct files_item *it, struct files_receipt *out)
 
 /* ---- pieces ---- */
 
-/* Is there room for one more of this size? Those that were silent for long give way. */
-static bool make_room(struct files_shelf *s, uint64_t size, tick now)
+/* Has its source room of its own for it? */
+static bool may_have(const struct files_shelf *s, const char *source, uint64_t size)
 {
     const struct files_limits *l = &s->limits;
-    while (s->items.len >= l->items_max || size > l->space_max || s->space > l->space_max - size) {
+    uint64_t share = l->share == 0 ? 100 : l->share;
+    uint64_t items = l->items_max * share / 100;
+    uint64_t space = l->space_max / 100 * share + l->space_max % 100 * share / 100;
+    return share >= 100 || files_sources_may(&s->sources, source, size, items, space);
+}
+
+static bool is_room(const struct files_shelf *s, uint64_t size)
+{
+    const struct files_limits *l = &s->limits;
+    return s->items.len < l->items_max && size <= l->space_max && s->space <= l->space_max - size;
+}
+
+/* Makes room for one more of this size; those that were silent for long give way. 0, or as
+ * files_shelf_begin. */
+static int make_room(struct files_shelf *s, const char *source, uint64_t size, tick now)
+{
+    bool own;
+    while (!(own = may_have(s, source, size)) || !is_room(s, size)) {
         struct list *first = list_first(&s->order);
         struct files_item *it =
             first == NULL ? NULL : container_of(first, struct files_item, order);
-        if (it == NULL || now < tick_add(it->heard, l->forget))
-            return false;
+        if (it == NULL || now < tick_add(it->heard, s->limits.forget))
+            return own ? HELIO_EAGAIN : HELIO_EEXIST;
         files_shelf_drop(s, it);
     }
-    return true;
+    return 0;
 }
 
 static int make_data(const struct files_shelf *s, const struct files_item *it)
@@ -137,8 +160,9 @@ static int make_data(const struct files_shelf *s, const struct files_item *it)
 int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const char *source,
                       tick now, struct files_item **out)
 {
-    if (!make_room(s, h->size, now))
-        return HELIO_EAGAIN;
+    int rc = make_room(s, source, h->size, now);
+    if (rc != 0)
+        return rc;
     struct files_item *it = new_item();
     if (it == NULL)
         return HELIO_ENOMEM;
@@ -148,15 +172,16 @@ int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const c
     snprintf(it->source, sizeof it->source, "%s", source);
     it->size = h->size;
     it->heard = now;
-    int rc = make_data(s, it);
+    rc = make_data(s, it);
     if (rc == 0)
         rc = files_journal_begin(s->state, it, s->limits.sync);
+    if (rc == 0)
+        rc = enter_item(s, it);
     if (rc != 0) {
         unlink_item(s, it);
         free_item(it);
         return rc;
     }
-    enter_item(s, it);
     *out = it;
     return 0;
 }
@@ -260,7 +285,11 @@ static int resume_item(struct files_shelf *s, struct files_item *it, bool placin
     char hex[FILES_HEX];
     files_journal_hex(it->id, hex);
     bool there = fstatat(s->state, hex, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    enter_item(s, it);
+    int rc = enter_item(s, it);
+    if (rc != 0) {
+        free_item(it);
+        return rc;
+    }
     if (files_done_has(&s->done, it->id) || (!there && !placing)) {
         files_shelf_drop(s, it);
         return 0;
@@ -268,7 +297,7 @@ static int resume_item(struct files_shelf *s, struct files_item *it, bool placin
     s->completed += files_item_whole(it);
     if (placing && was_placed(s, it))
         return remember_item(s, it);
-    int rc = files_item_whole(it) ? files_shelf_finish(s, it, name) : 0;
+    rc = files_item_whole(it) ? files_shelf_finish(s, it, name) : 0;
     return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 0 : rc;
 }
 
@@ -351,6 +380,8 @@ int files_shelf_open(struct files_shelf *s, const char *path, const struct files
     list_init(&s->done.order);
     int rc = hash_init(&s->items, seed);
     if (rc == 0)
+        rc = files_sources_init(&s->sources, ~seed);
+    if (rc == 0)
         rc = open_folders(s, path);
     if (rc == 0)
         rc = files_done_open(&s->done, s->state, "done", seed);
@@ -369,6 +400,7 @@ void files_shelf_close(struct files_shelf *s)
     list_for_each_safe (it, &s->order)
         forget_item(s, container_of(it, struct files_item, order));
     hash_fini(&s->items);
+    files_sources_fini(&s->sources);
     files_done_fini(&s->done);
     close_fd(&s->lock);
     close_fd(&s->state);
@@ -387,6 +419,7 @@ void files_shelf_check(const struct files_shelf *s)
         ranges_check(&it->have);
         assert(it->have.len == 0 || it->have.at[it->have.len - 1].hi <= it->size);
         assert(!files_done_has(&s->done, it->id));
+        assert(files_sources_find(&s->sources, it->source) != NULL);
         space += it->size;
         n++;
     }

@@ -11,6 +11,7 @@
 #include "base/ranges.h"
 #include "base/tick.h"
 #include "tools/files/files_done.h"
+#include "tools/files/files_sources.h"
 #include "tools/files/files_wire.h"
 
 #define FILES_FOLDER ".helio-recv"
@@ -23,6 +24,7 @@ struct files_limits {
     uint64_t space_max; /* their sizes, all together */
     tick forget;        /* one that was silent for so long gives way to others */
     bool sync;          /* what is taken is on the medium */
+    unsigned share;     /* percent of these two that one source may have; 0 is 100 */
 };
 
 /* A file that is not whole. */
@@ -43,6 +45,7 @@ struct files_shelf {
     struct hash items;
     struct list order; /* the least recently heard first */
     uint64_t space;    /* sizes of all items */
+    struct files_sources sources;
     struct files_done done;
     uint64_t unreadable; /* journals that were removed */
     uint64_t completed;  /* at the start: files that the last process had left whole */
@@ -56,7 +59,8 @@ void files_shelf_close(struct files_shelf *s);
 
 struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID]);
 
-/* Begins the file of a header. 0, HELIO_EAGAIN (no room: limits), or what the system says. */
+/* Begins the file of a header. 0, HELIO_EAGAIN (no room: limits), HELIO_EEXIST (its source has its
+ * share), or what the system says. */
 int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const char *source,
                       tick now, struct files_item **out);
 

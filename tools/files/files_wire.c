@@ -163,6 +163,7 @@ const char *files_reason_text(uint32_t reason)
         [FILES_REASON_CONFLICT] = "another file of this id is under way to there",
         [FILES_REASON_GAPS] = "too many gaps; use larger pieces",
         [FILES_REASON_PLACE] = "its place in the folder there cannot be had",
+        [FILES_REASON_SHARE] = "too much of ours is under way to there; try again later",
     };
     return reason < FILES_REASONS ? texts[reason] : "unknown";
 }

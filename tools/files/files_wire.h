@@ -65,6 +65,7 @@ enum files_reason {
     FILES_REASON_CONFLICT, /* another file has this id */
     FILES_REASON_GAPS,     /* too many gaps */
     FILES_REASON_PLACE,    /* its place in the folder cannot be had */
+    FILES_REASON_SHARE,    /* too many, or too much, of this source that is not whole */
     FILES_REASONS,
 };
 const char *files_reason_text(uint32_t reason); /* static; "unknown" for others */

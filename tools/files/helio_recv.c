@@ -19,6 +19,7 @@ enum {
     OPT_FILE_MAX,
     OPT_TRANSFERS,
     OPT_SPACE,
+    OPT_SHARE,
     OPT_FORGET,
     OPT_NO_SYNC,
     OPT_HIDDEN,
@@ -36,6 +37,7 @@ static const struct argp_option options[] = {
     {"file-max", OPT_FILE_MAX, "SIZE", 0, "The longest file taken [16GiB]", 0},
     {"transfers", OPT_TRANSFERS, "N", 0, "Files that are not whole, at once [1024]", 0},
     {"space", OPT_SPACE, "SIZE", 0, "Their sizes, all together [64GiB]", 0},
+    {"share", OPT_SHARE, "PERCENT", 0, "Of these two, for one sending node at most [50]", 0},
     {"forget", OPT_FORGET, "TIME", 0, "One silent for so long gives way to others [7d]", 0},
     {"hidden", OPT_HIDDEN, NULL, 0, "Take names with parts that begin with a dot", 0},
     {"no-sync", OPT_NO_SYNC, NULL, 0, "Do not wait for the medium (faster; power loss costs)", 0},
@@ -67,6 +69,9 @@ static error_t parse_limit(struct recv_options *o, int key, char *arg, struct ar
         return 0;
     case OPT_SPACE:
         o->limits.space_max = argument_size(state, "space", arg, 1, INT64_MAX);
+        return 0;
+    case OPT_SHARE:
+        o->limits.share = (unsigned)argument_count(state, "share", arg, 1, 100);
         return 0;
     case OPT_FORGET:
         o->limits.forget = read_seconds(state, "forget", arg);
@@ -210,7 +215,7 @@ int main(int argc, char **argv)
         return 1;
     p->options = (struct recv_options){
         .link = {.program = "helio-recv", .well_known = well_known},
-        .limits = {UINT64_C(16) << 30, 1024, UINT64_C(64) << 30, 7 * 86400 * TICK_S, true},
+        .limits = {UINT64_C(16) << 30, 1024, UINT64_C(64) << 30, 7 * 86400 * TICK_S, true, 50},
         .lifetime_ms = 86400000,
         .payload_max = UINT64_C(1) << 30,
         .deliveries = 16};

@@ -245,8 +245,8 @@ void recv_run_stop(struct recv_run *r)
 
 json_t *recv_run_json(const struct recv_run *r)
 {
-    static const char *const names[FILES_REASONS] = {NULL,       "name", "size", "room",
-                                                     "conflict", "gaps", "place"};
+    static const char *const names[FILES_REASONS] = {NULL,       "name", "size",  "room",
+                                                     "conflict", "gaps", "place", "share"};
     const struct files_counts *c = &r->receiver.counts;
     json_t *refused = json_object();
     for (int i = 1; i < FILES_REASONS; i++)
