@@ -229,21 +229,18 @@ class NodeTest(NodeCase):
 
     def test_connection_limits(self):
         self.single()
-        for path, limit in ((self.lab.socket(1), 512), (self.lab.socket(1) + ".ctl", 32)):
-            sockets = []
-            for _ in range(limit + 20):
-                s = socket.socket(socket.AF_UNIX)
-                self.addCleanup(s.close)
-                s.connect(path)
-                s.settimeout(20)
-                sockets.append(s)
-            for s in sockets[limit:]:
-                self.assertEqual(s.recv(10), b"", "a connection beyond the limit is ended")
-            sockets[0].close()
-            sockets[0] = None
-            for s in filter(None, sockets):
-                s.close()
-            wait_for(lambda: self.lab.control(1, "status")["applications"] == 0)
+        sockets = []
+        for _ in range(512 + 20):
+            s = socket.socket(socket.AF_UNIX)
+            self.addCleanup(s.close)
+            s.connect(self.lab.socket(1))
+            s.settimeout(20)
+            sockets.append(s)
+        for s in sockets[512:]:
+            self.assertEqual(s.recv(10), b"", "a connection beyond the limit is ended")
+        for s in sockets:
+            s.close()
+        wait_for(lambda: self.lab.control(1, "status")["applications"] == 0)
         self.assertEqual(self.lab.control(1, "counters")["applications"]["refused_connections"], 20)
         self.client(1, "ipn:1.5")
 

@@ -45,6 +45,42 @@ class OperatorTest(unittest.TestCase):
         with open(self.lab.path("node1.segments.csv")) as f:
             return f.read().count(",red_cp_eob,") > 0
 
+    def connections(self, path, count):
+        for _ in range(count):
+            s = socket.socket(socket.AF_UNIX)
+            self.addCleanup(s.close)
+            s.connect(path)
+            s.settimeout(20)
+            yield s
+
+    def test_control_is_never_full(self):
+        """128 connections that say nothing: an operator is answered all the same; of 32 places the newest, and who asks, keep theirs."""
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False))
+        path = self.lab.socket(1) + ".ctl"
+
+        def ask(s):
+            s.sendall(b'{"cmd": "counters"}\n')
+            said = b""
+            while not said.endswith(b"\n"):
+                part = s.recv(65536)
+                self.assertNotEqual(part, b"", "it was ended")
+                said += part
+            return json.loads(said)["node"]["control_gave_way"]
+
+        operator, = self.connections(path, 1)
+        self.assertEqual(ask(operator), 0)
+        silent = list(self.connections(path, 128))
+        for s in silent[:97]:
+            self.assertEqual(s.recv(10), b"", "who is silent for longest gives way")
+        self.assertEqual(ask(operator), 97)  # the operator and 31 more have the places
+        self.assertEqual(self.ctl("status").returncode, 0)
+        self.assertEqual(silent[97].recv(10), b"", "for helioctl")
+        self.assertEqual(ask(silent[-1]), 98)
+        # those who asked give way to others when all have asked: who was silent for longest
+        for s in self.connections(path, 32):
+            ask(s)
+        self.assertEqual(operator.recv(10), b"")
+
     def test_log_is_flushed(self):
         self.node_to_nowhere()
         self.send(1)

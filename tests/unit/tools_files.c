@@ -312,8 +312,8 @@ START_TEST(names_are_kept_apart)
 END_TEST
 
 /* A payload of somebody who does not use helio-send. */
-static void take_from_as(struct lab *l, const char *source, const char *name, size_t name_len,
-                         uint64_t size, struct files_outcome *out)
+static void take_crafted(struct lab *l, const char *name, size_t name_len, uint64_t size,
+                         struct files_outcome *out)
 {
     uint8_t bytes[FILES_HEAD + 300];
     struct files_head h = {.kind = FILES_PIECE, .flags = FILES_WANT_RECEIPT, .size = size};
@@ -323,19 +323,8 @@ static void take_from_as(struct lab *l, const char *source, const char *name, si
     size_t len = files_write(&h, slice_of("x", 1), bytes);
     bytes[len] = 'x';
     ck_assert_int_eq(
-        files_receiver_take(&l->receiver, source, slice_of(bytes, len + 1), l->now, out), 0);
+        files_receiver_take(&l->receiver, SOURCE, slice_of(bytes, len + 1), l->now, out), 0);
     files_shelf_check(&l->receiver.shelf);
-}
-
-static void take_crafted(struct lab *l, const char *name, size_t name_len, uint64_t size,
-                         struct files_outcome *out)
-{
-    take_from_as(l, SOURCE, name, name_len, size, out);
-}
-
-static void take_from(struct lab *l, const char *source, uint64_t size, struct files_outcome *out)
-{
-    take_from_as(l, source, "x", 1, size, out);
 }
 
 static uint32_t refusal_of(const struct files_outcome *out)
@@ -397,40 +386,6 @@ START_TEST(limits_are_kept)
     take_crafted(l, "x", 1, 2, &out); /* eight of them */
     ck_assert_uint_eq(refusal_of(&out), FILES_REASON_ROOM);
     ck_assert_uint_eq(l->receiver.shelf.items.len, 8);
-    lab_free(l);
-}
-END_TEST
-
-/* One who begins many leaves room for others; alone he may begin one of any size. */
-START_TEST(a_source_has_its_share)
-{
-    struct lab *l = lab_new(6);
-    struct files_outcome out;
-    l->receiver.shelf.limits.share = 50; /* 4 files, 2 MiB */
-    for (int i = 0; i < 4; i++) {
-        take_crafted(l, "x", 1, 2, &out);
-        ck_assert_uint_eq(out.receipt_len, 0);
-    }
-    take_crafted(l, "x", 1, 2, &out);
-    ck_assert_uint_eq(refusal_of(&out), FILES_REASON_SHARE);
-    ck_assert_uint_eq(l->receiver.counts.refused[FILES_REASON_SHARE], 1);
-    ck_assert_str_eq(files_reason_text(FILES_REASON_SHARE),
-                     "too much of ours is under way to there; try again later");
-    take_from(l, "ipn:9.1", 1 << 20, &out); /* the first one of another, however long */
-    ck_assert_uint_eq(out.receipt_len, 0);
-    take_from(l, "ipn:9.2", 1 << 20, &out); /* the same node: 2 MiB now */
-    ck_assert_uint_eq(out.receipt_len, 0);
-    take_from(l, "ipn:9.1", 1, &out);
-    ck_assert_uint_eq(refusal_of(&out), FILES_REASON_SHARE);
-    take_from(l, "ipn:8.1", 1 << 20, &out);
-    ck_assert_uint_eq(out.receipt_len, 0);
-    take_from(l, "ipn:7.1", 1 << 20, &out); /* there is a limit of all, too */
-    ck_assert_uint_eq(refusal_of(&out), FILES_REASON_ROOM);
-    files_shelf_check(&l->receiver.shelf);
-    l->now += 3601 * TICK_S; /* his own oldest give way */
-    take_crafted(l, "x", 1, 2, &out);
-    ck_assert_uint_eq(out.receipt_len, 0);
-    files_shelf_check(&l->receiver.shelf);
     lab_free(l);
 }
 END_TEST
@@ -597,7 +552,6 @@ int main(void)
     tcase_add_test(t, names_are_kept_apart);
     tcase_add_test(t, nothing_leaves_the_folder);
     tcase_add_test(t, limits_are_kept);
-    tcase_add_test(t, a_source_has_its_share);
     tcase_add_loop_test(t, a_whole_file_is_finished_by_the_next, 0, 3);
     tcase_add_test(t, torn_journals_are_cut);
     tcase_add_test(t, one_process_has_a_folder);

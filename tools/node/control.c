@@ -182,6 +182,7 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     fill_apps(apps_counters(n->apps), apps);
     set_int(node, "echoed", n->echoed);
     set_int(node, "echo_refused", n->echo_refused);
+    set_int(node, "control_gave_way", control_gave_way(n->control));
     set_int(node, "store_failures", n->store_failures);
     if (n->segments != NULL)
         set_int(node, "segment_lines_lost", log_writer_lost(n->segments->file));

@@ -49,6 +49,8 @@ void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 /* control_visit.c: as apps_open and its companions. */
 int control_open(struct control **out, struct node *n, const char *path, char *why, size_t why_cap);
 void control_close(struct control *c);
+/* Connections that gave way to others, since there were too many; 0 for NULL. */
+uint64_t control_gave_way(const struct control *c);
 void control_free(struct control *c); /* after control_close; NULL is allowed */
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * The operator's visits. A connection asks one line at a time and reads the answer; it is read on
  * when the answer is written, so that nothing queues. What can go wrong: a line that is too long
- * ends the connection.
+ * ends the connection; connections that say nothing: when there are too many, one of them gives way
+ * to whoever comes.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -20,8 +21,9 @@
 struct control {
     struct node *node;
     struct stream_listener *listener;
-    struct list all; /* struct visitor */
+    struct list all; /* struct visitor, the one that was silent for longest first */
     size_t visitors;
+    uint64_t gave_way;
 };
 
 struct visitor {
@@ -30,6 +32,7 @@ struct visitor {
     struct stream *stream;
     char *answer; /* [answer_done, answer_len) is not written yet; NULL: none */
     size_t answer_len, answer_done;
+    bool asked; /* a whole line, once */
     size_t len; /* of line: what was read and not answered */
     char line[CONTROL_LINE_MAX];
 };
@@ -80,7 +83,10 @@ static void take_lines(struct visitor *v)
 {
     const char *end;
     assert(v->answer == NULL);
+    list_sub(&v->node);
+    list_add_tail(&v->control->all, &v->node);
     while ((end = memchr(v->line, '\n', v->len)) != NULL) {
+        v->asked = true;
         if (!make_answer(v, (size_t)(end - v->line))) {
             close_visitor(v);
             return;
@@ -125,10 +131,28 @@ static void on_ended(void *context, int error)
 
 static const struct stream_user user = {find_space, on_fed, on_writable, on_ended};
 
+/* Who never asked goes first, then who was silent for longest. */
+static void make_room(struct control *c)
+{
+    assert(c->visitors > 0);
+    struct visitor *least = container_of(list_first(&c->all), struct visitor, node);
+    list_for_each (l, &c->all) {
+        struct visitor *v = container_of(l, struct visitor, node);
+        if (!v->asked) {
+            least = v;
+            break;
+        }
+    }
+    c->gave_way++;
+    close_visitor(least);
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct control *c = context;
-    struct visitor *v = c->visitors < VISITORS_MAX ? calloc(1, sizeof *v) : NULL;
+    if (c->visitors == VISITORS_MAX)
+        make_room(c);
+    struct visitor *v = calloc(1, sizeof *v);
     if (v == NULL) {
         stream_close(s);
         return;
@@ -166,6 +190,11 @@ void control_close(struct control *c)
     stream_unlisten(c->listener);
     list_for_each_safe (l, &c->all)
         close_visitor(container_of(l, struct visitor, node));
+}
+
+uint64_t control_gave_way(const struct control *c)
+{
+    return c != NULL ? c->gave_way : 0;
 }
 
 void control_free(struct control *c)
