@@ -305,6 +305,20 @@ class Campaign(Folder):
         for run in runs:
             self.assertEqual(json.loads((run / "lab.json").read_text())["traffic"]["perf-1"]["lost"], 0)
             self.assertTrue((run / "bundles.csv").exists() and not (run / "node1.bundles.csv").exists())
+        self.check_delays()
+
+    def check_delays(self):
+        """Hop by hop, of each setting; queue, radiation, channel and retransmission add up to the whole."""
+        with open(self.folder / "c/report/rates-delays.csv", newline="", encoding="utf-8") as f:
+            rows = list(csv.DictReader(f))
+        for rate in "5Mbit/s", "20Mbit/s":
+            hops = [row for row in rows if row["link.rate"] == rate]
+            self.assertEqual([hop["from"] for hop in hops], [f"ipn:{i}.0" for i in range(1, len(hops) + 1)])
+            told = sum(float(hop[f"{part}_ms"]) for hop in hops for part in ("queue", "radiation", "channel", "retransmission"))
+            self.assertAlmostEqual(told + float(hops[-1]["application_ms"]), float(hops[-1]["total_ms"]), places=4)
+            lossy = next(hop for hop in hops if hop["from"] == "ipn:3.0")
+            self.assertGreater(float(lossy["retransmission_ms"]), 10 * max(float(hop["retransmission_ms"]) for hop in hops if hop is not lossy))
+        self.assertIn("Delay of a bundle, hop by hop (ms)", (self.folder / "c/report/index.html").read_text())
 
     def test_a_wrong_key_is_told_before_the_first_run(self):
         self.file(LINE)

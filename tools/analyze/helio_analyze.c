@@ -231,6 +231,11 @@ static bool write_bundles(FILE *f, const struct run *r)
     return lives_table(f, &r->lives);
 }
 
+static bool write_delays(FILE *f, const struct run *r)
+{
+    return delays_table(f, &r->lives);
+}
+
 static bool write_summary(FILE *f, const struct run *r)
 {
     return analyze_result_json(f, &r->analyze, &r->totals);
@@ -257,14 +262,12 @@ static bool write_tables(const struct run *r, const char *folder)
     static const struct {
         const char *name;
         bool (*write)(FILE *f, const struct run *r);
-    } tables[] = {{"sessions.csv", write_sessions},
-                  {"series.csv", write_series},
-                  {"cdf.csv", write_cdf},
-                  {"summary.json", write_summary},
-                  {"bundles.csv", write_bundles}};
+    } tables[] = {{"sessions.csv", write_sessions}, {"series.csv", write_series},
+                  {"cdf.csv", write_cdf},           {"summary.json", write_summary},
+                  {"bundles.csv", write_bundles},   {"delays.csv", write_delays}};
     char path[PATH_BYTES];
     bool ok = true;
-    size_t len = r->totals.lives != NULL ? 5 : 4; /* the last one only of bundle logs */
+    size_t len = r->totals.lives != NULL ? 6 : 4; /* the last ones only of bundle logs */
     for (size_t i = 0; folder != NULL && i < len && ok; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, tables[i].name);
         ok = write_to(path, r, tables[i].write);

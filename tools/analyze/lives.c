@@ -209,6 +209,7 @@ static int take_step(struct lives *l, struct stay *s, const struct bundle_row *r
     case BUNDLE_SENT:
         move_on(s, r->now, IN(QUEUE), LIFE_LINK);
         s->sent = r->now;
+        s->failed_before = s->spent[LIFE_LINK] + s->spent[LIFE_SESSION];
         s->tries++;
         return intern(l, r->link, &s->link_out) && intern(l, r->peer, &s->peer_out) ? 0
                                                                                     : HELIO_ENOMEM;
@@ -317,8 +318,11 @@ void lives_session(struct lives *l, const struct analyze_session *a)
         s->session_known = true;
         if (!a->sender_log || a->opened == TICK_NEVER) /* the receiver's are others */
             continue;
-        if (a->first_tx != TICK_NEVER && a->first_tx >= s->carried)
+        if (a->first_tx != TICK_NEVER && a->first_tx >= s->carried) {
             s->session_wait = a->first_tx - s->carried;
+            s->session_radiation = analyze_radiation(a);
+            s->session_clean = !a->lossy && a->cycles == 0;
+        }
         if (a->outcome == OUTCOME_DONE && a->first_tx != TICK_NEVER)
             s->session_time = analyze_duration(a);
         s->cycles_known = a->sender_closed;
@@ -410,4 +414,5 @@ void lives_end(struct lives *l)
             n++;
         join_stays(l->stays + i, n);
     }
+    delays_divide(l);
 }

@@ -24,6 +24,16 @@ enum life_part {
     LIFE_PARTS
 };
 
+/* Where its time went from this node's `accepted` to the next one's; they add up to it exactly. */
+enum delay_part {
+    DELAY_QUEUE,          /* at the node, until the first segment of its session left */
+    DELAY_RADIATION,      /* until the last segment that was sent for the first time left */
+    DELAY_CHANNEL,        /* the way, and what receiving and storing take: all that follows when the
+                             session lost nothing, else the least that any bundle took */
+    DELAY_RETRANSMISSION, /* the rest; and tries that failed before */
+    DELAY_PARTS
+};
+
 /* Times are t_ns of the logs, TICK_NEVER when not known. */
 struct stay {
     struct hash_node by_key;     /* while it is open */
@@ -49,10 +59,14 @@ struct stay {
     tick carried, session_wait, session_time;
     bool cycles_known;
     uint64_t cycles;
+    tick session_radiation; /* first to last segment, each the first time; with session_wait */
+    bool session_clean;     /* nothing of it was lost or sent again */
+    tick failed_before;     /* in links and sessions of earlier tries, when it was sent last */
     /* made at the end */
     uint64_t hop;            /* 1 at its source; 0: not known */
     const struct stay *next; /* where it went on */
     tick total;              /* from its source to its application */
+    tick delay[DELAY_PARTS]; /* with `next` */
 };
 
 struct lives {
@@ -78,11 +92,19 @@ bool stay_is_whole(const struct stay *s);
 /* And is each part of it known, too? */
 bool stay_is_known(const struct stay *s);
 
+/* delays.c: divides the ways to the next node; after the stays are joined. */
+void delays_divide(struct lives *l);
+/* The stay at a bundle's source from which all its way to its application is known, else NULL. */
+const struct stay *delays_delivered(const struct stay *source);
+bool delays_table(FILE *f, const struct lives *l); /* false when it cannot be written */
+struct json_t;
+struct json_t *delays_json(const struct lives *l); /* NULL: no memory */
+void delays_text(FILE *f, const struct lives *l);
+
 /* lives_table.c: false when the file cannot be written */
 bool lives_table(FILE *f, const struct lives *l);
 
 /* lives_result.c: the summary */
-struct json_t;
 struct json_t *lives_json(const struct lives *l); /* NULL: no memory */
 void lives_text(FILE *f, const struct lives *l);
 

@@ -173,6 +173,7 @@ json_t *lives_json(const struct lives *l)
     json_object_set_new(j, "hops", hops);
     json_object_set_new(j, "source_to_application", json_number(s->total.count));
     json_object_set_new(j, "source_to_application_ms", analyze_times_json(&s->total));
+    json_object_set_new(j, "delays", delays_json(l));
     free_sums(s);
     return j;
 }
@@ -214,6 +215,7 @@ void lives_text(FILE *f, const struct lives *l)
     }
     if (s->total.count > 0)
         analyze_times_text(f, "source to application", &s->total);
+    delays_text(f, l);
     fprintf(f, "%" PRIu64 " rows of bundle logs", l->rows);
     if (l->refused > 0)
         fprintf(f, ", %" PRIu64 " bundles refused", l->refused);

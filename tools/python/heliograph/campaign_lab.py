@@ -58,7 +58,7 @@ def measured(shown, analysis):
     bundles = (analysis or {}).get("bundles") or {}
     return {"goodput_bps": sum(one["goodput_bps"] for one in clients), "capacity_bps": None, "efficiency": None, "good_share": None,
             "seconds": shown["seconds"], "bundles_lost": sum(one.get("lost", 0) for one in clients),
-            "delivery_ms": bundles.get("source_to_application_ms"),
+            "delivery_ms": bundles.get("source_to_application_ms"), "delays": bundles.get("delays"),
             **{key: flow.get(key) for key in ("sessions", "session_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "cancelled",
                                               "rto_firings")}}
 

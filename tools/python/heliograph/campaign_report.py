@@ -6,7 +6,7 @@ import os
 
 import jinja2
 
-from . import campaign_data, campaign_export, campaign_file, campaign_paper, campaign_run, plot, statistics, units
+from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_paper, campaign_run, plot, statistics, units
 
 COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
 PLOTS = ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99")
@@ -223,6 +223,14 @@ def about_runs(campaign, out):
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
 
 
+def delays(experiment, table, folder):
+    """Rows of the delay hop by hop, and their file; none without bundles' logs."""
+    found = campaign_delays.rows(experiment, table)
+    if found:
+        campaign_delays.write(os.path.join(folder, experiment.name + "-delays.csv"), experiment, found)
+    return found
+
+
 def make(campaign, out, against=()):
     folder = os.path.join(out, "report")
     os.makedirs(folder, exist_ok=True)
@@ -231,7 +239,8 @@ def make(campaign, out, against=()):
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
         sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table),
-                         "fixed": fixed(campaign, e), "others": other_systems(campaign, e)})
+                         "fixed": fixed(campaign, e), "others": other_systems(campaign, e),
+                         "delays": delays(e, table, folder)})
     paper = None
     if campaign.report == "paper":
         paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)
