@@ -435,6 +435,26 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
             text = campaign(SOURCE / f"campaigns/{name}.yaml", "--out", self.out, "--check").stdout
             self.assertIn("3 repetitions", text)
 
+    def test_the_interval_of_lost_checkpoints_is_theirs(self):
+        """Of the published penalty: their number's times the timer, and none where they have none."""
+        code = """import json, sys
+sys.path.insert(0, sys.argv[1])
+from heliograph import campaign_data, campaign_paper
+def row(trace, rto, lost, half):
+    metrics = {name: (1.0, None) for name in campaign_data.METRICS} | {"cp_lost": (lost, half), "session_mean": (22.4, 0.1)}
+    return campaign_data.Row({"trace": trace, "rto": rto}, metrics, 3, 0, [])
+for half in 0.04, None:
+    p = campaign_paper.Paper({}, sys.argv[2])
+    p.draw = lambda *_: None
+    campaign_paper.figure5(p, [row("none", "30ms", 0.0, None), row("A", "1s", 0.076, half)])
+    print(json.dumps([r for r in p.rows if "penalty" in r["quantity"]]))"""
+        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python", self.folder], check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (known,), (unknown,) = map(json.loads, done.stdout.splitlines())
+        self.assertAlmostEqual(known["ours"], 76)
+        self.assertAlmostEqual(known["ci95"], 40)
+        self.assertIsNone(unknown["ci95"])
+
     def test_paper_report(self):
         text = (SOURCE / "campaigns/paper-quick.yaml").read_text()
         text = text.replace("duration: 10s", "duration: 2s").replace("repetitions: 3", "repetitions: 1")

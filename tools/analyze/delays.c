@@ -24,6 +24,9 @@ static const char *const words[DELAY_PARTS] = {"queue", "radiation", "channel", 
 /* After the last segment's first transmission; all of the time since `sent` without a session. */
 static tick after_radiation(const struct stay *s)
 {
+    assert(s->next != NULL);
+    assert(s->next->begun - s->begun >=
+           s->delay[DELAY_QUEUE] + s->delay[DELAY_RADIATION] + s->failed_before);
     return s->next->begun - s->begun - s->delay[DELAY_QUEUE] - s->delay[DELAY_RADIATION] -
            s->failed_before;
 }
@@ -56,6 +59,7 @@ static struct least *find_least(struct least *at, size_t *len, const struct stay
         if (at[i].of->node == s->node && at[i].of->next->node == s->next->node &&
             at[i].of->link_out == s->link_out)
             return &at[i];
+    assert(*len <= PATHS_MAX && s->next != NULL);
     if (*len == PATHS_MAX)
         return NULL;
     at[*len] = (struct least){s, TICK_NEVER, TICK_NEVER};
@@ -69,6 +73,7 @@ static void divide_end(struct stay *s, const struct least *l)
         least = l->clean != TICK_NEVER ? l->clean : l->any;
     s->delay[DELAY_CHANNEL] = tick_min(least, after);
     s->delay[DELAY_RETRANSMISSION] = after - s->delay[DELAY_CHANNEL] + s->failed_before;
+    assert(s->delay[0] + s->delay[1] + s->delay[2] + s->delay[3] == s->next->begun - s->begun);
 }
 
 void delays_divide(struct lives *l)
@@ -162,6 +167,7 @@ static struct path *find_path(struct path *paths, size_t *len, const struct stay
         p->nodes[p->hops++] = s->node;
     p->nodes[p->hops] = last->node;
     (*len)++;
+    assert(p->hops < HOPS_MAX && *len <= PATHS_MAX);
     return p;
 }
 
@@ -187,6 +193,7 @@ static struct path *sum_paths(const struct lives *l, size_t *len)
 
 static double mean_ms(const struct path *p, double sum)
 {
+    assert(p->bundles > 0 && sum >= 0);
     return sum / (double)p->bundles / (double)TICK_MS;
 }
 
