@@ -2,8 +2,9 @@
 /*
  * A file of version 5 is a header of 128 bytes and elements, each of a type, a length and so many
  * bytes; a variable is one, perhaps inside of a compressed one, and consists of elements itself:
- * flags, dimensions, name, values. matio does not look whether all of that is there: of a file that
- * was cut off it returns what the memory held. So it is looked at before.
+ * flags, dimensions, name, values; those of a struct or a cell array are variables again. matio
+ * does not look whether all of that is there: of a file that was cut off it returns what the memory
+ * held. So it is looked at before.
  */
 #include "channel-emu/trace/trace_mat.h"
 
@@ -19,9 +20,11 @@
 #define HEADER 128u
 #define TAG 8u
 #define RANK_MAX 32u
+#define DEPTH_MAX 16 /* structs in structs */
+#define FIELDS_MAX 4096u
 
 enum { MI_INT8 = 1, MI_INT32 = 5, MI_UINT32 = 6, MI_MATRIX = 14, MI_COMPRESSED = 15 };
-enum { CLASS_DOUBLE = 6, CLASS_UINT64 = 15 };
+enum { CLASS_CELL = 1, CLASS_STRUCT = 2, CLASS_CHAR = 4, CLASS_DOUBLE = 6, CLASS_UINT64 = 15 };
 
 struct input {
     FILE *file;
@@ -125,8 +128,53 @@ static uint32_t size_of(uint32_t type)
     return type < sizeof sizes ? sizes[type] : 0;
 }
 
-/* Of variables that are no numbers, only that they are there. */
-static bool check_matrix(struct input *s)
+static bool check_matrix(struct input *s, int depth);
+
+/* Variables one after another, empty ones without anything in them. */
+static bool check_inner(struct input *s, uint64_t count, int depth)
+{
+    struct tag t;
+    for (uint64_t i = 0; i < count; i++) {
+        if (depth == 0 || !take_tag(s, &t) || t.type != MI_MATRIX || t.small || t.bytes > s->room)
+            return false;
+        uint64_t behind = s->room - t.bytes;
+        s->room = t.bytes;
+        if (t.bytes > 0 && !check_matrix(s, depth - 1))
+            return false;
+        s->room = behind;
+    }
+    return true;
+}
+
+/* The length of the fields' names, the names, and the fields of each struct. */
+static bool check_struct(struct input *s, uint64_t count, int depth)
+{
+    struct tag length, names;
+    if (!take_tag(s, &length) || !length.small || length.type != MI_INT32 || length.bytes != 4 ||
+        !take_tag(s, &names) || names.type != MI_INT8)
+        return false;
+    uint32_t each = read_number(s, length.data);
+    if (each == 0 || names.bytes % each != 0 || names.bytes / each > FIELDS_MAX ||
+        !skip_bytes(s, rest_of(&names)))
+        return false;
+    return count <= UINT32_MAX && check_inner(s, count * (names.bytes / each), depth);
+}
+
+/* Characters may be one to four bytes each. */
+static bool check_values(struct input *s, uint32_t kind, uint64_t count)
+{
+    struct tag t;
+    if (count == 0)
+        return true;
+    if (!take_tag(s, &t) || rest_of(&t) > s->room)
+        return false;
+    if (kind == CLASS_CHAR)
+        return count <= t.bytes;
+    return size_of(t.type) != 0 && count * size_of(t.type) == t.bytes;
+}
+
+/* Of variables that are none of these, only that they are there. */
+static bool check_matrix(struct input *s, int depth)
 {
     struct tag t;
     unsigned char flags[8];
@@ -135,15 +183,16 @@ static bool check_matrix(struct input *s)
         !take_bytes(s, flags, sizeof flags))
         return false;
     uint32_t kind = read_number(s, flags) & 0xff;
-    if (kind >= CLASS_DOUBLE && kind <= CLASS_UINT64) {
+    bool numbers = kind >= CLASS_DOUBLE && kind <= CLASS_UINT64, fine = true;
+    if (numbers || kind == CLASS_CHAR || kind == CLASS_STRUCT || kind == CLASS_CELL) {
         if (!take_dimensions(s, &count) || !take_tag(s, &t) || t.type != MI_INT8 ||
             !skip_bytes(s, rest_of(&t)))
             return false;
-        if (count > 0 && (!take_tag(s, &t) || size_of(t.type) == 0 ||
-                          count * size_of(t.type) != t.bytes || rest_of(&t) > s->room))
-            return false;
+        fine = kind == CLASS_STRUCT ? check_struct(s, count, depth)
+               : kind == CLASS_CELL ? check_inner(s, count, depth)
+                                    : check_values(s, kind, count);
     }
-    return skip_bytes(s, s->room);
+    return fine && skip_bytes(s, s->room);
 }
 
 static bool check_packed(struct input *s, uint32_t bytes)
@@ -158,7 +207,7 @@ static bool check_packed(struct input *s, uint32_t bytes)
     s->room = TAG;
     bool ok = take_tag(s, &t) && t.type == MI_MATRIX && !t.small;
     s->room = t.bytes;
-    ok = ok && check_matrix(s);
+    ok = ok && check_matrix(s, DEPTH_MAX);
     ok = ok && !take_inflated(s, &none, 1) && z.avail_out == 1 &&
          z.total_out == TAG + (uLong)t.bytes && inflate(&z, Z_FINISH) == Z_STREAM_END;
     s->z = NULL;
@@ -177,8 +226,45 @@ static bool check_element(struct input *s, uint64_t *at, uint64_t size)
     *at += TAG + (uint64_t)t.bytes;
     s->room = t.bytes;
     return t.type == MI_COMPRESSED ? check_packed(s, t.bytes)
-           : t.type == MI_MATRIX   ? check_matrix(s)
+           : t.type == MI_MATRIX   ? check_matrix(s, DEPTH_MAX)
                                    : true;
+}
+
+/* Where the superblock of HDF5 says that the file ends; 0: there is none. Matlab puts it behind 512
+ * bytes of its own; version 0 and 1 of it have three addresses after their sizes, 2 and 3 a shorter
+ * head. */
+static uint64_t end_of_hdf5(FILE *file)
+{
+    static const unsigned char mark[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+    unsigned char b[64];
+    uint64_t end = 0;
+    for (off_t at = 512; at <= 4096; at *= 2) {
+        if (fseeko(file, at, SEEK_SET) != 0 || fread(b, 1, sizeof b, file) != sizeof b)
+            return 0;
+        if (memcmp(b, mark, sizeof mark) != 0)
+            continue;
+        bool old = b[8] < 2;
+        size_t place = b[8] == 0 ? 40 : b[8] == 1 ? 44 : 28;
+        if (b[old ? 13 : 9] != 8) /* bytes of an address */
+            return 0;
+        for (size_t i = 0; i < 8; i++)
+            end |= (uint64_t)b[place + i] << 8 * i;
+        return end;
+    }
+    return 0;
+}
+
+int trace_mat_check_hdf5(const char *path, char *error)
+{
+    struct stat st;
+    FILE *file = fopen(path, "rb");
+    uint64_t end = file == NULL || fstat(fileno(file), &st) != 0 ? 0 : end_of_hdf5(file);
+    if (file != NULL)
+        fclose(file);
+    if (end > 0 && end <= (uint64_t)st.st_size)
+        return 0;
+    snprintf(error, TRACE_FILE_ERROR_MAX, "%s: damaged or cut off; copy or save it again", path);
+    return HELIO_EFORMAT;
 }
 
 int trace_mat_check(const char *path, char *error)

@@ -167,9 +167,10 @@ static const struct argp power_argp = {
             {"reacquire", REACQUIRE, "DURATION", 0, "Time to find the signal again (default 0)", 0},
             {"unit", UNIT, "linear|dB|dBm|mW|W", 0, "Of the powers in the file (default linear)",
              0},
-            {"column", COLUMN, "NUMBER|TITLE", 0, "Which column of a CSV (default: the only one)",
-             0},
-            {"variable", VARIABLE, "NAME", 0, "Which variable of a .mat (default: the only vector)",
+            {"column", COLUMN, "NUMBER|TITLE", 0,
+             "Which column of a CSV, or of a matrix (default: the only one)", 0},
+            {"variable", VARIABLE, "NAME", 0,
+             "Which variable of a .mat, or field of a struct: run.power (default: the only vector)",
              0},
             {"step", 't', "DURATION", 0, "Time between two samples (default 0.1ms)", 0},
             {"output", 'o', "FILE", 0, "Where to; compact for .htr (default -: text)", 0},
@@ -177,8 +178,8 @@ static const struct argp power_argp = {
     .parser = power_option,
     .args_doc = "FILE",
     .doc =
-        "Makes an erasure trace of received powers in a CSV or a Matlab file (version 5; found "
-        "out from the content) and a receiver.\vExamples:\n"
+        "Makes an erasure trace of received powers in a CSV or a Matlab file (found out from the "
+        "content) and a receiver.\vExamples:\n"
         "  helio-trace from-power leo.mat --margin 4dB --fec 2dB --interleaver 5ms -o leo.htr\n"
         "  helio-trace from-power power.csv --column rx --unit dBm --sensitivity -33dBm -o x.htr"};
 
@@ -187,11 +188,9 @@ static int read_powers(struct powers *p, const struct options *o, char *error)
     int version = trace_mat_version(o->input);
     if (version == 0)
         return trace_powers_read(p, o->input, o->column, units[o->unit].decibels, error);
-    if (version == 5)
-        return trace_mat_read(p, o->input, o->variable, units[o->unit].decibels, error);
-    snprintf(error, TRACE_FILE_ERROR_MAX,
-             "%s: a Matlab file of version 7.3; save it again with -v7 or -v6", o->input);
-    return HELIO_EFORMAT;
+    const struct trace_mat_place place = {
+        .variable = o->variable, .column = o->column, .decibels = units[o->unit].decibels};
+    return trace_mat_read(p, o->input, &place, error);
 }
 
 static int convert_powers(const struct options *o, struct powers *p, struct trace *t, char *error)

@@ -99,6 +99,59 @@ class PowerTest(unittest.TestCase):
                        values=[0] * 27 + [5, 6, 7])
         self.assertEqual(sum(self.run_steps(one, "--sensitivity", "6")), 18)
 
+    def test_version_7_3(self):
+        want = expected(self.powers, 0.6)
+        for kind in ("double:600x1", "double:1x600", "single:600x1", "double:600x1:z"):
+            path = self.mat("v" + kind + ".73", "rx:" + kind, "text:char:1x4", "square:double:2x2")
+            with open(path, "rb") as f:
+                self.assertEqual(f.read(516)[-4:], b"\x89HDF")
+            self.assertEqual(self.run_steps(path, "--sensitivity", "0.6"), want, path)
+        self.refused("several vectors: say which", self.mat("w.73", "rx:double:1x3", "ry:double:1x3"))
+        with open(self.mat("x.73", "rx:double:600x1"), "rb") as f:
+            whole = f.read()
+        source = random.Random(5)
+        for n in range(100):  # damage is no end but by an exit code, and HDF5 does not speak
+            data = bytearray(whole)
+            for _ in range(1 + n % 4):
+                data[source.randrange(512, len(data))] = source.choice((0, 1, 255, source.randrange(256)))
+            p = trace("from-power", self.write_bytes("damaged.73", data), "--margin", "3dB")
+            self.assertIn(p.returncode, (0, 2), (n, p.stderr))
+            self.assertNotIn(b"HDF5", p.stderr)
+        for n in range(600, len(whole), 997):  # wherever it ends
+            self.refused("cut.73: damaged or cut off", self.write_bytes("cut.73", whole[:n]))
+
+    def test_structs(self):
+        want = expected(self.powers, 0.6)
+        for end in ("", ".73"):
+            path = self.mat("s" + end, "run.power:double:600x1", "run.inner.rx:single:1x3", "run.names:char:1x5", "run.inner.z:complex:1x4",
+                            values=[*self.powers, 1, 2, 0])
+            self.assertEqual(self.run_steps(path, "--sensitivity", "0.6", "--variable", "run.power"), want, end)
+            self.assertEqual(self.run_steps(path, "--sensitivity", "1.5", "--variable", "run.inner.rx"), [1, 0, 1])
+            for variable, why in (("run.rx", "run has no field rx"), ("run.power.x", "run.power is no struct"), ("rum.x", "rum is not in the file"),
+                                  ("run.inner", "run.inner is not a vector"), ("run.inner.z", "run.inner.z is not a vector"), ("run", "run is not a vector"),
+                                  ("run.", "run has no field"), ("run(2).power", "run has 1 structs: write run(1).FIELD"), ("run(1)", "write run(1).FIELD")):
+                self.refused(why, path, "--margin", "3dB", "--variable", variable)
+            two = self.mat("t" + end, "run(2).power:double:600x1")
+            self.assertEqual(self.run_steps(two, "--sensitivity", "0.6", "--variable", "run(2).power"), want, end)
+            self.refused("run has 2 structs: write run(1).FIELD", two, "--margin", "3dB", "--variable", "run.power")
+
+    def test_columns_of_matrices(self):
+        n = len(self.powers)
+        columns = [0.25] * n + self.powers + [0.75] * n
+        want = expected(self.powers, 0.6)
+        for end in ("", ".73"):
+            for names in ("names:texts:1x3:time,rx,other", "names:rows:3x1:time,rx,other"):
+                for top in ("", "run."):
+                    path = self.mat("c" + end, f"{top}m:double:{n}x3", top + names, values=columns)
+                    which = ("--variable", top + "m")
+                    for column in ("2", "rx"):
+                        self.assertEqual(self.run_steps(path, "--sensitivity", "0.6", *which, "--column", column), want, (path, column))
+                    self.refused("no column 4; right is 1 to 3", path, "--margin", "3dB", *which, "--column", "4")
+                    self.refused("no column r; right is", path, "--margin", "3dB", *which, "--column", "r")
+                    if top:
+                        self.refused("but a matrix: say which --column", path, "--margin", "3dB", *which)
+            self.assertEqual(self.run_steps(self.mat("d" + end, f"m:double:{n}x3", values=columns), "--sensitivity", "0.6", "--column", "2"), want)
+
     def test_the_receiver(self):
         path = self.mat("m", "rx:double:600x1")
         fourth = 10 ** (-0.5)
@@ -171,13 +224,12 @@ class PowerTest(unittest.TestCase):
         self.refused("rx(3) = -4; right is 0 to 1e300", self.mat("n", "rx:double:1x3", values=[1, 2, -4]))
         self.refused("rx(2) = nan", self.mat("o", "rx:double:1x3", values=[1, float("nan"), 4]))
         self.refused("no vector of real numbers; its variables: none", self.mat("p"))
-        self.refused("version 7.3; save it again with -v7", self.mat("q.73", "rx:double:1x3"))
 
     def test_damaged_mat(self):
         """No damage ends the program otherwise than by an exit code."""
         source = random.Random(3)
-        for kind in ("double:60x1", "single:1x60:z"):
-            with open(self.mat("m", "rx:" + kind, "x:char:1x5", "y:double:2x2"), "rb") as f:
+        for kind, more in (("double:60x1", ()), ("single:1x60:z", ()), ("double:60x1", ("run.a.b:double:3x2", "run.n:texts:1x2:a,b", "run.t:rows:2x1:a,b"))):
+            with open(self.mat("m", "rx:" + kind, "x:char:1x5", "y:double:2x2", *more), "rb") as f:
                 whole = f.read()
             for n in range(120):
                 data = bytearray(whole)
@@ -188,8 +240,9 @@ class PowerTest(unittest.TestCase):
                         data[source.randrange(128, len(data))] = source.choice((0, 1, 255, source.randrange(256)))
                 with open(self.path("damaged"), "wb") as f:
                     f.write(data)
-                p = trace("from-power", self.path("damaged"), "--margin", "3dB", "--variable", "rx")
-                self.assertIn(p.returncode, (0, 2), (kind, n, p.stderr))
+                for which in (("rx",), ("run.a.b", "--column", "b")):
+                    p = trace("from-power", self.path("damaged"), "--margin", "3dB", "--variable", *which)
+                    self.assertIn(p.returncode, (0, 2), (kind, n, p.stderr))
 
     def test_cut_off_mat(self):
         """A copy that is not whole is refused wherever it ends, and so is a flipped bit in a compressed one."""

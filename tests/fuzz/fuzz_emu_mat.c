@@ -28,7 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (trace_mat_version(path) == 5) {
-        int rc = trace_mat_read(&p, path, NULL, false, error);
+        const struct trace_mat_place places[] = {
+            {.variable = NULL}, {.variable = "run.power"}, {.variable = "run.m", .column = "rx"}};
+        int rc = trace_mat_read(&p, path, &places[size % 3], error);
         if ((rc == 0) != (error[0] == '\0') || strlen(error) >= TRACE_FILE_ERROR_MAX)
             abort();
         for (size_t i = 0; rc == 0 && i < p.len; i++) {
