@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -47,20 +48,48 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Bytes of the answer, or -1 with errno. */
-static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t cap)
+/* A name for the answer, beside the emulator's: the kernel's own free names are of one network
+ * namespace, and the emulator may be in another one. It may be another user's, too. Empty, and a
+ * free name, where there is no room. */
+static int bind_beside(int fd, const char *path, struct sockaddr_un *own)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX}, own = {.sun_family = AF_UNIX};
+    *own = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(own->sun_path, sizeof own->sun_path, "%s.%ld", path, (long)getpid());
+    if (n > 0 && (size_t)n < sizeof own->sun_path &&
+        bind(fd, (const struct sockaddr *)own, sizeof *own) == 0) {
+        (void)chmod(own->sun_path, 0666);
+        return 0;
+    }
+    own->sun_path[0] = '\0';
+    return bind(fd, (const struct sockaddr *)own, sizeof own->sun_family);
+}
+
+/* Bytes of the answer, or -1 with errno. */
+static ssize_t talk_to_emulator(int fd, const struct change *c, char *answer, size_t cap)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     memcpy(at.sun_path, c->path, strlen(c->path));
-    if (bind(fd, (const struct sockaddr *)&own, sizeof own.sun_family) < 0 || /* any free name */
-        connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 ||
+    if (connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 ||
         send(fd, c->text, strlen(c->text), 0) < 0)
         return -1;
     int rc = poll(&wait, 1, ANSWER_MS);
     if (rc == 0)
         errno = ETIMEDOUT;
     return rc <= 0 ? -1 : recv(fd, answer, cap, 0);
+}
+
+static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t cap)
+{
+    struct sockaddr_un own;
+    if (bind_beside(fd, c->path, &own) < 0)
+        return -1;
+    ssize_t n = talk_to_emulator(fd, c, answer, cap);
+    int error = errno;
+    if (own.sun_path[0] != '\0')
+        (void)unlink(own.sun_path);
+    errno = error;
+    return n;
 }
 
 int emu_change_main(int argc, char **argv)

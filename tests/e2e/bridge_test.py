@@ -145,6 +145,27 @@ class BridgeTest(unittest.TestCase):
             report = bed.stop()["forward"]
             self.assertGreaterEqual(report["marked"], 60)
 
+    def test_a_bridge_is_told_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            control, drops = os.path.join(folder, "link"), os.path.join(folder, "d.csv")
+            with Bed(BIN, "--control", control, "--drop-log", drops) as bed:
+                near, far = bed.raw("source"), bed.raw("destination")
+                arrived = []
+                for i, change in enumerate(("forward: {delay: 1ms}", "forward: {iid: 1}", "forward: {iid: 0, delay: 2ms}", "forward: {link: down}",
+                                            "forward: {link: up}")):
+                    done = subprocess.run([os.path.join(BIN, "helio-emu"), "change", control, change], capture_output=True, text=True, timeout=30, check=False)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    for k in range(100):
+                        near.send(frame(100 * i + k, 100))
+                    arrived.append(len(far.all()))
+                self.assertEqual(arrived, [100, 0, 100, 0, 100])
+                report = bed.stop()["forward"]
+            with open(drops, newline="") as f:
+                reasons = [row["reason"] for row in csv.DictReader(f) if row["direction"] == "forward"]
+            self.assertGreaterEqual(report["dropped"]["random"], 100)  # the kernel's own frames may come, too
+            self.assertEqual((reasons.count("random"), reasons.count("outage")), (report["dropped"]["random"], report["dropped"]["outage"]))
+            self.assertEqual([c.get("iid") for c in report["changed"]], [None, 1, 0])
+
     def through_trace(self, trace, drops):
         """What an observer at the entrance saw, the numbers that arrived, the report."""
         with Bed(BIN, "--rate", "50Mbit/s", "--trace", trace, "--delay", "3ms", "--drop-log", drops) as bed:

@@ -6,6 +6,7 @@ whole, and the report tells the changes as a scenario would.
 usage: emulator_change_test.py BIN_DIR [unittest arguments]
 """
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,34 @@ class ChangeTest(unittest.TestCase):
             rows = [line for line in f if ",random," in line or ",outage," in line]
         self.assertEqual(len(rows), 2 * COUNT)
         self.assertFalse(os.path.exists(self.socket))
+
+    def test_changes_of_a_scenario_hold_to_the_nanosecond(self):
+        """What entered between 200 and 400 ms after the first frame is lost, and nothing else."""
+        far, near = udp(), udp()
+        before, drops = os.path.join(self.folder.name, "b.pcap"), os.path.join(self.folder.name, "d.csv")
+        relay = Relay(far, "--set", "forward.changes=[{at: 200ms, iid: 1}, {at: 400ms, iid: 0, delay: 3ms}]", "--set", f"pcap_before={before}",
+                      "--drop-log", drops)
+        begin = time.monotonic()
+        sent = 0
+        while time.monotonic() < begin + 0.7:
+            near.sendto(sent.to_bytes(4, "big") + bytes(96), relay.address)
+            sent += 1
+            time.sleep(0.001)
+        self.assertEqual(relay.stop(), 0, relay.said)
+        with open(before, "rb") as f:
+            data, entered, at = f.read(), [], 24
+        while at < len(data):  # nanoseconds, as the magic number says
+            seconds, ns, length, _ = struct.unpack("<IIII", data[at:at + 16])
+            entered.append(seconds * 10**9 + ns)
+            at += 16 + length
+        self.assertEqual(data[:4], bytes.fromhex("4d3cb2a1"))
+        self.assertEqual(len(entered), sent)
+        with open(drops, encoding="ascii") as f:
+            lost = {int(line.split(",")[2]) for line in f if ",random," in line}
+        origin = entered[0]
+        self.assertEqual(lost, {i + 1 for i, t in enumerate(entered) if 200_000_000 <= t - origin < 400_000_000})
+        self.assertGreater(len(lost), 20)
+        self.assertEqual(relay.counters["forward"]["out"], sent - len(lost))
 
     def test_a_socket_in_use_is_refused(self):
         far = udp()

@@ -260,6 +260,8 @@ static const struct {
                          "65535B"},
     {"exempt: arp\n", "s.yaml:1: exempt: \"arp\" is not known; write one of: none, signalling"},
     {F "rte: 1Mbit/s\n", "s.yaml:2: forward.rte: unknown key; did you mean rate?"},
+    {F "rate: 0\n", "s.yaml:2: forward.rate: \"0\" is not understood; write a rate with its unit, "
+                    "such as 500Mbit/s, 2.5Gbit/s, or unlimited"},
     {F "rate: fast\n", "s.yaml:2: forward.rate: \"fast\" is not understood; write a rate with its "
                        "unit, such as 500Mbit/s, 2.5Gbit/s, or unlimited"},
     {F "start: noon\n", "s.yaml:2: forward.start: \"noon\" is not understood; write first, a "
