@@ -15,10 +15,9 @@ static const struct command {
     const char *name; /* what messages begin with */
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"helio-trace gen", trace_command_gen},
-    {"helio-trace from-power", trace_command_power},
-    {"helio-trace convert", trace_command_convert},
-    {"helio-trace info", trace_command_info},
+    {"helio-trace gen", trace_command_gen},         {"helio-trace from-power", trace_command_power},
+    {"helio-trace convert", trace_command_convert}, {"helio-trace info", trace_command_info},
+    {"helio-trace sites", trace_command_sites},
 };
 
 tick trace_option_step(struct argp_state *state, const char *arg)
@@ -45,18 +44,20 @@ int trace_command_fail(int rc, const char *error)
     return rc == HELIO_EFORMAT || rc == HELIO_EINVAL ? 2 : argument_open_code(helio_errno(rc));
 }
 
-static const char usage[] = "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
-                            "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
-                            "       helio-trace convert IN OUT [--format FORM]\n"
-                            "       helio-trace info FILE|NAME [--json]\n"
-                            "       helio-trace COMMAND --help\n"
-                            "       helio-trace --version\n"
-                            "Makes, converts and describes erasure traces of optical links.\n"
-                            "\n"
-                            "Examples:\n"
-                            "  helio-trace info A\n"
-                            "  helio-trace gen --preset H --seed 7 -o H7.htr\n"
-                            "  helio-trace convert H7.htr H7.csv\n";
+static const char usage[] =
+    "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
+    "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
+    "       helio-trace convert IN OUT [--format FORM]\n"
+    "       helio-trace info FILE|NAME [--json]\n"
+    "       helio-trace sites --cloud SHARE,DURATION [OPTION...] -o PREFIX\n"
+    "       helio-trace COMMAND --help\n"
+    "       helio-trace --version\n"
+    "Makes, converts and describes erasure traces of optical links.\n"
+    "\n"
+    "Examples:\n"
+    "  helio-trace info A\n"
+    "  helio-trace gen --preset H --seed 7 -o H7.htr\n"
+    "  helio-trace convert H7.htr H7.csv\n";
 
 int main(int argc, char **argv)
 {

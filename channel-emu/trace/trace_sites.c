@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-trace sites: clouds over several ground stations, a trace for each and one for all: bad
+ * when none of them has a clear sky. What can go wrong: options, memory, files.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "channel-emu/chan/chan_law.h"
+#include "channel-emu/chan/chan_sites.h"
+#include "channel-emu/trace/trace_command.h"
+
+#define STEPS_MAX UINT64_C(1000000000)
+
+enum { SITES = 256, CLOUD, CORRELATION, DURATION };
+
+struct options {
+    struct sites_spec spec;
+    tick cloud, duration, step;
+    uint64_t seed;
+    const char *output;
+};
+
+static tick read_time(struct argp_state *state, const char *name, const char *arg)
+{
+    tick out;
+    if (units_duration(arg, &out) < 0 || out == 0)
+        argp_error(state, "%s '%s' is wrong; right is %s", name, arg, units_duration_hint);
+    return out;
+}
+
+static void read_cloud(struct argp_state *state, struct options *o, const char *arg)
+{
+    const char *comma = strchr(arg, ',');
+    size_t n = comma == NULL ? 0 : (size_t)(comma - arg);
+    if (law_number(arg, n, &o->spec.share) < 0 || o->spec.share < 0.001 || o->spec.share > 0.999)
+        argp_error(state,
+                   "--cloud '%s' is wrong; right is a share from 0.001 to 0.999 and a mean "
+                   "duration: 0.4,30min",
+                   arg);
+    o->cloud = read_time(state, "--cloud", comma + 1);
+    o->spec.duration = (double)o->cloud;
+}
+
+static void check_options(struct argp_state *state, const struct options *o)
+{
+    if (o->cloud == 0)
+        argp_error(state, "--cloud SHARE,DURATION is missing, such as 0.4,30min");
+    else if (o->output == NULL)
+        argp_error(state, "the names of the files are missing; right is -o PREFIX");
+    else if (o->duration / o->step == 0 || o->duration / o->step > STEPS_MAX)
+        argp_error(state, "--duration has to be 1 to 10^9 steps");
+}
+
+static error_t sites_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case SITES:
+        o->spec.count = trace_option_count(state, "--sites", arg, 1);
+        if (o->spec.count > SITES_MAX)
+            argp_error(state, "--sites %s is too many; right is 1 to %u", arg, SITES_MAX);
+        return 0;
+    case CLOUD:
+        read_cloud(state, o, arg);
+        return 0;
+    case CORRELATION:
+        if (law_number(arg, strlen(arg), &o->spec.correlation) < 0 || o->spec.correlation > 0.99)
+            argp_error(state, "--correlation '%s' is wrong; right is 0 to 0.99", arg);
+        return 0;
+    case DURATION:
+        o->duration = read_time(state, "--duration", arg);
+        return 0;
+    case 's':
+        o->seed = trace_option_count(state, "--seed", arg, 0);
+        return 0;
+    case 't':
+        o->step = trace_option_step(state, arg);
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s' is one argument too many; the files' names go after -o", arg);
+        return 0;
+    case ARGP_KEY_END:
+        check_options(state, o);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp sites_argp = {
+    .options =
+        (const struct argp_option[]){
+            {"sites", SITES, "N", 0, "How many stations, 1 to 16 (default 3)", 0},
+            {"cloud", CLOUD, "SHARE,DURATION", 0,
+             "Share of the time that each is covered, and mean duration of a cloud", 0},
+            {"correlation", CORRELATION, "R", 0,
+             "Of the stations' skies, 0 to 0.99 (default 0: they know nothing of each other)", 0},
+            {"duration", DURATION, "DURATION", 0, "Length (default 30d)", 0},
+            {"step", 't', "DURATION", 0, "Duration of a step (default 1s)", 0},
+            {"seed", 's', "N", 0, "Seed of the random numbers (default 1)", 0},
+            {"output", 'o', "PREFIX", 0, "Makes PREFIX-1.htr, PREFIX-2.htr ... and PREFIX-any.htr",
+             0},
+            {0}},
+    .parser = sites_option,
+    .doc = "Makes synthetic traces of clouds over several ground stations: one for each, bad while "
+           "it is covered, and one of all, bad while none is clear. Prints how available they "
+           "are, and how available they should be.\vExample:\n"
+           "  helio-trace sites --sites 3 --cloud 0.4,30min --correlation 0.3 -o night"};
+
+static int generate_traces(struct trace *t, const struct options *o, uint64_t *bad)
+{
+    struct sites s;
+    size_t n = o->spec.count;
+    sites_init(&s, &o->spec, o->seed);
+    for (uint64_t i = 0; i < o->duration / o->step; i++) {
+        bool all = true;
+        sites_advance(&s, (double)i * (double)o->step);
+        for (size_t k = 0; k <= n; k++) {
+            bool covered = k < n ? s.covered[k] : all;
+            int rc = trace_add(&t[k], covered, 1);
+            if (rc < 0)
+                return rc;
+            all = all && covered;
+            bad[k] += covered;
+        }
+    }
+    return 0;
+}
+
+static int write_traces(const struct trace *t, const struct options *o, char *error)
+{
+    struct trace_about about = {.generator = "sites", .seeded = true, .seed = o->seed};
+    char path[4096];
+    int rc = 0;
+    for (size_t k = 0; k <= o->spec.count && rc == 0; k++) {
+        char which[24] = "any";
+        if (k < o->spec.count)
+            snprintf(which, sizeof which, "%zu", k + 1);
+        snprintf(about.parameters, sizeof about.parameters,
+                 "--sites %zu --cloud %.6g,%.9gs --correlation %.6g (%s%s)", o->spec.count,
+                 o->spec.share, o->spec.duration / 1e9, o->spec.correlation,
+                 k < o->spec.count ? "site " : "", which);
+        snprintf(path, sizeof path, "%.4000s-%s.htr", o->output, which);
+        rc = trace_file_write(&t[k], &about, TRACE_COMPACT, path, error);
+    }
+    return rc;
+}
+
+static void say_shares(const struct options *o, const uint64_t *bad)
+{
+    double steps = (double)(o->duration / o->step);
+    size_t n = o->spec.count;
+    for (size_t k = 0; k < n; k++)
+        printf("site %zu: available %.6f, should be %.6f\n", k + 1, 1 - (double)bad[k] / steps,
+               1 - o->spec.share);
+    printf("any of %zu: available %.6f, should be %.6f (%.6f if they knew nothing of each other)\n",
+           n, 1 - (double)bad[n] / steps, 1 - sites_all_covered(&o->spec, n),
+           1 - sites_all_covered(&(struct sites_spec){.count = n, .share = o->spec.share}, n));
+    if (n > 1)
+        printf("correlation of two stations' states: should be %.6f\n",
+               sites_state_correlation(&o->spec));
+}
+
+int trace_command_sites(int argc, char **argv)
+{
+    struct options o = {
+        .spec = {.count = 3}, .duration = 30 * 86400 * TICK_S, .step = TICK_S, .seed = 1};
+    struct trace t[SITES_MAX + 1];
+    uint64_t bad[SITES_MAX + 1] = {0};
+    char error[TRACE_FILE_ERROR_MAX] = "";
+    argp_parse(&sites_argp, argc, argv, 0, NULL, &o);
+    for (size_t k = 0; k <= o.spec.count; k++)
+        trace_init(&t[k], o.step);
+    int rc = generate_traces(t, &o, bad);
+    if (rc < 0)
+        snprintf(error, sizeof error, "cannot make the traces: %s", helio_strerror(rc));
+    else
+        rc = write_traces(t, &o, error);
+    for (size_t k = 0; k <= o.spec.count; k++)
+        trace_fini(&t[k]);
+    if (rc == 0)
+        say_shares(&o, bad);
+    return rc < 0 ? trace_command_fail(rc, error) : 0;
+}
