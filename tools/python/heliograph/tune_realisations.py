@@ -16,7 +16,7 @@ CHECK = 4000    # from here on for the check of that choice
 RETURN = 500000  # is added for the way back
 EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all of one length,
 EXPECT_HALF = 0.004               # until the interval of the efficiency has this half,
-UNSEEN_HALF = 0.008               # and that of the difference to as many runs as are to check it this one
+UNSEEN_HALF = 0.006               # and that of the difference to as many runs as are to check it this one
 
 
 class Realisations:
