@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BER of an independent origin against ours: PDUs with drawn values, encoded by pyasn1 from LibreCube's ASN.1 types, must be decoded
-by sle/, and what sle/ encodes of the decoded values must be the same octets; of a TRANSFER-BUFFER, the same values.
+"""BER of an independent origin against ours: PDUs with drawn values, encoded by pyasn1 from LibreCube's ASN.1 types, those of ROCF
+by jasn1 from dariolucia's (sle/Oracle.java), must be decoded by sle/, and what sle/ encodes of the decoded values must be the same
+octets; of a TRANSFER-BUFFER, the same values.
 
-usage: VENV/bin/python sle_oracle_test.py PROGRAM [SEED]        PROGRAM: sle_pdus"""
+usage: VENV/bin/python sle_oracle_test.py PROGRAM DIR [SEED]        PROGRAM: sle_pdus, DIR: what sle.sh made"""
 
 import random
 import subprocess
@@ -13,7 +14,7 @@ from pyasn1.codec.ber.encoder import encode
 from pyasn1.type import char, constraint, univ
 from sle.datatypes import cltu_pdu, raf_pdu, rcf_pdu
 
-PROGRAM, SEED, EACH = "", 1, 40
+PROGRAM, DIR, SEED, EACH = "", "", 1, 40
 # Parameters that LibreCube's types call otherwise.
 NUMBERS = {"parReturnTimeout": 29, "parReqFrameQuality": 27, "parReqGvcId": 28, "parCltuIdentification": 10,
            "parEventInvocationIdentification": 9, "parMaximumCltuLength": 21, "parPermittedGvcedSet": 24, "parMinReportingCycle": 301,
@@ -163,6 +164,34 @@ class Oracle(unittest.TestCase):
                 f"{bytes(one['data']).hex()}")
 
 
+class Rocf(unittest.TestCase):
+    """All PDUs of ROCF but BIND, UNBIND and PEER-ABORT, which are those of the other services."""
+
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run(["java", "-XX:+UseSerialGC", "-cp", f"{DIR}/classes:{DIR}/lib/*", "Oracle", str(SEED), str(EACH)],
+                              capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr
+        cls.rows = [line.split() for line in done.stdout.splitlines()]
+
+    def lane(self, speaker, version, kinds):
+        rows = [r for r in self.rows if r[:2] == [speaker, str(version)]]
+        self.assertEqual({r[2] for r in rows}, kinds)
+        self.assertEqual(len(rows), EACH * len(kinds))
+        wrong = {}
+        for (_, _, name, octets, *items), got in zip(rows, ask(("rocf", speaker), version, [bytes.fromhex(r[3]) for r in rows]), strict=True):
+            if got != (" ".join(["buffer", *items]) if name == "TransferBuffer" else octets):
+                wrong.setdefault(name, []).append((octets, got))
+        self.assertEqual({k: len(v) for k, v in wrong.items()}, {}, {k: v[0] for k, v in wrong.items()})
+
+
+for speaker, kinds in (("user", {"StartInvocation", "StopInvocation", "ScheduleStatusReportInvocation", "GetParameterInvocation"}),
+                       ("provider", {"StartReturn", "StopReturn", "ScheduleStatusReportReturn", "GetParameterReturn", "StatusReportInvocation",
+                                     "TransferBuffer"})):
+    for number in (2, 4, 5):
+        setattr(Rocf, f"test_rocf_{speaker}_v{number}", lambda self, s=speaker, v=number, k=kinds: self.lane(s, v, k))
+
+
 def add(lane, version):
     setattr(Oracle, f"test_{lane[0]}_{lane[1]}_v{version}", lambda self: self.lane(lane, version))
 
@@ -173,5 +202,6 @@ for one in LANES:
 
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
+    DIR = sys.argv.pop(1)
     SEED = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
     unittest.main(verbosity=2)

@@ -103,7 +103,7 @@ class SleTest(sle_case.SleCase):
         version, level, hash = lane
         self.provider(text, level=level, hash=hash.lower().replace("_", ""))
         peer = Peer(self, "user", service, self.port, lane, frames=FRAMES, out=self.path("got"), tfvn=0 if service == "rocf" else 1,
-                    parameters=0 if service == "rocf" else 1, **{"in": self.write("cltus", with_lengths(cltus)), "events": "0:1:2,1:2:2,1:1:1,2:9:1,2:4:1,2:3:2,3:1:2"}
+                    **{"in": self.write("cltus", with_lengths(cltus)), "events": "0:1:2,1:2:2,1:1:1,2:9:1,2:4:1,2:3:2,3:1:2"}
                     if service == "cltu" else {})
         r = peer.result()
         self.assertEqual(r["errors"], "0", r)
@@ -138,8 +138,8 @@ class SleTest(sle_case.SleCase):
             options += ["-n", str(FRAMES), "--lengths", "-o", self.path("got")]
         if service in ("rcf", "rocf"):
             options += ["--gvcid", f"{more['tfvn']}.171.5"]
-        if service != "rocf":
-            options += ["--parameters"] if service in ("raf", "rcf") else []
+        if service != "rocf":  # whose provider does not answer
+            options += ["--parameters"]
         r = self.user(INSTANCES[service], *options, level=level, hash=hash.lower().replace("_", ""))
         self.assertTrue(r["in_order"], r)
         theirs = peer.result()
