@@ -94,7 +94,9 @@ void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out)
                                 .rcf = k->sle_rcf,
                                 .cltu = k->sle_cltu,
                                 .channel = {.scid = (uint16_t)k->scid,
-                                            .version = in.kind == FRAMES_AOS ? 1 : 0,
+                                            .version = in.kind == FRAMES_AOS    ? 1
+                                                       : in.kind == FRAMES_USLP ? SLE_VERSION_USLP
+                                                                                : 0,
                                             .vcid = k->sle_master ? SLE_MASTER : (uint8_t)in.vcid},
                                 .port = k->sle_port,
                                 .level = (enum sle_auth_level)k->sle_auth,
@@ -186,10 +188,9 @@ static int check_services(const struct frame_keys *k, const char **key, char *wh
                      "counts only with sle_rcf; write that, or leave this away");
     if (cltu && k->out.kind != FRAMES_CLTU)
         return wrong(key, "sle_cltu", why, why_cap, "CLTUs leave; write frames: cltu");
-    if ((raf || rcf) && in != FRAMES_AOS && in != FRAMES_TM && (in != FRAMES_USLP || rcf))
+    if ((raf || rcf) && in != FRAMES_AOS && in != FRAMES_TM && in != FRAMES_USLP)
         return wrong(key, "frames_in", why, why_cap,
-                     rcf ? "write aos or tm, whose virtual channels RCF knows"
-                         : "write aos, tm or uslp: telecommand does not come by RAF");
+                     "write aos, tm or uslp: telecommand does not come by RAF and RCF");
     return 0;
 }
 

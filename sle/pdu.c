@@ -145,11 +145,18 @@ bool pdu_code_result(struct ber *b, unsigned *diag, uint32_t positive)
     return false;
 }
 
+/* The books that know USLP (version 12) have wider ranges than those before. */
+void pdu_code_master(struct ber *b, struct sle_gvcid *g)
+{
+    CODE_ENUM(b, g->scid, UINT16_MAX);
+    CODE_ENUM(b, g->version, SLE_VERSION_USLP);
+    b->bad = b->bad || !sle_gvcid_ok((struct sle_gvcid){g->scid, g->version, SLE_MASTER});
+}
+
 void pdu_code_gvcid(struct ber *b, uint32_t tag, struct sle_gvcid *g)
 {
     struct ber_mark mark = ber_open(b, tag);
-    CODE_ENUM(b, g->scid, 1023);
-    CODE_ENUM(b, g->version, 3);
+    pdu_code_master(b, g);
     if (ber_choice(b, g->vcid == SLE_MASTER ? 0x80 : 0x81) == 0x81) {
         uint32_t vcid = g->vcid;
         ber_u32(b, 0x81, &vcid, 0, 63);

@@ -26,6 +26,7 @@ void pdu_code_when(struct ber *b, const struct sle_dialect *d, struct sle_when *
  * walked here. */
 bool pdu_code_result(struct ber *b, unsigned *diag, uint32_t positive);
 /* The content of a GvcId under this tag. */
+void pdu_code_master(struct ber *b, struct sle_gvcid *g); /* spacecraft and version */
 void pdu_code_gvcid(struct ber *b, uint32_t tag, struct sle_gvcid *g);
 /* TcVcid: noTcVC, or a number. */
 void pdu_code_tc_vcid(struct ber *b, uint8_t *vcid);

@@ -197,8 +197,7 @@ static size_t write_master(struct ber *b, const struct sle_value *v, size_t i)
 {
     struct sle_gvcid first = v->gvcids[i];
     struct ber_mark mark = ber_open(b, BER_SEQUENCE);
-    CODE_ENUM(b, first.scid, 1023);
-    CODE_ENUM(b, first.version, 3);
+    pdu_code_master(b, &first);
     if (first.vcid == SLE_MASTER) {
         ber_null(b, 0x80);
         i++;
@@ -244,8 +243,7 @@ static bool open_master(struct sle_gvcids *it, struct sle_gvcid *out)
 {
     struct ber b = ber_reader(it->rest);
     struct ber_mark mark = ber_open(&b, BER_SEQUENCE);
-    CODE_ENUM(&b, it->master.scid, 1023);
-    CODE_ENUM(&b, it->master.version, 3);
+    pdu_code_master(&b, &it->master);
     it->master.vcid = SLE_MASTER;
     bool whole = ber_choice(&b, 0) == 0x80;
     if (whole)

@@ -33,11 +33,9 @@ static bool gvcids_ok(const struct sle_provider_config *c)
 {
     if (c->gvcid_count < 1 || c->gvcid_count > SLE_GVCIDS_MAX)
         return false;
-    for (size_t k = 0; k < c->gvcid_count; k++) {
-        struct sle_gvcid g = c->gvcids[k];
-        if (g.scid > 1023 || g.version > 3 || (g.vcid > 63 && g.vcid != SLE_MASTER))
+    for (size_t k = 0; k < c->gvcid_count; k++)
+        if (!sle_gvcid_ok(c->gvcids[k]))
             return false;
-    }
     return true;
 }
 

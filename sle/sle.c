@@ -75,7 +75,26 @@ bool sle_port_name_ok(const char *text)
     return is_name(text, 1, SLE_PORT_NAME_MAX);
 }
 
-/* Version 00 TM, 01 AOS; 1100 USLP, which RCF would name by version 3 (its two bits). */
+bool sle_gvcid_ok(struct sle_gvcid g)
+{
+    bool version = g.version <= 3 ? g.scid <= 1023 : g.version == SLE_VERSION_USLP;
+    return version && (g.vcid <= 63 || g.vcid == SLE_MASTER);
+}
+
+/* 732.1-B 4.1.2: version 4 bits, spacecraft 16, whose it is 1, virtual channel 6, MAP 4. A
+ * truncated header begins likewise. */
+static bool read_uslp(struct slice frame, struct sle_gvcid *out)
+{
+    const uint8_t *d = frame.data;
+    if (frame.len < 4 || d[0] >> 4 != SLE_VERSION_USLP)
+        return false;
+    *out = (struct sle_gvcid){.version = SLE_VERSION_USLP,
+                              .scid = (uint16_t)((d[0] & 15) << 12 | d[1] << 4 | d[2] >> 4),
+                              .vcid = (uint8_t)((d[2] & 7) << 3 | d[3] >> 5)};
+    return true;
+}
+
+/* Version 00 TM, 01 AOS, 1100 USLP. */
 bool sle_gvcid_of_frame(struct slice frame, struct sle_gvcid *out)
 {
     if (frame.len < 2)
@@ -88,6 +107,8 @@ bool sle_gvcid_of_frame(struct slice frame, struct sle_gvcid *out)
     case 1:
         *out = (struct sle_gvcid){.version = 1, .scid = head >> 6 & 0xff, .vcid = head & 0x3f};
         return true;
+    case 3:
+        return read_uslp(frame, out);
     default:
         return false;
     }

@@ -152,14 +152,14 @@ uint64_t sle_time_unix(struct sle_time t);
 /* < 0, 0, > 0 */
 int sle_time_compare(struct sle_time a, struct sle_time b);
 
-/* A channel of frames: transfer frame version 0 TM, 1 AOS (2 TC never), 3 USLP as far as RCF can
- * say it. */
-enum { SLE_MASTER = 255 };
+/* A channel of frames: transfer frame version 0 TM, 1 AOS (2 TC never), 12 USLP. */
+enum { SLE_MASTER = 255, SLE_VERSION_USLP = 12 };
 struct sle_gvcid {
-    uint16_t scid;   /* 0..1023; 0..255 AOS */
-    uint8_t version; /* 0..3 */
+    uint16_t scid;   /* 0..1023; of AOS frames 0..255; USLP 0..65535 */
+    uint8_t version; /* 0..3, 12 */
     uint8_t vcid;    /* 0..63, or SLE_MASTER: the whole master channel */
 };
+bool sle_gvcid_ok(struct sle_gvcid g);
 /* The channel of a frame by its first octets; false: too short, or a version that is not known. */
 bool sle_gvcid_of_frame(struct slice frame, struct sle_gvcid *out);
 /* Is `one` (with a vcid) in `set` (a virtual channel, or its master)? */

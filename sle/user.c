@@ -81,20 +81,15 @@ static bool take_awaited(struct sle_link *l, const struct sle_pdu *p, enum sle_p
 
 /* ---- operations ---- */
 
-static bool gvcid_ok(struct sle_gvcid g)
-{
-    return g.scid <= 1023 && g.version <= 3 && (g.vcid <= 63 || g.vcid == SLE_MASTER);
-}
-
 static bool start_ok(const struct sle_instance *i, const struct sle_start *s)
 {
     switch (i->service) {
     case SLE_RAF:
         return s->quality <= SLE_ALL_FRAMES;
     case SLE_RCF:
-        return gvcid_ok(s->gvcid);
+        return sle_gvcid_ok(s->gvcid);
     case SLE_ROCF:
-        return gvcid_ok(s->gvcid) && s->word <= SLE_NOT_CLCW &&
+        return sle_gvcid_ok(s->gvcid) && s->word <= SLE_NOT_CLCW &&
                (s->tc_vcid <= 63 || s->tc_vcid == SLE_TC_VC_NONE) && s->update <= SLE_CHANGE_BASED;
     case SLE_FCLTU:
         return true;

@@ -86,6 +86,30 @@ class SleTest(sle_case.SleCase):
         with open(self.path("words"), "rb") as f:
             self.assertEqual(f.read(), b"".join(bytes((0, 0, 0, i % 256)) for i in range(500)))
 
+    def test_uslp(self):
+        """Virtual and master channels of USLP frames, whose spacecraft have 16 bits."""
+        frames = b""
+        for vcid in (5, 42):
+            name = self.path(f"{vcid}.frames")
+            subprocess.run([os.path.join(self.BIN, "helio-frames"), "gen", "-k", "uslp", "-l", "500", "-n", "100", "--scid", "40000", "--vcid",
+                            str(vcid), "--count-octets", "2", "-o", name], check=True, timeout=60)
+            with open(name, "rb") as f:
+                frames += f.read()
+        with open(self.path("all.frames"), "wb") as f:
+            f.write(frames)
+        rcf = "sagr=1.spack=1.rsl-fg=1.rcf=onlc1"
+        for channel, wanted in (("12.40000.42", frames[50000:]), ("12.40000.*", frames), ("12.40000.5", frames[:50000])):
+            self.provider(f"""sources:
+  - {{name: f, kind: file, file: {self.path('all.frames')}, frame: 500}}
+instances:
+  - {{id: {rcf}, users: CENTRE, source: f, gvcids: '12.40000.* 12.40000.5 12.40000.42'}}
+""")
+            r = self.user(rcf, "--gvcid", channel, "--until-end", "--parameters", "-o", self.path("got"))
+            self.assertEqual((r["frames"], r["parameters"]), (len(wanted) // 500, 8), r)
+            with open(self.path("got"), "rb") as f:
+                self.assertEqual(f.read(), wanted)
+            self.stop()
+
     def test_offline(self):
         self.start()
         self.until(lambda: self.status()["sources"][1]["frames"] > 2000, "nothing is produced")

@@ -382,7 +382,9 @@ START_TEST(keys)
     k.in.kind = FRAMES_USLP;
     k.sle_raf = NULL;
     k.sle_rcf = rcf;
-    expect_wrong(&k, "frames_in", "aos or tm");
+    struct frame_wire_sle sle;
+    frame_keys_sle(&k, &sle);
+    ck_assert_uint_eq(sle.channel.version, SLE_VERSION_USLP);
     k = all;
     k.sle_password = good;
     expect_wrong(&k, "sle_password", "only with sle_auth");

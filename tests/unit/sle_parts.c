@@ -155,7 +155,8 @@ END_TEST
 START_TEST(channels_of_frames)
 {
     /* The AOS frame and the TC frame's cousin of the vectors: SCID 0xab, VC 5. */
-    static const uint8_t aos[] = {0x6a, 0xc5}, tm[] = {0x0a, 0xba}, uslp[] = {0xc0, 0x00};
+    static const uint8_t aos[] = {0x6a, 0xc5}, tm[] = {0x0a, 0xba}, none[] = {0xd0, 0, 0, 0},
+                         uslp[] = {0xc9, 0xc4, 0x0d, 0x4f};
     struct sle_gvcid g;
     ck_assert(sle_gvcid_of_frame(slice_of(aos, 2), &g));
     ck_assert(g.version == 1 && g.scid == 0xab && g.vcid == 5);
@@ -167,7 +168,18 @@ START_TEST(channels_of_frames)
     ck_assert(sle_gvcid_of_frame(slice_of(tm, 2), &g));
     ck_assert(g.version == 0 && g.scid == 0xab && g.vcid == 5);
     ck_assert(!sle_gvcid_of_frame(slice_of(tm, 1), &g) &&
-              !sle_gvcid_of_frame(slice_of(uslp, 2), &g));
+              !sle_gvcid_of_frame(slice_of(uslp, 3), &g));
+    /* 0x9c40 = 40000, destination, VC 42, MAP 7, truncated */
+    ck_assert(sle_gvcid_of_frame(slice_of(uslp, 4), &g));
+    ck_assert(g.version == 12 && g.scid == 40000 && g.vcid == 42);
+    ck_assert(!sle_gvcid_of_frame(slice_of(none, 4), &g)); /* 1101 */
+    ck_assert(sle_gvcid_ok(g) && sle_gvcid_ok((struct sle_gvcid){65535, 12, SLE_MASTER}));
+    ck_assert(sle_gvcid_ok((struct sle_gvcid){1023, 3, 63}));
+    ck_assert(!sle_gvcid_ok((struct sle_gvcid){1024, 1, 0}) &&
+              !sle_gvcid_ok((struct sle_gvcid){0, 4, 0}) &&
+              !sle_gvcid_ok((struct sle_gvcid){0, 11, 0}) &&
+              !sle_gvcid_ok((struct sle_gvcid){0, 13, 0}) &&
+              !sle_gvcid_ok((struct sle_gvcid){0, 12, 64}));
 }
 END_TEST
 

@@ -81,6 +81,9 @@ START_TEST(starts)
     assert_pdu(&rcf_user, &p, "a0 15 8000 020101 8000 8000 300a 020200ab 020101 810105");
     p.u.start.gvcid.vcid = SLE_MASTER;
     assert_pdu(&rcf_user, &p, "a0 14 8000 020101 8000 8000 3009 020200ab 020101 8000");
+    p.u.start.gvcid = (struct sle_gvcid){.scid = 40000, .version = 12, .vcid = 5}; /* USLP */
+    assert_pdu(&rcf_user, &p, "a0 16 8000 020101 8000 8000 300b 0203009c40 02010c 810105");
+    p.u.start.gvcid = (struct sle_gvcid){.scid = 0xab, .version = 1, .vcid = SLE_MASTER};
     p.u.start.word = SLE_CLCW;
     p.u.start.tc_vcid = 7;
     p.u.start.update = SLE_CHANGE_BASED;
@@ -186,6 +189,7 @@ static void assert_value(enum sle_service service, uint8_t version, struct sle_v
 START_TEST(values)
 {
     static const struct sle_gvcid set[] = {{0xab, 1, 5}, {0xab, 1, 6}, {0x12, 0, SLE_MASTER}};
+    static const struct sle_gvcid uslp[] = {{65535, 12, 5}, {65535, 12, 6}};
     struct sle_value v = {.parameter = SLE_PAR_BUFFER_SIZE, .number = 20};
     assert_value(SLE_RAF, 4, v, "a006 020104 020114");
     v = (struct sle_value){.parameter = SLE_PAR_LATENCY_LIMIT, .number = 5};
@@ -211,6 +215,8 @@ START_TEST(values)
     assert_value(
         SLE_RCF, 4, v,
         "a320 020118 301b 300f 020200ab 020101 a106 020105 020106 3008 020112 020100 8000");
+    v = (struct sle_value){.parameter = SLE_PAR_PERMITTED_GVCIDS, .gvcids = uslp, .gvcid_count = 2};
+    assert_value(SLE_RCF, 4, v, "a317 020118 3012 3010 020300ffff 02010c a106 020105 020106");
 }
 END_TEST
 

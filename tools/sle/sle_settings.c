@@ -49,8 +49,8 @@ static bool take_number(const char **p, unsigned long max, unsigned long *out)
 bool settings_gvcid(const char *text, struct sle_gvcid *out)
 {
     unsigned long version, scid, vcid = SLE_MASTER;
-    if (!take_number(&text, 3, &version) || *text++ != '.' || !take_number(&text, 1023, &scid) ||
-        *text++ != '.')
+    if (!take_number(&text, SLE_VERSION_USLP, &version) || *text++ != '.' ||
+        !take_number(&text, UINT16_MAX, &scid) || *text++ != '.')
         return false;
     if (*text == '*')
         text++;
@@ -60,7 +60,7 @@ bool settings_gvcid(const char *text, struct sle_gvcid *out)
         return false;
     *out = (struct sle_gvcid){
         .scid = (uint16_t)scid, .version = (uint8_t)version, .vcid = (uint8_t)vcid};
-    return true;
+    return sle_gvcid_ok(*out);
 }
 
 bool settings_time(const char *text, uint64_t *out)

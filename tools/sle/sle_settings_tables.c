@@ -292,7 +292,7 @@ const struct conf_option settings_instances[] = {
      .offset = AT(gvcids_text),
      .initial = "",
      .help = "RCF, ROCF: permitted channels VERSION.SCID.VCID or VERSION.SCID.*, with blanks "
-             "between them"},
+             "between them; versions: 0 TM, 1 AOS, 12 USLP"},
     {.key = "return_timeout",
      .type = OPTION_COUNT,
      .offset = AT(return_timeout),
