@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RCF of USLP frames. */
+/* RCF of USLP frames; control words by ROCF: what is refused, delivered, and reported. */
 #include "tests/unit/sle_pair.h"
 
 static struct pair pair;
@@ -50,11 +50,92 @@ START_TEST(rcf_of_uslp)
 }
 END_TEST
 
+static const struct sle_gvcid channel = {.scid = 0xab, .version = 1, .vcid = 5};
+
+static void begin_rocf(struct sle_provider_config *c)
+{
+    c->id = ROCF_ID;
+    c->buffer_frames = 1;
+    c->gvcids = &channel;
+    c->gvcid_count = 1;
+    pair_init(&pair, SLE_AUTH_NONE);
+    pair_add(&pair, c, 5);
+    pair_connect(&pair);
+}
+
+static unsigned start_rocf(enum sle_control_word word, uint8_t tc_vcid, enum sle_update update)
+{
+    struct sle_start s = {.gvcid = channel, .word = word, .tc_vcid = tc_vcid, .update = update};
+    pair_start(&pair, &s);
+    return pair.user.of[SLE_STARTED].diag;
+}
+
+static enum sle_taken offer_word(uint32_t word)
+{
+    struct sle_frame f = {.data = slice_of("\x6a\xc5xxxx", 6), .has_ocf = true};
+    for (unsigned k = 0; k < 4; k++)
+        f.ocf[k] = (uint8_t)(word >> 8 * (3 - k));
+    enum sle_taken taken = sle_provider_frame(pair.serves, &f, pair.now);
+    pair_settle(&pair);
+    return taken;
+}
+
+static void stop_rocf(void)
+{
+    ck_assert_int_eq(sle_user_stop(pair.asks, pair.now), 0);
+    pair_settle(&pair);
+}
+
+/* Permitted: CLCWs of TC VC 7, continuously. */
+START_TEST(rocf_refusals)
+{
+    struct sle_provider_config c = {.permitted_words = 1u << SLE_CLCW,
+                                    .permitted_tc_vcids = 1u << 7,
+                                    .permitted_updates = 1u << SLE_CONTINUOUS};
+    begin_rocf(&c);
+    ck_assert_uint_eq(start_rocf(SLE_ALL_WORDS, 7, SLE_CONTINUOUS), SLE_START_INVALID_CONTROL_WORD);
+    ck_assert_uint_eq(start_rocf(SLE_NOT_CLCW, 7, SLE_CONTINUOUS), SLE_START_INVALID_CONTROL_WORD);
+    ck_assert_uint_eq(start_rocf(SLE_CLCW, 6, SLE_CONTINUOUS), SLE_START_INVALID_TC_VCID);
+    ck_assert_uint_eq(start_rocf(SLE_CLCW, 7, SLE_CHANGE_BASED), SLE_START_INVALID_UPDATE_MODE);
+    ck_assert_uint_eq(start_rocf(SLE_CLCW, 7, SLE_CONTINUOUS), SLE_OK);
+    pair_fini(&pair);
+}
+END_TEST
+
+START_TEST(rocf_words_and_reports)
+{
+    struct sle_provider_config c = {0};
+    struct sle_schedule now = {SLE_REPORT_NOW, 0};
+    begin_rocf(&c);
+    ck_assert_uint_eq(start_rocf(SLE_NOT_CLCW, SLE_TC_VC_NONE, SLE_CONTINUOUS), SLE_OK);
+    ck_assert_int_eq(offer_word(0x811c0001), SLE_TAKEN);
+    ck_assert_int_eq(offer_word(0x811c0001), SLE_TAKEN); /* continuous: the same again */
+    ck_assert_int_eq(offer_word(0x011c0001), SLE_FILTERED);
+    stop_rocf();
+    ck_assert_uint_eq(start_rocf(SLE_CLCW, SLE_TC_VC_NONE, SLE_CHANGE_BASED), SLE_OK);
+    ck_assert_int_eq(offer_word(0x011c0001), SLE_TAKEN); /* of any TC VC; the first one always */
+    ck_assert_int_eq(offer_word(0x01180001), SLE_TAKEN);
+    ck_assert_int_eq(offer_word(0x01180001), SLE_FILTERED);
+    stop_rocf();
+    ck_assert_uint_eq(start_rocf(SLE_ALL_WORDS, SLE_TC_VC_NONE, SLE_CONTINUOUS), SLE_OK);
+    ck_assert_int_eq(offer_word(0x811c0001), SLE_TAKEN);
+    ck_assert_int_eq(offer_word(0x011c0001), SLE_TAKEN);
+    ck_assert_int_eq(sle_user_schedule(pair.asks, &now, pair.now), 0);
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.user.of[SLE_STATUS].u.status.processed, 8);
+    ck_assert_uint_eq(pair.user.of[SLE_STATUS].u.status.delivered, 6);
+    ck_assert_uint_eq(pair.frames, 6);
+    pair_fini(&pair);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sle_channels");
     TCase *t = tcase_create("channels");
     suite_add_tcase(s, t);
     tcase_add_test(t, rcf_of_uslp);
+    tcase_add_test(t, rocf_refusals);
+    tcase_add_test(t, rocf_words_and_reports);
     return run_suite(s);
 }
