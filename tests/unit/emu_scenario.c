@@ -226,6 +226,20 @@ END_TEST
 
 #define F "forward:\n  "
 #define E "forward:\n  erasures:\n    "
+/* A looped trace has a next round, and one after that. */
+START_TEST(an_offset_may_lie_in_a_later_round)
+{
+    struct scenario s;
+    good(&s, "forward: {erasures: {trace: {file: A, offset: 250s}}}\n");
+    struct chan_config k = scenario_chan(&s, SCENARIO_FORWARD, 0, 0);
+    ck_assert(k.trace_offset == 250 * TICK_S && !k.trace_no_loop);
+    struct chan *c;
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    chan_free(c);
+    scenario_fini(&s);
+}
+END_TEST
+
 START_TEST(jitter_by_a_law)
 {
     struct scenario s;
@@ -542,6 +556,7 @@ int main(void)
     tcase_add_test(t, a_wire_by_default);
     tcase_add_test(t, every_key);
     tcase_add_test(t, jitter_by_a_law);
+    tcase_add_test(t, an_offset_may_lie_in_a_later_round);
     tcase_add_test(t, no_direction_draws_what_another_one_does);
     tcase_add_test(t, what_is_shown_reads_back_to_the_same);
     tcase_add_test(t, both_is_laid_under_the_directions);
