@@ -88,6 +88,24 @@ START_TEST(moments_are_those_of_the_law)
 }
 END_TEST
 
+/* With a deviation that is nothing beside the mean; it must not take long to be made, either. */
+START_TEST(a_narrow_gamma_is_nearly_normal)
+{
+    struct chan_jitter k = law(CHAN_JITTER_GAMMA, 86400 * TICK_S, TICK_MS);
+    struct chan_jitter_state s;
+    for (int z = -6; z <= 6; z++)
+        ck_assert_double_eq_tol(chan_jitter_at(&k, z), 8.64e13 + z * 1e6, 1e3);
+    k = law(CHAN_JITTER_GAMMA, 101 * TICK_MS, TICK_MS); /* the skewness is 2 sd / mean */
+    for (int z = -6; z <= 6; z++)
+        ck_assert_double_eq_tol(chan_jitter_at(&k, z), 101e6 + z * 1e6 + (z * z - 1) / 303.0 * 1e6,
+                                3e4);
+    k = law(CHAN_JITTER_GAMMA, 366 * 86400 * TICK_S, 1);
+    ck_assert_int_eq(chan_jitter_init(&s, &k, 1), 0);
+    ck_assert_uint_gt(chan_jitter_draw(&s, 0), 365 * 86400 * TICK_S);
+    chan_jitter_fini(&s);
+}
+END_TEST
+
 START_TEST(a_table_is_linear_between_its_quantiles)
 {
     static const tick table[] = {1000, 3000, 3000, 11000};
@@ -205,6 +223,7 @@ int main(void)
     TCase *tc = tcase_create("jitter");
     tcase_add_loop_test(tc, quantiles_are_those_of_the_law, 0, LAWS);
     tcase_add_loop_test(tc, moments_are_those_of_the_law, 0, LAWS);
+    tcase_add_test(tc, a_narrow_gamma_is_nearly_normal);
     tcase_add_test(tc, a_table_is_linear_between_its_quantiles);
     tcase_add_test(tc, what_no_law_can_have);
     tcase_add_test(tc, memory_is_in_time);
