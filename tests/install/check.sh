@@ -42,6 +42,16 @@ complete() { # WORDS...: what bash offers for the last one
 [ "$(complete helioctl ba)" = backlog ] || fail "helioctl ba is not completed: $(complete helioctl ba)"
 [ "$(complete heliod --ch)" = --check ] || fail "heliod --ch is not completed: $(complete heliod --ch)"
 [ "$(complete helio-perf client --no-f)" = --no-fragment ] || fail "helio-perf client --no-f is not completed"
+if command -v zsh >/dev/null; then
+    for file in "$prefix"/share/zsh/site-functions/_*; do
+        zsh -n "$file" || fail "$file is no script of zsh"
+    done
+fi
+if command -v systemd-analyze >/dev/null; then
+    sed "s|/usr/bin/heliod|$prefix/bin/heliod|" "$prefix/lib/systemd/system/heliod@.service" >"$out/heliod@.service"
+    said=$(systemd-analyze verify --man=no "$out/heliod@.service" 2>&1) || fail "systemd does not take the unit: $said"
+    echo "$said" | grep -q 'heliod@' && fail "systemd says of the unit: $said"
+fi
 grep -q '^ExecReload=' "$prefix/lib/systemd/system/heliod@.service" || fail "the unit of systemd is not there"
 
 # each header is whole, in every language; arrays without a length are C's, which every C++ compiler knows

@@ -315,7 +315,8 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
      "  helio-frames gen -n 1000 --erase 0.01 --to cadu --randomise -o /tmp/a.cadu\n"
-     "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise -o /tmp/a.cltu\n"
+     "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
+     "      -o /tmp/a.cltu\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 usage"},
     {"helio-frames info", "FILE", command_info, info_options,
      "Prints what is in a file of frames: errors, virtual channels, gaps, packets.\v"

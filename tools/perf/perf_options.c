@@ -470,9 +470,8 @@ static const struct argp monitor_argp = {
     NULL,
     "Takes status reports, and writes a table (CSV) of them for each sender, as DTNperf_3's "
     "monitor does.\vCtrl-C ends it.\n\nexamples:\n"
-    "  helio-perf monitor --socket node1.sock --output reports\n"
-    "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1M -W 4 -r -f --delivered -m "
-    "ipn:1.1000\n",
+    "  helio-perf monitor --socket n1.sock --output reports\n"
+    "  helio-perf client --socket n1.sock -d ipn:2.2000 -D 1M -W 4 -r -m ipn:1.1000\n",
     NULL,
     NULL,
     NULL};

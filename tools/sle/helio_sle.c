@@ -310,7 +310,8 @@ static const struct command commands[] = {
      "Measures a provider and a user, a process each, on this machine. Prints JSON.\v"
      "examples:\n"
      "  helio-sle bench -b 20 -t 5s\n"
-     "  helio-sle bench -b 20 --rate 1Gbit/s -t 5s --authentication all --hash sha256\n"
+     "  helio-sle bench -b 20 --rate 1Gbit/s -t 5s \\\n"
+     "      --authentication all --hash sha256\n"
      "\nexit codes: 0 done, 1 it did not go in order, 2 usage",
      terms_children},
     {"helio-sle bridge", "", parse_bridge, run_bridge, bridge_options,

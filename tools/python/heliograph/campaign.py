@@ -14,10 +14,10 @@ from . import campaign_file, campaign_run, campaign_traces, programs, units
 from .lab import Failed
 
 EPILOG = """examples:
-  helio-campaign campaigns/paper-quick.yaml                 run, then report
+  helio-campaign campaigns/paper-quick.yaml                 # run, then report
   helio-campaign campaigns/paper.yaml --mode relay --out out/relay
-  helio-campaign campaigns/paper.yaml --list | parallel     one command a run, on any scheduler
-  helio-campaign campaigns/paper.yaml --report              only the report of what is done
+  helio-campaign campaigns/paper.yaml --list | parallel     # one command a run, on any scheduler
+  helio-campaign campaigns/paper.yaml --report              # only the report of what is done
 
 A run that is done is not done again. Ctrl-C keeps what is done.
 exit codes: 0 done, 1 a run failed, 2 wrong usage or campaign file"""

@@ -15,7 +15,7 @@ from . import programs, tune_config, units
 from .tune_search import Link, search
 
 EPILOG = """examples:
-  helio-tune --trace A                              the paper's link: 500 Mbit/s, 5 ms each way, 500 kB
+  helio-tune --trace A                              # the paper's link: 500 Mbit/s, 5 ms each way, 500 kB
   helio-tune --trace H --goal delay
   helio-tune --trace pass.txt --rate 2.5Gbit/s --delay 20ms --block 4MB --recovery default
   helio-tune --bad-mean 2ms --bad-sd 3ms --good-mean 15ms --good-sd 15ms

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of every --help, run as they are printed: each is a command that its program takes. What they name (nodes, files) is not
+there, and what goes on is ended. usage: help_test.py BIN SOURCE"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "change", "check"),
+               "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint"),
+               "helio-plan": ("check", "convert", "show", "route"), "helio-frames": ("gen", "info", "convert"),
+               "helio-sle": ("provider", "user", "bench", "bridge"), "helio-store": ("check", "list", "export", "repair"),
+               "helio-ltp": ("send", "receive"), "helio-lab": ("passes",)}
+LEFT_OUT = ("helio-emu bridge --a", "--background")  # interfaces of this machine; what would go on
+NOT_TAKEN = re.compile(r"Try [`']|unrecognized|invalid choice|command not found|are required|unexpected|what is this|syntax error|usage:|--help", re.I)
+
+
+def printed(words):
+    """The examples, a command each: lines that end in a backslash go on in the next one."""
+    said = subprocess.run([BIN / words[0], *words[1:], "--help"], capture_output=True, text=True, check=True).stdout
+    parts = re.split(r"(?m)^ *examples?:\n", said)
+    lines = [] if len(parts) < 2 else parts[1].split("\n\n")[0].splitlines()
+    joined = "\n".join(line.strip() for line in lines).replace("\\\n", " ")
+    return [line for line in joined.splitlines() if line and not line.startswith("exit codes:")]
+
+
+def run(line, folder):
+    """What it says on its standard error within two seconds."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        for name in ("examples", "campaigns", "traces"):
+            os.symlink(SOURCE / name, os.path.join(place, name))
+        p = subprocess.Popen(["bash", "-c", line], cwd=place, env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": place}, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            return p.communicate(timeout=2)[1]
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            return p.communicate()[1]
+
+
+def main():
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("helio"))
+    commands = [[name, *more] for name in programs for more in ([], *([sub] for sub in SUBCOMMANDS.get(name, ())))]
+    with ThreadPoolExecutor(4) as pool, tempfile.TemporaryDirectory(prefix="helio-help-") as folder:
+        found = dict.fromkeys(line for lines in pool.map(printed, commands) for line in lines)
+        wrong = []
+        for line in found:
+            first = re.findall(r"\bhelio[a-z-]*", line)
+            if not first or not set(first) & set(programs):
+                wrong.append(f"no command: {line}")
+        wanted = [line for line in found if not any(words in line for words in LEFT_OUT)]
+        for line, said in zip(wanted, pool.map(lambda line: run(line, folder), wanted)):
+            if NOT_TAKEN.search(said):
+                wrong.append(f"{line}\n    {said.strip()}")
+    assert not wrong, "\n".join(wrong)
+    assert len(wanted) > 60, len(wanted)
+    print(f"{len(wanted)} examples of {len(commands)} helps")
+
+
+main()
