@@ -5,8 +5,10 @@ tables are there. usage: demo_test.py BIN OUT"""
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 programs, out = sys.argv[1:3]
 shutil.rmtree(out, ignore_errors=True)
@@ -32,4 +34,23 @@ assert 0.80 < r["efficiency"] < 1.0, r["efficiency"]
 with open(os.path.join(out, "run", "sessions.csv")) as f:
     rows = f.readlines()
 assert len(rows) > r["bundles_sent"], "one row per session is wanted"
+
+# SIGTERM in the middle: no process goes on, and no folder is left but the one that was named.
+place = os.path.join(out, "tmp")
+os.makedirs(place)
+p = subprocess.Popen([*command, "--duration", "600s", "--out", os.path.join(out, "ended")], env={**os.environ, "TMPDIR": os.path.abspath(place)},
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+end = time.monotonic() + 60
+while not os.path.exists(os.path.join(out, "ended", "node2.segments.csv")) and p.poll() is None and time.monotonic() < end:
+    time.sleep(0.05)
+assert os.listdir(place), "its sockets are there while it runs"
+p.send_signal(signal.SIGTERM)
+code = p.wait(timeout=60)
+assert code == 130, code  # interrupted
+assert not os.listdir(place), os.listdir(place)
+try:
+    os.killpg(p.pid, 0)
+    raise AssertionError("processes of the demo go on")
+except ProcessLookupError:
+    pass
 print(f"{r['bundles_sent']} bundles, efficiency {r['efficiency']:.3f}")

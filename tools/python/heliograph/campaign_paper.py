@@ -70,7 +70,8 @@ def figure5(p, table):
                            "unit": "ms", "difference_percent": 100 * (lost / 74 - 1), "note": "", "faithful": row.faithful})
     p.draw("figure-5", plot.stacked("Fig. 5: mean session time on trace A, 7 sessions", "mean session time (ms)",
                                     [f"RTO {rto}" for rto, _ in found], list(parts.items()),
-                                    [{"1s": 135, "30ms": 33}.get(rto) for rto, _ in found]),
+                                    [{"1s": 135, "30ms": 33}.get(rto) for rto, _ in found],
+                                    [row.half("session_mean") for _, row in found], [not row.faithful for _, row in found]),
            "Ideal session + cycles × 15 ms + lost checkpoints × RTO; the rest is what these estimates leave.")
 
 

@@ -135,14 +135,20 @@ def bars(title, ylabel, groups, series, published=(), xlabel="", weak=()):
     return figure
 
 
-def stacked(title, ylabel, groups, parts, published=()):
-    """parts: (label, [value for each group]), from below; published: total of each group or None."""
+def stacked(title, ylabel, groups, parts, published=(), halves=(), weak=()):
+    """parts: (label, [value for each group]), from below; published: total of each group or None; halves: of the totals'
+    intervals, or None; weak: for each group whether it was not faithful."""
     figure, axes = plt.subplots()
     bottom = [0.0] * len(groups)
     for i, (label, values) in enumerate(parts):
-        axes.bar(range(len(groups)), values, 0.55, bottom=bottom, label=label, color=COLOURS[i % len(COLOURS)],
-                 hatch=HATCHES[i % 4], edgecolor="white")
+        drawn_bars = axes.bar(range(len(groups)), values, 0.55, bottom=bottom, label=label, color=COLOURS[i % len(COLOURS)],
+                              hatch=HATCHES[i % 4], edgecolor="white")
+        for bar, hollow in zip(drawn_bars, weak):
+            if hollow:
+                bar.set(facecolor="white", edgecolor=COLOURS[i % len(COLOURS)], linestyle="--", label="not faithful")
         bottom = [b + v for b, v in zip(bottom, values)]
+    if any(h is not None for h in halves):
+        axes.errorbar(range(len(groups)), bottom, yerr=intervals(halves), fmt="none", ecolor="black", capsize=4, label="95 % interval")
     marks = [(i, p) for i, p in enumerate(published) if p is not None]
     if marks:
         axes.plot(*zip(*marks), linestyle="none", marker="x", color="black", markersize=9, markeredgewidth=2, label="published")
