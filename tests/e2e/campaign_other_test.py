@@ -90,6 +90,9 @@ class Other(unittest.TestCase):
     def test_our_own_by_its_commands_is_our_own(self):
         found = self.results(self.second())
         ours, other = found["heliograph"], found["again"]
+        for one in ours:
+            self.assertGreater(one["cpu_s_per_gigabit"], 0)
+            self.assertNotIn("system", one)
         for one in other:
             self.assertEqual(one["system"], {"name": "again", "title": "A second Heliograph", "measured": "capture"})
             self.assertAlmostEqual(one["good_share"], 0.95, delta=0.03)
