@@ -82,7 +82,7 @@ struct eid eid_node(const struct eid *e);
 bool eid_is_node(const struct eid *e);
 
 /* Numbers, as intervals that neither overlap nor touch, the lowest first; both ends are in. */
-#define EID_RANGES_MAX 8
+#define EID_RANGES_MAX 10
 struct eid_range {
     uint64_t lo, hi;
 };
@@ -97,7 +97,9 @@ struct eid_ranges {
  * "dtn://host/" followed by "*", or "*". Of ipn each part may also be a set of ranges, as in
  * draft-ietf-dtn-eid-pattern: "ipn:[1-5,7].*", "ipn:977000.[100+].[1-9]"; and "*" may stand for any
  * part, "ipn:*.7". Two parts are of nodes without allocator, but "*" for the node is all of them.
- * Alternatives ("|") are not read. */
+ * That draft's "*:**" is "*"; "ipn:**" ("2:**"), "dtn:**" ("1:**") and "imc:**" are all of their
+ * scheme, but for none. Alternatives are struct eid_patterns. */
+#define EID_PATTERN_MAX 264 /* longest text of one, with its terminating 0 */
 struct eid_pattern {
     struct eid eid;
     bool any, any_node, any_service; /* any: everything */
@@ -117,6 +119,19 @@ bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q)
 /* More specific patterns have higher numbers: of ipn the one with fewer nodes, of as many the one
  * with fewer services, each within a factor of two. */
 int eid_pattern_rank(const struct eid_pattern *p);
+
+/* Alternatives, of which one suffices: "ipn:2.*|ipn:[5-7].*|dtn://host/" followed by "*", or
+ * "[ipn,dtn]:**". */
+#define EID_PATTERNS_MAX 10
+struct eid_patterns {
+    struct eid_pattern at[EID_PATTERNS_MAX];
+    uint8_t len;
+};
+/* As eid_pattern_read. An empty text is none. */
+int eid_patterns_read(const char *text, struct eid_patterns *out, const char **why);
+bool eid_patterns_match(const struct eid_patterns *p, const struct eid *e);
+/* Is this one of them, as it is written? */
+bool eid_patterns_have(const struct eid_patterns *p, const struct eid_pattern *one);
 
 #ifdef __cplusplus
 }

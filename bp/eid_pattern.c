@@ -28,12 +28,15 @@ static int parse_simple(const char *text, struct eid_pattern *out)
     struct eid_pattern p = {.eid = eid_none()};
     size_t len = strlen(text);
     int rc = 0;
-    if (strcmp(text, "*") == 0) {
+    if (strcmp(text, "*") == 0 || strcmp(text, "*:**") == 0) {
         p.any = true;
-    } else if (strcmp(text, "ipn:*.*") == 0 || strcmp(text, "ipn:*.*.*") == 0) {
+    } else if (strcmp(text, "dtn:**") == 0 || strcmp(text, "1:**") == 0) {
+        p.any_node = p.any_service = true;
+    } else if (strcmp(text, "ipn:*.*") == 0 || strcmp(text, "ipn:*.*.*") == 0 ||
+               strcmp(text, "ipn:**") == 0 || strcmp(text, "2:**") == 0) {
         p.any_node = p.any_service = true;
         p.eid = eid_ipn(0, 1, 0);
-    } else if (strcmp(text, "imc:*.*") == 0) {
+    } else if (strcmp(text, "imc:*.*") == 0 || strcmp(text, "imc:**") == 0) {
         p.any_node = p.any_service = true;
         p.eid = eid_imc_of(0, 0);
     } else if (len > 8 && strncmp(text, "ipn:", 4) == 0 && strcmp(text + len - 4, ".*.*") == 0) {
@@ -186,9 +189,10 @@ size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX])
         return ranges_text(p->part, out);
     if (p->any || (p->any_node && !p->allocator))
         return (size_t)snprintf(out, EID_TEXT_MAX, "%s",
-                                p->any ? "*"
-                                : imc  ? "imc:*.*"
-                                       : "ipn:*.*");
+                                p->any                     ? "*"
+                                : imc                      ? "imc:*.*"
+                                : p->eid.scheme == EID_DTN ? "dtn:**"
+                                                           : "ipn:*.*");
     if (p->any_node)
         return (size_t)snprintf(out, EID_TEXT_MAX, "ipn:%u.*.*", (unsigned)p->eid.allocator);
     size_t len = eid_text(&p->eid, out);

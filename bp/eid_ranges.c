@@ -63,7 +63,7 @@ static bool add_range(struct eid_ranges *r, struct eid_range x, const char **why
             all[kept].hi = all[i].hi;
     }
     if (++kept > EID_RANGES_MAX)
-        return fail_with(why, "has too many ranges; write at most 8 in one pair of brackets, or "
+        return fail_with(why, "has too many ranges; write at most 10 in one pair of brackets, or "
                               "several patterns");
     memcpy(r->at, all, kept * sizeof all[0]);
     r->len = (uint8_t)kept;
@@ -81,23 +81,44 @@ static bool read_number(const char **p, size_t part, uint64_t *out, const char *
                           "go to 4294967295");
 }
 
-/* "1-5", "7", "9+" */
+/* An end of an interval, which may lie beyond what the part has. */
+static bool read_end(const char **p, uint64_t *out, unsigned *beyond, const char **why)
+{
+    const char *at = *p;
+    if (*at >= '1' && *at <= '9' && !eid_read_number(p, UINT64_MAX, out)) {
+        *p += strspn(at, "0123456789");
+        *out = UINT64_MAX;
+        *beyond += 1;
+        return true;
+    }
+    return *p != at || read_number(p, PART_SERVICE, out, why);
+}
+
+/* "1-5", "5-1", "7", "9+"; what is beyond the part is cut off. */
 static bool read_range(const char **p, size_t part, struct eid_range *out, const char **why)
 {
-    if (!read_number(p, part, &out->lo, why))
+    const uint64_t most = most_of(part);
+    unsigned beyond = 0; /* of its ends, those that 64 bits do not have */
+    uint64_t a, b;
+    if (!read_end(p, &a, &beyond, why))
         return false;
-    out->hi = out->lo;
+    b = a;
     if (**p == '+') {
         ++*p;
-        out->hi = most_of(part);
+        b = UINT64_MAX;
+        beyond *= 2;
     } else if (**p == '-') {
         ++*p;
-        if (!read_number(p, part, &out->hi, why))
+        if (!read_end(p, &b, &beyond, why))
             return false;
+    } else {
+        beyond *= 2;
     }
-    if (out->hi < out->lo)
-        return fail_with(why, "has a range that ends before it begins; write its lower number "
-                              "first, as in [1-5]");
+    *out = (struct eid_range){.lo = a < b ? a : b, .hi = a < b ? b : a};
+    out->hi = out->hi < most ? out->hi : most;
+    if (out->lo > most || beyond == 2)
+        return fail_with(why, "has a range that is too large; allocators and nodes go to "
+                              "4294967295");
     return true;
 }
 

@@ -6,8 +6,9 @@
 
 struct rule rule_any(void)
 {
-    const struct eid_pattern any = {.any = true};
-    return (struct rule){.to = any, .from = any};
+    struct rule r = {.to.len = 1, .from.len = 1};
+    r.to.at[0].any = r.from.at[0].any = true;
+    return r;
 }
 
 static bool has_flag(uint64_t flags, int flag)
@@ -33,6 +34,6 @@ bool rule_fits(const struct rule *r, const struct rule_subject *s)
         return false;
     if (r->priority != RULE_PRIORITY_ANY && r->priority != (int)s->priority + 1)
         return false;
-    return has_flag(s->flags, r->flag) && eid_pattern_match(&r->to, s->to) &&
-           eid_pattern_match(&r->from, s->from);
+    return has_flag(s->flags, r->flag) && eid_patterns_match(&r->to, s->to) &&
+           eid_patterns_match(&r->from, s->from);
 }

@@ -27,7 +27,7 @@ enum rule_flag {
 #define RULE_PRIORITY_WORDS "any|bulk|normal|expedited"
 
 struct rule {
-    struct eid_pattern to, from;
+    struct eid_patterns to, from;
     uint64_t service;  /* ipn, of the destination; 0: any */
     uint64_t size_min; /* bytes */
     uint64_t size_max; /* 0: any */

@@ -51,9 +51,9 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
 {
     struct ltp_link_rule *r = item;
     const char *pattern;
-    if (eid_pattern_read(r->to, &r->rule.to, &pattern) != 0)
+    if (eid_patterns_read(r->to, &r->rule.to, &pattern) != 0)
         return wrong(key, "to", why, cap, pattern);
-    if (eid_pattern_read(r->from, &r->rule.from, &pattern) != 0)
+    if (eid_patterns_read(r->from, &r->rule.from, &pattern) != 0)
         return wrong(key, "from", why, cap, pattern);
     if (r->rule.size_max != 0 && r->rule.size_max < r->rule.size_min)
         return wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");

@@ -27,7 +27,7 @@ static void as_pattern(const struct eid_pattern *p, const char *text)
 {
     char out[EID_TEXT_MAX];
     struct eid_pattern again;
-    require(eid_pattern_text(p, out) == strlen(out) && strlen(out) <= strlen(text) + 2);
+    require(eid_pattern_text(p, out) == strlen(out) && strlen(out) <= strlen(text) + 3);
     require(eid_pattern_parse(out, &again) == 0 && eid_pattern_equal(p, &again));
     require(eid_pattern_rank(p) >= 0 && eid_pattern_rank(p) == eid_pattern_rank(&again));
     require(eid_pattern_meet(p, &again) && eid_pattern_meet(&again, p));
@@ -39,6 +39,18 @@ static void as_pattern(const struct eid_pattern *p, const char *text)
     require(eid_pattern_match(p, &e) == !eid_is_none(&e));
     if (eid_text(&e, out) > 0 && eid_pattern_parse(out, &exact) == 0)
         require(eid_pattern_meet(p, &exact) && eid_pattern_rank(p) <= eid_pattern_rank(&exact));
+}
+
+/* one: what the text is when it has no alternatives. */
+static void as_set(const struct eid_patterns *set, const struct eid_pattern *one)
+{
+    require(set->len > 0 && set->len <= EID_PATTERNS_MAX);
+    require(one == NULL || (set->len == 1 && eid_pattern_equal(&set->at[0], one)));
+    for (size_t i = 0; i < set->len; i++) {
+        const struct eid *e = &set->at[i].eid;
+        require(eid_patterns_have(set, &set->at[i]));
+        require(eid_patterns_match(set, e) || !eid_pattern_match(&set->at[i], e));
+    }
 }
 
 static void as_text(const uint8_t *data, size_t size)
@@ -60,6 +72,12 @@ static void as_text(const uint8_t *data, size_t size)
         as_pattern(&p, text);
     else
         require(why != NULL && why[0] != '\0');
+    const bool several = strchr(text, '|') != NULL; /* a name with it is no pattern */
+    struct eid_patterns set;
+    if (eid_patterns_read(text, &set, &why) == 0)
+        as_set(&set, !several && eid_pattern_parse(text, &p) == 0 ? &p : NULL);
+    else
+        require(why != NULL && why[0] != '\0' && (several || eid_pattern_parse(text, &p) != 0));
     free(text);
 }
 

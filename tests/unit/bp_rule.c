@@ -13,10 +13,11 @@ static struct eid eid_of(const char *text)
     return e;
 }
 
-static struct eid_pattern pattern_of(const char *text)
+static struct eid_patterns pattern_of(const char *text)
 {
-    struct eid_pattern p;
-    ck_assert_int_eq(eid_pattern_parse(text, &p), 0);
+    struct eid_patterns p;
+    const char *why;
+    ck_assert_int_eq(eid_patterns_read(text, &p, &why), 0);
     return p;
 }
 
@@ -38,7 +39,7 @@ END_TEST
 START_TEST(each_criterion)
 {
     struct rule r = rule_any();
-    r.to = pattern_of("ipn:2.*");
+    r.to = pattern_of("ipn:7.*|ipn:2.*");
     ck_assert(fits(&r, "ipn:2.7", "ipn:1.1", 1, 0, BUNDLE_NORMAL));
     ck_assert(!fits(&r, "ipn:3.7", "ipn:1.1", 1, 0, BUNDLE_NORMAL));
     r = rule_any();

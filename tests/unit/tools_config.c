@@ -160,20 +160,20 @@ START_TEST(queues_of_a_link)
     const struct config_queue *q = l->priorities;
     ck_assert_int_eq(q[0].rule.queue, BUNDLE_EXPEDITED);
     ck_assert_uint_eq(q[0].rule.rule.size_max, 1000);
-    ck_assert(q[0].rule.rule.from.any && !q[0].rule.rule.to.any);
+    ck_assert(q[0].rule.rule.from.at[0].any && !q[0].rule.rule.to.at[0].any);
     ck_assert_int_eq(q[1].rule.queue, BUNDLE_NORMAL);
     ck_assert_int_eq(q[1].rule.rule.priority, 1 + BUNDLE_BULK);
     ck_assert_int_eq(q[1].rule.rule.flag, RULE_FLAG_REPORT);
     ck_assert_uint_eq(q[1].rule.rule.service, 7);
-    ck_assert(q[1].rule.rule.to.any && q[1].rule.rule.from.eid.node == 9);
+    ck_assert(q[1].rule.rule.to.at[0].any && q[1].rule.rule.from.at[0].eid.node == 9);
     l = &c.links[1];
     ck_assert_int_eq(l->queues, QUEUES_WEIGHTED);
     ck_assert(l->weight[0] == 1 && l->weight[1] == 8 && l->weight[2] == 64);
     ck_assert_uint_eq(l->priorities_len, 0);
     const struct config_endpoint *at = c.endpoints;
     ck_assert_uint_eq(c.endpoints_len, 2);
-    ck_assert(at[0].registrations == AGENT_SHARE_PASS && at[0].pattern.eid.service == 7);
-    ck_assert(at[1].registrations == AGENT_SHARE_ONE && at[1].pattern.any_service);
+    ck_assert(at[0].registrations == AGENT_SHARE_PASS && at[0].patterns.at[0].eid.service == 7);
+    ck_assert(at[1].registrations == AGENT_SHARE_ONE && at[1].patterns.at[0].any_service);
     config_fini(&c);
 }
 END_TEST
@@ -309,9 +309,9 @@ static const struct {
     {LINK "routes:\n  - {to: \"nowhere\", via: to-2}\n",
      "n.yaml:10: routes.to: \"nowhere\" is not a pattern; write one such as ipn:2.*, "
      "ipn:[1-5,7].*, ipn:2.1, dtn://name/* or *"},
-    {LINK "routes:\n  - {to: \"ipn:[5-1].*\", via: to-2}\n",
-     "n.yaml:10: routes.to: \"ipn:[5-1].*\" has a range that ends before it begins; write its "
-     "lower number first, as in [1-5]"},
+    {LINK "routes:\n  - {to: \"ipn:[4294967296+].*\", via: to-2}\n",
+     "n.yaml:10: routes.to: \"ipn:[4294967296+].*\" has a range that is too large; allocators and "
+     "nodes go to 4294967295"},
 };
 
 START_TEST(a_wrong_file)

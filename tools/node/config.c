@@ -105,7 +105,7 @@ static void read_route(struct config *c, const struct conf_tree *map, struct con
     r->line = map->line;
     conf_section_read(map, "routes.", &part, 1, NULL, errors);
     const char *why;
-    if (r->to != NULL && eid_pattern_read(r->to, &r->pattern, &why) < 0)
+    if (r->to != NULL && eid_patterns_read(r->to, &r->patterns, &why) < 0)
         conf_error(errors, line_of(map, "to"), "routes.to: \"%s\" %s", r->to, why);
     if (r->via != NULL)
         resolve_route(c, map, r, errors);

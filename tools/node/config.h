@@ -41,15 +41,15 @@ struct config_link {
 /* Endpoints that several may subscribe to. */
 struct config_endpoint {
     char *at;
-    struct eid_pattern pattern; /* made of it by the check */
-    int registrations;          /* enum agent_sharing */
+    struct eid_patterns patterns; /* made of it by the check */
+    int registrations;            /* enum agent_sharing */
 };
 #define CONFIG_ENDPOINTS_MAX 1024
 
 struct config_route {
     char *to, *via;
-    struct eid_pattern pattern;
-    uint32_t link; /* index into links */
+    struct eid_patterns patterns; /* a route for each of them */
+    uint32_t link;                /* index into links */
     uint32_t line;
 };
 

@@ -438,9 +438,9 @@ static int check_queue(void *item, const char **key, char *why, size_t cap)
     struct config_queue *q = item;
     struct rule *r = &q->rule.rule;
     const char *wrong;
-    if (eid_pattern_read(q->to, &r->to, &wrong) != 0)
+    if (eid_patterns_read(q->to, &r->to, &wrong) != 0)
         return say_wrong(key, "to", why, cap, wrong);
-    if (eid_pattern_read(q->from, &r->from, &wrong) != 0)
+    if (eid_patterns_read(q->from, &r->from, &wrong) != 0)
         return say_wrong(key, "from", why, cap, wrong);
     if (r->size_max != 0 && r->size_max < r->size_min)
         return say_wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
@@ -463,7 +463,7 @@ static int check_endpoint(void *item, const char **key, char *why, size_t cap)
 {
     struct config_endpoint *e = item;
     const char *wrong;
-    if (eid_pattern_read(e->at, &e->pattern, &wrong) == 0)
+    if (eid_patterns_read(e->at, &e->patterns, &wrong) == 0)
         return 0;
     return say_wrong(key, "at", why, cap, wrong);
 }

@@ -296,6 +296,21 @@ static void do_link_remove(struct node *n, const json_t *in, json_t *out)
         node_link_remove(l);
 }
 
+/* Of one that could not be changed none is. */
+static int change_routes(struct node *n, const struct node_link *l, const struct eid_patterns *p,
+                         bool remove)
+{
+    int err = 0;
+    size_t done = 0;
+    for (; done < p->len && err == 0; done += err == 0)
+        err = remove ? agent_route_remove(n->agent, &p->at[done], l->index)
+                     : agent_route_add(n->agent, &p->at[done], l->index);
+    while (err != 0 && done-- > 0)
+        (void)(remove ? agent_route_add(n->agent, &p->at[done], l->index)
+                      : agent_route_remove(n->agent, &p->at[done], l->index));
+    return err;
+}
+
 /* A route over a link is added or removed; what waits is placed anew. */
 static void do_route(struct node *n, const json_t *in, json_t *out)
 {
@@ -303,7 +318,7 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
     const char *to = json_string_value(json_object_get(in, "to"));
     const char *via = json_string_value(json_object_get(in, "via"));
     bool remove = what != NULL && strcmp(what, "remove") == 0;
-    struct eid_pattern p;
+    struct eid_patterns p;
     if (what == NULL || to == NULL || via == NULL || (!remove && strcmp(what, "add") != 0)) {
         fail_words(out, "route needs what to do (add or remove), to and via");
         return;
@@ -313,13 +328,12 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
         return;
     const char *why;
     char text[256];
-    if (eid_pattern_read(to, &p, &why) != 0) {
+    if (eid_patterns_read(to, &p, &why) != 0) {
         snprintf(text, sizeof text, "\"%.64s\" %s", to, why);
         fail_words(out, text);
         return;
     }
-    int err = remove ? agent_route_remove(n->agent, &p, l->index)
-                     : agent_route_add(n->agent, &p, l->index);
+    int err = change_routes(n, l, &p, remove);
     if (err == 0)
         say(&n->say, LEVEL_INFO, "route to %.64s via %s was %s", to, via,
             remove ? "removed" : "added");

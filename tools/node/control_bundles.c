@@ -21,19 +21,19 @@
 /* Which bundles; NULL and false: any. */
 struct filter {
     bool to, from, by_priority;
-    struct eid_pattern destination, source;
+    struct eid_patterns destination, source;
     const char *link, *state;
     enum bundle_priority priority;
 };
 
-static bool read_pattern(const json_t *in, const char *key, struct eid_pattern *p, bool *given,
+static bool read_pattern(const json_t *in, const char *key, struct eid_patterns *p, bool *given,
                          json_t *out)
 {
     const char *text = json_string_value(json_object_get(in, key));
     const char *wrong;
     char why[256];
     *given = text != NULL;
-    if (text == NULL || eid_pattern_read(text, p, &wrong) == 0)
+    if (text == NULL || eid_patterns_read(text, p, &wrong) == 0)
         return true;
     snprintf(why, sizeof why, "%s: \"%.64s\" %s", key, text, wrong);
     return control_refuse(out, true, why);
@@ -92,8 +92,8 @@ static bool fits_filter(const struct node *n, const struct filter *f,
                         const struct agent_bundle_info *b)
 {
     const char *link = link_name(n, b);
-    return (!f->to || eid_pattern_match(&f->destination, &b->destination)) &&
-           (!f->from || eid_pattern_match(&f->source, &b->id.source)) &&
+    return (!f->to || eid_patterns_match(&f->destination, &b->destination)) &&
+           (!f->from || eid_patterns_match(&f->source, &b->id.source)) &&
            (!f->by_priority || b->priority == f->priority) &&
            (f->state == NULL || strcmp(f->state, b->state) == 0) &&
            (f->link == NULL || (link != NULL && strcmp(f->link, link) == 0));

@@ -315,9 +315,12 @@ static int add_file_routes(struct node *n, const struct node_link *only)
         const struct node_link *l = only != NULL ? only : node_link_find(n, via);
         if (l == NULL || strcmp(l->config->name, via) != 0)
             continue;
-        int err = agent_route_add(n->agent, &c->routes[i].pattern, l->index);
-        if (err < 0)
-            return err;
+        const struct eid_patterns *p = &c->routes[i].patterns;
+        for (size_t k = 0; k < p->len; k++) {
+            int err = agent_route_add(n->agent, &p->at[k], l->index);
+            if (err < 0)
+                return err;
+        }
     }
     return 0;
 }

@@ -7,8 +7,9 @@ static int share_endpoints(struct node *n)
     const struct config_endpoint *e = n->config->endpoints;
     int err = 0;
     for (size_t i = 0; i < n->config->endpoints_len && err == 0; i++)
-        err =
-            agent_share_endpoints(n->agent, &e[i].pattern, (enum agent_sharing)e[i].registrations);
+        for (size_t k = 0; k < e[i].patterns.len && err == 0; k++)
+            err = agent_share_endpoints(n->agent, &e[i].patterns.at[k],
+                                        (enum agent_sharing)e[i].registrations);
     if (err < 0) {
         agent_free(n->agent);
         n->agent = NULL;

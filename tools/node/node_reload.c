@@ -185,9 +185,20 @@ static void reload_links(struct reload *r)
 static bool has_route(const struct config *c, const char *via, const struct eid_pattern *p)
 {
     for (size_t i = 0; i < c->routes_len; i++)
-        if (strcmp(c->routes[i].via, via) == 0 && eid_pattern_equal(&c->routes[i].pattern, p))
+        if (strcmp(c->routes[i].via, via) == 0 && eid_patterns_have(&c->routes[i].patterns, p))
             return true;
     return false;
+}
+
+static void change_route(struct reload *r, const struct node_link *l, const struct eid_pattern *p,
+                         bool add)
+{
+    char to[EID_TEXT_MAX];
+    int rc = add ? agent_route_add(r->n->agent, p, l->index)
+                 : agent_route_remove(r->n->agent, p, l->index);
+    eid_pattern_text(p, to);
+    tell_change(r, rc == 0, "route to %s via %s: %s%s", to, l->config->name,
+                add ? "added" : "removed", rc == 0 ? "" : ", but it was not");
 }
 
 /* Those of `of` that `other` has not are added, or removed. A link that goes took its routes, one
@@ -198,13 +209,11 @@ static void change_routes(struct reload *r, const struct config *of, const struc
     for (size_t i = 0; i < of->routes_len; i++) {
         const struct config_route *route = &of->routes[i];
         struct node_link *l = node_link_find(r->n, route->via);
-        if (has_route(other, route->via, &route->pattern) || l == NULL ||
-            link_of(other, route->via) == NULL)
+        if (l == NULL || link_of(other, route->via) == NULL)
             continue;
-        int rc = add ? agent_route_add(r->n->agent, &route->pattern, l->index)
-                     : agent_route_remove(r->n->agent, &route->pattern, l->index);
-        tell_change(r, rc == 0, "route to %s via %s: %s%s", route->to, route->via,
-                    add ? "added" : "removed", rc == 0 ? "" : ", but it was not");
+        for (size_t k = 0; k < route->patterns.len; k++)
+            if (!has_route(other, route->via, &route->patterns.at[k]))
+                change_route(r, l, &route->patterns.at[k], add);
     }
 }
 
