@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 
-from . import campaign_run, campaign_traces, statistics, units
+from . import campaign_run, campaign_sle, campaign_traces, statistics, units
 
 # name -> (title, unit, from a result and its run's values)
 METRICS = {
@@ -22,6 +22,9 @@ METRICS = {
     "cpu": ("processor time of the nodes a gigabit", "s", lambda r, v: r.get("cpu_s_per_gigabit")),
     "cancelled": ("sessions cancelled", "", lambda r, v: r["cancelled"]),
 }
+
+KINDS = {"ltp": METRICS, "sle": campaign_sle.METRICS}
+ALL = {**campaign_sle.METRICS, **METRICS}  # those of one name are alike
 
 
 def _seconds(result, values):
@@ -70,7 +73,7 @@ def rows(experiment, out):
         results = [campaign_run.result_of(out, run) for run in runs]
         done = [r for r in results if r is not None]
         bad = [r for r in done if not r["faithful"]]
-        metrics = {name: statistics.interval([f(r, values) for r in done]) for name, (_, _, f) in METRICS.items()}
+        metrics = {name: statistics.interval([f(r, values) for r in done]) for name, (_, _, f) in KINDS[runs[0].kind].items()}
         apart, repeated = campaign_traces.independent(done, runs[0].mode) if len(done) > 1 else (True, "")
         if not apart:
             metrics = {name: (mean, None) for name, (mean, _) in metrics.items()}
@@ -89,13 +92,13 @@ def pick(table, **wanted):
 
 
 def write_csv(path, experiment, table):
-    names = list(experiment.sweep)
+    names, metrics = list(experiment.sweep), KINDS[experiment.runs[0].kind]
     with open(path, "w", newline="", encoding="utf-8") as f:
         w = csv.writer(f, lineterminator="\n")
-        w.writerow([*names, "repetitions", "unfaithful", *(c for m in METRICS for c in (m, m + "_ci95"))])
+        w.writerow([*names, "repetitions", "unfaithful", *(c for m in metrics for c in (m, m + "_ci95"))])
         for row in table:
             cells = []
-            for name in METRICS:
+            for name in metrics:
                 mean, half = row.metrics[name]
                 cells += ["" if mean is None else f"{mean:.6g}", "" if half is None else f"{half:.3g}"]
             w.writerow([*(row.values[n] for n in names), row.repetitions, row.count, *cells])

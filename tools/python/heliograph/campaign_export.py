@@ -35,7 +35,7 @@ def table(experiment, rows, metrics):
     names = list(experiment.sweep)
     heads = [escape(n) for n in names]
     for m in metrics:
-        title, unit, _ = campaign_data.METRICS[m]
+        title, unit, _ = campaign_data.ALL[m]
         heads.append(escape(f"{title} ({unit})" if unit else title))
     out = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{'l' * len(names)}{'r' * len(metrics)}}}", "\\toprule", " & ".join(heads) + r" \\",
            "\\midrule"]
@@ -77,8 +77,8 @@ def write(path, text):
         f.write(text)
 
 
-def experiment_files(folder, experiment, rows, lines):
+def experiment_files(folder, experiment, rows, lines, metrics):
     """lines: metric -> (title, xlabel, ylabel, lines), of those that have an abscissa."""
-    write(os.path.join(folder, f"{experiment.name}.tex"), table(experiment, rows, ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99")))
+    write(os.path.join(folder, f"{experiment.name}.tex"), table(experiment, rows, metrics))
     for metric, (title, xlabel, ylabel, drawn) in lines.items():
         write(os.path.join(folder, f"{experiment.name}-{metric}.tex"), picture(title, xlabel, ylabel, drawn))

@@ -10,7 +10,7 @@ import re
 
 import yaml
 
-from . import campaign_systems, lab_file, places, units
+from . import campaign_sle, campaign_systems, lab_file, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -115,7 +115,8 @@ PARAMETERS = {
     "orange-answer": (_time, None), "jitter": (_time, None), "system": (_text, None),
     "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),
 }
-TOP = ("title", "lab", "mode", "repetitions", "logs", "report", "systems", "set", "experiments")
+KINDS = {"ltp": PARAMETERS, "sle": campaign_sle.PARAMETERS}
+TOP = ("title", "kind", "lab", "mode", "repetitions", "logs", "report", "systems", "set", "experiments")
 EXPERIMENT = ("name", "title", "set", "sweep")
 
 
@@ -131,6 +132,7 @@ class Run:
     digest: str        # of the trace file's content (of the lab's with `lab`); None without a file
     lab: str = None    # path of a lab file, whose keys the parameters are
     system: campaign_systems.System = None  # another stack; None: ours
+    kind: str = "ltp"  # of KINDS
 
     @property
     def values(self):
@@ -146,7 +148,7 @@ class Run:
     @property
     def folder(self):
         v = self.values
-        if self.lab:
+        if self.lab or self.kind != "ltp":
             name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(str(value) for value in v.values()))[:80]
             return f"{self.mode}-{name}-r{self.repetition}-{self.key}"
         who = f"{self.system.name}-" if self.system else ""
@@ -176,6 +178,7 @@ class Campaign:
     experiments: list
     lab: str = None
     systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
+    kind: str = "ltp"
 
     def runs(self):
         """Each run once, in the order of the file."""
@@ -196,7 +199,7 @@ class _Loader(yaml.SafeLoader):
 
 class Reader:
     def __init__(self, path):
-        self.path, self.digests = path, {}
+        self.path, self.digests, self.parameters = path, {}, PARAMETERS
         try:
             with open(path, encoding="utf-8") as f:
                 text = f.read()
@@ -253,7 +256,7 @@ class Reader:
 
     def values(self, node, name):
         """A list of values, each once, or one; numbers may be ranges like 1-8."""
-        parse = PARAMETERS[name][0]
+        parse = self.parameters[name][0]
         if not isinstance(node, yaml.SequenceNode):
             if name in RANGES and isinstance(node, yaml.ScalarNode) and re.fullmatch(r"\d+-\d+", node.value):
                 self.fail(node, f"{name}: a range stands in a list: [{node.value}]")
@@ -291,8 +294,8 @@ class Reader:
         return {key.value: self.texts(value, key.value) for key, value in node.value}
 
     def settings(self, node):
-        return {name: self.scalar(value, name, PARAMETERS[name][0])
-                for name, value in self.mapping(node, PARAMETERS, "set").items()} if node else {}
+        return {name: self.scalar(value, name, self.parameters[name][0])
+                for name, value in self.mapping(node, self.parameters, "set").items()} if node else {}
 
 
 def check_trace(reader, node, trace, base):
@@ -348,6 +351,20 @@ def digest_of(reader, values, base):
     return there if back is None else hashlib.sha256(f"{there} {back}".encode()).hexdigest()
 
 
+def check_values(reader, node, values, campaign, base):
+    """They are right together; the digest of the files that they name."""
+    if campaign.kind == "sle":
+        wrong = campaign_sle.check(values, campaign.mode)
+        if wrong:
+            reader.fail(node, wrong)
+        values.update(campaign_sle.settled(values))
+        return None
+    check_trace(reader, node, values["trace"], base)
+    check_trace(reader, node, values.get("return-trace", "none"), base)
+    check_together(reader, node, values, campaign.mode)
+    return digest_of(reader, values, base)
+
+
 def _lab_runs(reader, node, keys, shared, campaign, name):
     """The runs over a lab file; each combination must be a right one."""
     sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
@@ -376,7 +393,7 @@ def _experiment(reader, node, shared, campaign, base):
         return Experiment(name, title, *_lab_runs(reader, node, keys, shared, campaign, name))
     sweep = {}
     if "sweep" in keys:
-        for key, value in reader.mapping(keys["sweep"], PARAMETERS, "sweep").items():
+        for key, value in reader.mapping(keys["sweep"], reader.parameters, "sweep").items():
             sweep[key] = reader.values(value, key)
     fixed = {**shared, **reader.settings(keys.get("set"))}
     both = set(fixed) & set(sweep) - set(shared)
@@ -384,16 +401,13 @@ def _experiment(reader, node, shared, campaign, base):
         reader.fail(keys["sweep"], f"{', '.join(sorted(both))}: both set and swept")
     runs = []
     for combination in itertools.product(*sweep.values()):
-        values = {k: default for k, (_, default) in PARAMETERS.items() if default is not None}
+        values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
         values.update(fixed)
         values.update(zip(sweep, combination))
-        check_trace(reader, node, values["trace"], base)
-        check_trace(reader, node, values.get("return-trace", "none"), base)
-        check_together(reader, node, values, campaign.mode)
+        digest = check_values(reader, node, values, campaign, base)
         system = other_system(reader, node, values, campaign, sweep)
         for repetition in range(1, campaign.repetitions + 1):
-            runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base,
-                            digest_of(reader, values, base), system=system))
+            runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind))
     return Experiment(name, title, sweep, runs)
 
 
@@ -407,7 +421,10 @@ def load(path, mode=None):
 
     campaign = Campaign(path, get("title", _text, os.path.basename(path)), mode or get("mode", _word(*MODES), "sim"),
                         get("repetitions", _count(1, 1000), 1), get("logs", _word(*LOGS), "tables"),
-                        get("report", _word("general", "paper"), "general"), [])
+                        get("report", _word("general", "paper"), "general"), [], kind=get("kind", _word(*KINDS), "ltp"))
+    reader.parameters = KINDS[campaign.kind]
+    if campaign.kind != "ltp" and "lab" in keys:
+        reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")
     if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
         reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
     base = os.path.dirname(os.path.abspath(path))

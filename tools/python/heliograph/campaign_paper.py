@@ -7,6 +7,8 @@ note says why.
 from . import plot, units
 from .campaign_data import pick
 
+SOURCE = ("C. Caini, T. de Cola, A. Shrestha, A. Zappacosta, <em>LTP Performance on Near-Earth Optical Links</em>, IEEE TAES 59(6), 2023. "
+          "The paper's erasure traces are not public: these are synthetic ones that meet all their published statistics.")
 TRACES = ("A", "F", "H")
 CYCLE_MS = 15.0  # what the paper expects of a retransmission cycle
 SATURATION = {"none": (3, 475), "A": (7, 450), "F": (10, 405), "H": (15, 350)}
@@ -173,4 +175,4 @@ def make(tables, folder):
     if tables.get("sessions"):
         figures91011(p, tables["sessions"])
         beyond(p, tables.get("recovery", []), tables["sessions"])
-    return {"rows": p.rows, "checks": p.checks, "figures": p.figures}
+    return {"rows": p.rows, "checks": p.checks, "figures": p.figures, "source": SOURCE}

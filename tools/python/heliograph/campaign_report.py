@@ -6,21 +6,21 @@ import os
 
 import jinja2
 
-from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_paper, campaign_run, plot, statistics, units
+from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_paper, campaign_run, campaign_sle, campaign_sle_report, plot, statistics, units
 
 COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
-PLOTS = ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99")
+PLOTS = {"ltp": ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99"), "sle": campaign_sle.PLOTS}
 
 
 def number(name, value):
     """A swept value on an axis; of a lab's key, links.1-2.rate, the last word says what it is."""
     name = name.rsplit(".", 1)[-1]
-    if name in ("rto", "delay", "processing", "duration", "copy-spacing", "checkpoint-time", "resend-wait", "trace-offset"):
+    if name in ("rto", "delay", "processing", "duration", "copy-spacing", "checkpoint-time", "resend-wait", "trace-offset", "rtt"):
         return None if value == "auto" else units.duration(value) * 1e3, "ms"
-    if name == "rate":
-        return units.rate(value) / 1e6, "Mbit/s"
-    if name in ("bundle", "segment"):
-        return units.size(value), "bytes"
+    if name in ("rate", "line", "source"):
+        return units.rate(value) / 1e6 if value != "unlimited" else None, "Mbit/s"
+    if name in ("bundle", "segment", "tcp-buffer"):
+        return units.size(value) if value != "auto" else None, "bytes"
     try:
         return float(value), ""
     except (TypeError, ValueError):
@@ -53,7 +53,7 @@ def series(experiment, table, x, metric):
 
 
 def label(metric):
-    title, unit, _ = campaign_data.METRICS[metric]
+    title, unit, _ = campaign_data.ALL[metric]
     return f"{title} ({unit})" if unit else title
 
 
@@ -61,7 +61,8 @@ def figures(experiment, table, folder):
     """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them."""
     x = axis(experiment)
     drawn, lines = [], {}
-    for metric in PLOTS:
+    plots = PLOTS[experiment.runs[0].kind]
+    for metric in plots:
         name = f"{experiment.name}-{metric}"
         if x is not None:
             unit = number(x, experiment.sweep[x][0])[1]
@@ -73,7 +74,7 @@ def figures(experiment, table, folder):
                                [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])],
                                xlabel=", ".join(experiment.sweep), weak=[not row.faithful for row in table])
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": label(metric)})
-    campaign_export.experiment_files(folder, experiment, table, lines)
+    campaign_export.experiment_files(folder, experiment, table, lines, plots)
     return drawn + sensitivity(experiment, table, folder)
 
 
@@ -93,12 +94,12 @@ def sensitivity(experiment, table, folder):
     if len(names) < 2:
         return []
     drawn = []
-    for metric in ("goodput", "session_mean"):
+    for metric in PLOTS[experiment.runs[0].kind][:3:2]:
         found = [swings(experiment, table, n, metric) for n in names]
         if not all(found):
             continue
         order = sorted(range(len(names)), key=lambda i: -max(found[i]))
-        title = f"Sensitivity: {campaign_data.METRICS[metric][0]}"
+        title = f"Sensitivity: {campaign_data.ALL[metric][0]}"
         figure = plot.bars(title, "swing, % of the mean", [names[i] for i in order],
                            [("mean over the other parameters", [sum(found[i]) / len(found[i]) for i in order], [None] * len(names)),
                             ("most", [max(found[i]) for i in order], [None] * len(names))], xlabel="swept alone")
@@ -190,7 +191,7 @@ def page(campaign, sections, paper, differences, about):
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.get_template("campaign_report.html.j2")
     return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about,
-                           metrics=campaign_data.METRICS, shown=shown, over_all=over_all(differences), settings=campaign_data.settings)
+                           metrics=campaign_data.KINDS[campaign.kind], shown=shown, over_all=over_all(differences), settings=campaign_data.settings)
 
 
 def repeated(experiment, table):
@@ -242,8 +243,12 @@ def make(campaign, out, against=()):
                          "fixed": fixed(campaign, e), "others": other_systems(campaign, e),
                          "delays": delays(e, table, folder)})
     paper = None
-    if campaign.report == "paper":
-        paper = campaign_paper.make(dict(zip((e.name for e in campaign.experiments), tables)), folder)
+    named = dict(zip((e.name for e in campaign.experiments), tables))
+    if campaign.kind == "sle":
+        paper = campaign_sle_report.make(named, folder, campaign.mode)
+    elif campaign.report == "paper":
+        paper = campaign_paper.make(named, folder)
+    if paper:
         campaign_run.write_json(os.path.join(folder, "published.json"), paper["rows"])
     differences = judge(compared(campaign, tables, against))
     if differences:

@@ -13,6 +13,7 @@ import tempfile
 
 from . import campaign_sim, machine, programs
 from .campaign_lab import run_lab
+from .campaign_sle import run_sle
 from .campaign_live import run_live
 from .campaign_other import run_other
 from .campaign_stack import run_stack
@@ -78,6 +79,8 @@ def sweep(folder):
 
 
 def measure(run, part, traces, track):
+    if run.kind == "sle":
+        return run_sle(run, part, track)
     if run.lab:
         return run_lab(run, part, track)
     if run.system:
@@ -94,11 +97,11 @@ def execute(run, out, traces, track):
     sweep(os.path.dirname(final))
     part = tempfile.mkdtemp(prefix=f".part-{socket.gethostname()}-{os.getpid()}-", dir=os.path.dirname(final))
     try:
-        names = ["helio-sim"] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
+        names = ["helio-sim", "helio-sle"][: 1 + (run.kind == "sle")] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
         write_json(os.path.join(part, "run.json"), {
             "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
             "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()})
-        measured = {"realisation": None if run.lab else traces.realisation(run), **measure(run, part, traces, track), "key": run.key}
+        measured = {"realisation": None if run.lab or run.kind != "ltp" else traces.realisation(run), **measure(run, part, traces, track), "key": run.key}
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(part, final)

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-campaign with `kind: sle`: what is wrong has its place; in virtual time the figures are those of the line, the window, the
+loss; the report lays them beside the published ones.
+
+usage: campaign_sle_test.py BIN SOURCE sim|live
+"""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+
+SMALL = """title: A small one
+kind: sle
+set: {line: 20Mbit/s}
+experiments:
+  - name: rtt
+    sweep: {line: [20Mbit/s], buffer: [20], rtt: [0ms, 200ms]}
+  - name: buffers
+    sweep: {tcp-buffer: [64kB, auto], rtt: [100ms]}
+  - name: blocked
+    set: {pipelining: no, buffer: 58, line: 1Gbit/s}
+    sweep: {rtt: [100ms, 200ms]}
+  - name: transports
+    sweep: {transport: [cubic, ltp], loss: [0, 0.01], rtt: [0.1ms, 100ms]}
+  - name: delay
+    set: {rtt: 20ms, duration: 3s, warmup: 1s}
+    sweep: {source: [5Mbit/s, 25Mbit/s]}
+  - name: instances
+    set: {rtt: 20ms}
+    sweep: {instances: [1, 3]}
+  - name: files
+    set: {transport: ltp, data: 10MB}
+    sweep: {rtt: [0.1ms, 100ms]}
+"""
+
+
+def campaign(*options, code=0):
+    done = subprocess.run([BIN / "helio-campaign", *map(str, options)], capture_output=True, text=True, check=False, timeout=500)
+    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.out = self.folder / "out"
+
+    def file(self, text):
+        path = self.folder / "c.yaml"
+        path.write_text(text)
+        return path
+
+
+class Sim(Base):
+    def test_errors_have_a_place(self):
+        for text, line, words in (
+                ("kind: sls\nexperiments: [{name: x}]\n", 1, "none of ltp, sle"),
+                ("kind: sle\nexperiments:\n  - name: x\n    sweep: {rtts: [1ms]}\n", 4, "did you mean rtt?"),
+                ("kind: sle\nexperiments:\n  - name: x\n    sweep: {trace: [A]}\n", 4, "no key \"trace\""),
+                ("kind: sle\nexperiments:\n  - name: x\n    sweep: {rtt: [20]}\n", 4, "write it like"),
+                ("kind: sle\nexperiments:\n  - name: x\n    sweep: {loss: [2]}\n", 4, "from 0 to 0.9"),
+                ("kind: sle\nexperiments:\n  - name: x\n    set: {transport: bbr}\n", 3, "in mode bridge only"),
+                ("kind: sle\nmode: relay\nexperiments:\n  - name: x\n", 4, "does not pass a relay"),
+                ("kind: sle\nexperiments:\n  - name: x\n    set: {data: 1MB}\n", 3, "by transport ltp only")):
+            with self.subTest(text=text):
+                error = campaign(self.file(text), "--check", code=2).stderr
+                self.assertIn(f"c.yaml:{line}: ", error)
+                self.assertIn(words, error)
+
+    def test_ours_are_right(self):
+        for name, more in (("sle", ()), ("sle-quick", ()), ("sle-live", ("--mode", "bridge"))):
+            self.assertIn("different runs", campaign(SOURCE / f"campaigns/{name}.yaml", "--check", *more).stdout)
+
+    def test_small(self):
+        rows = json.loads(campaign(self.file(SMALL), "--out", self.out, "--json").stdout)
+        for row in rows:
+            v, r = row["parameters"], row["result"]
+            with self.subTest(**v):
+                self.assertTrue(r["faithful"])
+                self.assertLessEqual(r["goodput_bps"], 20e6)  # also what waits for each PDU, on another line
+                if row["experiment"] == "transports" and v["transport"] == "ltp":
+                    self.assertGreater(r["efficiency"], 0.8, r["efficiency"])
+                if row["experiment"] == "delay":
+                    self.assertGreaterEqual(r["delay_us"]["min"], 10000)
+        report = self.out / "report"
+        page = (report / "index.html").read_text()
+        for words in ("NASA", "published", "virtual time", "blocked", "Jitter"):
+            self.assertTrue(words.lower() in page.lower(), words)
+        for name in ("rtt.csv", "blocked.png", "transports-0.svg", "delay.svg", "published.json"):
+            self.assertTrue((report / name).is_file(), name)
+        published = json.loads((report / "published.json").read_text())
+        blocked = {r["quantity"]: r for r in published if r["quantity"].startswith("blocked")}
+        self.assertEqual(len(blocked), 2)
+        for r in blocked.values():
+            self.assertLess(abs(r["difference_percent"]), 8, r)
+        self.assertTrue("the rate is S / R" in page)
+        self.assertIn("19 different runs (19 done)", campaign(self.folder / "c.yaml", "--out", self.out, "--check").stdout)
+
+
+class Live(Base):
+    def test_real_tcp(self):
+        text = """kind: sle
+mode: bridge
+set: {line: 20Mbit/s, duration: 4s, warmup: 2s}
+experiments:
+  - {name: rtt, sweep: {transport: [reno, cubic], rtt: [20ms]}}
+  - {name: blocked, set: {pipelining: no, buffer: 10, rtt: 100ms}}
+"""
+        rows = json.loads(campaign(self.file(text), "--out", self.out, "--json").stdout)
+        self.assertEqual(len(rows), 3)
+        for row in rows:
+            self.assertGreater(row["result"]["frames"], 0)
+            self.assertLess(row["result"]["goodput_bps"], 20e6)
+            self.assertGreater(row["result"]["delay_us"]["min"], 0.49 * 1e3 * float(row["parameters"]["rtt"][:-2]))
+        blocked = rows[-1]["result"]["goodput_bps"]
+        self.assertLess(blocked, 8 * 11150 / 0.1)
+
+
+if __name__ == "__main__":
+    del sys.argv[1:4]
+    unittest.main(defaultTest="Sim" if KIND == "sim" else "Live")
