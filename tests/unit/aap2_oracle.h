@@ -4,6 +4,7 @@
 #ifndef AAP2_ORACLE_H
 #define AAP2_ORACLE_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
