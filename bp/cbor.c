@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Heads of numbers, strings and arrays of definite length, some fifty in a small bundle, are read
- * here: a callback for each would cost more than all else that is done with them. The others come
- * from the library's streaming decoder, where a callback for each kind leaves what it found in a
- * struct on the stack. What can go wrong: the data ends, the item is of another kind
- * than the caller can use, or it is not well-formed; the reader then stays where it was and keeps
- * the first reason.
+ * and written here: a call of the library for each would cost more than all else that is done with
+ * them. The others are read by the library's streaming decoder, where a callback for each kind
+ * leaves what it found in a struct on the stack. What can go wrong: the data ends, the item is of
+ * another kind than the caller can use, or it is not well-formed; the reader then stays where it
+ * was and keeps the first reason.
  */
 #include "bp/cbor.h"
 
@@ -225,9 +225,45 @@ static void find_item(const struct item_reader *r, struct found *f)
         f->kind = ITEM_NONE;
 }
 
+enum { MAJOR_UINT, MAJOR_NEGATIVE, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY };
+
+#define FIRST_ARRAY_OPEN 0x9f
+#define FIRST_BREAK 0xff
+
+/* The same for the one kind that is expected, when its head is the shortest: its size, or 0. */
+static size_t read_expected(const struct item_reader *r, unsigned major, uint64_t *value)
+{
+    const uint8_t *p = r->in.p;
+    if (r->in.bad || p == r->in.end || *p >> 5 != major)
+        return 0;
+    const unsigned info = *p & 0x1f;
+    if (info < 24) {
+        *value = info;
+        return 1;
+    }
+    const size_t head = head_size(*p);
+    if (info > 27 || head > reader_left(&r->in))
+        return 0;
+    *value = big_endian(p + 1, head - 1);
+    return head == item_size(*value) ? head : 0;
+}
+
+static bool take_byte(struct item_reader *r, uint8_t byte)
+{
+    if (r->in.bad || r->in.p == r->in.end || *r->in.p != byte)
+        return false;
+    r->in.p++;
+    return true;
+}
+
 enum item_kind item_peek(const struct item_reader *r)
 {
     struct found f;
+    uint64_t value;
+    if (read_expected(r, MAJOR_ARRAY, &value) > 0)
+        return ITEM_ARRAY;
+    if (!r->in.bad && r->in.p != r->in.end && *r->in.p == FIRST_BREAK)
+        return ITEM_BREAK;
     find_item(r, &f);
     return f.kind;
 }
@@ -261,21 +297,35 @@ uint64_t item_uint(struct item_reader *r)
 {
     if (!r->in.bad && r->in.p < r->in.end && *r->in.p < 24) /* most are */
         return *r->in.p++;
-    return take_head(r, ITEM_UINT, "an unsigned integer is expected").value;
+    uint64_t value;
+    const size_t head = read_expected(r, MAJOR_UINT, &value);
+    r->in.p += head;
+    return head > 0 ? value : take_head(r, ITEM_UINT, "an unsigned integer is expected").value;
 }
 
 uint64_t item_array(struct item_reader *r)
 {
-    return take_head(r, ITEM_ARRAY, "an array of definite length is expected").value;
+    uint64_t value;
+    const size_t head = read_expected(r, MAJOR_ARRAY, &value);
+    r->in.p += head;
+    return head > 0 ? value
+                    : take_head(r, ITEM_ARRAY, "an array of definite length is expected").value;
 }
 
 void item_array_open(struct item_reader *r)
 {
-    take_head(r, ITEM_ARRAY_OPEN, "an array of indefinite length is expected");
+    if (!take_byte(r, FIRST_ARRAY_OPEN))
+        take_head(r, ITEM_ARRAY_OPEN, "an array of indefinite length is expected");
 }
 
 struct slice item_bytes(struct item_reader *r)
 {
+    uint64_t len;
+    const size_t head = read_expected(r, MAJOR_BYTES, &len);
+    if (head > 0 && len <= reader_left(&r->in) - head) {
+        r->in.p += head;
+        return reader_take(&r->in, len);
+    }
     return take_head(r, ITEM_BYTES, "a byte string of definite length is expected").string;
 }
 
@@ -296,7 +346,8 @@ bool item_bool(struct item_reader *r)
 
 void item_break(struct item_reader *r)
 {
-    take_head(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
+    if (!take_byte(r, FIRST_BREAK))
+        take_head(r, ITEM_BREAK, "the \"break\" that ends the bundle is expected");
 }
 
 static bool is_scalar(enum item_kind kind)
@@ -372,53 +423,65 @@ void item_skip(struct item_reader *r, unsigned levels)
     }
 }
 
-static void note_written(struct writer *w, size_t n)
+static void put_byte(struct writer *w, uint8_t byte)
 {
     assert(w->p <= w->end);
-    if (n == 0)
-        w->bad = true;
-    assert(n <= (size_t)(w->end - w->p));
-    w->p += n;
+    writer_byte(w, byte);
 }
 
-static size_t room_left(const struct writer *w)
+/* The shortest head. */
+static void put_head(struct writer *w, unsigned major, uint64_t value)
 {
-    assert(w->p <= w->end);
-    return w->bad ? 0 : (size_t)(w->end - w->p);
+    if (value < 24) { /* most are */
+        put_byte(w, (uint8_t)(major << 5 | value));
+        return;
+    }
+    const size_t n = item_size(value);
+    assert(n > 1 && w->p <= w->end && major <= MAJOR_ARRAY);
+    if (w->bad || n > (size_t)(w->end - w->p)) {
+        w->bad = true;
+        return;
+    }
+    uint8_t *p = w->p;
+    w->p += n;
+    *p = (uint8_t)(major << 5 | (n == 2 ? 24 : n == 3 ? 25 : n == 5 ? 26 : 27));
+    for (size_t i = n - 1; i > 0; i--, value >>= 8)
+        p[i] = (uint8_t)value;
+    assert(value == 0 && head_size(*p) == n);
 }
 
 void item_put_uint(struct writer *w, uint64_t value)
 {
-    note_written(w, cbor_encode_uint(value, w->p, room_left(w)));
+    put_head(w, MAJOR_UINT, value);
 }
 
 void item_put_array(struct writer *w, size_t count)
 {
-    note_written(w, cbor_encode_array_start(count, w->p, room_left(w)));
+    put_head(w, MAJOR_ARRAY, count);
 }
 
 void item_put_array_open(struct writer *w)
 {
-    note_written(w, cbor_encode_indef_array_start(w->p, room_left(w)));
+    put_byte(w, FIRST_ARRAY_OPEN);
 }
 
 void item_put_bytes_head(struct writer *w, size_t len)
 {
-    note_written(w, cbor_encode_bytestring_start(len, w->p, room_left(w)));
+    put_head(w, MAJOR_BYTES, len);
 }
 
 void item_put_text(struct writer *w, struct slice s)
 {
-    note_written(w, cbor_encode_string_start(s.len, w->p, room_left(w)));
+    put_head(w, MAJOR_TEXT, s.len);
     writer_bytes(w, s.data, s.len);
 }
 
 void item_put_bool(struct writer *w, bool value)
 {
-    note_written(w, cbor_encode_bool(value, w->p, room_left(w)));
+    put_byte(w, value ? 0xf5 : 0xf4);
 }
 
 void item_put_break(struct writer *w)
 {
-    note_written(w, cbor_encode_break(w->p, room_left(w)));
+    put_byte(w, FIRST_BREAK);
 }
