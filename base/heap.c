@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The array holds pointers and each node knows its place, so that a timer moves in O(log n). The
- * only failure is memory for the array. */
+/* The array holds pointers with what they are compared by, and each node knows its place, so that
+ * a timer moves in O(log n). The only failure is memory for the array. */
 #include "base/heap.h"
 
 #include <assert.h>
@@ -15,49 +15,56 @@ void heap_init(struct heap *h)
 
 void heap_fini(struct heap *h)
 {
-    free(h->nodes);
+    free(h->places);
     *h = (struct heap){0};
 }
 
-static bool is_before(const struct heap_node *a, const struct heap_node *b)
+static bool is_before(const struct heap_place *a, const struct heap_place *b)
 {
     return a->due != b->due ? a->due < b->due : a->order < b->order;
 }
 
-static void put_node(struct heap *h, size_t pos, struct heap_node *n)
+static void put_place(struct heap *h, size_t pos, const struct heap_place *p)
 {
-    h->nodes[pos] = n;
-    n->pos = pos;
+    h->places[pos] = *p;
+    p->node->pos = pos;
 }
 
-static void sift_up(struct heap *h, struct heap_node *n)
+/* Where p goes, whose place is pos or will be. */
+static void sift_up(struct heap *h, size_t pos, const struct heap_place *p)
 {
-    size_t pos = n->pos;
     while (pos > 0) {
         size_t up = (pos - 1) / 2;
-        if (!is_before(n, h->nodes[up]))
+        if (!is_before(p, &h->places[up]))
             break;
-        put_node(h, pos, h->nodes[up]);
+        put_place(h, pos, &h->places[up]);
         pos = up;
     }
-    put_node(h, pos, n);
+    put_place(h, pos, p);
 }
 
-static void sift_down(struct heap *h, struct heap_node *n)
+static void sift_down(struct heap *h, size_t pos, const struct heap_place *p)
 {
-    size_t pos = n->pos;
     for (;;) {
         size_t kid = 2 * pos + 1;
         if (kid >= h->len)
             break;
-        if (kid + 1 < h->len && is_before(h->nodes[kid + 1], h->nodes[kid]))
+        if (kid + 1 < h->len && is_before(&h->places[kid + 1], &h->places[kid]))
             kid++;
-        if (!is_before(h->nodes[kid], n))
+        if (!is_before(&h->places[kid], p))
             break;
-        put_node(h, pos, h->nodes[kid]);
+        put_place(h, pos, &h->places[kid]);
         pos = kid;
     }
-    put_node(h, pos, n);
+    put_place(h, pos, p);
+}
+
+static void sift(struct heap *h, size_t pos, const struct heap_place *p)
+{
+    if (pos > 0 && is_before(p, &h->places[(pos - 1) / 2]))
+        sift_up(h, pos, p);
+    else
+        sift_down(h, pos, p);
 }
 
 int heap_reserve(struct heap *h, size_t nodes)
@@ -67,10 +74,10 @@ int heap_reserve(struct heap *h, size_t nodes)
     size_t cap = h->cap == 0 ? 16 : h->cap;
     while (cap < nodes)
         cap *= 2;
-    struct heap_node **grown = realloc(h->nodes, cap * sizeof *grown);
+    struct heap_place *grown = realloc(h->places, cap * sizeof *grown);
     if (grown == NULL)
         return HELIO_ENOMEM;
-    h->nodes = grown;
+    h->places = grown;
     h->cap = cap;
     return 0;
 }
@@ -82,13 +89,13 @@ int heap_set(struct heap *h, struct heap_node *n, tick due)
         if (rc < 0)
             return rc;
         n->pos = h->len++;
-        h->nodes[n->pos] = n;
+    } else {
+        assert(n->pos < h->len && h->places[n->pos].node == n);
     }
-    assert(n->pos < h->len && h->nodes[n->pos] == n);
     n->due = due;
-    n->order = h->order++;
-    sift_up(h, n);
-    sift_down(h, n);
+    const struct heap_place p = {.due = due, .order = h->order++, .node = n};
+    sift(h, n->pos, &p);
+    assert(h->places[n->pos].node == n);
     return 0;
 }
 
@@ -97,18 +104,18 @@ void heap_sub(struct heap *h, struct heap_node *n)
     if (!heap_has(n))
         return;
     size_t pos = n->pos;
-    struct heap_node *last = h->nodes[--h->len];
+    assert(pos < h->len && h->places[pos].node == n);
+    const struct heap_place last = h->places[--h->len];
     n->pos = HEAP_OUT;
-    if (last == n)
-        return;
-    put_node(h, pos, last);
-    sift_up(h, last);
-    sift_down(h, last);
+    if (last.node != n)
+        sift(h, pos, &last);
 }
 
 /* What is all moved by the same time keeps its order (what comes out never has none). */
 void heap_delay(struct heap *h, tick by)
 {
-    for (size_t i = 0; i < h->len; i++)
-        h->nodes[i]->due = tick_add(h->nodes[i]->due, by);
+    for (size_t i = 0; i < h->len; i++) {
+        h->places[i].due = tick_add(h->places[i].due, by);
+        h->places[i].node->due = h->places[i].due;
+    }
 }

@@ -15,12 +15,18 @@
 
 struct heap_node {
     tick due;
+    size_t pos; /* in the heap's array, or HEAP_OUT */
+};
+
+/* What a comparison needs lies in the array: the elements may be anywhere in memory. */
+struct heap_place {
+    tick due;
     uint64_t order; /* of insertion; breaks ties */
-    size_t pos;     /* in the heap's array, or HEAP_OUT */
+    struct heap_node *node;
 };
 
 struct heap {
-    struct heap_node **nodes;
+    struct heap_place *places;
     size_t len, cap;
     uint64_t order;
 };
@@ -33,7 +39,6 @@ void heap_fini(struct heap *h);
 static inline void heap_node_init(struct heap_node *n)
 {
     n->due = TICK_NEVER;
-    n->order = 0;
     n->pos = HEAP_OUT;
 }
 
@@ -58,12 +63,12 @@ void heap_sub(struct heap *h, struct heap_node *n);
 
 static inline struct heap_node *heap_first(const struct heap *h)
 {
-    return h->len == 0 ? NULL : h->nodes[0];
+    return h->len == 0 ? NULL : h->places[0].node;
 }
 
 static inline tick heap_due(const struct heap *h)
 {
-    return h->len == 0 ? TICK_NEVER : h->nodes[0]->due;
+    return h->len == 0 ? TICK_NEVER : h->places[0].due;
 }
 
 #endif

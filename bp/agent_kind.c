@@ -295,7 +295,7 @@ uint64_t kinds_check(const struct agent *a)
     for (uint32_t i = 0; i < a->links_cap; i++)
         n += a->links[i] == NULL ? 0 : check_place(&a->links[i]->kinds);
     for (size_t i = 0; i < a->moving.len; i++) {
-        const struct kind *k = container_of(a->moving.nodes[i], struct kind, turn);
+        const struct kind *k = container_of(a->moving.places[i].node, struct kind, turn);
         assert(list_empty(&k->node) && !k->rest && !list_empty(&k->records));
         n += check_list(k, &k->records);
     }

@@ -255,5 +255,5 @@ void ltp_check(const struct ltp *l)
         check_peer(l, container_of(n, struct peer, node), &running);
     assert(running == l->heap.len && l->timers >= running && l->heap.cap >= l->timers);
     for (size_t i = 1; i < l->heap.len; i++)
-        assert(l->heap.nodes[(i - 1) / 2]->due <= l->heap.nodes[i]->due);
+        assert(l->heap.places[(i - 1) / 2].due <= l->heap.places[i].due);
 }

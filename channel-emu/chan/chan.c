@@ -138,7 +138,7 @@ void chan_free(struct chan *c)
     if (c == NULL)
         return;
     for (size_t i = 0; i < c->order.len; i++)
-        free(container_of(c->order.nodes[i], struct chan_frame, node));
+        free(container_of(c->order.places[i].node, struct chan_frame, node));
     heap_fini(&c->order);
     free_all(&c->line);
     free_all(&c->waiting);
@@ -256,7 +256,7 @@ void chan_outage(struct chan *c, bool down, tick now)
         f->lost = f->lost || meets_time(f, c->down_since, now);
     }
     for (size_t i = 0; i < c->order.len; i++) {
-        struct chan_frame *f = container_of(c->order.nodes[i], struct chan_frame, node);
+        struct chan_frame *f = container_of(c->order.places[i].node, struct chan_frame, node);
         f->lost = f->lost || meets_time(f, c->down_since, now);
     }
 }

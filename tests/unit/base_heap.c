@@ -30,7 +30,8 @@ START_TEST(against_a_search)
                 continue;
             in++;
             if (first == NULL || nodes[i].due < first->due ||
-                (nodes[i].due == first->due && nodes[i].order < first->order))
+                (nodes[i].due == first->due &&
+                 h.places[nodes[i].pos].order < h.places[first->pos].order))
                 first = &nodes[i];
         }
         ck_assert_uint_eq(h.len, in);
@@ -66,13 +67,13 @@ START_TEST(reserved_places)
     heap_init(&h);
     ck_assert_int_eq(heap_reserve(&h, 100), 0);
     ck_assert_uint_ge(h.cap, 100);
-    struct heap_node **before = h.nodes;
+    struct heap_place *before = h.places;
     struct heap_node nodes[100];
     for (size_t i = 0; i < 100; i++) {
         heap_node_init(&nodes[i]);
         heap_set(&h, &nodes[i], i);
     }
-    ck_assert_ptr_eq(h.nodes, before);
+    ck_assert_ptr_eq(h.places, before);
     heap_fini(&h);
 }
 END_TEST
