@@ -353,7 +353,7 @@ static void note_return(struct agent *a, struct record *r)
 {
     struct slice id = record_id(r);
     unsigned times =
-        r->id_listed ? returns_again(&a->returns, hash_bytes(a->config.seed, id.data, id.len)) : 0;
+        r->id_listed ? returns_again(&a->returns, agent_id_hash(a->config.seed, id)) : 0;
     if (times == 0)
         return;
     a->counters.returned++;

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/cursor.h"
+#include "base/hash.h"
 #include "bp/check.h"
 
 #define HEAD_VERSION 1
@@ -33,6 +34,8 @@ static void put_number(struct writer *w, uint64_t v)
 
 static uint64_t get_number(struct reader *r)
 {
+    if (r->p < r->end && *r->p < 0x80) /* most are */
+        return *r->p++;
     uint64_t v = 0;
     unsigned shift = 0;
     for (const uint8_t *p = r->p; p < r->end && shift < 64; shift += 7) {
@@ -135,6 +138,20 @@ size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t
     put_id(&w, id, payload_len);
     assert(!w.bad);
     return writer_len(&w);
+}
+
+#define NEIGHBOURS 64
+
+uint64_t agent_id_hash(uint64_t seed, struct slice id)
+{
+    size_t at = id.len; /* where its last number begins; with bytes that are no id, anywhere */
+    uint64_t number = 0;
+    do {
+        if (at == 0)
+            return hash_mix(seed, number, 3);
+        number = number << 7 | (id.data[--at] & 0x7f);
+    } while (at > 0 && id.data[at - 1] >= 0x80);
+    return hash_mix(hash_bytes(seed, id.data, at), number / NEIGHBOURS, 3) + number % NEIGHBOURS;
 }
 
 /* Priority, ordinal and flags in one number. */

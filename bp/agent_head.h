@@ -46,5 +46,9 @@ void agent_head_id(struct slice head, size_t id_off, struct bundle_id *out);
 /* The id alone. Of fragments it has the payload's length, too: two fragments may start at one
  * offset. */
 size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t out[AGENT_ID_MAX]);
+/* Of an encoded id. Bundles that a source numbers one after the other are neighbours in a table, so
+ * that looking for the next one finds it in the cache; no more than 64 of them, so that whoever
+ * chooses numbers cannot have them all meet in one place. */
+uint64_t agent_id_hash(uint64_t seed, struct slice id);
 
 #endif

@@ -10,14 +10,15 @@
 
 #include "bp/agent_impl.h"
 
-static uint64_t key_hash(const struct agent *a, uint64_t key)
+/* Keys are counted up here: what comes one after the other lies side by side in the table. */
+static uint64_t key_hash(uint64_t key)
 {
-    return hash_mix(a->config.seed, key, 0);
+    return key;
 }
 
 struct record *record_find(const struct agent *a, uint64_t key)
 {
-    struct hash_node *n = hash_find(&a->by_key, key_hash(a, key));
+    struct hash_node *n = hash_find(&a->by_key, key_hash(key));
     for (; n != NULL; n = hash_next(n)) {
         struct record *r = container_of(n, struct record, by_key);
         if (r->key == key)
@@ -46,7 +47,7 @@ void record_head(const struct record *r, struct agent_head *out)
 
 struct record *record_by_id(const struct agent *a, struct slice id)
 {
-    struct hash_node *n = hash_find(&a->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    struct hash_node *n = hash_find(&a->by_id, agent_id_hash(a->config.seed, id));
     for (; n != NULL; n = hash_next(n)) {
         struct record *r = container_of(n, struct record, by_id);
         if (slice_equal(record_id(r), id))
@@ -179,7 +180,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     heap_node_init(&r->timer);
     heap_node_init(&r->claims[0]);
     heap_node_init(&r->claims[1]);
-    hash_add(&a->by_key, &r->by_key, key_hash(a, key));
+    hash_add(&a->by_key, &r->by_key, key_hash(key));
     return r;
 }
 
@@ -224,7 +225,7 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     r->id_listed = !eid_is_none(&h->id.source);
     struct slice id = record_id(r);
     if (r->id_listed)
-        hash_add(&a->by_id, &r->by_id, hash_bytes(a->config.seed, id.data, id.len));
+        hash_add(&a->by_id, &r->by_id, agent_id_hash(a->config.seed, id));
     assert(r->key == key && r->state == STATE_NEW);
     r->holder = *holder;
     record_count(a, r);

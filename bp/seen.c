@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "bp/agent_head.h"
 
 struct seen_id {
     struct hash_node by_id;
@@ -58,14 +59,14 @@ static struct seen_id *find_id(const struct seen *s, struct slice id, uint64_t h
 
 bool seen_has(const struct seen *s, struct slice id)
 {
-    return find_id(s, id, hash_bytes(s->seed, id.data, id.len)) != NULL;
+    return find_id(s, id, agent_id_hash(s->seed, id)) != NULL;
 }
 
 int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms)
 {
     if (s->max == 0)
         return 0;
-    uint64_t hash = hash_bytes(s->seed, id.data, id.len);
+    uint64_t hash = agent_id_hash(s->seed, id);
     struct seen_id *e = find_id(s, id, hash);
     if (e != NULL) {
         list_sub(&e->order);

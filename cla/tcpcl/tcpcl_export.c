@@ -11,11 +11,6 @@
 
 #include "base/err.h"
 
-static uint64_t hash_id(uint64_t id)
-{
-    return hash_mix(0, id, 0);
-}
-
 struct tcpcl_export *tcpcl_export_find(const struct tcpcl_session *s, uint64_t id)
 {
     struct list *first = list_first(&s->exports.begun);
@@ -24,8 +19,7 @@ struct tcpcl_export *tcpcl_export_find(const struct tcpcl_session *s, uint64_t i
     struct tcpcl_export *e = container_of(first, struct tcpcl_export, node);
     if (e->id == id) /* as a rule */
         return e;
-    for (struct hash_node *n = hash_find(&s->exports.ids, hash_id(id)); n != NULL;
-         n = hash_next(n)) {
+    for (struct hash_node *n = hash_find(&s->exports.ids, id); n != NULL; n = hash_next(n)) {
         e = container_of(n, struct tcpcl_export, by_id);
         if (e->id == id)
             return e;

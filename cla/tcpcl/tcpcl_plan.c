@@ -163,7 +163,7 @@ static struct tcpcl_export *next_export(struct tcpcl_session *s)
     list_add_tail(&s->exports.begun, l);
     e->id =
         s->exports.next_id++; /* §5.2.1: from 0, one after the other; 2^64 do not come to pass */
-    hash_add(&s->exports.ids, &e->by_id, hash_mix(0, e->id, 0));
+    hash_add(&s->exports.ids, &e->by_id, e->id);
     s->exports.now = e;
     return e;
 }

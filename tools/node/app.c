@@ -369,7 +369,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
     a->counters.requests++;
     node_wake(a->node);
     if (refusal == REFUSE_NONE) {
-        hash_add(&a->requests, &r->by_token, hash_mix(a->requests.seed, r->token, 0));
+        hash_add(&a->requests, &r->by_token, r->token); /* counted up here */
         r->waiting = true;
         a->counters.unanswered++;
         a->counters.unanswered_bytes += r->bytes + REQUEST_BYTES;
@@ -387,7 +387,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
 
 static struct app_request *take_request(struct apps *a, uint64_t token)
 {
-    struct hash_node *n = hash_find(&a->requests, hash_mix(a->requests.seed, token, 0));
+    struct hash_node *n = hash_find(&a->requests, token);
     for (; n != NULL; n = hash_next(n)) {
         struct app_request *r = container_of(n, struct app_request, by_token);
         if (r->token != token)
