@@ -120,7 +120,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
         free(a);
         return HELIO_ENOMEM;
     }
-    heap_init(&a->timers);
+    agenda_init(&a->timers);
     routes_init(&a->routes);
     a->router = routes_router(&a->routes);
     list_init(&a->to_store);
@@ -187,7 +187,7 @@ void agent_free(struct agent *a)
     free(a->polled);
     free(a->notices);
     routes_fini(&a->routes);
-    heap_fini(&a->timers);
+    agenda_fini(&a->timers);
     returns_fini(&a->returns);
     seen_fini(&a->seen);
     heap_fini(&a->moving);
@@ -354,7 +354,7 @@ static bool end_due(struct agent *a, struct record *r)
         endpoint_take_back(r);
         return agent_overdue(a, r);
     }
-    heap_sub(&a->timers, &r->timer);
+    agenda_sub(&a->timers, &r->timer);
     if (!r->recalled) {
         assert(list_empty(&r->answer));
         r->recalled = true;
@@ -401,8 +401,8 @@ void agent_expire(struct agent *a, struct agent_now now)
     else
         agent_place_slice(a);
     uint64_t n = a->config.place_slice; /* of many that are due at once, the rest comes after */
-    for (; n > 0 && heap_due(&a->timers) <= now.now && a->timers.len > 0; n--) {
-        struct record *r = container_of(heap_first(&a->timers), struct record, timer);
+    for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
+        struct record *r = container_of(agenda_first(&a->timers), struct record, timer);
         if (end_due(a, r))
             continue;
         if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
@@ -422,7 +422,7 @@ tick agent_deadline(const struct agent *a)
     if (a->place || a->anew || agent_places(a))
         return 0;
     tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
-    return tick_min(due, heap_due(&a->timers));
+    return tick_min(due, agenda_due(&a->timers));
 }
 
 const struct agent_counters *agent_counters(const struct agent *a)

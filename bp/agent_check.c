@@ -176,7 +176,8 @@ void agent_check(const struct agent *a)
     assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
     assert(s.loading == a->loading_bytes);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
-    assert(s.timed == a->timers.len && s.ids == a->by_id.len);
+    assert(s.timed == agenda_len(&a->timers) && s.ids == a->by_id.len);
+    agenda_check(&a->timers);
     check_balance(c);
     check_lanes(a);
     assert(kinds_check(a) == s.sorted);

@@ -78,7 +78,7 @@ struct list *copies_make(struct agent *a, struct record *r, uint64_t n)
     }
     if (!r->copy) {
         record_release(a, r);
-        heap_sub(&a->timers, &r->timer);
+        agenda_sub(&a->timers, &r->timer);
         r->fan = f;
         r->state = STATE_COPIED;
     }

@@ -301,7 +301,7 @@ static void queue_whole(struct agent *a, struct assembly *as)
     as->whole->expires = TICK_NEVER;
     list_for_each (it, &as->pieces) {
         struct record *p = container_of(it, struct record, node);
-        heap_sub(&a->timers, &p->timer);
+        agenda_sub(&a->timers, &p->timer);
         as->whole->expires = tick_min(as->whole->expires, p->expires);
     }
     as->next = as->pieces.next;

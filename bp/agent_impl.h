@@ -3,8 +3,8 @@
 #ifndef BP_AGENT_IMPL_H
 #define BP_AGENT_IMPL_H
 
+#include "base/agenda.h"
 #include "base/hash.h"
-#include "base/heap.h"
 #include "base/list.h"
 #include "base/ranges.h"
 #include "bp/agent.h"
@@ -228,7 +228,7 @@ struct agent {
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
-    struct heap timers;     /* has room for every record */
+    struct agenda timers;   /* has room for every record */
     uint64_t copies;
     struct sharing_rule *sharing; /* the first that matches counts */
     size_t sharing_len;

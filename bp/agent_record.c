@@ -216,7 +216,7 @@ void record_uncount(struct agent *a, const struct record *r)
 int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
                const struct holder *holder, struct record **out)
 {
-    if (heap_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
+    if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
         return HELIO_ENOMEM;
     struct record *r = make_record(a, h, key, bytes);
     if (r == NULL)
@@ -254,7 +254,7 @@ struct record *record_copy(struct agent *a, const struct record *original)
 {
     assert(!original->copy && original->stored);
     struct agent_head h;
-    if (heap_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
+    if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
         return NULL;
     record_head(original, &h);
     struct record *r = make_record(a, &h, a->next_key, original->bytes);
@@ -362,7 +362,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     leave_queue(a, r);
     r->state = STATE_GONE;
     record_load_done(a, r);
-    heap_sub(&a->timers, &r->timer);
+    agenda_sub(&a->timers, &r->timer);
     hash_sub(&a->by_key, &r->by_key);
     if (r->id_listed)
         hash_sub(&a->by_id, &r->by_id);
@@ -416,7 +416,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
 
 void record_set_timer(struct agent *a, struct record *r, tick due)
 {
-    int rc = heap_set(&a->timers, &r->timer, due);
+    int rc = agenda_set(&a->timers, &r->timer, due);
     assert(rc == 0); /* record_new reserved its place */
     (void)rc;
 }

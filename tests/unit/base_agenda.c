@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An agenda against a plain search, with dues at random, in order, and mixed. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "base/agenda.h"
+#include "base/rng.h"
+
+#define N 300
+#define STEPS 6000
+
+struct model {
+    struct agenda agenda;
+    struct heap_node nodes[N];
+    uint64_t turns[N]; /* order among those with the same due */
+    uint64_t turn;
+};
+
+static void model_init(struct model *m)
+{
+    agenda_init(&m->agenda);
+    m->turn = 0;
+    for (size_t i = 0; i < N; i++)
+        heap_node_init(&m->nodes[i]);
+}
+
+static void set_node(struct model *m, size_t i, tick due)
+{
+    if (!heap_has(&m->nodes[i]) || m->nodes[i].due != due)
+        m->turns[i] = m->turn++;
+    ck_assert_int_eq(agenda_set(&m->agenda, &m->nodes[i], due), 0);
+    ck_assert_uint_eq(m->nodes[i].due, due);
+}
+
+static void compare_first(const struct model *m)
+{
+    const struct heap_node *first = NULL;
+    size_t in = 0, at = 0;
+    for (size_t i = 0; i < N; i++) {
+        const struct heap_node *n = &m->nodes[i];
+        if (!heap_has(n))
+            continue;
+        in++;
+        if (first == NULL || n->due < first->due ||
+            (n->due == first->due && m->turns[i] < m->turns[at])) {
+            first = n;
+            at = i;
+        }
+    }
+    agenda_check(&m->agenda);
+    ck_assert_uint_eq(agenda_len(&m->agenda), in);
+    ck_assert_ptr_eq(agenda_first(&m->agenda), first);
+    ck_assert_uint_eq(agenda_due(&m->agenda), first == NULL ? TICK_NEVER : first->due);
+}
+
+/* in_order: how many of the dues are later than all before. */
+static void run_model(uint64_t seed, double in_order, double set)
+{
+    struct rng r;
+    struct model m;
+    tick latest = 100;
+    rng_init(&r, seed);
+    model_init(&m);
+    for (int step = 0; step < STEPS; step++) {
+        const size_t i = (size_t)rng_below(&r, N);
+        if (!rng_chance(&r, set))
+            agenda_sub(&m.agenda, rng_chance(&r, 0.5) || agenda_first(&m.agenda) == NULL
+                                      ? &m.nodes[i]
+                                      : agenda_first(&m.agenda));
+        else if (rng_chance(&r, in_order))
+            set_node(&m, i, latest += rng_below(&r, 2));
+        else
+            set_node(&m, i, rng_below(&r, latest + 10));
+        compare_first(&m);
+    }
+    agenda_fini(&m.agenda);
+}
+
+START_TEST(as_a_search)
+{
+    run_model(1, 1, 0.5);
+    run_model(2, 0.9, 0.6);
+    run_model(3, 0.5, 0.7);
+    run_model(4, 0, 0.5);
+    run_model(5, 0.99, 0.9);
+}
+END_TEST
+
+/* What goes through in order needs no more memory than what is in it. */
+START_TEST(a_row_that_goes_on)
+{
+    struct model m;
+    model_init(&m);
+    for (tick t = 0; t < 100000; t++) {
+        if (t >= 20) {
+            ck_assert_ptr_eq(agenda_first(&m.agenda), &m.nodes[(t - 20) % N]);
+            agenda_sub(&m.agenda, &m.nodes[(t - 20) % N]);
+        }
+        set_node(&m, t % N, t);
+    }
+    agenda_check(&m.agenda);
+    ck_assert_uint_eq(agenda_len(&m.agenda), 20);
+    ck_assert_uint_le(m.agenda.cap, 128);
+    ck_assert_uint_eq(m.agenda.heap.len, 0);
+    agenda_fini(&m.agenda);
+}
+END_TEST
+
+/* One that stays for ever sends the others to the heap, until it is gone. */
+START_TEST(one_that_stays)
+{
+    struct model m;
+    model_init(&m);
+    set_node(&m, 0, TICK_NEVER);
+    for (size_t i = 1; i < N; i++)
+        set_node(&m, i, i);
+    ck_assert_uint_eq(m.agenda.live, 1);
+    for (size_t i = 1; i < N; i++) {
+        ck_assert_ptr_eq(agenda_first(&m.agenda), &m.nodes[i]);
+        agenda_sub(&m.agenda, &m.nodes[i]);
+    }
+    agenda_sub(&m.agenda, &m.nodes[0]);
+    agenda_sub(&m.agenda, &m.nodes[0]);
+    compare_first(&m);
+    set_node(&m, 1, 5);
+    ck_assert_uint_eq(m.agenda.live, 1);
+    agenda_fini(&m.agenda);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("agenda");
+    tcase_add_test(t, as_a_search);
+    tcase_add_test(t, a_row_that_goes_on);
+    tcase_add_test(t, one_that_stays);
+    Suite *s = suite_create("base_agenda");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
