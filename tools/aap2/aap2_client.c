@@ -16,6 +16,7 @@
 #include "base/err.h"
 
 #define STREAM_BUFFER (4 << 20)
+#define READ_AHEAD 65536
 #define PACKED_MAX 1024 /* of the message before an ADU: two EIDs and numbers */
 
 struct queued {
@@ -455,6 +456,7 @@ int aap2_client_open(struct aap2_client **out, struct world *w, const char *path
         return rc;
     }
     aap2_reader_init(&c->reader, false, 0, 0, 0);
+    c->reader.piece_max = READ_AHEAD;
     alarm_init(&c->patience, w, ALARM_APP, on_patience, c);
     alarm_set(&c->patience, tick_add(world_now(w), c->timeout));
     stream_buffers(c->stream, STREAM_BUFFER);

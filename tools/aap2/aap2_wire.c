@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: bytes are read ahead in pieces of a few kilobytes, so that many small messages
- * come with one system call; a length and a message are cut off the front; when the message is a
- * BundleADU, what was read ahead of its payload is copied into a new buffer and the rest is read
- * there directly. What can go wrong: a length beyond the limits or a message that is not protobuf
- * (both final: the stream has lost its frame), and memory running out.
+ * The happy path: bytes are read ahead, so that many small messages come with one system call; a
+ * length and a message are cut off the front; when the message is a BundleADU, what was read ahead
+ * of its payload is copied into a new buffer and the rest is read there directly, unless it is
+ * short. Pieces are of a few kilobytes, so that little of a long payload is copied; while full ones
+ * come in which there is none they double, if the user wants that. What can go wrong: a length
+ * beyond the limits or a message that is not protobuf (both final: the stream has lost its frame),
+ * and memory running out.
  */
 #include "tools/aap2/aap2_wire.h"
 
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READ_AHEAD 8192
+#define AHEAD_LEAST 8192
 #define VARINT_MAX 10
 
 static size_t put_varint(uint8_t *out, uint64_t v)
@@ -44,7 +46,8 @@ void aap2_reader_init(struct aap2_reader *r, bool responses, size_t head_room, s
     *r = (struct aap2_reader){.responses = responses,
                               .head_room = head_room,
                               .tail_room = tail_room,
-                              .payload_max = payload_max};
+                              .payload_max = payload_max,
+                              .piece = AHEAD_LEAST};
 }
 
 void aap2_reader_fini(struct aap2_reader *r)
@@ -78,18 +81,28 @@ static int reserve_bytes(struct aap2_reader *r, size_t want)
     return 0;
 }
 
+/* Long payloads go straight to where they belong. */
+static bool reads_payload(const struct aap2_reader *r)
+{
+    return r->adu != NULL && unread(r) == 0 && r->payload_need >= AHEAD_LEAST;
+}
+
 uint8_t *aap2_reader_space(struct aap2_reader *r, size_t *len)
 {
     *len = 0;
     if (r->error != 0)
         return NULL;
-    if (r->adu != NULL && unread(r) == 0) {
+    if (reads_payload(r)) {
         *len = (size_t)r->payload_need;
         return buf_data(r->payload) + r->payload->len;
     }
-    if (reserve_bytes(r, r->need > READ_AHEAD ? (size_t)r->need : READ_AHEAD) != 0)
+    size_t want = r->need > r->piece ? (size_t)r->need : r->piece;
+    if (want <= unread(r))
+        want = unread(r) + 1;
+    if (reserve_bytes(r, want) != 0)
         return NULL;
-    *len = r->cap - r->len;
+    assert(r->len < want && want <= r->cap);
+    *len = want - r->len;
     return r->ahead + r->len;
 }
 
@@ -125,6 +138,8 @@ static int begin_payload(struct aap2_reader *r, Aap2__AAPMessage *m)
         return HELIO_ENOMEM;
     r->payload_need = n;
     r->adu = m;
+    if (n >= AHEAD_LEAST)
+        r->piece = AHEAD_LEAST;
     return 0;
 }
 
@@ -176,7 +191,7 @@ static void account_bytes(struct aap2_reader *r, size_t n)
 {
     if (n == 0)
         return;
-    if (r->adu != NULL && unread(r) == 0) {
+    if (reads_payload(r)) {
         assert(n <= r->payload_need);
         (void)buf_append(r->payload, n);
         r->payload_need -= n;
@@ -184,6 +199,8 @@ static void account_bytes(struct aap2_reader *r, size_t n)
     }
     assert(n <= r->cap - r->len);
     r->len += n;
+    if (r->len >= r->piece && r->piece < r->piece_max)
+        r->piece *= 2;
 }
 
 int aap2_reader_fed(struct aap2_reader *r, size_t n, Aap2__AAPMessage **message,

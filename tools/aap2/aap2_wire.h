@@ -27,9 +27,11 @@ struct aap2_reader {
     bool responses; /* expect AAPResponse, else AAPMessage; may change between messages */
     size_t head_room, tail_room; /* of payload buffers */
     uint64_t payload_max;
+    size_t piece_max; /* of what is read ahead, once messages are short; 0: 8 kB */
     /* the rest is its own */
     uint8_t *ahead;       /* bytes read ahead; [off, len) are not yet used */
     size_t off, len, cap; /* off <= len <= cap */
+    size_t piece;         /* how much is read ahead */
     uint64_t need;        /* bytes of the message, valid when sized */
     uint32_t shift;
     bool sized;
