@@ -163,9 +163,10 @@ def delays(p, table):
     p.draw("jitter", plot.lines("Jitter", "rate of the source (Mbit/s)", "jitter (µs)",
                                 [("jitter", [(at, r.mean("jitter"), r.half("jitter")) for at, r in zip(x, rows)], set())]), "As RFC 3550 has it.")
     least = rows[0].mean("delay_p50")
-    flat = [at for at, r in zip(x, rows) if r.mean("delay_p50") <= FLAT * least]
-    p.check("N: the delay is flat up to 1.3 Gbit/s, and jumps where the line's limit is", bool(flat) and max(flat) >= 1300 or max(x) < 1300,
-            f"flat up to {max(flat):g} Mbit/s at {least:.2f} ms; {rows[-1].mean('delay_p50'):.1f} ms at {x[-1]:g} Mbit/s")
+    flat = max(at for at, r in zip(x, rows) if r.mean("delay_p50") <= FLAT * least)  # the first is
+    if x[-1] >= 1300:
+        p.check("N: the delay is flat up to 1.3 Gbit/s, and jumps where the line's limit is", flat >= 1300,
+                f"flat up to {flat:g} Mbit/s at {least:.2f} ms; {rows[-1].mean('delay_p50'):.1f} ms at {x[-1]:g} Mbit/s")
 
 
 def instances(p, table):
