@@ -411,6 +411,7 @@ void agent_expire(struct agent *a, struct agent_now now)
             lane_return(a, r);
         } else {
             assert(r->state == STATE_UNPLACED);
+            kind_retry(a, r);
             agent_place(a, r);
         }
     }

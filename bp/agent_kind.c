@@ -15,6 +15,10 @@
 
 #include "bp/agent_impl.h"
 
+/* While questions are left, one step of so many is a move: changes that come faster than all can be
+ * asked do not keep everything where it is. */
+#define MOVE_EACH 8
+
 static void init_kind(struct kind *k, struct kinds *of)
 {
     k->of = of;
@@ -44,18 +48,18 @@ void kinds_fini(struct kinds *w)
     }
 }
 
-/* To the head of the other list. */
-static void move_all(struct list *from, struct list *to_head)
+/* Behind that node of another list, or at its head. */
+static void move_all(struct list *from, struct list *after)
 {
     if (list_empty(from))
         return;
     struct list *first = from->next, *last = from->prev;
     list_init(from);
-    first->prev = to_head;
-    last->next = to_head->next;
-    to_head->next->prev = last;
-    to_head->next = first;
-    assert(list_empty(from) && !list_empty(to_head));
+    first->prev = after;
+    last->next = after->next;
+    after->next->prev = last;
+    after->next = first;
+    assert(list_empty(from) && !list_empty(after));
 }
 
 static struct kinds *place_of(struct agent *a, const struct record *r)
@@ -153,7 +157,7 @@ void kinds_ask(struct agent *a, struct kinds *w)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
         struct kind *rest = &w->rest[p];
-        move_all(&rest->records, &rest->asking);
+        move_all(&rest->records, rest->asking.prev); /* behind those that were not asked for yet */
         if (!list_empty(&rest->asking) && list_empty(&rest->node))
             list_add_tail(&a->asking, &rest->node);
     }
@@ -163,11 +167,14 @@ void kinds_ask(struct agent *a, struct kinds *w)
 
 void kinds_ask_moving(struct agent *a)
 {
+    struct list first; /* else changes in quick succession would ask and ask, and move nothing */
+    list_init(&first);
     while (a->moving.len > 0) {
         struct kind *k = container_of(heap_first(&a->moving), struct kind, turn);
         heap_sub(&a->moving, &k->turn);
-        list_add_tail(&a->asking, &k->node);
+        list_add_tail(&first, &k->node);
     }
+    move_all(&first, &a->asking);
 }
 
 bool kinds_due(const struct agent *a)
@@ -240,13 +247,24 @@ static void move_one(struct agent *a)
         set_turn(a, k);
 }
 
+void kind_retry(struct agent *a, const struct record *r)
+{
+    struct kind *k = r->kind;
+    if (k == NULL || k->rest || heap_has(&k->turn))
+        return;
+    list_sub(&k->node);
+    list_add_tail(&a->asking, &k->node);
+    assert(kinds_due(a));
+}
+
 void kinds_step(struct agent *a, uint64_t steps)
 {
     for (; steps > 0 && kinds_due(a); steps--) {
-        if (!list_empty(&a->asking))
-            ask_one(a);
-        else
+        const bool move = list_empty(&a->asking) || (a->moving.len > 0 && steps % MOVE_EACH == 0);
+        if (move)
             move_one(a);
+        else
+            ask_one(a);
     }
 }
 

@@ -54,6 +54,8 @@ void kinds_fini(struct kinds *w); /* nothing waits there any more */
 void kind_enter(struct agent *a, struct record *r, const struct agent_head *h);
 /* A record that is in none stays so. */
 void kind_leave(struct agent *a, struct record *r);
+/* The bundle's time to try again has come: those like it, which have no time, are asked for. */
+void kind_retry(struct agent *a, const struct record *r);
 /* All that waits there is to be asked for. */
 void kinds_ask(struct agent *a, struct kinds *w);
 /* So are those that were to be moved: there is another router. */

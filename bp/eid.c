@@ -213,8 +213,10 @@ uint64_t eid_hash(uint64_t seed, const struct eid *e)
 {
     if (eid_is_none(e))
         return hash_mix(seed, 0, 0);
-    if (e->scheme == EID_IPN)
-        return hash_mix(seed, e->allocator << 32 | e->node, e->service);
+    if (e->scheme == EID_IPN) { /* twice: both numbers in one mix cancel out when a peer wants it */
+        const uint64_t node = hash_mix(seed, e->allocator << 32 | e->node, 0);
+        return e->service == 0 ? node : hash_mix(node, e->service, 1);
+    }
     if (e->scheme == EID_OTHER)
         return hash_bytes(hash_mix(seed, e->number, 1), e->ssp, e->raw_len);
     return hash_bytes(seed, e->ssp, strlen(e->ssp));

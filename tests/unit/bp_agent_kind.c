@@ -178,6 +178,33 @@ START_TEST(long_work_goes_in_slices)
 }
 END_TEST
 
+/* Each call brings a change of its own, and does a sixth of what each asks for: in the end all that
+ * can go went. */
+START_TEST(changes_faster_than_they_are_done)
+{
+    const struct router_ops *const makes[] = {&by_destination, &one_by_one};
+    for (int i = 0; i < 2; i++) {
+        struct binder n;
+        struct signpost s;
+        set_out(&n, &s, makes[i], 16);
+        for (int k = 0; k < 96; k++) {
+            struct agent_request q = request_of("ipn:2.7", "ipn:4.1", 5);
+            q.destination.service = (uint64_t)k;
+            ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+            skip(&n);
+        }
+        s.to[4] = 1;
+        for (int k = 0; k < 200 && queued(&n, 1) < 96; k++) {
+            agent_reroute(n.a);
+            agent_expire(n.a, n.now);
+            agent_check(n.a);
+        }
+        ck_assert_uint_eq(queued(&n, 1), 96);
+        binder_fini(&n);
+    }
+}
+END_TEST
+
 /* Links, answers, routers, deletions and ends of lifetimes in between, with slices of every size;
  * in the end all is where the last answers say. */
 START_TEST(changes_while_others_are_under_way)
@@ -291,6 +318,7 @@ int main(void)
     tcase_add_test(t, what_is_not_alike_is_asked_for);
     tcase_add_test(t, what_moves_keeps_its_order);
     tcase_add_test(t, long_work_goes_in_slices);
+    tcase_add_test(t, changes_faster_than_they_are_done);
     tcase_add_test(t, changes_while_others_are_under_way);
     tcase_add_test(t, every_bundle_another_endpoint);
     tcase_add_test(t, lifetimes_end_in_slices);

@@ -2,6 +2,7 @@
 /* Endpoint identifiers: text, comparison, patterns, and their CBOR. */
 #include "bp_help.h"
 
+#include "base/hash.h"
 #include "bp/check.h"
 
 static struct eid parsed(const char *text)
@@ -512,6 +513,24 @@ START_TEST(bad_wire_forms)
 }
 END_TEST
 
+/* With one mix of both numbers these have one hash, whatever the seed is. */
+START_TEST(hashes_do_not_cancel_out)
+{
+    uint64_t first[2];
+    for (uint64_t node = 0; node < 2000; node++) {
+        struct eid e = {.scheme = EID_IPN, .node = node};
+        e.service = (1 ^ node * UINT64_C(0x9e3779b97f4a7c15)) - UINT64_C(0x7f4a7c159e3779b9);
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            const uint64_t h = eid_hash(seed, &e);
+            ck_assert(node == 0 || h != first[seed]);
+            first[seed] = node == 0 ? h : first[seed];
+        }
+    }
+    const struct eid own = {.scheme = EID_IPN, .node = 7}; /* stores have this one: quota_peer_id */
+    ck_assert_uint_eq(eid_hash(5, &own), hash_mix(5, 7, 0));
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, texts_come_back);
@@ -531,6 +550,7 @@ static void add(TCase *t)
     tcase_add_test(t, bad_wire_forms);
     tcase_add_test(t, other_schemes);
     tcase_add_test(t, longest_of_other_schemes);
+    tcase_add_test(t, hashes_do_not_cancel_out);
 }
 
 int main(void)

@@ -12,7 +12,7 @@ START_TEST(waits_for_the_contact)
     ck_assert_uint_eq(a.until, S(10));
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(10));
     ck_assert(!w.ops.ops->expire(w.ops.state, S(9)));
-    ck_assert(!w.ops.ops->expire(w.ops.state, S(10))); /* what waits for it knows */
+    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
     ck_assert(set_up(&w, 0, true, S(10)));
     ck_assert(!set_up(&w, 0, true, S(10)));
@@ -149,8 +149,8 @@ static void expect_touched(const struct world *w, bool first, bool second, bool 
     ck_assert_int_eq(w->ops.ops->touches(w->ops.state, ROUTER_NO_LINK), apart);
 }
 
-/* A beginning touches nobody, an end the queue of its link; a link that comes up all that went
- * elsewhere while it was down, and none when none did. */
+/* A beginning touches what waits apart, an end the queue of its link as well; a link that comes up
+ * all that went elsewhere while it was down, and none when none did. */
 START_TEST(what_a_change_touches)
 {
     struct world w;
@@ -158,14 +158,17 @@ START_TEST(what_a_change_touches)
     ck_assert(set_up(&w, 0, true, S(5))); /* it is new */
     expect_touched(&w, true, true, true);
     ck_assert(set_up(&w, 1, true, S(5)));
-    ck_assert(!w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
+    expect_touched(&w, false, false, true);
     ck_assert_int_eq(ask(&w, 4, 1000, S(11), ROUTER_NO_LINK, 0).verdict, ROUTER_LINK);
-    ck_assert(!w.ops.ops->expire(w.ops.state, S(15)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(15)));
+    expect_touched(&w, false, false, true);
     ck_assert(w.ops.ops->expire(w.ops.state, S(20))); /* the contact with 2 has ended */
-    expect_touched(&w, true, false, false);
+    expect_touched(&w, true, false, true);
     ck_assert(w.ops.ops->expire(w.ops.state, S(25)));
-    expect_touched(&w, false, true, false);
-    ck_assert(!w.ops.ops->expire(w.ops.state, S(40)));
+    expect_touched(&w, false, true, true);
+    ck_assert(w.ops.ops->expire(w.ops.state, S(40)));
+    expect_touched(&w, false, false, true);
     ck_assert(!set_up(&w, 0, false, S(41)));
     ck_assert(!set_up(&w, 0, true, S(41) + 1)); /* nobody was told otherwise */
     ck_assert(!set_up(&w, 0, false, S(42)));
@@ -196,7 +199,7 @@ START_TEST(missed_at_an_edge)
     struct world w;
     begin(&w);
     set_up(&w, 0, true, S(10));
-    ck_assert(!w.ops.ops->expire(w.ops.state, S(10)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(10)));
     set_up(&w, 0, false, S(12));
     ck_assert(w.ops.ops->expire(w.ops.state, S(13)));
     ck_assert_uint_eq(w.ops.ops->deadline(w.ops.state), S(15));
@@ -207,7 +210,7 @@ START_TEST(missed_at_an_edge)
         ck_assert_int_eq(a.verdict, ROUTER_WAIT);
         ck_assert_uint_eq(a.until, now + 1);
     }
-    ck_assert(!w.ops.ops->expire(w.ops.state, S(18)));
+    ck_assert(w.ops.ops->expire(w.ops.state, S(18)));
     a = ask(&w, 2, 1000, S(18), ROUTER_NO_LINK, 0);
     ck_assert(a.verdict == ROUTER_WAIT && a.until == S(20));
     end(&w);

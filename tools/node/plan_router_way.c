@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The links of a contact plan's router, and what a change of them or of time touches. What waits
- * apart has its own time, and what waits for a link keeps it while the contact lasts: so a contact
- * that begins touches nobody, and one that ends the queue of its link. Nothing can go wrong.
+ * for a link keeps it while the contact lasts: so a contact that begins touches no queue, and one
+ * that ends that of its link. Both touch what waits apart: it had no way, and volume may have been
+ * given back since. Nothing can go wrong.
  */
 #include "base/list.h"
 #include "tools/node/plan_router_impl.h"
@@ -90,10 +91,11 @@ bool way_expire(void *router, tick now)
         struct way *w = &r->ways[i];
         const uint64_t is = contact_now(r, w->neighbour, now);
         w->touched = (w->contact != 0 && w->contact != is) || (missed && !w->up);
+        r->touched = r->touched || w->contact != is; /* there may be volume again, also elsewhere */
         w->contact = is;
         any = any || w->touched;
     }
-    return any;
+    return any || r->touched;
 }
 
 bool way_touched(const void *router, int link)
