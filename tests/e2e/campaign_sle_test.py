@@ -66,6 +66,11 @@ class Sim(Base):
                 ("kind: sle\nexperiments:\n  - name: x\n    sweep: {trace: [A]}\n", 4, "no key \"trace\""),
                 ("kind: sle\nexperiments:\n  - name: x\n    sweep: {rtt: [20]}\n", 4, "write it like"),
                 ("kind: sle\nexperiments:\n  - name: x\n    sweep: {loss: [2]}\n", 4, "from 0 to 0.9"),
+                ("kind: sle\nexperiments:\n  - name: x\n    set: {line: 0bit/s, transport: ltp}\n", 4, "line: \"0bit/s\": a rate above zero"),
+                ("kind: sle\nexperiments:\n  - name: x\n    sweep: {source: [0bit/s]}\n", 4, "a rate above zero"),
+                ("kind: sle\nexperiments:\n  - name: x\n    sweep: {buffer: [1.5]}\n", 4, "buffer: \"1.5\" is no whole number from 1 to 65535"),
+                ("kind: sle\nexperiments:\n  - name: x\n    set: {instances: 2.5}\n", 4, "instances: \"2.5\" is no whole number"),
+                ("kind: sle\nexperiments:\n  - name: x\n    set: {frame: .nan}\n", 4, "is no whole number"),
                 ("kind: sle\nexperiments:\n  - name: x\n    set: {transport: bbr}\n", 3, "in mode bridge only"),
                 ("kind: sle\nmode: relay\nexperiments:\n  - name: x\n", 4, "does not pass a relay"),
                 ("kind: sle\nexperiments:\n  - name: x\n    set: {data: 1MB}\n", 3, "by transport ltp only")):

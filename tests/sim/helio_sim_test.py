@@ -377,6 +377,9 @@ class Peers(unittest.TestCase):
         self.assertGreater(red["delivered"], red["sent"] - 25)  # but for those under way at the end
         self.assertAlmostEqual(green["delivered"] / green["sent"], 0.99 ** 102, delta=0.12)
         self.assertEqual(peers[1]["green"]["sent"], 0)
+        for words in (("--peer", "2:red=0.5", "--red", "0.9"), ("--red", "0.9", "--peer", "2:red=0.5")):  # in whatever order
+            r = result(*self.LINK, "--peers", "3", *words)
+            self.assertEqual([p["red_share"] for p in r["peers"]], [0.9, 0.5, 0.9])
 
     def test_lines_of_their_own(self):
         alone = result(*self.LINK, "--sessions", "10")["goodput_bps"]

@@ -88,8 +88,15 @@ static void parse_red(struct argp_state *state, const char *arg, struct sim_peer
     double red = 0;
     if (!parse_share(arg, &red))
         argument_want(state, "red", arg, "a share from 0 to 1");
+    o->red = red;
+}
+
+/* What --peer says is before what --red says, in whatever order they come. */
+static void settle_red(struct sim_peers_options *o)
+{
     for (size_t i = 0; i < SIM_PEERS_MAX; i++)
-        o->peers.peer[i].red = red;
+        if (o->peers.peer[i].red < 0)
+            o->peers.peer[i].red = o->red;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -112,6 +119,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (o->highest > o->peers.count)
             argp_error(state, "--peer %zu: there are %zu peers; --peers says how many", o->highest,
                        o->peers.count);
+        settle_red(o);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -122,10 +130,10 @@ const struct argp sim_peers_argp = {options, parse_option, NULL, NULL, NULL, NUL
 
 void sim_peers_options_init(struct sim_peers_options *o)
 {
-    *o = (struct sim_peers_options){0};
+    *o = (struct sim_peers_options){.red = 1};
     for (size_t i = 0; i < SIM_PEERS_MAX; i++) {
         o->peers.peer[i].weight = 1;
-        o->peers.peer[i].red = 1;
+        o->peers.peer[i].red = -1; /* as of all */
     }
 }
 

@@ -12,6 +12,7 @@
 struct sim_peers_options {
     struct sim_peers peers; /* count 0: a pair of nodes is wanted */
     size_t highest;         /* of the numbers in --peer */
+    double red;             /* of peers whose --peer says nothing of it */
     struct trace_source sources[SIM_PEERS_MAX];
 };
 

@@ -33,6 +33,23 @@ def _number(name, low, high):
     return parse
 
 
+def _count(low, high):
+    whole = _number("whole number", low, high)
+
+    def parse(value):
+        number = whole(value)
+        if not isinstance(number, int):
+            raise ValueError(f"\"{value}\" is no whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def _rate(text):
+    if not units.rate(text) > 0:
+        raise ValueError(f"\"{text}\": a rate above zero is wanted")
+
+
 def _word(*words):
     def parse(value):
         value = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
@@ -54,9 +71,9 @@ def _unit(parse, *words):
 
 # What a run may set: how it is read, and the default.
 PARAMETERS = {
-    "transport": (_word(*TCP, "ltp"), "cubic"), "line": (_unit(units.rate), "1Gbit/s"), "rtt": (_unit(units.duration), "0ms"),
-    "loss": (_number("share", 0, 0.9), 0), "buffer": (_number("number", 1, 65535), 20), "frame": (_number("number", 64, 65536), 1115),
-    "source": (_unit(units.rate, "unlimited"), "unlimited"), "instances": (_number("number", 1, 1000), 1),
+    "transport": (_word(*TCP, "ltp"), "cubic"), "line": (_unit(_rate), "1Gbit/s"), "rtt": (_unit(units.duration), "0ms"),
+    "loss": (_number("share", 0, 0.9), 0), "buffer": (_count(1, 65535), 20), "frame": (_count(64, 65536), 1115),
+    "source": (_unit(_rate, "unlimited"), "unlimited"), "instances": (_count(1, 1000), 1),
     "tcp-buffer": (_unit(units.size, "auto"), "auto"), "pipelining": (_word("yes", "no"), "yes"),
     "duration": (_unit(units.duration, "auto"), "auto"), "warmup": (_unit(units.duration, "auto"), "auto"),
     "data": (_unit(units.size, "none"), "none"),
@@ -90,6 +107,8 @@ def check(values, mode):
         return "data: a file goes by transport ltp only"
     if values["transport"] not in TCP and values["pipelining"] == "no":
         return "pipelining: no means SLE over TCP"
+    if values["source"] != "unlimited" and units.rate(values["source"]) < values["instances"]:
+        return "source: each of the instances has less than 1bit/s of it"
     warmup, duration = times({**values, **settled(values)})
     return "warmup: it must be shorter than duration" if warmup >= duration else None
 
@@ -184,10 +203,10 @@ def ltp_capacity(v):
 
 def of_client(client, v):
     """The figures of a run from what helio-perf says."""
-    capacity = ltp_capacity(v)
-    found = {"goodput_bps": client["goodput_bps"], "capacity_bps": capacity, "efficiency": client["goodput_bps"] / capacity, "client": client}
+    capacity, goodput = ltp_capacity(v), client["goodput_bps"]
+    found = {"goodput_bps": goodput, "capacity_bps": capacity, "efficiency": goodput / capacity, "client": client}
     if v["data"] != "none":
-        found["file_s"] = 8 * units.size(v["data"]) / client["goodput_bps"]
+        found["file_s"] = 8 * units.size(v["data"]) / goodput if goodput else None  # it never arrived
     return found
 
 
