@@ -49,6 +49,13 @@ struct way {
     uint64_t refused;
 };
 
+/* Which queue a bundle waits in, of all links that say the same. */
+struct rule_set {
+    uint32_t links;
+    size_t len;
+    struct agent_queue_rule of[];
+};
+
 struct link {
     struct way way;
     uint64_t bundles_max, bytes_max; /* 0: none */
@@ -56,9 +63,8 @@ struct link {
     uint32_t life;       /* no two links have the same, whatever their index */
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
-    struct kinds kinds; /* of its lane: what waits behind the first ones, and what pauses */
-    struct agent_queue_rule *rules; /* its own */
-    size_t rules_len;
+    struct kinds kinds;     /* of its lane: what waits behind the first ones, and what pauses */
+    struct rule_set *rules; /* NULL: none */
 };
 
 /* Exists while it is registered or bundles wait for it. */

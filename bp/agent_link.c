@@ -30,11 +30,41 @@ static int make_room(struct agent *a, uint32_t link)
     return 0;
 }
 
+/* NULL is none. */
+static void drop_rules(struct rule_set *set)
+{
+    assert(set == NULL || set->links > 0);
+    if (set != NULL && --set->links == 0)
+        free(set);
+}
+
+/* Links that say the same have one set: neighbours who come in over a link have that link's. NULL:
+ * no memory. */
+static struct rule_set *keep_rules(const struct agent *a, const struct agent_queue_rule *rules,
+                                   size_t len)
+{
+    const size_t size = len * sizeof *rules;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        struct rule_set *set = a->links[i] == NULL ? NULL : a->links[i]->rules;
+        if (set != NULL && set->len == len && memcmp(set->of, rules, size) == 0) {
+            set->links++;
+            return set;
+        }
+    }
+    struct rule_set *set = malloc(sizeof *set + size);
+    if (set == NULL)
+        return NULL;
+    set->links = 1;
+    set->len = len;
+    memcpy(set->of, rules, size);
+    return set;
+}
+
 static void free_link(struct link *l)
 {
     kinds_fini(&l->kinds);
     lane_fini(&l->lane);
-    free(l->rules);
+    drop_rules(l->rules);
     free(l);
 }
 
@@ -133,21 +163,16 @@ int agent_link_service(struct agent *a, uint32_t link, const struct agent_servic
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
         if (weights[p] == 0 || weights[p] > AGENT_WEIGHT_MAX)
             return HELIO_EINVAL;
-    struct agent_queue_rule *rules = NULL;
-    if (s->rules_len > 0) {
-        rules = malloc(s->rules_len * sizeof *rules);
-        if (rules == NULL)
-            return HELIO_ENOMEM;
-        memcpy(rules, s->rules, s->rules_len * sizeof *rules);
-    }
-    free(l->rules);
+    struct rule_set *rules = s->rules_len == 0 ? NULL : keep_rules(a, s->rules, s->rules_len);
+    if (s->rules_len > 0 && rules == NULL)
+        return HELIO_ENOMEM;
+    drop_rules(l->rules);
     l->rules = rules;
-    l->rules_len = s->rules_len;
     l->bundles_max = s->bundles_max;
     l->bytes_max = s->bytes_max;
     l->lane.queues.strict = s->strict;
     memcpy(l->lane.queues.weight, weights, sizeof usual);
-    assert((l->rules == NULL) == (l->rules_len == 0));
+    assert((l->rules == NULL) == (s->rules_len == 0));
     return 0;
 }
 

@@ -49,9 +49,10 @@ static enum bundle_priority band_of(const struct agent *a, const struct record *
                                    .bytes = r->bytes,
                                    .flags = h->flags,
                                    .priority = r->qos.priority};
-    for (size_t i = 0; l != NULL && i < l->rules_len; i++) {
-        if (rule_fits(&l->rules[i].rule, &s))
-            return l->rules[i].queue;
+    const struct rule_set *rules = l == NULL ? NULL : l->rules;
+    for (size_t i = 0; rules != NULL && i < rules->len; i++) {
+        if (rule_fits(&rules->of[i].rule, &s))
+            return rules->of[i].queue;
     }
     assert(r->qos.priority < BUNDLE_PRIORITIES);
     return r->qos.priority;

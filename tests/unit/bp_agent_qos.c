@@ -193,6 +193,31 @@ START_TEST(rules_of_a_link)
 }
 END_TEST
 
+/* Neighbours have the rules of the link over which they came in: one set for all, which stays while
+ * one of them needs it. */
+START_TEST(links_that_say_the_same)
+{
+    struct binder n;
+    start(&n);
+    struct agent_queue_rule rules[] = {{rule_any(), BUNDLE_BULK}, {rule_any(), BUNDLE_NORMAL}};
+    struct agent_service s = {.strict = true, .rules = rules, .rules_len = 2};
+    const struct eid guest = eid_of("ipn:30.0");
+    ck_assert_int_eq(agent_link_add(n.a, 30, &guest, 1), 0);
+    ck_assert_int_eq(agent_link_service(n.a, 30, &s), 0);
+    ck_assert_int_eq(agent_link_service(n.a, 0, &s), 0);
+    ck_assert_int_eq(agent_link_service(n.a, 0, &s), 0); /* once more */
+    ck_assert_int_eq(agent_link_remove(n.a, 30, n.now), 0);
+    send_as(&n, "ipn:3.1", BUNDLE_EXPEDITED, 0, 1);
+    skip(&n);
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    ck_assert(agent_backlog(n.a, 0, b));
+    ck_assert(b[BUNDLE_BULK].bundles == 1 && b[BUNDLE_EXPEDITED].bundles == 0);
+    s.rules_len = 0;
+    ck_assert_int_eq(agent_link_service(n.a, 0, &s), 0);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(a_service_that_is_not_legal)
 {
     struct binder n;
@@ -510,6 +535,7 @@ int main(void)
     tcase_add_test(t, ordinals);
     tcase_add_test(t, one_that_comes_back_is_the_first_of_its_own);
     tcase_add_test(t, rules_of_a_link);
+    tcase_add_test(t, links_that_say_the_same);
     tcase_add_test(t, a_service_that_is_not_legal);
     tcase_add_test(t, a_peers_block_is_understood_and_goes_on);
     tcase_add_test(t, no_priority_no_block);
