@@ -87,12 +87,39 @@ START_TEST(a_source_has_its_share)
 }
 END_TEST
 
+/* Who is over his share gives way to himself: the silent files of others stay. */
+START_TEST(others_do_not_pay_for_a_share)
+{
+    char dir[] = "/tmp/files-share-XXXXXX", clean[64];
+    struct files_shelf s;
+    const struct files_limits limits = {1 << 20, 8, 1 << 22, 3600 * TICK_S, false, 50};
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_int_eq(files_shelf_open(&s, dir, &limits, 1), 0);
+    ck_assert_int_eq(begin_file(&s, "ipn:2", 2, 0), 0); /* the oldest of all */
+    for (uint64_t i = 0; i < 4; i++)
+        ck_assert_int_eq(begin_file(&s, "ipn:1", 2, (i < 1 ? 1 : 1800) * TICK_S), 0);
+    ck_assert_int_eq(begin_file(&s, "ipn:1", 2, 3601 * TICK_S), 0); /* for its own oldest */
+    ck_assert_uint_eq(files_sources_find(&s.sources, "ipn:1")->items, 4);
+    ck_assert_uint_eq(files_sources_find(&s.sources, "ipn:2")->items, 1);
+    ck_assert_int_eq(begin_file(&s, "ipn:1", 2, 3602 * TICK_S), HELIO_EEXIST);
+    ck_assert_uint_eq(files_sources_find(&s.sources, "ipn:2")->items, 1);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(begin_file(&s, "ipn:3", 2, 3602 * TICK_S), 0);
+    ck_assert_int_eq(begin_file(&s, "ipn:4", 2, 3602 * TICK_S), 0); /* no room: the oldest of all */
+    ck_assert_ptr_null(files_sources_find(&s.sources, "ipn:2"));
+    files_shelf_close(&s);
+    snprintf(clean, sizeof clean, "rm -r %s", dir);
+    ck_assert_int_eq(system(clean), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("sources");
     tcase_add_test(t, sums_come_and_go);
     tcase_add_test(t, many_sources);
     tcase_add_test(t, a_source_has_its_share);
+    tcase_add_test(t, others_do_not_pay_for_a_share);
     Suite *s = suite_create("tools_files_sources");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -129,16 +129,28 @@ static bool is_room(const struct files_shelf *s, uint64_t size)
     return s->items.len < l->items_max && size <= l->space_max && s->space <= l->space_max - size;
 }
 
-/* Makes room for one more of this size; those that were silent for long give way. 0, or as
- * files_shelf_begin. */
+/* The item that was silent for longest, and long enough to give way; with `source`, of those from
+ * there. NULL: there is none. */
+static struct files_item *find_silent(const struct files_shelf *s, const char *source, tick now)
+{
+    list_for_each (l, &s->order) {
+        struct files_item *it = container_of(l, struct files_item, order);
+        if (now < tick_add(it->heard, s->limits.forget))
+            return NULL; /* nor has any that follows */
+        if (source == NULL || strcmp(it->source, source) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+/* Makes room for one more of this size; those that were silent for long give way: the source's own
+ * where its share is used up, so that no other pays for it. 0, or as files_shelf_begin. */
 static int make_room(struct files_shelf *s, const char *source, uint64_t size, tick now)
 {
     bool own;
     while (!(own = may_have(s, source, size)) || !is_room(s, size)) {
-        struct list *first = list_first(&s->order);
-        struct files_item *it =
-            first == NULL ? NULL : container_of(first, struct files_item, order);
-        if (it == NULL || now < tick_add(it->heard, s->limits.forget))
+        struct files_item *it = find_silent(s, own ? NULL : source, now);
+        if (it == NULL)
             return own ? HELIO_EAGAIN : HELIO_EEXIST;
         files_shelf_drop(s, it);
     }
