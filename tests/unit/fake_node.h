@@ -20,6 +20,7 @@
 
 #define FAKE_CONNS 16
 #define FAKE_HELD 65536
+#define FAKE_FORGER "ipn:1.666"
 
 struct fake_options {
     unsigned crash_every;  /* after so many ADUs all connections close, the last one unanswered */
@@ -27,6 +28,7 @@ struct fake_options {
     unsigned damage_every; /* every n-th payload of kind 1 has a bit turned */
     unsigned refuse_every; /* every n-th payload of kind 1 is refused */
     unsigned repeat_every; /* every n-th ADU is delivered twice */
+    unsigned forge_every;  /* every n-th ADU comes once more, with the source FAKE_FORGER */
     int drop_kind;
 };
 
@@ -155,13 +157,14 @@ static inline void fake_hold(struct fake_node *n, const struct fake_conn *c, con
     }
     if (kind == 1 && every(++n->data, n->o.damage_every))
         buf_data(payload)[payload->len - 1] ^= 1;
-    int copies = every(n->adus, n->o.repeat_every) ? 2 : 1;
+    bool forged = every(n->adus, n->o.forge_every);
+    int copies = forged || every(n->adus, n->o.repeat_every) ? 2 : 1;
     for (int i = 0; i < copies; i++) {
         if (n->len == FAKE_HELD)
             abort();
         struct fake_adu *a = &n->held[n->len++];
         *a = (struct fake_adu){.payload = i == 0 ? payload : buf_keep(payload), .conn = -1};
-        memcpy(a->src, c->endpoint, sizeof a->src);
+        snprintf(a->src, sizeof a->src, "%s", i == 1 && forged ? FAKE_FORGER : c->endpoint);
         snprintf(a->dst, sizeof a->dst, "%s", dst);
     }
 }

@@ -214,6 +214,10 @@ START_TEST(quantities)
     ck_assert_int_eq(perf_options_rate("500Mbit/s", &rate, &bundles), 0);
     ck_assert(rate > 4.99e8 && rate < 5.01e8);
     ck_assert_int_ne(perf_options_rate("0", &rate, &bundles), 0);
+    ck_assert_int_eq(perf_options_rate("0.001b", &rate, &bundles), 0);
+    ck_assert_int_ne(perf_options_rate("0.0009b", &rate, &bundles), 0);
+    ck_assert_int_eq(perf_options_rate("1", &rate, &bundles), 0);
+    ck_assert_int_ne(perf_options_rate("0.9", &rate, &bundles), 0);
     ck_assert_int_ne(perf_options_rate("fast", &rate, &bundles), 0);
     tick t;
     ck_assert_int_eq(perf_options_time("0.25", &t), 0);

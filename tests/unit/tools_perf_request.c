@@ -12,7 +12,7 @@
 static const struct perf_options asked = {.mode = PERF_MODE_TIME,
                                           .time = 20 * TICK_S,
                                           .rate = 2.5e6,
-                                          .ramp = 0.125,
+                                          .ramp = 1000.125,
                                           .payload = 50000,
                                           .lifetime_ms = 300000,
                                           .ack_timeout = TICK_S,
@@ -30,7 +30,7 @@ START_TEST(it_comes_back)
     ck_assert_int_eq(got.mode, PERF_MODE_TIME);
     ck_assert_uint_eq(got.time, 20 * TICK_S);
     ck_assert_double_eq(got.rate, 2.5e6);
-    ck_assert_double_eq(got.ramp, 0.125);
+    ck_assert_double_eq(got.ramp, 1000.125);
     ck_assert(!got.rate_in_bundles);
     ck_assert_uint_eq(got.payload, 50000);
     ck_assert_uint_eq(got.lifetime_ms, 300000);
@@ -97,6 +97,28 @@ START_TEST(what_nobody_could_have_typed)
 }
 END_TEST
 
+/* A bundle in 1000 s, or a bit in one: below that a rate is none. */
+START_TEST(least_rates)
+{
+    struct perf_options o = asked;
+    o.ramp = 0;
+    o.rate = 1;
+    ck_assert(is_taken(&o));
+    o.rate = 0.999;
+    ck_assert(!is_taken(&o));
+    o.rate = 1;
+    o.ramp = 0.999;
+    ck_assert(!is_taken(&o));
+    o.ramp = 1;
+    ck_assert(is_taken(&o));
+    o.rate_in_bundles = true;
+    o.rate = o.ramp = 0.001;
+    ck_assert(is_taken(&o));
+    o.rate = 0.0004; /* is written as 0 */
+    ck_assert(!is_taken(&o));
+}
+END_TEST
+
 START_TEST(every_answer_has_words)
 {
     for (uint64_t i = 0; i <= PERF_ANSWERS; i++)
@@ -111,6 +133,7 @@ int main(void)
     TCase *t = tcase_create("request");
     tcase_add_test(t, it_comes_back);
     tcase_add_test(t, what_nobody_could_have_typed);
+    tcase_add_test(t, least_rates);
     tcase_add_test(t, every_answer_has_words);
     Suite *s = suite_create("tools_perf_request");
     suite_add_tcase(s, t);

@@ -10,6 +10,7 @@
 
 #include "tests/unit/fake_node.h"
 #include "tools/perf/perf_client.h"
+#include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
 
 struct lab {
@@ -30,7 +31,7 @@ static pid_t start(struct lab *l, int listener, const struct perf_options *o)
     dup2(null, STDOUT_FILENO);
     if (o == NULL)
         fake_run(listener, l->node);
-    _exit(o->server ? perf_server_run(o) : perf_client_run(o));
+    _exit(o->server ? perf_server_run(o) : o->reverse ? perf_reverse_run(o) : perf_client_run(o));
 }
 
 static int join(pid_t pid)
@@ -83,6 +84,7 @@ static struct perf_options server_options(const struct lab *l)
                                  .output = l->out,
                                  .payload_max = 1 << 20,
                                  .file_max = 1 << 24,
+                                 .reverse_max = 60 * TICK_S,
                                  .deliveries = 16};
 }
 
@@ -252,6 +254,46 @@ START_TEST(rate_mode_keeps_its_rate)
 }
 END_TEST
 
+/* A rate that a tick cannot hold the interval of is no leave to send as fast as one can. */
+START_TEST(the_least_rate_is_one)
+{
+    struct lab l;
+    lab_init(&l);
+    struct perf_options o = client_options(&l);
+    o.mode = PERF_MODE_TIME;
+    o.time = TICK_S / 5;
+    o.window = 0;
+    o.rate = 1e-9; /* less than can be typed */
+    run(&l, o, false);
+    ck_assert_int_eq(l.client_code, 0);
+    check(l.client, "bundles_sent", 1);
+    check(l.server, "bundles", 1);
+    lab_fini(&l);
+}
+END_TEST
+
+/* Bundles of the session from elsewhere, each behind the right one, are not of it. */
+START_TEST(a_receiver_has_one_sender)
+{
+    struct lab l;
+    lab_init(&l);
+    l.node = (struct fake_options){.forge_every = 1};
+    struct perf_options o = client_options(&l);
+    o.reverse = true;
+    o.deliveries = 16;
+    o.payload_max = 1 << 20;
+    o.data = 100 * 1000;
+    o.interval = TICK_MS; /* lines look at the session, too */
+    run(&l, o, false);
+    ck_assert_int_eq(l.client_code, 0);
+    check(l.client, "bundles", 100);
+    check(l.client, "bundles_sent", 100);
+    check(l.client, "lost", 0);
+    ck_assert_str_ne(json_string_value(json_object_get(l.client, "sender")), FAKE_FORGER);
+    lab_fini(&l);
+}
+END_TEST
+
 /* What was read ahead, but not taken, wakes nobody. */
 START_TEST(a_burst_is_taken_at_once)
 {
@@ -396,6 +438,8 @@ int main(void)
     tcase_add_test(t, a_dying_node_costs_nothing);
     tcase_add_test(t, refused_bundles_are_given_again);
     tcase_add_test(t, rate_mode_keeps_its_rate);
+    tcase_add_test(t, the_least_rate_is_one);
+    tcase_add_test(t, a_receiver_has_one_sender);
     tcase_add_test(t, a_burst_is_taken_at_once);
     tcase_add_loop_test(t, a_file_is_rebuilt, 0, 2);
     tcase_add_loop_test(t, a_file_is_rebuilt, 100000, 100001);

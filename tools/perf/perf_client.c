@@ -23,6 +23,9 @@
 #define INITIAL_TIMEOUT (60 * TICK_S)
 #define INTERRUPT_LINGER TICK_S
 #define WAITING_TOLD TICK_S /* a wait at the end that is longer is said */
+#define INTERVAL_MAX                                                                               \
+    ((tick)INT64_MAX) /* between bundles: 292 years; a tick holds any sum of two                   \
+                       */
 
 static int fifo_init(struct perf_fifo *f, size_t cap)
 {
@@ -143,7 +146,8 @@ static double find_rate(const struct perf_client *c, tick now)
 static tick interval(const struct perf_client *c, size_t bytes, tick now)
 {
     double per_s = find_rate(c, now) / (c->options->rate_in_bundles ? 1 : 8 * (double)bytes);
-    return (tick)(1e9 / per_s);
+    double ns = 1e9 / per_s; /* of a bundle of 16 MiB at 0.001 bit/s more than a tick holds */
+    return ns < (double)INTERVAL_MAX ? (tick)ns : INTERVAL_MAX;
 }
 
 static bool may_send_new(const struct perf_client *c, tick now)
@@ -165,7 +169,8 @@ static void send_new(struct perf_client *c, tick now, size_t *len)
         return;
     }
     tick earliest = now > LATE_MAX ? now - LATE_MAX : 0;
-    c->next_send = (c->next_send > earliest ? c->next_send : earliest) + interval(c, *len, now);
+    c->next_send =
+        tick_add(c->next_send > earliest ? c->next_send : earliest, interval(c, *len, now));
 }
 
 /* Gives the node what may go now. */

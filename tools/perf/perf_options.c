@@ -141,6 +141,11 @@ int perf_options_size(const char *text, uint64_t *out)
     return 0;
 }
 
+double perf_options_rate_min(bool in_bundles)
+{
+    return in_bundles ? 1e-3 : 1;
+}
+
 int perf_options_rate(const char *text, double *out, bool *in_bundles)
 {
     double v;
@@ -162,7 +167,7 @@ int perf_options_rate(const char *text, double *out, bool *in_bundles)
             return HELIO_EFORMAT;
         v = (double)bps;
     }
-    if (!(v >= 1e-3 && v <= 1e13))
+    if (!(v >= perf_options_rate_min(*in_bundles) && v <= 1e13))
         return HELIO_EFORMAT;
     *out = v;
     return 0;

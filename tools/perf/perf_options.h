@@ -60,6 +60,9 @@ int perf_options_size(const char *text, uint64_t *out);
 /* "500M", "500Mbit/s", "2.5k", "20b" (bundles per second). 0 or HELIO_EFORMAT. */
 int perf_options_rate(const char *text, double *out, bool *in_bundles);
 
+/* The least one that there is: a bundle in 1000 s, or a bit in one. */
+double perf_options_rate_min(bool in_bundles);
+
 /* "20", "0.5", "30s", "5min". 0 or HELIO_EFORMAT. */
 /* "bulk", "normal", "expedited", "expedited:N": as struct aap2_adu has them. 0 or HELIO_EFORMAT. */
 int perf_options_priority(const char *text, uint32_t *priority, uint32_t *ordinal);

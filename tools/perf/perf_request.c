@@ -48,7 +48,9 @@ void perf_request_write(const struct perf_options *o, uint8_t *out)
 static bool is_right(const struct perf_options *o)
 {
     bool amount = (o->time > 0) != (o->data > 0), pace = (o->window > 0) != (o->rate > 0);
-    bool ramp = o->ramp <= 0 || (o->rate > 0 && o->time > 0);
+    double least = perf_options_rate_min(o->rate_in_bundles);
+    bool ramp = o->ramp <= 0 || (o->rate > 0 && o->time > 0 && o->ramp >= least);
+    pace = pace && (o->window > 0 || o->rate >= least);
     return amount && pace && ramp && o->rate <= RATE_MAX && o->ramp <= RATE_MAX &&
            o->time < INT64_MAX && o->data <= INT64_MAX && o->payload >= PERF_HEAD &&
            o->lifetime_ms > 0 && o->crc <= CRC_MAX && o->priority <= BUNDLE_PRIORITIES &&

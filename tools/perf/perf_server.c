@@ -75,11 +75,14 @@ static struct perf_session *find_session(const struct perf_server *p, const char
     return NULL;
 }
 
-/* The session of a bundle, made when it is new; NULL when that cannot be. */
+/* The session of a bundle, made when it is new; NULL when that cannot be. A receiver has one: of
+ * the sender that was first. */
 static struct perf_session *session_of(struct perf_server *p, const char *peer, uint64_t id,
                                        tick now)
 {
     struct perf_session *s = find_session(p, peer, id);
+    if (s == NULL && p->only != 0 && p->sessions.len > 0)
+        return NULL;
     if (s == NULL) {
         s = perf_session_new(peer, id);
         if (s == NULL)
@@ -100,7 +103,7 @@ static struct perf_session *session_of(struct perf_server *p, const char *peer, 
 const struct perf_session *perf_server_session(const struct perf_server *p)
 {
     const struct list *first = list_first(&p->order);
-    assert(p->only != 0);
+    assert(p->only != 0 && p->sessions.len <= 1);
     return first == NULL ? NULL : container_of(first, const struct perf_session, order);
 }
 
