@@ -7,13 +7,18 @@ usage: campaign_other_test.py BIN
 """
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 BIN = Path(sys.argv[1])
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
+from heliograph import campaign_other  # noqa: E402
 
 NODE = """node: ipn:{number}.0
 socket: {{folder}}/{number}.sock
@@ -47,7 +52,7 @@ WRONG = """mode: relay
 systems:
   odd:
     processes:
-      - {name: first, command: "PROCESS", ready: "READY", ready_within: 300ms}
+      - {name: first, command: "PROCESS", ready: "READY", ready_within: 300ms, stop: TERM}
     traffic: {command: "TRAFFIC", within: 300ms}
 set: {duration: 200ms, rate: 20Mbit/s, bundle: 50kB}
 experiments:
@@ -120,9 +125,10 @@ class Other(unittest.TestCase):
         self.assertGreater(one["delivery_ms"]["mean"], 5)
         self.assertGreater(one["goodput_bps"], 5e6)
 
-    def odd(self, process="sleep 60", ready="", traffic="true"):
+    def odd(self, process="sleep 60", ready="", traffic="true", more="", within="300ms"):
         text = WRONG.replace("PROCESS", process).replace("TRAFFIC", traffic)
-        text = text.replace(', ready: "READY", ready_within: 300ms', "") if not ready else text.replace("READY", ready)
+        text = text.replace("within: 300ms, stop: TERM", f"within: {within}, stop: TERM{more}")
+        text = text.replace(f', ready: "READY", ready_within: {within}', "") if not ready else text.replace("READY", ready)
         return campaign(self.file(text), "--out", self.out, "--no-report", code=1).stderr
 
     def test_a_stack_that_fails_is_told(self):
@@ -143,8 +149,55 @@ class Other(unittest.TestCase):
         self.assertIn(f"{path}:6: systems.odd.traffic: no red session was seen on the link", error)
         self.assertNotIn("Traceback", error)
         self.assertEqual(list((self.out / "runs").iterdir()), [])
+        self.nobody_is_left()
+
+    def nobody_is_left(self):
         left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, check=False)
         self.assertEqual(left.returncode, 1, left.stdout)
+
+    def test_a_stop_command_that_hangs(self):
+        self.file("echo asked; tail -f $0 & wait", "stop.sh")
+        error = self.odd(more=f", stop_command: \"sh {self.folder}/stop.sh\", stop_within: 500ms")
+        self.assertRegex(error, r"c\.yaml:5: systems\.odd\.processes\.0: stop_command has not ended within 500ms:\n    asked\n")
+        self.assertNotIn("Traceback", error)
+        self.nobody_is_left()
+        error = self.odd(more=", stop_command: /nowhere/stop")
+        self.assertIn("systems.odd.processes.0: stop_command: /nowhere/stop: No such file", error)
+
+    def test_what_a_launcher_leaves_has_its_time(self):
+        """The launcher has ended; its child, which is asked to end, has work to do before."""
+        self.file("trap 'for i in 1 2 3 4 5 6; do sleep 0.05; done; echo saved > $1; exit' TERM; echo up > $2; while :; do sleep 0.02; done", "child.sh")
+        self.file("sh $1/child.sh $1/saved $1/up & while [ ! -s $1/up ]; do sleep 0.02; done; echo up", "launch.sh")
+        error = self.odd(f"sh {self.folder}/launch.sh {self.folder}", "up", within="20s")
+        self.assertIn("no red session was seen", error)
+        self.assertEqual((self.folder / "saved").read_text(), "saved\n")
+        self.nobody_is_left()
+
+    def test_an_interruption_is_one(self):
+        self.file("echo begun > $1; exec sleep 60", "slow.sh")
+        begun = self.folder / "begun"
+        text = WRONG.replace("PROCESS", f"sh {self.folder}/slow.sh {begun}").replace("READY", "up").replace("300ms", "60s").replace("TRAFFIC", "true")
+        with subprocess.Popen([BIN / "helio-campaign", self.file(text), "--out", self.out, "--no-report"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as p:
+            while not begun.exists() and p.poll() is None:
+                time.sleep(0.02)
+            p.send_signal(signal.SIGINT)
+            _, error = p.communicate(timeout=60)
+        self.assertIn("interrupted; 0 of 1 runs are kept", error)
+        self.assertNotIn("not ready", error)
+        self.nobody_is_left()
+
+    def test_whom_a_group_is(self):
+        with subprocess.Popen(["sleep", "60"], start_new_session=True) as p:
+            stranger = unittest.mock.Mock(pid=p.pid)
+            stranger.poll.return_value = 0  # ours has ended; its number is another's now
+            self.assertTrue(campaign_other.end_group(stranger, signal.SIGKILL, 5.0))
+            self.assertIsNone(p.poll())
+            with unittest.mock.patch("os.killpg", side_effect=PermissionError), unittest.mock.patch.object(campaign_other, "FORCED", 0.0):
+                self.assertFalse(campaign_other.end_group(p, signal.SIGTERM, 0.0))
+            self.assertTrue(campaign_other.end_group(p, signal.SIGTERM, 60.0))
+            self.assertEqual(p.returncode, -signal.SIGTERM)
+            self.assertTrue(campaign_other.end_group(p, signal.SIGTERM, 60.0))
 
     def test_what_is_wrong_in_the_file(self):
         head = "mode: relay\nsystems:\n  odd:\n    "

@@ -9,10 +9,15 @@ import json
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 from pathlib import Path
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+sys.path.insert(0, str(SOURCE / "tools/python"))
+from heliograph import campaign_sle_live  # noqa: E402
+from heliograph.lab import Failed  # noqa: E402
 
 SMALL = """title: A small one
 kind: sle
@@ -82,6 +87,40 @@ class Sim(Base):
     def test_ours_are_right(self):
         for name, more in (("sle", ()), ("sle-quick", ()), ("sle-live", ("--mode", "bridge"))):
             self.assertIn("different runs", campaign(SOURCE / f"campaigns/{name}.yaml", "--check", *more).stdout)
+
+    def test_congestion_control_of_the_kernel(self):
+        for name in campaign_sle_live.available():
+            if name in ("reno", "cubic"):
+                self.assertTrue(campaign_sle_live.has(name))
+        self.assertFalse(campaign_sle_live.has("nonesuch"))
+
+    def line(self, called):
+        """One whose testbed is in words only."""
+        class Line(campaign_sle_live.Line):
+            def testbed(self, *words):
+                called.append(words)
+                return ["sleep", "60"] if "user" in words else ["false"] if "sysctl" in words else ["true"]
+
+        v = {"loss": 0, "rtt": "1ms", "line": "1Gbit/s"}
+        with unittest.mock.patch("os.geteuid", return_value=0), unittest.mock.patch("heliograph.programs.find", return_value="bin/helio-emu"):
+            return Line(types.SimpleNamespace(values=v, repetition=1), str(self.folder))
+
+    def test_a_testbed_that_does_not_stand_leaves_nothing(self):
+        called = []
+        line = self.line(called)
+        with unittest.mock.patch("heliograph.programs.find", return_value="bin/helio-emu"):
+            with self.assertRaises(Failed):
+                line.__enter__()
+            self.assertEqual(("down", line.name), called[-1])
+            line.call = unittest.mock.Mock(side_effect=KeyboardInterrupt)
+            called.clear()
+            with self.assertRaises(KeyboardInterrupt):
+                line.__enter__()
+            self.assertEqual([("down", line.name)], called)
+
+    def test_a_user_that_hangs(self):
+        with self.assertRaisesRegex(Failed, "^helio-sle user at the destination has not ended within 0.01s$"):
+            self.line([]).run("destination", ["/x/helio-sle", "user"], 0.01)
 
     def test_small(self):
         rows = json.loads(campaign(self.file(SMALL), "--out", self.out, "--json").stdout)

@@ -22,6 +22,8 @@ EPILOG = """examples:
 A run that is done is not done again. Ctrl-C keeps what is done.
 exit codes: 0 done, 1 a run failed, 2 wrong usage or campaign file"""
 
+FAILURES = (programs.ProgramError, Failed, OSError, subprocess.TimeoutExpired)  # of one run: the others go on
+
 
 class Children:
     """The processes that run now, so that an interruption ends them."""
@@ -114,7 +116,7 @@ class Runner:
     def attempt(self, run):
         try:
             self.one(run)
-        except (programs.ProgramError, Failed, OSError) as e:
+        except FAILURES as e:
             return str(e)
         return None
 
@@ -169,7 +171,7 @@ def only(runner, key):
     if campaign_run.result_of(runner.out, runs[0]) is None:
         try:
             runner.one(runs[0])
-        except (programs.ProgramError, Failed, OSError) as e:
+        except FAILURES as e:
             print(f"helio-campaign: {runs[0].folder}: {e}", file=sys.stderr)
             return 1
     return 0

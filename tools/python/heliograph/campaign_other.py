@@ -2,9 +2,11 @@
 """A run of a campaign with another stack: the user's commands run it over the same emulated link as the nodes of mode relay, and
 the emulator's captures are what is measured.
 
-Whatever becomes of the run, all its processes end. What can go wrong is the user's stack: then the file, the line, the key and the
-last lines of its log are told.
+Whatever becomes of the run, its processes end, and what they have started; but not daemons that have made a session of their own
+(setsid), which is what stop_command is for. What can go wrong is the user's stack: then the file, the line, the key and the last
+lines of its log are told.
 """
+import contextlib
 import csv
 import heapq
 import json
@@ -14,14 +16,17 @@ import shlex
 import signal
 import struct
 import subprocess
+import sys
 import time
 
 from . import campaign_sim, campaign_steady, lab_derive, lab_live, lab_made, machine, places, programs, units
 from .campaign_live import lab_of
 from .campaign_systems import PLACE, PORTS, SIZES, TIMES, Process
-from .lab import Failed
+from .lab import Failed, die_with_parent
 
 SNAP = 256  # bytes of a packet: a segment's head is in them
+ANALYSIS = 600.0  # seconds that the analyzer may take
+FORCED = 5.0      # seconds until what was killed is gone
 
 def settings_of(run, folder, ports):
     """What stands in place of {names}."""
@@ -47,7 +52,7 @@ class Session(lab_live.Session):
     def __init__(self, run, system, lab, out, state):
         super().__init__(lab, out, state)
         self.run_, self.system = run, system
-        self.values, self.cpu = {}, {}
+        self.values, self.cpu, self.gone = {}, {}, set()
 
     def prepare(self):
         super().prepare()
@@ -112,7 +117,9 @@ class Session(lab_live.Session):
                     return
             if p.poll() is not None:
                 raise Failed(f"{process.key}: {process.name} ended with code {p.returncode} before it was ready:{self.why(process.name)}")
-            if time.monotonic() > end or self.stopped:
+            if self.stopped:
+                raise KeyboardInterrupt
+            if time.monotonic() > end:
                 raise Failed(f"{process.key}: {process.name} was not ready within {process.ready_within}; `ready` is \"{process.ready}\":"
                                       f"{self.why(process.name)}")
             time.sleep(0.02)
@@ -156,30 +163,66 @@ class Session(lab_live.Session):
         if p.poll() is None:
             self.cpu[process.name] = machine.cpu_seconds(p.pid)
         if process.stop_command:
-            words = [fill(word, self.values) for word in shlex.split(process.stop_command)]
-            with open(self.path(process.name + ".log"), "a", encoding="utf-8") as log:
-                subprocess.run(words, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False, cwd=self.out,
-                               timeout=units.duration(process.stop_within))
-        end_group(p, getattr(signal, "SIG" + process.stop), units.duration(process.stop_within))
+            self.call_stop(process)
+        if not end_group(p, getattr(signal, "SIG" + process.stop), units.duration(process.stop_within)):
+            raise Failed(f"{process.key}: {process.name} does not end; is it another user's?{self.why(process.name)}")
+        self.gone.add(process.name)
+
+    def call_stop(self, process):
+        """A code that is not 0 is no failure: it may find nothing to stop."""
+        words = [fill(word, self.values) for word in shlex.split(process.stop_command)]
+        with open(self.path(process.name + ".log"), "a", encoding="utf-8") as log:
+            try:
+                p = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.out,
+                                     start_new_session=True, preexec_fn=die_with_parent)
+            except OSError as e:
+                raise Failed(f"{process.key}: stop_command: {words[0]}: {e.strerror}") from None
+        try:
+            p.wait(units.duration(process.stop_within))
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{process.key}: stop_command has not ended within {process.stop_within}:{self.why(process.name)}") from None
+        finally:
+            if p.poll() is None:
+                end_group(p, signal.SIGKILL, FORCED)
 
     def __exit__(self, *what):
-        for name, p in self.processes:
-            if name in [process.name for process in (self.system.traffic, *self.system.processes)]:
-                end_group(p, signal.SIGTERM, 5.0)
-        super().__exit__(*what)
+        theirs = {process.name for process in (self.system.traffic, *self.system.processes)} - self.gone
+        try:
+            for name, p in self.processes:
+                if name in theirs and not end_group(p, signal.SIGTERM, FORCED):
+                    print(f"helio-campaign: {name} (process {p.pid}) does not end", file=sys.stderr)
+        finally:
+            super().__exit__(*what)
+
+
+def has_members(p):
+    """Whether anybody of the process's group still runs. A leader that we have waited for is gone for good, and its number is given
+    away only when nobody of the group is left: who has it then is a stranger."""
+    if p.poll() is not None and os.path.exists(f"/proc/{p.pid}"):
+        return False
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as f:
+            state, _, group = f.read().rpartition(")")[2].split()[:3]
+            if int(group) == p.pid and state not in "ZX":
+                return True
+    p.poll()  # it may have ended since
+    return False
 
 
 def end_group(p, number, within):
-    """The process and what it has started; by force when it does not listen."""
-    try:
-        os.killpg(p.pid, number)
-        p.wait(within)
-        os.killpg(p.pid, signal.SIGKILL)  # what it left behind
-    except subprocess.TimeoutExpired:
-        os.killpg(p.pid, signal.SIGKILL)
-        p.wait()
-    except ProcessLookupError:
-        p.wait()
+    """Ends the process and what it has started; by force what has not ended in time. False: somebody is left whom we may not kill."""
+    for with_, seconds in ((number, within), (signal.SIGKILL, FORCED)):
+        until = time.monotonic() + seconds
+        if has_members(p):
+            with contextlib.suppress(OSError):
+                os.killpg(p.pid, with_)
+        while has_members(p):
+            if time.monotonic() > until:
+                break
+            time.sleep(0.02)
+        else:
+            return True
+    return False
 
 
 # ---- what is measured ----
@@ -218,8 +261,11 @@ def analyse(system, session, folder):
     """The flow of the data, as it is on both sides of the link."""
     engines = [word for port, number in ((session.values["sender_port"], system.engines[0]), (session.values["receiver_port"], system.engines[1]))
                for word in ("--engine", f"127.0.0.1:{port}={number}")]
-    done = subprocess.run([programs.find("helio-analyze"), *engines, both_sides(folder), "--json", "--sessions", os.path.join(folder, "sessions.csv")],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=600, check=False)
+    try:
+        done = subprocess.run([programs.find("helio-analyze"), *engines, both_sides(folder), "--json", "--sessions", os.path.join(folder, "sessions.csv")],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ANALYSIS, check=False)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{system.traffic.key}: helio-analyze has not ended within {ANALYSIS:g}s") from None
     if done.returncode != 0:
         raise Failed(f"helio-analyze ended with code {done.returncode}: {done.stderr.strip()}")
     with open(os.path.join(folder, "analysis.json"), "w", encoding="utf-8") as f:
@@ -277,7 +323,9 @@ def run_other(run, folder, traces):
     session.records = False
     try:
         shown = lab_live.play(session)
-    except places.PlacesError as e:
+    except (places.PlacesError, Failed) as e:
+        if session.stopped:
+            raise KeyboardInterrupt from None
         raise Failed(str(e)) from None
     if session.stopped:
         raise KeyboardInterrupt

@@ -6,6 +6,7 @@ the line, and the kernel's TCP, whose congestion control is set for each socket.
 """
 import json
 import os
+import socket
 import subprocess
 import time
 
@@ -34,6 +35,16 @@ def available():
         return f.read().split()
 
 
+def has(congestion):
+    """The kernel loads what is asked for and not there yet."""
+    with socket.socket() as s:
+        try:
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except OSError:
+            return False
+    return True
+
+
 class Line:
     """The testbed of one run."""
 
@@ -53,6 +64,14 @@ class Line:
             raise Failed(done.stderr.strip() or f"testbed.sh {words[0]} failed")
 
     def __enter__(self):
+        try:
+            self.set_up()
+        except BaseException:  # what stands of it is the machine's: namespaces, limits
+            self.__exit__()
+            raise
+        return self
+
+    def set_up(self):
         v, loss = self.v, self.v["loss"]
         lost = ["--trace", f"iid:{loss}", "--trace-return", f"iid:{loss}"] if loss else []
         self.call("up", "--bin", os.path.dirname(programs.find("helio-emu")), self.name, "--", "--json", self.counters, "--delay",
@@ -63,7 +82,6 @@ class Line:
             for key, least in (("tcp_rmem", 131072), ("tcp_wmem", 16384)):
                 self.call("exec", self.name, place, "sysctl", "-qw", f"net.ipv4.{key}=4096 {least} {2 * held + ROOM}")
             self.call("exec", self.name, place, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
-        return self
 
     def __exit__(self, *what):
         for child in self.children:
@@ -94,8 +112,11 @@ class Line:
             time.sleep(0.02)
 
     def run(self, place, words, seconds):
-        done = subprocess.run(self.testbed("exec", self.name, place, *words), capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=seconds, check=False)
+        try:
+            done = subprocess.run(self.testbed("exec", self.name, place, *words), capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                  timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{os.path.basename(words[0])} {words[1]} at the {place} has not ended within {seconds:g}s") from None
         if done.returncode != 0:
             raise Failed(done.stderr.strip() or f"{words[0]} ended with code {done.returncode}")
         return done.stdout
@@ -126,7 +147,7 @@ def station(v):
 
 
 def transfer_sle(line, v):
-    if v["transport"] not in available():
+    if not has(v["transport"]):
         raise Failed(f"this kernel has no {v['transport']}; there are {', '.join(available())}")
     path = os.path.join(line.folder, "station.yaml")
     with open(path, "w", encoding="utf-8") as f:

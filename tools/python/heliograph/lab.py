@@ -7,6 +7,7 @@
         ...
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -50,13 +51,15 @@ class Lab:
     def __exit__(self, *_):
         for _, p in reversed(self.processes):
             if p.poll() is None:
-                p.terminate()
+                with contextlib.suppress(OSError):  # another user's may not be ended
+                    p.terminate()
         for _, p in self.processes:
             try:
                 p.wait(5)
             except subprocess.TimeoutExpired:
-                p.kill()
-                p.wait()
+                with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                    p.kill()
+                    p.wait(5)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     def path(self, name):
