@@ -77,7 +77,7 @@ only() { # HEADER PATTERN-OF-FILES
 }
 only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
-only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|cla/sle_digest_openssl\.c|tools/files/files_digest_openssl\.c|tests/unit/(cla_auth\.c|tls_help\.h))$'
+only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|cla/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/unit/(cla_auth\.c|tls_help\.h))$'
 only 'matio.h' '^(channel-emu/trace/trace_mat(_path)?|tests/e2e/traces_mat)\.[ch]$'
 only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
 only 'microhttpd.h' '^tools/node/uv_http\.c$'

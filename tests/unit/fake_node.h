@@ -164,7 +164,9 @@ static inline void fake_hold(struct fake_node *n, const struct fake_conn *c, con
             abort();
         struct fake_adu *a = &n->held[n->len++];
         *a = (struct fake_adu){.payload = i == 0 ? payload : buf_keep(payload), .conn = -1};
-        snprintf(a->src, sizeof a->src, "%s", i == 1 && forged ? FAKE_FORGER : c->endpoint);
+        memcpy(a->src, c->endpoint, sizeof a->src);
+        if (i == 1 && forged)
+            memcpy(a->src, FAKE_FORGER, sizeof FAKE_FORGER);
         snprintf(a->dst, sizeof a->dst, "%s", dst);
     }
 }

@@ -272,12 +272,12 @@ START_TEST(the_least_rate_is_one)
 }
 END_TEST
 
-/* Bundles of the session from elsewhere, each behind the right one, are not of it. */
+/* Bundles of the session from elsewhere, each behind a right one, are not of it. */
 START_TEST(a_receiver_has_one_sender)
 {
     struct lab l;
     lab_init(&l);
-    l.node = (struct fake_options){.forge_every = 1};
+    l.node = (struct fake_options){.forge_every = 3};
     struct perf_options o = client_options(&l);
     o.reverse = true;
     o.deliveries = 16;

@@ -23,9 +23,8 @@
 #define INITIAL_TIMEOUT (60 * TICK_S)
 #define INTERRUPT_LINGER TICK_S
 #define WAITING_TOLD TICK_S /* a wait at the end that is longer is said */
-#define INTERVAL_MAX                                                                               \
-    ((tick)INT64_MAX) /* between bundles: 292 years; a tick holds any sum of two                   \
-                       */
+/* Between bundles: 292 years; a tick holds any sum of two. */
+#define INTERVAL_MAX ((tick)INT64_MAX)
 
 static int fifo_init(struct perf_fifo *f, size_t cap)
 {

@@ -22,7 +22,8 @@ const char *perf_answer_text(uint64_t answer)
         "it sends to as many as it may already",
         "that is longer than it may (--reverse-max of the server)",
         "payload or window is more than it takes for others (16 MiB, 65536)",
-        "its memory is out"};
+        "its memory is out",
+        "its number did not come back to it"};
     return answer < PERF_ANSWERS ? texts[answer] : "for a reason that this version does not know";
 }
 

@@ -10,6 +10,10 @@
 
 #define PERF_REQUEST_PAYLOAD_MAX (UINT64_C(16) << 20) /* bytes of a bundle, all in memory once */
 #define PERF_REQUEST_WINDOW_MAX 65536
+/* What is beyond these two is cut to them: a timeout of nothing would be a window without end, and
+ * what nobody wants shall not lie in nodes for weeks. */
+#define PERF_REQUEST_ACK_MIN (10 * TICK_MS)
+#define PERF_REQUEST_LIFETIME_MAX (24 * UINT64_C(3600000)) /* ms */
 
 /* What a server answers, in `total` of a PERF_ANSWER. */
 enum perf_answer {
@@ -19,6 +23,7 @@ enum perf_answer {
     PERF_TOO_LONG, /* longer than its --reverse-max */
     PERF_TOO_BIG,  /* payload or window */
     PERF_UNABLE,   /* memory is out */
+    PERF_ECHO,     /* not yet: the request shall come again, with the answer's `seq` as its own */
     PERF_ANSWERS
 };
 const char *perf_answer_text(uint64_t answer);

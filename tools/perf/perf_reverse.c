@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: the request goes, and goes again until the answer or a bundle comes; bundles are
- * taken and acknowledged; the end says how many there were, and when all of them are here and the
- * node has the last acknowledgement, it is over. What can go wrong: nobody answers, the server does
- * not want to, or falls silent.
+ * The happy path: the request goes, and goes again until an answer comes, then with the number that
+ * the answer has, until the server sends; bundles are taken and acknowledged; the end says how many
+ * there were, and when all of them are here and the node has the last acknowledgement, it is over.
+ * What can go wrong: nobody answers, the server does not want to, or falls silent.
  */
 #include "tools/perf/perf_reverse.h"
 
@@ -97,10 +97,22 @@ static void ask_server(struct perf_reverse *r, uint32_t flags)
     const struct perf_head h = {.kind = PERF_REQUEST,
                                 .flags = flags,
                                 .session = r->server.only,
+                                .seq = r->echo,
                                 .time = world_wall(r->server.link.world)};
     size_t len = perf_write(&h, &sum, out);
     memcpy(out + len, body, sizeof body);
     (void)perf_server_push(&r->server, r->options->destination, slice_of(out, len + sizeof body));
+}
+
+/* The server wants to see that we are where we say: the first time we ask anew at once, later (its
+ * process may be another) when it is time. */
+static void take_echo(struct perf_reverse *r, uint64_t echo)
+{
+    r->echo = echo;
+    if (r->known)
+        return;
+    r->known = true;
+    r->waits_from = r->ask_at = world_now(r->server.link.world);
 }
 
 static void on_answered(void *context, const struct perf_head *h)
@@ -109,6 +121,10 @@ static void on_answered(void *context, const struct perf_head *h)
     tick now = world_wall(r->server.link.world);
     if (r->over || r->answered || r->failed)
         return;
+    if (h->total == PERF_ECHO) {
+        take_echo(r, h->seq);
+        return;
+    }
     r->answered = true;
     if (h->time <= now) {
         r->have_clocks = true;
@@ -139,7 +155,7 @@ static void open_csv(struct perf_reverse *r)
 static void begin_run(struct perf_reverse *r, tick now)
 {
     r->begun = true;
-    r->start = r->ask_at = now;
+    r->start = r->waits_from = r->ask_at = now;
     r->ask_pause = ASK_PAUSE;
     r->end_at = TICK_NEVER;
     r->next_line = r->options->interval > 0 ? now + r->options->interval : TICK_NEVER;
@@ -161,7 +177,7 @@ static tick silent_at(const struct perf_reverse *r, const struct perf_session *s
 {
     tick linger = r->options->linger;
     if (s == NULL)
-        return tick_add(r->start, linger);
+        return tick_add(r->waits_from, linger);
     bool longer = !s->ended && linger < PERF_REVERSE_SILENCE;
     return tick_add(s->heard, longer ? PERF_REVERSE_SILENCE : linger);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The happy path: a request becomes a client, which runs to its end by itself; it is told and freed
- * with the next sweep, never from within its own call. What can go wrong: requests that are too
+ * The happy path: a request is answered with a number, and once more with that number it becomes a
+ * client, which runs to its end by itself; it is told and freed with the next sweep, never from
+ * within its own call. The number goes to the source that the request names, so whoever forges that
+ * does not see it, and nothing is kept until it comes back: it is an HMAC of source and session.
+ * What can go wrong: requests that are too
  * many, too long or too big (answered so), one that comes again (answered as the first time), and
  * one whose sender never hears anything (--reverse-max ends it).
  */
@@ -13,11 +16,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "tools/perf/perf_echo.h"
 
 int perf_senders_init(struct perf_senders *s, struct world *w, const struct perf_options *o)
 {
     *s = (struct perf_senders){.options = o, .world = w, .results = json_array()};
     list_init(&s->list);
+    for (int i = 0; i < 2; i++)
+        s->secret[i] = world_random(w);
     return s->results == NULL ? HELIO_ENOMEM : 0;
 }
 
@@ -127,8 +133,24 @@ static enum perf_answer check_request(const struct perf_senders *s, const struct
     return s->len < PERF_SENDERS_MAX ? PERF_GOES : PERF_BUSY;
 }
 
+static enum perf_answer check_echo(const struct perf_senders *s, const char *peer,
+                                   const struct perf_head *h, uint64_t *echo)
+{
+    if (!perf_echo(s->secret, peer, h->session, echo))
+        return PERF_UNABLE;
+    return h->seq == *echo ? PERF_GOES : PERF_ECHO;
+}
+
+static void limit_options(struct perf_options *o)
+{
+    if (o->ack_timeout > 0 && o->ack_timeout < PERF_REQUEST_ACK_MIN)
+        o->ack_timeout = PERF_REQUEST_ACK_MIN;
+    if (o->lifetime_ms > PERF_REQUEST_LIFETIME_MAX)
+        o->lifetime_ms = PERF_REQUEST_LIFETIME_MAX;
+}
+
 enum perf_answer perf_senders_take(struct perf_senders *s, const char *peer,
-                                   const struct perf_head *h, struct slice body)
+                                   const struct perf_head *h, struct slice body, uint64_t *echo)
 {
     struct perf_options o = own_options(s);
     struct perf_sender *old = find_sender(s, h->session);
@@ -142,9 +164,11 @@ enum perf_answer perf_senders_take(struct perf_senders *s, const char *peer,
     if ((h->flags & PERF_STOP) != 0 || strlen(peer) >= PERF_PEER_MAX ||
         !perf_request_parse(body, &o))
         return PERF_ANSWERS;
+    limit_options(&o);
     enum perf_answer a = check_request(s, &o);
+    a = a == PERF_GOES ? check_echo(s, peer, h, echo) : a;
     a = a == PERF_GOES ? add_sender(s, peer, &o, h->session) : a;
-    s->refused += a != PERF_GOES;
+    s->refused += a != PERF_GOES && a != PERF_ECHO;
     return a;
 }
 

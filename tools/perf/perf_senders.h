@@ -32,6 +32,7 @@ struct perf_senders {
     struct world *world;
     struct list list;
     size_t len;
+    uint64_t secret[2];           /* of the numbers that requests must echo */
     uint64_t sent[PERF_SENT_MAX]; /* a ring */
     size_t sent_next;
     uint64_t requests, refused;
@@ -44,9 +45,9 @@ int perf_senders_init(struct perf_senders *s, struct world *w, const struct perf
 void perf_senders_fini(struct perf_senders *s);
 
 /* `peer` asks: begins to send to it, unless that was begun before, or cannot be. stop: it wants no
- * more. */
+ * more. PERF_ECHO: *echo is what its next request must have in `seq`. */
 enum perf_answer perf_senders_take(struct perf_senders *s, const char *peer,
-                                   const struct perf_head *h, struct slice body);
+                                   const struct perf_head *h, struct slice body, uint64_t *echo);
 
 /* Tells of those that are over and frees them. */
 void perf_senders_sweep(struct perf_senders *s);

@@ -144,9 +144,11 @@ static void take_request(struct perf_server *p, const char *peer, const struct p
 {
     uint8_t out[PERF_HEAD];
     const struct perf_body empty = perf_body_of(slice_of(NULL, 0));
-    enum perf_answer a = perf_senders_take(&p->senders, peer, h, body);
+    uint64_t echo = 0;
+    enum perf_answer a = perf_senders_take(&p->senders, peer, h, body, &echo);
     const struct perf_head answer = {.kind = PERF_ANSWER,
                                      .session = h->session,
+                                     .seq = a == PERF_ECHO ? echo : 0,
                                      .time = h->time,
                                      .total = (uint64_t)a,
                                      .offset = world_wall(p->link.world)};

@@ -21,7 +21,8 @@ enum perf_kind {
     PERF_DATA = 1,    /* `seq`, from 0; the body is filling, or a piece of a file */
     PERF_END = 2,     /* the client has sent `total` bundles; always acknowledged */
     PERF_ACK = 3,     /* of `seq`; `time` is that of the bundle which it answers */
-    PERF_REQUEST = 4, /* the server shall send to whom this comes from (perf_request.h) */
+    PERF_REQUEST = 4, /* the server shall send to whom this comes from (perf_request.h); `seq` is
+                         that of its last answer, or 0 */
     PERF_ANSWER = 5,  /* to that: `time` is the request's, `total` an enum perf_answer, `offset` the
                          server's CLOCK_REALTIME, ns */
 };
