@@ -157,6 +157,8 @@ static void read_source(struct reading *r, const struct conf_tree *map, void *it
         settings_wrong(r, map, "sources.", "scid", "too large", "at most 255 of AOS");
     if (x->kind == SOURCE_GENERATOR && x->format == SOURCE_TM)
         x->control_words = true;
+    if (x->fecf % 2 != 0 || (x->kind == SOURCE_GENERATOR && x->fecf > 0))
+        settings_wrong(r, map, "sources.", "fecf", "", "0, 2 or 4; generated frames have none");
     if (x->when_full == SOURCE_BY_KIND)
         x->when_full = x->kind == SOURCE_UDP || x->rate > 0 ? SOURCE_DROP : SOURCE_WAIT;
 }

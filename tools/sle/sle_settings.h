@@ -29,6 +29,7 @@ struct settings_source {
     char *address_text, *file;
     struct address address;
     bool control_words;
+    uint64_t fecf; /* octets of the frame error control field behind the control word */
     char *record;
     uint64_t record_file, record_total, record_memory;
 };

@@ -6,6 +6,7 @@
  *   sle_station.c          listens, connections, notices, the operator's log
  *   sle_station_source.c   sources offer frames to their instances
  *   sle_station_input.c    where the next frame comes from
+ *   sle_station_word.c     a frame's control word
  *   sle_station_offline.c  instances that deliver from the recording
  *   sle_station_uplink.c   CLTUs are radiated
  *   sle_station_events.c   what users' events set going
@@ -139,6 +140,9 @@ bool feed_next(struct source *x);
 void feed_gap(struct source *x, size_t gap);
 /* Whether what arrives is wanted now. */
 void feed_watch(struct source *x, bool on);
+
+/* Sets the frame's operational control field and whether it has one. */
+void station_word(const struct settings_source *c, struct sle_frame *frame);
 
 void offline_init(struct instance *i);
 void offline_start(struct instance *i, const struct sle_start *start);

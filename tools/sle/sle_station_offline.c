@@ -78,10 +78,7 @@ static bool next_frame(struct instance *i)
                                   .time = sle_time_of(r.time),
                                   .quality = (enum sle_quality)(r.tag & 3),
                                   .continuity = (int32_t)(r.tag >> 8) - 1};
-    if (i->source->config->control_words && r.data.len >= 4) {
-        o->frame.has_ocf = true;
-        memcpy(o->frame.ocf, r.data.data + r.data.len - 4, 4);
-    }
+    station_word(i->source->config, &o->frame);
     o->pending = true;
     return true;
 }

@@ -102,10 +102,7 @@ static bool take_frame(struct source *x)
     x->pending = true;
     for (size_t i = 0; i < x->instances_len; i++)
         x->instances[i]->taken = false;
-    if (x->config->control_words && x->frame.data.len >= 4) {
-        x->frame.has_ocf = true;
-        memcpy(x->frame.ocf, x->frame.data.data + x->frame.data.len - 4, 4);
-    }
+    station_word(x->config, &x->frame);
     record_frame(x);
     return true;
 }

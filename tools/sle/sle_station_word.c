@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operational control field of a frame, for ROCF: its last four octets before the frame error
+ * control field. Whether TM and AOS frames have one is managed, as the source's configuration says;
+ * USLP frames (732.1-B 4.1) say so themselves, truncated ones have none.
+ */
+#include <string.h>
+
+#include "tools/sle/sle_station.h"
+
+enum { VERSION_USLP = 12, USLP_HEAD = 7, OCF = 4 };
+enum { USLP_TRUNCATED = 0x01, USLP_OCF = 0x08, USLP_COUNT = 0x07 };
+
+/* With its frame count and an octet of data field. */
+static bool uslp_has_word(struct slice f, size_t behind)
+{
+    if (f.len < USLP_HEAD || (f.data[3] & USLP_TRUNCATED) != 0 || (f.data[6] & USLP_OCF) == 0)
+        return false;
+    return f.len > USLP_HEAD + (size_t)(f.data[6] & USLP_COUNT) + OCF + behind;
+}
+
+void station_word(const struct settings_source *c, struct sle_frame *frame)
+{
+    struct slice f = frame->data;
+    size_t behind = (size_t)c->fecf;
+    frame->has_ocf = c->control_words && f.len >= OCF + behind &&
+                     (f.data[0] >> 4 != VERSION_USLP || uslp_has_word(f, behind));
+    if (frame->has_ocf)
+        memcpy(frame->ocf, f.data + f.len - behind - OCF, OCF);
+}
