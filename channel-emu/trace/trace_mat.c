@@ -167,13 +167,15 @@ static char *choose_variable(mat_t *mat, const char *path, const struct trace_ma
     return NULL;
 }
 
-/* A variable beside the one that is read may have the columns' names. */
+/* A variable beside the one that is read may have the columns' names. Of others, which may be
+ * large, nothing is read but what they are. */
 static size_t named_in_file(mat_t *mat, size_t columns, const char *name)
 {
     size_t found = SIZE_MAX;
+    matvar_t *v;
     Mat_Rewind(mat);
-    for (matvar_t *v = Mat_VarReadNext(mat); v != NULL; v = Mat_VarReadNext(mat)) {
-        if (found == SIZE_MAX)
+    while (found == SIZE_MAX && (v = Mat_VarReadNextInfo(mat)) != NULL) {
+        if (trace_mat_is_names(v, columns) && Mat_VarReadDataAll(mat, v) == 0)
             found = trace_mat_named(v, columns, name);
         Mat_VarFree(v);
     }
@@ -207,7 +209,7 @@ static int add_place(struct powers *p, mat_t *mat, const matvar_t *top, const ch
     if (w->variable != NULL)
         v = trace_mat_walk(top, w->variable, &parent, &index, why);
     if (v != NULL && trace_mat_is_vector(v) && w->column == NULL)
-        return add_some(p, v, 0, v->dims[0] * v->dims[1], w->decibels, path, name, error);
+        return add_some(p, v, 0, trace_mat_count(v), w->decibels, path, name, error);
     if (v != NULL && (w->column == NULL || !trace_mat_is_matrix(v) || v->rank != 2)) {
         bool matrix = trace_mat_is_matrix(v) && v->rank == 2;
         SAY(why, "%s is not a %s", name,

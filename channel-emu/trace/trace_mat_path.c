@@ -16,8 +16,7 @@
 #define NAME_MAX_BYTES 128
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
 
-/* How many values; 0 also when it is too many to be. */
-static size_t count_of(const matvar_t *v)
+size_t trace_mat_count(const matvar_t *v)
 {
     size_t n = v->rank < 1 ? 0 : 1;
     for (int i = 0; i < v->rank; i++)
@@ -29,7 +28,7 @@ static size_t count_of(const matvar_t *v)
 bool trace_mat_is_matrix(const matvar_t *v)
 {
     return v->class_type >= MAT_C_DOUBLE && v->class_type <= MAT_C_UINT64 && !v->isComplex &&
-           v->rank >= 2 && count_of(v) > 0;
+           v->rank >= 2 && trace_mat_count(v) > 0;
 }
 
 bool trace_mat_is_vector(const matvar_t *v)
@@ -48,7 +47,7 @@ size_t trace_mat_top(const char *path)
 /* `(3)` becomes 2; nothing 0, of one struct. SIZE_MAX: neither. */
 static size_t take_index(const char **rest, const matvar_t *v)
 {
-    size_t n = count_of(v), index = 0;
+    size_t n = trace_mat_count(v), index = 0;
     if (**rest != '(')
         return n == 1 ? 0 : SIZE_MAX;
     char *end;
@@ -74,8 +73,8 @@ const matvar_t *trace_mat_walk(const matvar_t *top, const char *path, const matv
         }
         size_t i = take_index(&rest, v);
         if (i == SIZE_MAX || *rest != '.') {
-            SAY(error, "%.*s has %zu structs: write %.*s(1).FIELD", done, path, count_of(v), done,
-                path);
+            SAY(error, "%.*s has %zu structs: write %.*s(1).FIELD", done, path, trace_mat_count(v),
+                done, path);
             return NULL;
         }
         char field[NAME_MAX_BYTES];
@@ -124,20 +123,34 @@ static bool row_is(const matvar_t *v, size_t row, const char *name)
     return true;
 }
 
+/* A cell array of that many texts, and nothing else. */
+static bool is_texts(const matvar_t *v, size_t n)
+{
+    if (v->class_type != MAT_C_CELL || trace_mat_count(v) != n || v->data == NULL ||
+        v->nbytes / sizeof(matvar_t *) < n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const matvar_t *cell = ((matvar_t *const *)v->data)[i];
+        if (cell == NULL || cell->class_type != MAT_C_CHAR)
+            return false;
+    }
+    return true;
+}
+
+bool trace_mat_is_names(const matvar_t *v, size_t columns)
+{
+    bool rows = v->class_type == MAT_C_CHAR && v->rank == 2 && v->dims[0] == columns;
+    return rows || is_texts(v, columns);
+}
+
 size_t trace_mat_named(const matvar_t *names, size_t columns, const char *name)
 {
-    size_t n = count_of(names);
-    if (names->class_type == MAT_C_CHAR && names->rank == 2 && names->dims[0] == columns) {
-        for (size_t i = 0; i < columns; i++)
-            if (row_is(names, i, name))
-                return i;
-    }
-    if (names->class_type != MAT_C_CELL || n != columns || names->data == NULL ||
-        names->nbytes / sizeof(matvar_t *) < n)
+    if (!trace_mat_is_names(names, columns))
         return SIZE_MAX;
-    for (size_t i = 0; i < n; i++) {
-        const matvar_t *cell = ((matvar_t *const *)names->data)[i];
-        if (cell != NULL && row_is(cell, 0, name))
+    for (size_t i = 0; i < columns; i++) {
+        bool rows = names->class_type == MAT_C_CHAR;
+        const matvar_t *text = rows ? names : ((matvar_t *const *)names->data)[i];
+        if (row_is(text, rows ? i : 0, name))
             return i;
     }
     return SIZE_MAX;

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How many values; 0 also when it is too many to be. */
+size_t trace_mat_count(const matvar_t *v);
+
 /* Real numbers, at least one; in one row or column, at least two. */
 bool trace_mat_is_matrix(const matvar_t *v);
 bool trace_mat_is_vector(const matvar_t *v);
@@ -20,8 +23,12 @@ size_t trace_mat_top(const char *path);
 const matvar_t *trace_mat_walk(const matvar_t *top, const char *path, const matvar_t **parent,
                                size_t *index, char *error);
 
-/* The place, from 0, of a column's name in a cell array of texts or a matrix of characters with one
- * for each column; or in any such field beside. SIZE_MAX: none. */
+/* Is it a cell array of texts, and nothing but texts, or a matrix of characters, with one for each
+ * column? Nothing but what it is need be read of it. */
+bool trace_mat_is_names(const matvar_t *v, size_t columns);
+
+/* The place, from 0, of a column's name in such a variable; or in any such field beside. SIZE_MAX:
+ * none. */
 size_t trace_mat_named(const matvar_t *names, size_t columns, const char *name);
 size_t trace_mat_named_beside(const matvar_t *parent, size_t index, size_t columns,
                               const char *name);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the Matlab files that traces_test.py reads. usage: traces_mat FILE VARIABLE... with
- * VARIABLE = NAME:CLASS:ROWSxCOLUMNS[:z], CLASS double, single, int16, uint8, complex or char, z
- * for compressed, and values from the standard input (0 when there are no more). CLASS texts, with
- * ROWSxCOLUMNS its number and a list of them after the last colon (a,b,c), is a cell array; rows
- * the same as a matrix of characters. NAME run.power makes the field of a struct, which stands in
- * the place of its first one; run.deep.power one within; run(2).power that of the second of two.
- * FILE is of version 7.3 when its name ends in .73. */
+ * VARIABLE = NAME:CLASS:ROWSxCOLUMNS[xPAGES][:z], CLASS double, single, int16, uint8, complex or
+ * char, z for compressed, and values from the standard input (0 when there are no more). CLASS
+ * texts, with ROWSxCOLUMNS its number and a list of them after the last colon (a,b,c), is a cell
+ * array; rows the same as a matrix of characters. NAME run.power makes the field of a struct, which
+ * stands in the place of its first one; run.deep.power one within; run(2).power that of the second
+ * of two. FILE is of version 7.3 when its name ends in .73. */
 #include <matio.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -71,16 +71,16 @@ static matvar_t *texts(const char *name, char *list, size_t n, int rows)
     return Mat_VarCreate(name, MAT_C_CHAR, MAT_T_UINT8, 2, dims, flat, 0);
 }
 
-static matvar_t *make(const char *name, const char *kind, size_t dims[2], char *more)
+static matvar_t *make(const char *name, const char *kind, int rank, size_t dims[3], char *more)
 {
     enum matio_classes c;
     enum matio_types type;
     if (strcmp(kind, "texts") == 0 || strcmp(kind, "rows") == 0)
         return texts(name, more, dims[0] * dims[1], *kind == 'r');
-    void *data = fill(kind, dims[0] * dims[1], &c, &type);
+    void *data = fill(kind, dims[0] * dims[1] * dims[2], &c, &type);
     struct mat_complex_split_t both = {data, data};
     int complex = strcmp(kind, "complex") == 0;
-    matvar_t *v = Mat_VarCreate(name, c, type, 2, dims, complex ? (void *)&both : data,
+    matvar_t *v = Mat_VarCreate(name, c, type, rank, dims, complex ? (void *)&both : data,
                                 complex ? MAT_F_COMPLEX : 0);
     free(data);
     return v;
@@ -113,12 +113,15 @@ static void put_field(matvar_t *in, char *path, matvar_t *value)
 static int add(mat_t *mat, const char *text, matvar_t **open)
 {
     char name[64], kind[32], more[64] = "";
-    size_t dims[2], shape[2] = {1, 1};
-    if (sscanf(text, "%63[^:]:%31[^:]:%zux%zu:%63s", name, kind, &dims[0], &dims[1], more) < 4)
+    size_t dims[3] = {1, 1, 1}, shape[2] = {1, 1};
+    int end = 0, pages = 0;
+    if (sscanf(text, "%63[^:]:%31[^:]:%zux%zu%n", name, kind, &dims[0], &dims[1], &end) < 4)
         return 2;
+    int rank = sscanf(text + end, "x%zu%n", &dims[2], &pages) == 1 ? 3 : 2;
+    (void)sscanf(text + end + pages, ":%63s", more);
     char *dot = strchr(name, '.'), *array = strstr(name, "(2)");
     enum matio_compression how = more[0] == 'z' ? MAT_COMPRESSION_ZLIB : MAT_COMPRESSION_NONE;
-    matvar_t *v = make(dot == NULL ? name : NULL, kind, dims, more);
+    matvar_t *v = make(dot == NULL ? name : NULL, kind, rank, dims, more);
     if (dot == NULL) {
         int rc = v == NULL ? 1 : Mat_VarWrite(mat, v, how);
         Mat_VarFree(v);
