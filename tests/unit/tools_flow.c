@@ -96,6 +96,84 @@ START_TEST(cubic_comes_back_after_k)
 }
 END_TEST
 
+/* RFC 5681, 3.1: who hears nothing holds the threshold; word of something ends that. */
+START_TEST(timeouts_in_a_row_hold_the_threshold)
+{
+    struct flow f;
+    const enum flow_kind kind = _i == 0 ? FLOW_RENO : FLOW_CUBIC;
+    const double share = _i == 0 ? 0.5 : 0.7;
+    flow_init(&f, kind, SEGMENT, MANY);
+    f.window = 100;
+    fill_window(&f);
+    for (unsigned i = 1; i <= 5; i++) {
+        flow_timeout(&f, 100 + i);
+        flow_check(&f);
+        ck_assert_double_eq_tol(f.threshold, 100 * share, 1e-9);
+        ck_assert_double_eq(f.window, 1);
+        ck_assert_uint_eq(f.timeouts, i);
+        fill_window(&f);
+    }
+    for (unsigned i = 0; f.window < 20; i++)
+        turn_round(&f, i * RTT);
+    double window = f.window;
+    flow_timeout(&f, 200);
+    ck_assert_double_eq_tol(f.threshold, window * share, 1e-9);
+}
+END_TEST
+
+/* RFC 9438, 4.8: growth after a timeout begins at its own window, K is 0. */
+START_TEST(cubic_begins_anew_after_a_timeout)
+{
+    struct flow f;
+    flow_init(&f, FLOW_CUBIC, SEGMENT, MANY);
+    f.window = 1000;
+    fill_window(&f);
+    flow_timeout(&f, 1000);
+    fill_window(&f);
+    tick now = 0;
+    while (f.cubic.epoch == TICK_NEVER)
+        turn_round(&f, now += RTT);
+    ck_assert_double_eq(f.cubic.k, 0);
+    ck_assert_double_ge(f.cubic.origin, 700);
+    ck_assert_double_lt(f.cubic.origin, 702);
+    double begin = f.cubic.origin, t = 20;
+    for (tick end = f.cubic.epoch + 20 * TICK_S; now < end;)
+        turn_round(&f, now += RTT);
+    ck_assert_double_gt(f.window, begin + 0.9 * 0.4 * t * t * t);
+    ck_assert_double_lt(f.window, begin + 1.1 * 0.4 * t * t * t);
+}
+END_TEST
+
+/* RFC 9438, 4.3: as Reno from the window before the loss on, not from where fast convergence
+ * aims: 1 segment a round trip, and 0.53 below. */
+START_TEST(estimate_grows_as_reno_from_the_last_window_on)
+{
+    struct flow f;
+    flow_init(&f, FLOW_CUBIC, SEGMENT, MANY);
+    f.window = 100;
+    fill_window(&f);
+    flow_lost(&f, SEGMENT, 100, 100);
+    f.window = 90;
+    fill_window(&f);
+    flow_lost(&f, SEGMENT, 200, 200);
+    ck_assert_double_eq_tol(f.cubic.most, 76.5, 1e-9);
+    const struct {
+        double estimate, alpha;
+    } steps[] = {{70, 0.9 / 1.7}, {80, 0.9 / 1.7}, {89, 0.9 / 1.7}, {91, 1}};
+    f.under = 63 * SEGMENT;
+    f.bound = true;
+    flow_acked(&f, SEGMENT, RTT, RTT);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        double window = f.window;
+        f.cubic.estimate = steps[i].estimate;
+        f.bound = true;
+        flow_acked(&f, SEGMENT, RTT, RTT);
+        ck_assert_double_eq_tol(f.cubic.estimate - steps[i].estimate, steps[i].alpha / window,
+                                1e-9);
+    }
+}
+END_TEST
+
 START_TEST(who_sends_little_does_not_grow)
 {
     struct flow f;
@@ -166,6 +244,9 @@ int main(void)
     tcase_add_test(t, slow_start_doubles);
     tcase_add_test(t, reno_halves_once_and_adds_one);
     tcase_add_test(t, cubic_comes_back_after_k);
+    tcase_add_loop_test(t, timeouts_in_a_row_hold_the_threshold, 0, 2);
+    tcase_add_test(t, cubic_begins_anew_after_a_timeout);
+    tcase_add_test(t, estimate_grows_as_reno_from_the_last_window_on);
     tcase_add_test(t, who_sends_little_does_not_grow);
     tcase_add_loop_test(t, reno_by_the_square_root, 0, 2);
     tcase_add_test(t, names);

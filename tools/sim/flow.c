@@ -97,7 +97,7 @@ static void grow_cubic(struct flow *f, double segments, tick round_trip, tick no
         begin_epoch(f, now);
     double t = (double)(now - f->cubic.epoch) / (double)TICK_S;
     double target = cubic_at(f, t + (double)round_trip / (double)TICK_S);
-    double alpha = f->cubic.estimate < f->cubic.most ? CUBIC_ALPHA : 1;
+    double alpha = f->cubic.estimate < f->cubic.prior ? CUBIC_ALPHA : 1; /* 4.3 */
     f->cubic.estimate += alpha * segments / f->window;
     target = target > 1.5 * f->window ? 1.5 * f->window : target;
     if (cubic_at(f, t) < f->cubic.estimate)
@@ -123,6 +123,7 @@ static bool is_bound(const struct flow *f)
 void flow_acked(struct flow *f, uint32_t octets, tick round_trip, tick now)
 {
     bool bound = is_bound(f);
+    f->silent = false;
     double segments = (double)octets / (double)f->segment;
     subtract_under(f, octets);
     if (f->kind == FLOW_NONE || !bound)
@@ -141,6 +142,7 @@ static void reduce_window(struct flow *f, uint64_t frames)
     f->threshold = before * (f->kind == FLOW_CUBIC ? CUBIC_BETA : 0.5);
     f->threshold = f->threshold < SMALLEST ? SMALLEST : f->threshold;
     /* fast convergence: who has less than last time leaves room for others */
+    f->cubic.prior = before;
     f->cubic.most = before < f->cubic.most ? before * (1 + CUBIC_BETA) / 2 : before;
     f->cubic.epoch = TICK_NEVER;
     f->window = f->threshold;
@@ -161,7 +163,14 @@ void flow_timeout(struct flow *f, uint64_t frames)
     f->under = 0;
     if (f->kind == FLOW_NONE)
         return;
+    double threshold = f->threshold, prior = f->cubic.prior;
     reduce_window(f, frames);
+    if (f->silent) { /* what goes again went again already: RFC 5681, 3.1 */
+        f->threshold = threshold;
+        f->cubic.prior = prior;
+    }
+    f->cubic.most = 0; /* no memory of what was: RFC 9438, 4.8 */
+    f->silent = true;
     f->window = 1;
     f->timeouts++;
 }

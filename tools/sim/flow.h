@@ -26,12 +26,15 @@ struct flow {
     double window;       /* segments */
     double threshold;    /* of slow start; segments */
     bool bound;          /* the window was what kept something from going */
+    bool silent;         /* the timer has ended, and nothing was heard since */
     uint64_t recover;    /* losses of frames up to this number are those of the last reduction */
-    uint64_t reductions; /* windows made smaller, and of these by a timeout */
+    uint64_t reductions; /* of the window, and of these by a timeout */
     uint64_t timeouts;
     struct {
-        tick epoch; /* when this growth began; TICK_NEVER: not yet */
-        double most, k, origin, estimate;
+        tick epoch;   /* when this growth began; TICK_NEVER: not yet */
+        double most;  /* the window before the last loss, less by fast convergence; 0: none */
+        double prior; /* … without that */
+        double k, origin, estimate;
     } cubic;
 };
 
