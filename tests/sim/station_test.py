@@ -144,6 +144,12 @@ links:
         self.every_bundle_once(r, 20)
         self.assertGreater(sum(r["channels"][1]["forward"]["dropped"].values()), 50)
 
+    def test_a_script_that_outlasts_the_run(self):
+        """Services that stop and unbind take round trips; what was to happen to links in that time does not, as they are gone."""
+        lines = [word for ms in range(0, 400, 20) for word in ("--link", f"{5000 + ms}ms ipn:3.0 space down", "--link", f"{5000 + ms}ms ipn:1.0 down down")]
+        r = self.sim("--duration", "5s", *lines)
+        self.assertEqual(len(r["nodes"]), 2)
+
     def test_a_wrong_password(self):
         self.mission(password="99")
         r = self.sim("--duration", "10s")

@@ -84,6 +84,7 @@ int stack_finish_logs(struct stack *s)
 
 void stack_fini(struct stack *s)
 {
+    s->script_next = s->script_len; /* its links go */
     for (struct list *l; (l = list_first(&s->apps)) != NULL;) {
         list_sub(l);
         stack_app_free(container_of(l, struct stack_app, node));
