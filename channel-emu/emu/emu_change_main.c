@@ -11,6 +11,7 @@
 
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_control.h"
+#include "os/signals.h"
 
 #define ANSWER_MS 5000
 
@@ -49,45 +50,68 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* A name for the answer, beside the emulator's: the kernel's own free names are of one network
- * namespace, and the emulator may be in another one. It may be another user's, too. Empty, and a
- * free name, where there is no room. */
+ * namespace, and the emulator may be in another one. It may be another user's, too; a chmod after
+ * bind could meet what somebody put in its place. Empty, and a free name, where there is no room.
+ */
 static int bind_beside(int fd, const char *path, struct sockaddr_un *own)
 {
     *own = (struct sockaddr_un){.sun_family = AF_UNIX};
     int n = snprintf(own->sun_path, sizeof own->sun_path, "%s.%ld", path, (long)getpid());
-    if (n > 0 && (size_t)n < sizeof own->sun_path &&
-        bind(fd, (const struct sockaddr *)own, sizeof *own) == 0) {
-        (void)chmod(own->sun_path, 0666);
+    mode_t before = umask(0);
+    int rc = n > 0 && (size_t)n < sizeof own->sun_path
+                 ? bind(fd, (const struct sockaddr *)own, sizeof *own)
+                 : -1;
+    umask(before);
+    if (rc == 0)
         return 0;
-    }
     own->sun_path[0] = '\0';
     return bind(fd, (const struct sockaddr *)own, sizeof own->sun_family);
 }
 
-/* Bytes of the answer, or -1 with errno. */
-static ssize_t talk_to_emulator(int fd, const struct change *c, char *answer, size_t cap)
+/* 0, or -1 with errno: too late, or a signal came. */
+static int wait_for(int fd, short events, int signals)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    memcpy(at.sun_path, c->path, strlen(c->path));
-    if (connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 ||
-        send(fd, c->text, strlen(c->text), 0) < 0)
-        return -1;
-    int rc = poll(&wait, 1, ANSWER_MS);
+    struct pollfd wait[2] = {{.fd = fd, .events = events}, {.fd = signals, .events = POLLIN}};
+    int rc = poll(wait, 2, ANSWER_MS);
     if (rc == 0)
         errno = ETIMEDOUT;
-    return rc <= 0 ? -1 : recv(fd, answer, cap, 0);
+    else if (rc > 0 && wait[1].revents != 0)
+        errno = EINTR;
+    return rc > 0 && wait[1].revents == 0 ? 0 : -1;
 }
 
+/* Bytes of the answer, or -1 with errno. */
+static ssize_t talk_to_emulator(int fd, const struct change *c, char *answer, size_t cap,
+                                int signals)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    memcpy(at.sun_path, c->path, strlen(c->path));
+    if (connect(fd, (const struct sockaddr *)&at, sizeof at) < 0 ||
+        wait_for(fd, POLLOUT, signals) < 0 || send(fd, c->text, strlen(c->text), 0) < 0 ||
+        wait_for(fd, POLLIN, signals) < 0)
+        return -1;
+    return recv(fd, answer, cap, 0);
+}
+
+/* Whoever ends it meanwhile has it end, but the name goes first. */
 static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t cap)
 {
     struct sockaddr_un own;
-    if (bind_beside(fd, c->path, &own) < 0)
+    sigset_t mask;
+    int signals = signals_open((const int[]){SIGINT, SIGTERM, SIGHUP, 0}, &mask);
+    if (signals < 0) {
+        errno = EMFILE;
         return -1;
-    ssize_t n = talk_to_emulator(fd, c, answer, cap);
+    }
+    int bound = bind_beside(fd, c->path, &own);
+    ssize_t n = bound < 0 ? -1 : talk_to_emulator(fd, c, answer, cap, signals);
     int error = errno;
-    if (own.sun_path[0] != '\0')
+    if (bound == 0 && own.sun_path[0] != '\0')
         (void)unlink(own.sun_path);
+    int came = signals_take(signals);
+    signals_close(signals, &mask);
+    if (came != 0)
+        raise(came);
     errno = error;
     return n;
 }

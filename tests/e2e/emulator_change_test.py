@@ -6,6 +6,8 @@ whole, and the report tells the changes as a scenario would.
 usage: emulator_change_test.py BIN_DIR [unittest arguments]
 """
 import os
+import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -107,6 +109,19 @@ class ChangeTest(unittest.TestCase):
         self.assertEqual(lost, {i + 1 for i, t in enumerate(entered) if 200_000_000 <= t - origin < 400_000_000})
         self.assertGreater(len(lost), 20)
         self.assertEqual(relay.counters["forward"]["out"], sent - len(lost))
+
+    def test_the_name_of_the_answer(self):
+        """An emulator that does not answer sees a name that anybody may write to, whatever the umask; at the end by a signal it goes."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as silent:
+            silent.bind(self.socket)
+            silent.settimeout(30)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                p = subprocess.Popen([os.path.join(relay_test.BIN, "helio-emu"), "change", self.socket, "both: {link: down}"], umask=0o077)
+                text, name = silent.recvfrom(2000)
+                self.assertEqual((text, os.stat(name).st_mode & 0o777), (b"both: {link: down}", 0o777))
+                p.send_signal(number)
+                self.assertEqual(p.wait(30), -number)
+                self.assertEqual(os.listdir(self.folder.name), ["link"])
 
     def test_a_socket_in_use_is_refused(self):
         far = udp()
