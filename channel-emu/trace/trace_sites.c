@@ -15,6 +15,7 @@
 #include "channel-emu/trace/trace_command.h"
 
 #define STEPS_MAX UINT64_C(1000000000)
+#define CLOUDS_MAX 1000 /* of the mean length in a step: what is drawn takes time, too */
 
 enum { SITES = 256, CLOUD, CORRELATION, DURATION };
 
@@ -54,6 +55,9 @@ static void check_options(struct argp_state *state, const struct options *o)
         argp_error(state, "the names of the files are missing; right is -o PREFIX");
     else if (o->duration / o->step == 0 || o->duration / o->step > STEPS_MAX)
         argp_error(state, "--duration has to be 1 to 10^9 steps");
+    else if (o->cloud < o->step / CLOUDS_MAX)
+        argp_error(state, "--cloud: the mean duration is below a thousandth of --step; right is %s",
+                   "a longer one, or shorter steps");
 }
 
 static error_t sites_option(int key, char *arg, struct argp_state *state)

@@ -193,6 +193,7 @@ class TracesTest(unittest.TestCase):
                                    (("gen", "-p", "B"), b"right is A, F, H, leo-low or leo-high"),
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
+                                   (("sites", "--cloud", "0.4,1ns", "-o", "x"), b"below a thousandth of --step"),
                                    (("info",), b"the trace is missing"),
                                    (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
                                    (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps or csv")]:
