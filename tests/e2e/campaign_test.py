@@ -470,15 +470,25 @@ for half in 0.04, None:
         self.check_in_browser()
 
     def check_in_browser(self):
+        colours = {}
         with browser.Browser() as chromium:
             for dark in (False, True):
                 page = chromium.open(self.out / "report/index.html", dark)
+                colours[dark] = [page.evaluate(f"getComputedStyle(document.querySelector('{what}')).{which}")
+                                 for what, which in (("body", "backgroundColor"), ("body", "color"), ("th", "backgroundColor"), ("td.note", "color"))]
                 sizes = page.evaluate("[...document.querySelectorAll('figure[id^=figure-] svg')].map((s) => s.getBoundingClientRect().width)")
                 self.assertGreaterEqual(len(sizes), 7)
                 self.assertGreater(min(sizes), 300)
                 self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
                 page.screenshot(self.out / "report.png", whole=True)
                 self.assertEqual((page.complaints, page.requests), ([], []))
+        self.assertEqual([a for a, b in zip(*colours.values()) if a == b], [], colours)
+        with browser.Browser(width=480) as chromium:
+            page = chromium.open(self.out / "report/index.html")
+            # The last column is as wide as its words want, and can be scrolled to.
+            self.assertGreaterEqual(page.evaluate("""(() => { const why = [...document.querySelectorAll('.wide td.note')].pop();
+                why.scrollIntoView({inline: 'end'}); const r = why.getBoundingClientRect(); return r.right <= innerWidth ? r.width : -r.right; })()"""), 200)
+            page.screenshot(self.out / "narrow.png")
 
 
 LIVE = """repetitions: 1

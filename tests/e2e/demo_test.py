@@ -2,6 +2,7 @@
 """The demo at a low rate: every bundle arrives once and equal, nothing is lost but what the trace erased, and the
 tables are there. usage: demo_test.py BIN OUT"""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 programs, out = sys.argv[1:3]
 shutil.rmtree(out, ignore_errors=True)
@@ -34,6 +36,15 @@ assert 0.80 < r["efficiency"] < 1.0, r["efficiency"]
 with open(os.path.join(out, "run", "sessions.csv")) as f:
     rows = f.readlines()
 assert len(rows) > r["bundles_sent"], "one row per session is wanted"
+
+# Where the machine was too busy, the hint that blames the link's losses does not come.
+spec = importlib.util.spec_from_file_location("demo", demo)
+own = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(own)
+low = {**r, "efficiency": 0.5, "faithful": True}
+options = types.SimpleNamespace(rate_bps=50e6, sessions=5, delay_s=0.005)
+assert len(list(own.hints(options, low))) == 1, list(own.hints(options, low))
+assert not list(own.hints(options, {**low, "faithful": False}))
 
 # SIGTERM in the middle: no process goes on, and no folder is left but the one that was named.
 place = os.path.join(out, "tmp")

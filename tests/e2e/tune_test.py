@@ -7,6 +7,8 @@ usage: tune_test.py BIN SOURCE [--all]
 --all: the paper's sessions on all of its traces, two minutes of both processors more.
 """
 import json
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -190,6 +192,23 @@ class Tune(unittest.TestCase):
         one, other = (tune("--trace", "none", "--rate", rate, "--duration", "2s", "--recovery", "plain").stdout
                       for rate in ("100Mbps", "100Mbit/s"))
         self.assertEqual(one, other)
+
+    def test_long_work_says_what_it_does(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([BIN / "helio-tune", "--trace", "A", "--duration", "1s", "--rate", "50Mbit/s", "--recovery", "plain", "--json"],
+                              stdout=subprocess.DEVNULL, stderr=theirs) as p:
+            os.close(theirs)
+            told = b""
+            try:
+                while part := os.read(ours, 4096):
+                    told += part
+            except OSError:  # the terminal's other end is closed
+                pass
+        os.close(ours)
+        self.assertEqual(p.returncode, 0, told)
+        lines = told.decode().split("\r")
+        self.assertRegex(" ".join(lines), r"helio-tune: \S.*, \d+ s")
+        self.assertGreater(len({line for line in lines if "helio-tune:" in line}), 2, lines)
 
     def test_errors(self):
         for options, text in (
