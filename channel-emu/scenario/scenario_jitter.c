@@ -66,7 +66,8 @@ static const char *what_it_asks(const struct scenario_way *w)
     static const char *const asks[] = {
         "a mean of at least 1.7321 sd", "an sd",          "a mean and an sd above 0",
         "a mean of at least the sd",    "sd <= 1.4 mean", "a mean and an sd above 0"};
-    return asks[w->law.values.law];
+    const size_t law = (size_t)w->law.values.law;
+    return law < sizeof asks / sizeof asks[0] ? asks[law] : "its quantiles in rising order";
 }
 
 static void read_law(struct scenario_way *w, const struct conf_tree *t, const char *where,

@@ -160,7 +160,8 @@ static int write_traces(const struct trace *t, const struct options *o, char *er
 
 static void say_shares(const struct options *o, const uint64_t *bad)
 {
-    double steps = (double)(o->duration / o->step);
+    const uint64_t whole = o->duration / o->step;
+    const double steps = (double)whole;
     size_t n = o->spec.count;
     for (size_t k = 0; k < n; k++)
         printf("site %zu: available %.6f, should be %.6f\n", k + 1, 1 - (double)bad[k] / steps,
