@@ -444,6 +444,7 @@ static int run_experiment(struct arguments *a, struct sim_result *result,
     a->crowd.peers.base = a->params;
     int rc = a->crowd.peers.count > 0 ? sim_peers_run(&a->crowd.peers, crowd)
                                       : sim_run_experiment(&a->params, result);
+    a->params.look_context = a->crowd.peers.base.look_context = NULL;
     if (w.shown != began)
         fputs("\r\033[K", stderr);
     if (rc == HELIO_ENOENT)

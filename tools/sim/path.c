@@ -298,6 +298,7 @@ static void send_ack(struct path *p, const struct path_head *h, tick now)
     const struct path_ack *last =
         list_empty(&p->acks) ? NULL : container_of(p->acks.prev, struct path_ack, node);
     a->at = last != NULL && a->at < last->at ? last->at : a->at;
+    assert(p->acks.prev != NULL);
     list_add_tail(&p->acks, &a->node);
 }
 

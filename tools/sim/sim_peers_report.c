@@ -24,7 +24,7 @@ static json_t *peer_json(const struct sim_peer *p, size_t i, const struct sim_pe
 {
     const struct sim_figures *f = &r->figures;
     return json_pack("{s:I,s:s,s:I,s:f,s:f,s:f,s:o,s:o,s:I,s:o,s:o,s:I,s:I,s:I,s:I}", "node",
-                     (json_int_t)(i + 2), "trace", p->name, "weight", (json_int_t)p->weight,
+                     (json_int_t)i + 2, "trace", p->name, "weight", (json_int_t)p->weight,
                      "red_share", p->red, "goodput_bps", r->goodput_bps, "line_share",
                      r->line_share, "red", blocks_json(&r->red), "green", blocks_json(&r->green),
                      "sessions", (json_int_t)f->sessions, "session_ms",
