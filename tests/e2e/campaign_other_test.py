@@ -10,11 +10,12 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import unittest.mock
 from pathlib import Path
+
+from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
@@ -61,24 +62,7 @@ experiments:
 """
 
 
-def campaign(*options, code=0):
-    done = subprocess.run([BIN / "helio-campaign", *map(str, options)], capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
-    return done
-
-
-class Other(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.out = self.folder / "out"
-
-    def file(self, text, name="c.yaml"):
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
+class Other(Base):
     def second(self, way="same", repetitions=2):
         root = subprocess.run(["id", "-u"], capture_output=True, text=True, check=True).stdout.strip() == "0"
         more = REAL if root else ""

@@ -6,13 +6,13 @@ loss; the report lays them beside the published ones.
 usage: campaign_sle_test.py BIN SOURCE sim|live
 """
 import json
-import subprocess
 import sys
-import tempfile
 import types
 import unittest
 import unittest.mock
 from pathlib import Path
+
+from campaign_case import Base, campaign
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
@@ -42,25 +42,6 @@ experiments:
     set: {transport: ltp, data: 10MB}
     sweep: {rtt: [0.1ms, 100ms]}
 """
-
-
-def campaign(*options, code=0):
-    done = subprocess.run([BIN / "helio-campaign", *map(str, options)], capture_output=True, text=True, check=False, timeout=500)
-    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
-    return done
-
-
-class Base(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.out = self.folder / "out"
-
-    def file(self, text):
-        path = self.folder / "c.yaml"
-        path.write_text(text)
-        return path
 
 
 class Sim(Base):

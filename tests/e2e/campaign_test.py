@@ -12,17 +12,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
 import browser
+from campaign_case import PROGRAM, Base, campaign
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 # With the package python3-matplotlib, which may not be the Python that this runs with.
 PLOTTING = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
-PROGRAM = BIN / "helio-campaign"
 
 SMALL = """title: A small one
 repetitions: 2
@@ -34,25 +33,6 @@ experiments:
     set: {trace: A}
     sweep: {sessions: [3]}
 """
-
-
-def campaign(*options, code=0, **more):
-    done = subprocess.run([PROGRAM, *map(str, options)], capture_output=True, text=True, check=False, timeout=300, **more)
-    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
-    return done
-
-
-class Base(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.out = self.folder / "out"
-
-    def file(self, text, name="c.yaml"):
-        path = self.folder / name
-        path.write_text(text)
-        return path
 
 
 class Campaign(Base):

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of helio-campaign share: the program, and a folder for its files and results."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = Path(sys.argv[1]) / "helio-campaign"
+
+
+def campaign(*options, code=0, **more):
+    done = subprocess.run([PROGRAM, *map(str, options)], capture_output=True, text=True, check=False, timeout=500, **more)
+    assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
+    return done
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.out = self.folder / "out"
+
+    def file(self, text, name="c.yaml"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
