@@ -15,7 +15,6 @@
 #include "tools/sim/sim_world.h"
 
 #define SENDER 0
-#define LOOK_STEPS 4096
 #define FIRST_ENGINE 2 /* of the peers */
 
 struct crowd;
@@ -294,7 +293,7 @@ static tick play_crowd(struct crowd *c)
     for (uint64_t steps = 1; sim_deadline(&c->world) < p->duration; steps++) {
         sim_step(&c->world);
         feed_all(c);
-        if (steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, c->world.now))
+        if (sim_looked(p, steps, c->world.now))
             return c->world.now;
     }
     return p->duration;
@@ -302,11 +301,7 @@ static tick play_crowd(struct crowd *c)
 
 static bool are_good(const struct sim_peers *s)
 {
-    const struct sim_params *p = &s->base;
-    bool good = s->count >= 1 && s->count <= SIM_PEERS_MAX && p->rate_bps >= 1 &&
-                p->sessions >= 1 && p->sessions <= 65536 && p->rto >= 100 * TICK_US &&
-                p->bundle >= 1 && p->bundle <= UINT32_MAX && p->segment >= 64 &&
-                p->segment <= 65000 && p->duration >= 1 && p->warmup < p->duration;
+    bool good = s->count >= 1 && s->count <= SIM_PEERS_MAX && sim_params_valid(&s->base);
     for (size_t i = 0; i < s->count && good; i++) {
         const struct sim_peer *one = &s->peer[i];
         good = one->weight >= 1 && one->red >= 0 && one->red <= 1 && one->loss >= 0 &&

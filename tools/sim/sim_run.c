@@ -147,14 +147,18 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
         tell_fates(r, link);
 }
 
-static int check_params(const struct sim_params *p)
+bool sim_params_valid(const struct sim_params *p)
 {
-    bool good = p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
-                p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
-                p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 &&
-                p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 && p->back_loss >= 0 &&
-                p->back_loss <= 1 && p->colour <= SIM_ORANGE;
-    return good ? 0 : HELIO_EINVAL;
+    return p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
+           p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
+           p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 && p->warmup < p->duration &&
+           p->loss >= 0 && p->loss <= 1 && p->back_loss >= 0 && p->back_loss <= 1 &&
+           p->colour <= SIM_ORANGE;
+}
+
+bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
+{
+    return steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, now);
 }
 
 static uint64_t green_waiting(const struct sim_params *p)
@@ -307,7 +311,7 @@ static tick play_run(struct run *r)
     for (uint64_t steps = 1; sim_deadline(&r->world) < p->duration; steps++) {
         sim_step(&r->world);
         fill_block(r);
-        if (steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, r->world.now))
+        if (sim_looked(p, steps, r->world.now))
             return r->world.now;
     }
     return p->duration;
@@ -325,7 +329,7 @@ static int follow_sessions(struct run *r, struct sim_result *out)
             break;
         sim_step(&r->world);
         fill_block(r);
-        if (steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, r->world.now))
+        if (sim_looked(p, steps, r->world.now))
             break;
     }
     int rc = sim_stats_figures(&r->stats, p->warmup, p->duration, &out->figures);
@@ -337,11 +341,10 @@ static int follow_sessions(struct run *r, struct sim_result *out)
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
 {
     *out = (struct sim_result){0};
-    int rc = check_params(p);
-    if (rc != 0)
-        return rc;
+    if (!sim_params_valid(p))
+        return HELIO_EINVAL;
     struct run r = {.params = p};
-    rc = build_world(&r);
+    int rc = build_world(&r);
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);

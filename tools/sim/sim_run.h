@@ -89,4 +89,10 @@ struct sim_result {
  * was over: nothing was measured) or HELIO_ENOMEM. */
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
 
+/* Whether every parameter is in its range. */
+bool sim_params_valid(const struct sim_params *p);
+
+/* Whether `look`, asked once in a few thousand steps (counted from 1), ends the run at `now`. */
+bool sim_looked(const struct sim_params *p, uint64_t steps, tick now);
+
 #endif

@@ -58,17 +58,6 @@ def _warmup(value):
     return "auto" if value == "auto" else _time(value)
 
 
-def _word(*words):
-    def parse(value):
-        # YAML reads yes and no as booleans
-        value = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-        if value not in words:
-            raise ValueError(f"\"{value}\" is none of {', '.join(words)}")
-        return value
-
-    return parse
-
-
 def _text(value):
     return str(value)
 
@@ -105,15 +94,15 @@ PARAMETERS = {
     "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
     "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
     "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
-    "claims": (_count(1, 10000), None), "recovery": (_word("plain", "default"), "plain"),
-    "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (_word("yes", "no"), None),
+    "claims": (_count(1, 10000), None), "recovery": (units.word_of("plain", "default"), "plain"),
+    "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (units.word_of("yes", "no"), None),
     "closing": (_count(0, 64), None), "copies": (_count(0, 1000), None), "report-copies": (_count(0, 1000), None),
     "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
     "rto-min": (_time, None), "rto-max": (_time, None), "return-trace": (_text, None), "return-offset": (_time, None),
     "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
-    "colour": (_word("red", "green", "orange"), None), "resend": (_count(0, 1000000), None), "orange-wait": (_time, None),
+    "colour": (units.word_of("red", "green", "orange"), None), "resend": (_count(0, 1000000), None), "orange-wait": (_time, None),
     "orange-answer": (_time, None), "jitter": (_time, None), "system": (_text, None),
-    "resend-wait": (_time, None), "merge-claims": (_word("yes", "no"), None), "oldest-first": (_word("yes", "no"), None),
+    "resend-wait": (_time, None), "merge-claims": (units.word_of("yes", "no"), None), "oldest-first": (units.word_of("yes", "no"), None),
 }
 KINDS = {"ltp": PARAMETERS, "sle": campaign_sle.PARAMETERS}
 TOP = ("title", "kind", "lab", "mode", "repetitions", "logs", "report", "systems", "set", "experiments")
@@ -419,9 +408,9 @@ def load(path, mode=None):
     def get(name, parse, default):
         return reader.scalar(keys[name], name, parse) if name in keys else default
 
-    campaign = Campaign(path, get("title", _text, os.path.basename(path)), mode or get("mode", _word(*MODES), "sim"),
-                        get("repetitions", _count(1, 1000), 1), get("logs", _word(*LOGS), "tables"),
-                        get("report", _word("general", "paper"), "general"), [], kind=get("kind", _word(*KINDS), "ltp"))
+    campaign = Campaign(path, get("title", _text, os.path.basename(path)), mode or get("mode", units.word_of(*MODES), "sim"),
+                        get("repetitions", _count(1, 1000), 1), get("logs", units.word_of(*LOGS), "tables"),
+                        get("report", units.word_of("general", "paper"), "general"), [], kind=get("kind", units.word_of(*KINDS), "ltp"))
     reader.parameters = KINDS[campaign.kind]
     if campaign.kind != "ltp" and "lab" in keys:
         reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")

@@ -6,6 +6,7 @@ note says why.
 """
 from . import plot, units
 from .campaign_data import pick
+from .campaign_published import Published
 
 SOURCE = ("C. Caini, T. de Cola, A. Shrestha, A. Zappacosta, <em>LTP Performance on Near-Earth Optical Links</em>, IEEE TAES 59(6), 2023. "
           "The paper's erasure traces are not public: these are synthetic ones that meet all their published statistics.")
@@ -28,25 +29,10 @@ NOTES = {
 }
 
 
-class Paper:
+class Paper(Published):
     def __init__(self, tables, folder):
-        self.tables, self.folder = tables, folder
-        self.rows, self.checks, self.figures = [], [], []
-
-    def row(self, figure, quantity, published, row, metric, unit, note=""):
-        """A published number beside ours; nothing when it was not run."""
-        if row is None or row.mean(metric) is None:
-            return
-        ours, half = row.mean(metric), row.half(metric)
-        self.rows.append({"figure": figure, "quantity": quantity, "published": published, "ours": ours, "ci95": half, "unit": unit,
-                          "difference_percent": 100 * (ours / published - 1) if published else None, "note": NOTES.get(note, ""),
-                          "faithful": row.faithful})
-
-    def check(self, text, holds, detail):
-        self.checks.append({"text": text, "holds": bool(holds), "detail": detail})
-
-    def draw(self, name, figure, caption):
-        self.figures.append({"name": name, "svg": plot.save(figure, self.folder, name), "caption": caption})
+        super().__init__(folder, NOTES)
+        self.tables = tables
 
 
 def figure5(p, table):

@@ -50,16 +50,6 @@ def _rate(text):
         raise ValueError(f"\"{text}\": a rate above zero is wanted")
 
 
-def _word(*words):
-    def parse(value):
-        value = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-        if value not in words:
-            raise ValueError(f"\"{value}\" is none of {', '.join(words)}")
-        return value
-
-    return parse
-
-
 def _unit(parse, *words):
     def checked(value):
         if value not in words:
@@ -71,10 +61,10 @@ def _unit(parse, *words):
 
 # What a run may set: how it is read, and the default.
 PARAMETERS = {
-    "transport": (_word(*TCP, "ltp"), "cubic"), "line": (_unit(_rate), "1Gbit/s"), "rtt": (_unit(units.duration), "0ms"),
+    "transport": (units.word_of(*TCP, "ltp"), "cubic"), "line": (_unit(_rate), "1Gbit/s"), "rtt": (_unit(units.duration), "0ms"),
     "loss": (_number("share", 0, 0.9), 0), "buffer": (_count(1, 65535), 20), "frame": (_count(64, 65536), 1115),
     "source": (_unit(_rate, "unlimited"), "unlimited"), "instances": (_count(1, 1000), 1),
-    "tcp-buffer": (_unit(units.size, "auto"), "auto"), "pipelining": (_word("yes", "no"), "yes"),
+    "tcp-buffer": (_unit(units.size, "auto"), "auto"), "pipelining": (units.word_of("yes", "no"), "yes"),
     "duration": (_unit(units.duration, "auto"), "auto"), "warmup": (_unit(units.duration, "auto"), "auto"),
     "data": (_unit(units.size, "none"), "none"),
 }

@@ -6,6 +6,7 @@ N: Tchorowski, Murawski, Golden, "SLE Emulation for High-Throughput Network Comm
 """
 from . import plot, units
 from .campaign_data import pick
+from .campaign_published import Published
 
 SOURCE = ("E: Götzelmann, Karch, Lucia, Abello, Dreihahn, <em>High Rate Telemetry Transfer – CCSDS SLE and Beyond</em>, ESA study, 2012. N: Tchorowski, Murawski, "
           "Golden, <em>SLE Emulation for High-Throughput Network Communication</em> and <em>SLE Protocol Emulation for High-Throughput, High-Latency Network "
@@ -41,24 +42,13 @@ def by_rtt(rows, metric):
     return points, {milliseconds(r.values["rtt"]) for r in rows if not r.faithful}
 
 
-class Papers:
+class Papers(Published):
     def __init__(self, folder, mode):
-        self.folder, self.mode = folder, mode
-        self.rows, self.checks, self.figures = [], [], []
+        super().__init__(folder, NOTES)
+        self.mode = mode
 
     def row(self, figure, quantity, published, row, metric="goodput", unit="Mbit/s", note=""):
-        if row is None or row.mean(metric) is None:
-            return
-        ours = row.mean(metric)
-        self.rows.append({"figure": figure, "quantity": quantity, "published": published, "ours": ours, "ci95": row.half(metric), "unit": unit,
-                          "difference_percent": 100 * (ours / published - 1) if published else None, "note": NOTES.get(note, ""),
-                          "faithful": row.faithful})
-
-    def check(self, text, holds, detail):
-        self.checks.append({"text": text, "holds": bool(holds), "detail": detail})
-
-    def draw(self, name, figure, caption):
-        self.figures.append({"name": name, "svg": plot.save(figure, self.folder, name), "caption": caption})
+        super().row(figure, quantity, published, row, metric, unit, note)
 
 
 def same_line(table, line):

@@ -93,17 +93,7 @@ def time_of(value):
     return str(value)
 
 
-def word_of(*words):
-    def parse(value):
-        value = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-        if value not in words:
-            raise ValueError(f"\"{value}\" is none of {', '.join(words)}")
-        return value
-
-    return parse
-
-
-PROCESS = {"name": str, "ready": pattern_of, "ready_within": time_of, "stop": word_of(*SIGNALS), "stop_within": time_of}
+PROCESS = {"name": str, "ready": pattern_of, "ready_within": time_of, "stop": units.word_of(*SIGNALS), "stop_within": time_of}
 
 
 def process_of(reader, node, key, more=()):
@@ -156,12 +146,12 @@ def system_of(reader, name, node, base):
     names = [p.name for p in (*processes, traffic)]
     if len(set(names)) < len(names):
         reader.fail(node, f"{key}: two processes have one name")
-    ends = reader.scalar(more["ends"], f"{key}.traffic.ends", word_of("itself", "stopped")) if "ends" in more else "itself"
+    ends = reader.scalar(more["ends"], f"{key}.traffic.ends", units.word_of("itself", "stopped")) if "ends" in more else "itself"
     within = reader.scalar(more["within"], f"{key}.traffic.within", time_of) if "within" in more else WITHIN
     engines = tuple(reader.scalar(one, f"{key}.engines", engine_of) for one in lists["engines"]) or (1, 2)
     if len(engines) != 2 or engines[0] == engines[1]:
         reader.fail(keys["engines"], f"{key}.engines: two numbers are wanted, the sender's and the receiver's")
-    own = "return" in keys and reader.scalar(keys["return"], f"{key}.return", word_of("same", "own")) == "own"
+    own = "return" in keys and reader.scalar(keys["return"], f"{key}.return", units.word_of("same", "own")) == "own"
     files = files_of(reader, keys["files"], f"{key}.files", base) if "files" in keys else ()
     title = reader.scalar(keys["title"], f"{key}.title", str) if "title" in keys else name
     return System(name, title, processes, traffic, within if ends == "itself" else None, files, engines, own, reader.path)

@@ -65,3 +65,15 @@ def size_round(count):
         if power >= SIZES[unit]:
             return f"{power // SIZES[unit]}{unit}"
     return f"{power}B"
+
+
+def word_of(*words):
+    """What reads a value that is one of these words; ValueError says which they are."""
+    def parse(value):
+        # YAML reads yes and no as booleans
+        value = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+        if value not in words:
+            raise ValueError(f"\"{value}\" is none of {', '.join(words)}")
+        return value
+
+    return parse
