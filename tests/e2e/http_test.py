@@ -37,9 +37,9 @@ class HttpTest(unittest.TestCase):
         self.addCleanup(self.lab.__exit__)
         self.port = free_port()
 
-    def node(self, listen=None, token=None, links=2, extra=""):
+    def node(self, listen=None, token=None, links=2, extra="", rto="100ms"):
         ports = self.lab.udp_ports(2 * links)
-        made = [dict(self.lab.link(i + 2, ports[2 * i], ports[2 * i + 1], rto="100ms"), rate="1Mbit/s") for i in range(links)]
+        made = [dict(self.lab.link(i + 2, ports[2 * i], ports[2 * i + 1], rto=rto), rate="1Mbit/s") for i in range(links)]
         http = f"http: {{listen: \"{listen or self.port}\"{', token: ' + token if token else ''}}}\n"
         return self.lab.start_node(1, self.lab.write_node(1, made, log=False, extra=http + extra))
 
@@ -157,8 +157,9 @@ class HttpTest(unittest.TestCase):
         plan = self.lab.path("plan.yaml")
         with open(plan, "w", encoding="ascii") as f:
             f.write("contacts:\n  - {from: 1, to: 2, start: 0s, end: 600s, rate: 1Mbit/s, owlt: 10ms, both: yes}\n"
-                    "  - {from: 1, to: 3, start: 60s, end: 120s, rate: 1Mbit/s, owlt: 10ms}\n")
-        process = self.node(extra=f"plan: {plan}\n", token=TOKEN)
+                    "  - {from: 1, to: 3, start: 300s, end: 360s, rate: 1Mbit/s, owlt: 10ms}\n")
+        # nobody answers: with a timer of milliseconds the sessions would be cancelled before a slow browser looks
+        process = self.node(extra=f"plan: {plan}\n", token=TOKEN, rto="20s")
         self.send("ipn:2.7", 5)
         url = f"http://127.0.0.1:{self.port}/"
         with Browser() as b:
@@ -175,7 +176,7 @@ class HttpTest(unittest.TestCase):
             wait("document.querySelectorAll('#links tbody tr').length == 2")
             self.assertEqual(page.evaluate("document.querySelector('#trouble').textContent"), "")
             self.assertEqual(page.evaluate("document.title"), "ipn:1.0")
-            wait("document.querySelector('#links tr[data-link=to-2]').innerText.includes('100.0 ms')")
+            wait("document.querySelector('#links tr[data-link=to-2]').innerText.includes('20.0 s')")
             wait("document.querySelector('#backlog tbody').innerText.match(/ipn:2.0\\s+5\\s/) != null")
             self.assertIn("1 of 2 up", page.evaluate("document.querySelector('#tiles').innerText"))
             wait("document.querySelectorAll('#plan rect').length >= 3")
