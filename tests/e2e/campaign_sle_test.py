@@ -5,7 +5,9 @@ loss; the report lays them beside the published ones.
 
 usage: campaign_sle_test.py BIN SOURCE sim|live
 """
+import io
 import json
+import shutil
 import sys
 import types
 import unittest
@@ -16,8 +18,9 @@ from campaign_case import Base, campaign
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
-from heliograph import campaign_sle_live  # noqa: E402
-from heliograph.lab import Failed  # noqa: E402
+from heliograph import campaign as campaign_main  # noqa: E402
+from heliograph import campaign_file, campaign_sle_live  # noqa: E402
+from heliograph.lab import Failed, Missing  # noqa: E402
 
 SMALL = """title: A small one
 kind: sle
@@ -58,6 +61,8 @@ class Sim(Base):
                 ("kind: sle\nexperiments:\n  - name: x\n    set: {instances: 2.5}\n", 4, "instances: \"2.5\" is no whole number"),
                 ("kind: sle\nexperiments:\n  - name: x\n    set: {frame: .nan}\n", 4, "is no whole number"),
                 ("kind: sle\nexperiments:\n  - name: x\n    set: {transport: bbr}\n", 3, "in mode bridge only"),
+                ("kind: sle\nexperiments:\n  - name: x\n    set: {transport: udt}\n", 3, "in mode bridge only"),
+                ("kind: sle\nmode: bridge\nexperiments:\n  - name: x\n    set: {transport: srt, instances: 2}\n", 4, "one stream"),
                 ("kind: sle\nmode: relay\nexperiments:\n  - name: x\n", 4, "does not pass a relay"),
                 ("kind: sle\nexperiments:\n  - name: x\n    set: {data: 1MB}\n", 3, "by transport ltp only")):
             with self.subTest(text=text):
@@ -98,6 +103,22 @@ class Sim(Base):
             with self.assertRaises(KeyboardInterrupt):
                 line.__enter__()
             self.assertEqual([("down", line.name)], called)
+
+    def test_what_is_missing_is_left_out(self):
+        """A library or a congestion control that this machine has not: the other runs count."""
+        text = "kind: sle\nmode: bridge\nexperiments:\n  - {name: x, sweep: {transport: [udt, srt, cubic]}}\n"
+
+        def measure(run, *_):
+            if run.values["transport"] != "cubic" or self.nothing:
+                raise Missing("it is not there")
+            return {"faithful": True, "reasons": [], "goodput_bps": 1.0}
+
+        for self.nothing, fine in ((False, True), (True, False)):
+            with self.subTest(nothing=self.nothing), unittest.mock.patch("heliograph.campaign_run.measure", measure), \
+                    unittest.mock.patch("heliograph.machine.versions", return_value={}), unittest.mock.patch("sys.stderr", io.StringIO()) as said:
+                loaded = campaign_file.load(self.file(text), None)
+                self.assertEqual(campaign_main.Runner(loaded, str(self.out / str(fine)), 1).all(), fine)
+                self.assertIn(f"left out: {2 + self.nothing} of 3 runs: it is not there", said.getvalue())
 
     def test_a_user_that_hangs(self):
         with self.assertRaisesRegex(Failed, "^helio-sle user at the destination has not ended within 0.01s$"):
@@ -146,6 +167,23 @@ experiments:
             self.assertGreater(row["result"]["delay_us"]["min"], 0.49 * 1e3 * float(row["parameters"]["rtt"][:-2]))
         blocked = rows[-1]["result"]["goodput_bps"]
         self.assertLess(blocked, 8 * 11150 / 0.1)
+
+    def test_references(self):
+        """UDT and SRT under losses: the receiver compares what it gets."""
+        here = [name for name in ("udt", "srt") if shutil.which(f"transfer_{name}", path=str(BIN))]
+        if not here:
+            self.skipTest("neither libudt nor libsrt was there for the build")
+        text = f"""kind: sle
+mode: bridge
+set: {{line: 20Mbit/s, duration: 4s, warmup: 2s, rtt: 20ms, loss: 0.01}}
+experiments:
+  - {{name: transports, sweep: {{transport: [{', '.join(here)}]}}}}
+"""
+        rows = json.loads(campaign(self.file(text), "--out", self.out, "--json").stdout)
+        self.assertEqual([row["parameters"]["transport"] for row in rows], here)
+        for row in rows:
+            self.assertGreater(row["result"]["octets"], 0)
+            self.assertLess(row["result"]["goodput_bps"], 20e6)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import threading
 import time
 
 from . import campaign_file, campaign_run, campaign_traces, programs, units
-from .lab import Failed
+from .lab import Failed, Missing
 
 EPILOG = """examples:
   helio-campaign campaigns/paper-quick.yaml                 # run, then report
@@ -114,23 +114,24 @@ class Runner:
                 raise
 
     def attempt(self, run):
+        """None or what went wrong."""
         try:
             self.one(run)
         except FAILURES as e:
-            return str(e)
+            return e
         return None
 
     def all(self):
         runs = self.todo()
         known, total = len(self.campaign.runs()) - len(runs), len(self.campaign.runs())
         progress = programs.Progress("helio-campaign")
-        started, done, failed = time.monotonic(), 0, []
+        started, done, failed, missing = time.monotonic(), 0, [], []
         progress.show(f"{known} of {total} runs")
         try:
             for run, why in self.each(runs):
                 done += 1
                 if why:
-                    failed.append((run, why))
+                    (missing if isinstance(why, Missing) else failed).append((run, why))
                 progress.show(f"{known + done} of {total} runs, {remaining(started, done, len(runs) - done)} left"
                               f"{f', {len(failed)} failed' if failed else ''}")
         except KeyboardInterrupt:
@@ -142,7 +143,10 @@ class Runner:
             progress.end()
         for run, why in failed:
             print(f"helio-campaign: {run.folder}: {why}", file=sys.stderr)
-        return not failed
+        for why in dict.fromkeys(str(why) for _, why in missing):
+            count = sum(str(one) == why for _, one in missing)
+            print(f"helio-campaign: left out: {count} of {total} runs: {why}", file=sys.stderr)
+        return not failed and (not missing or known + done > len(missing))  # a campaign of which nothing could be run has failed
 
 
 def describe(campaign, out):

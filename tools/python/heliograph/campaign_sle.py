@@ -11,6 +11,7 @@ from . import lab_derive, lab_made, lab_sim, programs, units
 from .lab import Failed
 
 TCP = ("reno", "cubic", "bbr")
+REFERENCES = ("udt", "srt")  # octets by these libraries, without SLE; in mode bridge
 IN_SIM = ("reno", "cubic", "ltp")
 OVERHEAD = 42            # of a datagram on the air: UDP, IPv4, Ethernet
 FRAME_HEADS = 10         # AOS frame: head, M_PDU's head, check value
@@ -61,7 +62,7 @@ def _unit(parse, *words):
 
 # What a run may set: how it is read, and the default.
 PARAMETERS = {
-    "transport": (units.word_of(*TCP, "ltp"), "cubic"), "line": (_unit(_rate), "1Gbit/s"), "rtt": (_unit(units.duration), "0ms"),
+    "transport": (units.word_of(*TCP, "ltp", *REFERENCES), "cubic"), "line": (_unit(_rate), "1Gbit/s"), "rtt": (_unit(units.duration), "0ms"),
     "loss": (_number("share", 0, 0.9), 0), "buffer": (_count(1, 65535), 20), "frame": (_count(64, 65536), 1115),
     "source": (_unit(_rate, "unlimited"), "unlimited"), "instances": (_count(1, 1000), 1),
     "tcp-buffer": (_unit(units.size, "auto"), "auto"), "pipelining": (units.word_of("yes", "no"), "yes"),
@@ -97,6 +98,8 @@ def check(values, mode):
         return "data: a file goes by transport ltp only"
     if values["transport"] not in TCP and values["pipelining"] == "no":
         return "pipelining: no means SLE over TCP"
+    if values["transport"] in REFERENCES and (values["source"], values["instances"]) != ("unlimited", 1):
+        return f"transport: {values['transport']} is one stream, as fast as it goes: without source and instances"
     if values["source"] != "unlimited" and units.rate(values["source"]) < values["instances"]:
         return "source: each of the instances has less than 1bit/s of it"
     warmup, duration = times({**values, **settled(values)})

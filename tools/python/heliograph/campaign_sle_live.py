@@ -3,6 +3,8 @@
 the line, and the kernel's TCP, whose congestion control is set for each socket. Needs root.
 
     source: helio-sle provider ── emu: helio-emu bridge ── destination: helio-sle user
+
+UDT and SRT are small programs of the tests (tests/transfers) at the same places: the source sends, the destination receives.
 """
 import json
 import os
@@ -11,13 +13,16 @@ import subprocess
 import time
 
 from . import campaign_sle, lab_made, programs, units
-from .lab import Failed
+from .lab import Failed, Missing
 
-PORT, SOURCE = 5100, "10.77.0.1"
+PORT, SOURCE, DESTINATION = 5100, "10.77.0.1", "10.77.0.2"
 ROOM = 4 << 20       # of TCP's buffers, beside twice what the line holds
 ETHERNET = 24        # check value, preamble and gap of a frame on the air
 SEGMENT = 1448       # octets in a TCP segment with time stamps
 ON_AIR = 1538        # of that, with all heads
+REFERENCE = 1456     # octets in a datagram of UDT or SRT, as long on the air
+MOST = 1000000000    # octets of a buffer that they take
+SENDS_ON = 5.0       # seconds that a reference sends longer than its receiver counts
 START = 10.0         # seconds until a program has to be ready
 
 
@@ -148,7 +153,7 @@ def station(v):
 
 def transfer_sle(line, v):
     if not has(v["transport"]):
-        raise Failed(f"this kernel has no {v['transport']}; there are {', '.join(available())}")
+        raise Missing(f"this kernel has no {v['transport']}; there are {', '.join(available())}")
     path = os.path.join(line.folder, "station.yaml")
     with open(path, "w", encoding="utf-8") as f:
         f.write(station(v))
@@ -167,6 +172,31 @@ def transfer_sle(line, v):
         raise Failed(refused[0])
     capacity = units.rate(v["line"]) * SEGMENT / ON_AIR * (1 - v["loss"])
     return campaign_sle.of_user(result, capacity)
+
+
+def transfer_reference(line, v):
+    """Octets by UDT or SRT, compared on arrival; there are neither frames nor delays."""
+    name = f"transfer_{v['transport']}"
+    try:
+        program = programs.find(name)
+    except programs.ProgramError:
+        raise Missing(f"{name} is not there; the tests' build makes it where lib{v['transport']} is installed (tools/setup.sh test)") from None
+    warmup, duration = campaign_sle.times(v)
+    held = int(units.rate(v["line"]) / 8 * units.duration(v["rtt"]))
+    buffer = str(min(2 * held + ROOM if v["tcp-buffer"] == "auto" else units.size(v["tcp-buffer"]), MOST))
+    receiver = line.begin("destination", [program, "receive", str(PORT), f"{warmup:g}", f"{duration:g}", buffer], "receiver.log")
+    line.wait_for(receiver, "receiver.log", "ready")
+    line.begin("source", [program, "send", DESTINATION, str(PORT), f"{duration + SENDS_ON:g}", buffer], "sender.log")
+    try:
+        receiver.wait(duration + 60)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{name}: the receiver has not ended within {duration + 60:g}s") from None
+    shown = [text for text in line.said("receiver.log").splitlines() if text.startswith("{")]
+    if receiver.returncode != 0 or not shown:
+        raise Failed(f"{name}: {line.said('receiver.log').strip()} {line.said('sender.log').strip()}")
+    result, capacity = json.loads(shown[0]), units.rate(v["line"]) * REFERENCE / ON_AIR * (1 - v["loss"])
+    return {"goodput_bps": result["goodput_bps"], "capacity_bps": capacity, "efficiency": result["goodput_bps"] / capacity,
+            "octets": result["octets"], "seconds": result["seconds"]}
 
 
 def transfer_ltp(run, folder):
@@ -190,6 +220,6 @@ def run_bridge(run, folder):
         reasons, found = transfer_ltp(run, folder)
     else:
         with Line(run, folder) as line:
-            found = transfer_sle(line, v)
+            found = (transfer_reference if v["transport"] in campaign_sle.REFERENCES else transfer_sle)(line, v)
             reasons = line.doubts()
     return {"faithful": not reasons, "reasons": reasons, "realisation": {"kind": "seed" if v["loss"] else "none"}, **found}

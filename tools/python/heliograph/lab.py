@@ -23,6 +23,10 @@ class Failed(Exception):
     """Something that the user should read, without a traceback."""
 
 
+class Missing(Failed):
+    """What this machine would need for it is not there."""
+
+
 class Mistaken(Failed):
     """It was asked for with a wrong word: exit code 2."""
 
