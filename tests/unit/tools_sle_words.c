@@ -15,20 +15,37 @@ static struct sle_frame word_of(const struct settings_source *c, const uint8_t *
     return f;
 }
 
-static const uint8_t aos[] = {0x6a, 0xc5}, tm[] = {0x0a, 0xb0};
+static const uint8_t aos[] = {0x6a, 0xc5}, tm[] = {0x0a, 0xb1};
 
 START_TEST(managed)
 {
     struct settings_source c = {.control_words = true};
     ck_assert_uint_eq(word_of(&c, aos, 2, 40).ocf[0], 36);
-    ck_assert_uint_eq(word_of(&c, tm, 2, 40).ocf[3], 39);
-    ck_assert(word_of(&c, tm, 2, 4).has_ocf);
-    ck_assert(!word_of(&c, tm, 2, 3).has_ocf);
-    ck_assert(!word_of(&c, tm, 0, 0).has_ocf);
+    ck_assert(word_of(&c, aos, 2, 4).has_ocf);
+    ck_assert(!word_of(&c, aos, 2, 3).has_ocf);
+    ck_assert(!word_of(&c, aos, 0, 0).has_ocf);
     c.fecf = 2;
-    struct sle_frame f = word_of(&c, tm, 2, 40);
+    struct sle_frame f = word_of(&c, aos, 2, 40);
     ck_assert(f.has_ocf && f.ocf[0] == 34 && f.ocf[3] == 37);
-    ck_assert(!word_of(&c, tm, 2, 5).has_ocf);
+    ck_assert(!word_of(&c, aos, 2, 5).has_ocf);
+    c.control_words = false;
+    ck_assert(!word_of(&c, aos, 2, 40).has_ocf);
+}
+END_TEST
+
+START_TEST(tm_frames_say_so)
+{
+    static const uint8_t without[] = {0x0a, 0xb0}, all_but_it[] = {0x3f, 0xfe};
+    struct settings_source c = {.control_words = true};
+    for (c.fecf = 0; c.fecf <= 2; c.fecf += 2) {
+        struct sle_frame f = word_of(&c, tm, 2, 40);
+        ck_assert(f.has_ocf && f.ocf[0] == 36 - c.fecf && f.ocf[3] == 39 - c.fecf);
+        ck_assert(word_of(&c, tm, 2, 11 + c.fecf).has_ocf); /* six octets of header, one of data */
+        ck_assert(!word_of(&c, tm, 2, 10 + c.fecf).has_ocf);
+        ck_assert(!word_of(&c, without, 2, 40).has_ocf);
+        ck_assert(!word_of(&c, all_but_it, 2, 40).has_ocf);
+        ck_assert(!word_of(&c, tm, 1, 1).has_ocf);
+    }
     c.control_words = false;
     ck_assert(!word_of(&c, tm, 2, 40).has_ocf);
 }
@@ -93,6 +110,7 @@ int main(void)
     TCase *t = tcase_create("words");
     suite_add_tcase(s, t);
     tcase_add_test(t, managed);
+    tcase_add_test(t, tm_frames_say_so);
     tcase_add_test(t, uslp_frames_say_so);
     tcase_add_test(t, configured);
     return run_suite(s);

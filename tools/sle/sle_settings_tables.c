@@ -195,8 +195,8 @@ const struct conf_option settings_sources[] = {
      .type = OPTION_BOOL,
      .offset = AT(control_words),
      .initial = "no",
-     .help = "frames have an operational control field of four octets (for ROCF): USLP frames "
-             "whose flag says so, of the others all"},
+     .help = "frames have an operational control field of four octets (for ROCF): TM and "
+             "USLP frames whose flag says so, of AOS all"},
     {.key = "fecf",
      .type = OPTION_COUNT,
      .offset = AT(fecf),
