@@ -26,6 +26,9 @@ static void check_provider(const struct sle_instance *i, uint32_t buffers)
     }
     assert(held == p->f.held && count == p->f.count && held <= p->c.cltu_buffer &&
            count <= p->c.cltus_max);
+    const struct sle_counts *c = &i->counts; /* each CLTU that was taken has one fate */
+    assert(c->cltus == c->cltus_radiated + c->cltus_expired + c->cltus_discarded +
+                           c->cltus_interrupted + count);
     assert(p->f.event_count <= EVENTS_MAX && (p->f.event_count == 0 || i->link != NULL));
     for (unsigned k = 0; k < p->f.event_count; k++) { /* ascending, below what is expected */
         bool last = k + 1 == p->f.event_count;

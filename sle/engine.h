@@ -84,6 +84,7 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(pdus_out, "PDUs queued for sending")                                                         \
     X(pdus_bad, "PDUs that could not be decoded")                                                  \
     X(octets_in, "octets received")                                                                \
+    X(heartbeats_in, "heartbeats received")                                                        \
     X(octets_out, "octets written")                                                                \
     X(buffers, "transfer buffers passed to transmission, or received")                             \
     X(frames, "frames delivered: passed to transmission, or received")                             \
@@ -103,6 +104,7 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(cltus_radiated, "CLTUs radiated")                                                            \
     X(cltus_expired, "CLTUs expired")                                                              \
     X(cltus_discarded, "CLTUs discarded by STOP, abort or production")                             \
+    X(cltus_interrupted, "CLTUs whose radiation production interrupted")                           \
     X(notifies, "ASYNC-NOTIFYs")                                                                   \
     X(ignored, "PDUs ignored")
 #define SLE_COUNT_FIELD(name, text) uint64_t name;

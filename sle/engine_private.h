@@ -276,6 +276,8 @@ void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void forward_forget_events(struct sle_instance *i);
 void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void forward_clear(struct sle_instance *i);
+/* What is being radiated is so no more; processed, not radiated. */
+void forward_interrupt(struct sle_instance *i);
 uint32_t forward_available(const struct sle_instance *i);
 void forward_notify(struct sle_instance *i, enum sle_notification n, uint32_t invocation, tick now);
 /* user.c */

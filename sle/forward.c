@@ -3,7 +3,8 @@
  * FCLTU at the provider. The happy path: a CLTU with the expected id and possible times gets room
  * in the buffer; when it is due production takes it, tells that it has begun and that it was
  * radiated, and the user hears of it if it asked to. A CLTU whose time has passed is told as
- * expired; STOP, an abort, and production that is interrupted discard what waits.
+ * expired; STOP, an abort, and production that is interrupted discard what waits; the last also
+ * ends the one that is being radiated.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -216,6 +217,24 @@ void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick
         forward_notify(i, SLE_ASYNC_RADIATED, 0, now);
     if (f->count == 0)
         forward_notify(i, SLE_ASYNC_BUFFER_EMPTY, 0, now);
+}
+
+void forward_interrupt(struct sle_instance *i)
+{
+    struct forward *f = &i->p.f;
+    struct cltu *c = f->on_air;
+    if (c == NULL)
+        return;
+    bool begun = f->last_processed.any && f->last_processed.id == c->c.id &&
+                 f->last_processed.status == SLE_CLTU_STARTED;
+    f->processed += begun ? 0 : 1;
+    if (!begun)
+        f->last_processed = (struct sle_last_processed){.any = true, .id = c->c.id};
+    f->last_processed.status = begun ? SLE_CLTU_INTERRUPTED : SLE_CLTU_NOT_STARTED;
+    f->on_air = NULL;
+    COUNT_INSTANCE(i, cltus_interrupted, 1);
+    drop_cltu(f, c);
+    assert(f->processed >= f->radiated && f->last_processed.any);
 }
 
 void sle_provider_uplink(struct sle_instance *i, enum sle_uplink status)

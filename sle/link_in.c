@@ -158,6 +158,8 @@ static bool take_message(struct sle_link *l, tick now)
         link_take_pdu(l, m.body, now);
     else if (!l->context)
         link_close(l, SLE_END_TML, now);
+    else
+        COUNT(l, heartbeats_in, 1);
     return true;
 }
 

@@ -396,6 +396,7 @@ void sle_provider_production(struct sle_instance *i, unsigned production, tick n
     } else if (production != SLE_CONFIGURED) {
         if (p->f.count > 0) /* what was affected is gone: a new START is needed */
             p->f.interrupted = true;
+        forward_interrupt(i);
         forward_clear(i);
         forward_notify(i, production == SLE_UP_HALTED ? SLE_ASYNC_HALTED : SLE_ASYNC_INTERRUPTED, 0,
                        now);

@@ -124,7 +124,8 @@ bool sle_provider_active(const struct sle_instance *i);
 
 /* Production's state, of status reports; a change of it is told to the user (SYNC-NOTIFY; FCLTU:
  * ASYNC-NOTIFY). Of return services: enum sle_production; FCLTU: enum sle_uplink_production. The
- * beginning is running (operational), and locks unknown. */
+ * beginning is running (operational), and locks unknown. Interrupted or halted, a CLTU that was
+ * given to be radiated is so no more: its data is gone, and nothing is to be told of it. */
 void sle_provider_production(struct sle_instance *i, unsigned production, tick now);
 void sle_provider_locks(struct sle_instance *i, const struct sle_locks *locks);
 /* Frame synchronisation was lost at `time`: SYNC-NOTIFY with `locks`. */

@@ -176,6 +176,36 @@ instances:
         self.stop()
         self.assertIn("event 9, invocation 4: refused", self.said())
 
+    def test_an_interrupted_cltu(self):
+        """What is on the air ends with production: the uplink is free for what comes behind it."""
+        cltu1 = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
+        self.provider(f"""instances:
+  - id: {cltu1}
+    users: CENTRE
+    uplink_rate: 10bit/s
+    events: [{{id: 1, actions: interrupt}}, {{id: 2, actions: resume radiate, order: 'aa'}}]
+""")
+        with open(self.path("cltus"), "wb") as f:
+            f.write(struct.pack(">I", 4000) + bytes(4000))  # the best part of an hour
+        self.user(cltu1, "--cltus", self.path("cltus"), "-t", "1s")
+        self.assertEqual(self.status()["instances"][0]["counts"]["cltus"], 1)
+        r = self.user(cltu1, "--event", "1", "--event", "2")
+        self.assertEqual([e["actions"] for e in r["events"]], ["action list completed"] * 2)
+        self.assertEqual(r["cltus"]["interrupted"], 1, r)
+        counts = self.status()["instances"][0]["counts"]
+        self.assertEqual((counts["cltus_interrupted"], counts["cltus_radiated"], counts["cltus_discarded"]), (1, 0, 0), counts)
+        self.stop()
+
+    def test_heartbeats_are_no_progress(self):
+        self.provider(f"""sources:
+  - {{name: nothing, kind: udp, address: '127.0.0.1:{sle_case.free_port()}'}}
+instances:
+  - {{id: {RAF}, users: CENTRE, source: nothing}}
+""")
+        r = self.user(RAF, "-n", "1", "--heartbeat", "1", "--wait", "4s", code=1)
+        self.assertEqual(r["end"], "nothing came for too long")
+        self.stop()
+
     def test_an_outcome_that_does_not_come(self):
         cltu1 = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
         self.provider(f"instances:\n  - {{id: {cltu1}, users: CENTRE, events: [{{id: 5, time: 1h}}]}}\n")
@@ -242,7 +272,7 @@ instances:
         self.assertEqual(served.wait(300), 0)
         r = json.loads(served.communicate()[0])["associations"][0]
         self.assertEqual((r["missing"], r["repeated"], r["wrong"], r["backlogs"]), (0, 0, 0, 0), r)
-        self.assertGreater(r["frames"], 3000)
+        self.assertGreater(r["frames"], 100)  # however slow the machine
         said = self.said()
         for words in ("no such service instance", "version not supported", "access denied", "protocol error", "encoding error"):
             self.assertIn(words, said)

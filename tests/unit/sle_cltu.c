@@ -210,6 +210,45 @@ START_TEST(stop_and_abort_discard)
 }
 END_TEST
 
+/* Production that is interrupted or halted ends what is on the air: processed, not radiated. */
+START_TEST(interrupted_on_the_air)
+{
+    struct sle_provider_config c = {0};
+    bool begun = _i < 2;
+    unsigned how = _i % 2 == 0 ? SLE_UP_INTERRUPTED : SLE_UP_HALTED;
+    begin_cltu(&c);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_OK);
+    ck_assert_uint_eq(radiate_next(), 1);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_OK);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_OK);
+    struct sle_cltu_out out;
+    struct sle_time at = sle_now(pair.provider.sle, pair.now);
+    ck_assert(sle_provider_cltu_next(pair.serves, &out, pair.now) && out.id == 2);
+    if (begun)
+        sle_provider_cltu_started(pair.serves, at, pair.now);
+    pair.now += TICK_MS;
+    sle_provider_production(pair.serves, how, pair.now);
+    pair_settle(&pair);
+    const struct sle_async *a = &pair.user.of[SLE_NOTIFIED].u.async;
+    ck_assert_int_eq(a->notification, _i % 2 == 0 ? SLE_ASYNC_INTERRUPTED : SLE_ASYNC_HALTED);
+    ck_assert(a->last_processed.any && a->last_processed.id == 2 &&
+              a->last_processed.status == (begun ? SLE_CLTU_INTERRUPTED : SLE_CLTU_NOT_STARTED));
+    ck_assert(a->last_processed.start.known == begun && a->last_ok.any && a->last_ok.id == 1);
+    ck_assert(!begun || sle_time_compare(a->last_processed.start.at, at) == 0);
+    sle_provider_cltu_radiated(pair.serves, at, pair.now); /* a host that has not noticed */
+    ck_assert(!sle_provider_cltu_next(pair.serves, &out, pair.now));
+    struct sle_schedule now = {SLE_REPORT_NOW, 0};
+    ck_assert_int_eq(sle_user_schedule(pair.asks, &now, pair.now), 0);
+    pair_settle(&pair);
+    const struct sle_status *s = &pair.user.of[SLE_STATUS].u.status;
+    ck_assert(s->received == 3 && s->processed == 2 && s->radiated == 1 &&
+              s->buffer_available == 1u << 20);
+    const struct sle_counts *n = sle_instance_counts(pair.serves);
+    ck_assert(n->cltus_interrupted == 1 && n->cltus_discarded == 1 && n->cltus_radiated == 1);
+    pair_fini(&pair);
+}
+END_TEST
+
 static unsigned throw_event(uint32_t invocation)
 {
     struct sle_event e = {.invocation = invocation, .event = 7, .qualifier = slice_of("on", 2)};
@@ -345,6 +384,7 @@ int main(void)
     tcase_add_test(t, window);
     tcase_add_test(t, times_of_radiation);
     tcase_add_loop_test(t, stop_and_abort_discard, 0, 3);
+    tcase_add_loop_test(t, interrupted_on_the_air, 0, 4);
     tcase_add_test(t, events);
     tcase_add_test(t, events_pipelined);
     tcase_add_test(t, events_limit);

@@ -152,6 +152,8 @@ void offline_end(struct instance *i);
 
 int uplink_open(struct instance *i);
 void uplink_wake(struct instance *i);
+/* Production stops, before the engine hears of it: what is being radiated ends here. */
+void uplink_interrupt(struct instance *i, tick now);
 void uplink_end(struct instance *i);
 /* Radiates these octets, which stay, before the next CLTU; then events_radiated is called. */
 void uplink_order(struct instance *i, struct slice order);

@@ -67,6 +67,8 @@ static bool condition_holds(const struct instance *i, enum event_condition c)
 static void set_production(struct instance *i, enum sle_uplink_production p, tick now)
 {
     i->production = p;
+    if (p == SLE_UP_INTERRUPTED || p == SLE_UP_HALTED)
+        uplink_interrupt(i, now);
     sle_provider_production(i->sle, p, now);
     uplink_wake(i);
 }

@@ -78,6 +78,15 @@ static void begin_radiation(struct instance *i, const struct sle_cltu_out *c, ti
     u->until = now + air_time(i, c->data.len);
 }
 
+void uplink_interrupt(struct instance *i, tick now)
+{
+    struct uplink *u = &i->uplink;
+    assert(!u->ordering); /* orders are events, and so is what interrupts */
+    if (u->busy && u->until <= now)
+        end_radiation(i, now);
+    u->busy = false;
+}
+
 static void run_uplink(void *context)
 {
     struct instance *i = context;

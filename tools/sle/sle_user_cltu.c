@@ -3,7 +3,8 @@
  * CLTUs are sent one behind the other as the engine's window allows; nothing waits for the return
  * of one but the window. After a refusal all that were sent behind that CLTU come back as out of
  * sequence, and sending goes on from there: with the same CLTU when the provider only had no room,
- * else with the next.
+ * else with the next. When production is interrupted or halted what was accepted and not radiated
+ * is gone, and all behind it is refused.
  *
  * What can go wrong: the file is not what it should be: [length(4)][octets] one behind the other.
  */
@@ -110,13 +111,19 @@ void cltus_answer(struct association *a, const struct sle_notice *n)
 
 void cltus_notified(struct association *a, const struct sle_async *n)
 {
+    struct cltus *c = &a->cltus;
     if (n->notification == SLE_ASYNC_RADIATED)
-        a->cltus.radiated++;
+        c->radiated++;
     else if (n->notification < SLE_ASYNC_ACTIONS_DONE)
-        a->cltus.other++;
+        c->other++;
+    if (n->notification != SLE_ASYNC_INTERRUPTED && n->notification != SLE_ASYNC_HALTED)
+        return;
+    c->interrupted += n->last_processed.any && n->last_processed.status == SLE_CLTU_INTERRUPTED;
+    c->discarded = c->accepted - c->radiated;
 }
 
 bool cltus_done(const struct cltus *c)
 {
-    return c->next == c->len && c->answered == c->sent && c->radiated + c->refused >= c->len;
+    return c->next == c->len && c->answered == c->sent &&
+           c->radiated + c->refused + c->discarded >= c->len;
 }

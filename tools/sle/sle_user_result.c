@@ -44,6 +44,8 @@ static json_t *cltus_json(const struct cltus *c)
     json_object_set_new(o, "accepted", json_number(c->accepted));
     json_object_set_new(o, "refused", json_number(c->refused));
     json_object_set_new(o, "radiated", json_number(c->radiated));
+    json_object_set_new(o, "discarded", json_number(c->discarded));
+    json_object_set_new(o, "interrupted", json_number(c->interrupted));
     json_object_set_new(o, "other_notifications", json_number(c->other));
     return o;
 }
@@ -158,6 +160,8 @@ static void print_association(const struct association *a)
         print_events(a);
         printf("  %zu CLTUs: %" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " radiated\n",
                c->len, c->accepted, c->refused, c->radiated);
+        if (c->discarded > 0)
+            printf("  %" PRIu64 " discarded since production was interrupted\n", c->discarded);
         return;
     }
     printf("  %" PRIu64 " frames, %" PRIu64 " octets, %.3f s, %.3f Mbit/s%s\n", m->frames,

@@ -310,12 +310,15 @@ static void on_time(void *context)
     u->moved = now_of(u);
 }
 
+/* A heartbeat says that the provider lives, not that there is anything to wait for. */
 static uint64_t progress_of(const struct user *u)
 {
     uint64_t n = u->done;
     for (size_t i = 0; i < u->len; i++) {
         const struct association *a = &u->all[i];
-        n += sle_instance_counts(a->sle)->octets_in + a->measure.frames + a->cltus.answered;
+        const struct sle_counts *c = sle_instance_counts(a->sle);
+        n += c->octets_in - c->heartbeats_in * SLE_TML_HEADER + a->measure.frames +
+             a->cltus.answered;
     }
     return n;
 }
