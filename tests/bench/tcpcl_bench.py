@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCPCL over loopback on this machine: two links alone, and two nodes with applications; long and short bundles.
+"""TCPCL over loopback on this machine: two links alone, two nodes, and two nodes with applications; long and short bundles.
 
 usage: tcpcl_bench.py BIN OUT [--seconds S] [--rounds N] [--durability none|async|sync] [--tls] [--against BIN] [--json FILE]
 
 Each round measures, one after the other, two links with 500 kB and with 1 kB bundles, each after a plain TCP connection,
-and the same through two nodes from application to application: "nodes" with a bundle back for each, as helio-perf's
+two nodes that make and consume the bundles themselves ("node-to-node": bench_node --help says what that includes),
+and the same through two nodes from application to application, four programs in all: "nodes" with a bundle back for each, as helio-perf's
 window wants it, "one-way" without, at a rate that no node follows. With --against the nodes of another build are measured
-in the same rounds ("other-..."); with --tls the same nodes over TLS 1.3 ("tls-..."). Medians over the rounds are what to quote; processor time is that of each of the four
+in the same rounds ("other-..."); with --tls the same nodes over TLS 1.3 ("tls-..."). Medians over the rounds are what to quote; processor time is that of each of the
 programs, in microseconds a bundle sent."""
 
 import argparse
@@ -26,6 +27,7 @@ from lab import Lab  # noqa: E402
 
 SIZES = ((500000, 64), (1000, 1024))  # bytes, window
 PROGRAMS = ("client", "node1", "node2", "server")
+SHOWN = ("generator", "sink", *PROGRAMS)
 
 
 def cpu_seconds(pid):
@@ -34,9 +36,9 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def links_alone(options, size, window):
-    p = subprocess.run([os.path.join(options.bin, "bench_tcpcl"), "--json", "--seconds", str(options.seconds), "--bundle", str(size),
-                        "--window", str(window)], capture_output=True, text=True, check=True)
+def two_processes(options, programs, bench, size, window):
+    p = subprocess.run([os.path.join(programs, bench), "--json", "--seconds", str(options.seconds), "--bundle", str(size),
+                        "--window", str(window)], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(p.stdout)
 
 
@@ -82,7 +84,10 @@ def whole_nodes(options, programs, size, window, one_way, tls=False):
 
 def measures(options):
     """Name, and what to call with size and window."""
-    yield "links", lambda size, window: links_alone(options, size, window)
+    yield "links", lambda size, window: two_processes(options, options.bin, "bench_tcpcl", size, window)
+    for prefix, programs in (("", options.bin), ("other-", options.against)):
+        if programs and os.path.exists(os.path.join(programs, "bench_node")):
+            yield prefix + "node-to-node", lambda size, window, p=programs: two_processes(options, p, "bench_node", size, window)
     for prefix, programs, tls in (("", options.bin, False), ("other-", options.against, False), ("tls-", options.tls and options.bin, True)):
         if programs:
             for name, one_way in (("nodes", False), ("one-way", True)):
@@ -90,8 +95,8 @@ def measures(options):
 
 
 def show(name, keys):
-    cpu = "  ".join(f"{p} {keys[f'{p}_us']:.2f}" for p in PROGRAMS if f"{p}_us" in keys)
-    print(f"{name:20} {keys['gbit_s']:8.2f} Gbit/s {keys['bundles_s']:10.0f} bundles/s"
+    cpu = "  ".join(f"{p} {keys[f'{p}_us']:.2f}" for p in SHOWN if f"{p}_us" in keys)
+    print(f"{name:26} {keys['gbit_s']:8.2f} Gbit/s {keys['bundles_s']:10.0f} bundles/s"
           + (f"   plain TCP {keys['raw_tcp_gbit_s']:.1f} Gbit/s" if "raw_tcp_gbit_s" in keys else "")
           + (f"   us a bundle: {cpu}" if cpu else ""))
 
