@@ -18,11 +18,16 @@ static bool is_probability(double p)
     return p >= 0 && p <= 1;
 }
 
-/* Without a rate nothing waits that CoDel or a mark could look at. */
-static bool queue_valid(const struct chan_config *k)
+/* A line that is shared is none of its own. */
+static bool line_valid(const struct chan_config *k)
 {
-    bool looks = k->codel_interval > 0 || k->mark_above > 0;
-    return (!looks || k->rate_bps > 0) && (k->codel_interval == 0 || k->codel_target > 0);
+    bool own = k->rate_bps > 0 || k->queue_bytes > 0 || k->queue_time > 0 || k->mark_above > 0 ||
+               k->codel_interval > 0 || k->hold;
+    for (size_t i = 0; i < k->cut_count; i++) {
+        if (k->cuts == NULL || (i > 0 && k->cuts[i] <= k->cuts[i - 1]))
+            return false;
+    }
+    return k->cut_count <= CHAN_TABLE_MAX && (k->shared == NULL ? chan_queue_valid(k) : !own);
 }
 
 static bool config_valid(const struct chan_config *k)
@@ -32,7 +37,7 @@ static bool config_valid(const struct chan_config *k)
            is_probability(k->bit_error_rate) && is_probability(b->loss_good) &&
            is_probability(b->loss_bad) && (b->good > 0) == (b->bad > 0) &&
            k->overhead <= CHAN_OVERHEAD_MAX && (k->trace == NULL || k->trace->steps > 0) &&
-           (k->power == NULL || chan_power_valid(k->power)) && queue_valid(k) &&
+           (k->power == NULL || chan_power_valid(k->power)) && line_valid(k) &&
            chan_contact_valid(k->windows, k->window_count) && (!k->hold || k->window_count > 0) &&
            chan_delay_valid(k->points, k->point_count) && chan_changes_valid(k) &&
            (k->jitter_law == NULL || chan_jitter_valid(k->jitter_law));
@@ -93,14 +98,13 @@ int chan_new(struct chan **out, const struct chan_config *config)
     c->config = *config;
     c->reorders = (config->jitter > 0 || config->jitter_law != NULL) && !config->jitter_in_order;
     c->defers = config->live || config->change_count > 0 || config->codel_interval > 0 ||
-                config->mark_above > 0;
-    if (config->codel_interval > 0)
-        chan_codel_init(&c->codel, config->codel_target, config->codel_interval,
-                        config->codel_marks);
-    c->turn = TICK_NEVER;
+                config->mark_above > 0 || config->cut_count > 0 || config->shared != NULL;
+    chan_queue_init(&c->own, config, &c->changes);
+    c->queue = config->shared != NULL ? &config->shared->queue : &c->own;
+    if (config->shared != NULL)
+        config->shared->members++;
     init_chances(c);
     list_init(&c->line);
-    list_init(&c->waiting);
     list_init(&c->held);
     list_init(&c->gone);
     list_init(&c->noted);
@@ -135,17 +139,22 @@ static void free_all(struct list *frames)
 
 void chan_free(struct chan *c)
 {
+    struct list waiting;
     if (c == NULL)
         return;
     for (size_t i = 0; i < c->order.len; i++)
         free(container_of(c->order.places[i].node, struct chan_frame, node));
     heap_fini(&c->order);
     free_all(&c->line);
-    free_all(&c->waiting);
+    list_init(&waiting);
+    chan_queue_leave(c, &waiting);
+    free_all(&waiting);
     free_all(&c->held);
     free_all(&c->gone);
     chan_pool_fini(&c->pool);
     fini_parts(c);
+    if (c->config.shared != NULL)
+        c->config.shared->members--;
     free(c);
 }
 
@@ -178,7 +187,7 @@ static void enter_line(struct chan *c, const uint8_t *data, size_t len, uint64_t
     release_held(c);
     if (!c->begun)
         begin_clock(c, now);
-    chan_line_run(c, now);
+    chan_line_run(c->queue, now);
     c->last_input = now;
     c->counters.in++;
     c->counters.in_bytes += len;
@@ -223,7 +232,7 @@ int chan_change(struct chan *c, const struct chan_change *change, tick now)
     if (!c->config.live || !chan_changes_valid(&one))
         return HELIO_EINVAL;
     if (now > 0)
-        chan_line_run(c, now - 1); /* what should have begun before */
+        chan_line_run(c->queue, now - 1); /* what should have begun before */
     int rc = chan_changes_add(&c->changes, &at_now, c->begun);
     c->last_input = rc == 0 ? now : c->last_input;
     assert(rc == 0 || rc == HELIO_ENOMEM);
@@ -241,7 +250,7 @@ void chan_outage(struct chan *c, bool down, tick now)
 {
     assert(now >= c->last_input);
     release_held(c);
-    chan_line_run(c, now);
+    chan_line_run(c->queue, now);
     c->last_input = now;
     if (down == c->down)
         return;
@@ -275,7 +284,7 @@ static struct chan_frame *first_frame(const struct chan *c)
 tick chan_deadline(const struct chan *c)
 {
     const struct chan_frame *f = first_frame(c);
-    return tick_min(c->turn, f == NULL ? TICK_NEVER : f->due);
+    return tick_min(c->queue->turn, f == NULL ? TICK_NEVER : f->due);
 }
 
 /* Takes the first frame out of the line; whether it was lost there in an outage. */
@@ -291,8 +300,10 @@ static bool take_first(struct chan *c, struct chan_frame *f)
 /* What waits for the line never takes it. */
 static void end_waiting(struct chan *c)
 {
-    for (struct list *link = list_first(&c->waiting); link != NULL;
-         link = list_first(&c->waiting)) {
+    struct list waiting;
+    list_init(&waiting);
+    chan_queue_leave(c, &waiting);
+    list_for_each_safe (link, &waiting) {
         struct chan_frame *f = container_of(link, struct chan_frame, link);
         assert(c->counters.queued > 0);
         list_sub(link);
@@ -300,8 +311,6 @@ static void end_waiting(struct chan *c)
         f->air_start = f->air_end = f->entered;
         chan_line_lose(c, f, CHAN_END);
     }
-    c->waiting_bytes = 0;
-    c->turn = TICK_NEVER;
 }
 
 void chan_end(struct chan *c)
@@ -310,7 +319,7 @@ void chan_end(struct chan *c)
     for (struct chan_frame *f = first_frame(c); f != NULL; f = first_frame(c))
         chan_line_lose(c, f, take_first(c, f) ? CHAN_OUTAGE : CHAN_END);
     end_waiting(c);
-    assert(c->counters.queued == 0 && chan_deadline(c) == TICK_NEVER);
+    assert(c->counters.queued == 0 && first_frame(c) == NULL);
     check_counts(c);
 }
 
@@ -318,7 +327,7 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
 {
     struct chan_counters *n = &c->counters;
     check_counts(c);
-    chan_line_run(c, now);
+    chan_line_run(c->queue, now);
     for (;;) {
         struct chan_frame *f = first_frame(c);
         if (f == NULL || f->due > now)
@@ -413,8 +422,8 @@ uint64_t chan_lost(const struct chan_counters *n)
 
 const char *chan_reason_name(enum chan_reason reason)
 {
-    static const char *const names[CHAN_REASONS] = {"trace", "random",    "burst",   "outage",
-                                                    "rule",  "queue",     "memory",  "end",
-                                                    "codel", "duplicate", "corrupt", "mark"};
+    static const char *const names[CHAN_REASONS] = {
+        "trace", "random", "burst",    "outage",    "rule",    "queue", "memory",
+        "end",   "codel",  "handover", "duplicate", "corrupt", "mark"};
     return reason < CHAN_REASONS ? names[reason] : "?";
 }

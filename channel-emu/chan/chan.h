@@ -58,7 +58,7 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
 bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tick *to);
 
 /* What can befall a frame. One that several would have met counts under the first in this order:
- * queue, codel, rule, outage, trace, burst, random; memory and end come last. */
+ * queue, codel, rule, outage, trace, burst, random, handover; memory and end come last. */
 enum chan_reason {
     CHAN_TRACE,                   /* met a bad step */
     CHAN_RANDOM,                  /* independent loss */
@@ -69,14 +69,15 @@ enum chan_reason {
     CHAN_MEMORY,                  /* no memory for it or its copy */
     CHAN_END,                     /* it was inside when chan_end was called */
     CHAN_CODEL,                   /* the queue stood for too long: it never took the line */
+    CHAN_HANDOVER,                /* it was inside at a cut */
     CHAN_LOSSES,                  /* so many reasons to be lost; the rest is not lost: */
     CHAN_DUPLICATE = CHAN_LOSSES, /* arrives twice */
     CHAN_CORRUPT,                 /* at least one bit of it, or of its copy, is flipped */
     CHAN_MARK,                    /* goes on with the mark of congestion */
     CHAN_REASONS
 };
-/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "end", "codel", "duplicate",
- * "corrupt", "mark"; static. */
+/* "trace", "random", "burst", "outage", "rule", "queue", "memory", "end", "codel", "handover",
+ * "duplicate", "corrupt", "mark"; static. */
 const char *chan_reason_name(enum chan_reason reason);
 
 /* Time on, or off, contact: [from, to) after the origin, ns; from < to. */
@@ -136,6 +137,7 @@ struct chan_burst {
 };
 
 struct chan_jitter;
+struct chan_shared;
 
 /* Zeroed, it is a wire. All pointers are borrowed for the life of the channel. */
 struct chan_config {
@@ -181,10 +183,17 @@ struct chan_config {
                             * that is turned on or off moves no other */
 
     const struct chan_change
-        *changes;        /* of the values above in mid-run, `at` rising; a rate needs */
-    size_t change_count; /* rate_bps > 0, a delay no points */
-    bool live; /* chan_change may be called. Then, and with changes, CoDel or marks, frames wait for
-                * the line with their fates undecided: these are told when the line takes them */
+        *changes;               /* of the values above in mid-run, `at` rising; a rate needs */
+    size_t change_count;        /* rate_bps > 0, a delay no points */
+    struct chan_shared *shared; /* takes this transmitter's line (chan_shared.h) instead of one of
+                                 * its own: rate, queue, CoDel, marks and hold are not used. NULL:
+                                 * none */
+    const tick *cuts; /* rising, not after the origin but as `now` is: what entered before a cut */
+    size_t
+        cut_count; /* and would arrive after it is lost; what waits then takes no line any more */
+    bool live; /* chan_change may be called. Then, and with changes, CoDel, marks, cuts or a shared
+                * line, frames wait for the line with their fates undecided: these are told when the
+                * line takes them */
 };
 
 struct chan_counters {

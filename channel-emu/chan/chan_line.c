@@ -53,7 +53,7 @@ static struct chan_draw draw_chances(struct chan *c)
 /* When a frame that comes now could go on the air; TICK_NEVER when never. */
 static tick line_opens(struct chan *c, tick now)
 {
-    tick at = c->free_at > now ? c->free_at : now;
+    tick at = c->queue->free_at > now ? c->queue->free_at : now;
     return c->config.hold ? chan_contact_next(&c->contact, &c->contact_line, at) : at;
 }
 
@@ -79,11 +79,11 @@ static bool queue_full(struct chan *c, size_t len, tick start, tick now)
     uint64_t more = len + k->overhead;
     if (k->rate_bps == 0)
         return held_full(c, more, start, now);
-    if (c->free_at <= now || (k->queue_bytes == 0 && k->queue_time == 0))
+    if (c->queue->free_at <= now || (k->queue_bytes == 0 && k->queue_time == 0))
         return false;
-    tick wait = c->free_at - now;
+    tick wait = c->queue->free_at - now;
     if (k->hold)
-        wait = chan_contact_time(&c->contact, &c->contact_line, c->free_at) -
+        wait = chan_contact_time(&c->contact, &c->contact_line, c->queue->free_at) -
                chan_contact_time(&c->contact, &c->contact_now, now);
     if (wait == 0)
         return false;
@@ -98,22 +98,23 @@ static bool queue_full(struct chan *c, size_t len, tick start, tick now)
 /* Serialises len bytes at this rate from `start`, which is when the line is free or later. */
 static tick take_line(struct chan *c, uint64_t rate, size_t len, tick start)
 {
-    if (c->free_at < start) {
-        c->free_at = start;
-        c->free_fraction = 0;
+    if (c->queue->free_at < start) {
+        c->queue->free_at = start;
+        c->queue->free_fraction = 0;
     }
-    if (rate != c->air_rate && c->air_rate > 0) /* the same time in other parts */
-        c->free_fraction = (uint64_t)((wide)c->free_fraction * rate / c->air_rate);
-    c->air_rate = rate;
+    if (rate != c->queue->air_rate && c->queue->air_rate > 0) /* the same time in other parts */
+        c->queue->free_fraction =
+            (uint64_t)((wide)c->queue->free_fraction * rate / c->queue->air_rate);
+    c->queue->air_rate = rate;
     if (rate > 0) {
         uint64_t bit_ns = (len + c->config.overhead) * 8 * TICK_S;
-        uint64_t fraction = bit_ns % rate + c->free_fraction;
-        bool carry = fraction >= rate || fraction < c->free_fraction;
-        c->free_fraction = carry ? fraction - rate : fraction;
-        c->free_at = tick_add(c->free_at, bit_ns / rate + carry);
+        uint64_t fraction = bit_ns % rate + c->queue->free_fraction;
+        bool carry = fraction >= rate || fraction < c->queue->free_fraction;
+        c->queue->free_fraction = carry ? fraction - rate : fraction;
+        c->queue->free_at = tick_add(c->queue->free_at, bit_ns / rate + carry);
     }
-    assert(c->free_at >= start && (rate == 0 || c->free_fraction < rate));
-    return c->free_at;
+    assert(c->queue->free_at >= start && (rate == 0 || c->queue->free_fraction < rate));
+    return c->queue->free_at;
 }
 
 /* What the receiver makes of a frame by its power; the bit errors join the channel's own. */
@@ -270,21 +271,21 @@ static void input_now(struct chan *c, const struct chan_draw *d, bool by_rule)
  * its time is reckoned at the rate of now. */
 static bool waiting_full(struct chan *c, size_t len, tick now)
 {
-    const struct chan_config *k = &c->config;
-    uint64_t rate = chan_changes_at(&c->changes, now)->rate_bps, more = len + k->overhead;
+    const struct chan_queue *q = c->queue;
+    uint64_t rate = chan_changes_at(q->rates, now)->rate_bps, more = len + c->config.overhead;
     if (rate == 0)
-        return k->queue_bytes > 0 && line_opens(c, now) > now &&
-               c->waiting_bytes + more > k->queue_bytes;
-    tick rest = c->free_at > now ? c->free_at - now : 0;
-    if (k->hold && rest > 0)
-        rest = chan_contact_time(&c->contact, &c->contact_line, c->free_at) -
+        return q->bytes_max > 0 && line_opens(c, now) > now &&
+               q->waiting_bytes + more > q->bytes_max;
+    tick rest = q->free_at > now ? q->free_at - now : 0;
+    if (c->config.hold && rest > 0)
+        rest = chan_contact_time(&c->contact, &c->contact_line, q->free_at) -
                chan_contact_time(&c->contact, &c->contact_now, now);
-    wide bits = (wide)rest * c->air_rate + (wide)c->waiting_bytes * (8 * TICK_S);
+    wide bits = (wide)rest * q->air_rate + (wide)q->waiting_bytes * (8 * TICK_S);
     if (bits == 0)
         return false;
-    return (k->queue_time > 0 && bits > (wide)k->queue_time * rate) ||
-           (k->queue_bytes > 0 &&
-            bits + (wide)more * (8 * TICK_S) > (wide)k->queue_bytes * (8 * TICK_S));
+    return (q->time_max > 0 && bits > (wide)q->time_max * rate) ||
+           (q->bytes_max > 0 &&
+            bits + (wide)more * (8 * TICK_S) > (wide)q->bytes_max * (8 * TICK_S));
 }
 
 void chan_line_lose(struct chan *c, struct chan_frame *f, enum chan_reason reason)
@@ -321,11 +322,26 @@ static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
     return copy;
 }
 
+/* The first cut after it entered; TICK_NEVER: none. Frames take the line in the order in which they
+ * entered. */
+static tick next_cut(struct chan *c, const struct chan_frame *f)
+{
+    const struct chan_config *k = &c->config;
+    while (c->cut < k->cut_count && k->cuts[c->cut] <= f->entered)
+        c->cut++;
+    return c->cut < k->cut_count ? k->cuts[c->cut] : TICK_NEVER;
+}
+
 static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame *copy,
                          const struct chan_flip_odds *odds, tick due)
 {
     c->counters.duplicated++;
     note_frame(c, f, CHAN_DUPLICATE);
+    if (copy != NULL && next_cut(c, f) < tick_add(due, f->draw.jitter[1])) {
+        copy->copy = true;
+        chan_line_lose(c, copy, CHAN_HANDOVER);
+        return;
+    }
     if (copy != NULL && keep_frame(c, copy, &f->draw, odds, 1, due)) {
         if (copy->corrupted)
             note_frame(c, copy, CHAN_CORRUPT);
@@ -337,24 +353,45 @@ static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame
     note_frame(c, f, CHAN_MEMORY);
 }
 
+/* Lost before it took any of the line's time. */
+static void lose_waiting(struct chan *c, struct chan_frame *f, enum chan_reason reason, tick at)
+{
+    f->air_start = f->air_end = at;
+    chan_line_lose(c, f, reason);
+}
+
 /* Does it get so far? It is in no list, and the line is free for it. */
 static bool leave_queue(struct chan *c, struct chan_frame *f, tick start)
 {
-    const struct chan_config *k = &c->config;
+    struct chan_queue *q = c->queue;
     tick waited = start - f->entered;
     bool markable = f->ecn != 0;
     enum chan_codel_verdict v = CHAN_CODEL_PASS;
     assert(start >= f->entered);
-    if (k->codel_interval > 0)
-        v = chan_codel_take(&c->codel, start, waited, c->waiting_bytes > c->frame_max, markable);
-    f->marked = v == CHAN_CODEL_MARK || (markable && k->mark_above > 0 && waited > k->mark_above);
+    if (next_cut(c, f) <= start) {
+        lose_waiting(c, f, CHAN_HANDOVER, f->entered);
+        return false;
+    }
+    if (q->codel.interval > 0)
+        v = chan_codel_take(&q->codel, start, waited, q->waiting_bytes > q->frame_max, markable);
+    f->marked = v == CHAN_CODEL_MARK || (markable && q->mark_above > 0 && waited > q->mark_above);
     if (v != CHAN_CODEL_DROP)
         return true;
-    f->air_start = f->air_end = start;
-    chan_line_lose(c, f, CHAN_CODEL);
-    if (list_empty(&c->waiting))
-        chan_codel_empty(&c->codel);
+    lose_waiting(c, f, CHAN_CODEL, start);
+    if (list_empty(&q->waiting))
+        chan_codel_empty(&q->codel);
     return false;
+}
+
+static void count_part(struct chan *c, const struct chan_frame *f)
+{
+    tick waited = f->air_start - f->entered;
+    struct chan_part *p = &c->part;
+    assert(f->air_start >= f->entered);
+    p->frames++;
+    p->bytes += f->len + c->config.overhead;
+    p->waited = tick_add(p->waited, waited);
+    p->waited_max = waited > p->waited_max ? waited : p->waited_max;
 }
 
 /* The turn of a frame has come: it is in no list. */
@@ -362,11 +399,15 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
 {
     const struct chan_values *v = chan_changes_at(&c->changes, start);
     f->air_start = start;
-    f->air_end = take_line(c, v->rate_bps, f->len, start);
+    f->air_end = take_line(c, chan_changes_at(c->queue->rates, start)->rate_bps, f->len, start);
+    count_part(c, f);
     struct chan_flip_odds odds = v->flip;
     double by_power = power_loss(c, f->len, f->air_start, f->air_end, &odds);
     enum chan_reason reason = erased_by(c, &f->draw, v->loss, by_power, f->air_start, f->air_end);
     tick due = arrival_time(c, v->delay, f->air_end);
+    tick cut = next_cut(c, f);
+    if (reason == CHAN_REASONS && cut < tick_add(due, f->draw.jitter[0]))
+        reason = CHAN_HANDOVER;
     if (f->by_rule || reason != CHAN_REASONS) {
         chan_line_lose(c, f, f->by_rule ? CHAN_RULE : reason);
         return;
@@ -384,28 +425,27 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
         double_frame(c, f, copy, &odds, due);
 }
 
-void chan_line_run(struct chan *c, tick until)
+void chan_line_run(struct chan_queue *q, tick until)
 {
     struct list *link;
-    while ((link = list_first(&c->waiting)) != NULL) {
+    while ((link = list_first(&q->waiting)) != NULL) {
         struct chan_frame *f = container_of(link, struct chan_frame, link);
-        tick start = line_opens(c, f->entered);
-        c->turn = start;
+        struct chan *owner = f->owner;
+        tick start = line_opens(owner, f->entered);
+        q->turn = start;
         if (start != TICK_NEVER && start > until)
             return;
-        assert(c->counters.queued > 0 && c->waiting_bytes >= f->len + c->config.overhead);
+        uint64_t bytes = f->len + owner->config.overhead;
+        assert(owner->queue == q && owner->counters.queued > 0 && q->waiting_bytes >= bytes);
         list_sub(link);
-        c->waiting_bytes -= f->len + c->config.overhead;
-        c->counters.queued--;
-        if (start != TICK_NEVER) {
-            if (leave_queue(c, f, start))
-                put_on_air(c, f, start);
-            continue;
-        }
-        f->air_start = f->air_end = f->entered; /* no contact any more */
-        chan_line_lose(c, f, f->by_rule ? CHAN_RULE : CHAN_OUTAGE);
+        q->waiting_bytes -= bytes;
+        owner->counters.queued--;
+        if (start == TICK_NEVER) /* no contact any more */
+            lose_waiting(owner, f, f->by_rule ? CHAN_RULE : CHAN_OUTAGE, f->entered);
+        else if (leave_queue(owner, f, start))
+            put_on_air(owner, f, start);
     }
-    c->turn = TICK_NEVER;
+    q->turn = TICK_NEVER;
 }
 
 static void input_waits(struct chan *c, const struct chan_draw *d, bool by_rule)
@@ -422,13 +462,14 @@ static void input_waits(struct chan *c, const struct chan_draw *d, bool by_rule)
         return;
     }
     uint64_t more = f->len + c->config.overhead;
-    c->frame_max = more > c->frame_max ? more : c->frame_max;
+    c->queue->frame_max = more > c->queue->frame_max ? more : c->queue->frame_max;
     f->draw = *d;
     f->by_rule = by_rule;
-    list_add_tail(&c->waiting, &f->link);
-    c->waiting_bytes += more;
+    f->owner = c;
+    list_add_tail(&c->queue->waiting, &f->link);
+    c->queue->waiting_bytes += more;
     c->counters.queued++;
-    chan_line_run(c, now);
+    chan_line_run(c->queue, now);
 }
 
 void chan_line_input(struct chan *c, bool by_rule)

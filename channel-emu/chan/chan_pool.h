@@ -24,12 +24,15 @@ struct chan_draw {
     struct chan_flip flip[2];
 };
 
+struct chan;
+
 struct chan_frame {
     struct list link;      /* in the line (order of arrival), waiting for it, or in the pool */
     struct heap_node node; /* by time of arrival, when frames may overtake */
     struct list note;      /* while there is something to tell of it: */
     uint16_t notes;        /* a bit for each enum chan_reason */
     struct chan_draw draw; /* while it waits for the line */
+    struct chan *owner;    /* … that several may share */
     bool by_rule;
     tick due, entered;
     tick air_start, air_end; /* its time on the air */

@@ -258,9 +258,9 @@ END_TEST
 
 START_TEST(reasons_have_names)
 {
-    static const char *const names[] = {"trace", "random",    "burst",   "outage",
-                                        "rule",  "queue",     "memory",  "end",
-                                        "codel", "duplicate", "corrupt", "mark"};
+    static const char *const names[] = {"trace",     "random",  "burst", "outage", "rule",
+                                        "queue",     "memory",  "end",   "codel",  "handover",
+                                        "duplicate", "corrupt", "mark"};
     for (int i = 0; i < CHAN_REASONS; i++)
         ck_assert_str_eq(chan_reason_name((enum chan_reason)i), names[i]);
     ck_assert_str_eq(chan_reason_name(CHAN_REASONS), "?");

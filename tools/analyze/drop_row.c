@@ -11,9 +11,9 @@ const char drop_row_header[] = "t_ns,direction,frame,reason,length,late_ns,origi
                                "name,offset,data_length,cp_serial,rpt_serial\n";
 
 static const char *const reasons[DROP_REASONS] = {
-    "trace",    "random",  "burst",     "outage", "rule",    "queue",
-    "memory",   "codel",   "send",      "end",    "no_peer", "super_packet",
-    "checksum", "corrupt", "duplicate", "mark",   "late"};
+    "trace",    "random",   "burst",   "outage",    "rule",    "queue",
+    "memory",   "codel",    "send",    "end",       "no_peer", "super_packet",
+    "checksum", "handover", "corrupt", "duplicate", "mark",    "late"};
 
 const char *drop_reason_word(enum drop_reason reason)
 {

@@ -22,6 +22,7 @@ enum drop_reason {
     DROP_NO_PEER,      /* nowhere to go */
     DROP_SUPER_PACKET, /* several frames joined, not cut */
     DROP_CHECKSUM,     /* it was left to a device */
+    DROP_HANDOVER,     /* on its way, or came, when the link moved */
     DROP_CORRUPT,      /* delivered, damaged: the receiver has no use for it */
     DROP_DUPLICATE,
     DROP_MARK,
