@@ -82,7 +82,7 @@ def response(status=SUCCESS):
 class Client:
     """One connection. `responses` is what the other end's messages are: after subscribing they are requests."""
 
-    def __init__(self, path, timeout=20):
+    def __init__(self, path, timeout=300):
         self.s = socket.socket(socket.AF_UNIX)
         self.s.connect(path)  # waits while the node's queue is full; with a timeout set it would fail instead
         self.s.settimeout(timeout)

@@ -15,7 +15,7 @@ programs = sys.argv[1]
 
 def run(name, *arguments, code=0):
     done = subprocess.run([os.path.join(programs, name), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=120, check=False)
+                          text=True, timeout=1000, check=False)
     assert done.returncode == code, (name, arguments, done.returncode, done.stderr)
     return done
 

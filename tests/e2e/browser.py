@@ -48,7 +48,7 @@ class Browser:
     def __exit__(self, *_):
         try:
             self.call("Browser.close")
-            self.process.wait(10)
+            self.process.wait(60)
         except (OSError, RuntimeError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
@@ -66,7 +66,7 @@ class Browser:
         text, _, self.buffer = self.buffer.partition(b"\0")
         return json.loads(text)
 
-    def call(self, method, session=None, timeout=60, **parameters):
+    def call(self, method, session=None, timeout=300, **parameters):
         self.number += 1
         call = {"id": self.number, "method": method, "params": parameters}
         if session:
@@ -96,7 +96,7 @@ class Page:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url=self.url)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while self.evaluate("document.URL + document.readyState") != self.url + "complete":
             assert time.monotonic() < deadline, "the page does not load"
             time.sleep(0.02)

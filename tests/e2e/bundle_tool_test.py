@@ -13,7 +13,7 @@ BASE = ["make", "-d", "ipn:2.1", "-s", "ipn:1.1", "--time", "5", "--text", "hell
 
 
 def run(*args, stdin=b""):
-    r = subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, timeout=30, check=False)
+    r = subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, timeout=300, check=False)
     return r.returncode, r.stdout, r.stderr.decode()
 
 

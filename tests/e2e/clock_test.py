@@ -89,7 +89,7 @@ class ClockTest(unittest.TestCase):
         self.set_clock(34 * YEAR)
         p = self.start(1)
         self.send(b"three seconds", to="ipn:1.9", lifetime_ms=3000)
-        self.send(b"a minute", to="ipn:1.9", lifetime_ms=60000)
+        self.send(b"ten minutes", to="ipn:1.9", lifetime_ms=600000)
         self.lab.stop("node1", p)
         self.set_clock(0)
         p = self.start(1)
@@ -98,18 +98,18 @@ class ClockTest(unittest.TestCase):
         with aap2.Client(self.lab.socket(1)) as tx:
             tx.configure("ipn:1.5")
             created = tx.request("ipn:1.9", b"now")[2][3]
-        self.assertLess(abs(created / 1000 + 946684800 - time.time()), 10)
-        end = time.monotonic() + 10
+        self.assertLess(abs(created / 1000 + 946684800 - time.time()), 60)
+        end = time.monotonic() + 300
         while self.status()["bundles"] > 2 and time.monotonic() < end:
             time.sleep(0.1)
         self.assertEqual(self.status()["bundles"], 2)  # the one of three seconds is gone
         with aap2.Client(self.lab.socket(1)) as rx:
             self.assertEqual(rx.configure("ipn:1.9", subscribe=True), aap2.SUCCESS)
-            self.assertEqual([rx.delivery()[1] for _ in range(2)], [b"a minute", b"now"])
+            self.assertEqual([rx.delivery()[1] for _ in range(2)], [b"ten minutes", b"now"])
 
     def test_bundles_outlive_a_wrong_start(self):
         p = self.start(1)
-        self.send(b"a minute", to="ipn:1.9", lifetime_ms=60000)
+        self.send(b"ten minutes", to="ipn:1.9", lifetime_ms=600000)
         self.lab.stop("node1", p)
         self.set_clock(34 * YEAR)
         p = self.start(1)
@@ -121,20 +121,20 @@ class ClockTest(unittest.TestCase):
         self.assertIn("clock: it is before the year 2000", self.log())
         with aap2.Client(self.lab.socket(1)) as rx:
             self.assertEqual(rx.configure("ipn:1.9", subscribe=True), aap2.SUCCESS)
-            self.assertEqual(rx.delivery()[1], b"a minute")
+            self.assertEqual(rx.delivery()[1], b"ten minutes")
 
     def test_set_while_running(self):
         self.start(1)
-        self.send(b"a minute", to="ipn:1.9", lifetime_ms=60000)
+        self.send(b"ten minutes", to="ipn:1.9", lifetime_ms=600000)
         for ahead, word in ((3600, "1 h ahead"), (0, "1 h behind")):
             self.set_clock(ahead)
-            end = time.monotonic() + 10
+            end = time.monotonic() + 300
             while f"clock: it is {word} of where it was a second ago" not in self.log() and time.monotonic() < end:
                 time.sleep(0.1)
             self.assertIn(f"clock: it is {word} of where it was a second ago", self.log())
         status = self.status()
         self.assertEqual(status["clock_steps"], 2)
-        self.assertLess(abs(status["clock_step_ms"] + 3600_000), 100)
+        self.assertLess(abs(status["clock_step_ms"] + 3600_000), 5000)  # a stall between two readings is in it
         self.assertEqual(status["bundles"], 1)
 
 

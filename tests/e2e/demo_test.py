@@ -20,9 +20,9 @@ command = [sys.executable, demo, "--bin", programs, "--duration", "6s", "--trace
            "--sessions", "5", "--rto", "60ms", "--delay", "5ms", "--durability", "async", "--out", os.path.join(out, "run"),
            "--json", os.path.join(out, "result.json")]
 # The later option wins: a file where the folder should be, or above it.
-refused = subprocess.run(command + ["--out", os.path.join(demo, "run")], capture_output=True, text=True, timeout=60)
+refused = subprocess.run(command + ["--out", os.path.join(demo, "run")], capture_output=True, text=True, timeout=300)
 assert refused.returncode == 1 and "Not a directory" in refused.stderr and "Traceback" not in refused.stderr, refused
-subprocess.run(command, check=True, timeout=120)
+subprocess.run(command, check=True, timeout=1000)
 with open(os.path.join(out, "result.json")) as f:
     r = json.load(f)
 assert r["bundles_sent"] >= 40, r
@@ -51,12 +51,12 @@ place = os.path.join(out, "tmp")
 os.makedirs(place)
 p = subprocess.Popen([*command, "--duration", "600s", "--out", os.path.join(out, "ended")], env={**os.environ, "TMPDIR": os.path.abspath(place)},
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-end = time.monotonic() + 60
+end = time.monotonic() + 300
 while not os.path.exists(os.path.join(out, "ended", "node2.segments.csv")) and p.poll() is None and time.monotonic() < end:
     time.sleep(0.05)
 assert os.listdir(place), "its sockets are there while it runs"
 p.send_signal(signal.SIGTERM)
-code = p.wait(timeout=60)
+code = p.wait(timeout=300)
 assert code == 130, code  # interrupted
 assert not os.listdir(place), os.listdir(place)
 try:

@@ -37,7 +37,7 @@ def journals(folder):
         return sum(e.stat().st_size for e in entries if e.name.endswith(".log"))
 
 
-def wait_for(what, seconds=30):
+def wait_for(what, seconds=300):
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until, what
@@ -73,13 +73,13 @@ class FilesTest(unittest.TestCase):
         p.communicate()
 
     def end(self, p, code=0):
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         self.assertEqual(p.returncode, code, (out, err))
         return out, err
 
     def send(self, *words, code=0, **more):
         done = subprocess.run([os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), *words], capture_output=True,
-                              timeout=90, check=False, **more)
+                              timeout=300, check=False, **more)
         self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
         return done.stdout.decode(), done.stderr.decode()
 
@@ -128,7 +128,7 @@ class FilesTest(unittest.TestCase):
             p.wait()
             kills += 1
         p = self.recv(service="2003")
-        out, err = sender.communicate(timeout=60)
+        out, err = sender.communicate(timeout=300)
         self.assertEqual(sender.returncode, 0, err)
         self.assertGreaterEqual(kills, 2)
         self.assertEqual(hashlib.sha256(read(self.to, "image.tif")).digest(), hashlib.sha256(data).digest())
@@ -185,7 +185,7 @@ class FilesTest(unittest.TestCase):
         self.assertIn("small: the receiver does not confirm it", err)
         self.assertIn("with the node", self.send("--no-wait", "ipn:2.2099", small)[0])
         done = subprocess.run([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", "2007"],
-                              capture_output=True, timeout=30, check=False)
+                              capture_output=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"another helio-recv has", done.stderr)
         recv.send_signal(signal.SIGTERM)

@@ -17,8 +17,8 @@ KINDS = {"aos": {}, "tm": {"frame_length": "700B"}, "uslp": {"frame_length": "40
 
 class FramesLinkTest(NodeCase):
     def links(self, number):
-        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "links", "--json"],
-                              capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "links", "--json"],
+                              capture_output=True, text=True, timeout=300, check=True)
         return json.loads(done.stdout)["links"][0]
 
     def simulate(self, keys, channel):
@@ -82,7 +82,7 @@ class FramesLinkTest(NodeCase):
         """What leaves is frames, to a second reader; what is no frame of ours is counted."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
             peer.bind(("127.0.0.1", 0))
-            peer.settimeout(20)
+            peer.settimeout(300)
             port = self.lab.udp_ports(1)[0]
             link = self.lab.link(2, port, peer.getsockname()[1], rto="10s", segment="500B", frames="aos", frame_scid=171, frame_vcid=5)
             self.lab.start_node(1, self.lab.write_node(1, [link], log=False))

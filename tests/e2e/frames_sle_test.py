@@ -56,7 +56,7 @@ class FramesSleTest(NodeCase):
                  5: {"sle_raf": RAF.format(9)}, 6: {"sle_raf": RAF.format(2)}, 7: {"sle_auth": "none", "sle_password": "''", "sle_provider_password": "''", "sle_cltu": CLTU.format(2)}}
         process = self.node([self.link(2, sle_raf=RAF.format(1), sle_cltu=CLTU.format(1))] + [self.link(n, **k) for n, k in wrong.items()])
         count = {3: "broken", 4: "credentials_wrong", 5: "binds_refused", 6: "binds_refused", 7: "broken"}
-        wait_for(lambda: self.links()["l2"]["up"] and all(self.line(n)[key] >= 2 for n, key in count.items()), 60)
+        wait_for(lambda: self.links()["l2"]["up"] and all(self.line(n)[key] >= 2 for n, key in count.items()))
         shown = self.links()
         self.assertEqual({n: shown[f"l{n}"]["up"] for n in range(2, 8)}, {2: True, 3: False, 4: False, 5: False, 6: False, 7: False})
         self.assertEqual([self.line(2)[key] for key in ("connects", "broken", "binds_refused", "peer_aborts", "credentials_wrong")], [2, 0, 0, 0, 0])
@@ -77,10 +77,10 @@ class FramesSleTest(NodeCase):
         self.node([self.link(2, sle_raf=RAF.format(1), sle_cltu=CLTU.format(1)), self.link(3, nobody, sle_raf=RAF.format(1))])
         wait_for(lambda: self.links()["l2"]["up"] and self.line(3)["broken"] > 1)
         self.assertFalse(self.links()["l3"]["up"])
-        self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "link", "l2", "down")
+        self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "l2", "down")
         wait_for(lambda: self.said("station").count("unbound by CENTRE") == 2)
         self.assertFalse(self.links()["l2"]["up"] or self.line(2)["connected"])
-        self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "link", "l2", "up")
+        self.lab.run("helioctl", "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "l2", "up")
         wait_for(lambda: self.links()["l2"]["up"])
         self.assertEqual((self.line(2)["connects"], self.line(2)["broken"]), (4, 0))
         self.assertEqual(self.said("station").count(": stopped"), 2)

@@ -17,7 +17,7 @@ ASM = bytes.fromhex("1acffc1d")
 
 
 def run(*words, code=0, **more):
-    done = subprocess.run([os.path.join(PROGRAMS, "helio-frames"), *words], capture_output=True, timeout=120, check=False, **more)
+    done = subprocess.run([os.path.join(PROGRAMS, "helio-frames"), *words], capture_output=True, timeout=1000, check=False, **more)
     assert done.returncode == code, (words, done.returncode, done.stdout[:300], done.stderr)
     return done
 

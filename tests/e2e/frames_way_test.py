@@ -83,8 +83,8 @@ class FramesWayTest(NodeCase):
             self.assertEqual((server["bundles"], server["duplicates"]), (60, 0))
 
     def links(self, number):
-        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "links", "--json"],
-                              capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "links", "--json"],
+                              capture_output=True, text=True, timeout=300, check=True)
         return json.loads(done.stdout)["links"][0]
 
     def exchange(self, count=30):
@@ -108,8 +108,8 @@ class FramesWayTest(NodeCase):
         self.assertEqual(down["verdicts"]["ok"], down["received"]["frames"])
         self.assertEqual((up["line"]["cltu_bad"], up["line"]["foreign"], down["line"]["foreign"]), (0, 0, 0))
         self.assertEqual(down["clcw"]["vcid"], 5)
-        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(2) + ".ctl", "links"], capture_output=True,
-                              text=True, timeout=30, check=True)
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(2) + ".ctl", "--timeout", "60s", "links"], capture_output=True,
+                              text=True, timeout=300, check=True)
         self.assertIn("FRAMES OF", done.stdout)
 
     def test_tcp(self):

@@ -23,7 +23,7 @@ def play(jitter, times, seed=1, more=""):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
         f.write(f"seed: {seed}\nforward:\n  jitter: {jitter}\n{more}")
         f.flush()
-        done = subprocess.run([os.path.join(BIN, "chan_play"), f.name], capture_output=True, text=True, timeout=120, check=False,
+        done = subprocess.run([os.path.join(BIN, "chan_play"), f.name], capture_output=True, text=True, timeout=1000, check=False,
                               input="".join(f"{t} 10 0\n" for t in times))
     assert done.returncode == 0, done.stderr
     out = [0.0] * len(times)

@@ -378,7 +378,7 @@ class Live(Folder):
         lab(file, "exec", 9, "true", code=2)
         lab(file, "down")
         self.assertEqual(self.result(self.folder / "out")["interrupted"], True)
-        server.wait(30)
+        server.wait(300)
         self.assertEqual(self.processes(), [])
 
     def test_interrupted_it_leaves_nothing(self):
@@ -386,9 +386,11 @@ class Live(Folder):
         p = subprocess.Popen([BIN / "helio-lab", file, "up", "--out", self.folder / "out", "--set", "traffic.0.duration=100s"],
                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         self.assertIn("5 nodes and 4 links are up", p.stderr.readline())
-        time.sleep(5)
+        log, until = self.folder / "out/perf-1.log", time.monotonic() + 300
+        while not (log.exists() and " sent" in log.read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
         p.send_signal(signal.SIGINT)
-        p.communicate(timeout=60)
+        p.communicate(timeout=300)
         self.assertIn(p.returncode, (0, 1))
         self.assertEqual(self.processes(), [])
         self.assertIn("bundles_sent", self.result(self.folder / "out")["traffic"]["perf-1"], "the result so far")
@@ -400,7 +402,7 @@ class Live(Folder):
         folder, = [p for p in Path(f"{tempfile.gettempdir()}/helio-lab-{os.getuid()}").iterdir()
                    if (p / "state.json").exists() and json.loads((p / "state.json").read_text())["file"] == str(file)]
         os.kill(json.loads((folder / "state.json").read_text())["pid"], signal.SIGKILL)
-        for _ in range(200):
+        for _ in range(3000):
             if not self.processes():
                 break
             time.sleep(0.1)

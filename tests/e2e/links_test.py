@@ -12,8 +12,8 @@ from node_case import NodeCase, wait_for
 
 class LinksTest(NodeCase):
     def ctl(self, number, *words, code=0):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", *words],
-                           capture_output=True, text=True, timeout=30)
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", *words],
+                           capture_output=True, text=True, timeout=300)
         self.assertEqual(p.returncode, code, p.stdout + p.stderr)
         return p.stderr if code else p.stdout
 
@@ -77,7 +77,7 @@ class LinksTest(NodeCase):
         wait_for(lambda: len(came) > before + 100)
         enough.set()
         for t in threads:
-            t.join(90)
+            t.join(300)
             self.assertFalse(t.is_alive(), f"{len(came)} of {len(sent)}")
         self.assertEqual(sorted(came), sent)
         wait_for(lambda: json.loads(self.ctl(1, "--json", "status"))["bundles"] == 0)
@@ -103,9 +103,9 @@ class LinksTest(NodeCase):
         """Two links share socket and engine: one goes and comes back, the other never notices."""
         p1, p2, p3 = self.lab.udp_ports(3)
         at = {2: p2, 3: p3}
-        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(n, p1, at[n], rto="50ms") for n in at], log=False))
+        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(n, p1, at[n], rto="500ms") for n in at], log=False))
         for n in at:
-            self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(1, at[n], p1, rto="50ms")], log=False))
+            self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(1, at[n], p1, rto="500ms")], log=False))
         receivers = {n: self.client(n, f"ipn:{n}.7", subscribe=True) for n in at}
         came = {n: [] for n in at}
 
@@ -125,9 +125,9 @@ class LinksTest(NodeCase):
             if i % 100 == 50:
                 self.ctl(1, "link", "remove", "to-2")
             if i % 100 == 70:
-                self.ctl(1, "link", "add", "to-2", *self.keys(2, p1, p2, rto="50ms"))
+                self.ctl(1, "link", "add", "to-2", *self.keys(2, p1, p2, rto="500ms"))
         for t in threads:
-            t.join(90)
+            t.join(300)
         self.assertEqual(sorted(came[3]), list(range(400)))
         self.assertEqual(sorted(came[2]), [i for i in range(400) if not 50 < i % 100 <= 70])
         self.assertEqual(self.links(1)["to-3"]["failed"], 0)

@@ -54,10 +54,10 @@ class LtpToolTest(unittest.TestCase):
     def send(self, port, *more, rto="100ms"):
         p = self.start("send", "sender", "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{port}", "--engine", "1",
                        "--peer-engine", "2", "--rto", rto, "--timeout", "30s", *more)
-        return p.wait(40), self.lab.load("sender.json")
+        return p.wait(300), self.lab.load("sender.json")
 
     def received(self, p, code=0):
-        self.assertEqual(p.wait(40), code)
+        self.assertEqual(p.wait(300), code)
         return self.lab.load("receiver.json")
 
     def transfer(self, size, red):
@@ -100,7 +100,7 @@ class LtpToolTest(unittest.TestCase):
         p = self.start("send", "sender", "--local", f"127.0.0.1:{recorder.to[1]}", "--remote", f"127.0.0.1:{there}",
                        "--engine", "1", "--peer-engine", "2", "--rto", "50ms", "--timeout", "30s", *(["--orange"] if red == "orange" else ["--red", red]),
                        "--rate", "50Mbit/s", self.file(300000))
-        self.assertEqual(p.wait(40), red == "orange")
+        self.assertEqual(p.wait(300), red == "orange")
         return self.lab.load("sender.json"), self.received(ours, code)["blocks"][0]
 
     def test_losses_red(self):
@@ -177,7 +177,7 @@ class LtpToolTest(unittest.TestCase):
                           largest, "--output", self.lab.path("in"), "--rto", "100ms", "--timeout", "30s", "--count", "1")
         p = self.start("send", "sender", self.file(3000), "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{port}",
                        "--engine", largest, "--peer-engine", "2", "--rto", "100ms", "--timeout", "30s")
-        self.assertEqual(p.wait(40), 0)
+        self.assertEqual(p.wait(300), 0)
         block = self.received(ours)["blocks"][0]
         self.assertEqual(block["originator"], largest)
         self.assertTrue(os.path.basename(block["file"]).startswith(largest + "."))
@@ -225,16 +225,16 @@ class LtpToolTest(unittest.TestCase):
         for words, message in ((["send", "x"], "--local"), (["receive", "--local", "1.2.3.4"], "a numeric address"),
                                (["fetch"], "usage:"), (["send", "--rto", "1us"], "at least 100us"),
                                (["receive", "--count", "0"], "a number from 1")):
-            done = subprocess.run([self.lab.program("helio-ltp"), *words], capture_output=True, text=True, timeout=10)
+            done = subprocess.run([self.lab.program("helio-ltp"), *words], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(message, done.stderr)
         done = subprocess.run([self.lab.program("helio-ltp"), "send", self.lab.path("none"), "--local", "127.0.0.1:0",
                                "--remote", "127.0.0.1:9", "--engine", "1", "--peer-engine", "2"],
-                              capture_output=True, text=True, timeout=10)
+                              capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 2)
         self.assertIn("No such file", done.stderr)
         done = subprocess.run([self.lab.program("helio-ltp"), "receive", "--local", "127.0.0.1:0", "--engine", "2",
-                               "--peer-engine", "1", "--output", self.file(1)], capture_output=True, text=True, timeout=10)
+                               "--peer-engine", "1", "--output", self.file(1)], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 2)
         self.assertIn("Not a directory", done.stderr)
 

@@ -15,7 +15,7 @@ from lab import Lab  # noqa: E402
 PROGRAMS = OUT = ""
 
 
-def wait_for(what, seconds=20):
+def wait_for(what, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
@@ -60,7 +60,7 @@ class NodeCase(unittest.TestCase):
         return c
 
     def heliod(self, *arguments):
-        return subprocess.run([self.lab.program("heliod"), *arguments], capture_output=True, text=True, timeout=30)
+        return subprocess.run([self.lab.program("heliod"), *arguments], capture_output=True, text=True, timeout=300)
 
 
 def main(case):

@@ -36,14 +36,14 @@ class CustodyTest(NodeCase):
                 ports = self.lab.udp_ports(2)
                 nodes = {}
                 for n in (1, 2):
-                    link = self.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms", rate="1Mbit/s", **aggregate)
+                    link = self.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms", rate="200kbit/s", **aggregate)
                     nodes[n] = self.lab.start_node(n, self.lab.write_node(n, [link], log=False))
                 with aap2.Client(self.lab.socket(1)) as tx:
                     self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
-                    self.assertEqual(tx.request("ipn:2.7", b"x" * 300_000, lifetime_ms=1000)[0], aap2.SUCCESS)
+                    self.assertEqual(tx.request("ipn:2.7", b"x" * 300_000, lifetime_ms=6000)[0], aap2.SUCCESS)
                     wait_for(lambda: self.lab.control(1, "links")["links"][0]["air_bytes"] > 10_000)
                     for i in range(5):
-                        self.assertEqual(tx.request("ipn:2.7", b"%d" % i, lifetime_ms=1000)[0], aap2.SUCCESS)
+                        self.assertEqual(tx.request("ipn:2.7", b"%d" % i, lifetime_ms=6000)[0], aap2.SUCCESS)
                     self.lab.control(1, "link", "to-2", "down")
                     wait_for(lambda: self.lab.control(1, "counters")["agent"]["expired"] == 6)
                     self.assertEqual(self.lab.control(1, "status")["bundles"], 0)

@@ -234,7 +234,7 @@ class NodeTest(NodeCase):
             s = socket.socket(socket.AF_UNIX)
             self.addCleanup(s.close)
             s.connect(self.lab.socket(1))
-            s.settimeout(20)
+            s.settimeout(300)
             sockets.append(s)
         for s in sockets[512:]:
             self.assertEqual(s.recv(10), b"", "a connection beyond the limit is ended")
@@ -347,7 +347,7 @@ class NodeTest(NodeCase):
                 done += 1
             with socket.socket(socket.AF_UNIX) as s:
                 s.connect(self.lab.socket(1))
-                s.settimeout(20)
+                s.settimeout(300)
                 try:
                     s.sendall(stream)
                     s.shutdown(socket.SHUT_WR)
@@ -365,14 +365,14 @@ class NodeTest(NodeCase):
         for _ in range(300):
             with socket.socket(socket.AF_UNIX) as s:
                 s.connect(self.lab.socket(1) + ".ctl")
-                s.settimeout(20)
+                s.settimeout(300)
                 line = rng.choice((b'{"cmd": "status"}', b"[1,2]", b"null", b'{"cmd": 7}', b'{"cmd":"delete","key":-1}',
                                    b'{"cmd":"link","name":[],"state":"up"}', rng.randbytes(40).replace(b"\n", b"")))
                 s.sendall(line + b"\n")
                 self.assertIn(b'"ok":', s.recv(65536))
         with socket.socket(socket.AF_UNIX) as s:
             s.connect(self.lab.socket(1) + ".ctl")
-            s.settimeout(20)
+            s.settimeout(300)
             try:
                 s.sendall(b"x" * 100_000)
                 self.assertEqual(s.recv(10), b"")
@@ -394,7 +394,7 @@ class NodeTest(NodeCase):
             for i in range(20):
                 self.assertEqual(tx.request("ipn:2.7", b"%d" % i * 100)[0], aap2.SUCCESS)
         node.send_signal(sig)
-        node.wait(20)
+        node.wait(300)
         node = self.lab.start_node(1, config)
         found = self.lab.control(1, "bundles")["total"]
         self.assertEqual(self.lab.control(1, "status")["restored"], found)
@@ -489,12 +489,12 @@ class NodeTest(NodeCase):
             except (EOFError, ConnectionResetError):
                 pass
             sender.join()
-            self.assertEqual(nodes[1].wait(20), 0)
+            self.assertEqual(nodes[1].wait(300), 0)
             self.assertLess(answers, 400, "the node stopped too late for this test")
             confirmed += answers
             nodes[1] = self.lab.start_node(1, configs[1])
             tx.close()
-        wait_for(lambda: self.lab.control(1, "status")["bundles"] + self.lab.control(2, "status")["bundles"] == 0, 60)
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] + self.lab.control(2, "status")["bundles"] == 0)
         self.assertEqual(len(got), len({tuple(g) for g in got}), "a bundle came twice")
         for round in range(3):
             numbers = sorted(int(i) for r, i in got if int(r) == round)
@@ -540,7 +540,7 @@ class NodeTest(NodeCase):
         for i in range(3):
             self.assertEqual(tx.request("ipn:2.7", b"%d" % i)[0], aap2.SUCCESS)
         self.lab.control(1, "link", "to-2", "up")
-        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0, 60)
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)
         self.assertGreaterEqual(self.lab.control(1, "counters")["agent"].items(), {"lost": 9, "given_up": 3}.items())
         self.lab.start_node(2, config[2])
         rx = self.client(2, "ipn:2.7", subscribe=True)
@@ -561,8 +561,8 @@ class NodeTest(NodeCase):
         self.lab.control(1, "delete", str(bundles["bundles"][2]["key"]))
         self.lab.control(1, "link", "to-2", "up")
         self.assertEqual([rx.delivery()[1] for _ in range(4)], [b"0", b"1", b"3", b"4"])
-        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "links"],
-                              capture_output=True, text=True, timeout=20)
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "links"],
+                              capture_output=True, text=True, timeout=300)
         title, row, empty, by_peer, _ = done.stdout.splitlines()
         self.assertEqual(title.split()[:4], ["NAME", "ADAPTER", "PEER", "STATE"])
         self.assertEqual(row.split()[:4], ["to-2", "ltp-udp", "ipn:2.0", "up"])

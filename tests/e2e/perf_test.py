@@ -36,9 +36,19 @@ class PerfTest(unittest.TestCase):
         p.communicate()
 
     def end(self, p, code):
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         self.assertEqual(p.returncode, code, (out, err))
         return out, err
+
+    @staticmethod
+    def asleep(p):
+        """Waits until it has taken its signals, and waits for what comes next."""
+        while True:
+            with open(f"/proc/{p.pid}/status") as f:
+                said = dict(line.split(":\t") for line in f if ":\t" in line)
+            if int(said["ShdPnd"], 16) == int(said["SigPnd"], 16) == 0 and said["State"].startswith("S"):
+                return
+            time.sleep(0.02)
 
     def client(self, *arguments):
         return self.begin("client", "--socket", self.lab.socket(1), "-d", "ipn:1.2000", *arguments)
@@ -60,17 +70,17 @@ class PerfTest(unittest.TestCase):
 
     def test_node_appears(self):
         client = self.client("-D", "200k", "-W", "2")
-        time.sleep(0.5)  # the client looks for its node in vain
+        self.assertIn("waiting up to 3 s for the node", client.stderr.readline())
         self.node()
         self.server()
         self.assertIn("4 acknowledged, 0 missing", self.end(client, 0)[0])
 
     def test_no_server(self):
         self.node()
-        out, err = self.end(self.client("-T", "0.2", "-W", "2", "--linger", "2"), 1)
+        out, err = self.end(self.client("-T", "2", "-W", "2", "--linger", "2"), 1)
         self.assertIn("no acknowledgement from ipn:1.2000: is a server registered there, and has its node a route back?", out)
         self.assertIn("waiting for 2 bundles (up to 2 s)", err)
-        out, err = self.end(self.client("-D", "200k", "-R", "10M", "--linger", "1"), 1)
+        out, err = self.end(self.client("-D", "200k", "-R", "10M", "--linger", "4"), 1)
         self.assertIn("4 confirmed by the node, 0 acknowledged, 4 missing", out)
 
     def test_second_server(self):
@@ -83,8 +93,9 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path = self.lab.path("r.json")
-        client = self.client("-T", "60", "-W", "2", "--json", path)
-        time.sleep(1)
+        client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1")
+        while not re.search(r" [1-9]\d* acknowledged", client.stdout.readline()):
+            pass
         client.send_signal(signal.SIGINT)
         out, err = self.end(client, 0)
         self.assertEqual(err, "")
@@ -97,10 +108,11 @@ class PerfTest(unittest.TestCase):
     def test_interrupt_of_all(self):
         """Ctrl-C on a terminal reaches the node, too: the result is printed, and nothing looks like a failure."""
         node = self.node()
-        client = self.client("-T", "60", "-W", "2")  # no server: its account does not come
-        time.sleep(1)
+        client, sent = self.client("-T", "600", "-W", "2", "-i", "0.1"), 0  # no server: its account does not come
+        while sent < 2:
+            sent += int(re.search(r" (\d+) sent|$", client.stdout.readline())[1] or 0)
         client.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        self.asleep(client)
         node.send_signal(signal.SIGTERM)
         out, err = self.end(client, 0)
         self.assertEqual(err, "")
@@ -111,7 +123,7 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path = self.lab.path("r.json")
-        out, err = self.end(self.client("-T", "1.3", "-W", "4", "-P", "20k", "-i", "0.5", "--json", path), 0)
+        out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--json", path), 0)
         lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) sent +(\d+) confirmed +(\d+) acknowledged +[0-9.]+ Mbit/s$", out)
         with open(path) as f:
             result = json.load(f)
@@ -145,7 +157,7 @@ class PerfTest(unittest.TestCase):
         self.server()
         path, tables = self.lab.path("m.json"), self.lab.path("tables")
         os.mkdir(tables)
-        monitor = self.begin("monitor", "--socket", self.lab.socket(1), "--output", tables, "--json", path, "--linger", "0.1")
+        monitor = self.begin("monitor", "--socket", self.lab.socket(1), "--output", tables, "--json", path, "--linger", "2")
         self.assertIn("sender", monitor.stdout.readline())
         for service in ("71000", "71001"):
             self.end(self.client("-D", "150k", "-W", "2", "--delivered", "-r", "-N", "-m", "ipn:1.1000", "--service", service), 0)
@@ -186,7 +198,7 @@ class PerfTest(unittest.TestCase):
         """A full store, and nobody at the destination, are not "has its node a route back?"."""
         self.lab.start_node(1, self.lab.write_node(1, [], store="{durability: none, limit: 3MB}", log=False,
                                                    extra="bundles: {status_reports: yes}\n"))
-        out, err = self.end(self.client("-D", "1M", "-W", "2", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
+        out, err = self.end(self.client("-D", "1M", "-W", "2", "-P", "500kB", "--linger", "4", "-i", "0"), 1)
         self.assertRegex(out, r"server +ipn:1.0 has a bundle for ipn:1.2000, and nobody takes it there: is a server registered\?")
         out, err = self.end(self.client("-T", "1", "-R", "100M", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
         self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: the node's limit of bundles or bytes is reached")
@@ -196,7 +208,7 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path, table = self.lab.path("r.json"), self.lab.path("r.csv")
-        self.end(self.client("-T", "2", "-R", "20b", "--ramp", "220b", "-P", "1k", "-i", "0.5", "--csv", table, "--json", path), 0)
+        self.end(self.client("-T", "4", "-R", "10b", "--ramp", "110b", "-P", "1k", "-i", "1", "--csv", table, "--json", path), 0)
         with open(path) as f:
             result = json.load(f)
         with open(table) as f:
@@ -205,7 +217,7 @@ class PerfTest(unittest.TestCase):
         self.assertEqual(len(rows) - 1, len(result["intervals"]))
         self.assertEqual(sum(int(row[2]) for row in rows[1:]), result["bundles_sent"])
         self.assertEqual(sum(int(row[5]) for row in rows[1:]), result["bytes"])
-        self.assertTrue(150 < result["bundles_sent"] < 260, result["bundles_sent"])  # 120 a second on average
+        self.assertTrue(150 < result["bundles_sent"] < 260, result["bundles_sent"])  # 60 a second on average
         sent = [i["sent"] for i in result["intervals"][:4]]
         self.assertGreater(sent[-1], 1.5 * sent[0])
         for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp x"),
@@ -233,7 +245,7 @@ class PerfTest(unittest.TestCase):
         account = self.lab.path("server.json")
         server = self.server("--json", account)
         path, table = self.lab.path("r.json"), self.lab.path("r.csv")
-        out, err = self.end(self.client("-T", "1.3", "-W", "4", "-P", "20k", "-i", "0.5", "--csv", table, "--json", path, "--reverse"), 0)
+        out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--csv", table, "--json", path, "--reverse"), 0)
         self.assertEqual(err, "")
         lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) arrived +[0-9.]+ Mbit/s$", out)
         with open(path) as f:
@@ -294,12 +306,12 @@ class PerfTest(unittest.TestCase):
     def test_reverse_refused(self):
         """What the server does not want is answered so; limits of time, of size, of number."""
         self.node()
-        server = self.server("--reverse-max", "60")
-        for words, why in ((("-T", "61", "-W", "2"), "that is longer than it may"), (("-D", "40M", "-W", "2", "-P", "20M"), "payload or window is more"),
+        server = self.server("--reverse-max", "600")
+        for words, why in ((("-T", "601", "-W", "2"), "that is longer than it may"), (("-D", "40M", "-W", "2", "-P", "20M"), "payload or window is more"),
                            (("-D", "40M", "-W", "70000"), "payload or window is more")):
             _, err = self.end(self.client(*words, "--reverse"), 1)
             self.assertIn("ipn:1.2000 does not send: " + why, err)
-        busy, served = self.client("-T", "60", "-R", "1b", "-P", "1k", "--reverse", "--parallel", "16", "-i", "0.1"), set()
+        busy, served = self.client("-T", "600", "-R", "1b", "-P", "1k", "--reverse", "--parallel", "16", "-i", "0.1"), set()
         while len(served) < 16:
             served.update(re.findall(r"^\[ *(\d+)\].* [1-9]\d* arrived", busy.stdout.readline()))
         self.assertIn("as many as it may already", self.end(self.client("-T", "1", "-W", "2", "--reverse"), 1)[1])
@@ -308,7 +320,7 @@ class PerfTest(unittest.TestCase):
         server.send_signal(signal.SIGTERM)
         self.end(server, 0)
         # in window mode with nobody who acknowledges, the limit ends it
-        server = self.server("--reverse-max", "2")
+        server = self.server("--reverse-max", "6")
         client = self.client("-D", "1G", "-W", "2", "-P", "20k", "--reverse", "-i", "0.1")
         while not re.search(r" [1-9]\d* arrived", client.stdout.readline()):
             pass
@@ -341,10 +353,9 @@ class PerfTest(unittest.TestCase):
     def test_wrong_options(self):
         for words, what in ((("client", "--socket", "x", "-d", "foo", "-T", "1", "-W", "1"), "-d foo"),
                             (("--wrong",), "--wrong"), (("both",), "both"), ((), "client, server or monitor")):
-            began = time.monotonic()
             out, err = self.end(self.begin(*words), 2)
             self.assertIn(what, err)
-            self.assertLess(time.monotonic() - began, 2.5)
+            self.assertNotIn("waiting", err)  # for a node
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ class PlanLiveTest(NodeCase):
 
     def ctl(self, number, *words):
         """Exit code and messages."""
-        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", *words],
-                              capture_output=True, text=True, timeout=30)
+        done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", *words],
+                              capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout + done.stderr
 
     def done(self, number, *words):

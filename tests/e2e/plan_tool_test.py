@@ -15,7 +15,7 @@ PLAN = "examples/plan.yaml"
 
 
 def run(*words, code=0):
-    done = subprocess.run([os.path.join(PROGRAMS, "helio-plan"), *words], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    done = subprocess.run([os.path.join(PROGRAMS, "helio-plan"), *words], capture_output=True, text=True, timeout=1000, cwd=ROOT)
     assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
     return done
 

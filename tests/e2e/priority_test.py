@@ -47,7 +47,7 @@ class PriorityTest(unittest.TestCase):
         self.assertIn("priority: high is not permitted here", p.stderr.readline())
         self.assertIn("is ready", p.stderr.readline())
         p.terminate()
-        self.assertEqual(p.wait(20), 0)
+        self.assertEqual(p.wait(300), 0)
 
     def test_realtime(self):
         """The loop's thread alone, and not while it takes more than its share."""

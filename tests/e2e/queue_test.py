@@ -124,7 +124,7 @@ class QueueTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
             f.write(scenario)
             f.flush()
-            done = subprocess.run([os.path.join(BIN, "chan_play"), f.name], capture_output=True, text=True, timeout=60, check=False,
+            done = subprocess.run([os.path.join(BIN, "chan_play"), f.name], capture_output=True, text=True, timeout=300, check=False,
                                   input="".join(f"{t} {n} {e}\n" for t, n, e in frames))
         self.assertEqual(done.returncode, 0, done.stderr)
         return sorted((int(a), b, int(c), int(d)) for a, b, c, d in (line.split() for line in done.stdout.splitlines()))

@@ -16,8 +16,8 @@ BULK, NORMAL, EXPEDITED = 1, 2, 3
 
 class QueuesTest(NodeCase):
     def ctl(self, number, *words):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", *words],
-                           capture_output=True, text=True, timeout=30)
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", *words],
+                           capture_output=True, text=True, timeout=300)
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
         return p.stdout
 
@@ -71,8 +71,8 @@ class QueuesTest(NodeCase):
         self.assertEqual((fill(), self.link(1)["backlog"]), (0, "0/5/0"))
         for words, text in (("queue_bundles=few", "queue_bundles"), ("weights=1:0:1", "write three numbers"),
                             ("peers=2", "cannot change while the link is there")):
-            p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "set", "to-2", words],
-                               capture_output=True, text=True, timeout=30)
+            p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "set", "to-2", words],
+                               capture_output=True, text=True, timeout=300)
             self.assertEqual(p.returncode, 2, p.stderr)
             self.assertIn(text, p.stderr)
         self.assertEqual(self.link(1)["queue_limits"]["bundles"], 2)
@@ -106,7 +106,7 @@ class QueuesTest(NodeCase):
             self.assertEqual(tx.request(to, payload, priority=priority, ordinal=ordinal)[0], aap2.SUCCESS)
         self.assertEqual(self.link(1)["backlog"], "2/2/2")
         node.send_signal(signal.SIGKILL)
-        node.wait(20)
+        node.wait(300)
         node = self.lab.start_node(1, one)
         wait_for(lambda: self.link(1)["backlog"] == "2/2/2")
         bundles = json.loads(self.ctl(1, "--json", "bundles"))["bundles"]
@@ -146,7 +146,7 @@ class QueuesTest(NodeCase):
         self.addCleanup(server.terminate)
         out = subprocess.run([self.lab.program("helio-perf"), "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000",
                               "-D", "200k", "-P", "20k", "-W", "2", "-p", "expedited:7", "--json", "-"],
-                             capture_output=True, text=True, timeout=60)
+                             capture_output=True, text=True, timeout=300)
         self.assertEqual(out.returncode, 0, out.stderr)
         queues = self.link(1)["queues"]
         self.assertGreaterEqual(queues["expedited"]["given"], 10)

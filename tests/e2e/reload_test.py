@@ -33,8 +33,8 @@ class ReloadTest(unittest.TestCase):
         return self.lab.write_node(1, links, log=False, extra=extra)
 
     def ctl(self, *words):
-        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--json", *words],
-                              capture_output=True, text=True, timeout=30)
+        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "--json", *words],
+                              capture_output=True, text=True, timeout=300)
 
     def reload(self):
         done = self.ctl("reload")
@@ -51,8 +51,8 @@ class ReloadTest(unittest.TestCase):
     def test_links_and_routes(self):
         self.lab.start_node(1, self.write([self.link(2), self.link(3)], "routes: [{to: 'ipn:9.*', via: to-3}]\n"))
         self.assertEqual(self.reload(), (0, [], []))
-        said = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "reload"], capture_output=True,
-                              text=True, timeout=30, check=True).stdout
+        said = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "reload"], capture_output=True,
+                              text=True, timeout=300, check=True).stdout
         self.assertEqual(said, "nothing to apply: the file is as it was\n")
         self.write([self.link(2, rate="2Mbit/s", rto="300ms", sessions=7), self.link(4)],
                    "routes: [{to: 'ipn:8.*', via: to-2}, {to: '*', via: to-4}]\n")
@@ -82,7 +82,7 @@ class ReloadTest(unittest.TestCase):
         self.assertEqual({b["state"] for b in self.shown("bundles")}, {"no route"})
         self.write([self.link(3), self.link(2)])
         self.assertEqual(self.reload()[1], ["link to-2: added"])
-        end = time.monotonic() + 10
+        end = time.monotonic() + 300
         while {b.get("link") for b in self.shown("bundles")} != {"to-2"} and time.monotonic() < end:
             time.sleep(0.1)
         bundles = self.shown("bundles")
@@ -107,7 +107,7 @@ class ReloadTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("rate", done.stderr)
         process.send_signal(signal.SIGHUP)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 300
         while self.log().count("nothing has changed") < 2 and time.monotonic() < end:
             time.sleep(0.05)
         self.assertEqual(self.log().count("error: reload: nothing has changed"), 2)
@@ -125,7 +125,7 @@ class ReloadTest(unittest.TestCase):
             return json.loads(self.ctl("plan").stdout)
 
         def wait(count):
-            end = time.monotonic() + 10
+            end = time.monotonic() + 300
             while self.log().count("logs were reopened") < count and time.monotonic() < end:
                 time.sleep(0.05)
 

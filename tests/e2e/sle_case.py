@@ -58,7 +58,7 @@ class SleCase(unittest.TestCase):
         with open(self.path("station.log")) as f:
             return f.read()
 
-    def until(self, true, what, seconds=60):
+    def until(self, true, what, seconds=300):
         deadline = time.monotonic() + seconds
         while not true():
             self.assertLess(time.monotonic(), deadline, what)
@@ -66,7 +66,7 @@ class SleCase(unittest.TestCase):
 
     def stop(self):
         self.station.send_signal(signal.SIGTERM)
-        self.assertEqual(self.station.wait(60), 0, self.said())
+        self.assertEqual(self.station.wait(300), 0, self.said())
 
     def user_command(self, instance, *options, level="none", hash="by-version", password=None):
         return [os.path.join(self.BIN, "helio-sle"), "user", f"127.0.0.1:{self.port}", "--id", "CENTRE", "--responder", "STATION",
@@ -92,7 +92,7 @@ class Raw:
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.settimeout(60)
+        self.socket.settimeout(300)
 
     def send(self, octets):
         self.socket.sendall(octets)

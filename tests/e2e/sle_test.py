@@ -92,7 +92,7 @@ class SleTest(sle_case.SleCase):
         for vcid in (5, 42):
             name = self.path(f"{vcid}.frames")
             subprocess.run([os.path.join(self.BIN, "helio-frames"), "gen", "-k", "uslp", "-l", "500", "-n", "100", "--scid", "40000", "--vcid",
-                            str(vcid), "--count-octets", "2", "-o", name], check=True, timeout=60)
+                            str(vcid), "--count-octets", "2", "-o", name], check=True, timeout=300)
             with open(name, "rb") as f:
                 frames += f.read()
         with open(self.path("all.frames"), "wb") as f:
@@ -234,7 +234,7 @@ instances:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2000)), hard))
         for _ in range(1100):
-            s = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+            s = socket.create_connection(("127.0.0.1", self.port), timeout=300)
             self.addCleanup(s.close)
         self.all_good(self.user(RAF, "--numbered", "--until-end"), 20000)
         self.stop()

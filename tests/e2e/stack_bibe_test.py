@@ -51,7 +51,7 @@ class StackBibeTest(unittest.TestCase):
         for pair in ("1-2", "2-3"):
             words += ["--channel", f"{pair}={self.path('link.yaml')}"]
         words += ["--client", client, *more]
-        return subprocess.run(words, capture_output=True, text=True, timeout=120)
+        return subprocess.run(words, capture_output=True, text=True, timeout=1000)
 
     def run_all(self, client, *more):
         done = self.simulate(client, *more)

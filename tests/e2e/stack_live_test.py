@@ -23,7 +23,7 @@ def path(*names):
 
 
 def run(name, *words):
-    done = subprocess.run([os.path.join(programs, name), *words], check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([os.path.join(programs, name), *words], check=True, capture_output=True, text=True, timeout=1000)
     return done.stdout
 
 
@@ -31,7 +31,7 @@ def live():
     shutil.rmtree(path("live"), ignore_errors=True)
     link = [word for pair in LINK.items() for word in pair]
     subprocess.run([sys.executable, demo, "--bin", programs, "--duration", "8s", *link, "--sessions", "6", "--rto", "60ms",
-                    "--durability", "none", "--out", path("live"), "--json", path("live.json")], check=True, timeout=120, stdout=subprocess.DEVNULL)
+                    "--durability", "none", "--out", path("live"), "--json", path("live.json")], check=True, timeout=1000, stdout=subprocess.DEVNULL)
     with open(path("live.json")) as demo_result, open(path("live", "perf-1.json")) as client:
         result = json.load(demo_result)  # its reasons: of the relay, and of nodes that had no processor
         unsent = result["lateness"]["node1"]["credit_lost"] * 8 / (100e6 * 8)  # of what the rate allows in 8 s

@@ -81,7 +81,7 @@ def draw(seed):
 
 
 def call(command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=1000, check=True).stdout
 
 
 def run(seed):

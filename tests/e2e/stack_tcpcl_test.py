@@ -35,7 +35,7 @@ class StackTcpclTest(unittest.TestCase):
         for i, size in enumerate(sizes):
             words += ["--client", f"--socket /nowhere/1.sock -d ipn:3.{2000 + i} -R 10b -T 20 -P {size} --linger 5min --ack-timeout 1h"]
         words += ["--client", "--socket /nowhere/3.sock -d ipn:1.3000 -R 20b -T 20 -P 5000 --linger 5min --ack-timeout 1h"]
-        done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=200)
+        done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=1000)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(done.stdout)
 
@@ -91,7 +91,7 @@ class StackTcpclTest(unittest.TestCase):
         for n in (1, 2, 3):
             words += ["--node", os.path.join(self.folder, f"{n}.yaml")]
         done = subprocess.run([*words, "--client", "-d ipn:3.2000 -D 60M -W 60 -P 500k --warmup 1 --linger 1min"], capture_output=True,
-                              text=True, timeout=200, check=False)
+                              text=True, timeout=1000, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         goodput = json.loads(done.stdout)["clients"][0]["goodput_bps"]
         self.assertGreater(goodput, 0.93e8)

@@ -6,6 +6,7 @@ import filecmp
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -65,12 +66,18 @@ def of(bundles):
     return check
 
 
+def spent():
+    """Processor time of our programs that have ended, seconds: what others do on the machine is not in it."""
+    r = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return r.ru_utime + r.ru_stime
+
+
 def figures():
     """The engine pair's goodput, and with it nearly all of the capacity."""
     world = [*pair(), *channel("a.yaml", **LINK_A), "--client", "-d ipn:2.2000 -T 5 -W 30 -P 500kB --warmup 0.5"]
-    begin = time.monotonic()
+    begin = spent()
     result = stack(*world)
-    took = time.monotonic() - begin
+    took = spent() - begin
     engines = json.loads(run("--trace", "A", "--sessions", "10", "--duration", "5s", "--json").stdout)
     goodput, good = result["clients"][0]["goodput_bps"], result["channels"][0]["forward"]["good_share_active"]
     assert abs(goodput / engines["goodput_bps"] - 1) < 0.015, (goodput, engines["goodput_bps"])
@@ -245,12 +252,12 @@ def interrupted():
     Path("i").mkdir()
     p = subprocess.Popen([SIM, *pair(), *channel("a.yaml", **LINK_A), "--client", "-d ipn:2.2000 -T 10h -W 30 -P 500kB",
                           "--log-dir", "i", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    log, until = Path("i/node2.segments.csv"), time.monotonic() + 60
+    log, until = Path("i/node2.segments.csv"), time.monotonic() + 300
     while not log.exists() or log.stat().st_size < 100_000:
         assert time.monotonic() < until and p.poll() is None
         time.sleep(0.01)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate(timeout=300)
     result = json.loads(out)
     assert p.returncode == 0 and err == "" and result["interrupted"] and result["clients"][0]["interrupted"], (p.returncode, err)
     last = log.read_text().splitlines()[-1]

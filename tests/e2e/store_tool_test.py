@@ -52,7 +52,7 @@ class StoreToolTest(unittest.TestCase):
             f.write(data.replace(old, new))
 
     def run_it(self, code, command, *words, program="helio-store"):
-        done = subprocess.run([self.lab.program(program), command, *words], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.lab.program(program), command, *words], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
@@ -167,7 +167,7 @@ class StoreToolTest(unittest.TestCase):
             self.run_it(1, "check", self.store)
             target = f"{self.saved}{eighth}"
             subprocess.run([self.lab.program("helio-store"), "export", self.store, "-o", target], capture_output=True,
-                           timeout=60)
+                           timeout=300)
             files = os.listdir(target)
             for name in files:
                 self.run_it(0, "lint", os.path.join(target, name), program="helio-bundle")

@@ -24,7 +24,7 @@ class Peer:
 
     def __init__(self, s):
         self.s = s
-        s.settimeout(20)
+        s.settimeout(300)
         self.got = b""
 
     def read(self, n):
@@ -91,8 +91,8 @@ class Peer:
 
 class TcpclTest(NodeCase):
     def ctl(self, number, *words):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--json", *words],
-                           capture_output=True, text=True, timeout=30)
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
+                           capture_output=True, text=True, timeout=300)
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
         return json.loads(p.stdout)
 
@@ -146,7 +146,7 @@ class TcpclTest(NodeCase):
             return lambda: self.peer(socket.create_connection(("127.0.0.1", port)))
         server = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(server.close)
-        server.settimeout(20)
+        server.settimeout(300)
         link = self.tcpcl(2, remote=f'"127.0.0.1:{server.getsockname()[1]}"', **keys)
         self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
         return lambda: self.peer(server.accept()[0])
@@ -158,10 +158,16 @@ class TcpclTest(NodeCase):
         port = self.port()
         config = self.lab.write_node(1, [self.tcpcl(9, remote=f"127.0.0.1:{port}", reconnect_max="10s")], log=False)
         self.lab.start_node(2, self.lab.write_node(2, [self.tcpcl(1, local=f"127.0.0.1:{port}")], log=False))
+        begun = time.monotonic()
         self.lab.start_node(1, config)
         wait_for(lambda: self.link(1)["connects_failed"] >= 3)
         time.sleep(1.5)
-        self.assertLessEqual(self.link(1)["connects"], 8)  # 30 without: 50, 100, 200, 400, 800, 1600 ms
+        connects, most = self.link(1)["connects"], 2  # 30 and more without: 50, 100, 200, 400, 800, 1600 ms …
+        pause = at = 0.05
+        while at < time.monotonic() - begun:
+            most, pause = most + 1, min(2 * pause, 10)
+            at += pause
+        self.assertLessEqual(connects, most)
         self.assertNotEqual(self.link(1)["state"], "up")
 
     def test_two_nodes(self):
@@ -202,15 +208,18 @@ class TcpclTest(NodeCase):
         port, other = self.port(), self.port()
         self.nodes({"remote": f"127.0.0.1:{port}"}, {"local": f"127.0.0.1:{port}"})
         receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")
-        came, count = [], 600
+        came, sent, enough, last = [], [], threading.Event(), threading.Event()
 
         def send():
-            for i in range(count):
-                self.assertEqual(sender.request("ipn:2.7", i.to_bytes(4, "big") + bytes(3000))[0], aap2.SUCCESS)
-                time.sleep(0.008)  # so that they still flow when the last link changes
+            while not last.is_set():
+                sent.append(len(sent))
+                if enough.is_set():
+                    last.set()
+                self.assertEqual(sender.request("ipn:2.7", sent[-1].to_bytes(4, "big") + bytes(3000))[0], aap2.SUCCESS)
+                time.sleep(0.002)
 
         def receive():
-            while len(came) < count:
+            while not last.is_set() or len(came) < len(sent):
                 came.append(int.from_bytes(receiver.delivery()[1][:4], "big"))
 
         threads = [threading.Thread(target=f, daemon=True) for f in (send, receive)]
@@ -228,10 +237,13 @@ class TcpclTest(NodeCase):
         self.ctl(1, "link", "second", "down")
         wait_for(lambda: not self.link(1, "second")["sessions"])
         self.ctl(1, "link", "second", "up")
+        self.up(1, "second")
+        before = len(came)
+        wait_for(lambda: len(came) > before + 20)
+        enough.set()
         for t in threads:
-            t.join(60)
-        self.assertEqual(sorted(set(came)), list(range(count)))
-        self.assertEqual(len(came), count)
+            t.join(300)
+        self.assertEqual(sorted(came), sent)
         self.assertNotIn("to-2", self.links(1))
 
     def test_kill(self):
@@ -244,7 +256,7 @@ class TcpclTest(NodeCase):
         server = self.lab.start("server", "helio-perf", "server", "--socket", self.lab.socket(2), "--reconnect", "--json",
                                 self.lab.path("server.json"))
         client = self.lab.start("client", "helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000",
-                                "--reconnect", "-D", str(count * 100000), "-P", "100kB", "-R", "50M", "--json",
+                                "--reconnect", "-D", str(count * 100000), "-P", "100kB", "-R", "20M", "--json",
                                 self.lab.path("client.json"))
         kills = 0
         while kills < 10:
@@ -255,7 +267,7 @@ class TcpclTest(NodeCase):
             nodes[n].wait()
             nodes[n] = self.lab.start_node(n, configs[n])
             kills += 1
-        self.assertEqual(client.wait(120), 0)
+        self.assertEqual(client.wait(300), 0)
         self.lab.stop("server", server, signal.SIGINT)
         client, server = self.lab.load("client.json"), self.lab.load("server.json")
         self.assertEqual((client["lost"], server["lost"], server["wrong_crc"]), (0, 0, 0))

@@ -63,7 +63,7 @@ class TcpclTlsTest(NodeCase):
         wait_for(lambda: found.append(connected()) or found[-1])
         return found[-1]
 
-    def said(self, n, text, seconds=20):
+    def said(self, n, text, seconds=300):
         def found():
             with open(self.lab.path(f"node{n}.log")) as f:
                 return re.search(text, f.read())
@@ -74,8 +74,8 @@ class TcpclTlsTest(NodeCase):
 
     def rows(self, n):
         """The table of `helioctl links` about TLS: its rows as dictionaries, cut where its titles begin."""
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(n) + ".ctl", "links"], capture_output=True,
-                           text=True, timeout=30, check=True)
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(n) + ".ctl", "--timeout", "60s", "links"], capture_output=True,
+                           text=True, timeout=300, check=True)
         lines = p.stdout.splitlines()
         at = next(i for i, line in enumerate(lines) if line.startswith("TLS OF"))
         starts = [m.start() for m in re.finditer(r"(?<=  )\S|^\S", lines[at])] + [None]
@@ -365,7 +365,7 @@ class TcpclTlsTest(NodeCase):
         wait_for(lambda: len(came) > before + 20)
         done.set()
         for t in threads:
-            t.join(60)
+            t.join(300)
         self.assertEqual(sorted(set(came)), sorted(set(sent)))
         self.assertEqual(len(came), len(sent))
 
@@ -384,8 +384,8 @@ class TcpclTlsTest(NodeCase):
     def test_set(self):
         """Keys of a link that is open."""
         self.start(self.keys(1), self.keys(2))
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "set", "to-2",
-                            "tls_ca=/missing"], capture_output=True, text=True, timeout=30)
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "set", "to-2",
+                            "tls_ca=/missing"], capture_output=True, text=True, timeout=300)
         self.assertNotEqual(p.returncode, 0)
         self.assertIn("tls_ca: /missing: No such file or directory", p.stderr)
         certificate, key = self.ca.issue("other1", self.names[1])

@@ -117,7 +117,7 @@ class Bed:
 
     @staticmethod
     def script(*arguments, check=True):
-        done = subprocess.run([SCRIPT, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([SCRIPT, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
         if check and done.returncode != 0:
             raise AssertionError(f"testbed.sh {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done
@@ -128,7 +128,7 @@ class Bed:
     def inside(self, place, *command):
         return ["ip", "netns", "exec", self.space(place), *command]
 
-    def run(self, place, *command, check=True, timeout=60):
+    def run(self, place, *command, check=True, timeout=300):
         done = subprocess.run(self.inside(place, *command), stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=timeout)
         if check and done.returncode != 0:
@@ -169,7 +169,7 @@ class Bed:
         except FileNotFoundError:
             return False
 
-    def wait_end(self, seconds=10):
+    def wait_end(self, seconds=300):
         until = time.monotonic() + seconds
         while self.running():
             assert time.monotonic() < until, f"the bridge does not end: {self.log()}"

@@ -17,7 +17,7 @@ PACKAGE = ""
 
 
 def trace(*arguments, **more):
-    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=120, **more)
+    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=1000, **more)
 
 
 def has_matplotlib():
@@ -97,7 +97,7 @@ class InfoTest(unittest.TestCase):
     def test_without_matplotlib(self):
         hide = ("import runpy, sys; sys.modules['matplotlib'] = None; sys.path.insert(0, sys.argv[1]); "
                 "sys.argv = ['x', 'trace_plot', '.', 'out.png']; runpy.run_path(sys.path[0], run_name='__main__')")
-        p = subprocess.run([sys.executable, "-c", hide, PACKAGE], capture_output=True, timeout=60)
+        p = subprocess.run([sys.executable, "-c", hide, PACKAGE], capture_output=True, timeout=300)
         self.assertEqual(p.returncode, 77, p.stderr)
         if not has_matplotlib():
             p = trace("info", "A", "--plot", self.path("a.png"))

@@ -18,7 +18,7 @@ BIN = ""
 
 
 def trace(*arguments):
-    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=60)
+    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=300)
 
 
 def steps_of(p):
@@ -59,7 +59,7 @@ class PowerTest(unittest.TestCase):
     def mat(self, name, *variables, values=None):
         text = "\n".join(repr(v) for v in (self.powers if values is None else values))
         subprocess.run([os.path.join(BIN, "traces_mat"), self.path(name), *variables], input=text.encode(), check=True,
-                       timeout=60)
+                       timeout=300)
         return self.path(name)
 
     def run_steps(self, path, *arguments):

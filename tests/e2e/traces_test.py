@@ -23,7 +23,7 @@ PUBLISHED = {"A": (4.98, 0.95, 0.66, 0.8, 1.8, 18.17, 17.37), "F": (13.7, 2.14, 
 
 
 def trace(*arguments):
-    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=60)
+    return subprocess.run([os.path.join(BIN, "helio-trace"), *arguments], capture_output=True, timeout=300)
 
 
 class TracesTest(unittest.TestCase):
@@ -60,7 +60,7 @@ class TracesTest(unittest.TestCase):
                 subprocess.run([*flags, "-std=gnu11", "-D_GNU_SOURCE", "-fno-strict-aliasing", "-ffp-contract=off", "-I", top,
                                 driver, *sources, "-lm", "-o", program], check=True, timeout=300)
                 for name, text in expected.items():
-                    again = subprocess.run([program, name], capture_output=True, check=True, timeout=60).stdout
+                    again = subprocess.run([program, name], capture_output=True, check=True, timeout=300).stdout
                     runs = b"".join(line for line in text.splitlines(True) if not line.startswith(b"#"))
                     self.assertEqual(again, runs, (flags, name))
                     made += 1
@@ -82,7 +82,7 @@ class TracesTest(unittest.TestCase):
                 with open(scenario, "w") as f:
                     f.write(f"forward:\n  erasures:\n    trace: {name}\n")
                 for command in [("helio-sim", "--duration", "10ms", "--trace", name), ("helio-emu", "check", scenario)]:
-                    p = subprocess.run([os.path.join(BIN, command[0]), *command[1:]], capture_output=True, timeout=60)
+                    p = subprocess.run([os.path.join(BIN, command[0]), *command[1:]], capture_output=True, timeout=300)
                     self.assertEqual(p.returncode, 2 if name == wrong else 0, (command, p.stderr))
                     self.assertEqual(b"wrong.txt:2: the number of steps" in p.stderr, name == wrong, p.stderr)
 
@@ -101,7 +101,7 @@ class TracesTest(unittest.TestCase):
                 at = to
             with open(at, "rb") as f:
                 p = subprocess.run([os.path.join(BIN, "helio-trace"), "convert", "-", "-", "-f", "compact"], stdin=f,
-                                   capture_output=True, timeout=60)
+                                   capture_output=True, timeout=300)
             with open(first, "rb") as f:
                 self.assertEqual(p.stdout, f.read())
 

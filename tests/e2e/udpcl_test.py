@@ -85,8 +85,8 @@ def parse(data, at=0):
 
 class UdpclTest(NodeCase):
     def ctl(self, number, *words):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--json", *words],
-                           capture_output=True, text=True, timeout=30)
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
+                           capture_output=True, text=True, timeout=300)
         self.assertEqual(p.returncode, 0, p.stderr)
         return json.loads(p.stdout)
 
@@ -108,7 +108,7 @@ class UdpclTest(NodeCase):
         peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(peer.close)
         peer.bind(("127.0.0.1", 0))
-        peer.settimeout(10)
+        peer.settimeout(300)
         port = self.lab.udp_ports(1)[0]
         link = self.udp(2, port, peer.getsockname()[1], **keys)
         self.lab.start_node(1, self.lab.write_node(1, [link], log=False))

@@ -19,6 +19,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
 import aap2  # noqa: E402
 from lab import Lab  # noqa: E402
+from node_case import wait_for  # noqa: E402
 
 PROGRAMS = OUT = ""
 
@@ -72,7 +73,7 @@ class Terminal:
     def text(self):
         return "\n".join(self.lines())
 
-    def until(self, what, seconds=10):
+    def until(self, what, seconds=300):
         end = time.monotonic() + seconds
         while not re.search(what, self.text()) and time.monotonic() < end:
             self.read(0.05)
@@ -97,8 +98,8 @@ class WatchTest(unittest.TestCase):
         self.addCleanup(self.lab.__exit__)
 
     def ctl(self, *words, **options):
-        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", *words],
-                              capture_output=True, text=True, timeout=60, **options)
+        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", *words],
+                              capture_output=True, text=True, timeout=300, **options)
 
     def shown(self, *words):
         done = self.ctl("--json", *words)
@@ -113,7 +114,7 @@ class WatchTest(unittest.TestCase):
     def pair(self):
         ports = self.lab.udp_ports(2)
         for n, mine, other in ((1, *ports), (2, *ports[::-1])):
-            link = self.lab.link(3 - n, mine, other, rto="500ms", peer_profile="heliograph", rate="20Mbit/s")
+            link = self.lab.link(3 - n, mine, other, rto="10s", peer_profile="heliograph", rate="20Mbit/s")
             self.lab.start_node(n, self.lab.write_node(n, [link], log=False))
 
     def send(self, to, count, size=1000):
@@ -123,7 +124,7 @@ class WatchTest(unittest.TestCase):
                 self.assertEqual(tx.request(to, b"x" * size)[0], aap2.SUCCESS)
 
     def top(self, *words, **size):
-        t = Terminal([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "top", "-i", "200ms", *words], **size)
+        t = Terminal([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "top", "-i", "200ms", *words], **size)
         self.addCleanup(t.close)
         return t
 
@@ -132,9 +133,10 @@ class WatchTest(unittest.TestCase):
         process = self.node()
         process.send_signal(signal.SIGSTOP)
         self.addCleanup(process.send_signal, signal.SIGCONT)
-        for words, least, most in ((("status",), 2.9, 20), (("--timeout", "300ms", "links"), 0.25, 10)):
+        for words, least, most in ((("status",), 2.9, 100), (("--timeout", "300ms", "links"), 0.25, 100)):
             begun = time.monotonic()
-            done = self.ctl(*words)
+            done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", *words], capture_output=True,
+                                  text=True, timeout=300)
             took = time.monotonic() - begun
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("does not answer within", done.stderr)
@@ -150,16 +152,15 @@ class WatchTest(unittest.TestCase):
             for _ in range(20):
                 rx.delivery()
         link, = self.shown("links")["links"]
-        self.assertEqual(link["rto_ns"], 500_000_000)
-        self.assertLess(link["rto_in_force_ns"], 400_000_000)
+        self.assertEqual(link["rto_ns"], 10_000_000_000)
+        self.assertLess(link["rto_in_force_ns"], 8_000_000_000)
         self.assertLess(link["round_trip_smoothed_ns"], link["rto_in_force_ns"])
         self.assertLess(link["heard_ns"], 60_000_000_000)
         title, row = (line.split() for line in self.ctl("links").stdout.splitlines()[:2])
         for column in ("OUT", "IN", "RTO", "TRIP", "HEARD", "OLDEST"):
             self.assertIn(column, title)
-        self.assertNotIn("500.0", row)
-        time.sleep(1.2)  # rates are those of the last second
-        self.assertIn("tx_bps", self.shown("links")["links"][0])
+        self.assertFalse(any(word.startswith("10.0") or word.startswith("10000") for word in row), row)
+        wait_for(lambda: "tx_bps" in self.shown("links")["links"][0])  # rates are those of the last second
 
     def test_bundles(self):
         """Those that are asked for, in the order that is asked for; their deletion; for whom they wait."""
@@ -201,9 +202,8 @@ class WatchTest(unittest.TestCase):
                          [("ipn:2.*", "to-2"), ("ipn:3.*", "to-3"), ("*", "to-3")])
         self.assertRegex(self.ctl("routes").stdout, r"(?m)^\* +to-3 +up$")
         self.send("ipn:2.7", 1)
-        time.sleep(0.3)
+        wait_for(lambda: "links.to-2.span.output_ckpt_xmit_count" in self.ctl("counters").stdout)
         shown = self.ctl("counters").stdout
-        self.assertIn("links.to-2.span.output_ckpt_xmit_count", shown)
         for line in shown.splitlines():
             self.assertRegex(line, r"^\S.* +\d+$")  # nothing but numbers
             self.assertNotRegex(line, r"\.(rate_bps|window|engine|rto_ns|peer|state|backlog|up|local_port) ")
@@ -211,7 +211,7 @@ class WatchTest(unittest.TestCase):
     def test_top(self):
         """On a terminal: node, links, keys; the terminal is as it was when it ends."""
         self.node(links=40)
-        self.send("ipn:2.7", 30, 40000)  # the 16 that may be open take 5 s
+        self.send("ipn:2.7", 30, 400000)  # the 16 that may be open take 50 s
         t = self.top()
         self.assertTrue(t.until(r"WAIT"), t.text())
         lines = t.lines()
@@ -239,7 +239,7 @@ class WatchTest(unittest.TestCase):
         self.assertLessEqual(max(len(line) for line in t.lines()), 60)
         self.assertIn(b"\x1b[36mBundles", t.raw)  # colour
         t.press("q")
-        self.assertEqual(t.process.wait(10), 0)
+        self.assertEqual(t.process.wait(300), 0)
         t.read(0.2)
         self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
         self.assertTrue(t.raw.endswith(b"\x1b[?25h\x1b[?1049l"), t.raw[-40:])
@@ -251,12 +251,12 @@ class WatchTest(unittest.TestCase):
         process.send_signal(signal.SIGSTOP)
         self.assertTrue(t.until("the node does not answer"), t.text())
         process.send_signal(signal.SIGCONT)
-        end = time.monotonic() + 10
+        end = time.monotonic() + 300
         while "does not answer" in t.text() and time.monotonic() < end:
             t.read(0.1)
         self.assertNotIn("does not answer", t.text())
         t.process.send_signal(signal.SIGTERM)
-        self.assertEqual(t.process.wait(10), 0)
+        self.assertEqual(t.process.wait(300), 0)
         self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
 
     def test_lines(self):

@@ -35,7 +35,7 @@ def transfer(lab, pcap, bundles=("-D", "3M", "-P", "50kB", "-W", "8"), **more):
     server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--json", lab.path("server.json"))
     time.sleep(0.3)
     lab.run("helio-perf", "client", "--socket", lab.socket(1), "-d", "ipn:2.2000", *bundles,
-            "--json", lab.path("client.json"), timeout=120)
+            "--json", lab.path("client.json"), timeout=1000)
     lab.stop("server", server, signal.SIGINT)
     for n, p in nodes.items():
         lab.stop(f"node{n}", p)

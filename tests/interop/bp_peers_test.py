@@ -19,7 +19,7 @@ WHEN_MS = int((WHEN - datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc
 
 
 def helio(*args, stdin=b""):
-    return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, timeout=30, check=False)
+    return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, timeout=300, check=False)
 
 
 def show(wire, strict=False):

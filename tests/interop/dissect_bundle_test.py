@@ -30,7 +30,7 @@ class Case:
 
     def make(self, program):
         done = subprocess.run([program, "make", "-p", "-", *self.args], input=self.payload, capture_output=True,
-                              timeout=30, check=False)
+                              timeout=300, check=False)
         assert done.returncode == 0, f"{self.name}: {done.stderr}"
         return done.stdout
 
@@ -97,7 +97,7 @@ def fragment_cases():
 
 
 def report_cases(program, folder):
-    subprocess.run([program, folder], timeout=30, check=True)
+    subprocess.run([program, folder], timeout=300, check=True)
     for n in range(24):
         with open(os.path.join(folder, f"{n}.record"), "rb") as f:
             record = f.read()

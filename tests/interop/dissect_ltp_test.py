@@ -169,7 +169,7 @@ def pad_cancel_acks(pcap, padded):
 
 def run(program, path, out, padding):
     pcap = os.path.join(out, os.path.basename(path).replace(".txt", ".pcap"))
-    done = subprocess.run([program, "--pcap", pcap, path], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([program, "--pcap", pcap, path], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{path}: {done.stdout}{done.stderr}"
     if padding:
         pad_cancel_acks(pcap, pcap + ".padded")

@@ -44,7 +44,7 @@ class Peer:
         self.process.wait()
 
     def http(self, path, data=None):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.web}{path}", data, timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.web}{path}", data, timeout=300) as answer:
             return answer.read()
 
     def answers(self, path, data=None):
@@ -60,7 +60,7 @@ class Peer:
         """The next payload, or None; with the bundle's source."""
         raise NotImplementedError
 
-    def delivery(self, seconds=60):
+    def delivery(self, seconds=300):
         return wait_for(self.receive, seconds, f"{self.name} delivered nothing")
 
 

@@ -203,7 +203,7 @@ class ScapyTest(unittest.TestCase):
         for session, (segments, size, red) in blocks.items():
             with self.subTest(session=session):
                 self.assertEqual(self.block(session, segments, size, red), text[:size])
-        self.assertEqual(ours.wait(30), 0)
+        self.assertEqual(ours.wait(300), 0)
         verdicts = {k: v for k, v in self.lab.load("result.json")["counters"]["verdicts"].items() if v}
         self.assertEqual(set(verdicts), {"ok", "duplicate"}, verdicts)
         self.assertEqual(verdicts["duplicate"], 2)
@@ -244,7 +244,7 @@ class ScapyTest(unittest.TestCase):
         self.assertEqual((last.flags, last.ReportSerialNo), (CP, 60))
         self.peer.send(report(session, 61, last.CheckpointSerialNo, 4000, 0, [(0, 4000)]))
         self.assertEqual(self.peer.await_type(RA).RA_ReportSerialNo, 61)
-        self.assertEqual(ours.wait(30), 0)
+        self.assertEqual(ours.wait(300), 0)
         counters = self.lab.load("result.json")["counters"]
         self.assertEqual(counters["verdicts"]["bad_report"], 9)
         self.assertEqual(counters["retransmitted_bytes"], 1000)
@@ -302,7 +302,7 @@ class ScapyTest(unittest.TestCase):
                 break
             time.sleep(0.02)
         self.assertEqual(got, wanted)
-        table = self.lab.run("helioctl", "--socket", self.lab.socket(2) + ".ctl", "counters")
+        table = self.lab.run("helioctl", "--socket", self.lab.socket(2) + ".ctl", "--timeout", "60s", "counters")
         for verdict, count in wanted.items():
             self.assertRegex(table, rf"verdicts\.{verdict} +{count}\b")
         self.assertEqual(self.lab.control(2, "bundles")["bundles"], [])
@@ -320,7 +320,7 @@ class ScapyTest(unittest.TestCase):
                 sent += 2
                 time.sleep(0.0005)
         self.assertGreater(sent, 1000)
-        self.assertEqual(client.wait(60), 0)
+        self.assertEqual(client.wait(300), 0)
         self.lab.stop("server", server, signal.SIGINT)
         result = self.lab.load("client.json")
         self.assertGreater(result["bundles_sent"], 100)

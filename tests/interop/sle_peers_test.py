@@ -66,7 +66,7 @@ class Peer:
     def result(self):
         for line in self.process.stdout:
             if line.startswith("result "):
-                self.process.wait(60)
+                self.process.wait(300)
                 return dict(p.split("=", 1) for p in line.split()[1:] if "=" in p)
         self.test.fail("the peer ended without a result: " + "".join(self.errors))
 

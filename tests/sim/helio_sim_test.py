@@ -8,15 +8,21 @@ import csv
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "helio-sim"
 TIMED = "--timed" in sys.argv  # a release build: whole runs, and how long they take
 PAPER = ["--rto", "30ms", "--processing", "4ms", "--overhead", "42", "--recovery", "plain"]
+
+
+def spent():
+    """Processor time of our programs that have ended, seconds: what others do on the machine is not in it."""
+    r = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return r.ru_utime + r.ru_stime
 
 
 def run(*args):
@@ -56,9 +62,9 @@ class Figures(unittest.TestCase):
 
     def test_trace_a(self):
         seconds = 100 if TIMED else 20
-        start = time.monotonic()
+        start = spent()
         r = result(*PAPER, "--trace", "A", "--sessions", "7", "--duration", f"{seconds}s")
-        took = time.monotonic() - start
+        took = spent() - start
         tolerance = 1 if TIMED else 2  # the shorter run has seen less of the trace
         self.near(r["sessions"], 11250 * seconds / 100, 0.02 * tolerance)
         self.near(r["session_ms"]["mean"], 32.2, 0.03 * tolerance)

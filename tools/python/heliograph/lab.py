@@ -32,6 +32,7 @@ class Mistaken(Failed):
 
 
 PR_SET_PDEATHSIG = 1
+START, STOP = 120.0, 120.0  # seconds that a node may take: a slow machine is not a failure
 LIBC = ctypes.CDLL(None)
 
 
@@ -117,7 +118,7 @@ class Lab:
         if p.poll() is None:
             p.send_signal(sig)
         try:
-            code = p.wait(20)
+            code = p.wait(STOP)
         except subprocess.TimeoutExpired:
             p.kill()
             raise Failed(f"{name} did not stop:{self.why(name)}") from None
@@ -153,7 +154,8 @@ class Lab:
         """Starts a node and waits until applications can reach it."""
         name = f"node{number}"
         p = self.start(name, "heliod", config)
-        for _ in range(1000):
+        give_up = time.monotonic() + START
+        while time.monotonic() < give_up:
             if p.poll() is not None:
                 break
             try:
@@ -166,7 +168,7 @@ class Lab:
 
     def control(self, number, *words):
         """What helioctl says about a node, as an object."""
-        return json.loads(self.run("helioctl", "--socket", self.socket(number) + ".ctl", "--json", *words))
+        return json.loads(self.run("helioctl", "--socket", self.socket(number) + ".ctl", "--timeout", "60s", "--json", *words))
 
     def load(self, name):
         with open(self.path(name)) as f:

@@ -21,8 +21,8 @@ from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
 
-READY = 20.0       # seconds that an emulator may take to begin
-END = 30.0         # seconds that a client has for its result
+READY = 120.0      # seconds that a node or an emulator may take to begin
+END = 120.0        # seconds that a client has for its result
 EMULATOR = lab_file.WAY + lab_file.CHANNEL  # keys of `set` that are of the channel
 
 
@@ -125,7 +125,8 @@ class Session(Processes):
 
     def await_socket(self, name):
         log = self.node_log(name)
-        for _ in range(1000):
+        give_up = time.monotonic() + READY
+        while time.monotonic() < give_up:
             if self.running[log].poll() is not None:
                 break
             try:
@@ -200,8 +201,8 @@ class Session(Processes):
         return [(end, lab_derive.link_name(self.lab, link, other)) for end, other in (link.ends, link.ends[::-1])]
 
     def ctl(self, node, *words):
-        done = subprocess.run([self.program("helioctl"), "--socket", self.control_socket(node), "--json", *words], capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=20, check=False)
+        done = subprocess.run([self.program("helioctl"), "--socket", self.control_socket(node), "--timeout", "60s", "--json", *words], capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
         if done.returncode != 0:
             raise (Mistaken if done.returncode == 2 else Failed)(f"node {node}: {done.stderr.strip() or done.stdout.strip()}")
         return json.loads(done.stdout)
