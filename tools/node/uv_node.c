@@ -252,14 +252,14 @@ static int claim_sockets(struct node *n)
     return err;
 }
 
-/* After the links: who reaches a node through its sockets reaches its links, too. */
+/* After all else, the applications' last: who reaches a node there reaches all of it. */
 static int open_sockets(struct node *n)
 {
     const struct config *c = n->config;
     char why[512] = "";
-    int err = apps_open(&n->apps, n, c->socket, why, sizeof why);
+    int err = control_open(&n->control, n, c->control, why, sizeof why);
     if (err == 0)
-        err = control_open(&n->control, n, c->control, why, sizeof why);
+        err = apps_open(&n->apps, n, c->socket, why, sizeof why);
     if (err < 0)
         say(&n->say, LEVEL_ERROR, "%s", why);
     return err;
@@ -300,8 +300,8 @@ static int begin_node(struct node *n)
     if (err == 0)
         err = node_start(n);
     if (err == 0)
-        err = open_sockets(n);
-    return err == 0 ? open_http(n) : err;
+        err = open_http(n);
+    return err == 0 ? open_sockets(n) : err;
 }
 
 static void end_node(struct node *n)
