@@ -102,11 +102,56 @@ START_TEST(timeout_and_lifetime_have_limits)
 }
 END_TEST
 
+static void advance(struct lab *l, tick until)
+{
+    while (virtual_due(&l->world) <= until) {
+        virtual_advance(&l->world, virtual_due(&l->world));
+        virtual_fire(&l->world);
+        perf_senders_check(&l->senders);
+    }
+    virtual_advance(&l->world, until);
+}
+
+/* At a rate nothing is acknowledged: who asked asks again, or the server ends it. A forger who does
+ * not know the number keeps nobody alive. */
+START_TEST(who_is_silent_is_sent_no_more)
+{
+    struct lab l;
+    uint64_t echo = 0, unused = 0;
+    lab_init(&l);
+    l.options.reverse_max = 3600 * TICK_S;
+    l.options.reconnect = 7200 * TICK_S; /* there is no node, and the sender waits for it */
+    const struct perf_options asked = {.mode = PERF_MODE_TIME,
+                                       .time = 1000 * TICK_S,
+                                       .rate = 8000,
+                                       .payload = 100,
+                                       .lifetime_ms = 60000};
+    perf_request_write(&asked, l.body);
+    (void)ask(&l, "ipn:9.1", SESSION, 0, &echo);
+    ck_assert_int_eq(ask(&l, "ipn:9.1", SESSION, echo, &unused), PERF_GOES);
+    const struct perf_sender *e =
+        container_of(list_first(&l.senders.list), struct perf_sender, order);
+    for (int i = 1; i <= 5; i++) {
+        advance(&l, (tick)i * 50 * TICK_S);
+        ck_assert(!e->over && !e->client.interrupted);
+        ck_assert_int_eq(ask(&l, "ipn:9.1", SESSION, echo, &unused), PERF_GOES);
+        ck_assert_int_eq(ask(&l, "ipn:9.2", SESSION, echo, &unused), PERF_GOES); /* not its own */
+    }
+    advance(&l, 300 * TICK_S);
+    ck_assert_int_eq(ask(&l, "ipn:9.1", SESSION, echo + 1, &unused), PERF_GOES);
+    ck_assert(!e->over && !e->client.interrupted);
+    advance(&l, 310 * TICK_S + TICK_MS);
+    ck_assert(e->over && e->client.interrupted);
+    lab_fini(&l);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("senders");
     tcase_add_test(t, nothing_goes_before_the_echo);
     tcase_add_test(t, numbers_are_of_a_process);
+    tcase_add_test(t, who_is_silent_is_sent_no_more);
     tcase_add_test(t, timeout_and_lifetime_have_limits);
     Suite *s = suite_create("tools_perf_senders");
     suite_add_tcase(s, t);

@@ -3,6 +3,8 @@
 #ifndef TOOLS_PERF_REQUEST_H
 #define TOOLS_PERF_REQUEST_H
 
+#include <assert.h>
+
 #include "base/slice.h"
 #include "tools/perf/perf_options.h"
 
@@ -14,6 +16,13 @@
  * what nobody wants shall not lie in nodes for weeks. */
 #define PERF_REQUEST_ACK_MIN (10 * TICK_MS)
 #define PERF_REQUEST_LIFETIME_MAX (24 * UINT64_C(3600000)) /* ms */
+
+/* Who receives at a rate, and so acknowledges nothing, asks again each PERF_REQUEST_ALIVE. One from
+ * whom the server has heard nothing for PERF_REQUEST_SILENCE, or the server's --linger if that is
+ * longer, is gone. */
+#define PERF_REQUEST_ALIVE (15 * TICK_S)
+#define PERF_REQUEST_SILENCE (60 * TICK_S)
+static_assert(3 * PERF_REQUEST_ALIVE < PERF_REQUEST_SILENCE, "two may be late");
 
 /* What a server answers, in `total` of a PERF_ANSWER. */
 enum perf_answer {

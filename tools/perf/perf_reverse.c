@@ -182,6 +182,13 @@ static tick silent_at(const struct perf_reverse *r, const struct perf_session *s
     return tick_add(s->heard, longer ? PERF_REVERSE_SILENCE : linger);
 }
 
+/* When the server shall hear that we are still there: acknowledgements tell it, in window mode. */
+static tick alive_at(const struct perf_reverse *r, const struct perf_session *s)
+{
+    bool told = r->options->window > 0 || s == NULL || s->ended || r->interrupted;
+    return told ? TICK_NEVER : r->ask_at;
+}
+
 static void give_up(struct perf_reverse *r, const struct perf_session *s, tick now)
 {
     const char *to = r->options->destination;
@@ -226,11 +233,16 @@ static void take_turn(struct perf_reverse *r)
         r->ask_at = tick_add(now, r->ask_pause);
         r->ask_pause *= 2;
     }
+    if (now >= alive_at(r, s)) {
+        ask_server(r, 0);
+        r->ask_at = tick_add(now, PERF_REQUEST_ALIVE);
+    }
     if (now >= r->next_line) {
         perf_reverse_line(r, now);
         r->next_line = tick_add(now, r->options->interval);
     }
     tick wake = tick_min(tick_min(silent_at(r, s), r->next_line), r->end_at);
+    wake = tick_min(wake, alive_at(r, s));
     if (s == NULL && !r->answered && !r->interrupted)
         wake = tick_min(wake, r->ask_at);
     alarm_set(&r->alarm, wake > now ? wake : now + TICK_US);

@@ -9,9 +9,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "tools/perf/perf_request.h"
 #include "tools/perf/perf_server.h"
 
-#define PERF_REVERSE_SILENCE (60 * TICK_S) /* or --linger if that is longer: then it gives up */
+#define PERF_REVERSE_SILENCE                                                                       \
+    PERF_REQUEST_SILENCE /* or --linger if that is longer: then it gives up */
 
 /* What arrived between two lines. */
 struct perf_arrivals {

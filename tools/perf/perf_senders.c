@@ -6,7 +6,8 @@
  * does not see it, and nothing is kept until it comes back: it is an HMAC of source and session.
  * What can go wrong: requests that are too
  * many, too long or too big (answered so), one that comes again (answered as the first time), and
- * one whose sender never hears anything (--reverse-max ends it).
+ * one whose sender never hears anything (--reverse-max ends it; at a rate, when the one who asked
+ * does not ask again from time to time).
  */
 #include "tools/perf/perf_senders.h"
 
@@ -75,10 +76,29 @@ static void on_done(void *context)
     alarm_set(&e->limit, TICK_NEVER);
 }
 
+static tick silent_at(const struct perf_sender *e)
+{
+    tick linger = e->all->options->linger;
+    if (e->options.window > 0)
+        return TICK_NEVER; /* it waits for acknowledgements */
+    return tick_add(e->heard, linger < PERF_REQUEST_SILENCE ? PERF_REQUEST_SILENCE : linger);
+}
+
 static void on_limit(void *context)
 {
     struct perf_sender *e = context;
-    fprintf(stderr, "helio-perf: sending to %s took longer than --reverse-max; it ends\n", e->peer);
+    struct perf_senders *s = e->all;
+    tick now = world_now(s->world), limit = tick_add(e->began, s->options->reverse_max);
+    if (now < limit && now < silent_at(e)) {
+        alarm_set(&e->limit, tick_min(limit, silent_at(e)));
+        return;
+    }
+    if (now >= limit)
+        fprintf(stderr, "helio-perf: sending to %s took longer than --reverse-max; it ends\n",
+                e->peer);
+    else
+        fprintf(stderr, "helio-perf: %s was not heard for %.3g s: sending to it ends\n", e->peer,
+                (double)(now - e->heard) / 1e9);
     perf_client_interrupt(&e->client);
 }
 
@@ -86,7 +106,8 @@ static void begin_sender(struct perf_sender *e)
 {
     struct perf_senders *s = e->all;
     e->client.quiet = true;
-    alarm_set(&e->limit, tick_add(world_now(s->world), s->options->reverse_max));
+    e->began = e->heard = world_now(s->world);
+    alarm_set(&e->limit, tick_min(tick_add(e->began, s->options->reverse_max), silent_at(e)));
     perf_client_start(&e->client, false, on_done, e);
 }
 
@@ -156,9 +177,11 @@ enum perf_answer perf_senders_take(struct perf_senders *s, const char *peer,
     struct perf_sender *old = find_sender(s, h->session);
     s->requests++;
     if (old != NULL || was_sent(s, h->session)) {
-        if (old != NULL && !old->over && (h->flags & PERF_STOP) != 0 &&
-            strcmp(old->peer, peer) == 0)
+        bool its = old != NULL && !old->over && strcmp(old->peer, peer) == 0;
+        if (its && (h->flags & PERF_STOP) != 0)
             perf_client_interrupt(&old->client);
+        else if (its && check_echo(s, peer, h, echo) == PERF_GOES)
+            old->heard = world_now(s->world);
         return PERF_GOES;
     }
     if ((h->flags & PERF_STOP) != 0 || strlen(peer) >= PERF_PEER_MAX ||

@@ -23,7 +23,8 @@ struct perf_sender {
     char peer[PERF_PEER_MAX];
     struct perf_options options;
     struct perf_client client;
-    struct alarm limit; /* --reverse-max has passed */
+    tick began, heard;  /* heard: of the peer, in rate mode */
+    struct alarm limit; /* --reverse-max has passed, or it is silent */
     bool over;
 };
 
