@@ -12,6 +12,7 @@
 #include "base/err.h"
 
 #define IN_ROW (SIZE_MAX / 2 + 1) /* a bit of pos; HEAP_OUT has it, too, but is no place */
+#define RANKS ((uint64_t)HEAP_RANK_MAX << 62)
 #define ROW_FIRST 16
 
 static bool in_row(const struct heap_node *n)
@@ -61,10 +62,19 @@ int agenda_reserve(struct agenda *a, size_t nodes)
     return 0;
 }
 
-/* False: it is not later than the others, or there is no room. */
-static bool join_row(struct agenda *a, struct heap_node *n, tick due)
+/* Does it come out after what is there? */
+static bool is_last(const struct agenda *a, tick due, unsigned rank)
 {
-    if (a->live > 0 && due < a->row[a->end - 1].due)
+    if (a->live == 0)
+        return true;
+    const struct heap_place *p = &a->row[a->end - 1];
+    return due > p->due || (due == p->due && (uint64_t)rank << 62 >= (p->order & RANKS));
+}
+
+/* False: it is not later than the others, or there is no room. */
+static bool join_row(struct agenda *a, struct heap_node *n, tick due, unsigned rank)
+{
+    if (!is_last(a, due, rank))
         return false;
     if (a->end == a->cap && a->live < a->cap / 2)
         close_ranks(a);
@@ -72,24 +82,25 @@ static bool join_row(struct agenda *a, struct heap_node *n, tick due)
         return false;
     n->due = due;
     n->pos = IN_ROW | a->end;
-    a->row[a->end++] = (struct heap_place){.due = due, .order = a->heap.order++, .node = n};
+    a->row[a->end++] =
+        (struct heap_place){.due = due, .order = heap_next_order(&a->heap, rank), .node = n};
     a->live++;
     assert(a->live <= a->end - a->at);
     return true;
 }
 
-int agenda_set(struct agenda *a, struct heap_node *n, tick due)
+int agenda_set(struct agenda *a, struct heap_node *n, tick due, unsigned rank)
 {
     if (heap_has(n) && n->due == due)
         return 0;
     if (in_row(n))
         agenda_sub(a, n);
     if (heap_has(n)) /* it may be moved to where it is late, but stays in the heap */
-        return heap_set(&a->heap, n, due);
+        return heap_set_rank(&a->heap, n, due, rank);
     const int rc = agenda_reserve(a, agenda_len(a) + 1);
     if (rc < 0)
         return rc;
-    return join_row(a, n, due) ? 0 : heap_set(&a->heap, n, due);
+    return join_row(a, n, due, rank) ? 0 : heap_set_rank(&a->heap, n, due, rank);
 }
 
 static void leave_row(struct agenda *a, size_t i)
@@ -137,7 +148,8 @@ void agenda_check(const struct agenda *a)
     for (size_t i = a->at; i < a->end; i++) {
         const struct heap_place *p = &a->row[i];
         assert(p->node == NULL || (p->node->pos == (IN_ROW | i) && p->node->due == p->due));
-        assert(before == NULL || (before->due <= p->due && before->order < p->order));
+        assert(before == NULL || before->due < p->due ||
+               (before->due == p->due && before->order < p->order));
         live += p->node != NULL;
         before = p;
     }

@@ -2,7 +2,8 @@
 /*
  * Deadlines that mostly come in their order, as those of bundles with one lifetime do: who is later
  * than all before stands in a row, from which taking out costs no search; the others are in a heap.
- * Nodes are those of a heap, and with the same tick come out in the order in which they went in.
+ * Nodes are those of a heap, and with the same tick come out by rank, the lowest first, then in the
+ * order in which they went in.
  */
 #ifndef BASE_AGENDA_H
 #define BASE_AGENDA_H
@@ -25,9 +26,9 @@ void agenda_fini(struct agenda *a);
 int agenda_reserve(struct agenda *a, size_t nodes);
 
 /* Puts the node in, or moves it, to come out at `due`; one that is there with this `due` keeps its
- * turn. Returns 0 or HELIO_ENOMEM (a move cannot fail, nor can an insertion for which there is room
- * by agenda_reserve). */
-int agenda_set(struct agenda *a, struct heap_node *n, tick due);
+ * turn. rank: up to HEAP_RANK_MAX. Returns 0 or HELIO_ENOMEM (a move cannot fail, nor can an
+ * insertion for which there is room by agenda_reserve). */
+int agenda_set(struct agenda *a, struct heap_node *n, tick due, unsigned rank);
 
 /* Takes the node out, if it is in. */
 void agenda_sub(struct agenda *a, struct heap_node *n);

@@ -84,6 +84,12 @@ int heap_reserve(struct heap *h, size_t nodes)
 
 int heap_set(struct heap *h, struct heap_node *n, tick due)
 {
+    return heap_set_rank(h, n, due, 0);
+}
+
+int heap_set_rank(struct heap *h, struct heap_node *n, tick due, unsigned rank)
+{
+    assert(rank <= HEAP_RANK_MAX);
     if (!heap_has(n)) {
         int rc = heap_reserve(h, h->len + 1);
         if (rc < 0)
@@ -93,7 +99,7 @@ int heap_set(struct heap *h, struct heap_node *n, tick due)
         assert(n->pos < h->len && h->places[n->pos].node == n);
     }
     n->due = due;
-    const struct heap_place p = {.due = due, .order = h->order++, .node = n};
+    const struct heap_place p = {.due = due, .order = heap_next_order(h, rank), .node = n};
     sift(h, n->pos, &p);
     assert(h->places[n->pos].node == n);
     return 0;

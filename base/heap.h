@@ -21,7 +21,7 @@ struct heap_node {
 /* What a comparison needs lies in the array: the elements may be anywhere in memory. */
 struct heap_place {
     tick due;
-    uint64_t order; /* of insertion; breaks ties */
+    uint64_t order; /* rank, then insertion; breaks ties */
     struct heap_node *node;
 };
 
@@ -54,6 +54,16 @@ int heap_reserve(struct heap *h, size_t nodes);
 /* Puts the node in, or moves it, to come out at `due`. Returns 0 or HELIO_ENOMEM (a move cannot
  * fail, nor can an insertion for which heap_reserve was called). */
 int heap_set(struct heap *h, struct heap_node *n, tick due);
+
+/* The same; of those with one tick the lower ranks come out first. heap_set has rank 0. */
+#define HEAP_RANK_MAX 3u
+int heap_set_rank(struct heap *h, struct heap_node *n, tick due, unsigned rank);
+
+/* What breaks ties, for one more insertion. */
+static inline uint64_t heap_next_order(struct heap *h, unsigned rank)
+{
+    return (uint64_t)rank << 62 | h->order++;
+}
 
 /* All that is inside comes out so much later. */
 void heap_delay(struct heap *h, tick by);

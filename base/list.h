@@ -44,6 +44,18 @@ static inline void list_sub(struct list *node)
     list_init(node);
 }
 
+/* All of them, in their order, behind that node of another list, or at its head. */
+static inline void list_move_all(struct list *from, struct list *after)
+{
+    if (list_empty(from))
+        return;
+    from->next->prev = after;
+    from->prev->next = after->next;
+    after->next->prev = from->prev;
+    after->next = from->next;
+    list_init(from);
+}
+
 static inline struct list *list_first(const struct list *head)
 {
     return list_empty(head) ? NULL : head->next;

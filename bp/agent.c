@@ -128,6 +128,8 @@ int agent_new(struct agent **out, const struct agent_config *config)
     list_init(&a->recalls);
     list_init(&a->removals);
     list_init(&a->restored);
+    list_init(&a->leaving);
+    list_init(&a->resuming);
     list_init(&a->asking);
     heap_init(&a->moving);
     kinds_init(&a->apart_kinds);

@@ -76,8 +76,9 @@ struct agent_config {
     tick retry_min,
         retry_max; /* pause before a failed forwarding is tried again, doubling [1 s, 60 s] */
     uint64_t place_slice; /* when answers of the router change: questions and moves of bundles that
-                             wait, in one call; also timers. While more are due agent_deadline is
-                             not after now [1,024] */
+                             wait, in one call; also timers, pauses that end, and what waits for a
+                             link that is removed. While more are due agent_deadline is not after
+                             now [1,024] */
 };
 
 int agent_new(struct agent **out, const struct agent_config *config);
@@ -93,9 +94,9 @@ struct agent_now {
 /* Links. link: an index that the binder chose, below 2^20, better a small one. window: how many
  * bundles may be on the link at once (sessions), >= 1. HELIO_EEXIST: the index is in use. */
 int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window);
-/* The link is no more, and its index free. What waits for it or was given to it is placed anew, its
- * static routes go, and no answer follows to what it brought; the binder tells no outcome of what
- * it was given any more. 0 or HELIO_ENOENT. */
+/* The link is no more, and its index free. What waits for it or was given to it is placed anew (of
+ * many, some in later calls), its static routes go, and no answer follows to what it brought; the
+ * binder tells no outcome of what it was given any more. 0 or HELIO_ENOENT. */
 int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now);
 void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now);
 /* The neighbour, which had not answered, is there again: all pauses of the link end. */

@@ -104,6 +104,7 @@ static void check_lanes(const struct agent *a)
         if (a->links[i] != NULL)
             lane_check(&a->links[i]->lane);
     }
+    links_check(a);
     struct hash_node *n = hash_walk(&a->endpoints, NULL);
     for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
         const struct endpoint *e = container_of(n, struct endpoint, by_eid);
@@ -256,7 +257,7 @@ size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bu
             .age_ms = r->restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
             .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
             .state = state_text(r),
-            .link = r->lane == NULL ? TO_ENDPOINT : r->link,
+            .link = record_link(r),
             .priority = r->qos.priority,
             .ordinal = r->qos.ordinal,
         };

@@ -104,16 +104,15 @@ void emit_record(struct agent *a, enum bundle_event_kind kind, const struct reco
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT};
     if (kind == BUNDLE_ACCEPTED)
         e.link = link_at(a, r->came_from.index) != NULL ? r->came_from.index : TO_ENDPOINT;
-    else if (r->lane != NULL)
-        e.link = r->link;
+    else
+        e.link = record_link(r);
     emit_with(a, e, r);
 }
 
 void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
                  const char *reason)
 {
-    struct bundle_event e = {
-        .kind = kind, .link = r->lane != NULL ? r->link : TO_ENDPOINT, .reason = reason};
+    struct bundle_event e = {.kind = kind, .link = record_link(r), .reason = reason};
     emit_with(a, e, r);
 }
 
@@ -134,7 +133,7 @@ void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const 
 void emit_end(struct agent *a, const struct record *r, enum agent_end why)
 {
     struct bundle_event e = {.kind = BUNDLE_ENDED,
-                             .link = r->lane != NULL ? r->link : TO_ENDPOINT,
+                             .link = record_link(r),
                              .reason = agent_end_text(why),
                              .code = (int)why};
     emit_with(a, e, r);

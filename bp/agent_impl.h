@@ -28,18 +28,21 @@
 
 /*
  * What waits for a link or an endpoint: in queues by priority, then `busy` (given away, outcome
- * open). Those whose forwarding failed sit in `paused` until their time comes.
+ * open). Those whose forwarding failed sit in `paused` until their time comes; `resumed` are those
+ * of them whose pause was ended, on their way back to the queues.
  */
 struct lane {
     struct list node; /* in agent.ready, when it may have work */
     struct queues queues;
-    struct list busy, paused;
+    struct list busy, paused, resumed;
+    struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
     uint64_t bundles, bytes;                         /* in all of these */
     struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* of the same; and what went */
     struct registration *only; /* whose own queue it is; NULL: an endpoint's, or a link's */
     uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
     bool open;     /* link up, or endpoint registered */
+    bool gone;     /* its link is none any more: what waits is placed elsewhere */
 };
 
 /* What is admitted for one way: a link, endpoints here, or to wait for a way. */
@@ -64,6 +67,7 @@ struct link {
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
     struct kinds kinds;     /* of its lane: what waits behind the first ones, and what pauses */
+    struct list leaving;    /* in agent.leaving, when it is removed and bundles still wait in it */
     struct rule_set *rules; /* NULL: none */
 };
 
@@ -240,6 +244,8 @@ struct agent {
     size_t sharing_len;
     struct list to_store, answers, recalls, removals, ready;
     struct list restored;     /* not placed yet */
+    struct list leaving;      /* links */
+    struct list resuming;     /* lanes */
     struct hash kinds;        /* beside rests */
     struct kinds apart_kinds; /* of what has no way now */
     struct list asking;       /* kinds */
@@ -336,6 +342,14 @@ static inline struct link *link_at(const struct agent *a, int64_t link) /* NULL:
 struct link_ref link_ref(const struct agent *a, int link);      /* to what is there now */
 int link_of(const struct agent *a, const struct link_ref *ref); /* its index; NO_LINK: it is gone */
 void links_fini(struct agent *a);
+/* Of links that are removed at most n bundles are placed elsewhere; what is left of n. */
+uint64_t links_leave(struct agent *a, uint64_t n);
+void links_check(const struct agent *a);
+/* The link in whose queue it is; TO_ENDPOINT: none, or one that is removed. */
+static inline int record_link(const struct record *r)
+{
+    return r->lane == NULL || r->lane->gone ? TO_ENDPOINT : r->link;
+}
 
 /* agent_quota.c */
 int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */
@@ -394,6 +408,7 @@ void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_pri
 void lane_free_spent(struct agent *a); /* ranks of queues that nobody walks any more */
 void lane_leave(struct agent *a, struct record *r);
 void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
+void lane_resume(struct agent *a, struct lane *l);   /* all that pauses is resumed */
 void lane_pause(struct agent *a, struct record *r, tick until);
 void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
 int lane_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
@@ -424,7 +439,7 @@ bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
 void agent_proceed(struct agent *a, struct record *r);
 /* The same, but the link that it waits for keeps it, where no router counts volumes. */
 void agent_go_on(struct agent *a, struct record *r);
-void agent_resume(struct agent *a, struct lane *l); /* all pauses end */
+void agent_resume(struct agent *a, struct lane *l); /* all pauses end; long work in slices */
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
 

@@ -48,24 +48,10 @@ void kinds_fini(struct kinds *w)
     }
 }
 
-/* Behind that node of another list, or at its head. */
-static void move_all(struct list *from, struct list *after)
-{
-    if (list_empty(from))
-        return;
-    struct list *first = from->next, *last = from->prev;
-    list_init(from);
-    first->prev = after;
-    last->next = after->next;
-    after->next->prev = last;
-    after->next = first;
-    assert(list_empty(from) && !list_empty(after));
-}
-
 static struct kinds *place_of(struct agent *a, const struct record *r)
 {
     assert(r->lane == NULL || r->link >= 0);
-    return r->lane == NULL ? &a->apart_kinds : &link_at(a, r->link)->kinds;
+    return r->lane == NULL ? &a->apart_kinds : &container_of(r->lane, struct link, lane)->kinds;
 }
 
 static bool ref_equal(const struct link_ref *x, const struct link_ref *y)
@@ -157,11 +143,12 @@ void kinds_ask(struct agent *a, struct kinds *w)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
         struct kind *rest = &w->rest[p];
-        move_all(&rest->records, rest->asking.prev); /* behind those that were not asked for yet */
+        list_move_all(&rest->records,
+                      rest->asking.prev); /* behind those that were not asked for yet */
         if (!list_empty(&rest->asking) && list_empty(&rest->node))
             list_add_tail(&a->asking, &rest->node);
     }
-    move_all(&w->idle, a->asking.prev); /* to its end */
+    list_move_all(&w->idle, a->asking.prev); /* to its end */
     assert(list_empty(&w->idle));
 }
 
@@ -174,7 +161,7 @@ void kinds_ask_moving(struct agent *a)
         heap_sub(&a->moving, &k->turn);
         list_add_tail(&first, &k->node);
     }
-    move_all(&first, &a->asking);
+    list_move_all(&first, &a->asking);
 }
 
 bool kinds_due(const struct agent *a)
@@ -312,6 +299,8 @@ uint64_t kinds_check(const struct agent *a)
     uint64_t n = check_place(&a->apart_kinds) + check_kinds(&a->asking);
     for (uint32_t i = 0; i < a->links_cap; i++)
         n += a->links[i] == NULL ? 0 : check_place(&a->links[i]->kinds);
+    list_for_each (it, &a->leaving)
+        n += check_place(&container_of(it, struct link, leaving)->kinds);
     for (size_t i = 0; i < a->moving.len; i++) {
         const struct kind *k = container_of(a->moving.places[i].node, struct kind, turn);
         assert(list_empty(&k->node) && !k->rest && !list_empty(&k->records));

@@ -20,10 +20,13 @@ void lane_init(struct lane *l, uint64_t window)
     list_init(&l->busy);
     assert(window > 0);
     list_init(&l->paused);
+    list_init(&l->resumed);
+    list_init(&l->resuming);
 }
 
 void lane_fini(struct lane *l)
 {
+    list_sub(&l->resuming);
     queues_fini(&l->queues);
 }
 
@@ -39,7 +42,8 @@ void lane_free_spent(struct agent *a)
 
 bool lane_empty(const struct lane *l)
 {
-    return l->queues.waiting == 0 && list_empty(&l->busy) && list_empty(&l->paused);
+    return l->queues.waiting == 0 && list_empty(&l->busy) && list_empty(&l->paused) &&
+           list_empty(&l->resumed);
 }
 
 void lane_wake(struct agent *a, struct lane *l)
@@ -141,14 +145,37 @@ void lane_leave(struct agent *a, struct record *r)
         lane_wake(a, l);
 }
 
+/* However many come back, those at the head of a queue are few: the last of them goes behind. */
+static void trim_front(struct agent *a, struct lane *l, struct queue *q)
+{
+    if (q->front_len <= l->window + PREFETCH)
+        return;
+    struct record *last = container_of(q->front.prev, struct record, node);
+    record_load_done(a, last);
+    queues_move_back(&l->queues, last);
+    enter_kind(a, last, NULL);
+    if (last->buf != NULL && lane_memory_full(a, 0) && record_can_load(last))
+        record_release(a, last);
+}
+
 void lane_return(struct agent *a, struct record *r)
 {
     struct lane *l = r->lane;
     take_out(a, r);
-    queues_add(&l->queues, queues_get(&l->queues, r->band, r->qos.ordinal), r, false, true);
+    struct queue *q = queues_get(&l->queues, r->band, r->qos.ordinal);
+    queues_add(&l->queues, q, r, false, true);
     room_enter(a, r);
     record_set_timer(a, r, r->expires);
+    trim_front(a, l, q);
     lane_wake(a, l);
+}
+
+void lane_resume(struct agent *a, struct lane *l)
+{
+    list_move_all(&l->paused, l->resumed.prev);
+    if (!list_empty(&l->resumed) && list_empty(&l->resuming))
+        list_add_tail(&a->resuming, &l->resuming);
+    assert(list_empty(&l->paused));
 }
 
 void lane_pause(struct agent *a, struct record *r, tick until)
@@ -334,6 +361,9 @@ void lane_check(const struct lane *l)
     check_list(&l->busy, STATE_BUSY, NULL, sum);
     assert(count_sum(sum) == l->queues.waiting + l->busy_len);
     check_list(&l->paused, STATE_PAUSED, NULL, sum);
+    check_list(&l->resumed, STATE_PAUSED, NULL, sum);
+    assert(list_empty(&l->resumed) || !list_empty(&l->resuming));
+    assert(!l->gone || (!l->open && l->busy_len == 0));
     for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
         assert(sum[p].bundles == l->backlog[p].bundles && sum[p].bytes == l->backlog[p].bytes);
         bytes += sum[p].bytes;

@@ -2,8 +2,10 @@
 /*
  * Links come and go while bundles wait. One that goes takes nothing with it: what waits for it, or
  * was given to it without an answer, is placed anew in the order in which it would have gone, and
- * nobody waits for an answer to what it brought. So its index is free for another link at once.
- * What can go wrong is memory for a new one.
+ * nobody waits for an answer to what it brought. So its index is free for another link at once. Of
+ * many that wait, a call places as many as a slice has; the link stays in agent.leaving, where
+ * nobody finds it by its index, until the last one is gone. What can go wrong is memory for a new
+ * one.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -85,6 +87,7 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     l->life = ++a->link_lives;
     lane_init(&l->lane, window);
     kinds_init(&l->kinds);
+    list_init(&l->leaving);
     a->links[link] = l;
     a->place = ask_changed(a, link) || a->place;
     return 0;
@@ -116,17 +119,48 @@ static void forget_link(struct agent *a, uint32_t link)
     notice_forget(a, link);
 }
 
-static void place_elsewhere(struct agent *a, struct list *l)
+/* What it was given: at once, since from now on no answer is one to that. */
+static void take_back_given(struct agent *a, struct list *busy)
 {
-    while (!list_empty(l)) {
-        struct record *r = container_of(list_first(l), struct record, node);
-        if (r->state == STATE_BUSY) {
-            emit_reason(a, BUNDLE_FAILED, r, "the link is removed");
-            ask_ended(a, r, ROUTER_FAILED);
-        }
+    while (!list_empty(busy)) {
+        struct record *r = container_of(list_first(busy), struct record, node);
+        emit_reason(a, BUNDLE_FAILED, r, "the link is removed");
+        ask_ended(a, r, ROUTER_FAILED);
         if (!agent_overdue(a, r))
             agent_leave_link(a, r);
     }
+}
+
+/* The one that would go next; NULL: none is left. */
+static struct record *next_waiting(const struct lane *l)
+{
+    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
+        const struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
+        if (q != NULL)
+            return container_of(list_first(list_empty(&q->front) ? &q->back : &q->front),
+                                struct record, node);
+    }
+    const struct list *from = list_empty(&l->resumed) ? &l->paused : &l->resumed;
+    return list_empty(from) ? NULL : container_of(list_first(from), struct record, node);
+}
+
+uint64_t links_leave(struct agent *a, uint64_t n)
+{
+    while (n > 0 && !list_empty(&a->leaving)) {
+        struct link *l = container_of(list_first(&a->leaving), struct link, leaving);
+        struct record *r = next_waiting(&l->lane);
+        assert(l->lane.gone && l->lane.busy_len == 0);
+        if (r == NULL) {
+            assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
+            list_sub(&l->leaving);
+            free_link(l);
+            continue;
+        }
+        if (!agent_overdue(a, r))
+            agent_leave_link(a, r);
+        n--;
+    }
+    return n;
 }
 
 int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
@@ -143,12 +177,11 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     a->ways--;
     quota_sub_peer(a, quota_peer_id(&l->peer));
     forget_link(a, link);
-    place_elsewhere(a, &l->lane.busy);
-    queues_each(&l->lane.queues, place_elsewhere, a);
-    place_elsewhere(a, &l->lane.paused);
-    assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
     list_sub(&l->lane.node);
-    free_link(l);
+    take_back_given(a, &l->lane.busy);
+    l->lane.gone = true;
+    list_add_tail(&a->leaving, &l->leaving);
+    (void)links_leave(a, a->config.place_slice);
     return 0;
 }
 
@@ -202,7 +235,7 @@ uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now 
         return UINT64_MAX;
     const struct queues *q = &l->lane.queues;
     uint64_t most = stay_ms(&l->lane.busy, now.now, 0);
-    most = stay_ms(&l->lane.paused, now.now, most);
+    most = stay_ms(&l->lane.paused, now.now, stay_ms(&l->lane.resumed, now.now, most));
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
         most = stay_ms(&q->of[p].back, now.now, stay_ms(&q->of[p].front, now.now, most));
     list_for_each (it, &q->ranks) { /* 255 at most */
@@ -266,4 +299,23 @@ void links_fini(struct agent *a)
             free_link(a->links[i]);
     }
     free(a->links);
+    list_for_each_safe (it, &a->leaving)
+        free_link(container_of(it, struct link, leaving));
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void links_check(const struct agent *a)
+{
+    list_for_each (it, &a->leaving) {
+        const struct link *l = container_of(it, struct link, leaving);
+        lane_check(&l->lane);
+        assert(l->lane.gone && list_empty(&l->lane.node));
+    }
+    for (uint32_t i = 0; i < a->links_cap; i++)
+        assert(a->links[i] == NULL || !a->links[i]->lane.gone);
+    list_for_each (it, &a->resuming)
+        assert(container_of(it, struct lane, resuming)->window > 0);
 }

@@ -182,6 +182,8 @@ void agent_place(struct agent *a, struct record *r)
 static bool is_elsewhere(const struct record *r, const struct ask_answer *answer)
 {
     const int link = r->lane == NULL ? ASIDE : r->link;
+    if (r->lane != NULL && r->lane->gone)
+        return true; /* a new link may have its index */
     return answer->link != link || answer->also_len > 0 || answer->here;
 }
 
@@ -240,10 +242,25 @@ void agent_go_on(struct agent *a, struct record *r)
         lane_return(a, r);
 }
 
+/* The last one first, since each goes to the head of its queue. What is left of n. */
+static uint64_t resume_some(struct agent *a, uint64_t n)
+{
+    while (n > 0 && !list_empty(&a->resuming)) {
+        struct lane *l = container_of(list_first(&a->resuming), struct lane, resuming);
+        if (list_empty(&l->resumed)) {
+            list_sub(&l->resuming);
+            continue;
+        }
+        agent_go_on(a, container_of(l->resumed.prev, struct record, node));
+        n--;
+    }
+    return n;
+}
+
 void agent_resume(struct agent *a, struct lane *l)
 {
-    while (!list_empty(&l->paused))
-        agent_go_on(a, container_of(l->paused.prev, struct record, node));
+    lane_resume(a, l);
+    (void)resume_some(a, a->config.place_slice);
 }
 
 bool agent_place_again(struct agent *a, struct record *r)
@@ -373,12 +390,14 @@ static void place_restored(struct agent *a)
 
 bool agent_places(const struct agent *a)
 {
-    return !list_empty(&a->restored) || kinds_due(a);
+    return !list_empty(&a->leaving) || !list_empty(&a->resuming) || !list_empty(&a->restored) ||
+           kinds_due(a);
 }
 
 void agent_place_slice(struct agent *a)
 {
-    uint64_t n = a->config.place_slice;
+    uint64_t n = links_leave(a, a->config.place_slice);
+    n = resume_some(a, n);
     for (; n > 0 && !list_empty(&a->restored); n--)
         place_restored(a);
     kinds_step(a, n);

@@ -120,6 +120,19 @@ void queues_move_up(struct queues *q, struct record *r)
     list_add_tail(&own->front, &r->node);
 }
 
+void queues_move_back(struct queues *q, struct record *r)
+{
+    struct queue *own = r->queue;
+    assert(own != NULL && r->state == STATE_FRONT && own->front_len > 0 && q->waiting > 0);
+    assert(own->front.prev == &r->node);
+    (void)q; /* asserted only */
+    list_sub(&r->node);
+    own->front_len--;
+    own->back_len++;
+    r->state = STATE_BACK;
+    list_add_head(&own->back, &r->node);
+}
+
 void queues_sub(struct agent *a, struct queues *q, struct record *r)
 {
     struct queue *from = r->queue;

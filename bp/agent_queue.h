@@ -46,6 +46,8 @@ struct queue *queues_behind(const struct queues *q, enum bundle_priority p, stru
 void queues_add(struct queues *q, struct queue *to, struct record *r, bool back, bool first);
 /* From the back of its queue to the end of its front. */
 void queues_move_up(struct queues *q, struct record *r);
+/* From the end of the front to the head of the back. */
+void queues_move_back(struct queues *q, struct record *r);
 /* Out of its queue; a rank that is empty then goes to agent.spent, and is there until the next
  * push or poll. */
 void queues_sub(struct agent *a, struct queues *q, struct record *r);

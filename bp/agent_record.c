@@ -416,7 +416,9 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
 
 void record_set_timer(struct agent *a, struct record *r, tick due)
 {
-    int rc = agenda_set(&a->timers, &r->timer, due);
+    /* Those that wait for one moment go by their priority when it comes. */
+    const unsigned rank = BUNDLE_PRIORITIES - 1u - r->qos.priority;
+    int rc = agenda_set(&a->timers, &r->timer, due, rank);
     assert(rc == 0); /* record_new reserved its place */
     (void)rc;
 }

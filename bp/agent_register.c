@@ -97,6 +97,7 @@ static void empty_own(struct agent *a, struct registration *g)
     abandon_list(a, &g->lane.busy);
     queues_each(&g->lane.queues, abandon_list, a);
     abandon_list(a, &g->lane.paused);
+    abandon_list(a, &g->lane.resumed);
     assert(lane_empty(&g->lane) && g->given == 0);
 }
 

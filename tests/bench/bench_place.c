@@ -2,8 +2,8 @@
 /*
  * What a change of routes or links costs an agent with COUNT waiting bundles for few, and for many
  * destinations: CPU time of all its calls until nothing is left to place, and of the longest one.
- * "each" is a router of which the agent does not know that it answers by destination. JSON on
- * standard output.
+ * "each" is a router of which the agent does not know that it answers by destination. Then what it
+ * costs that the pauses of COUNT bundles end. JSON on standard output.
  *
  *   bench_place [COUNT]     [1000000]
  */
@@ -35,11 +35,11 @@ static double cpu_ms(void)
 struct cost {
     double all_ms, longest_ms;
     unsigned calls;
-    uint64_t moved; /* bundles that are for link 1 now */
+    uint64_t moved; /* bundles that are for the link now */
 };
 
 /* The change was made at `start`, by one call. */
-static struct cost settle(struct agent *a, double start)
+static struct cost settle(struct agent *a, double start, uint32_t link)
 {
     struct cost c = {.calls = 1, .longest_ms = cpu_ms() - start};
     while (agent_deadline(a) <= now.now) {
@@ -51,7 +51,7 @@ static struct cost settle(struct agent *a, double start)
     }
     c.all_ms = cpu_ms() - start;
     struct agent_backlog b[BUNDLE_PRIORITIES];
-    must(agent_backlog(a, 1, b), "backlog");
+    must(agent_backlog(a, link, b), "backlog");
     c.moved = b[BUNDLE_NORMAL].bundles;
     return c;
 }
@@ -84,13 +84,13 @@ static void fill(struct agent *a, uint64_t count, uint64_t destinations)
     }
 }
 
-static struct agent *begin(uint64_t count, struct router *routes, bool each)
+static struct agent *begin(uint64_t count, uint64_t memory, struct router *routes, bool each)
 {
     struct agent *a;
     struct eid_pattern all;
     const struct agent_config c = {.node = eid_ipn(0, 1, 0),
                                    .seed = 1,
-                                   .memory_bytes = 1000000,
+                                   .memory_bytes = memory,
                                    .held_bundles = count + 1,
                                    .held_bytes = UINT64_C(1) << 40};
     must(agent_new(&a, &c) == 0, "agent");
@@ -117,7 +117,7 @@ static void measure(uint64_t count, uint64_t destinations, bool each, const char
 {
     struct router routes;
     struct eid_pattern one, none, all;
-    struct agent *a = begin(count, &routes, each);
+    struct agent *a = begin(count, 1000000, &routes, each);
     double start = cpu_ms();
     fill(a, count, destinations);
     const double fill_us = 1e3 * (cpu_ms() - start) / (double)count;
@@ -128,25 +128,25 @@ static void measure(uint64_t count, uint64_t destinations, bool each, const char
     start = cpu_ms();
     must(agent_route_add(a, &none, 1) == 0, "route");
     agent_expire(a, now);
-    const struct cost nothing = settle(a, start);
+    const struct cost nothing = settle(a, start, 1);
 
     start = cpu_ms();
     must(agent_route_add(a, &one, 1) == 0, "route");
     agent_expire(a, now);
-    const struct cost added = settle(a, start); /* link 1 is down, and the most specific way */
+    const struct cost added = settle(a, start, 1); /* link 1 is down, and the most specific way */
 
     start = cpu_ms();
     agent_link(a, 0, true, now); /* the one that is up */
-    const struct cost up = settle(a, start);
+    const struct cost up = settle(a, start, 1);
 
     must(agent_route_add(a, &all, 1) == 0, "route");
     agent_expire(a, now);
-    settle(a, start);
+    settle(a, start, 1);
     agent_link(a, 1, true, now);
-    settle(a, start);
+    settle(a, start, 1);
     start = cpu_ms();
     agent_link(a, 0, false, now);
-    const struct cost everything = settle(a, start);
+    const struct cost everything = settle(a, start, 1);
 
     printf("{\"bundles\": %llu, \"destinations\": %llu, \"router\": \"%s\", "
            "\"accept_and_queue_us_each\": %.3f,\n ",
@@ -155,7 +155,37 @@ static void measure(uint64_t count, uint64_t destinations, bool each, const char
     print("a_route_for_nobody", &nothing, ",\n ");
     print("a_route_for_one_destination", &added, ",\n ");
     print("a_link_up", &up, ",\n ");
-    print("all_move", &everything, end);
+    print("all_move", &everything, ",\n ");
+
+    start = cpu_ms();
+    must(agent_link_remove(a, 1, now) == 0, "remove");
+    const struct cost removed = settle(a, start, 0);
+    print("a_link_removed", &removed, end);
+    agent_free(a);
+}
+
+/* A link that takes all of them, and brings none: then its neighbour is heard again. */
+static void measure_pauses(uint64_t count)
+{
+    struct router routes;
+    struct agent *a = begin(count, UINT64_C(1) << 40, &routes, false);
+    struct agent_action x;
+    uint64_t given = 0;
+    agent_window(a, 0, (uint32_t)count, now);
+    fill(a, count, 10);
+    agent_link(a, 0, true, now);
+    while (given < count && agent_poll(a, &x) == 1) {
+        given += x.kind == AGENT_SEND;
+        buf_drop(x.bundle);
+    }
+    for (uint64_t key = 1; key <= count; key++)
+        agent_failed(a, key, NULL, now);
+    agent_window(a, 0, 64, now);
+    const double start = cpu_ms();
+    agent_heard(a, 0, now);
+    const struct cost c = settle(a, start, 0);
+    printf("{\"bundles\": %llu,\n ", (unsigned long long)count);
+    print("pauses_end", &c, "}");
     agent_free(a);
 }
 
@@ -165,8 +195,9 @@ int main(int argc, char **argv)
     printf("[");
     for (int each = 0; each < 2; each++) {
         measure(count, 10, each, "},\n ");
-        measure(count, 10000, each, each ? "}" : "},\n ");
+        measure(count, 10000, each, "},\n ");
     }
+    measure_pauses(count);
     printf("]\n");
     return 0;
 }

@@ -12,13 +12,20 @@
 struct model {
     struct agenda agenda;
     struct heap_node nodes[N];
-    uint64_t turns[N]; /* order among those with the same due */
+    uint64_t turns[N]; /* order among those with the same due and rank */
+    unsigned ranks;    /* of node i: i % ranks */
     uint64_t turn;
 };
+
+static unsigned rank_of(const struct model *m, size_t i)
+{
+    return (unsigned)(i % m->ranks);
+}
 
 static void model_init(struct model *m)
 {
     agenda_init(&m->agenda);
+    m->ranks = 1;
     m->turn = 0;
     for (size_t i = 0; i < N; i++)
         heap_node_init(&m->nodes[i]);
@@ -28,8 +35,17 @@ static void set_node(struct model *m, size_t i, tick due)
 {
     if (!heap_has(&m->nodes[i]) || m->nodes[i].due != due)
         m->turns[i] = m->turn++;
-    ck_assert_int_eq(agenda_set(&m->agenda, &m->nodes[i], due), 0);
+    ck_assert_int_eq(agenda_set(&m->agenda, &m->nodes[i], due, rank_of(m, i)), 0);
     ck_assert_uint_eq(m->nodes[i].due, due);
+}
+
+static bool is_before(const struct model *m, size_t i, size_t j)
+{
+    if (m->nodes[i].due != m->nodes[j].due)
+        return m->nodes[i].due < m->nodes[j].due;
+    if (rank_of(m, i) != rank_of(m, j))
+        return rank_of(m, i) < rank_of(m, j);
+    return m->turns[i] < m->turns[j];
 }
 
 static void compare_first(const struct model *m)
@@ -41,8 +57,7 @@ static void compare_first(const struct model *m)
         if (!heap_has(n))
             continue;
         in++;
-        if (first == NULL || n->due < first->due ||
-            (n->due == first->due && m->turns[i] < m->turns[at])) {
+        if (first == NULL || is_before(m, i, at)) {
             first = n;
             at = i;
         }
@@ -54,13 +69,14 @@ static void compare_first(const struct model *m)
 }
 
 /* in_order: how many of the dues are later than all before. */
-static void run_model(uint64_t seed, double in_order, double set)
+static void run_model(uint64_t seed, double in_order, double set, unsigned ranks)
 {
     struct rng r;
     struct model m;
     tick latest = 100;
     rng_init(&r, seed);
     model_init(&m);
+    m.ranks = ranks;
     for (int step = 0; step < STEPS; step++) {
         const size_t i = (size_t)rng_below(&r, N);
         if (!rng_chance(&r, set))
@@ -78,11 +94,13 @@ static void run_model(uint64_t seed, double in_order, double set)
 
 START_TEST(as_a_search)
 {
-    run_model(1, 1, 0.5);
-    run_model(2, 0.9, 0.6);
-    run_model(3, 0.5, 0.7);
-    run_model(4, 0, 0.5);
-    run_model(5, 0.99, 0.9);
+    for (unsigned ranks = 1; ranks <= HEAP_RANK_MAX + 1; ranks += HEAP_RANK_MAX) {
+        run_model(1, 1, 0.5, ranks);
+        run_model(2, 0.9, 0.6, ranks);
+        run_model(3, 0.5, 0.7, ranks);
+        run_model(4, 0, 0.5, ranks);
+        run_model(5, 0.99, 0.9, ranks);
+    }
 }
 END_TEST
 
@@ -131,6 +149,7 @@ END_TEST
 int main(void)
 {
     TCase *t = tcase_create("agenda");
+    tcase_set_timeout(t, 120);
     tcase_add_test(t, as_a_search);
     tcase_add_test(t, a_row_that_goes_on);
     tcase_add_test(t, one_that_stays);

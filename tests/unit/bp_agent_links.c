@@ -24,12 +24,27 @@ static void send_to(struct binder *n, const char *to, uint64_t token)
     ck_assert_int_eq(app_send(n, &q, "x"), REFUSE_NONE);
 }
 
-static void start(struct binder *n)
+static void start_with(struct binder *n, uint64_t slice)
 {
     struct agent_config c = config_of("ipn:2.0");
+    c.place_slice = slice;
     binder_init(n, &c);
     add_link(n, 0, "ipn:1.0", 2);
     route(n, "ipn:9.*", 0);
+}
+
+static void start(struct binder *n)
+{
+    start_with(n, 0);
+}
+
+static void settle(struct binder *n)
+{
+    skip(n);
+    while (agent_deadline(n->a) <= n->now.now) {
+        agent_expire(n->a, n->now);
+        skip(n);
+    }
 }
 
 /* One failed and pauses, two are on the link, one waits: all go the other way, in their order. */
@@ -208,7 +223,7 @@ START_TEST(hundreds)
 END_TEST
 
 /* Whatever comes and goes, each bundle is sent with success once, and the balance holds at each
- * step (drain checks it). */
+ * step (drain checks it), with slices of all sizes. */
 START_TEST(drawn_from_seeds)
 {
     struct binder n;
@@ -216,7 +231,7 @@ START_TEST(drawn_from_seeds)
     uint32_t keys = 0;
     bool there[4] = {true};
     rng_init(&rng, (uint64_t)_i);
-    start(&n);
+    start_with(&n, (uint64_t)_i % 5);
     for (int step = 0; step < 400; step++) {
         uint32_t link = (uint32_t)rng_below(&rng, 4), what = (uint32_t)rng_below(&rng, 8);
         uint64_t key = 1 + rng_below(&rng, keys + 1);
@@ -250,7 +265,7 @@ START_TEST(drawn_from_seeds)
         if (there[i])
             ck_assert_int_eq(agent_link_remove(n.a, i, n.now), 0);
     pass(&n, 100 * TICK_S);
-    skip(&n);
+    settle(&n);
     for (uint64_t key = 1; key <= keys; key++)
         agent_sent(n.a, key, true, n.now);
     skip(&n);
