@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Five nodes for a long time, by hand: a diamond with contacts, LTP and TCPCL links mixed, bundles of 64 bytes to 1 MB both
 ways, nodes that are stopped and killed with -9. What was accepted arrives; at every look each node's counters add up (what came in =
-what is held + what ended, by reason); memory and descriptors stay flat; at the end no node holds anything.
+what is held + what ended, by reason); memory and descriptors stay flat; at the end no node holds anything. What ended as neither
+forwarded nor delivered is looked up in the bundle logs: only a server's further answers to a client that had its answer and left.
 
     1 ──tcpcl── 2 ──ltp, trace H── 3 ──tcpcl── 5        contacts of 2-3, 2-4 and 3-5 of some seconds, each 10 s
                  └──ltp, trace A── 4 ──tcpcl──┘
@@ -13,6 +14,7 @@ import datetime
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -60,7 +62,7 @@ class Net:
             lab.start(f"relay{a}{b}", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{right}", "--rate", "100Mbit/s",
                       "--delay", "5ms", "--trace", kind, "--trace-return", "iid:0.01", "--priority", "normal", "--seed", str(i + 3),
                       "--json", lab.path(f"relay{a}{b}.json"))
-        self.configs = {n: lab.write_node(n, links[n], f"{{path: {lab.path(f'store{n}')}, durability: sync, limit: 4GiB}}", log=False,
+        self.configs = {n: lab.write_node(n, links[n], f"{{path: {lab.path(f'store{n}')}, durability: sync, limit: 4GiB}}", log=("bundles",),
                                           extra=f"plan: {lab.path('plan.yaml')}\n") for n in links}
         self.nodes = {n: lab.start_node(n, self.configs[n]) for n in links}
         self.ends = {n: 0 for n in links}
@@ -169,6 +171,45 @@ def judge_flows(net):
         assert s["bundles"] >= confirmed and s["lost"] == s["wrong_crc"] == 0, s
 
 
+def read_log(net, number):
+    """Of a node's bundle log: what ended as neither forwarded nor delivered; when each endpoint had its last delivery; when each
+    bundle came, or its application was gone before it answered."""
+    odd, last, came = [], {}, {}
+    with open(net.lab.path(f"node{number}.bundles.csv"), encoding="utf-8") as f:
+        names = f.readline().rstrip("\n").split(",")
+        for line in f:
+            if not re.search(r"^\d+,(accepted|restored|declined|delivered|ended),", line) or line.endswith((",forwarded\n", ",delivered\n")):
+                continue
+            row = dict(zip(names, line.rstrip("\n").split(",")))
+            if row["event"] == "delivered":
+                last[row["destination"]] = int(row["t_ns"])
+            elif row["event"] == "ended":
+                odd.append(row)
+            else:
+                came[row["key"]] = int(row["t_ns"])
+    return odd, last, came
+
+
+def judge_ends(net):
+    """A client asks for the server's account again until it has it. Without a contact it asks several times; the answers that come after
+    the first one find nobody, and end with their lifetime. Nothing else ends so, and nothing is refused but what was here before."""
+    clients = {c["client"] for n in net.servers for c in net.lab.load(f"server{n}.json")["clients"]}
+    for n in net.nodes:
+        bad = {k: v for k, v in net.sums[n].items() if k.startswith("refused: ") and v and k != "refused: bundle was here before"}
+        assert not bad, f"node {n} refused: {bad}"
+        odd, last, came = read_log(net, n)
+        for row in odd:
+            where = row["destination"]
+            supposed = (row["reason"] == "expired" and row["source"] in {f"ipn:{s}.2000" for s in net.servers} and where in clients and
+                        where.startswith(f"ipn:{n}.") and where in last and came.get(row["key"], last[where]) >= last[where])
+            assert supposed, f"node {n}: not an answer to a client that had left: {row}"
+        counted = sum(v for k, v in net.sums[n].items() if k.startswith("ended: ") and k not in ("ended: forwarded", "ended: delivered"))
+        # the counters of a node that is killed are those of a moment before
+        assert len(odd) >= counted, f"node {n}: {counted} ended otherwise, {len(odd)} of them in its log"
+        if odd:
+            print(f"  node {n}: {len(odd)} further answers to clients that had left expired")
+
+
 def stop(lab, name, p, sig):
     p.send_signal(sig)
     if p.wait(PATIENCE) != 0:
@@ -192,6 +233,7 @@ def main():
             stop(lab, f"node{n}", p, signal.SIGTERM)
             print(f"  node {n}, all lives: " + ", ".join(f"{k} {v}" for k, v in net.sums[n].items() if v))
         judge_flows(net)
+        judge_ends(net)
         judge_growth(net, seconds)
         assert all(code == 0 for code in codes), f"clients ended with {codes}: {[lab.why(f'client{i}') for i, c in enumerate(codes) if c]}"
         print(f"{seconds} s, {sum(net.ends.values())} ends of nodes: nothing was lost, counters add up at {len(net.looks)} looks", flush=True)
