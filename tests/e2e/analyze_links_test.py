@@ -357,6 +357,38 @@ def check_green_relay(folder):
         ("both", "3", "2", "10.000000"), rows
 
 
+def ends_of(folder, captures, *arguments):
+    """(place, how it is known, another file of the same end) of each capture, and what the text says of them."""
+    _, summary = analyse(folder, captures, *arguments)
+    paths = [os.path.join(folder, f"{i}.pcap") for i in range(len(captures))]
+    done = subprocess.run([os.path.join(BIN, "helio-analyze"), *arguments, *paths], capture_output=True, text=True, timeout=60, check=True)
+    found = summary["capture"]["ends"]
+    assert [os.path.join(folder, os.path.basename(e["file"])) for e in found] == paths, found
+    assert all(e["sender"] == 1 for e in found), found
+    return [(e["place"], e["known_by"], e["same_end"] and os.path.basename(e["same_end"])) for e in found], done.stdout
+
+
+def check_ends(folder):
+    """What each capture was taken for is told, and by what; and that two of one link and time cannot both be of one end."""
+    one, two = (pcap(101, plain(at(end))) for end in ("sender", "receiver"))
+    ends, text = ends_of(folder, [two, one])
+    assert ends == [("receiver", "times", None), ("sender", "times", None)], ends
+    assert "0.pcap: at the receiver's end of 1 -> ? (by the times to its answers)\n" in text, text
+    noted = pcap(113, [(t, cooked(not out, 0x0800, p)) for (t, out, _), (_, p) in zip(at("receiver"), plain(at("receiver")))])
+    ends, text = ends_of(folder, [noted], "--engine", "10.0.0.2=2")
+    assert ends == [("receiver", "capture", None)] and "end of 1 -> 2 (the capture says so)\n" in text, text
+    green = [[(T0 + n * MS + late, True, data(kind, 3, 1000 * n, 1000)) for n, kind in enumerate((4, 4, 4, 7))] for late in (0, 2 * MS)]
+    both = [pcap(101, plain(seen)) for seen in green]
+    ends, text = ends_of(folder, both)
+    assert ends == [("sender", "assumed", "1.pcap"), ("sender", "assumed", "0.pcap")], ends
+    assert "(assumed, nothing says so); so is " in text and "counts twice" in text, text
+    ends, text = ends_of(folder, [one, two], "--at", "sender")
+    assert ends == [("sender", "given", "1.pcap"), ("sender", "given", "0.pcap")] and "(--at says so); so is " in text, text
+    later = [(t + 10**10, out, p) for t, out, p in green[0]]  # the next file of the same end is none of the other
+    ends, _ = ends_of(folder, [both[0], pcap(101, plain(later))])
+    assert [e[2] for e in ends] == [None, None], ends
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_dresses(folder)
@@ -367,6 +399,7 @@ def main():
         check_others(folder)
         check_ports(folder)
         check_green_relay(folder)
+        check_ends(folder)
 
 
 main()

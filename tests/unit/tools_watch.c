@@ -256,6 +256,21 @@ START_TEST(the_place_is_found)
     for (int sender = 0; sender < 2; sender++) {
         begin(&s, WATCH_AUTO);
         exchange(&s, sender == 1);
+        struct watch_view v[2];
+        ck_assert_uint_eq(watch_views(s.w, v, 2), 0); /* no row was asked for */
+        const struct seglog_row *row;
+        watch_end(s.w);
+        ck_assert_int_eq(watch_row(s.w, &row), 1);
+        ck_assert_uint_eq(watch_views(s.w, v, 0), 1);
+        ck_assert_uint_eq(watch_views(s.w, v, 2), 1);
+        ck_assert_int_eq(v[0].place, sender == 1 ? WATCH_SENDER : WATCH_RECEIVER);
+        ck_assert_int_eq(v[0].how, WATCH_BY_TIMES);
+        ck_assert_uint_eq(v[0].sender, 1);
+        ck_assert_uint_eq(v[0].receiver, 2);
+        ck_assert_uint_eq(v[0].far.ip[3], 2);
+        watch_free(s.w);
+        begin(&s, WATCH_AUTO);
+        exchange(&s, sender == 1);
         ck_assert_ptr_nonnull(strstr(rows(&s), sender == 1 ? "100 open@1" : "110 open@2"));
     }
 }

@@ -11,6 +11,7 @@
 
 #include "conf/json_number.h"
 #include "tools/analyze/analyze_table.h"
+#include "tools/analyze/capture_result.h"
 #include "tools/analyze/clocks_result.h"
 
 /* NULL: nothing is known of losses. */
@@ -205,32 +206,6 @@ static tick gaps_sum(const struct analyze *a)
     return sum;
 }
 
-static void text_capture(FILE *f, const struct watch_counters *c)
-{
-    fprintf(f,
-            "\n%" PRIu64 " packets captured: %" PRIu64 " LTP segments, %" PRIu64
-            " damaged, %" PRIu64 " other traffic",
-            c->packets, c->segments, c->damaged, c->other);
-    if (c->fragments > 0)
-        fprintf(f, "; %" PRIu64 " IP fragments, %" PRIu64 " datagrams of them not whole",
-                c->fragments, c->fragments_lost);
-    if (c->snapped > 0)
-        fprintf(f, "; %" PRIu64 " packets cut by the capture, %" PRIu64 " of them of no use",
-                c->snapped, c->snapped_unusable);
-    if (c->undecided > 0)
-        fprintf(
-            f,
-            "; where it was taken could not be told of %" PRIu64
-            " pairs of addresses (taken for the sender's end; see --at); what this makes of their "
-            "losses is inferred",
-            c->undecided);
-    if (c->one_way > 0)
-        fprintf(f,
-                "; one direction alone was seen of %" PRIu64
-                " pairs of addresses: how their red sessions ended is not known",
-                c->one_way);
-}
-
 void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_totals *t)
 {
     const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
@@ -263,7 +238,7 @@ void analyze_result_text(FILE *f, const struct analyze *a, const struct analyze_
         fprintf(f, "; %" PRIu64 " session numbers were used again before their sessions had ended",
                 a->reopened);
     if (t->captures)
-        text_capture(f, &t->capture);
+        capture_text(f, t);
     if (a->gaps_len > 0)
         fprintf(f,
                 "\n%zu gaps of more than 10 s without any row, %.1f s in all: several runs in one "
@@ -385,23 +360,6 @@ static void efficiency_json(json_t *j, const struct analyze *a, const struct ana
     set_real(j, "efficiency_paper", goodput / (m->rate_bps * m->good_share));
 }
 
-static json_t *capture_json(const struct watch_counters *c)
-{
-    json_t *j = json_object();
-    set_count(j, "packets", c->packets);
-    set_count(j, "segments", c->segments);
-    set_count(j, "damaged", c->damaged);
-    set_count(j, "other", c->other);
-    set_count(j, "fragments", c->fragments);
-    set_count(j, "fragments_lost", c->fragments_lost);
-    set_count(j, "snapped", c->snapped);
-    set_count(j, "snapped_unusable", c->snapped_unusable);
-    set_count(j, "pairs", c->pairs);
-    set_count(j, "pairs_undecided", c->undecided);
-    set_count(j, "pairs_one_way", c->one_way);
-    return j;
-}
-
 bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_totals *t)
 {
     const struct analyze_flow *flows[ANALYZE_FLOWS_MAX];
@@ -422,7 +380,7 @@ bool analyze_result_json(FILE *f, const struct analyze *a, const struct analyze_
     set_count(j, "drop_rows_without_session", a->drop_strange);
     set_count(j, "numbers_used_again", a->reopened);
     set_count(j, "open_sessions_max", a->open_max);
-    json_object_set_new(j, "capture", t->captures ? capture_json(&t->capture) : json_null());
+    json_object_set_new(j, "capture", t->captures ? capture_json(t) : json_null());
     json_t *bundles = t->lives != NULL ? lives_json(t->lives) : json_null();
     bool made = bundles != NULL;
     json_object_set_new(j, "bundles", bundles);

@@ -13,9 +13,11 @@
 struct analyze_totals {
     uint64_t files, malformed;
     struct analyze_model model;
-    struct watch_counters capture;  /* of all captures together */
-    bool captures;                  /* there are some */
-    const struct lives *lives;      /* of bundle logs; NULL: there is none */
+    struct watch_counters capture;            /* of all captures together */
+    bool captures;                            /* there are some */
+    struct input_view views[INPUT_VIEWS_MAX]; /* which end each was taken for */
+    size_t views_len;                         /* of all of them */
+    const struct lives *lives;                /* of bundle logs; NULL: there is none */
     const struct clocks *clocks;    /* as the logs have them, before what is corrected of itself */
     const struct clocks_fix *fixes; /* corrected */
     size_t fixes_len;

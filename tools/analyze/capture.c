@@ -156,3 +156,8 @@ void capture_add_counters(const struct capture *c, struct watch_counters *sum)
     sum->undecided += n->undecided;
     sum->one_way += n->one_way;
 }
+
+size_t capture_views(const struct capture *c, struct watch_view *out, size_t max)
+{
+    return watch_views(c->watch, out, max);
+}

@@ -26,4 +26,7 @@ uint64_t capture_cut(const struct capture *c);
 
 void capture_add_counters(const struct capture *c, struct watch_counters *sum);
 
+/* What its pairs were taken for, as watch_views. */
+size_t capture_views(const struct capture *c, struct watch_view *out, size_t max);
+
 #endif

@@ -88,6 +88,7 @@ static int add_row(struct run *r, const struct input_row *row)
 static void sum_inputs(struct run *r, const struct input *in)
 {
     r->totals.captures = input_captures(in, &r->totals.capture);
+    r->totals.views_len = input_views(in, r->totals.views);
     r->totals.back = input_went_back(in);
     r->totals.twins = input_twin_logs(in);
 }

@@ -392,6 +392,50 @@ bool input_captures(const struct input *in, struct watch_counters *sum)
     return any;
 }
 
+static bool is_same_end(const struct watch_view *a, const struct watch_view *b)
+{
+    bool named = a->receiver < WATCH_UNKNOWN && b->receiver < WATCH_UNKNOWN;
+    bool receiver = named ? a->receiver == b->receiver
+                          : a->far.family == b->far.family && a->far.port == b->far.port &&
+                                memcmp(a->far.ip, b->far.ip, sizeof a->far.ip) == 0;
+    return receiver && a->sender == b->sender && a->place == b->place;
+}
+
+/* Another capture, of the same time, whose pair was taken for the same end; NULL: none. */
+static const char *find_same_end(const struct input *in, const struct source *s,
+                                 const struct watch_view *v)
+{
+    struct watch_view views[INPUT_VIEWS_MAX];
+    assert(s->kind == KIND_CAPTURE);
+    for (size_t i = 0; i < in->count; i++) {
+        const struct source *other = &in->sources[i];
+        if (other == s || other->kind != KIND_CAPTURE || other->first > s->first_high ||
+            s->first > other->first_high)
+            continue;
+        size_t n = capture_views(other->capture, views, INPUT_VIEWS_MAX);
+        for (size_t k = 0; k < n && k < INPUT_VIEWS_MAX; k++)
+            if (is_same_end(v, &views[k]))
+                return other->name;
+    }
+    return NULL;
+}
+
+size_t input_views(const struct input *in, struct input_view out[INPUT_VIEWS_MAX])
+{
+    struct watch_view views[INPUT_VIEWS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        const struct source *s = &in->sources[i];
+        if (s->kind != KIND_CAPTURE)
+            continue;
+        size_t len = capture_views(s->capture, views, INPUT_VIEWS_MAX);
+        for (size_t k = 0; k < len && k < INPUT_VIEWS_MAX && n + k < INPUT_VIEWS_MAX; k++)
+            out[n + k] = (struct input_view){s->name, views[k], find_same_end(in, s, &views[k])};
+        n += len;
+    }
+    return n;
+}
+
 double input_share(const struct input *in)
 {
     double size = 0, done = 0;

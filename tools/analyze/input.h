@@ -52,6 +52,15 @@ struct input_twins {
     tick both; /* how long */
 };
 
+/* What a pair of addresses in a capture was taken for. */
+struct input_view {
+    const char *file;
+    struct watch_view at;
+    const char *same; /* another capture of that time that was taken for the same end; NULL: none */
+};
+
+#define INPUT_VIEWS_MAX 64
+
 /* The next row: 1, 0 at the end of all files, HELIO_ESTOPPED when `complain` said so, HELIO_ENOMEM,
  * or HELIO_EIO
  * (*failed is the file: its data is damaged, or the disk is). Rows of equal time come in the order
@@ -79,6 +88,10 @@ bool input_has_bundles(const struct input *in);
 
 /* The counters of all captures added up; false when there is none. */
 bool input_captures(const struct input *in, struct watch_counters *sum);
+
+/* How many pairs of addresses the captures have; the first INPUT_VIEWS_MAX of them in `out`. At the
+ * end. */
+size_t input_views(const struct input *in, struct input_view out[INPUT_VIEWS_MAX]);
 
 /* Read so far, as a share of all files' sizes, 0..1. */
 double input_share(const struct input *in);

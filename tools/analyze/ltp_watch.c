@@ -234,9 +234,41 @@ static void count_pairs(struct watch *w)
         if (p->refused || p->joined)
             continue;
         w->counters.pairs++;
-        w->counters.undecided += p->guessed;
+        w->counters.undecided += p->how == WATCH_ASSUMED;
         w->counters.one_way += p->red && watch_one_way(p);
     }
+}
+
+static struct watch_end far_end(const struct watch *w, size_t pair, int end)
+{
+    struct watch_end found = {0};
+    for (size_t i = 0; i < w->pairs.flows_len; i++) {
+        const struct watch_flow *f = &w->pairs.flows[i];
+        if (f->pair == pair)
+            found = f->end == end ? f->from : f->to;
+    }
+    return found;
+}
+
+size_t watch_views(const struct watch *w, struct watch_view *out, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->pairs.pairs_len; i++) {
+        const struct watch_pair *p = &w->pairs.pairs[i];
+        if (p->refused || p->joined || !p->started)
+            continue;
+        assert(p->local >= 0 && p->how != WATCH_OPEN);
+        int sender = watch_most_data(p);
+        if (n < max)
+            out[n] =
+                (struct watch_view){.sender = p->engine[sender],
+                                    .receiver = p->engine[!sender],
+                                    .far = far_end(w, i, !sender),
+                                    .place = p->local == sender ? WATCH_SENDER : WATCH_RECEIVER,
+                                    .how = p->how};
+        n++;
+    }
+    return n;
 }
 
 static struct watch_session *find_session(struct watch *w, const struct watch_segment *g,
@@ -297,7 +329,8 @@ static int process_segment(struct watch *w, const struct watch_segment *g)
     const struct event *e = &g->event;
     assert(p->local == 0 || p->local == 1);
     int from = watch_from(&w->pairs, g), end = watch_sending_end(&w->pairs, g);
-    struct seglog_row row = {.event = *e, .node = p->engine[p->local], .guessed = p->guessed};
+    struct seglog_row row = {
+        .event = *e, .node = p->engine[p->local], .guessed = p->how == WATCH_ASSUMED};
     row.event.peer = p->engine[!p->local];
     if (e->session == EVENT_NONE) { /* damaged: only who gets it knows */
         if (from != p->local)

@@ -29,6 +29,24 @@ struct watch_end {
 
 enum watch_place { WATCH_AUTO, WATCH_SENDER, WATCH_RECEIVER };
 
+/* How it is known at which end a pair was captured. */
+enum watch_how {
+    WATCH_OPEN,      /* not yet */
+    WATCH_ASSUMED,   /* nothing says it */
+    WATCH_GIVEN,     /* by the user */
+    WATCH_NOTED,     /* the capture has it for each packet */
+    WATCH_BY_TIMES,  /* which answers come at once, and which after a round trip */
+    WATCH_BY_PASSAGE /* through which pairs sessions pass, one after another */
+};
+
+/* What a pair was taken for. */
+struct watch_view {
+    uint64_t sender, receiver; /* engines; `sender` is who sent more data */
+    struct watch_end far;      /* where the receiver is */
+    enum watch_place place;    /* whose end it is */
+    enum watch_how how;
+};
+
 struct watch_engine {
     struct watch_end end; /* port 0: any */
     uint64_t number;
@@ -77,5 +95,8 @@ int watch_end(struct watch *w);
 int watch_row(struct watch *w, const struct seglog_row **row);
 
 struct watch_counters *watch_counters(struct watch *w);
+
+/* The pairs of which segments have become rows: how many, the first `max` of them in `out`. */
+size_t watch_views(const struct watch *w, struct watch_view *out, size_t max);
 
 #endif

@@ -174,8 +174,10 @@ static void merge_pairs(struct watch_pairs *w, struct watch_pair *to, struct wat
         if (!watch_known(to->engine[i]) && watch_known(from->engine[x]))
             to->engine[i] = from->engine[x];
     }
-    if (to->local < 0 && from->local >= 0)
+    if (to->local < 0 && from->local >= 0) {
         to->local = from->local ^ turn;
+        to->how = from->how;
+    }
     to->trial += from->trial;
     to->waiting += from->waiting;
     to->ltp |= from->ltp;
@@ -245,8 +247,10 @@ static void place_pairs(struct join *j)
                 votes[w->flows[k].end] += j->first[k];
                 votes[!w->flows[k].end] += j->last[k];
             }
-        if (p->at == WATCH_AUTO && p->local < 0 && votes[0] != votes[1])
+        if (p->at == WATCH_AUTO && p->local < 0 && votes[0] != votes[1]) {
             p->local = votes[1] > votes[0];
+            p->how = WATCH_BY_PASSAGE;
+        }
     }
 }
 

@@ -185,6 +185,18 @@ static uint32_t count_votes(const struct watch_pair *p)
     return p->times.votes[0] + p->times.votes[1];
 }
 
+static void place_pair(struct watch_pair *p, int local, enum watch_how how)
+{
+    assert(p->local < 0 && (local == 0 || local == 1) && how != WATCH_OPEN);
+    p->local = local;
+    p->how = how;
+}
+
+int watch_most_data(const struct watch_pair *p)
+{
+    return p->data_bytes[1] > p->data_bytes[0];
+}
+
 /* Times from checkpoint to report, and from report to its acknowledgement: the short one is that of
  * the end where the capture was taken. */
 void watch_study_times(struct watch_pairs *w, const struct watch_segment *g)
@@ -222,7 +234,7 @@ void watch_study_times(struct watch_pairs *w, const struct watch_segment *g)
     } else if (e->type == LTP_RA && b->stage == 2 && e->rpt_serial == b->serial) {
         note_answer(p, x, b, e->now - b->at);
         if (pair->local < 0 && pair->at == WATCH_AUTO && count_votes(pair) >= PROBES)
-            pair->local = p->votes[1] > p->votes[0];
+            place_pair(pair, p->votes[1] > p->votes[0], WATCH_BY_TIMES);
     }
 }
 
@@ -237,26 +249,27 @@ void watch_study(struct watch_pairs *w, const struct watch_segment *g, int outgo
         p->data_bytes[from] += e->length;
     p->red |= e->type < LTP_GREEN_DATA || e->type == LTP_RS;
     if (p->local < 0 && outgoing >= 0)
-        p->local = outgoing == 1 ? from : !from;
+        place_pair(p, outgoing == 1 ? from : !from, WATCH_NOTED);
     else if (p->local < 0 && p->at != WATCH_AUTO && e->type < LTP_GREEN_DATA)
-        p->local = p->at == WATCH_SENDER ? from : !from;
+        place_pair(p, p->at == WATCH_SENDER ? from : !from, WATCH_GIVEN);
     watch_study_times(w, g);
 }
 
 void watch_force(struct watch_pair *p)
 {
-    int sender = p->data_bytes[1] > p->data_bytes[0];
+    int sender = watch_most_data(p);
     const uint32_t *v = p->times.votes;
     p->named = true;
     p->ltp = true;
     if (p->local >= 0)
         return;
-    p->guessed = p->at == WATCH_AUTO && v[0] == v[1];
-    assert(p->local < 0);
     if (v[0] != v[1])
-        p->local = v[1] > v[0];
+        place_pair(p, v[1] > v[0], WATCH_BY_TIMES);
+    else if (p->at != WATCH_AUTO)
+        place_pair(p, p->at == WATCH_RECEIVER ? !sender : sender, WATCH_GIVEN);
     else
-        p->local = p->at == WATCH_RECEIVER ? !sender : sender;
+        place_pair(p, sender, WATCH_ASSUMED);
+    assert(p->local >= 0);
 }
 
 /* Are both times of sessions of this end known from what was sent once? */

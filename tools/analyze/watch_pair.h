@@ -41,7 +41,7 @@ struct watch_pair {
     uint64_t engine[2];
     enum watch_place at;
     int local;               /* the end at which it was captured; -1: not yet known */
-    bool guessed;            /* nothing says so */
+    enum watch_how how;      /* what says so */
     bool ltp, refused;       /* it is, it is not; neither: on trial */
     bool named;              /* names of engines and times are not waited for any more */
     bool started;            /* segments of it have become rows */
@@ -81,6 +81,9 @@ void watch_study_times(struct watch_pairs *w, const struct watch_segment *g);
 /* Is all known that is needed, or is it not waited for any more? */
 bool watch_decided(struct watch_pair *p);
 void watch_force(struct watch_pair *p); /* there will be no more to decide by */
+
+/* The end that sent more data. */
+int watch_most_data(const struct watch_pair *p);
 
 /* Of one of its two directions nothing was seen. */
 bool watch_one_way(const struct watch_pair *p);
