@@ -7,7 +7,8 @@ forwarded nor delivered is looked up in the bundle logs: only a server's further
     1 ──tcpcl── 2 ──ltp, trace H── 3 ──tcpcl── 5        contacts of 2-3, 2-4 and 3-5 of some seconds, each 10 s
                  └──ltp, trace A── 4 ──tcpcl──┘
 
-In the first half of the time every node is ended in turn, in the second one nodes 2 and 5 live on, for how they grow.
+In the first half of the time every node is ended in turn, in the second one nodes 2 and 5 live on, for how they grow. A node remembers
+the ids of bundles until their lifetime ends, against repeats: it is a third of the time, so that as many are forgotten as come by then.
 usage: long_nodes.py BIN OUT [SECONDS [SEED]]      (1800)"""
 
 import datetime
@@ -29,6 +30,7 @@ WINDOWS = {(2, 3): (0, 6), (2, 4): (5, 10.5), (3, 5): (2, 9)}  # of each 10 s; t
 FLOWS = ((1, 5, "50b", 64), (1, 5, "50b", 2_000), (1, 5, "8b", 50_000), (1, 5, "0.3b", 1_000_000), (5, 1, "20b", 500),
          (5, 1, "2b", 100_000), (3, 4, "5b", 10_000))
 LOOK = 5  # seconds between looks
+LEAST_LIFETIME = 300  # seconds, of what clients send
 PATIENCE = 1800  # seconds; a shared machine may stand still for long
 
 
@@ -74,7 +76,7 @@ class Net:
 
     def clients(self, seconds):
         return [self.lab.start(f"client{i}", "helio-perf", "client", "--socket", self.lab.socket(a), "-d", f"ipn:{b}.2000", "--reconnect=600",
-                               "-T", str(seconds), "-P", str(size), "-R", rate, "-l", "7200", "--linger", "120",
+                               "-T", str(seconds), "-P", str(size), "-R", rate, "-l", str(max(LEAST_LIFETIME, seconds // 3)), "--linger", "120",
                                "--json", self.lab.path(f"client{i}.json")) for i, (a, b, rate, size) in enumerate(FLOWS)]
 
     def look(self, number):
