@@ -78,7 +78,7 @@ class Session(lab_live.Session):
         command = ["helio-emu", "relay", "--listen", f"{host}:{self.values['return_port']}", "--to", at["back"], "--scenario", self.path("return.yaml"),
                    "--json", self.path("return.json")]
         deriver = lab_derive.Deriver(self.lab, self.out, self.state.folder, self.addresses, lab_live.utc(self.begin))
-        keys = deriver.scenario(self.lab.links["1-2"])
+        keys = deriver.scenario(self.lab.links["1-2"], "1-2", ("forward", "return"))
         keys["forward"], keys["return"] = keys["return"], keys["forward"]
         for key, end in (("pcap_before", "before"), ("pcap_after", "after")):
             keys[key] = places.put(self.path(f"return.{end}.pcap"), None)

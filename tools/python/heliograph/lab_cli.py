@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, places, programs
+from . import lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs
 from .lab import Failed, Mistaken
 
 EPILOG = """commands:
@@ -119,8 +119,13 @@ def commands(lab, derived):
         return lab.nodes[node].address or "127.0.0.1"
 
     for link, at in derived.relays.items():
-        yield machine(lab.links[link].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
+        yield machine(lab.links[link.removesuffix(".down").removesuffix(".up")].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
                                                  "--scenario", derived.channels[link]]
+    for link, path in derived.stations.items():
+        station = lab.links[link].station.address or "127.0.0.1"
+        if link in derived.wans:
+            yield station, lab_station.relay_command(derived.wans[link])
+        yield station, ["helio-sle", "provider", path]
     for name, path in derived.nodes.items():
         yield machine(name), ["heliod", path]
     for command in (*derived.servers, *derived.clients):

@@ -4,6 +4,7 @@
 What the file says wins over what is derived. Each line of a configuration knows the line of the lab file that it was
 made of, so that what a program says of it is told there.
 """
+import contextlib
 import dataclasses
 import datetime
 import difflib
@@ -14,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 
-from . import lab_file, places, programs, units
+from . import lab_file, lab_station, places, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -47,6 +48,8 @@ class Derived:
     relays: dict     # link -> its addresses: listen, to, back
     servers: list    # of Command
     clients: list
+    stations: dict = dataclasses.field(default_factory=dict)  # link -> path of the provider's configuration
+    wans: dict = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
     plan: str = None
     received: list = dataclasses.field(default_factory=list)  # folders for files
 
@@ -54,9 +57,18 @@ class Derived:
         return os.path.join(self.folder, f"node{self.lab.nodes[node].number}.{what}.csv")
 
 
+@dataclasses.dataclass
+class StationAddresses:
+    modem: str   # where frames come
+    listen: str  # of the provider
+    uplink: str  # where CLTUs go
+    wan: str     # of the relay that is the wide area network
+
+
 class Addresses:
     """Of mode local: an address of the loopback interface for each end of a link, and for its relay."""
     relay = True
+    wan_relay = True  # streams pass one, too
 
     def __init__(self, lab, fixed=None):
         self.lab = lab
@@ -64,9 +76,11 @@ class Addresses:
         if first:
             self.free = iter(range(first, 65536))
         else:
-            self.free = iter(free_ports(3 * len(lab.links) + 1))
+            self.free = iter(free_ports(3 * len(lab.links) + 4 * sum(link.station is not None for link in lab.links.values()) + 1))
         self.of = {name: tuple(f"{self.host(end)}:{next(self.free)}" for end in (*link.ends, link.ends[0]))
                    for name, link in lab.links.items()}
+        self.stations = {name: StationAddresses(*(f"{link.station.address or '127.0.0.1'}:{next(self.free)}" for _ in range(4)))
+                         for name, link in lab.links.items() if link.station is not None}
 
     def host(self, node):
         return self.lab.nodes[node].address or "127.0.0.1"
@@ -74,9 +88,29 @@ class Addresses:
     def ends(self, link):
         """The (local, remote) of both ends; the relay's address, if there is one."""
         a, b, relay = self.of[link.name]
+        if link.station is not None:
+            at, craft = self.station(link), link.station.craft
+            of_craft = (a, b)[craft], (at.modem if link.channel is None else relay)
+            of_centre = (b, a)[craft], (at.listen if link.station.wan is None or not self.wan_relay else at.wan)
+            return ((of_craft, of_centre), (of_centre, of_craft))[craft], relay if link.channel is not None else None
         if link.channel is None:
             return ((a, b), (b, a)), None
         return ((a, relay), (b, relay)), relay
+
+
+    def station(self, link):
+        """What the station's provider is told: its port, its modem's, and where CLTUs go."""
+        at, craft = self.stations[link.name], self.of[link.name][link.station.craft]
+        return dataclasses.replace(at, uplink=at.uplink if link.channel is not None else craft)
+
+    def pieces(self, link):
+        """The relays of the link's channel: name, the ways of the channel that are its forward and return, its addresses."""
+        (a, b), relay = self.ends(link)
+        if link.station is None:
+            return [(link.name, ("forward", "return"), {"listen": relay, "to": b[0], "back": a[0]} if relay else None)]
+        at, craft = self.station(link), (a, b)[link.station.craft][0]
+        return [(f"{link.name}.down", (link.station.down, None), {"listen": relay, "to": at.modem, "back": craft}),
+                (f"{link.name}.up", (link.station.up, None), {"listen": at.uplink, "to": craft, "back": at.modem})]
 
 
 class SpaceAddresses:
@@ -84,7 +118,13 @@ class SpaceAddresses:
     relay = False
 
     def __init__(self, lab):
+        for link in lab.links.values():
+            if link.station is not None:
+                raise places.PlacesError(f"{places.where(link.station)}: links.{link.name}.station: stations are in the modes local and sim")
         self.index = {name: i for i, name in enumerate(lab.links)}
+
+    def pieces(self, link):
+        return [(link.name, ("forward", "return"), None)]
 
     def network(self, link):
         i = self.index[link.name]
@@ -96,11 +136,16 @@ class SpaceAddresses:
 
 
 def free_ports(count):
-    """Of 127.0.0.1, that nobody uses now."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
+    """Of 127.0.0.1, that nobody uses now, neither for datagrams nor for streams."""
+    sockets, ports = [], []
+    while len(ports) < count:
+        pair = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM)]
+        sockets += pair
+        pair[0].bind(("127.0.0.1", 0))
+        port = pair[0].getsockname()[1]
+        with contextlib.suppress(OSError):
+            pair[1].bind(("127.0.0.1", port))
+            ports.append(port)
     for s in sockets:
         s.close()
     return ports
@@ -160,6 +205,8 @@ def way_plan(lab, link, way, ends, plan):
     rate = keys.get("rate") or link.keys.get("rate") or "unlimited"
     spans = keys.get("contacts") or [put({"from": "0s", "to": FOREVER}, link.place)]
     delay = keys.get("delay", "0")
+    if link.station is not None:
+        delay = longer(delay, lab_station.added_delay(link.station, way))
     for span in spans:
         contact = {"from": a, "to": b, "start": span.get("from", "0"), "end": span.get("to", FOREVER), "rate": rate}
         plan["contacts"].append(put(contact, span.place))
@@ -168,6 +215,16 @@ def way_plan(lab, link, way, ends, plan):
     else:
         table = [{"at": point.get("at", "0"), "owlt": point.get("delay", "0")} for point in delay if isinstance(point, dict)]
         plan["ranges"].append(put({"from": a, "to": b, "end": FOREVER, "table": table}, link.place))
+
+
+def longer(delay, more):
+    """A delay, or a table of delays, with so many seconds more; what is not understood is told elsewhere."""
+    try:
+        if isinstance(delay, str):
+            return put(units.duration_text(units.duration(delay) + more), delay.place if isinstance(delay, places.Word) else None)
+        return put([{**point, "delay": units.duration_text(units.duration(point["delay"]) + more)} for point in delay], delay.place)
+    except (ValueError, KeyError, TypeError):
+        return delay
 
 
 def contact_plan(lab, begin):
@@ -183,13 +240,14 @@ def contact_plan(lab, begin):
 
 def longest_delay(link):
     """One-way light time for LTP's timer; None when it is not understood (which is told elsewhere)."""
-    if link.channel is None:
+    if link.channel is None and link.station is None:
         return LOCAL
     found = []
     for way in ("forward", "return"):
-        delay = link.channel[way].get("delay", "0")
+        delay = link.channel[way].get("delay", "0") if link.channel is not None else "0"
+        more = lab_station.added_delay(link.station, way) if link.station is not None else 0.0
         try:
-            found += [units.duration(point["delay"] if isinstance(point, dict) else point)
+            found += [more + units.duration(point["delay"] if isinstance(point, dict) else point)
                       for point in (delay if isinstance(delay, list) else [delay])]
         except (ValueError, KeyError, TypeError):
             return None
@@ -199,6 +257,7 @@ def longest_delay(link):
 class Deriver:
     def __init__(self, lab, folder, sockets, addresses, begin, capture_files=True):
         self.lab, self.folder, self.addresses, self.begin = lab, folder, addresses, begin
+        self.sockets = sockets
         self.capture_files = capture_files  # False: the simulator writes the logs by itself
         self.errors = []
         self.out = Derived(lab, folder, {}, {}, {name: os.path.join(sockets, f"{node.number}.sock")
@@ -235,7 +294,9 @@ class Deriver:
         owlt = longest_delay(link)
         if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
             derived["owlt"] = owlt
-        return merge(put(derived, link.place), link.keys, link.at.get(node))
+        if link.station is not None:
+            derived.update(lab_station.end_keys(link, i, self.addresses.station(link)))
+        return merge(put(derived, link.place), lab_station.own_keys(link, i), link.at.get(node))
 
     def plan_file(self):
         plan = self.lab.plan
@@ -264,9 +325,12 @@ class Deriver:
                 tree["routes"] = put(routes, node.place)
         return tree
 
-    def scenario(self, link):
-        tree = merge(link.channel)
-        for way in ("forward", "return"):
+    def scenario(self, link, name, ways, channel=None):
+        """Of a relay or a bridge: ways are those of the link's channel that are its own forward and return (None: nothing happens)."""
+        whole = link.channel if channel is None else channel
+        tree = merge(whole)
+        for way, of in zip(("forward", "return"), ways):
+            tree[way] = whole[of] if of else put({}, link.place)
             timed = any(key in tree[way] for key in ("contacts", "outages", "changes")) or isinstance(tree[way].get("delay"), list)
             tree[way] = merge(tree[way])
             start = self.start_of(tree[way].get("start", "0" if timed else None))
@@ -280,10 +344,10 @@ class Deriver:
             tree["overhead"] = put(f"{max(0, overhead - HEADERS)}B", link.place)
         if self.capture_files or not self.addresses.relay:
             files = {"drops": ("drop_log", "drops.csv"), "pcap": ("pcap_before", "before.pcap")}
-            tree.update({key: put(os.path.join(self.folder, f"link-{link.name}.{end}"), link.place)
+            tree.update({key: put(os.path.join(self.folder, f"link-{name}.{end}"), link.place)
                          for what, (key, end) in files.items() if what in self.lab.capture})
             if "pcap" in self.lab.capture:
-                tree["pcap_after"] = put(os.path.join(self.folder, f"link-{link.name}.after.pcap"), link.place)
+                tree["pcap_after"] = put(os.path.join(self.folder, f"link-{name}.after.pcap"), link.place)
         return tree
 
     def start_of(self, start):
@@ -300,18 +364,51 @@ class Deriver:
         for name, node in self.lab.nodes.items():
             path = self.add_config(f"node{node.number}.yaml", f"node {name}", self.node_config(node), ("heliod", "--check"))
             self.out.nodes[name] = path
-        for name, link in self.lab.links.items():
-            if link.channel is not None:
-                path = self.add_config(f"link-{name}.yaml", f"the link {name}, forward is from {link.ends[0]} to {link.ends[1]}",
-                                       self.scenario(link), ("helio-emu", "check"))
-                self.out.channels[name] = path
-                (a, b), relay = self.addresses.ends(link)
+        for link in self.lab.links.values():
+            for name, ways, relay in self.addresses.pieces(link) if link.channel is not None else ():
+                self.out.channels[name] = self.add_config(f"link-{name}.yaml", self.title(link, name), self.scenario(link, name, ways),
+                                                          ("helio-emu", "check"))
                 if relay:
-                    self.out.relays[name] = {"listen": relay, "to": b[0], "back": a[0]}
+                    self.out.relays[name] = relay
+            if link.station is not None:
+                self.station(link)
         if plan and self.lab.plan in ("", "yes"):
             self.out.plan = self.add_config("plan.yaml", "the contact plan", contact_plan(self.lab, self.begin), ("helio-plan", "check"))
         self.traffic()
         return self.out
+
+    @staticmethod
+    def title(link, name):
+        if link.station is None:
+            return f"the link {name}, forward is from {link.ends[0]} to {link.ends[1]}"
+        return f"the channel {name}, forward is {'to' if name.endswith('.down') else 'from'} the ground station"
+
+    @staticmethod
+    def station_socket(lab, link, sockets):
+        return os.path.join(sockets, f"station-{list(lab.links).index(link) + 1}.sock")
+
+    def status_path(self, link):
+        """The simulator tells by itself."""
+        return self.station_socket(self.lab, link.name, self.sockets) if self.addresses.wan_relay else None
+
+    def station(self, link):
+        tree = lab_station.provider(link, self.addresses.station(link), self.status_path(link))
+        self.out.stations[link.name] = self.add_config(f"station-{link.name}.yaml", f"the ground station of the link {link.name}", tree,
+                                                       ("helio-sle", "provider", "--check"))
+        if link.station.wan is None:
+            return
+        name = f"{link.name}.wan"
+        scenario = self.scenario(link, name, ("forward", "return"), link.station.wan)
+        path = self.add_config(f"link-{name}.yaml", f"the wide area network of the link {link.name}, forward is to the mission centre", scenario,
+                               ("helio-emu", "check"))
+        if not self.addresses.wan_relay:
+            self.out.channels[name] = path
+            return
+        refused = lab_station.refuse_wan(link)
+        for value, text in [refused] if refused else lab_station.check_units(link):
+            self.wrong(value, text)
+        if not refused and not self.errors:
+            self.out.wans[link.name] = lab_station.relay_words(link, self.addresses.station(link))
 
     # ---- traffic ----
 

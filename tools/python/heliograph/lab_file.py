@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 
-from . import places, units
+from . import lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
@@ -18,7 +18,7 @@ WAY = ("rate", "queue", "codel", "mark", "delay", "jitter", "reorder", "start", 
        "corrupt", "bit_errors", "rules", "trace")  # of a channel's direction
 CHANNEL = ("seed", "exempt", "tolerance")        # of a channel as a whole
 BOTH = ("overhead",)                             # of the channel and of the adapter
-LINK = ("adapter", "forward", "return", "ends", "scenario", "channel")
+LINK = ("adapter", "forward", "return", "ends", "scenario", "channel", "station")
 CAPTURE = ("segments", "bundles", "drops", "pcap")
 PERF = {"duration": "-T", "data": "-D", "window": "-W", "rate": "-R", "payload": "-P", "lifetime": "-l", "priority": "-p",
         "crc": "--crc", "warmup": "--warmup", "ack-timeout": "--ack-timeout", "linger": "--linger"}
@@ -55,6 +55,7 @@ class Link:
     at: dict        # name of a node -> keys of its end alone
     channel: Map    # the scenario: forward, return and the rest; None: the ends talk to each other directly
     place: tuple
+    station: lab_station.Station = None  # a ground station between the two
 
     @property
     def adapter(self):
@@ -258,6 +259,7 @@ class Reader:
         ways = {way: merge(base.get("both"), base.get(way), pick(keys, WAY), self.map(keys.pop(way, Map()), f"{what}.{way}", WAY))
                 for way in ("forward", "return")}
         channel = merge(pick(base, CHANNEL + BOTH), pick(keys, CHANNEL + BOTH))
+        station = lab_station.read(self, keys.pop("station", None), keys, ends, f"{what}.station", WAY)
         at = {str(end): self.map(value, f"{what}.ends.{end}")
               for end, value in self.map(keys.pop("ends", Map()), f"{what}.ends", ends).items()}
         own = Map((key, value) for key, value in keys.items() if key not in WAY + CHANNEL)
@@ -272,7 +274,7 @@ class Reader:
         if channel_wanted == "no" or not (ways["forward"] or ways["return"]):
             own = merge(pick(ways["forward"], ("rate",)), own)
             channel = None
-        return Link(name, ends, own, at, channel, place.place)
+        return Link(name, ends, own, at, channel, place.place, station)
 
     def seed(self):
         return self.parsed(self.tree, "seed", "", count(0, 2**31 - 1), 1)

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_derive, lab_file, lab_result, machine, places, programs
+from . import lab_derive, lab_file, lab_result, lab_station, machine, places, programs
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -74,15 +74,17 @@ class Session(Processes):
     def start_channel(self, link):
         times = self.renewed.get(link, 0)
         name = f"link-{link}" + (f".{times}" if times else "")
-        p = self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link],
-                                            "--json", self.path(f"{name}.json")])
+        self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link], "--json", self.path(f"{name}.json")])
+        self.await_words(name, ", ready", f"the emulator of link {link}")
+
+    def await_words(self, name, words, what):
         give_up = time.monotonic() + READY
-        while time.monotonic() < give_up and p.poll() is None:
+        while time.monotonic() < give_up and self.running[name].poll() is None:
             with open(self.path(name + ".log"), encoding="utf-8") as f:
-                if ", ready" in f.read():
+                if words in f.read():
                     return
             time.sleep(0.01)
-        raise Failed(f"the emulator of link {link} did not start:{self.why(name)}")
+        raise Failed(f"{what} did not start:{self.why(name)}")
 
     def begin_program(self, name, node, words):
         self.note(name, node, words)
@@ -114,6 +116,14 @@ class Session(Processes):
         with open(self.path("commands.txt"), "a", encoding="utf-8") as f:
             f.write(f"{name}: {shlex.join(self.inside(node, words))}\n")
 
+    def start_stations(self):
+        for link, words in self.derived.wans.items():
+            self.begin_program(f"link-{link}.wan", None, lab_station.relay_command(words))
+            self.await_words(f"link-{link}.wan", ", ready", f"the wide area network of link {link}")
+        for link, path in self.derived.stations.items():
+            self.begin_program(f"station-{link}", None, ["helio-sle", "provider", path])
+            self.await_words(f"station-{link}", "listens at", f"the station of link {link}")
+
     def start_nodes(self):
         for name, path in self.derived.nodes.items():
             self.begin_program(self.node_log(name), name, ["heliod", path])
@@ -140,6 +150,7 @@ class Session(Processes):
     def up(self):
         for link in self.derived.channels:
             self.start_channel(link)
+        self.start_stations()
         self.start_nodes()
         for command in self.derived.servers:
             self.begin_program(command.name, command.node, command.words)
@@ -234,21 +245,26 @@ class Session(Processes):
             lab = lab_file.interpret(tree, self.lab.path, self.lab.base)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
-        times = self.renewed.get(name, 0) + 1
         deriver = lab_derive.Deriver(lab, self.out, self.state.folder, self.addresses, utc(self.begin))
-        scenario = deriver.scenario(lab.links[name])
-        for key in ("drop_log", "pcap_before", "pcap_after"):
-            if key in scenario:
-                scenario[key] = places.put(scenario[key].replace(f"link-{name}.", f"link-{name}.{times}."), None)
-        path = deriver.add_config(f"link-{name}.{times}.yaml", f"the link {name} from now on", scenario, ("helio-emu", "check"))
+        paths = {}
+        for piece, ways, _ in self.addresses.pieces(lab.links[name]):
+            times = self.renewed.get(piece, 0) + 1
+            scenario = deriver.scenario(lab.links[name], piece, ways)
+            for key in ("drop_log", "pcap_before", "pcap_after"):
+                if key in scenario:
+                    scenario[key] = places.put(scenario[key].replace(f"link-{piece}.", f"link-{piece}.{times}."), None)
+            paths[piece] = deriver.add_config(f"link-{piece}.{times}.yaml", f"the channel {piece} from now on", scenario, ("helio-emu", "check"))
         lab_derive.write(deriver.out)
         try:
             lab_derive.check(deriver.out)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
-        self.lab, self.derived.channels[name], self.renewed[name] = lab, path, times
-        self.end_channel(name, times - 1)
-        self.start_channel(name)
+        self.lab = lab
+        for piece, path in paths.items():
+            times = self.renewed.get(piece, 0)
+            self.derived.channels[piece], self.renewed[piece] = path, times + 1
+            self.end_channel(piece, times)
+            self.start_channel(piece)
 
     def end_channel(self, link, times):
         name = f"link-{link}" + (f".{times}" if times else "")
@@ -314,12 +330,27 @@ class Session(Processes):
             self.end_quietly(command.name, signal.SIGINT)
         for name in self.derived.nodes:
             self.end_quietly(self.node_log(name), signal.SIGTERM)
+        stations = {link: self.station_status(link) for link in self.derived.stations}
+        for link in self.derived.stations:
+            self.end_quietly(f"station-{link}", signal.SIGTERM)
+        for link in self.derived.wans:
+            self.end_quietly(f"link-{link}.wan", signal.SIGINT)
         for link in self.derived.channels:
             times = self.renewed.get(link, 0)
             self.end_quietly(f"link-{link}" + (f".{times}" if times else ""), signal.SIGINT)
         return {"seconds": seconds, "interrupted": self.stopped, "traffic": self.traffic_results(),
                 "servers": [shown for command in self.derived.servers if (shown := lab_result.load_json(self.path(f"{command.name}.json")))],
-                "channels": self.channel_results(), "nodes": nodes}
+                "channels": self.channel_results(), "nodes": nodes, "stations": stations}
+
+    def station_status(self, link):
+        path = lab_derive.Deriver.station_socket(self.lab, link, self.state.folder)
+        try:
+            with socket.socket(socket.AF_UNIX) as s:
+                s.settimeout(10)
+                s.connect(path)
+                return json.load(s.makefile())
+        except (OSError, ValueError) as e:
+            return {"error": str(e)}
 
     def last_words(self, name):
         try:

@@ -15,6 +15,7 @@ CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a
 
 class Addresses(lab_derive.Addresses):
     """Streams need no relay here: the simulator takes them over the channel between two nodes."""
+    wan_relay = False
 
     def ends(self, link):
         if link.adapter in lab_derive.STREAMS:
@@ -140,19 +141,31 @@ def check_streams(lab):
 
 
 def streams(lab, derived):
-    """Links whose channel lies between two nodes, instead of at a relay's address."""
-    return [name for name in derived.channels if name not in derived.relays and lab.links[name].adapter in lab_derive.STREAMS]
+    """Channels that lie between two nodes, or a station and a node, instead of at a relay's address: name -> both, by their numbers."""
+    numbers = {name: i for i, name in enumerate(lab.nodes, 1)}
+    out = {}
+    for name in derived.channels:
+        if name in derived.relays:
+            continue
+        link = lab.links[name.removesuffix(".wan")]
+        if link.station is not None:
+            centre = link.ends[1 - link.station.craft]
+            out[name] = (len(numbers) + 1 + list(derived.stations).index(link.name), numbers[centre])
+        elif link.adapter in lab_derive.STREAMS:
+            out[name] = tuple(numbers[end] for end in link.ends)
+    return out
 
 
 def command_line(lab, derived):
     words = [programs.find("helio-sim")]
     for path in derived.nodes.values():
         words += ["--node", path]
+    for path in derived.stations.values():
+        words += ["--station", path]
     for link, at in derived.relays.items():
         words += ["--relay", f"--listen {at['listen']} --to {at['to']} --return-to {at['back']} --scenario {shlex.quote(derived.channels[link])}"]
-    numbers = {name: i for i, name in enumerate(lab.nodes, 1)}
-    for link in streams(lab, derived):
-        words += ["--channel", f"{'-'.join(str(numbers[end]) for end in lab.links[link].ends)}={derived.channels[link]}"]
+    for name, (a, b) in streams(lab, derived).items():
+        words += ["--channel", f"{a}-{b}={derived.channels[name]}"]
     for command in derived.servers:
         if command.flow.kind == "perf":
             continue  # the simulator has one for each client
@@ -211,7 +224,7 @@ def results(lab, derived, shown):
     names = list(lab.nodes)
     return {"seconds": shown["virtual_s"], "interrupted": shown["interrupted"], "traffic": by_flow(derived, shown),
             "servers": shown["servers"], "channels": dict(zip((*derived.relays, *streams(lab, derived)), shown["channels"])),
-            "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}}
+            "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}, "stations": dict(zip(derived.stations, shown["stations"]))}
 
 
 def translate(derived, message):

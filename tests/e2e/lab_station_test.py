@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-lab with a ground station on a link: spacecraft, optical channel, provider of Space Link Extension, wide area network, mission
+centre. usage: lab_station_test.py BIN SOURCE sim|live"""
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from lab_test import BIN, KIND, SOURCE, Folder, config, lab, made
+from heliograph import lab_derive, lab_station, places, stream_relay
+
+LINE = """line: [craft, centre]
+links:
+  craft-centre:
+    delay: 5ms
+    rate: 5Mbit/s
+    station: {%s}
+"""
+
+
+class Station(Folder):
+    def check_flow(self, result, link="craft-centre"):
+        """Frames came down and CLTUs went up, some of each were lost, and all that was sent arrived."""
+        channels, station = result["channels"], result["stations"][link]
+        self.assertGreater(sum(channels[f"{link}.down"]["forward"]["dropped"].values()), 0)
+        self.assertGreater(channels[f"{link}.down"]["forward"]["in"], 500)
+        self.assertEqual(channels[f"{link}.down"]["return"]["in"], 0)
+        self.assertGreater(channels[f"{link}.up"]["forward"]["in"], 10)
+        frames, cltus = station["instances"]
+        self.assertGreater(frames["counts"]["frames"], 500)
+        self.assertEqual(frames["counts"]["frames_dropped"], 0)
+        self.assertEqual(cltus["counts"]["cltus_radiated"], channels[f"{link}.up"]["forward"]["in"])
+        for name, flow in result["traffic"].items():
+            self.assertEqual((name, flow["code"], flow["lost"]), (name, 0, 0))
+        sent = sum(flow["bundles_sent"] for name, flow in result["traffic"].items() if name.startswith("perf"))
+        self.assertEqual(sum(server["bundles"] for server in result["servers"]), sent)
+        self.assertGreater(sent, 20)
+
+    def example(self, mode, *words):
+        return self.up(SOURCE / "examples/lab-station.yaml", *words, mode=mode)
+
+
+class Sim(Station):
+    def test_the_example(self):
+        result = self.example("sim")
+        self.check_flow(result)
+        self.assertGreater(result["channels"]["craft-centre.wan"]["forward"]["in"], 100)
+        ping = result["traffic"]["ping-2"]["rtt_ms"]
+        self.assertGreaterEqual(ping["min"], 2 * (5 + 20))  # both channels, both ways
+        for name in ("station-craft-centre.yaml", "link-craft-centre.down.drops.csv", "link-craft-centre.up.drops.csv", "link-craft-centre.wan.yaml"):
+            self.assertTrue((self.folder / "out" / name).exists(), name)
+
+    def test_ways_of_a_station(self):
+        """RCF of TM frames with a timely provider; the spacecraft second; two stations in one lab, one without a wide area network."""
+        file = self.file("""line: [centre, craft]
+nodes: {far: {}}
+links:
+  centre-craft: {rate: 5Mbit/s, delay: 3ms, return: {trace: "iid:0.02"}, forward: {trace: "iid:0.02"}, frames: tm, frame_length: 500B, frame_scid: 9,
+                 station: {spacecraft: craft, service: rcf, delivery: timely, authentication: none, wan: {forward: {delay: 30ms}}}}
+  far-centre: {rate: 5Mbit/s, delay: 3ms, trace: "iid:0.02", station: {}}
+traffic:
+  - {perf: craft-centre, start: 1s, data: 1MB, window: 20, payload: 50kB}
+  - {perf: far-centre, start: 1s, data: 1MB, window: 20, payload: 50kB}
+""")
+        result = self.up(file)
+        self.check_flow(result, "centre-craft")
+        self.check_flow(result, "far-centre")
+        with open(self.folder / "out/station-centre-craft.yaml", encoding="utf-8") as f:
+            told = f.read()
+        for words in ("rcf=onlt1", "gvcids: 0.9.*", "frame: 500", "authentication: none"):
+            self.assertIn(words, told.replace('"', ""))
+
+    def test_a_rate_that_changes(self):
+        file = self.file(LINE % "" + "traffic: [{perf: craft-centre, duration: 4s, window: 20, payload: 20kB}]\n"
+                         "events: [{at: 2s, link: craft-centre, set: {rate: 2Mbit/s}}]\n")
+        self.assertEqual(self.up(file)["traffic"]["perf-1"]["lost"], 0)
+
+    def test_what_is_derived(self):
+        of = made(LINE % "wan: {delay: 20ms}, id: GROUND, password: 'ff', instance: {buffer: 7, latency: 40ms}")
+        craft, centre = (places.plain(config(of, node)["links"][0]) for node in ("craft", "centre"))
+        self.assertEqual((craft["frames"], craft["frames_in"], craft["peer"]), ("aos", "cltu", "ipn:2.0"))
+        self.assertEqual((centre["frames"], centre["frames_in"], centre["frame_port"], centre["peer"]), ("cltu", "aos", "sle", "ipn:1.0"))
+        self.assertEqual((centre["sle_provider"], centre["sle_provider_password"], centre["sle_auth"]), ("GROUND", "ff", "all"))
+        self.assertEqual((craft["owlt"], centre["owlt"]), ("65ms", "65ms"))  # channel, network, transfer buffer
+        at = lab_derive.Addresses(of, 20000)
+        tree = places.plain(lab_station.provider(of.links["craft-centre"], at.station(of.links["craft-centre"])))
+        self.assertEqual((tree["id"], tree["instances"][0]["buffer"], tree["instances"][0]["latency"]), ("GROUND", "7", "40ms"))
+        plan = places.plain(lab_derive.contact_plan(of, "2026-01-01T00:00:00Z"))
+        self.assertEqual([r["owlt"] for r in plan["ranges"]], ["65ms", "25ms"])
+
+    def test_a_dry_run(self):
+        said = lab(self.file(LINE % "wan: {delay: 20ms}, address: 192.0.2.3" + "ports: 4000\n"), "up", "--dry-run", "--out", self.folder / "dry").stdout
+        self.assertRegex(said, r"192\.0\.2\.3: helio-sle provider .*station-craft-centre\.yaml")
+        subprocess.run([BIN / "helio-sle", "provider", "--check", self.folder / "dry/station-craft-centre.yaml"], check=True)
+
+    def test_errors(self):
+        for text, *wanted in (
+                ("servise: raf", "station.servise: unknown key; did you mean service?"),
+                ("service: rocf", 'station.service: "rocf" is not known; right are raf, rcf'),
+                ("spacecraft: moon", 'station.spacecraft: "moon" is not known; right are craft, centre'),
+                ("wan: {dealy: 5ms}", "station.wan.dealy: unknown key; did you mean delay?"),
+                ("wan: {delay: 5}", "station.wan.delay: \"5\" is no duration"),
+                ("wan: {trace: A}", "station.wan.erasures: with real processes it has one rate"),
+                ("instance: {latency: 5}", "latency: \"5\" is not understood"),
+                ("uplink: {cltu_bufer: 5}", "cltu_bufer: unknown key"),
+                ("id: x", "id: "), ("users: 5", "station.users: a list is wanted")):
+            file = self.file(LINE % text)
+            said = lab(file, "check", code=2).stderr
+            self.assertIn(wanted[0], said, text)
+            self.assertEqual(said.count(f"{file}:6: "), len(said.splitlines()), said)
+            self.assertNotIn("Traceback", said)
+        for text, why in ((LINE % "" + "    frames: cltu\n", ':7: links.craft-centre.frames: "cltu" is not known; right are aos, tm, uslp'),
+                          (LINE % "" + "    adapter: tcpcl\n", ":7: links.craft-centre.station: frames carry LTP")):
+            file = self.file(text)
+            self.assertIn(f"{file}{why}", lab(file, "check", code=2).stderr)
+        file = self.file(LINE % "")
+        self.assertIn(f"{file}:6: links.craft-centre.station: stations are in the modes local and sim", lab(file, "check", "--mode", "netns", code=2).stderr)
+
+
+class Live(Station):
+    def test_the_example(self):
+        result = self.example("local")
+        self.check_flow(result)
+        ping = result["traffic"]["ping-2"]["rtt_ms"]
+        self.assertGreaterEqual(ping["min"], 2 * (5 + 20))
+        with open(self.folder / "out/station-craft-centre.log", encoding="utf-8") as f:
+            said = f.read()
+        for service in ("raf=onlc1", "cltu=cltu1"):
+            for words in ("bound by CENTRE", "started", "stopped", "unbound by CENTRE"):
+                self.assertIn(f"{service}: {words}", said)
+
+    def test_a_link_with_a_station_is_changed(self):
+        file = self.file(LINE % "wan: {delay: 10ms}" + "traffic: [{perf: craft-centre, start: 1s, data: 1MB, window: 10, payload: 20kB}]\n"
+                         "events: [{at: 1500ms, link: craft-centre, set: {delay: 20ms}}]\n")
+        result = self.up(file, mode="local")
+        self.assertEqual((result["traffic"]["perf-1"]["code"], result["traffic"]["perf-1"]["lost"]), (0, 0))
+        self.assertTrue((self.folder / "out/link-craft-centre.down.1.yaml").exists() and (self.folder / "out/link-craft-centre.up.1.yaml").exists())
+
+    def test_the_network(self):
+        """What passes it comes whole, in order, not before its time; the end of a stream and a reset pass as well."""
+        octets = bytes(range(256)) * 4096 * 5  # more than is under way at once
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = lab_derive.free_ports(1)[0]
+            relay = subprocess.Popen([sys.executable, stream_relay.__file__, "--listen", f"127.0.0.1:{port}", "--to", "127.0.0.1:%d" % server.getsockname()[1],
+                                      "--delay", "0.1", "--return-delay", "0.2", "--return-rate", "1e9"], stdout=subprocess.PIPE, text=True)
+            self.addCleanup(relay.stdout.close)
+            self.addCleanup(relay.wait)
+            self.addCleanup(relay.terminate)
+            self.assertIn("ready", relay.stdout.readline())
+            client = socket.create_connection(("127.0.0.1", port))
+            begun = time.monotonic()
+            far, _ = server.accept()
+            client.sendall(b"question")
+            self.assertEqual(far.recv(100), b"question")
+            self.assertGreaterEqual(time.monotonic() - begun, 0.1)
+            begun = time.monotonic()
+            sender = threading.Thread(target=lambda: (far.sendall(octets), far.shutdown(socket.SHUT_WR)))
+            sender.start()
+            self.assertEqual(b"".join(iter(lambda: client.recv(1 << 20), b"")), octets)
+            self.assertGreaterEqual(time.monotonic() - begun, 0.2)
+            sender.join()
+            client.close()
+            self.assertEqual(far.recv(100), b"")
+            far.close()
+            client = socket.create_connection(("127.0.0.1", port))
+            far, _ = server.accept()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            client.close()
+            far.settimeout(60)
+            with self.assertRaises(ConnectionResetError):
+                far.recv(100)
+            far.close()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], defaultTest=None if sys.argv[4:] else {"sim": "Sim", "live": "Live"}[KIND], verbosity=2)
