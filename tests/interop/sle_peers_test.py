@@ -138,10 +138,13 @@ class SleTest(sle_case.SleCase):
             options += ["-n", str(FRAMES), "--lengths", "-o", self.path("got")]
         if service in ("rcf", "rocf"):
             options += ["--gvcid", f"{more['tfvn']}.171.5"]
-        if service != "rocf":  # whose provider does not answer
-            options += ["--parameters"]
+        options += ["--parameters"]
         r = self.user(INSTANCES[service], *options, level=level, hash=hash.lower().replace("_", ""))
         self.assertTrue(r["in_order"], r)
+        if service != "cltu":
+            least = {"raf": 5, "rcf": 6, "rocf": 11}[service]
+            self.assertGreaterEqual(r["parameters"], least, r)
+            self.assertEqual(r["reports"], 1, r)
         theirs = peer.result()
         self.assertEqual(theirs["errors"], "0", theirs)
         if service == "cltu":

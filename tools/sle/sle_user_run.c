@@ -45,6 +45,8 @@ __attribute__((format(printf, 2, 3))) static void fail(struct association *a, co
 
 /* ---- the way of an association ---- */
 
+enum { ASKED_AT_ONCE = 4 }; /* parameters */
+
 /* Those of a service, 0 ends them; the last ones from version 5 on only. */
 static const enum sle_parameter raf_parameters[] = {
     SLE_PAR_BUFFER_SIZE,         SLE_PAR_DELIVERY_MODE,     SLE_PAR_LATENCY_LIMIT,
@@ -77,24 +79,36 @@ static const enum sle_parameter *parameters_of(enum sle_service service)
                                  : cltu_parameters;
 }
 
+/* Some at a time: a provider is known that never answers more than eleven operations at once. */
 static void ask_parameters(struct association *a)
 {
-    tick now = now_of(a->user);
     bool five = a->user->options->terms.version >= 5;
-    for (const enum sle_parameter *p = parameters_of(a->service); *p != 0; p++)
-        if (five || (*p != SLE_PAR_MIN_REPORTING_CYCLE && *p != SLE_PAR_PERMITTED_QUALITY))
-            (void)sle_user_get(a->sle, *p, now);
-    (void)sle_user_schedule(a->sle, &(struct sle_schedule){.report = SLE_REPORT_NOW}, now);
+    const enum sle_parameter *all = parameters_of(a->service);
+    for (; all[a->asked] != 0 && a->asking < ASKED_AT_ONCE; a->asked++) {
+        enum sle_parameter p = all[a->asked];
+        if (five || (p != SLE_PAR_MIN_REPORTING_CYCLE && p != SLE_PAR_PERMITTED_QUALITY))
+            a->asking += sle_user_get(a->sle, p, now_of(a->user)) == 0;
+    }
+    assert(a->asking <= ASKED_AT_ONCE);
 }
 
-static void bound(struct association *a)
+static void begin_service(struct association *a)
 {
     tick now = now_of(a->user);
     if (a->user->options->parameters)
-        ask_parameters(a);
+        (void)sle_user_schedule(a->sle, &(struct sle_schedule){.report = SLE_REPORT_NOW}, now);
     int e = sle_user_start(a->sle, &a->user->options->start, now);
     if (e < 0)
         fail(a, "START cannot be sent: %s", helio_strerror(e));
+}
+
+/* START comes when all is known that was asked for. */
+static void bound(struct association *a)
+{
+    if (a->user->options->parameters)
+        ask_parameters(a);
+    if (a->asking == 0)
+        begin_service(a);
 }
 
 static void stop_association(struct association *a)
@@ -121,6 +135,21 @@ static void go_on_forward(struct association *a)
     cltus_send(a, now);
     if (cltus_done(&a->cltus))
         stop_association(a);
+}
+
+static void take_parameter(struct association *a, const struct sle_notice *n)
+{
+    a->parameters += n->diag == SLE_OK ? 1 : 0;
+    if (a->asking > 0) {
+        a->asking--;
+        ask_parameters(a);
+        if (a->asking == 0 && !a->stopping)
+            begin_service(a);
+        return;
+    }
+    events_parameter(a, n);
+    if (a->started && a->service == SLE_FCLTU)
+        go_on_forward(a);
 }
 
 static void started(struct association *a, const struct sle_notice *n)
@@ -199,10 +228,7 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         a->reports++;
         break;
     case SLE_PARAMETER:
-        a->parameters += n->diag == SLE_OK ? 1 : 0;
-        events_parameter(a, n);
-        if (a->started && a->service == SLE_FCLTU)
-            go_on_forward(a);
+        take_parameter(a, n);
         break;
     case SLE_CLTU_ANSWER:
         cltus_answer(a, n);

@@ -120,6 +120,7 @@ struct association {
     bool started, stopping, ended_data, done, failed, unbound;
     bool stop_later; /* once what was thrown is answered */
     uint64_t syncs, backlogs, reports, parameters;
+    unsigned asked, asking; /* --parameters: in the list; not answered yet */
     char id[SLE_SIID_MAX + 1];
     char end[160]; /* how it ended, when not in order */
 };
