@@ -213,7 +213,7 @@ const char *agent_refusal_word(enum agent_refusal r); /* "NO_ROUTE"; static */
 /*
  * A bundle from an application. A destination or report-to ipn:!.N (RFC 9758 §3.4.2) is endpoint N
  * of this node, when the node has an ipn name. `payload` has the application data as its data, with
- * head room >= BUNDLE_HEAD_MAX and tail room
+ * head room >= BUNDLE_HEAD_MAX (or as much as its blocks take: BUNDLE_HEAD_IPN) and tail room
  * >= BUNDLE_TAIL_MAX; it becomes the agent's on REFUSE_NONE only (taken over, not copied). source
  * and report_to may be eid_none(). An immediate refusal is returned and comes by no action; after
  * REFUSE_NONE exactly one CONFIRM or REFUSED with `token` follows. An anonymous source (none) may

@@ -37,10 +37,10 @@ static void head_of(const struct agent *a, const struct bundle *b, bool from_lin
         .hop_limit = b->hop_limit,
         .hop_count = b->hop_count,
         .payload_len = b->payload.len,
-        .destination = b->destination,
-        .report_to = b->report_to,
-        .id = b->id,
     };
+    h->destination = b->destination; /* EIDs are wide: no copies of copies */
+    h->report_to = b->report_to;
+    h->id = b->id;
     h->qos = qos_of(b);
     uint64_t left = bundle_life_left(b, a->now.dtn_ms);
     /* §4.3.1: an overriding lifetime, for this node only; the bundle keeps its own. */
@@ -204,18 +204,18 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
                               struct bundle_id *out)
 {
     agent_begin(a, now);
-    struct eid destination = q->destination, report_to = q->report_to;
-    if (!request_legal(a, q) || !resolve_ways(a, &destination) || !resolve_ways(a, &report_to)) {
+    struct bundle b;
+    bundle_init(&b);
+    b.destination = q->destination;
+    b.report_to = q->report_to;
+    if (!request_legal(a, q) || !resolve_ways(a, &b.destination) ||
+        !resolve_ways(a, &b.report_to)) {
         emit_refused(a, NULL, 0, BUNDLE_FROM_APPLICATION, NO_LINK, REFUSE_INVALID);
         return REFUSE_INVALID;
     }
-    struct bundle b;
-    bundle_init(&b);
     b.flags = q->flags | (eid_is_none(&q->source) ? BUNDLE_NO_FRAGMENT : 0);
     b.crc = a->primary_crc;
     b.payload_crc = q->crc < 0 ? a->config.crc : (enum crc_type)q->crc;
-    b.destination = destination;
-    b.report_to = report_to;
     b.id.source = q->source;
     b.lifetime_ms = q->lifetime_ms == 0 ? a->config.default_lifetime_ms : q->lifetime_ms;
     if (q->block != NULL)

@@ -59,6 +59,8 @@ struct record *record_by_id(const struct agent *a, struct slice id)
 #define RECORD_SLACK 96    /* the allocator's own, the places in tables and in the heap */
 #define RECORD_HEAD 96     /* of a head, usually */
 #define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
+#define FIT_LEAST 256      /* nor one for less than so many bytes */
+static_assert(FIT_LEAST >= BUNDLE_HEAD_IPN, "room of the usual size is not taken back");
 
 static uint64_t own_cost(const struct record *r)
 {
@@ -292,7 +294,7 @@ void record_hold(struct agent *a, struct record *r, struct buf *b)
 void record_fit(struct agent *a, struct record *r)
 {
     assert(r->buf != NULL && a->counters.memory_bytes >= r->buf->cap);
-    if (r->buf->refs != 1 || r->buf->len > FIT_MAX || r->buf->cap <= r->buf->len + RECORD_SLACK)
+    if (r->buf->refs != 1 || r->buf->len > FIT_MAX || r->buf->cap <= r->buf->len + FIT_LEAST)
         return;
     a->counters.memory_bytes -= r->buf->cap;
     r->buf = buf_fit(r->buf);

@@ -42,6 +42,9 @@ enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 #define BUNDLE_HEAD_MAX                                                                            \
     2048 /* room that bundle_encode may need in front of the payload, unless unknown               \
             blocks are carried: bundle_head_size tells */
+/* The same for a bundle whose EIDs are of scheme ipn, or none, and which carries no blocks but a
+ * QoS block and those above. */
+#define BUNDLE_HEAD_IPN 256
 #define BUNDLE_TAIL_MAX 16                 /* and behind it: payload CRC, "break" */
 #define DTN_EPOCH_UNIX UINT64_C(946684800) /* 2000-01-01T00:00:00Z in Unix seconds (§4.2.6) */
 

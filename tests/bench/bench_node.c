@@ -119,7 +119,7 @@ static void on_over(void *context)
 
 static bool make_bundle(struct apps *s)
 {
-    struct buf *b = buf_new(BUNDLE_HEAD_MAX, s->bundle + BUNDLE_TAIL_MAX);
+    struct buf *b = buf_new(BUNDLE_HEAD_IPN, s->bundle + BUNDLE_TAIL_MAX);
     if (b == NULL)
         return false;
     uint8_t *at = buf_append(b, s->bundle);

@@ -3,6 +3,7 @@
 #include "bp_help.h"
 
 #include "base/rng.h"
+#include "bp/qos.h"
 
 /* RFC 9173 appendix A: bundles in full. */
 #define A1_PLAIN                                                                                   \
@@ -321,6 +322,31 @@ START_TEST(too_little_room_leaves_the_buffer)
 }
 END_TEST
 
+START_TEST(room_for_ipn_is_enough)
+{
+    const struct eid widest = eid_ipn(UINT32_MAX, UINT32_MAX, UINT64_MAX);
+    const struct bundle_qos qos = {.priority = BUNDLE_EXPEDITED,
+                                   .flags = QOS_CRITICAL,
+                                   .label = UINT64_MAX,
+                                   .ordinal = QOS_ORDINAL_MAX};
+    uint8_t content[QOS_CONTENT_MAX];
+    struct bundle b;
+    bundle_init(&b);
+    b.flags = UINT64_MAX & ~(uint64_t)BUNDLE_IS_FRAGMENT;
+    b.crc = b.payload_crc = CRC_32C;
+    b.destination = b.report_to = b.id.source = widest;
+    b.id.time_ms = b.id.sequence = b.lifetime_ms = b.age_ms = UINT64_MAX;
+    b.has_age = b.has_hops = true;
+    b.hop_limit = b.hop_count = 255;
+    b.others[b.others_len++] =
+        (struct bundle_block){.type = BLOCK_QOS,
+                              .flags = UINT64_MAX,
+                              .crc = CRC_32C,
+                              .data = slice_of(content, qos_encode(&qos, content))};
+    ck_assert_uint_le(bundle_head_size(&b), BUNDLE_HEAD_IPN);
+}
+END_TEST
+
 static void assert_illegal(struct bundle b)
 {
     ck_assert_ptr_null(bundle_encode_copy(&b));
@@ -443,6 +469,7 @@ static void add(TCase *t)
     tcase_add_test(t, random_bundles_come_back_equal);
     tcase_add_test(t, reencode_in_place);
     tcase_add_test(t, too_little_room_leaves_the_buffer);
+    tcase_add_test(t, room_for_ipn_is_enough);
     tcase_add_test(t, illegal_structs_are_refused);
     tcase_add_test(t, long_extension_blocks);
     tcase_add_test(t, every_truncation_is_refused);

@@ -131,6 +131,34 @@ START_TEST(cut_at_every_byte)
 }
 END_TEST
 
+static size_t find_head_room(const struct aap2_reader *r, const Aap2__BundleADU *m)
+{
+    return r->head_room / 2 + (size_t)m->payload_length;
+}
+
+START_TEST(head_room_of_each_message)
+{
+    struct stream s = {0};
+    struct aap2_reader r;
+    Aap2__AAPMessage *m;
+    Aap2__AAPResponse *a;
+    struct buf *b;
+    size_t at = 0;
+    put_adu(&s, 2, 700);
+    aap2_reader_init(&r, false, 40, 16, PAYLOAD_MAX);
+    r.find_head_room = find_head_room;
+    while (aap2_reader_fed(&r, offer(&r, &s, &at, s.len), &m, &a, &b) == 0)
+        continue;
+    ck_assert_uint_eq(b->off, 720);
+    ck_assert_uint_eq(b->len, 700);
+    ck_assert_uint_ge(buf_tailroom(b), 16);
+    buf_drop(b);
+    aap2_message_free(m);
+    aap2_reader_fini(&r);
+    free(s.bytes);
+}
+END_TEST
+
 START_TEST(a_stream_that_ends_early_gives_nothing_and_leaks_nothing)
 {
     struct stream s = {0};
@@ -283,6 +311,7 @@ int main(void)
 {
     TCase *t = tcase_create("aap2");
     tcase_add_test(t, cut_at_every_byte);
+    tcase_add_test(t, head_room_of_each_message);
     tcase_add_test(t, a_stream_that_ends_early_gives_nothing_and_leaks_nothing);
     tcase_add_test(t, a_long_payload_is_read_in_place);
     tcase_add_test(t, many_responses_in_one_read);

@@ -133,7 +133,8 @@ static int begin_payload(struct aap2_reader *r, Aap2__AAPMessage *m)
     uint64_t n = m->adu->payload_length;
     if (n > r->payload_max || n > SIZE_MAX / 8)
         return HELIO_EFORMAT;
-    r->payload = buf_new(r->head_room, (size_t)n + r->tail_room);
+    size_t head = r->find_head_room != NULL ? r->find_head_room(r, m->adu) : r->head_room;
+    r->payload = buf_new(head, (size_t)n + r->tail_room);
     if (r->payload == NULL)
         return HELIO_ENOMEM;
     r->payload_need = n;

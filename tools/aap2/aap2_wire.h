@@ -26,6 +26,9 @@ int aap2_pack(const ProtobufCMessage *m, uint8_t *out, size_t cap);
 struct aap2_reader {
     bool responses; /* expect AAPResponse, else AAPMessage; may change between messages */
     size_t head_room, tail_room; /* of payload buffers */
+    /* The head room that this message's payload wants, instead of the above; NULL: the above. May
+     * be set after aap2_reader_init. */
+    size_t (*find_head_room)(const struct aap2_reader *r, const Aap2__BundleADU *m);
     uint64_t payload_max;
     size_t piece_max; /* of what is read ahead, once messages are short; 0: 8 kB */
     /* the rest is its own */

@@ -14,6 +14,21 @@
 
 #include "tools/node/app_message.h"
 
+static bool is_ipn(const char *text)
+{
+    return strncmp(text, "ipn:", 4) == 0;
+}
+
+/* What is not filled is memory that each bundle takes as long as it waits, or a copy to give it
+ * back. */
+static size_t find_head_room(const struct aap2_reader *r, const Aap2__BundleADU *m)
+{
+    const struct app *c = container_of(r, struct app, reader);
+    bool ipn = c->endpoint != NULL && c->endpoint->eid.scheme == EID_IPN && is_ipn(m->dst_eid) &&
+               (*m->report_to_eid == '\0' || is_ipn(m->report_to_eid));
+    return ipn ? BUNDLE_HEAD_IPN : BUNDLE_HEAD_MAX;
+}
+
 void app_init(struct app *c, struct apps *apps)
 {
     c->apps = apps;
@@ -24,6 +39,7 @@ void app_init(struct app *c, struct apps *apps)
     list_init(&c->flush);
     aap2_reader_init(&c->reader, false, BUNDLE_HEAD_MAX, BUNDLE_TAIL_MAX,
                      apps->node->config->bundles.max);
+    c->reader.find_head_room = find_head_room;
     c->heard = c->begun = node_now(apps->node).now;
     apps->counters.connections++;
 }
