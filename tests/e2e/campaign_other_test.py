@@ -19,7 +19,7 @@ from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
-from heliograph import campaign_other  # noqa: E402
+from heliograph import campaign_other, campaign_systems, tune_config  # noqa: E402
 
 NODE = """node: ipn:{number}.0
 socket: {{folder}}/{number}.sock
@@ -203,6 +203,55 @@ class Other(Base):
                             (good.replace("mode: relay", "mode: sim"), "in mode relay only"),
                             (good.replace("[heliograph, odd]}", "[odd], copies: [1, 2]}"), "copies: swept beside other systems")):
             self.assertIn(words, campaign(self.file(text), "--check", code=2).stderr)
+
+    def test_ready_files_of_hdtn_and_ion(self):
+        """They are checked, and filled in for a run; those of HDTN are JSON with the keys that helio-tune's have, ION's name each other's ports."""
+        source = Path(__file__).resolve().parents[2]
+        self.assertIn("mode relay, 3 repetitions", campaign(source / "campaigns/stacks.yaml", "--check").stdout)
+        values = {"rate": "100Mbit/s", "delay": "12.5ms", "processing": "0ms", "rto": "51.3ms", "duration": "20s", "bundle": "500kB", "segment": "1024B",
+                  "sessions": 16, "overhead": 42}
+        run = unittest.mock.Mock(values=values, repetition=1)
+        ports = {"sender_port": "4001", "receiver_port": "4002", "relay_port": "4003", "return_port": "4004"}
+        filled = campaign_other.settings_of(run, "/run", ports)
+        files = {p.stem: campaign_other.fill(p.read_text(), filled) for p in (source / "campaigns/stacks").glob("*.in")}
+        for text in files.values():
+            self.assertEqual(campaign_systems.PLACE.findall(text), [])
+        out, = json.loads(files["hdtn-outducts"])["outductVector"]
+        induct, = json.loads(files["hdtn-inducts"])["inductVector"]
+        link = {"delay_s": 0.0125, "processing_s": 0.0, "rate_bps": 100_000_000, "overhead_bytes": 42, "block_bytes": 500_000}
+        found = {"rto_s": 0.0513, "segment_bytes": 1024, "socket_buffer_bytes": 1 << 20, "memory_bytes": 8_000_000, "sessions": 16}
+        ours = tune_config.hdtn_ducts(link, found)
+        self.assertEqual((set(out), set(induct)), (set(ours[0]), set(ours[1])))
+        for key in ("oneWayLightTimeMs", "oneWayMarginTimeMs", "ltpDataSegmentMtu", "ltpMaxSendRateBitsPerSecOrZeroToDisable", "maxNumberOfBundlesInPipeline",
+                    "maxSumOfBundleBytesInPipeline"):
+            self.assertEqual(out[key], ours[0][key], key)
+        self.assertEqual((out["remotePort"], out["ltpSenderBoundPort"], induct["boundPort"], induct["ltpRemoteUdpPort"]), (4003, 4001, 4002, 4004))
+        self.assertIn("a span 2 16 16 1024 500000 1 'udplso 127.0.0.1:4003'\ns 'udplsi 127.0.0.1:4001'", files["ion-sender"])
+        self.assertIn("a span 1 16 16 1024 500000 1 'udplso 127.0.0.1:4004'\ns 'udplsi 127.0.0.1:4002'", files["ion-receiver"])
+        self.assertIn("a contact +0 +86400 1 2 12500000\n", files["ion-sender"])
+        self.assertIn("a range +0 +86400 1 2 1\n", files["ion-sender"])
+        self.assertEqual(filled["bundles"], "500")
+
+    def test_ion_script_with_stand_ins(self):
+        """node.sh with programs that write down how they were called: each node in its folder, with a memory of its own."""
+        source = Path(__file__).resolve().parents[2]
+        programs, run = self.folder / "bin", self.folder / "run"
+        for folder in (programs, run):
+            folder.mkdir()
+        for name in ("ionstart", "bpadmin", "ltpadmin", "ionadmin", "bpdriver"):
+            stand_in = programs / name
+            stand_in.write_text("#!/bin/sh\necho \"$(basename $PWD) $(basename $0) $* $ION_NODE_LIST_DIR\"\n")
+            stand_in.chmod(0o755)
+        (run / "node.sh").write_text(campaign_other.fill((source / "campaigns/stacks/ion-node.in").read_text(), {"folder": str(run)}))
+        (run / "ionconfig").write_text((source / "campaigns/stacks/ionconfig.in").read_text())
+        said = [subprocess.run(["sh", "node.sh", *words.split()], cwd=run, env={"PATH": f"{programs}:/usr/bin:/bin"}, capture_output=True, text=True,
+                               check=True).stdout for words in ("start sender 1", "start receiver 2", "run sender bpdriver 5 ipn:1.1 ipn:2.1 -1000", "stop sender 1")]
+        self.assertEqual(said[:3], [f"sender ionstart -I ../sender.rc {run}\nnode 1 runs\n", f"receiver ionstart -I ../receiver.rc {run}\nnode 2 runs\n",
+                                    f"sender bpdriver 5 ipn:1.1 ipn:2.1 -1000 {run}\n"])
+        self.assertEqual([line.split()[1] for line in said[3].splitlines()], ["bpadmin", "ltpadmin", "ionadmin"])
+        one, two = ((run / name / f"ionconfig.{n}").read_text() for n, name in ((1, "sender"), (2, "receiver")))
+        self.assertIn(f"wmKey 65281\nsdrName ion1\npathName {run}/sender\n", one)
+        self.assertIn("wmKey 65282\nsdrName ion2\n", two)
 
     def test_names_in_commands(self):
         error = self.odd(traffic="echo {rate} {rate_bps} {delay_ms} {rtt_s} {rto_us} {bundle_bytes} {sessions} {duration_s} {seed}")

@@ -10,6 +10,7 @@ import contextlib
 import csv
 import heapq
 import json
+import math
 import os
 import re
 import shlex
@@ -38,7 +39,19 @@ def settings_of(run, folder, ports):
         found.update({name: units.duration_text(s), f"{name}_s": f"{s:.9g}", f"{name}_ms": f"{1e3 * s:.9g}", f"{name}_us": f"{1e6 * s:.9g}"})
     for name in SIZES:
         found.update({name: v[name], f"{name}_bytes": units.size(v[name])})
+    found.update(counted_of(v, seconds))
     return {name: str(value) for name, value in found.items()}
+
+
+def counted_of(v, seconds):
+    """The same as other stacks count it: HDTN whole milliseconds of light time and margin (its timer is twice their sum), rates of UDP payload
+    and 24 bytes beside a segment's data, and a pipeline that holds its largest bundle, 10 MB, twice; ION bytes a second, whole seconds
+    of light time, and numbers of bundles."""
+    rate, segment, bundle = units.rate(v["rate"]), units.size(v["segment"]), units.size(v["bundle"])
+    light = max(1, math.ceil(1e3 * seconds["delay"] - 1e-9))
+    return {"rate_bytes": rate // 8, "payload_rate_bps": int(rate * segment / (segment + v["overhead"])), "data_bytes": max(1, segment - 24),
+            "pipeline_bytes": max(20_000_000, (v["sessions"] + 1) * bundle), "bundles": math.ceil(rate * seconds["duration"] / 8 / bundle),
+            "light_ms": light, "margin_ms": max(1, math.ceil(500 * seconds["rto"] - 1e-9) - light), "light_s": max(1, math.ceil(seconds["delay"]))}
 
 
 def fill(text, values):

@@ -22,6 +22,7 @@ TIMES = ("delay", "rto", "processing", "duration")
 SIZES = ("bundle", "segment")
 NAMES = frozenset([*(f"{t}{end}" for t in (*TIMES, "rtt") for end in ("", "_s", "_ms", "_us")), *(f"{s}{end}" for s in SIZES for end in ("", "_bytes")),
                    "rate", "rate_bps", "sessions", "seed", "folder", "sender_port", "receiver_port", "relay_port", "return_port",
+                   "rate_bytes", "payload_rate_bps", "data_bytes", "pipeline_bytes", "bundles", "light_ms", "margin_ms", "light_s",
                    *(f"port_{i}" for i in range(1, PORTS + 1))])
 
 
