@@ -96,7 +96,8 @@ struct frame_keys {
     {"frame_scid", OPTION_COUNT, FRAME_KEYS_AT(at, scid), "1", 0, 65535, NULL,                     \
      "the spacecraft's number in frames, of both directions; others' frames are refused"},         \
     {"frame_fill", OPTION_DURATION, FRAME_KEYS_AT(at, fill), "200us", 0, TICK_S, NULL,             \
-     "a frame that is not full waits so long for more; then it is filled up and leaves"},          \
+     "when nothing more is to be sent, a frame that is not full waits so long for more; then it is "    \
+     "filled up and leaves"},          \
     {"frame_idle", OPTION_DURATION, FRAME_KEYS_AT(at, idle), "0", 0, 3600 * TICK_S, NULL,          \
      "after so long without a frame one of only idle data leaves; 0: none; TC has none"},          \
     {"frame_segments", OPTION_BOOL, FRAME_KEYS_AT(at, segments), "no", 0, 0, NULL,                 \

@@ -56,7 +56,7 @@ bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
 
 /* ---- sending ---- */
 
-void frame_line_send(struct frame_line *l, struct slice frame)
+size_t frame_line_send(struct frame_line *l, struct slice frame)
 {
     struct slice unit = frame;
     assert(!l->closing && frame.len > 0 && frame.len <= l->out.format.length);
@@ -70,6 +70,7 @@ void frame_line_send(struct frame_line *l, struct slice frame)
         l->n.dropped++;
     if (l->idle > 0)
         l->last = world_now(l->world);
+    return unit.len;
 }
 
 static void send_idle(struct frame_line *l)

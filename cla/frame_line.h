@@ -106,8 +106,9 @@ void frame_line_leave(struct frame_line *l, struct frame_line_user *u);
 /* Without users it ends; `closed` comes later than this call. */
 void frame_line_close(struct frame_line *l, void (*closed)(void *context), void *context);
 
-/* Sends a frame. What is lost is counted. */
-void frame_line_send(struct frame_line *l, struct slice frame);
+/* Sends a frame. What is lost is counted. The octets that it is on the channel: a CLTU's, or its
+ * own. */
+size_t frame_line_send(struct frame_line *l, struct slice frame);
 
 /* The next frame of the user's virtual channel that was read, and what is wrong with it or not.
  * False: there is none; frame_line_fill reads more, which ends what was given before. release: so

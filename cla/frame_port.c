@@ -30,6 +30,8 @@ struct frame_port {
     uint8_t *frame;
     struct slice slice;
     bool open; /* a frame is begun */
+    bool more; /* the user has something for it soon */
+    struct frame_port_air air;
     struct alarm fill;
     uint64_t frames, waiting; /* closed; when it was set */
     /* receiving: likewise */
@@ -79,15 +81,17 @@ static void close_mpdu(struct frame_port *p)
     if (p->config.send.format.ocf && reads_tc(p))
         extra.ocf = report_received(p);
     mpdu_pack_close(&p->pack, &extra, &out);
-    frame_line_send(p->line, out.slices[0]);
+    p->air.octets += frame_line_send(p->line, out.slices[0]);
 }
 
 static void close_frame(struct frame_port *p)
 {
     assert(p->open);
     p->frames++;
+    p->air.frames++;
     if (sends_tc(p)) {
-        frame_line_send(p->line, slice_of(p->frame, tc_pack_close(&p->tc_pack, p->frame)));
+        struct slice frame = slice_of(p->frame, tc_pack_close(&p->tc_pack, p->frame));
+        p->air.octets += frame_line_send(p->line, frame);
         p->open = tc_pack_open(&p->tc_pack);
     } else {
         close_mpdu(p);
@@ -182,10 +186,12 @@ static void end_batch(void *context)
     struct frame_port *p = context;
     if (p->closing)
         return;
-    if (p->open && p->config.fill == 0)
-        fill_frame(p);
-    else
+    if (p->more)
+        alarm_set(&p->fill, TICK_NEVER);
+    else if (p->config.fill > 0)
         let_wait(p);
+    else
+        fill_frame(p);
     frame_wire_push(p->line->wire);
     frame_line_watch(p->line);
 }
@@ -475,6 +481,21 @@ void frame_port_want(struct port *port, bool wants)
         return;
     p->user.wants = wants;
     frame_line_want(p->line);
+}
+
+void frame_port_expect(struct port *port, bool more)
+{
+    struct frame_port *p = frame_port_of(port);
+    bool ends = p->more && !more && p->open;
+    p->more = more;
+    if (ends)
+        end_batch(p);
+    assert(!ends || !p->open || p->closing || alarm_due(&p->fill) != TICK_NEVER);
+}
+
+struct frame_port_air frame_port_air(const struct port *port)
+{
+    return frame_port_of(port)->air;
 }
 
 void frame_port_count(const struct port *port, struct frame_port_counters *out)

@@ -61,6 +61,20 @@ bool frame_port_able(const struct port *port, bool *arrives);
  * a provider is ended in order when no port of the line needs it, and opened again. */
 void frame_port_want(struct port *port, bool wants);
 
+/*
+ * Whether its user has more to send, now or when its rate allows: with `more` a frame that is not
+ * full waits for that, and without it for config->fill. So frames of a busy line have no idle data.
+ * At first nothing is expected.
+ */
+void frame_port_expect(struct port *port, bool more);
+
+/* Frames that have left since the port was opened, its own and whole ones, and their octets on the
+ * channel: what a line's rate is spent on. */
+struct frame_port_air {
+    uint64_t frames, octets;
+};
+struct frame_port_air frame_port_air(const struct port *port);
+
 /* Of such a port: what it has counted, and the socket below it; NULL: there is none. */
 void frame_port_count(const struct port *port, struct frame_port_counters *out);
 struct udp_io *frame_port_socket(const struct port *port);

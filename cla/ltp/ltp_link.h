@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "cla/frame_keys.h"
+#include "cla/frame_port.h"
 #include "cla/ltp/auth.h"
 #include "cla/ltp/ltp_rule.h"
 #include "ltp/sda.h"
@@ -78,7 +79,7 @@ struct link_counters {
     uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */
     uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
     uint64_t by_colour[3];                         /* bundles given to the engine */
-    uint64_t air_bytes;                            /* segments and overhead */
+    uint64_t air_bytes;                            /* segments, or frames, and overhead */
 };
 
 struct link {
@@ -96,7 +97,9 @@ struct link {
     uint64_t peer; /* engine number */
     struct udp_peer to;
     struct bucket bucket;
-    bool allowed;   /* by the operator */
+    struct frame_port_air paid; /* of the frames: what the bucket knows of, */
+    uint64_t ahead;             /* and what it was told before they were whole */
+    bool allowed;               /* by the operator */
     bool up, hears; /* we transmit, the peer does: both words together, and the wire's */
     bool told_up, told;
     bool silent;        /* the peer does not answer (ltp_silent), as far as it was told */

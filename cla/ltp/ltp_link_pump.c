@@ -9,6 +9,9 @@
  * Only active links are looked at: those to whose peers something has happened (ltp_touched), until
  * they have nothing to send or to tell. So a turn costs what happens in it, however many links
  * there are.
+ *
+ * With CCSDS frames the bucket pays for what is on the channel: for the bytes of each segment when
+ * it is sent, and for heads, idle data and overhead when the frames that it is in are whole.
  */
 #include "cla/ltp/ltp_link.h"
 
@@ -155,9 +158,10 @@ static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket
     assert(out.head_len > 0 && out.head_len <= head_max);
     udp_add(h->io, to, out.head_len, out.data);
     h->quiet = false;
-    uint64_t air = out.head_len + out.data.len + l->config->pace.overhead;
+    uint64_t air = out.head_len + out.data.len + (h->framed ? 0 : l->config->pace.overhead);
     bucket_spend(bucket, air, h->now);
     l->n.air_bytes += air;
+    l->ahead += h->framed ? air : 0;
     *budget -= air < *budget ? air : *budget;
     return 1;
 }
@@ -200,6 +204,45 @@ static bool guest_share(struct hub *h, struct budget *budget)
     return room;
 }
 
+/* What the frames since the last time had beside the segments that are paid for. */
+static void pay_frames(struct hub *h, struct link *l)
+{
+    struct frame_port_air air = frame_port_air(h->port);
+    assert(air.frames >= l->paid.frames && air.octets >= l->paid.octets);
+    uint64_t due =
+        air.octets - l->paid.octets + (air.frames - l->paid.frames) * l->config->pace.overhead;
+    l->paid = air;
+    if (due <= l->ahead) {
+        l->ahead -= due;
+        return;
+    }
+    bool rests = l->bucket.resting; /* what it did not want meanwhile is not lost */
+    if (rests)
+        bucket_begin(&l->bucket, h->now);
+    bucket_spend(&l->bucket, due - l->ahead, h->now);
+    if (rests)
+        bucket_rest(&l->bucket);
+    l->n.air_bytes += due - l->ahead;
+    l->ahead = 0;
+}
+
+/* A batch of a hub with frames, which has one link, goes to the port: a frame that is begun waits
+ * for what the link has to send soon. */
+static bool flush_frames(struct hub *h)
+{
+    assert(h->framed);
+    frame_port_expect(h->port, true);
+    bool flushed = udp_flush(h->io), more = false;
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        more = more || (l->up && ltp_has_output(h->engine, l->peer));
+    }
+    frame_port_expect(h->port, more);
+    list_for_each (it, &h->links)
+        pay_frames(h, container_of(it, struct link, node));
+    return flushed;
+}
+
 /* False when the socket is full or the turn's budget is spent. */
 static bool output_spans(struct hub *h, struct budget *budget)
 {
@@ -209,6 +252,8 @@ static bool output_spans(struct hub *h, struct budget *budget)
         room = room && link_output(h, container_of(it, struct link, active), &budget->all);
     if (room && h->host != NULL)
         room = guest_output(h, &budget->all);
+    if (h->framed)
+        return flush_frames(h) && room && budget->all > 0;
     return room && udp_flush(h->io) && budget->all > 0;
 }
 

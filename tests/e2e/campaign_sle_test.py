@@ -132,7 +132,7 @@ class Sim(Base):
                 self.assertTrue(r["faithful"])
                 self.assertLessEqual(r["goodput_bps"], 20e6)  # also what waits for each PDU, on another line
                 if row["experiment"] == "transports" and v["transport"] == "ltp":
-                    self.assertGreater(r["efficiency"], 0.8, r["efficiency"])
+                    self.assertGreater(r["efficiency"], 0.95)  # counted by segments, not by frames, 100 ms and 1 % gave 88 %
                 if row["experiment"] == "delay":
                     self.assertGreaterEqual(r["delay_us"]["min"], 10000)
         report = self.out / "report"

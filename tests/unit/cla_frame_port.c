@@ -98,6 +98,36 @@ START_TEST(a_stream_does_not_wait)
 }
 END_TEST
 
+/* What a paced user has to send is waited for, longer than `fill`; then the line knows what left.
+ */
+START_TEST(more_is_expected)
+{
+    for (tick fill = 0; fill <= 200 * TICK_US; fill += 200 * TICK_US) {
+        struct frame_keys k = keys_of(FRAMES_AOS, 1115, fill);
+        begin(&k);
+        for (unsigned i = 0; i < 40; i++) { /* of 24 octets: 46 to a frame */
+            frame_port_expect(w.a.port, true);
+            w.sent[w.sent_len++] = (struct datagram){.len = 20, .bytes = "01234567890123456789"};
+            send_bytes(&w.a, "01234567890123456789", 20);
+            ck_assert(udp_flush(w.a.port->io));
+            frame_port_expect(w.a.port, i < 39);
+            ck_assert_uint_eq(w.flying, fill == 0 && i == 39);
+            ck_assert_uint_eq(frame_port_air(w.a.port).frames, w.flying);
+            if (i < 39) {
+                ck_assert(virtual_due(&w.v) == TICK_NEVER);
+                virtual_advance(&w.v, w.v.now + TICK_MS);
+            }
+        }
+        run_world();
+        ck_assert_uint_eq(w.b.got, 40);
+        ck_assert(w.last == 39 * TICK_MS + fill);
+        ck_assert_uint_eq(frame_port_air(w.a.port).frames, 1);
+        ck_assert_uint_eq(frame_port_air(w.a.port).octets, 1115);
+        end_world();
+    }
+}
+END_TEST
+
 START_TEST(close_sends_the_rest)
 {
     struct frame_keys k = keys_of(FRAMES_TM, 500, TICK_S);
@@ -224,6 +254,7 @@ int main(void)
     tcase_add_test(t, erased_frames);
     tcase_add_test(t, a_frame_waits);
     tcase_add_test(t, a_stream_does_not_wait);
+    tcase_add_test(t, more_is_expected);
     tcase_add_test(t, close_sends_the_rest);
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, many_in_one_frame);
