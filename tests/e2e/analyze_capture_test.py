@@ -67,7 +67,7 @@ def run(lab, bundles, **keys):
     time.sleep(0.5)
     for p in captures:
         p.send_signal(signal.SIGINT)
-        message = p.communicate(timeout=300)[1].decode()
+        message = p.communicate(timeout=1400)[1].decode()
         assert "dropped on interface 'Loopback: lo': " in message or "dropped" in message, message
     return port1, port2
 

@@ -17,7 +17,7 @@ RUN = ("--rate", "100Mbit/s", "--duration", "5s", "--bundle", "100kB", "--sessio
 
 
 def run(name, *arguments, code=0):
-    done = subprocess.run([BIN / name, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([BIN / name, *map(str, arguments)], capture_output=True, text=True, timeout=1400, check=False)
     assert done.returncode == code, (name, arguments, done.returncode, done.stderr)
     return done
 

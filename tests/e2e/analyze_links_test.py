@@ -164,7 +164,7 @@ def analyse(folder, captures, *arguments, code=0):
             f.write(content)
     out = os.path.join(folder, "tables")
     done = subprocess.run([os.path.join(BIN, "helio-analyze"), "--tables", out, *arguments, *paths],
-                          capture_output=True, text=True, timeout=300, check=False)
+                          capture_output=True, text=True, timeout=1400, check=False)
     assert done.returncode == code, done.stderr
     if code != 0:
         return done.stderr, None

@@ -27,7 +27,7 @@ ID = ("source", "created_ms", "sequence", "fragment_offset", "adu_length")
 
 
 def run(name, *arguments, cwd=None, codes=(0,)):
-    done = subprocess.run([os.path.join(BIN, name), *arguments], capture_output=True, text=True, timeout=300, check=False, cwd=cwd)
+    done = subprocess.run([os.path.join(BIN, name), *arguments], capture_output=True, text=True, timeout=1400, check=False, cwd=cwd)
     assert done.returncode in codes, (name, arguments, done.stderr)
     return done.stdout
 

@@ -20,7 +20,7 @@ END = 10**9  # ns, of each run
 
 
 def run(name, *arguments):
-    done = subprocess.run([os.path.join(BIN, name), *arguments], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([os.path.join(BIN, name), *arguments], capture_output=True, text=True, timeout=1400, check=False)
     assert done.returncode == 0, (name, arguments, done.stderr)
     return done.stdout
 

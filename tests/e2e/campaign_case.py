@@ -10,7 +10,7 @@ PROGRAM = Path(sys.argv[1]) / "helio-campaign"
 
 
 def campaign(*options, code=0, **more):
-    done = subprocess.run([PROGRAM, *map(str, options)], capture_output=True, text=True, check=False, timeout=500, **more)
+    done = subprocess.run([PROGRAM, *map(str, options)], capture_output=True, text=True, check=False, timeout=1400, **more)
     assert done.returncode == code, (options, done.returncode, done.stdout, done.stderr)
     return done
 

@@ -166,7 +166,7 @@ class Other(Base):
             while not begun.exists() and p.poll() is None:
                 time.sleep(0.02)
             p.send_signal(signal.SIGINT)
-            _, error = p.communicate(timeout=300)
+            _, error = p.communicate(timeout=1400)
         self.assertIn("interrupted; 0 of 1 runs are kept", error)
         self.assertNotIn("not ready", error)
         self.nobody_is_left()

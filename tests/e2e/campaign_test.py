@@ -110,7 +110,7 @@ class Campaign(Base):
         path = self.file(SMALL)
         commands = campaign(path, "--out", self.out, "--list").stdout
         self.assertEqual(len(commands.splitlines()), 12)
-        subprocess.run(["parallel", "--will-cite", "-j2"], input=commands, text=True, check=True, timeout=300,
+        subprocess.run(["parallel", "--will-cite", "-j2"], input=commands, text=True, check=True, timeout=1400,
                        env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
         self.assertEqual(len(self.runs()), 12)
         self.assertEqual(campaign(path, "--out", self.out, "--list").stdout, "")
@@ -123,7 +123,7 @@ class Campaign(Base):
         while time.monotonic() < deadline and not list(self.out.glob("runs/[!.]*")):
             time.sleep(0.05)
         p.send_signal(signal.SIGINT)
-        _, error = p.communicate(timeout=300)
+        _, error = p.communicate(timeout=1400)
         self.assertEqual(p.returncode, 130)
         self.assertIn("are kept", error)
         kept = len(self.runs())
@@ -517,7 +517,7 @@ class Live(Base):
             time.sleep(0.05)
         time.sleep(1)
         p.send_signal(signal.SIGINT)
-        _, error = p.communicate(timeout=300)
+        _, error = p.communicate(timeout=1400)
         self.assertEqual(p.returncode, 130, error)
         self.assertEqual(subprocess.run(["pgrep", "-f", str(self.out)], capture_output=True, check=False).returncode, 1)
 

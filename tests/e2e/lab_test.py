@@ -22,7 +22,7 @@ sys.path.insert(0, str(SOURCE / "tools/python"))
 from heliograph import lab_derive, lab_file, places  # noqa: E402
 
 
-def lab(*words, code=0, timeout=300, cwd=None):
+def lab(*words, code=0, timeout=1400, cwd=None):
     done = subprocess.run([BIN / "helio-lab", *map(str, words)], capture_output=True, text=True, timeout=timeout, check=False, cwd=cwd)
     assert done.returncode == code, (words, done.returncode, done.stdout[-2000:], done.stderr[-3000:])
     return done
@@ -287,7 +287,7 @@ class Campaign(Folder):
 
     def campaign(self, text, *words, code=0):
         path = self.file(text, "c.yaml")
-        done = subprocess.run([BIN / "helio-campaign", path, "--out", self.folder / "c", *words], capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run([BIN / "helio-campaign", path, "--out", self.folder / "c", *words], capture_output=True, text=True, check=False, timeout=1400)
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 
@@ -390,7 +390,7 @@ class Live(Folder):
         while not (log.exists() and " sent" in log.read_text()) and time.monotonic() < until:
             time.sleep(0.1)
         p.send_signal(signal.SIGINT)
-        p.communicate(timeout=300)
+        p.communicate(timeout=1400)
         self.assertIn(p.returncode, (0, 1))
         self.assertEqual(self.processes(), [])
         self.assertIn("bundles_sent", self.result(self.folder / "out")["traffic"]["perf-1"], "the result so far")

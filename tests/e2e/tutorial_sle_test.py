@@ -21,7 +21,7 @@ with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
     shown = []
     for block in blocks:
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=name, text=True, capture_output=True, check=False,
-                              env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin"}, timeout=300)
+                              env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin"}, timeout=1400)
         if done.returncode != 0:
             logs = "".join(f"{p.name}: {p.read_text()}\n" for p in Path(name).glob("*.log"))
             sys.exit(f"this ended with code {done.returncode}:\n{block}\n{done.stdout}\n{done.stderr}\n{logs}")

@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory(prefix="helio-tutorial-") as name:
     shown = []
     for block in blocks:
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=folder, text=True, capture_output=True, check=False,
-                              env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin"}, timeout=300)
+                              env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin"}, timeout=1400)
         if done.returncode != 0:
             sys.exit(f"this ended with code {done.returncode}:\n{block}\n{done.stdout}\n{done.stderr}")
         shown.append(done.stdout)
