@@ -16,6 +16,8 @@
 
 #define STEPS_MAX UINT64_C(1000000000)
 #define CLOUDS_MAX 1000 /* of the mean length in a step: what is drawn takes time, too */
+#define DRAWS_MAX 1e9   /* of normal numbers, in all: minutes */
+#define PREFIX_MAX 4000 /* characters */
 
 enum { SITES = 256, CLOUD, CORRELATION, DURATION };
 
@@ -47,6 +49,12 @@ static void read_cloud(struct argp_state *state, struct options *o, const char *
     o->spec.duration = (double)o->cloud;
 }
 
+/* Numbers that have to be drawn, on average. */
+static double count_draws(const struct options *o)
+{
+    return sites_rate(&o->spec) * (double)(o->spec.count + 1) * (double)o->duration;
+}
+
 static void check_options(struct argp_state *state, const struct options *o)
 {
     if (o->cloud == 0)
@@ -58,6 +66,11 @@ static void check_options(struct argp_state *state, const struct options *o)
     else if (o->cloud < o->step / CLOUDS_MAX)
         argp_error(state, "--cloud: the mean duration is below a thousandth of --step; right is %s",
                    "a longer one, or shorter steps");
+    else if (count_draws(o) > DRAWS_MAX)
+        argp_error(state,
+                   "--cloud: clouds of this duration and share change %.2g times in --duration, "
+                   "which is more than 10^9; right is longer ones, or a shorter --duration",
+                   count_draws(o));
 }
 
 static error_t sites_option(int key, char *arg, struct argp_state *state)
@@ -87,6 +100,9 @@ static error_t sites_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'o':
         o->output = arg;
+        if (strlen(arg) > PREFIX_MAX)
+            argp_error(state, "-o is longer than %d characters; right is a shorter prefix",
+                       PREFIX_MAX);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is one argument too many; the files' names go after -o", arg);

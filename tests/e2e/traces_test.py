@@ -194,6 +194,8 @@ class TracesTest(unittest.TestCase):
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
                                    (("sites", "--cloud", "0.4,1ns", "-o", "x"), b"below a thousandth of --step"),
+                                   (("sites", "--cloud", "0.999,1ms", "-o", "x"), b"which is more than 10^9"),
+                                   (("sites", "--cloud", "0.4,30min", "-o", "x" * 4001), b"-o is longer than 4000 characters"),
                                    (("info",), b"the trace is missing"),
                                    (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
                                    (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps or csv")]:
