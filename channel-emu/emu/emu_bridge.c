@@ -154,7 +154,7 @@ static int take_control(struct emu_bridge *b, FILE *say)
 {
     int rc = take_frames(b, EMU_FORWARD, clock_now(), say);
     rc = rc < 0 ? rc : take_frames(b, EMU_RETURN, clock_now(), say);
-    return rc < 0 ? rc : emu_control_serve(&b->control, &b->link, say);
+    return rc < 0 ? rc : emu_control_serve(&b->control, emu_control_link, &b->link, say);
 }
 
 /* Sleeps until the time, a signal, or (with `ports`) a frame. */

@@ -116,29 +116,70 @@ static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t
     return n;
 }
 
-int emu_change_main(int argc, char **argv)
+/* Asks, and prints what is answered, which begins with `good` unless something is wrong. */
+static int ask_and_print(const struct change *asked, const char *good)
 {
-    const struct argp argp = {NULL, parse_option, "SOCKET CHANGE", doc, NULL, NULL, NULL};
-    struct change c = {.text = NULL};
-    char answer[EMU_CONTROL_TEXT_MAX + 1];
-    argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    const struct change c = *asked;
+    char answer[EMU_CONTROL_ANSWER_MAX + 1];
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     ssize_t n = fd < 0 ? -1 : ask_emulator(fd, &c, answer, sizeof answer - 1);
     int error = errno;
     if (fd >= 0)
         close(fd);
     if (n < 0) {
-        fprintf(stderr,
-                "helio-emu: %s: no answer: %s; is there a relay or bridge with --control?\n",
+        fprintf(stderr, "helio-emu: %s: no answer: %s; is there an emulator with --control?\n",
                 c.path, strerror(error));
         return 1;
     }
     answer[n] = '\0';
-    if (strncmp(answer, "ok", 2) != 0) {
+    if (strncmp(answer, good, strlen(good)) != 0) {
         fprintf(stderr, "helio-emu: %s\n", answer);
         return 2;
     }
     printf("%s\n", answer);
     return fflush(stdout) != 0;
+}
+
+int emu_change_main(int argc, char **argv)
+{
+    const struct argp argp = {NULL, parse_option, "SOCKET CHANGE", doc, NULL, NULL, NULL};
+    struct change c = {.text = NULL};
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    return ask_and_print(&c, "ok");
+}
+
+static const char status_doc[] =
+    "Prints what a running emulator (relay, bridge or links with --control SOCKET) has counted, as "
+    "JSON; of one link in full."
+    "\vExamples:\n"
+    "  helio-emu status /tmp/links\n"
+    "  helio-emu status /tmp/links uplink-1\n"
+    "Exit codes: 0 done, 1 nobody answers, 2 there is no such link.";
+
+static error_t parse_status(int key, char *arg, struct argp_state *state)
+{
+    struct change *c = state->input;
+    if (key == ARGP_KEY_ARG && state->arg_num > 1)
+        argp_error(state, "'%s' is one argument too many", arg);
+    if (key == ARGP_KEY_ARG)
+        *(state->arg_num == 0 ? &c->path : &c->text) = arg;
+    if (key == ARGP_KEY_END && c->path == NULL)
+        argp_error(state, "the socket is missing");
+    if (key == ARGP_KEY_END && strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+        argp_error(state, "'%s' is too long for a socket's path", c->path);
+    return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+int emu_status_main(int argc, char **argv)
+{
+    const struct argp argp = {NULL, parse_status, "SOCKET [LINK]", status_doc, NULL, NULL, NULL};
+    struct change c = {.text = NULL};
+    char question[EMU_CONTROL_TEXT_MAX];
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    snprintf(question, sizeof question, "%s%s%s", EMU_CONTROL_STATUS, c.text == NULL ? "" : " ",
+             c.text == NULL ? "" : c.text);
+    c.text = question;
+    return ask_and_print(&c, "{");
 }

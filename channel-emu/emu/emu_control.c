@@ -7,6 +7,7 @@
 #include "channel-emu/emu/emu_control.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -72,46 +73,67 @@ void emu_control_close(struct emu_control *c)
     c->fd = -1;
 }
 
-static void join_errors(const struct conf_errors *e, char out[EMU_CONTROL_TEXT_MAX])
+void emu_control_refuse(const struct conf_errors *e, char answer[EMU_CONTROL_ANSWER_MAX])
 {
     size_t n = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < e->len && n < EMU_CONTROL_TEXT_MAX - 1; i++) {
+    answer[0] = '\0';
+    for (size_t i = 0; i < e->len && n < EMU_CONTROL_ANSWER_MAX - 1; i++) {
         int more =
-            snprintf(out + n, EMU_CONTROL_TEXT_MAX - n, "%s%s", i > 0 ? "\n" : "", e->text[i]);
+            snprintf(answer + n, EMU_CONTROL_ANSWER_MAX - n, "%s%s", i > 0 ? "\n" : "", e->text[i]);
         n += more > 0 ? (size_t)more : 0;
     }
 }
 
-/* The answer to a message; 0, or HELIO_ENOMEM when the channel could not take it. */
-static int obey_message(struct emu_link *l, const char *text, size_t len, FILE *say,
-                        char answer[EMU_CONTROL_TEXT_MAX])
+void emu_control_done(const struct emu_link *l, const char *text, tick now, FILE *say,
+                      char answer[EMU_CONTROL_ANSWER_MAX])
 {
+    double after = (double)(now - l->started) / 1e9;
+    snprintf(answer, EMU_CONTROL_ANSWER_MAX, "ok, %.6f s after the start", after);
+    fprintf(say, "helio-emu: changed %.6f s after the start: %.*s\n", after,
+            (int)strcspn(text, "\n"), text);
+    fflush(say);
+}
+
+void emu_control_show(json_t *o, char answer[EMU_CONTROL_ANSWER_MAX])
+{
+    size_t n =
+        json_dumpb(o, answer, EMU_CONTROL_ANSWER_MAX - 1, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (n < EMU_CONTROL_ANSWER_MAX)
+        answer[n] = '\0';
+    else
+        snprintf(answer, EMU_CONTROL_ANSWER_MAX, "too long; ask for a single link");
+    json_decref(o);
+}
+
+int emu_control_link(void *whom, const char *text, size_t len, FILE *say,
+                     char answer[EMU_CONTROL_ANSWER_MAX])
+{
+    struct emu_link *l = whom;
     struct scenario_change change;
     struct conf_errors *e = malloc(sizeof *e);
     if (e == NULL)
         return HELIO_ENOMEM;
-    conf_errors_init(e, "");
-    int rc = scenario_change_read(&change, &l->settings->scenario, text, len, e);
-    if (rc < 0) {
-        join_errors(e, answer);
+    if (strcmp(text, EMU_CONTROL_STATUS) == 0) {
         free(e);
+        emu_control_show(emu_report_status(l), answer);
         return 0;
     }
+    conf_errors_init(e, "");
+    int rc = scenario_change_read(&change, &l->settings->scenario, text, len, e);
+    if (rc < 0)
+        emu_control_refuse(e, answer);
     free(e);
+    if (rc < 0)
+        return 0;
     tick now = clock_now();
     rc = emu_link_change(l, &change, now);
-    snprintf(answer, EMU_CONTROL_TEXT_MAX, "ok, %.6f s after the start",
-             (double)(now - l->started) / 1e9);
-    fprintf(say, "helio-emu: changed %.6f s after the start: %.*s\n",
-            (double)(now - l->started) / 1e9, (int)strcspn(text, "\n"), text);
-    fflush(say);
+    emu_control_done(l, text, now, say, answer);
     return rc;
 }
 
-int emu_control_serve(struct emu_control *c, struct emu_link *l, FILE *say)
+int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, FILE *say)
 {
-    char text[EMU_CONTROL_TEXT_MAX + 1], answer[EMU_CONTROL_TEXT_MAX];
+    char text[EMU_CONTROL_TEXT_MAX + 1], answer[EMU_CONTROL_ANSWER_MAX];
     for (int i = 0; i < MESSAGES_MAX && c->fd >= 0; i++) {
         struct sockaddr_un from;
         socklen_t size = sizeof from;
@@ -124,7 +146,7 @@ int emu_control_serve(struct emu_control *c, struct emu_link *l, FILE *say)
             snprintf(answer, sizeof answer, "longer than %u bytes; write less at once",
                      EMU_CONTROL_TEXT_MAX);
         else
-            rc = obey_message(l, text, (size_t)n, say, answer);
+            rc = obey(whom, text, (size_t)n, say, answer);
         if (rc < 0)
             return rc;
         (void)sendto(c->fd, answer, strlen(answer), MSG_DONTWAIT, (struct sockaddr *)&from, size);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes in mid-run, told to a running emulator: a UNIX datagram socket at which each message is a
- * change (struct scenario_change, as YAML), answered with "ok …" or with what is wrong with it.
+ * change (struct scenario_change, as YAML), answered with "ok …" or with what is wrong with it; or
+ * "status", answered with the counters as JSON.
  */
 #ifndef CHANNEL_EMU_EMU_CONTROL_H
 #define CHANNEL_EMU_EMU_CONTROL_H
 
 #include "channel-emu/emu/emu_link.h"
 
-#define EMU_CONTROL_TEXT_MAX 4096u /* of a message, and of its answer */
+#define EMU_CONTROL_TEXT_MAX 4096u    /* of a message */
+#define EMU_CONTROL_ANSWER_MAX 65536u /* of its answer */
 
 struct emu_control {
     int fd;           /* -1: none was asked for */
@@ -20,8 +22,22 @@ struct emu_control {
 int emu_control_open(struct emu_control *c, const char *path, FILE *say);
 void emu_control_close(struct emu_control *c);
 
-/* Does what the messages say that are there, in their order, now, and tells each on `say`. 0 or
- * HELIO_ENOMEM. */
-int emu_control_serve(struct emu_control *c, struct emu_link *l, FILE *say);
+/* Does what a message says, now, and tells it on `say`: 0 and the answer, or HELIO_ENOMEM. */
+typedef int emu_obey(void *whom, const char *text, size_t len, FILE *say,
+                     char answer[EMU_CONTROL_ANSWER_MAX]);
+/* … for one link, a struct emu_link. */
+emu_obey emu_control_link;
+
+/* All messages that are there, in their order. 0 or HELIO_ENOMEM. */
+int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, FILE *say);
+
+/* For those who obey: all that is wrong, as the answer; what was done, at `now`, as the answer and
+ * on `say`; a JSON object (which is freed) as the answer. */
+void emu_control_refuse(const struct conf_errors *e, char answer[EMU_CONTROL_ANSWER_MAX]);
+void emu_control_done(const struct emu_link *l, const char *text, tick now, FILE *say,
+                      char answer[EMU_CONTROL_ANSWER_MAX]);
+void emu_control_show(json_t *o, char answer[EMU_CONTROL_ANSWER_MAX]);
+/* A question in place of a change. */
+#define EMU_CONTROL_STATUS "status"
 
 #endif

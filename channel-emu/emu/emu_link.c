@@ -77,6 +77,7 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
                            .closing = TICK_NEVER,
                            .swept = TICK_NEVER,
                            .tolerance = emu_settings_tolerance(settings)};
+    l->pace = &l->own_pace;
     l->bias = choose_bias(s, l->epoch);
     int rc = 0;
     for (int i = 0; i < 2 && rc == 0; i++) {
@@ -126,13 +127,24 @@ static void log_fate(struct emu_link *l, int direction, const struct chan_fate *
     put_row(l, row, fate->data, fate->len);
 }
 
-void emu_link_tell(struct emu_link *l, int direction)
+static void tell_way(struct emu_link *l, int direction)
 {
     struct chan_fate fate;
-    if (l->drops == NULL)
+    if (l->drops == NULL || l->way[direction].chan == NULL)
         return;
     while (chan_fate(l->way[direction].chan, &fate) == 1)
         log_fate(l, direction, &fate);
+}
+
+void emu_link_tell(struct emu_link *l, int direction)
+{
+    const struct emu_shared *line = l->way[direction].shared;
+    if (line == NULL) {
+        tell_way(l, direction);
+        return;
+    }
+    for (size_t i = 0; i < line->count; i++)
+        tell_way(line->member[i].link, line->member[i].dir);
 }
 
 void emu_link_refuse(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival,
@@ -168,6 +180,12 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
     config.origin = w->origin;
     config.origin_first = false;
     config.live = l->settings->control != NULL;
+    config.cuts = w->cuts;
+    config.cut_count = w->cut_count;
+    if (w->shared != NULL) {
+        config.shared = w->shared->line;
+        config.queue_bytes = config.queue_time = 0;
+    }
     int rc = chan_new(&w->chan, &config);
     rc = rc < 0 ? rc : emu_link_clean(w, &config);
     return rc < 0 || !config.live ? rc : emu_link_change_ahead(l, dir);
@@ -232,15 +250,18 @@ int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size
     return rc;
 }
 
+tick emu_link_due(const struct emu_link *l, int dir)
+{
+    const struct emu_way *w = &l->way[dir];
+    if (w->clean == NULL)
+        return TICK_NEVER;
+    tick due = tick_min(chan_deadline(w->chan), chan_deadline(w->clean));
+    return due == TICK_NEVER ? due : due - l->bias;
+}
+
 tick emu_link_deadline(const struct emu_link *l)
 {
-    tick due = TICK_NEVER;
-    for (int dir = 0; dir < 2; dir++) {
-        const struct emu_way *w = &l->way[dir];
-        if (w->clean != NULL)
-            due = tick_min(due, tick_min(chan_deadline(w->chan), chan_deadline(w->clean)));
-    }
-    return due == TICK_NEVER ? due : due - l->bias;
+    return tick_min(emu_link_due(l, EMU_FORWARD), emu_link_due(l, EMU_RETURN));
 }
 
 int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
@@ -267,7 +288,7 @@ void emu_link_sent(struct emu_link *l, int dir, const struct chan_out *out, tick
     struct emu_way *w = &l->way[dir];
     tick late = now > out->due ? now - out->due : 0;
     emu_late_add(&w->late, late);
-    emu_pace_frame(&l->pace, late);
+    emu_pace_frame(l->pace, late);
     w->sent_bytes += out->len;
     if (late <= l->tolerance)
         return;
@@ -384,13 +405,13 @@ void emu_link_hurry(struct emu_link *l)
     const struct emu_settings *s = l->settings;
     prctl(PR_SET_TIMERSLACK, 1000UL);
     bool realtime = s->realtime && priority_realtime(true) == 0;
-    emu_pace_init(&l->pace, s->batch, realtime, clock_now());
-    l->pace.cpu = clock_cpu_thread();
+    emu_pace_init(l->pace, s->batch, realtime, clock_now());
+    l->pace->cpu = clock_cpu_thread();
 }
 
 void emu_link_turn(struct emu_link *l, tick now)
 {
-    struct emu_pace *p = &l->pace;
+    struct emu_pace *p = l->pace;
     bool before = p->realtime;
     if (!emu_pace_over(p, now))
         return;
@@ -401,13 +422,13 @@ void emu_link_turn(struct emu_link *l, tick now)
 
 tick emu_link_release(const struct emu_link *l)
 {
-    tick due = emu_link_deadline(l), batch = tick_add(l->released, l->pace.batch);
+    tick due = emu_link_deadline(l), batch = tick_add(l->released, l->pace->batch);
     return due > batch ? due : batch;
 }
 
 void emu_link_was_read(struct emu_link *l, tick now, bool something)
 {
     /* without batches nothing waits */
-    bool wait = something && l->pace.batch > 0;
-    l->read_due = wait ? tick_add(now, emu_pace_read(&l->pace, l->delay_min)) : TICK_NEVER;
+    bool wait = something && l->pace->batch > 0;
+    l->read_due = wait ? tick_add(now, emu_pace_read(l->pace, l->delay_min)) : TICK_NEVER;
 }

@@ -22,12 +22,29 @@
 /* The bytes of a frame in which an LTP segment may lie; empty: there is none. */
 typedef struct slice emu_payload(const uint8_t *frame, size_t len);
 
+struct emu_link;
+
+/* A transmitter that directions of several links share. */
+struct emu_shared {
+    const char *name; /* borrowed */
+    struct chan_shared *line;
+    size_t count;
+    struct emu_member {
+        struct emu_link *link;
+        int dir;
+    } * member; /* owned by whoever made it */
+};
+
 /* One direction: its channel, which begins with its first frame, and what the channel cannot count.
  */
 struct emu_way {
     struct chan *chan;  /* NULL before the first frame */
     struct chan *clean; /* for exempt frames: delay only */
     struct ltp_rules *rules;
+    struct emu_shared *shared; /* borrowed; NULL: its line is its own */
+    const tick *cuts;          /* borrowed; of struct chan_config */
+    size_t cut_count;
+    uint64_t gap;         /* came when the link was handed over, and went nowhere */
     uint64_t before;      /* dropped by the kernel before we could read them */
     uint64_t after;       /* dropped by the device after it had left, so within those sent */
     uint64_t no_peer;     /* came with no peer to go to: never entered the channel */
@@ -60,11 +77,11 @@ struct emu_link {
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick bias;      /* the channels' clock is so far before CLOCK_MONOTONIC */
     tick started, tolerance;
-    struct emu_pace pace;
-    tick delay_min;   /* of both directions, whenever */
-    tick read_due;    /* while frames come: when the sockets are read next */
-    tick released;    /* when frames were let out last */
-    bool ended;       /* before it was told to */
+    struct emu_pace own_pace, *pace; /* the latter is the former, or another link's */
+    tick delay_min;                  /* of both directions, whenever */
+    tick read_due;                   /* while frames come: when the sockets are read next */
+    tick released;                   /* when frames were let out last */
+    bool ended;                      /* before it was told to */
     tick closing;     /* the end of the run, once it is known: what came later is not taken */
     bool closed;      /* it is past */
     tick sweep_began; /* when the sockets were first read after it; 0: not yet */
@@ -108,7 +125,8 @@ bool emu_link_drained(const struct emu_link *l);
  * are to be read. */
 tick emu_link_wake(const struct emu_link *l, tick last);
 
-/* When the next frame of either direction is due; TICK_NEVER when both are empty. */
+/* When the next frame of a direction is due, or of either; TICK_NEVER when there is none. */
+tick emu_link_due(const struct emu_link *l, int dir);
 tick emu_link_deadline(const struct emu_link *l);
 /* The next frame due: 1, or 0. Its bytes hold until the next input in its direction. */
 int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out);
@@ -143,12 +161,28 @@ void emu_link_hurry(struct emu_link *l);
  * channel of its exempt frames. 0 or HELIO_ENOMEM. */
 int emu_link_change_ahead(struct emu_link *l, int dir);
 int emu_link_clean(struct emu_way *w, const struct chan_config *config);
-/* emu_link.c: fates that the channel has to tell go to the drop log. */
+/* emu_link.c: fates that the channel, and those that share its line, have to tell go to the drop
+ * logs. */
 void emu_link_tell(struct emu_link *l, int dir);
 
 /* emu_report.c: counters by direction, and whether the run was faithful. */
 void emu_report_text(const struct emu_link *l, FILE *to);
 void emu_report_json(const struct emu_link *l, const char *command, FILE *to);
+/* … of one link of several: {faithful, grade, not_faithful, forward, return, drop_log …}. */
+json_t *emu_report_link(const struct emu_link *l);
+/* … of the run: {duration_s, started_ns, cpu_s, realtime_share}. */
+json_t *emu_report_run(const struct emu_link *l);
+/* {seconds, forward: {in, out, queued, dropped}, return: …} now. */
+json_t *emu_report_status(const struct emu_link *l);
+/* 0 is the worst grade; the last one is faithful. */
+int emu_report_grade(const struct emu_link *l);
+const char *emu_report_grade_name(int grade);
+#define EMU_FAITHFUL 3
+/* Frames that left: those of emu_way that the report counts. */
+struct emu_sums {
+    uint64_t in, out, dropped, queued;
+};
+struct emu_sums emu_report_sums(const struct emu_link *l, int dir);
 /* False after emu_link_finish when an output is not whole, which emu_report_text has told. */
 bool emu_report_whole(const struct emu_link *l);
 /* How long the end may take, when that is more than a second. */

@@ -11,22 +11,25 @@ const char *argp_program_version = "helio-emu " HELIO_VERSION;
 static const struct command {
     const char *name; /* what messages begin with */
     int (*run)(int argc, char **argv);
-} commands[] = {{"helio-emu relay", emu_relay_main},
-                {"helio-emu bridge", emu_bridge_main},
-                {"helio-emu change", emu_change_main},
-                {"helio-emu check", emu_check_main}};
+} commands[] = {{"helio-emu relay", emu_relay_main},   {"helio-emu bridge", emu_bridge_main},
+                {"helio-emu links", emu_links_main},   {"helio-emu change", emu_change_main},
+                {"helio-emu status", emu_status_main}, {"helio-emu check", emu_check_main}};
 
 static const char usage[] =
     "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
     "       helio-emu bridge --a INTERFACE --b INTERFACE [OPTION...]\n"
+    "       helio-emu links FILE [OPTION...]\n"
     "       helio-emu change SOCKET CHANGE\n"
+    "       helio-emu status SOCKET [LINK]\n"
     "       helio-emu check SCENARIO [OPTION...]\n"
     "       helio-emu COMMAND --help\n"
     "       helio-emu --version\n"
     "Emulates a space link: delay, rate, contacts and losses, clocked in time.\n"
     "  relay    between UDP sockets; needs no root\n"
     "  bridge   between Ethernet interfaces\n"
+    "  links    several relays of one file: hops, a shared transmitter, hand-over\n"
     "  change   alters a running link at once\n"
+    "  status   prints what a running one has counted\n"
     "  check    reads a scenario file and prints what would be in effect\n"
     "\n"
     "Examples:\n"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: let out what is due, read what came (with the time at which it came), sleep until the
- * next frame is due, or a batch after the last ones. While frames come, the sockets are read now
- * and then: the kernel keeps the time of arrival, so nothing is lost by reading later, and a
- * wake-up serves several frames.
- *
  * Which way a datagram goes: what comes to a flow's own socket is an answer to that flow's peer.
  * What comes to the listening socket from the far end (--to, or --return-from) is return traffic,
  * for --return-to if given, else for the flow that leaves by the listening socket, else for the
@@ -17,29 +12,49 @@
  */
 #include "channel-emu/emu/emu_relay.h"
 
-#include <poll.h>
-#include <signal.h>
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "channel-emu/emu/emu_capture.h"
+#include "channel-emu/emu/emu_loop.h"
 #include "os/clock.h"
-#include "os/signals.h"
 
-#define SOCKETS_FROM 2 /* among what is waited for: behind signals and control */
-#define ROUNDS_MAX 8   /* receives of one socket before frames are let out again */
+#define ROUNDS_MAX 8 /* receives of one socket before frames are let out again */
 
-static struct udp_peer *peer_of(struct emu_relay *r, uint64_t tag)
+/* A tag names the relay by which a frame came, and its flow there (0: none). */
+#define FLOW_BITS 48
+
+static uint64_t tag_of(const struct emu_relay *r, uint64_t flow)
 {
-    struct emu_flow *flow = emu_flow_of(&r->flows, tag);
-    return tag == 0 ? &r->return_to : flow == NULL ? NULL : &flow->peer;
+    assert(flow >> FLOW_BITS == 0);
+    return (uint64_t)r->index << FLOW_BITS | flow;
+}
+
+static uint64_t flow_of(uint64_t tag)
+{
+    return tag & ((UINT64_C(1) << FLOW_BITS) - 1);
+}
+
+static struct emu_relay *relay_of(struct emu_relay *r, uint64_t tag)
+{
+    assert(tag >> FLOW_BITS < r->loop->count);
+    return &r->loop->at[tag >> FLOW_BITS];
+}
+
+static struct udp_peer *peer_of(struct emu_relay *r, uint64_t flow_id)
+{
+    struct emu_flow *flow = emu_flow_of(&r->flows, flow_id);
+    return flow_id == 0 ? &r->return_to : flow == NULL ? NULL : &flow->peer;
 }
 
 /* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
  * not known when the far end speaks another version of IP. */
-static void capture_datagram(struct emu_relay *r, struct log_writer *w, const struct address *peer,
-                             bool outgoing, const uint8_t *data, size_t len, tick at)
+static void capture_datagram(const struct emu_relay *r, struct log_writer *w,
+                             const struct address *peer, bool outgoing, const uint8_t *data,
+                             size_t len, tick at)
 {
     if (w == NULL)
         return;
@@ -48,16 +63,51 @@ static void capture_datagram(struct emu_relay *r, struct log_writer *w, const st
     emu_capture_udp(w, at + r->link.epoch, from, to, data, len);
 }
 
+/* Whose channels a frame takes that comes now; NULL: none, since the link is handed over. */
+static struct emu_relay *channels_at(struct emu_relay *r, int dir, tick arrival)
+{
+    struct emu_hand *h = &r->hand[dir];
+    if (h->list.count == 0)
+        return r;
+    tick at = arrival + r->link.bias;
+    h->last = at > h->last ? at : h->last;
+    uint32_t to = chan_hand_to(&h->list, h->last);
+    if (to == CHAN_NOWHERE)
+        return NULL;
+    h->via[to].in++;
+    return &r->loop->at[to];
+}
+
+static int put_frame(struct emu_relay *r, int dir, const struct udp_message *d, const uint8_t *data,
+                     size_t len, uint64_t flow)
+{
+    struct emu_relay *over = channels_at(r, dir, d->arrival);
+    if (over == NULL) {
+        r->link.way[dir].gap++;
+        emu_link_refuse(&r->link, dir, data, len, d->arrival, chan_reason_name(CHAN_HANDOVER));
+        return 0;
+    }
+    capture_datagram(r, over->link.before, d->from, false, data, len, d->arrival);
+    if (over->link.way[dir].shared == NULL)
+        return emu_link_input(&over->link, dir, data, len, tag_of(r, flow), d->ecn, d->arrival);
+    const struct emu_staged staged = {.arrival = d->arrival,
+                                      .tag = tag_of(r, flow),
+                                      .len = (uint32_t)len,
+                                      .link = (uint16_t)over->index,
+                                      .dir = (uint8_t)dir,
+                                      .ecn = d->ecn};
+    return emu_stage_put(&r->loop->stage, &staged, data);
+}
+
 /* All datagrams of one receive. */
 static int into_channel(struct emu_relay *r, int dir, const struct udp_message *d, uint64_t flow)
 {
     size_t at = 0;
     do {
         size_t len = d->len - at < d->segment ? d->len - at : d->segment;
-        int rc = emu_link_input(&r->link, dir, d->data + at, len, flow, d->ecn, d->arrival);
+        int rc = put_frame(r, dir, d, d->data + at, len, flow);
         if (rc < 0)
             return rc;
-        capture_datagram(r, r->link.before, d->from, false, d->data + at, len, d->arrival);
         at += len;
     } while (at < d->len);
     return 0;
@@ -147,13 +197,12 @@ static bool from_far_end(const struct emu_relay *r, const struct udp_message *d)
            (o->has_return_from && address_equal(d->from, &o->return_from));
 }
 
-/* The number of receives that brought something, or an error. */
-static int read_socket(struct emu_relay *r, int fd)
+int emu_relay_read(struct emu_relay *r, int fd)
 {
     struct udp_message in[UDP_RECEIVE_MAX];
     int rounds = 0;
     for (int n = UDP_RECEIVE_MAX; n == UDP_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
-        n = udp_receive(r->receiver, fd, clock_now(), in);
+        n = udp_receive(r->loop->receiver, fd, clock_now(), in);
         if (n < 0)
             return n;
         for (int i = 0; i < n; i++) {
@@ -166,24 +215,38 @@ static int read_socket(struct emu_relay *r, int fd)
     return rounds;
 }
 
+/* Where a frame of these channels goes: by the relay at which it came. */
 static struct udp_peer *target(struct emu_relay *r, int dir, const struct chan_out *out)
 {
-    return dir == EMU_RETURN ? peer_of(r, out->tag) : &r->to;
+    struct emu_relay *port = relay_of(r, out->tag);
+    return dir == EMU_RETURN ? peer_of(port, flow_of(out->tag)) : &port->to;
 }
 
 /* False: its peer is gone. */
 static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 {
-    struct emu_flow *flow = emu_flow_of(&r->flows, out->tag);
+    struct emu_relay *port = relay_of(r, out->tag);
+    struct emu_flow *flow = emu_flow_of(&port->flows, flow_of(out->tag));
     struct udp_peer *to = target(r, dir, out);
-    int fd = dir == EMU_RETURN || flow == NULL ? r->listen_fd : flow->fd;
+    int fd = dir == EMU_RETURN || flow == NULL ? port->listen_fd : flow->fd;
     if (to == NULL || (dir == EMU_FORWARD && flow == NULL)) {
         r->link.way[dir].gone++;
         emu_link_refuse(&r->link, dir, out->data, out->len, out->entered, "no_peer");
         return false;
     }
-    udp_sender_add(r->sender, fd, to, out->ecn, slice_of(out->data, out->len));
+    udp_sender_add(r->loop->sender, fd, to, out->ecn, slice_of(out->data, out->len));
     return true;
+}
+
+static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out, tick now)
+{
+    struct emu_relay *port = relay_of(r, out->tag);
+    emu_link_sent(&r->link, dir, out, now);
+    if (port->hand[dir].via != NULL)
+        port->hand[dir].via[r->index].out++;
+    if (r->link.after != NULL)
+        capture_datagram(port, r->link.after, &target(r, dir, out)->address, true, out->data,
+                         out->len, now);
 }
 
 /* Small batches, so that the first datagram of many does not wait for the last. */
@@ -192,27 +255,23 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
 /* Hands a batch to the kernel; a datagram counts as released when the call is over. */
 static void flush_batch(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
-    const int *errors = udp_sender_flush(r->sender);
+    const int *errors = udp_sender_flush(r->loop->sender);
     tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
-        const struct chan_out *out = &batch[i];
-        if (errors[i] == 0) {
-            emu_link_sent(&r->link, dir, out, now);
-            capture_datagram(r, r->link.after, &target(r, dir, out)->address, true, out->data,
-                             out->len, now);
-        } else {
-            emu_link_unsent(&r->link, dir, out, errors[i]);
-        }
+        if (errors[i] == 0)
+            count_sent(r, dir, &batch[i], now);
+        else
+            emu_link_unsent(&r->link, dir, &batch[i], errors[i]);
     }
 }
 
-static void let_out(struct emu_relay *r, int dir)
+void emu_relay_let_out(struct emu_relay *r, int dir)
 {
     struct chan_out batch[BATCH];
     tick now = clock_now();
     unsigned n = 0;
     while (emu_link_output(&r->link, dir, now, &batch[n]) == 1) {
-        r->link.released = now;
+        r->loop->at[0].link.released = now;
         n += send_frame(r, dir, &batch[n]);
         if (n == BATCH) {
             flush_batch(r, dir, batch, n);
@@ -224,7 +283,7 @@ static void let_out(struct emu_relay *r, int dir)
 }
 
 /* Of all sockets: the listening one carries forward traffic, the others answers. */
-static void count_before(struct emu_relay *r)
+void emu_relay_count(struct emu_relay *r)
 {
     uint64_t sum = r->gone_drops;
     for (unsigned i = 0; i < r->flows.top; i++) {
@@ -232,147 +291,23 @@ static void count_before(struct emu_relay *r)
         if (f->used && f->fd != r->listen_fd)
             sum += udp_many_drops(f->fd);
     }
+    if (r->listen_fd < 0)
+        return;
     r->link.way[EMU_FORWARD].before = udp_many_drops(r->listen_fd);
     r->link.way[EMU_RETURN].before = sum;
 }
 
-static void take_signal(struct emu_relay *r, FILE *say)
+int emu_relay_read_all(struct emu_relay *r)
 {
-    int number = signals_take(r->signal_fd);
-    if (number == 0)
-        return;
-    if (number == SIGUSR1) {
-        count_before(r);
-        emu_report_text(&r->link, say);
-    } else {
-        r->stop = true;
-    }
-}
-
-/* Waits for the time, a signal, or (unless nothing but the time matters) datagrams. Fills in the
- * sockets that have something. */
-static int wait_until(struct emu_relay *r, tick until, bool sockets, struct pollfd *fds)
-{
-    nfds_t n = 0;
-    fds[n++] = (struct pollfd){.fd = r->signal_fd, .events = POLLIN};
-    fds[n++] = (struct pollfd){.fd = r->control.fd, .events = POLLIN}; /* < 0: ignored */
-    if (sockets) {
-        fds[n++] = (struct pollfd){.fd = r->listen_fd, .events = POLLIN};
-        for (unsigned i = 0; i < r->flows.top; i++) {
-            if (r->flows.at[i].used && r->flows.at[i].fd != r->listen_fd)
-                fds[n++] = (struct pollfd){.fd = r->flows.at[i].fd, .events = POLLIN};
-        }
-    }
-    int rc = clock_poll(fds, n, until);
-    return rc <= 0 ? rc : (int)n;
-}
-
-/* Of the sockets that have something, or of all when nobody looked. Whether something came. */
-static int read_sockets(struct emu_relay *r, const struct pollfd *fds, int n)
-{
-    int sum = 0;
-    for (int i = SOCKETS_FROM; i < n; i++) {
-        int rc = fds[i].revents == 0 ? 0 : read_socket(r, fds[i].fd);
-        if (rc < 0)
-            return rc;
-        sum += rc;
-    }
-    return sum > 0;
-}
-
-static int read_all(struct emu_relay *r)
-{
-    int sum = read_socket(r, r->listen_fd);
+    int sum = r->listen_fd < 0 ? 0 : emu_relay_read(r, r->listen_fd);
     for (unsigned i = 0; i < r->flows.top && sum >= 0; i++) {
         const struct emu_flow *f = &r->flows.at[i];
         if (!f->used || f->fd == r->listen_fd)
             continue;
-        int rc = read_socket(r, f->fd);
+        int rc = emu_relay_read(r, f->fd);
         sum = rc < 0 ? rc : sum + rc;
     }
-    return sum < 0 ? sum : sum > 0;
-}
-
-/* What arrived before a change meets the link as it was. */
-static int take_control(struct emu_relay *r, FILE *say)
-{
-    int rc = read_all(r);
-    return rc < 0 ? rc : emu_control_serve(&r->control, &r->link, say);
-}
-
-/* Sleeps once, lets out what is due, and reads when it is time to. */
-static int serve_side(struct emu_relay *r, tick until, FILE *say)
-{
-    struct pollfd fds[EMU_FLOWS_MAX + 3];
-    struct emu_link *l = &r->link;
-    bool look = l->read_due == TICK_NEVER; /* arrivals wake us */
-    int n = wait_until(r, until, look, fds);
-    if (n > 0 && fds[0].revents != 0)
-        take_signal(r, say);
-    if (n > 0 && fds[1].revents != 0) {
-        int rc = take_control(r, say);
-        if (rc < 0)
-            return rc;
-    }
-    let_out(r, EMU_FORWARD);
-    let_out(r, EMU_RETURN);
-    tick now = clock_now();
-    bool sweep = l->closed && l->swept == TICK_NEVER;
-    if (n >= 0 && sweep) {
-        n = read_all(r);
-        emu_link_was_swept(l, now, n > 0);
-    } else if (n >= 0 && (look ? n > SOCKETS_FROM : now >= l->read_due)) {
-        n = look ? read_sockets(r, fds, n) : read_all(r);
-        emu_link_was_read(l, now, n > 0);
-    }
-    emu_link_flush(l, now);
-    emu_link_turn(l, now);
-    return n < 0 ? n : 0;
-}
-
-/* Told to stop, or the time is up: no more is taken. A second signal does not wait for what is
- * inside. Whether the relay goes on. */
-static bool goes_on(struct emu_relay *r, tick last, FILE *say)
-{
-    tick now = clock_now();
-    if (!r->link.closed && (r->stop || now >= last)) {
-        emu_link_close(&r->link, tick_min(now, last));
-        emu_report_drain(&r->link, say);
-        r->stop = false;
-    }
-    return !r->stop && !emu_link_drained(&r->link);
-}
-
-static int end_relay(struct emu_relay *r, int rc, FILE *say)
-{
-    if (rc < 0)
-        fprintf(say, "helio-emu: the relay ends: %s\n", helio_strerror(rc));
-    count_before(r);
-    r->link.ended = rc < 0;
-    emu_link_finish(&r->link);
-    return rc;
-}
-
-int emu_relay_run(struct emu_relay *r, FILE *say)
-{
-    const struct emu_settings *o = &r->options->settings;
-    tick last = o->duration == 0 ? TICK_NEVER : tick_add(r->link.started, o->duration);
-    tick stats = o->stats == 0 ? TICK_NEVER : r->link.started + o->stats;
-    emu_link_end(&r->link, last);
-    while (goes_on(r, last, say)) {
-        tick until = tick_min(tick_min(emu_link_release(&r->link), emu_link_flush_due(&r->link)),
-                              tick_min(stats, r->link.read_due));
-        until = tick_min(until, emu_link_wake(&r->link, last));
-        int rc = serve_side(r, until, say);
-        if (rc < 0)
-            return end_relay(r, rc, say);
-        if (clock_now() >= stats) {
-            count_before(r);
-            emu_report_line(&r->link, say);
-            stats += o->stats;
-        }
-    }
-    return end_relay(r, 0, say);
+    return sum;
 }
 
 static void say_buffer(const struct emu_settings *o, uint64_t granted, FILE *say)
@@ -411,36 +346,19 @@ static int open_listening(struct emu_relay *r, FILE *say)
     return 0;
 }
 
-/* Signals are blocked before the threads of the outputs begin, which inherit that. */
-int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options, FILE *say)
+int emu_relay_init(struct emu_relay *r, struct emu_loop *loop, size_t index, const char *name,
+                   const struct emu_relay_options *options, FILE *say)
 {
-    char text[ADDRESS_TEXT_MAX], to[ADDRESS_TEXT_MAX];
     memset(r, 0, sizeof *r);
+    r->name = name;
     r->options = options;
+    r->loop = loop;
+    r->index = index;
     r->to.address = options->to;
     r->return_to.address = options->return_to;
     r->listen_fd = -1;
-    r->control.fd = -1;
-    r->signal_fd = emu_link_signals();
     int rc = emu_link_init(&r->link, &options->settings, all_of, say);
-    if (rc < 0)
-        return rc;
-    r->receiver = udp_receiver_new();
-    r->sender = udp_sender_new();
-    if (r->signal_fd < 0 || r->receiver == NULL || r->sender == NULL) {
-        fprintf(say, "helio-emu: out of memory or descriptors\n");
-        return HELIO_ENOMEM;
-    }
-    rc = open_listening(r, say);
-    rc = rc < 0 ? rc : emu_control_open(&r->control, options->settings.control, say);
-    if (rc < 0)
-        return rc;
-    emu_link_hurry(&r->link);
-    r->link.started = clock_now();
-    fprintf(say, "helio-emu: relay %s to %s, ready\n", address_write(&r->listen, text),
-            address_write(&options->to, to));
-    fflush(say);
-    return 0;
+    return rc < 0 || !address_given(&options->listen) ? rc : open_listening(r, say);
 }
 
 void emu_relay_fini(struct emu_relay *r)
@@ -451,10 +369,7 @@ void emu_relay_fini(struct emu_relay *r)
     }
     if (r->listen_fd >= 0)
         close(r->listen_fd);
-    if (r->signal_fd >= 0)
-        close(r->signal_fd);
-    emu_control_close(&r->control);
+    for (int dir = 0; dir < 2; dir++)
+        free(r->hand[dir].via);
     emu_link_fini(&r->link);
-    udp_receiver_free(r->receiver);
-    udp_sender_free(r->sender);
 }

@@ -2,38 +2,62 @@
 /*
  * The relay: datagrams that come to one UDP socket pass the forward channel and go to one address;
  * what comes back passes the return channel and goes to the peer it answers. Which way a datagram
- * goes is told by where it came from, see emu_relay.c.
+ * goes is told by where it came from, see emu_relay.c. The channels are those of the relay's own
+ * link, or, one after another, of others in the same process (hand-over); a link without a socket
+ * is there for these.
  */
 #ifndef CHANNEL_EMU_EMU_RELAY_H
 #define CHANNEL_EMU_EMU_RELAY_H
 
-#include "channel-emu/emu/emu_control.h"
+#include "channel-emu/chan/chan_hand.h"
 #include "channel-emu/emu/emu_flow.h"
 #include "channel-emu/emu/emu_link.h"
 #include "channel-emu/emu/emu_relay_options.h"
 #include "os/udp_many.h"
 
+struct emu_loop;
+
+/* What a link that is handed over sent by another one, and what of it came out there. */
+struct emu_via {
+    uint64_t in, out;
+};
+
+/* Hand-over of one direction. */
+struct emu_hand {
+    struct chan_hand list; /* its `to` are relays of the loop */
+    tick last;             /* time is held */
+    struct emu_via *via;   /* owned; of each relay */
+};
+
 struct emu_relay {
+    const char *name;                        /* borrowed; NULL: the only one */
     const struct emu_relay_options *options; /* borrowed */
-    struct address listen;                   /* as bound */
+    struct emu_loop *loop;
+    size_t index;          /* in the loop */
+    struct address listen; /* as bound */
     struct emu_link link;
-    struct emu_control control;
-    int listen_fd, signal_fd;
+    int listen_fd;     /* -1: a channel for others */
     bool share_listen; /* the first flow's frames may leave by the listening socket */
     struct emu_flows flows;
     struct udp_peer to, return_to; /* those of the options */
-    struct udp_receiver *receiver;
-    struct udp_sender *sender;
-    uint64_t gone_drops; /* kernel's drops at sockets that are closed by now */
-    bool stop;
+    uint64_t gone_drops;           /* kernel's drops at sockets that are closed by now */
+    struct emu_hand hand[2];       /* list.count 0: its own channels */
 };
 
-/* Opens outputs and sockets and prints one line on `say` when ready. 0, or a negative error with a
- * message on `say`; emu_relay_fini in any case. */
-int emu_relay_init(struct emu_relay *r, const struct emu_relay_options *options, FILE *say);
+/* Opens outputs and the socket, if options->listen is given. 0, or a negative error with a message
+ * on `say`; emu_relay_fini in any case. */
+int emu_relay_init(struct emu_relay *r, struct emu_loop *loop, size_t index, const char *name,
+                   const struct emu_relay_options *options, FILE *say);
 void emu_relay_fini(struct emu_relay *r);
-/* Until a signal or the end of the duration; then the outputs are written. 0, or HELIO_EIO with a
- * message on `say`. */
-int emu_relay_run(struct emu_relay *r, FILE *say);
+
+/* Reads a socket of it, or all, into the channels. How many receives brought something, or an
+ * error.
+ */
+int emu_relay_read(struct emu_relay *r, int fd);
+int emu_relay_read_all(struct emu_relay *r);
+/* Lets out what is due in its channels. */
+void emu_relay_let_out(struct emu_relay *r, int dir);
+/* Looks at what the kernel dropped. */
+void emu_relay_count(struct emu_relay *r);
 
 #endif

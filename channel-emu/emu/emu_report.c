@@ -68,12 +68,14 @@ static struct summary summarise_link(const struct emu_link *l, int dir)
     for (int i = 0; i < CHAN_LOSSES; i++)
         s.dropped[i] = s.chan.lost[i];
     s.dropped[CHAN_END] += w->after_end;
+    s.dropped[CHAN_HANDOVER] += w->gap;
     s.dropped[SOCKET] = w->before;
     s.dropped[SUPER] = w->too_long;
     s.dropped[CHECKSUM] = w->sum_missing;
     s.dropped[NO_PEER] = w->no_peer + w->gone;
     s.dropped[SEND] = w->send_failed;
-    s.in = s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end;
+    s.in =
+        s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end + w->gap;
     s.out = s.chan.out - w->gone - w->send_failed;
     s.good_share = good_share(l, dir, l->started + l->bias, clock_now() + l->bias);
     s.good_share_active = good_share(l, dir, w->first, w->last);
@@ -314,31 +316,89 @@ static json_t *json_output(const struct log_writer *w, const char *path)
 /* Of the run: with real-time priority, which is given back when it would take too much. */
 static double realtime_share(const struct emu_link *l)
 {
-    const struct emu_pace *p = &l->pace;
+    const struct emu_pace *p = l->pace;
     if (p->windows == 0 || !p->permitted)
         return p->realtime;
     return 1 - (double)p->given_back / (double)p->windows;
 }
 
-void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
+json_t *emu_report_run(const struct emu_link *l)
 {
-    const struct scenario *s = &l->settings->scenario;
+    return json_pack("{s:f, s:I, s:f, s:f}", "duration_s", (double)(clock_now() - l->started) / 1e9,
+                     "started_ns", (json_int_t)(l->started + l->epoch), "cpu_s",
+                     (double)clock_cpu_process() / 1e9, "realtime_share", realtime_share(l));
+}
+
+static json_t *json_verdict(const struct emu_link *l)
+{
     struct doubts d;
-    tick started = l->started + l->epoch;
     json_t *reasons = json_array();
     enum grade worst = find_doubts(&d, l);
     for_each_doubt(&d, i) json_array_append_new(reasons, json_string(d.at[i].text));
-    json_t *o = json_pack(
-        "{s:s, s:b, s:s, s:o, s:f, s:I, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "command", command,
-        "faithful", worst == FAITHFUL, "grade", grades[worst], "not_faithful", reasons,
-        "duration_s", (double)(clock_now() - l->started) / 1e9, "started_ns", (json_int_t)started,
-        "cpu_s", (double)clock_cpu_process() / 1e9, "realtime_share", realtime_share(l), "forward",
-        json_way(l, EMU_FORWARD), "return", json_way(l, EMU_RETURN), "drop_log",
-        json_output(l->drops, s->drop_log), "pcap_before", json_output(l->before, s->pcap_before),
-        "pcap_after", json_output(l->after, s->pcap_after));
+    return json_pack("{s:b, s:s, s:o}", "faithful", worst == FAITHFUL, "grade", grades[worst],
+                     "not_faithful", reasons);
+}
+
+static json_t *json_ways(const struct emu_link *l)
+{
+    const struct scenario *s = &l->settings->scenario;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "forward", json_way(l, EMU_FORWARD), "return",
+                     json_way(l, EMU_RETURN), "drop_log", json_output(l->drops, s->drop_log),
+                     "pcap_before", json_output(l->before, s->pcap_before), "pcap_after",
+                     json_output(l->after, s->pcap_after));
+}
+
+json_t *emu_report_link(const struct emu_link *l)
+{
+    json_t *o = json_verdict(l);
+    json_object_set_new(o, "seed", json_integer((json_int_t)l->settings->scenario.seed));
+    json_object_update_new(o, json_ways(l));
+    return o;
+}
+
+void emu_report_json(const struct emu_link *l, const char *command, FILE *to)
+{
+    json_t *o = json_pack("{s:s}", "command", command);
+    json_object_update_new(o, json_verdict(l));
+    json_object_update_new(o, emu_report_run(l));
+    json_object_update_new(o, json_ways(l));
     json_dumpf(o, to, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     fputc('\n', to);
     json_decref(o);
+}
+
+int emu_report_grade(const struct emu_link *l)
+{
+    struct doubts d;
+    _Static_assert(FAITHFUL == EMU_FAITHFUL, "the last grade");
+    return (int)find_doubts(&d, l);
+}
+
+const char *emu_report_grade_name(int grade)
+{
+    return grades[grade];
+}
+
+struct emu_sums emu_report_sums(const struct emu_link *l, int dir)
+{
+    struct summary s = summarise_link(l, dir);
+    struct emu_sums sums = {.in = s.in, .out = s.out, .queued = s.chan.queued};
+    for (int i = 0; i < REASONS; i++)
+        sums.dropped += s.dropped[i];
+    return sums;
+}
+
+json_t *emu_report_status(const struct emu_link *l)
+{
+    json_t *o = json_pack("{s:f}", "seconds", (double)(clock_now() - l->started) / 1e9);
+    for (int dir = 0; dir < 2; dir++) {
+        struct emu_sums s = emu_report_sums(l, dir);
+        json_object_set_new(o, ways[dir],
+                            json_pack("{s:I, s:I, s:I, s:I}", "in", (json_int_t)s.in, "out",
+                                      (json_int_t)s.out, "queued", (json_int_t)s.queued, "dropped",
+                                      (json_int_t)s.dropped));
+    }
+    return o;
 }
 
 void emu_report_drain(const struct emu_link *l, FILE *to)

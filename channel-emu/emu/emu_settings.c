@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/units.h"
 
 #define FRAME_BYTES 1500u
 
@@ -36,15 +35,7 @@ enum key {
     DROP_LOG,
     PCAP_BEFORE,
     PCAP_AFTER,
-    TOLERANCE,
-    BUFFER,
-    BATCH,
-    DURATION,
-    DRAIN,
-    STATS,
-    CONTROL,
-    JSON,
-    PRIORITY
+    TOLERANCE
 };
 
 static const struct argp_option table[] = {
@@ -84,26 +75,11 @@ static const struct argp_option table[] = {
      "A CSV line for each frame lost, changed or late (.gz: compressed)", 4},
     {"pcap-before", PCAP_BEFORE, "FILE", 0, "Capture of what enters the link", 4},
     {"pcap-after", PCAP_AFTER, "FILE", 0, "Capture of what leaves it", 4},
-    {"json", JSON, "FILE", 0, "Write the counters at the end; - is the standard output", 4},
-    {"stats", STATS, "DURATION", 0, "Print a line of counters at this interval", 4},
-    {NULL, 0, NULL, 0, "The run:", 5},
-    {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 5},
-    {"drain", DRAIN, "DURATION|auto", 0,
-     "After the end (or Ctrl-C; again: at once) go on for so long with what is on its way (default "
-     "auto: delay and jitter); the rest counts as lost by the end",
-     5},
-    {"control", CONTROL, "PATH", 0,
-     "Make a UNIX socket there at which helio-emu change alters the link in mid-run", 5},
-    {"batch", BATCH, "DURATION|auto", 0,
-     "Release frames in batches of this time (default auto: 10us to 45us, as waking up costs)", 5},
     {"tolerance", TOLERANCE, "DURATION", 0,
      "A frame released later than this after it was due is late (default: 50us and the batch, a "
      "step "
      "of the trace, or two frames on the line, whichever is the longest)",
      5},
-    {"priority", PRIORITY, "realtime|normal", 0,
-     "Real-time scheduling where it is permitted (default), or not", 5},
-    {"socket-buffer", BUFFER, "SIZE", 0, "Buffer of each socket or interface (default 32MB)", 5},
     {0}};
 
 /* Options that are a key of the scenario. */
@@ -188,14 +164,6 @@ static void add_rule(struct argp_state *state, struct emu_settings *s, int direc
         argp_error(state, "%s '%s': %s", name, arg, why);
 }
 
-static tick duration(struct argp_state *state, const char *option, const char *arg)
-{
-    tick t = 0;
-    if (units_duration(arg, &t) < 0 || t > 86400 * TICK_S * 365)
-        argp_error(state, "%s '%s' is wrong; right is %s", option, arg, units_duration_hint);
-    return t;
-}
-
 static error_t loss_option(int key, char *arg, struct argp_state *state, struct emu_settings *s)
 {
     switch (key) {
@@ -238,46 +206,6 @@ static void check_all(const struct emu_settings *s)
     free(e);
 }
 
-static error_t run_option(int key, char *arg, struct argp_state *state, struct emu_settings *s)
-{
-    switch (key) {
-    case SCENARIO:
-        return 0; /* was read before */
-    case BUFFER:
-        if (units_size(arg, &s->buffer_bytes) < 0)
-            argp_error(state, "--socket-buffer '%s' is wrong; right is %s", arg, units_size_hint);
-        return 0;
-    case BATCH:
-        s->batch = strcmp(arg, "auto") == 0 ? EMU_BATCH_AUTO : duration(state, "--batch", arg);
-        return 0;
-    case DURATION:
-        s->duration = duration(state, "--duration", arg);
-        return 0;
-    case DRAIN:
-        s->drain = strcmp(arg, "auto") == 0 ? EMU_DRAIN_AUTO : duration(state, "--drain", arg);
-        return 0;
-    case STATS:
-        s->stats = duration(state, "--stats", arg);
-        return 0;
-    case PRIORITY:
-        s->realtime = strcmp(arg, "realtime") == 0;
-        if (!s->realtime && strcmp(arg, "normal") != 0)
-            argp_error(state, "--priority '%s' is wrong; right is realtime or normal", arg);
-        return 0;
-    case CONTROL:
-        s->control = arg;
-        return 0;
-    case JSON:
-        s->json = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_all(s);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct emu_settings *s = state->input;
@@ -287,11 +215,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             return 0;
         }
     }
-    error_t rc = loss_option(key, arg, state, s);
-    return rc != ARGP_ERR_UNKNOWN ? rc : run_option(key, arg, state, s);
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = s;
+        return 0;
+    case SCENARIO:
+        return 0; /* was read before */
+    case ARGP_KEY_END:
+        check_all(s);
+        return 0;
+    default:
+        return loss_option(key, arg, state, s);
+    }
 }
 
-const struct argp emu_settings_argp = {.options = table, .parser = parse_option};
+static const struct argp_child children[] = {{&emu_run_argp, 0, NULL, 0}, {0}};
+const struct argp emu_settings_argp = {
+    .options = table, .parser = parse_option, .children = children};
 
 /* --scenario FILE and --scenario=FILE; the last one counts. */
 static const char *find_scenario(int argc, char **argv)
@@ -320,10 +260,7 @@ void emu_settings_load(struct emu_settings *s, const char *path)
 
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv)
 {
-    *s = (struct emu_settings){.buffer_bytes = 32000000,
-                               .batch = EMU_BATCH_AUTO,
-                               .drain = EMU_DRAIN_AUTO,
-                               .realtime = true};
+    *s = emu_settings_default();
     argp_err_exit_status = 2;
     if (scenario_init(&s->scenario) < 0) {
         fprintf(stderr, "helio-emu: out of memory\n");

@@ -28,6 +28,10 @@ struct emu_settings {
  * by emu_settings_init. Wrong values end the process with code 2. */
 extern const struct argp emu_settings_argp;
 
+/* emu_run.c: the options of a run alone, and their defaults; the rest is zero. */
+extern const struct argp emu_run_argp;
+struct emu_settings emu_settings_default(void);
+
 /* Defaults, then the scenario that argv names, so that options win over it wherever they stand;
  * `overhead` is the default of this command. Ends the process with code 2 when it is wrong. */
 void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char **argv);

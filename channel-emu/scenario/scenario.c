@@ -87,28 +87,37 @@ static void make_relative(struct scenario *s, const struct conf_tree *map, const
     }
 }
 
-static void apply_tree(struct scenario *s, const struct conf_tree *root, const char *directory,
-                       struct conf_errors *errors)
+void scenario_apply_tree(struct scenario *s, const struct conf_tree *root, const char *outer,
+                         const struct conf_part *more, const char *const *words,
+                         const char *directory, struct conf_errors *errors)
 {
     if (root->kind != CONF_MAP) {
         conf_error(errors, root->line, "%s is not expected here; write a map with the keys %s",
                    conf_kind_name(root->kind), "forward, return, both");
         return;
     }
-    struct conf_part part = {.options = top, .base = s};
-    conf_section_read(root, "", &part, 1, directions, errors);
+    struct conf_part parts[2] = {{.options = top, .base = s}};
+    if (more != NULL)
+        parts[1] = *more;
+    conf_section_read(root, outer, parts, more != NULL ? 2 : 1, words, errors);
     make_relative(s, root, directory, errors);
     for (int i = 0; i < 3; i++) {
-        char where[16];
-        const struct conf_tree *map = conf_map(root, "", directions[i], errors);
+        char where[64];
+        const struct conf_tree *map = conf_map(root, outer, directions[i], errors);
         if (map == NULL)
             continue;
-        snprintf(where, sizeof where, "%s.", directions[i]);
+        snprintf(where, sizeof where, "%.50s%s.", outer, directions[i]);
         if (i != 2)
             scenario_way_read(s, SCENARIO_FORWARD, map, where, directory, errors);
         if (i == 2 || (i == 0 && errors->total == 0)) /* an error of `both` is told once */
             scenario_way_read(s, SCENARIO_RETURN, map, where, directory, errors);
     }
+}
+
+static void apply_tree(struct scenario *s, const struct conf_tree *root, const char *directory,
+                       struct conf_errors *errors)
+{
+    scenario_apply_tree(s, root, "", NULL, directions, directory, errors);
 }
 
 int scenario_apply(struct scenario *s, const char *data, size_t len, const char *directory,
@@ -123,8 +132,7 @@ int scenario_apply(struct scenario *s, const char *data, size_t len, const char 
     return errors->total == before ? 0 : HELIO_EFORMAT;
 }
 
-/* The directory of a file, absolute: "/a/b/". NULL when memory is out or there is no such place. */
-static char *directory_of(const char *path)
+char *scenario_directory(const char *path)
 {
     size_t n = strlen(path);
     while (n > 0 && path[n - 1] != '/')
@@ -144,7 +152,7 @@ int scenario_load(struct scenario *s, const char *path, struct conf_errors *erro
     size_t len;
     int rc = HELIO_EFORMAT;
     char *data = conf_file_read(path, &len, errors);
-    char *directory = data == NULL ? NULL : directory_of(path);
+    char *directory = data == NULL ? NULL : scenario_directory(path);
     if (data != NULL && directory == NULL)
         conf_error(errors, 0, "its directory: %s", strerror(errno));
     else if (data != NULL)
@@ -229,15 +237,19 @@ int scenario_check(const struct scenario *s, struct conf_errors *errors)
     return errors->total == before ? 0 : HELIO_EFORMAT;
 }
 
+tick scenario_origin(const struct scenario_way *w, tick started, tick wall)
+{
+    /* A time of day before the start lies before the clock's zero at worst: as far as it goes. */
+    tick since = w->start_time - wall, ago = wall - w->start_time;
+    return w->start == START_AFTER ? tick_add(started, w->start_time)
+           : w->start_time >= wall ? tick_add(started, since)
+           : ago <= started        ? started - ago
+                                   : 0;
+}
+
 struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall)
 {
     const struct scenario_way *w = &s->way[direction];
-    /* A time of day before the start lies before the clock's zero at worst: as far as it goes. */
-    tick since = w->start_time - wall, ago = wall - w->start_time;
-    tick origin = w->start == START_AFTER ? tick_add(started, w->start_time)
-                  : w->start_time >= wall ? tick_add(started, since)
-                  : ago <= started        ? started - ago
-                                          : 0;
     return (struct chan_config){
         .rate_bps = w->rate_bps,
         .overhead = (uint32_t)s->overhead,
@@ -253,7 +265,7 @@ struct chan_config scenario_chan(const struct scenario *s, int direction, tick s
         .jitter = w->jitter,
         .jitter_in_order = !w->reorder,
         .jitter_law = w->law.on ? &w->law.values : NULL,
-        .origin = origin,
+        .origin = scenario_origin(w, started, wall),
         .origin_first = w->start == START_FIRST,
         .windows = w->windows,
         .window_count = w->window_count,

@@ -109,6 +109,16 @@ int scenario_load(struct scenario *s, const char *path, struct conf_errors *erro
 int scenario_set(struct scenario *s, const char *key, const char *value, bool plain,
                  struct conf_errors *errors);
 
+/* The same from a tree whose keys have `outer` before them in messages, some of them the caller's:
+ * `more` (or NULL), and `words`, which begin with both, forward and return. What is wrong is in
+ * *errors. */
+void scenario_apply_tree(struct scenario *s, const struct conf_tree *root, const char *outer,
+                         const struct conf_part *more, const char *const *words,
+                         const char *directory, struct conf_errors *errors);
+/* The directory of a file, absolute: "/a/b/", the caller's to free. NULL when memory is out or
+ * there is no such place (errno). */
+char *scenario_directory(const char *path);
+
 /* One more rule (ltp_rules.h). 0, HELIO_ENOMEM, or HELIO_EFORMAT with what is wrong in `why`. */
 int scenario_add_rule(struct scenario *s, int direction, const char *text,
                       char why[LTP_RULE_ERROR_MAX]);
@@ -126,6 +136,9 @@ char *scenario_yaml(const struct scenario *s);
  * its own: neither the other direction of this seed nor any direction of another one draws it. */
 struct chan_config scenario_chan(const struct scenario *s, int direction, tick started, tick wall);
 
+/* Time zero of a direction that does not begin with its first frame; the arguments as there. */
+tick scenario_origin(const struct scenario_way *w, tick started, tick wall);
+
 /* What changes at once in mid-run: the map of a YAML text with the keys of a scenario's `changes`
  * but for `at`, under forward, return or both, and `link: up|down`. */
 struct scenario_change {
@@ -136,6 +149,11 @@ struct scenario_change {
  * thing (a rate). */
 int scenario_change_read(struct scenario_change *out, const struct scenario *s, const char *data,
                          size_t len, struct conf_errors *errors);
+/* The same from a map whose keys have `outer` before them in messages, all of which are in *errors.
+ */
+void scenario_change_tree(struct scenario_change *out, const struct scenario *s,
+                          const struct conf_tree *root, const char *outer,
+                          struct conf_errors *errors);
 /* Changes as the list of the file; NULL when memory is out. */
 json_t *scenario_changes_json(const struct chan_change *changes, size_t count);
 
@@ -144,6 +162,8 @@ int scenario_way_init(struct scenario_way *w);
 void scenario_way_fini(struct scenario_way *w);
 void scenario_way_read(struct scenario *s, int direction, const struct conf_tree *map,
                        const char *where, const char *directory, struct conf_errors *errors);
+void scenario_start_read(struct scenario_way *w, const struct conf_tree *t, const char *where,
+                         struct conf_errors *errors);
 /* scenario_list.c, for scenario_way.c: replace the list by the tree's; `where` is the key's name.
  */
 void scenario_windows(struct scenario_way *w, const struct conf_tree *map, const char *where,

@@ -133,24 +133,31 @@ static void read_now(struct scenario_change *out, const struct scenario *s, int 
     refuse_keys(&s->way[way], keys_of(map), map->line, where, errors);
 }
 
-static void read_root(struct scenario_change *out, const struct scenario *s,
-                      const struct conf_tree *root, struct conf_errors *errors)
+void scenario_change_tree(struct scenario_change *out, const struct scenario *s,
+                          const struct conf_tree *root, const char *outer,
+                          struct conf_errors *errors)
 {
+    *out = (struct scenario_change){.link = {0, 0}};
     if (root->kind != CONF_MAP) {
         conf_error(errors, root->line, "%s is not expected here; write a map such as %s",
                    conf_kind_name(root->kind), "forward: {rate: 5Mbit/s}");
         return;
     }
-    conf_section_read(root, "", NULL, 0, directions, errors);
+    conf_section_read(root, outer, NULL, 0, directions, errors);
     for (int i = 2; i >= 0; i--) { /* `both` first */
-        char where[16];
-        const struct conf_tree *map = conf_map(root, "", directions[i], errors);
+        char where[64];
+        const struct conf_tree *map = conf_map(root, outer, directions[i], errors);
         if (map == NULL)
             continue;
-        snprintf(where, sizeof where, "%s.", directions[i]);
+        snprintf(where, sizeof where, "%.50s%s.", outer, directions[i]);
         for (int way = i == 2 ? 0 : i; way <= (i == 2 ? 1 : i) && errors->total == 0; way++)
             read_now(out, s, way, map, where, errors);
     }
+    bool any =
+        out->way[0].keys != 0 || out->way[1].keys != 0 || out->link[0] != 0 || out->link[1] != 0;
+    if (errors->total == 0 && !any)
+        conf_error(errors, root->line, "%snothing changes; write at least one of %s, link", outer,
+                   only_keys);
 }
 
 int scenario_change_read(struct scenario_change *out, const struct scenario *s, const char *data,
@@ -160,12 +167,8 @@ int scenario_change_read(struct scenario_change *out, const struct scenario *s, 
     struct conf_tree *root =
         conf_tree_parse(data, len, "write a map such as forward: {rate: 5Mbit/s}", errors);
     if (root != NULL)
-        read_root(out, s, root, errors);
+        scenario_change_tree(out, s, root, "", errors);
     conf_tree_free(root);
-    bool any =
-        out->way[0].keys != 0 || out->way[1].keys != 0 || out->link[0] != 0 || out->link[1] != 0;
-    if (errors->total == 0 && !any)
-        conf_error(errors, 0, "nothing changes; write at least one of %s, link", only_keys);
     return errors->total == 0 ? 0 : HELIO_EFORMAT;
 }
 

@@ -117,8 +117,8 @@ static bool time_of_day(const char *text, tick *out)
     return true;
 }
 
-static void read_start(struct scenario_way *w, const struct conf_tree *t, const char *where,
-                       struct conf_errors *errors)
+void scenario_start_read(struct scenario_way *w, const struct conf_tree *t, const char *where,
+                         struct conf_errors *errors)
 {
     const char *text = text_of(t, where, errors);
     tick after;
@@ -254,7 +254,7 @@ void scenario_way_read(struct scenario *s, int direction, const struct conf_tree
     keep_line(&w->line.off_contact, map, "off_contact");
     keep_line(&w->line.changes, map, "changes");
     conf_section_read(map, where, &part, 1, way_words, errors);
-    read_start(w, conf_child(map, "start"), where, errors);
+    scenario_start_read(w, conf_child(map, "start"), where, errors);
     scenario_queue_read(w, map, where, errors);
     read_delay(w, conf_child(map, "delay"), where, errors);
     scenario_jitter_read(w, map, where, errors);

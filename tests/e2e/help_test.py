@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "change", "check"),
+SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "change", "status", "check"),
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint"),
                "helio-plan": ("check", "convert", "show", "route"), "helio-frames": ("gen", "info", "convert"),
                "helio-sle": ("provider", "user", "bench", "bridge"), "helio-store": ("check", "list", "export", "repair"),
