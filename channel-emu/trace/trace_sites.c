@@ -68,8 +68,8 @@ static void check_options(struct argp_state *state, const struct options *o)
                    "a longer one, or shorter steps");
     else if (count_draws(o) > DRAWS_MAX)
         argp_error(state,
-                   "--cloud: clouds of this duration and share change %.2g times in --duration, "
-                   "which is more than 10^9; right is longer ones, or a shorter --duration",
+                   "--cloud: this share and duration need %.2g random numbers for --duration, "
+                   "which is more than 10^9; right are longer clouds, or a shorter --duration",
                    count_draws(o));
 }
 
