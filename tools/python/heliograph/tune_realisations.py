@@ -17,6 +17,7 @@ RETURN = 500000  # is added for the way back
 EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all of one length,
 EXPECT_HALF = 0.004               # until the interval of the efficiency has this half,
 UNSEEN_HALF = 0.006               # and that of the difference to as many runs as are to check it this one
+SURE = 1.5                        # times as much is what runs surely cannot keep
 
 
 class Realisations:
@@ -101,19 +102,32 @@ def over_runs(simulator, link, setting, sessions, length):
             return [], None  # parts of a trace are kept for the check
         runs += runs_of(simulator, link, setting, sessions, more, length)
         half = statistics.interval([run["efficiency"] for run in runs])[1]
-        if half <= EXPECT_HALF or apart(half, len(runs), link.a.unseen) > 2 * UNSEEN_HALF:
+        others = link.a.unseen
+        if half <= EXPECT_HALF or apart(half, len(runs), others) > 2 * UNSEEN_HALF or len(runs) > EXPECT_STEP and hopeless(half, len(runs), 1, others):
             break
     return runs, half
+
+
+def hopeless(half, runs, times, others):
+    """Would runs so many times as long still be too short, by what the interval of so many runs says of their deviation? It has to be
+    so by far: five runs know little of it."""
+    deviation = half * math.sqrt(runs) / statistics.quantile(runs - 1) / math.sqrt(times)
+    least = statistics.quantile(EXPECT_MOST - 1) * deviation / math.sqrt(EXPECT_MOST)
+    return least > SURE * EXPECT_HALF or apart(least, EXPECT_MOST, others) > SURE * UNSEEN_HALF
 
 
 def expected(simulator, link, setting, sessions):
     """What any realisation will bring, and the length of the runs that it was found in: the mean over realisations. The trace of the
     search alone is too good: the number was chosen on it. The runs are as long as it takes for further ones to bring
     the same. None where nothing is drawn."""
-    runs, length = [], link.duration()
-    for length in link.lengths() if link.a.unseen else ():
+    runs, half, length = [], None, link.duration()
+    lengths, others = link.lengths(), link.a.unseen
+    for longer in lengths if others else ():
+        if runs and longer < lengths[-1] and hopeless(half, len(runs), longer / length, others):
+            continue
+        length = longer
         runs, half = over_runs(simulator, link, setting, sessions, length)
-        if not runs or half <= EXPECT_HALF and apart(half, len(runs), link.a.unseen) <= UNSEEN_HALF:
+        if not runs or half <= EXPECT_HALF and apart(half, len(runs), others) <= UNSEEN_HALF:
             break
     if not runs:
         return None, link.duration()

@@ -8,6 +8,7 @@ SPREAD = ("mean", "sd", "p50", "p90", "p99")
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
 PART_BLOCKS = 300  # of a run that is a part of that: so many are counted in thirds of a percent
+GRAIN = 64      # numbers of sessions are found to one in so many
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
 JITTER = 2e-3                  # to which real nodes add this, and more under load
@@ -105,53 +106,92 @@ class Search:
         k = len(seeds)
         return [Point(runs[i * k:(i + 1) * k]) for i in range(len(numbers))]
 
-    def saturate(self):
-        """Doubles until twice the sessions bring nothing: the number, and its point."""
+    def saturate(self, first=None, length=None):
+        """Doubles, from `first` on, until twice the sessions bring nothing: the number, and the points of all that were tried."""
         limit = self.link.a.sessions_max
         n = max(1, math.ceil((self.link.rtt / self.link.radiation(1024))))
-        n = min(1 << math.ceil(math.log2(n + 1)), limit)
-        last, = self.points([n])
+        n = min(first or 1 << math.ceil(math.log2(n + 1)), limit)
+        seen = dict(zip([n], self.points([n], length)))
         barren = 0  # doublings that brought nothing at all: sessions are not what is missing
         while n < limit:
             m = min(2 * n, limit)
-            more, = self.points([m])
-            gain = more["goodput_bps"] / max(last["goodput_bps"], 1.0) - 1
-            n, last = m, more
-            barren = 0 if last["goodput_bps"] > 0 else barren + 1
+            seen[m], = self.points([m], length)
+            gain = seen[m]["goodput_bps"] / max(seen[n]["goodput_bps"], 1.0) - 1
+            n = m
+            barren = 0 if seen[n]["goodput_bps"] > 0 else barren + 1
             if (gain < self.link.a.tolerance / 5 and barren == 0) or barren == 3:
                 break
-        return n, last
+        return n, seen
 
-    def fewest(self, enough, high):
-        """The least number in 1 … high that is enough; enough grows with the number. `high` is enough."""
-        low = 0
-        while high - low > 1:
-            # as many inner points as there are cores
-            parts = min(self.simulator.jobs, high - low - 1)
-            numbers = sorted({low + (high - low) * (i + 1) // (parts + 1) for i in range(parts)} - {low, high})
-            for n, point in zip(numbers, self.points(numbers)):
+    def wanted(self, highest):
+        """The goodput that a number of sessions must bring, where `highest` is the point of more than enough of them."""
+        a, most = self.link.a, (1 - self.link.a.tolerance) * highest["goodput_bps"]
+        return most if a.goal == "goodput" else min(a.floor * highest["capacity_bps"], most)
+
+    def fewest(self, wanted, seen, length=None, near=None):
+        """The least number whose goodput is `wanted`, but for a grain; `seen` has points of some numbers, and the greatest of them
+        is enough. What is looked at first is around `near`, in steps that double."""
+        def enough(point):
+            return point["goodput_bps"] >= wanted
+
+        high = min((n for n, point in seen.items() if enough(point)), default=max(seen))
+        low = max((n for n in seen if n < high), default=0)
+        step = max(1, (near or 0) // 16)
+        while high - low > grain(high):
+            if near is not None and not low < near < high:
+                near = None
+            numbers = probes(low, high, near, step, self.simulator.jobs)
+            for n, point in zip(numbers, self.points(numbers, length)):
+                seen[n] = point
                 if enough(point):
                     high = n
                     break
                 low = n
+            if near is not None:
+                near = numbers[0] - step if high == numbers[0] else numbers[-1] + step if low == numbers[-1] else None
+                step *= 2
         return high
+
+    def near(self):
+        """(a number that is near the fewest, one that is more than enough), by runs of a part of the duration, which is a part of
+        the cost; nothing is known of either where the shortest part is the whole."""
+        part = self.link.lengths()[0]
+        if part >= self.link.duration():
+            return None, None
+        high, seen = self.saturate(None, part)
+        return self.fewest(self.wanted(seen[high]), seen, part), high
 
     def best(self):
         a = self.link.a
-        high, highest = self.saturate()
-        most = highest["goodput_bps"]
+        near, more = self.near()
+        high, seen = self.saturate(more and more // 2)
+        highest = seen[high]
+        wanted = self.wanted(highest)
+        start = self.fewest(wanted, seen, None, near)
         if a.goal == "goodput":
-            sessions = self.fewest(lambda p: p["goodput_bps"] >= (1 - a.tolerance) * most, high)
-            return sessions, self.points([sessions])[0], highest, high
-        floor = min(a.floor * highest["capacity_bps"], (1 - a.tolerance) * most)
-        start = self.fewest(lambda p: p["goodput_bps"] >= floor, high)
+            return start, self.points([start])[0], highest, high
         # From there on more sessions may shorten the tail (repetitions of the oldest first) or lengthen it.
         numbers = sorted({min(high, start + round(start * f)) for f in (0, 0.15, 0.3, 0.6, 1)})
         points = [(p["delivery_ms"]["p99"], n, p) for n, p in zip(numbers, self.points(numbers))]
         # A run with more sessions may have less goodput: then the most goodput is the nearest to the floor.
-        kept = [x for x in points if x[2]["goodput_bps"] >= floor] or [max(points, key=lambda x: x[2]["goodput_bps"])]
+        kept = [x for x in points if x[2]["goodput_bps"] >= wanted] or [max(points, key=lambda x: x[2]["goodput_bps"])]
         _, sessions, point = min(kept, key=lambda x: (x[0] if x[0] == x[0] else math.inf, x[1]))
         return sessions, point, highest, high
+
+
+def grain(number):
+    """How exactly a number of sessions is sought: another realisation of the fading differs by more."""
+    return max(1, number // GRAIN)
+
+
+def probes(low, high, near, step, jobs):
+    """Numbers between low and high to be looked at, as many as are run at once: around `near`, else evenly spread."""
+    parts = min(jobs, high - low - 1)
+    if near is None:
+        found = {low + (high - low) * (i + 1) // (parts + 1) for i in range(parts)}
+    else:
+        found = {min(max(near + step * (2 * i - parts + 1), low + 1), high - 1) for i in range(parts)}
+    return sorted(found - {low, high})
 
 
 def better(goal, one, other):
@@ -177,23 +217,27 @@ def timers(link, recovery):
     return [link.a.rto] if link.a.rto else [round(base * f + JITTER, 6) for f in TIMERS]
 
 
-def settle(simulator, link, recovery):
-    """Segment size and timer at a number of sessions that is surely enough, then that number. The candidates meet the same fades,
-    so that a part of the duration tells which is best."""
+def chosen_of(simulator, link, recovery, candidates):
+    """The best of some (segment size, timer), at a number of sessions that is surely enough. They meet the same fades, so that a part of
+    the duration tells it."""
     trial, length = link.trial(), link.lengths()[0]
-    candidates = [(s, t) for s in link.segments() for t in timers(link, recovery)]
-    searches = [Search(simulator, link, recovery, s, t) for s, t in candidates]
-    if len(candidates) == 1:
-        return *candidates[0], *searches[0].best()
-    for one in searches:  # all at once, read back below
+    searches = [Search(simulator, link, recovery, *candidate) for candidate in candidates]
+    for one in searches if len(searches) > 1 else ():  # all at once, read back below
         for seed in range(1, link.a.seeds + 1):
             simulator.start(link.options(seed, length, sessions=trial, **one.setting))
     chosen = None
-    for candidate, one in zip(candidates, searches):
-        point, = one.points([trial], length)
+    for one, candidate in zip(searches, candidates):
+        point = one.points([trial], length)[0] if len(searches) > 1 else None
         if chosen is None or better(link.a.goal, point, chosen[2]):
             chosen = (candidate, one, point)
-    (segment, rto), one, _ = chosen
+    return chosen[:2]
+
+
+def settle(simulator, link, recovery):
+    """Segment size, at the middle one of the timers; timer, with that size; and then the number of sessions."""
+    given = timers(link, recovery)
+    (segment, _), _ = chosen_of(simulator, link, recovery, [(s, given[len(given) // 2]) for s in link.segments()])
+    (_, rto), one = chosen_of(simulator, link, recovery, [(segment, t) for t in given])
     return segment, rto, *one.best()
 
 
