@@ -437,7 +437,8 @@ bool agent_place_again(struct agent *a, struct record *r);
 bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
 /* After a pause or a loss: to the head of its lane, or another way. */
 void agent_proceed(struct agent *a, struct record *r);
-/* The same, but the link that it waits for keeps it, where no router counts volumes. */
+/* The same, but an open link that it waits for keeps it, where no router counts volumes and nobody
+ * is being asked anew. */
 void agent_go_on(struct agent *a, struct record *r);
 void agent_resume(struct agent *a, struct lane *l); /* all pauses end; long work in slices */
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);

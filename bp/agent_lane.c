@@ -294,6 +294,8 @@ static int make_ready(struct agent *a, struct lane *l, enum bundle_priority p,
 
 int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
 {
+    if (!list_empty(&l->resumed))
+        return 0; /* those that come back go first, in their order; then it is woken */
     for (bool moved = true; l->open && moved && l->queues.waiting > 0;) {
         const enum bundle_priority next = queues_turn(&l->queues);
         if (next != BUNDLE_PRIORITIES && count_given(l) < l->window) {

@@ -234,21 +234,29 @@ void agent_proceed(struct agent *a, struct record *r)
         lane_return(a, r);
 }
 
+/* Who is asked about what waits for a link (kinds_due) misses those at the head of its queues. */
+static bool must_ask(const struct agent *a, const struct record *r)
+{
+    return !r->lane->open || kinds_due(a) || (a->router.ops->note != NULL && r->booking == 0);
+}
+
 void agent_go_on(struct agent *a, struct record *r)
 {
-    if (r->link != TO_ENDPOINT && a->router.ops->note != NULL && r->booking == 0)
+    if (r->link != TO_ENDPOINT && must_ask(a, r))
         agent_proceed(a, r);
     else
         lane_return(a, r);
 }
 
-/* The last one first, since each goes to the head of its queue. What is left of n. */
+/* The last one first, since each goes to the head of its queue; until all are back the queues give
+ * nothing. What is left of n. */
 static uint64_t resume_some(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->resuming)) {
         struct lane *l = container_of(list_first(&a->resuming), struct lane, resuming);
         if (list_empty(&l->resumed)) {
             list_sub(&l->resuming);
+            lane_wake(a, l);
             continue;
         }
         agent_go_on(a, container_of(l->resumed.prev, struct record, node));

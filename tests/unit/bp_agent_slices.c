@@ -142,6 +142,55 @@ START_TEST(pauses_end)
 }
 END_TEST
 
+/* All that was sent has failed, the link takes one at a time, and its peer is heard again. */
+static void end_pauses(struct binder *n)
+{
+    agent_window(n->a, 1, MANY, n->now);
+    for (int i = 0; i < MANY; i++) {
+        app(n, "ipn:9.1");
+        skip(n);
+    }
+    for (uint64_t key = 1; key <= MANY; key++)
+        agent_failed(n->a, key, "no answer", n->now);
+    agent_window(n->a, 1, 1, n->now);
+    agent_heard(n->a, 1, n->now);
+}
+
+/* The link stays up: nothing goes before what waited longer. */
+START_TEST(pauses_end_in_order)
+{
+    struct binder n;
+    struct oracle o;
+    begin(&n, &o, &plain);
+    end_pauses(&n);
+    unsigned calls = 0;
+    for (; calls < MANY / SLICE - 1; calls++) {
+        expect(&n, "");
+        ck_assert_uint_eq(agent_deadline(n.a), 0);
+        agent_expire(n.a, n.now);
+        agent_check(n.a);
+    }
+    send_all(&n, 1, 1, MANY);
+    binder_fini(&n);
+}
+END_TEST
+
+/* The link goes down meanwhile and there is another way: nobody stays behind. */
+START_TEST(pauses_end_elsewhere)
+{
+    struct binder n;
+    struct oracle o;
+    begin(&n, &o, &plain);
+    end_pauses(&n);
+    o.answer = to_link(0);
+    agent_link(n.a, 1, false, n.now);
+    settle(&n, 0);
+    ck_assert_uint_eq(queued(&n, 1, BUNDLE_NORMAL), 0);
+    ck_assert_uint_eq(queued(&n, 0, BUNDLE_NORMAL), MANY);
+    binder_fini(&n);
+}
+END_TEST
+
 static void send_with(struct binder *n, enum bundle_priority p)
 {
     const struct bundle_qos qos = {.priority = p};
@@ -183,6 +232,8 @@ int main(void)
     tcase_add_loop_test(t, a_link_is_removed, 0, 2);
     tcase_add_test(t, the_end_comes_first);
     tcase_add_test(t, pauses_end);
+    tcase_add_test(t, pauses_end_in_order);
+    tcase_add_test(t, pauses_end_elsewhere);
     tcase_add_test(t, one_moment);
     suite_add_tcase(s, t);
     return run_suite(s);
