@@ -146,6 +146,7 @@ def main():
     check(["helio-sim", "--trace", "X"], 2, stderr="; write a file, or A, F, H")
     long = subprocess.Popen([f"{programs}/helio-sim", "--duration", "1000000s", "--json"], stdout=subprocess.PIPE, text=True)
     while busy(long) < 1:
+        assert long.poll() is None, "it ended by itself"
         time.sleep(0.05)
     long.send_signal(signal.SIGINT)
     result = json.loads(long.communicate(timeout=300)[0])

@@ -91,6 +91,7 @@ class Net:
 
     def end(self, number, sig, pause):
         counters = self.look(number)
+        self.lab.run("helioctl", "--socket", self.lab.socket(number) + ".ctl", "flush", timeout=PATIENCE)  # what was counted is in the log
         p = self.nodes[number]
         p.send_signal(sig)
         if p.wait(PATIENCE) != (0 if sig == signal.SIGTERM else -signal.SIGKILL):

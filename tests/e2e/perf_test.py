@@ -94,8 +94,7 @@ class PerfTest(unittest.TestCase):
         self.server()
         path = self.lab.path("r.json")
         client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1")
-        while not re.search(r" [1-9]\d* acknowledged", client.stdout.readline()):
-            pass
+        self.assertTrue(any(re.search(r" [1-9]\d* acknowledged", line) for line in client.stdout), "it ended")
         client.send_signal(signal.SIGINT)
         out, err = self.end(client, 0)
         self.assertEqual(err, "")
@@ -110,7 +109,9 @@ class PerfTest(unittest.TestCase):
         node = self.node()
         client, sent = self.client("-T", "600", "-W", "2", "-i", "0.1"), 0  # no server: its account does not come
         while sent < 2:
-            sent += int(re.search(r" (\d+) sent|$", client.stdout.readline())[1] or 0)
+            line = client.stdout.readline()
+            self.assertTrue(line, "it ended")
+            sent += int(re.search(r" (\d+) sent|$", line)[1] or 0)
         client.send_signal(signal.SIGINT)
         self.asleep(client)
         node.send_signal(signal.SIGTERM)
@@ -294,8 +295,7 @@ class PerfTest(unittest.TestCase):
         server = self.server()
         path = self.lab.path("r.json")
         client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1", "--reverse")
-        while not re.search(r" [1-9]\d* arrived", client.stdout.readline()):
-            pass
+        self.assertTrue(any(re.search(r" [1-9]\d* arrived", line) for line in client.stdout), "it ended")
         client.send_signal(signal.SIGINT)
         self.end(client, 0)
         with open(path) as f:
@@ -322,8 +322,7 @@ class PerfTest(unittest.TestCase):
         # in window mode with nobody who acknowledges, the limit ends it
         server = self.server("--reverse-max", "6")
         client = self.client("-D", "1G", "-W", "2", "-P", "20k", "--reverse", "-i", "0.1")
-        while not re.search(r" [1-9]\d* arrived", client.stdout.readline()):
-            pass
+        self.assertTrue(any(re.search(r" [1-9]\d* arrived", line) for line in client.stdout), "it ended")
         client.kill()
         self.assertIn("took longer than --reverse-max; it ends", server.stderr.readline())
         server.send_signal(signal.SIGTERM)

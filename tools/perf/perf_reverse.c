@@ -155,7 +155,7 @@ static void open_csv(struct perf_reverse *r)
 static void begin_run(struct perf_reverse *r, tick now)
 {
     r->begun = true;
-    r->start = r->waits_from = r->ask_at = now;
+    r->start = r->waits_from = r->ask_at = r->asked = now;
     r->ask_pause = ASK_PAUSE;
     r->end_at = TICK_NEVER;
     r->next_line = r->options->interval > 0 ? now + r->options->interval : TICK_NEVER;
@@ -186,7 +186,7 @@ static tick silent_at(const struct perf_reverse *r, const struct perf_session *s
 static tick alive_at(const struct perf_reverse *r, const struct perf_session *s)
 {
     bool told = r->options->window > 0 || s == NULL || s->ended || r->interrupted;
-    return told ? TICK_NEVER : r->ask_at;
+    return told ? TICK_NEVER : tick_min(r->ask_at, tick_add(r->asked, PERF_REQUEST_ALIVE));
 }
 
 static void give_up(struct perf_reverse *r, const struct perf_session *s, tick now)
@@ -230,12 +230,14 @@ static void take_turn(struct perf_reverse *r)
     }
     if (now >= r->ask_at && s == NULL && !r->answered && !r->interrupted) {
         ask_server(r, 0);
+        r->asked = now;
         r->ask_at = tick_add(now, r->ask_pause);
         r->ask_pause *= 2;
     }
     if (now >= alive_at(r, s)) {
         ask_server(r, 0);
-        r->ask_at = tick_add(now, PERF_REQUEST_ALIVE);
+        r->asked = now;
+        r->ask_at = TICK_NEVER;
     }
     if (now >= r->next_line) {
         perf_reverse_line(r, now);

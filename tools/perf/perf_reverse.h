@@ -34,7 +34,7 @@ struct perf_reverse {
     bool answered; /* the server sends */
     bool known;    /* it has answered that it wants `echo` back */
     uint64_t echo;
-    tick start, waits_from, ask_at, ask_pause, end_at;
+    tick start, waits_from, ask_at, asked, ask_pause, end_at;
     bool have_clocks; /* the server's clock is ahead of ours by clock_low to clock_high, ns: */
     int64_t clock_low, clock_high;
     tick next_line;
