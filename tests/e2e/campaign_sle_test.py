@@ -19,7 +19,7 @@ from campaign_case import Base, campaign
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
 from heliograph import campaign as campaign_main  # noqa: E402
-from heliograph import campaign_file, campaign_sle_live  # noqa: E402
+from heliograph import campaign_file, campaign_sle_live, lab_live  # noqa: E402
 from heliograph.lab import Failed, Missing  # noqa: E402
 
 SMALL = """title: A small one
@@ -119,6 +119,16 @@ class Sim(Base):
                 loaded = campaign_file.load(self.file(text), None)
                 self.assertEqual(campaign_main.Runner(loaded, str(self.out / str(fine)), 1).all(), fine)
                 self.assertIn(f"left out: {2 + self.nothing} of 3 runs: it is not there", said.getvalue())
+
+    def test_words_of_a_node_without_logs(self):
+        """Its links say what was not sent for want of a processor: without that a run would pass for faithful."""
+        def ctl(_, what):
+            if what == "flush":
+                raise Failed("this node writes no log of segments or bundles")
+            return {"links": [{"name": "to-2", "credit_lost": 7}]}
+
+        session = types.SimpleNamespace(ctl=ctl, running={}, node_log=str)
+        self.assertEqual(lab_live.Session.last_words(session, "1")["links"][0]["credit_lost"], 7)
 
     def test_a_user_that_hangs(self):
         with self.assertRaisesRegex(Failed, "^helio-sle user at the destination has not ended within 0.01s$"):
