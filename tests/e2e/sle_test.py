@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -33,6 +34,15 @@ instances:
 
 def utc(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def carry(source, target):
+    try:
+        while octets := source.recv(65536):
+            target.sendall(octets)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass  # the other way has ended
 
 
 class SleTest(sle_case.SleCase):
@@ -183,7 +193,8 @@ instances:
   - id: {cltu1}
     users: CENTRE
     uplink_rate: 10bit/s
-    events: [{{id: 1, actions: interrupt}}, {{id: 2, actions: resume radiate, order: 'aa'}}]
+    uplink: {self.path('uplink')}
+    events: [{{id: 1, actions: interrupt halt}}, {{id: 2, actions: resume radiate, order: 'aa'}}]
 """)
         with open(self.path("cltus"), "wb") as f:
             f.write(struct.pack(">I", 4000) + bytes(4000))  # the best part of an hour
@@ -191,9 +202,36 @@ instances:
         self.assertEqual(self.status()["instances"][0]["counts"]["cltus"], 1)
         r = self.user(cltu1, "--event", "1", "--event", "2")
         self.assertEqual([e["actions"] for e in r["events"]], ["action list completed"] * 2)
-        self.assertEqual(r["cltus"]["interrupted"], 1, r)
+        self.assertEqual(r["cltus"]["interrupted"], 0, "it was the other user's")
+        with open(self.path("uplink"), "rb") as f:
+            self.assertEqual(f.read(), b"\0\0\0\1\xaa", "the interrupted one reaches nobody")
         counts = self.status()["instances"][0]["counts"]
         self.assertEqual((counts["cltus_interrupted"], counts["cltus_radiated"], counts["cltus_discarded"]), (1, 0, 0), counts)
+        self.stop()
+
+    def test_a_stop_before_the_bind_is_answered(self):
+        """The network holds everything until the user's time is over; then it ends in order, whether or not it asked."""
+        self.start()
+        station = self.port
+        for options in ((), ("--parameters",)):
+            with self.subTest(options=options), socket.create_server(("127.0.0.1", 0)) as listener:
+                self.port = listener.getsockname()[1]
+                csv = self.path("seconds" + "".join(options))
+                user = subprocess.Popen(self.user_command(RAF, "-t", "1ms", "--csv", csv, *options), stdout=subprocess.PIPE, text=True)
+                self.running.append(user)
+                near, _ = listener.accept()
+                self.until(lambda: os.path.exists(csv) and os.path.getsize(csv) > 60, "no second has passed")
+                far = socket.create_connection(("127.0.0.1", station))
+                ways = [threading.Thread(target=carry, args=pair) for pair in ((near, far), (far, near))]
+                for way in ways:
+                    way.start()
+                r = json.loads(user.communicate(timeout=300)[0])["associations"][0]
+                for way in ways:
+                    way.join()
+                near.close()
+                far.close()
+                self.assertEqual((user.returncode, r["in_order"]), (0, True), r)
+        self.port = station
         self.stop()
 
     def test_heartbeats_are_no_progress(self):

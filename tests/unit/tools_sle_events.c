@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a provider's configuration: qualifiers, actions, what is wrong with them. */
+/* The events of a provider's configuration: qualifiers, actions, what is wrong with them; what a
+ * user counts of CLTUs that they interrupt. */
 #include "tests/unit/sle_help.h"
 #include "tools/sle/sle_settings.h"
+#include "tools/sle/sle_user_run.h"
 
 #define HEAD                                                                                       \
     "id: STATION\nusers: [{id: CENTRE}]\ninstances:\n- id: sagr=1.spack=1.fsl-fg=1.cltu=cltu1\n"   \
@@ -97,6 +99,33 @@ START_TEST(mistakes)
 }
 END_TEST
 
+static void notify(struct association *a, enum sle_notification what, uint32_t id)
+{
+    struct sle_async n = {
+        .notification = what,
+        .last_processed = {.any = true, .id = id, .status = SLE_CLTU_INTERRUPTED}};
+    cltus_notified(a, &n);
+}
+
+/* Each once, though later notifications tell of it again, and none of a user before us. */
+START_TEST(interrupted_cltus)
+{
+    struct association a = {0};
+    const struct cltus *c = &a.cltus;
+    notify(&a, SLE_ASYNC_INTERRUPTED, 1);
+    notify(&a, SLE_ASYNC_HALTED, 70000);
+    ck_assert_uint_eq(c->interrupted, 0);
+    a.cltus.accepted = 3;
+    notify(&a, SLE_ASYNC_INTERRUPTED, 4);
+    ck_assert_uint_eq(c->interrupted, 0);
+    notify(&a, SLE_ASYNC_INTERRUPTED, 1);
+    notify(&a, SLE_ASYNC_HALTED, 1);
+    ck_assert_uint_eq(c->interrupted, 1);
+    notify(&a, SLE_ASYNC_HALTED, 3);
+    ck_assert(c->interrupted == 2 && c->discarded == 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_sle_events");
@@ -105,5 +134,6 @@ int main(void)
     tcase_add_test(t, qualifiers);
     tcase_add_test(t, actions);
     tcase_add_test(t, mistakes);
+    tcase_add_test(t, interrupted_cltus);
     return run_suite(s);
 }

@@ -342,7 +342,7 @@ static struct options defaults(void)
                            .word = SLE_ALL_WORDS,
                            .tc_vcid = SLE_TC_VC_NONE,
                            .update = SLE_CONTINUOUS,
-                           .first_cltu = 1},
+                           .first_cltu = USER_FIRST_CLTU},
                  .wait = 60 * TICK_S,
                  .log = LEVEL_WARNING},
         .bench = {.buffer = 20,

@@ -80,6 +80,8 @@ struct uplink {
     struct alarm alarm;
     bool busy;
     tick until;
+    struct slice data; /* of the CLTU on the air, the engine's until it was radiated */
+    uint32_t id;
     int fd; /* a file; -1: none */
     struct datagrams udp;
     struct slice order; /* an event's, to go before the next CLTU; len 0: none */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants, to a UDP address
- * or to a file (length, octets); then their user is told. An order of an event goes before them.
+ * CLTUs are radiated: one at a time, each for as long as the uplink's rate wants. At the end of
+ * that time it goes to a UDP address or to a file (length, octets), and its user is told: one that
+ * is interrupted reaches nobody. An order of an event goes before them.
  *
  * What can go wrong: the file or the address does not take it: told, and the CLTU is radiated all
  * the same: a transmitter hears nothing of who receives.
@@ -42,26 +43,27 @@ static tick air_time(const struct instance *i, size_t octets)
 static void begin_order(struct instance *i, tick now)
 {
     struct uplink *u = &i->uplink;
-    bool sent = put_cltu(i, u->order);
-    if (!sent) {
-        u->order.len = 0;
-        events_radiated(i, false);
-        return;
-    }
     u->busy = u->ordering = true;
     u->until = now + air_time(i, u->order.len);
 }
 
 static void end_radiation(struct instance *i, tick now)
 {
-    i->uplink.busy = false;
-    if (i->uplink.ordering) {
-        i->uplink.ordering = false;
-        i->uplink.order.len = 0;
-        events_radiated(i, true);
+    struct uplink *u = &i->uplink;
+    u->busy = false;
+    if (u->ordering) {
+        bool sent = put_cltu(i, u->order);
+        u->ordering = false;
+        u->order.len = 0;
+        events_radiated(i, sent);
         return;
     }
-    i->uplink.radiated++;
+    if (!put_cltu(i, u->data) && u->failed++ == 0)
+        say(&i->station->log, LEVEL_WARNING,
+            "%s: uplink %s: CLTU %u: %s; others that fail are counted", i->config->id,
+            i->config->uplink, u->id,
+            errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent");
+    u->radiated++;
     sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
 }
 
@@ -69,11 +71,8 @@ static void begin_radiation(struct instance *i, const struct sle_cltu_out *c, ti
 {
     struct uplink *u = &i->uplink;
     sle_provider_cltu_started(i->sle, sle_now(i->station->sle, now), now);
-    if (!put_cltu(i, c->data) && u->failed++ == 0)
-        say(&i->station->log, LEVEL_WARNING,
-            "%s: uplink %s: CLTU %u: %s; others that fail are counted", i->config->id,
-            i->config->uplink, c->id,
-            errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent");
+    u->data = c->data;
+    u->id = c->id;
     u->busy = true;
     u->until = now + air_time(i, c->data.len);
 }

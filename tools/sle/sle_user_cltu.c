@@ -70,7 +70,7 @@ int cltus_load(struct cltus *c, const char *path)
     if (c->list == NULL)
         return HELIO_ENOMEM;
     (void)cut_file(buf_slice(c->bytes), c->list, c->len);
-    c->run_id = 1;
+    c->run_id = USER_FIRST_CLTU;
     return 0;
 }
 
@@ -109,6 +109,16 @@ void cltus_answer(struct association *a, const struct sle_notice *n)
     }
 }
 
+/* The CLTU that was processed last is told with each notification: again when production is halted
+ * behind an interruption, and when it was another user's before us. */
+static void count_interrupted(struct cltus *c, uint32_t id)
+{
+    if (id - USER_FIRST_CLTU >= c->accepted || (c->interrupted > 0 && id == c->interrupted_id))
+        return;
+    c->interrupted++;
+    c->interrupted_id = id;
+}
+
 void cltus_notified(struct association *a, const struct sle_async *n)
 {
     struct cltus *c = &a->cltus;
@@ -118,7 +128,8 @@ void cltus_notified(struct association *a, const struct sle_async *n)
         c->other++;
     if (n->notification != SLE_ASYNC_INTERRUPTED && n->notification != SLE_ASYNC_HALTED)
         return;
-    c->interrupted += n->last_processed.any && n->last_processed.status == SLE_CLTU_INTERRUPTED;
+    if (n->last_processed.any && n->last_processed.status == SLE_CLTU_INTERRUPTED)
+        count_interrupted(c, n->last_processed.id);
     c->discarded = c->accepted - c->radiated;
 }
 

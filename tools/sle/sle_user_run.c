@@ -102,10 +102,11 @@ static void begin_service(struct association *a)
         fail(a, "START cannot be sent: %s", helio_strerror(e));
 }
 
-/* START comes when all is known that was asked for. */
+/* START comes when all is known that was asked for. Whoever stopped meanwhile asks for nothing:
+ * behind START comes STOP. */
 static void bound(struct association *a)
 {
-    if (a->user->options->parameters)
+    if (a->user->options->parameters && !a->stopping)
         ask_parameters(a);
     if (a->asking == 0)
         begin_service(a);
@@ -142,8 +143,10 @@ static void take_parameter(struct association *a, const struct sle_notice *n)
     a->parameters += n->diag == SLE_OK ? 1 : 0;
     if (a->asking > 0) {
         a->asking--;
+        if (a->stopping)
+            return; /* UNBIND is under way */
         ask_parameters(a);
-        if (a->asking == 0 && !a->stopping)
+        if (a->asking == 0)
             begin_service(a);
         return;
     }

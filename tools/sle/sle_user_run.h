@@ -34,6 +34,7 @@ struct sle_terms {
 };
 
 #define USER_EVENTS_MAX 64
+#define USER_FIRST_CLTU 1 /* id; the next ones count up */
 
 /* An event to throw, as the command line has it. */
 struct user_event {
@@ -88,6 +89,7 @@ struct cltus {
     uint32_t run_id;
     uint64_t sent, accepted, refused, radiated, other, answered;
     uint64_t discarded, interrupted; /* by production; the second: while it was radiated */
+    uint32_t interrupted_id;         /* the latest of them */
     unsigned latest_refusal;
 };
 
