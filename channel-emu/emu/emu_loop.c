@@ -13,6 +13,7 @@
  */
 #include "channel-emu/emu/emu_loop.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -318,6 +319,7 @@ static void join_clocks(struct emu_loop *loop)
 
 int emu_loop_begin(struct emu_loop *loop, FILE *say)
 {
+    assert(loop->count > 0);
     int rc = emu_control_open(&loop->control, loop->run->control, say);
     if (rc == 0)
         join_clocks(loop);

@@ -35,8 +35,8 @@ struct emu_loop {
     bool stop;
 };
 
-/* Room for so many relays, signals (before their threads begin). 0, or HELIO_E* with a message on
- * `say`; emu_loop_fini in any case. */
+/* Room for so many relays (>= 1), signals (before their threads begin). 0, or HELIO_E* with a
+ * message on `say`; emu_loop_fini in any case. */
 int emu_loop_init(struct emu_loop *loop, const struct emu_settings *run, size_t count, FILE *say);
 /* When all relays are open: the control, real-time priority and the common clock, which begins now.
  */

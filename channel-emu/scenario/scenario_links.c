@@ -102,6 +102,11 @@ static void name_links(struct scenario_links *s, const struct conf_tree *map,
                        struct conf_errors *errors)
 {
     size_t n = count_children(map);
+    if (n == 0) {
+        conf_error(errors, map->line, "links: is empty; write at least one, such as %s",
+                   "a: {listen: 127.0.0.1:5001, to: 127.0.0.1:6001}");
+        return;
+    }
     if (n > SCENARIO_LINKS_MAX) {
         conf_error(errors, map->line, "links: %zu are too many; write at most %u", n,
                    SCENARIO_LINKS_MAX);

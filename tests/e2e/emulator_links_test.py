@@ -272,7 +272,8 @@ shared: {{up: {{of: [b.forward], rate: 1Mbit/s}}}}
         path = self.name("wrong.yaml")
         for content, why in (("links:\n  a: {listen: here, to: there}\n", f"{path}:2: links.a.listen: \"here\""),
                              ("links:\n  a: {listen: '127.0.0.1:5', to: '127.0.0.1:5'}\n", "is the address of listen"),
-                             ("lnks: {}\n", "unknown key"), ("links: {a: {}}\n", "nothing goes over it")):
+                             ("lnks: {}\n", "unknown key"), ("links: {}\n", f"{path}:1: links: is empty"),
+                             ("links: {a: {}}\n", "nothing goes over it")):
             with open(path, "w", encoding="utf-8") as f:
                 f.write(content)
             done = run("links", path)

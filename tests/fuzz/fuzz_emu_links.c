@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are a file of links or a list of errors. Of what is one, channels, transmitters and
- * hand-overs can be made; the same bytes are a change of links, or errors. */
+ * hand-overs are made as a run makes them, and carry frames; the same bytes are a change of links,
+ * or errors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,31 +10,91 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static void make_lines(const struct scenario_links *s)
+enum { WAYS_MAX = 2 * SCENARIO_LINKS_MAX, FRAMES = 5 };
+static const uint64_t wall = UINT64_C(1) << 60;
+
+/* What hand-overs cut of a link; the caller frees it. */
+static tick *cuts_of(const struct scenario_links *s, size_t to, size_t *n)
 {
-    for (size_t i = 0; i < s->shared_count; i++) {
-        struct chan_shared_config k = scenario_links_shared(s, i, 1, UINT64_C(1) << 60);
-        struct chan_shared *line;
-        if (chan_shared_new(&line, &k) < 0)
+    *n = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct scenario_link *l = &s->link[i];
+        tick *cuts = l->over_count == 0 ? NULL : malloc(l->over_count * sizeof *cuts);
+        if (cuts != NULL)
+            *n = chan_hand_cuts(l->overs, l->over_count, (uint32_t)to, cuts);
+        if (*n > 0)
+            return cuts;
+        free(cuts);
+    }
+    return NULL;
+}
+
+static struct chan *make_way(const struct scenario_links *s, size_t i, int way,
+                             struct chan_shared *const *lines, const tick *cuts, size_t cut_count)
+{
+    const struct scenario_link *l = &s->link[i];
+    struct chan_config k = scenario_chan(&l->scenario, way, 1, wall);
+    struct chan *c;
+    if (l->shared[way] >= (int)s->shared_count)
+        abort();
+    if (l->shared[way] >= 0) {
+        k.shared = lines[l->shared[way]];
+        k.queue_bytes = k.queue_time = 0;
+    }
+    k.cuts = cuts;
+    k.cut_count = cut_count;
+    if (chan_new(&c, &k) < 0)
+        abort();
+    return c;
+}
+
+static void send_frames(struct chan *const *way, size_t count)
+{
+    static const uint8_t zeros[100];
+    struct chan_out out;
+    for (size_t n = 0; n < FRAMES * count; n++)
+        chan_input(way[n % count], zeros, sizeof zeros, n, 1 + (n / count) * TICK_S);
+    for (size_t i = 0; i < count; i++) {
+        while (chan_output(way[i], 10 * TICK_S, &out) == 1)
+            continue;
+    }
+    for (size_t i = 0; i < count; i++) {
+        chan_end(way[i]);
+        const struct chan_counters *n = chan_counters(way[i]);
+        if (n->in + n->duplicated != n->out + chan_lost(n) || n->in != FRAMES)
             abort();
-        chan_shared_free(line);
     }
 }
 
+/* As a run makes them, but for the sockets. */
 static void make_links(const struct scenario_links *s)
 {
+    static struct chan *way[WAYS_MAX];
+    static tick *cuts[SCENARIO_LINKS_MAX];
+    struct chan_shared *lines[2 * SCENARIO_LINKS_MAX];
+    if (s->count == 0 || s->shared_count > sizeof lines / sizeof *lines)
+        abort();
+    for (size_t i = 0; i < s->shared_count; i++) {
+        struct chan_shared_config k = scenario_links_shared(s, i, 1, wall);
+        if (chan_shared_new(&lines[i], &k) < 0)
+            abort();
+    }
     for (size_t i = 0; i < s->count; i++) {
         const struct scenario_link *l = &s->link[i];
+        size_t n;
         if (!chan_hand_valid(l->overs, l->over_count, (uint32_t)s->count))
             abort();
-        for (int way = 0; way < 2; way++) {
-            struct chan_config k = scenario_chan(&l->scenario, way, 1, UINT64_C(1) << 60);
-            struct chan *c;
-            if (l->shared[way] >= (int)s->shared_count || chan_new(&c, &k) < 0)
-                abort();
-            chan_free(c);
-        }
+        cuts[i] = cuts_of(s, i, &n);
+        for (int dir = 0; dir < 2; dir++)
+            way[2 * i + (size_t)dir] = make_way(s, i, dir, lines, cuts[i], n);
     }
+    send_frames(way, 2 * s->count);
+    for (size_t i = 0; i < 2 * s->count; i++) {
+        chan_free(way[i]);
+        free(i % 2 == 0 ? cuts[i / 2] : NULL);
+    }
+    for (size_t i = 0; i < s->shared_count; i++)
+        chan_shared_free(lines[i]);
 }
 
 /* A file with a link and a transmitter, to which the bytes are a change. */
@@ -68,10 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     int rc = scenario_links_read(&s, (const char *)data, len, "/nonexistent/", e);
     if ((rc == 0) != (e->total == 0))
         abort();
-    if (rc == 0) {
-        make_lines(&s);
+    if (rc == 0)
         make_links(&s);
-    }
     scenario_links_fini(&s);
     change_links(data, len, e);
     free(e);

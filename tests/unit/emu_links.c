@@ -62,6 +62,8 @@ static const struct {
 } wrong[] = {
     {"seed: 1\n", "l.yaml:1: links: is missing"},
     {"links: 7\n", "l.yaml:1: links"},
+    {"links: {}\n", "l.yaml:1: links: is empty"},
+    {"seed: 1\nlinks:\n", "links: is missing"},
     {"links:\n  a: 7\n", "l.yaml:2: links.a: a value is not expected here"},
     {"links:\n  a.b: {}\n", "l.yaml:2: links.a.b: write a name"},
     {"links:\n" A "  b: {}\n", "l.yaml:3: links.b: nothing goes over it"},
