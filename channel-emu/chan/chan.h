@@ -251,7 +251,7 @@ void chan_outage(struct chan *c, bool down, tick now);
 void chan_end(struct chan *c);
 
 /* When to call chan_output next: the next frame comes out then, or is found lost in an outage, or
- * the line takes one that waits. TICK_NEVER when the line is empty. */
+ * the line takes one that waits, or a cut loses it. TICK_NEVER when the line is empty. */
 tick chan_deadline(const struct chan *c);
 
 /* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next

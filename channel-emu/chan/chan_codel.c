@@ -79,7 +79,6 @@ enum chan_codel_verdict chan_codel_take(struct chan_codel *c, tick now, tick wai
 
 void chan_codel_empty(struct chan_codel *c)
 {
-    assert(c->dropped);
     c->first_above = TICK_NEVER;
     c->dropping = c->dropping && c->entered;
     c->dropped = c->entered = false;

@@ -31,7 +31,7 @@ void chan_codel_init(struct chan_codel *c, tick target, tick interval, bool mark
  * one follows with the same `now`, or chan_codel_empty. */
 enum chan_codel_verdict chan_codel_take(struct chan_codel *c, tick now, tick waited, bool backlog,
                                         bool markable);
-/* Nothing waits any more, after a drop. */
+/* Nothing waits any more, after a drop, or since what waited is gone without the line. */
 void chan_codel_empty(struct chan_codel *c);
 
 /* When to drop next: t + interval / sqrt(count), count >= 1. */

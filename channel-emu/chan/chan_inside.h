@@ -26,9 +26,10 @@ struct chan_queue {
     uint64_t waiting_bytes;     /* theirs, overhead counted */
     uint64_t frame_max;         /* bytes on the air of the longest one, for CoDel */
     uint64_t air_rate;          /* of the frame on the air, when they wait */
-    tick turn;                  /* when the line takes the first; TICK_NEVER: none waits */
-    tick free_at;               /* when the line is free ... */
-    uint64_t free_fraction;     /* ... and this many 1/rate_bps of a ns */
+    tick turn;    /* when the line takes the first, or a cut loses one; TICK_NEVER: none waits */
+    tick cut;     /* no later than the first cut of what waits; TICK_NEVER: there is none */
+    tick free_at; /* when the line is free ... */
+    uint64_t free_fraction; /* ... and this many 1/rate_bps of a ns */
 };
 
 struct chan_shared {
@@ -53,7 +54,7 @@ struct chan {
     struct chan_changes changes;
     struct chan_queue own, *queue; /* the latter is the former, or the transmitter's */
     struct chan_part part;
-    size_t cut; /* those before it are behind the frames that take the line */
+    size_t cut; /* those before it are behind the frames that enter */
     bool begun;
     bool reorders;       /* frames may overtake: they wait in the heap */
     bool defers;         /* frames wait for the line with their fates undecided */

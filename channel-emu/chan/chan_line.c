@@ -322,12 +322,11 @@ static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
     return copy;
 }
 
-/* The first cut after it entered; TICK_NEVER: none. Frames take the line in the order in which they
- * entered. */
-static tick next_cut(struct chan *c, const struct chan_frame *f)
+/* The first cut after the last input; TICK_NEVER: none. */
+static tick next_cut(struct chan *c)
 {
     const struct chan_config *k = &c->config;
-    while (c->cut < k->cut_count && k->cuts[c->cut] <= f->entered)
+    while (c->cut < k->cut_count && k->cuts[c->cut] <= c->last.entered)
         c->cut++;
     return c->cut < k->cut_count ? k->cuts[c->cut] : TICK_NEVER;
 }
@@ -337,7 +336,7 @@ static void double_frame(struct chan *c, struct chan_frame *f, struct chan_frame
 {
     c->counters.duplicated++;
     note_frame(c, f, CHAN_DUPLICATE);
-    if (copy != NULL && next_cut(c, f) < tick_add(due, f->draw.jitter[1])) {
+    if (copy != NULL && f->cut < tick_add(due, f->draw.jitter[1])) {
         copy->copy = true;
         chan_line_lose(c, copy, CHAN_HANDOVER);
         return;
@@ -367,11 +366,7 @@ static bool leave_queue(struct chan *c, struct chan_frame *f, tick start)
     tick waited = start - f->entered;
     bool markable = f->ecn != 0;
     enum chan_codel_verdict v = CHAN_CODEL_PASS;
-    assert(start >= f->entered);
-    if (next_cut(c, f) <= start) {
-        lose_waiting(c, f, CHAN_HANDOVER, f->entered);
-        return false;
-    }
+    assert(start >= f->entered && start < f->cut);
     if (q->codel.interval > 0)
         v = chan_codel_take(&q->codel, start, waited, q->waiting_bytes > q->frame_max, markable);
     f->marked = v == CHAN_CODEL_MARK || (markable && q->mark_above > 0 && waited > q->mark_above);
@@ -405,8 +400,7 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
     double by_power = power_loss(c, f->len, f->air_start, f->air_end, &odds);
     enum chan_reason reason = erased_by(c, &f->draw, v->loss, by_power, f->air_start, f->air_end);
     tick due = arrival_time(c, v->delay, f->air_end);
-    tick cut = next_cut(c, f);
-    if (reason == CHAN_REASONS && cut < tick_add(due, f->draw.jitter[0]))
+    if (reason == CHAN_REASONS && f->cut < tick_add(due, f->draw.jitter[0]))
         reason = CHAN_HANDOVER;
     if (f->by_rule || reason != CHAN_REASONS) {
         chan_line_lose(c, f, f->by_rule ? CHAN_RULE : reason);
@@ -425,6 +419,35 @@ static void put_on_air(struct chan *c, struct chan_frame *f, tick start)
         double_frame(c, f, copy, &odds, due);
 }
 
+/* Takes a frame out of the queue; it is in no list then. */
+static void pick_waiting(struct chan_queue *q, struct chan_frame *f)
+{
+    uint64_t bytes = f->len + f->owner->config.overhead;
+    assert(f->owner->queue == q && f->owner->counters.queued > 0 && q->waiting_bytes >= bytes);
+    list_sub(&f->link);
+    q->waiting_bytes -= bytes;
+    f->owner->counters.queued--;
+}
+
+/* At the queue's next cut: what it loses makes room at once, also for frames of others. */
+static void cut_waiting(struct chan_queue *q)
+{
+    tick at = q->cut;
+    q->cut = TICK_NEVER;
+    list_for_each_safe (link, &q->waiting) {
+        struct chan_frame *f = container_of(link, struct chan_frame, link);
+        if (f->cut <= at) {
+            pick_waiting(q, f);
+            lose_waiting(f->owner, f, f->by_rule ? CHAN_RULE : CHAN_HANDOVER, f->entered);
+        } else {
+            q->cut = tick_min(q->cut, f->cut);
+        }
+    }
+    if (list_empty(&q->waiting) && q->codel.interval > 0)
+        chan_codel_empty(&q->codel);
+    assert(q->cut > at);
+}
+
 void chan_line_run(struct chan_queue *q, tick until)
 {
     struct list *link;
@@ -432,20 +455,20 @@ void chan_line_run(struct chan_queue *q, tick until)
         struct chan_frame *f = container_of(link, struct chan_frame, link);
         struct chan *owner = f->owner;
         tick start = line_opens(owner, f->entered);
-        q->turn = start;
-        if (start != TICK_NEVER && start > until)
+        q->turn = tick_min(start, q->cut);
+        if (start != TICK_NEVER && q->turn > until)
             return;
-        uint64_t bytes = f->len + owner->config.overhead;
-        assert(owner->queue == q && owner->counters.queued > 0 && q->waiting_bytes >= bytes);
-        list_sub(link);
-        q->waiting_bytes -= bytes;
-        owner->counters.queued--;
+        if (q->cut <= start && q->cut <= until && q->cut != TICK_NEVER) {
+            cut_waiting(q);
+            continue;
+        }
+        pick_waiting(q, f);
         if (start == TICK_NEVER) /* no contact any more */
             lose_waiting(owner, f, f->by_rule ? CHAN_RULE : CHAN_OUTAGE, f->entered);
         else if (leave_queue(owner, f, start))
             put_on_air(owner, f, start);
     }
-    q->turn = TICK_NEVER;
+    q->turn = q->cut = TICK_NEVER;
 }
 
 static void input_waits(struct chan *c, const struct chan_draw *d, bool by_rule)
@@ -466,6 +489,8 @@ static void input_waits(struct chan *c, const struct chan_draw *d, bool by_rule)
     f->draw = *d;
     f->by_rule = by_rule;
     f->owner = c;
+    f->cut = next_cut(c);
+    c->queue->cut = tick_min(c->queue->cut, f->cut);
     list_add_tail(&c->queue->waiting, &f->link);
     c->queue->waiting_bytes += more;
     c->counters.queued++;

@@ -33,6 +33,7 @@ struct chan_frame {
     uint16_t notes;        /* a bit for each enum chan_reason */
     struct chan_draw draw; /* while it waits for the line */
     struct chan *owner;    /* … that several may share */
+    tick cut;              /* … the first one after it entered; TICK_NEVER: none */
     bool by_rule;
     tick due, entered;
     tick air_start, air_end; /* its time on the air */

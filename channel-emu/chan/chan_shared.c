@@ -25,7 +25,8 @@ void chan_queue_init(struct chan_queue *q, const struct chan_config *config,
                              .time_max = config->queue_time,
                              .mark_above = config->mark_above,
                              .rates = rates,
-                             .turn = TICK_NEVER};
+                             .turn = TICK_NEVER,
+                             .cut = TICK_NEVER};
     list_init(&q->waiting);
     if (config->codel_interval > 0)
         chan_codel_init(&q->codel, config->codel_target, config->codel_interval,
@@ -47,7 +48,7 @@ void chan_queue_leave(struct chan *c, struct list *out)
         list_add_tail(out, link);
     }
     if (list_empty(&q->waiting))
-        q->turn = TICK_NEVER; /* else the line finds another first frame at that time */
+        q->turn = q->cut = TICK_NEVER; /* else the line finds another first frame at that time */
     assert(!list_empty(&q->waiting) || q->waiting_bytes == 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hand-over: which channel a frame takes, and what becomes of what is inside the one before. */
 #include "channel-emu/chan/chan_hand.h"
+#include "channel-emu/chan/chan_shared.h"
 #include "tests/unit/chan_help.h"
 
 static const struct chan_handover passes[] = {{.at = 10 * TICK_MS, .to = 0},
@@ -116,6 +117,189 @@ START_TEST(what_waits_takes_no_line)
 }
 END_TEST
 
+/* On a shared line with a limit, behind five frames of b, wait 14 of a: from a's cut on their room
+ * is b's, and their fates are told. */
+START_TEST(a_cut_makes_room_for_others)
+{
+    const tick cut = 1500 * TICK_US;
+    struct chan_shared *line;
+    struct chan_shared_config k = {.rate_bps = 8000000, .queue_bytes = 20000};
+    struct chan_fate f;
+    struct chan_out out;
+    ck_assert_int_eq(chan_shared_new(&line, &k), 0);
+    struct chan *a =
+        chan_of((struct chan_config){.shared = line, .cuts = &cut, .cut_count = 1, .live = true});
+    struct chan *b = chan_of((struct chan_config){.shared = line});
+    for (int i = 0; i < 19; i++)
+        input(i < 5 ? b : a, 1000, 0, 0);
+    ck_assert_uint_eq(chan_deadline(a), TICK_MS); /* the line's next turn */
+    ck_assert_int_eq(chan_output(a, TICK_MS, &out), 0);
+    ck_assert_uint_eq(chan_deadline(a), cut);
+    ck_assert_int_eq(chan_output(a, cut, &out), 0);
+    int told = 0;
+    for (; chan_fate(a, &f) == 1; told++)
+        ck_assert_int_eq(f.reason, CHAN_HANDOVER);
+    ck_assert_int_eq(told, 14);
+    ck_assert_uint_eq(chan_counters(a)->queued, 0);
+    for (int i = 0; i < 18; i++) /* beside one that goes on the air, and two that wait */
+        input(b, 1000, 1, 2 * TICK_MS);
+    ck_assert_uint_eq(chan_counters(b)->lost[CHAN_QUEUE], 1);
+    for (tick i = 1; i <= 22; i++) {
+        ck_assert_int_eq(chan_output(b, TICK_S, &out), 1);
+        ck_assert_uint_eq(out.due, i * TICK_MS);
+    }
+    ck_assert_uint_eq(chan_part(a).frames, 0);
+    ck_assert_uint_eq(chan_deadline(a), TICK_NEVER);
+    expect_idle(b);
+    chan_free(a);
+    chan_free(b);
+    chan_shared_free(line);
+}
+END_TEST
+
+/* The same on a line of its own that waits for a contact. */
+START_TEST(a_cut_makes_room_before_the_contact)
+{
+    const tick cut = 50 * TICK_MS;
+    const struct chan_window windows[] = {{0, TICK_MS}, {100 * TICK_MS, 200 * TICK_MS}};
+    struct chan *c = chan_of((struct chan_config){.rate_bps = 8000000,
+                                                  .queue_bytes = 10000,
+                                                  .hold = true,
+                                                  .windows = windows,
+                                                  .window_count = 2,
+                                                  .cuts = &cut,
+                                                  .cut_count = 1});
+    for (int i = 0; i < 10; i++)
+        input(c, 1000, 0, 2 * TICK_MS);
+    ck_assert_uint_eq(chan_deadline(c), cut);
+    for (int i = 0; i < 10; i++)
+        input(c, 1000, 1, 60 * TICK_MS);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_HANDOVER], 10);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_QUEUE], 0);
+    struct chan_out out;
+    for (tick i = 1; i <= 10; i++) {
+        ck_assert_int_eq(chan_output(c, TICK_S, &out), 1);
+        ck_assert_uint_eq(out.due, (100 + i) * TICK_MS);
+    }
+    expect_idle(c);
+    chan_free(c);
+}
+END_TEST
+
+/* Ten wait at the cut; of two reasons it is the rule. */
+START_TEST(a_rule_comes_before_a_cut)
+{
+    static const uint8_t zeros[1000];
+    const tick cut = 10 * TICK_MS;
+    struct chan *c =
+        chan_of((struct chan_config){.rate_bps = 8000000, .cuts = &cut, .cut_count = 1});
+    for (int i = 0; i < 20; i++)
+        chan_input_rule(c, zeros, sizeof zeros, 0, 0);
+    expect_idle(c);
+    ck_assert_uint_eq(chan_counters(c)->lost[CHAN_RULE], 20);
+    chan_free(c);
+}
+END_TEST
+
+/* ---- a shared line with cuts, against a plain list ---- */
+
+enum { LIMIT = 12, PLAYED = 20000 }; /* in frames of 1000 bytes, a millisecond each */
+
+struct plain {
+    struct {
+        size_t member;
+        tick entered, cut;
+    } at[LIMIT + 1];
+    size_t count;
+    tick free_at;
+    uint64_t sent[3], full[3], cut[3];
+};
+
+static void take_plain(struct plain *p, size_t i)
+{
+    memmove(&p->at[i], &p->at[i + 1], (--p->count - i) * sizeof *p->at);
+}
+
+static void run_plain(struct plain *p, tick until)
+{
+    while (p->count > 0) {
+        tick start = p->at[0].entered > p->free_at ? p->at[0].entered : p->free_at;
+        size_t first = 0;
+        for (size_t i = 1; i < p->count; i++)
+            first = p->at[i].cut < p->at[first].cut ? i : first;
+        if (p->at[first].cut <= start && p->at[first].cut <= until) {
+            p->cut[p->at[first].member]++;
+            take_plain(p, first);
+        } else if (start <= until) {
+            p->free_at = start + TICK_MS;
+            p->sent[p->at[0].member]++;
+            take_plain(p, 0);
+        } else {
+            return;
+        }
+    }
+}
+
+static void put_plain(struct plain *p, size_t member, tick now, tick cut)
+{
+    run_plain(p, now);
+    tick rest = p->free_at > now ? p->free_at - now : 0;
+    if ((rest > 0 || p->count > 0) && rest + (p->count + 1) * TICK_MS > LIMIT * TICK_MS) {
+        p->full[member]++;
+        return;
+    }
+    p->at[p->count].member = member;
+    p->at[p->count].entered = now;
+    p->at[p->count++].cut = cut;
+    run_plain(p, now);
+}
+
+/* Three channels with cuts at times of their own. */
+START_TEST(a_shared_line_with_cuts_is_a_list)
+{
+    static tick cuts[3][1000];
+    struct plain p = {.count = 0};
+    struct chan_shared *line;
+    struct chan_shared_config k = {.rate_bps = 8000000, .queue_bytes = LIMIT * 1000};
+    struct chan *c[3];
+    struct rng rng;
+    tick now = 0;
+    rng_init(&rng, 40 + (uint64_t)_i);
+    ck_assert_int_eq(chan_shared_new(&line, &k), 0);
+    for (tick m = 0; m < 3; m++) {
+        for (tick i = 0; i < 1000; i++)
+            cuts[m][i] = (i + 1) * (7 + 6 * m) * TICK_MS + m * 300 * TICK_US;
+        c[m] = chan_of((struct chan_config){.shared = line, .cuts = cuts[m], .cut_count = 1000});
+    }
+    for (int n = 0; n < PLAYED; n++) {
+        size_t m = rng_below(&rng, 3);
+        now += rng_below(&rng, n % 100 == 0 ? 40 : 3) * 500 * TICK_US;
+        size_t next = 0;
+        while (next < 1000 && cuts[m][next] <= now)
+            next++;
+        tick cut = next < 1000 ? cuts[m][next] : TICK_NEVER;
+        put_plain(&p, m, now, cut);
+        input(c[m], 1000, 0, now);
+        if (chan_counters(c[m])->lost[CHAN_QUEUE] != p.full[m])
+            ck_abort_msg("frame %d", n);
+    }
+    run_plain(&p, TICK_NEVER - 1);
+    struct chan_out out;
+    for (int m = 0; m < 3; m++) {
+        while (chan_output(c[m], TICK_NEVER - 1, &out) == 1)
+            continue;
+        ck_assert_uint_eq(chan_part(c[m]).frames, p.sent[m]);
+        ck_assert_uint_ge(chan_counters(c[m])->lost[CHAN_HANDOVER], p.cut[m]);
+        ck_assert_uint_gt(p.cut[m], 20);
+        ck_assert_uint_gt(p.full[m], 20);
+        check_sum(c[m]);
+    }
+    for (int m = 0; m < 3; m++)
+        chan_free(c[m]);
+    chan_shared_free(line);
+}
+END_TEST
+
 enum { CUTS = 40, FRAMES = 4000 };
 
 static bool is_cut(const tick *cuts, const struct chan_out *out)
@@ -203,6 +387,10 @@ int main(void)
     tcase_add_test(tc, cuts_are_those_of_the_channel_before);
     tcase_add_test(tc, a_cut_loses_what_is_inside);
     tcase_add_test(tc, what_waits_takes_no_line);
+    tcase_add_test(tc, a_cut_makes_room_for_others);
+    tcase_add_test(tc, a_cut_makes_room_before_the_contact);
+    tcase_add_test(tc, a_rule_comes_before_a_cut);
+    tcase_add_loop_test(tc, a_shared_line_with_cuts_is_a_list, 0, 5);
     tcase_add_loop_test(tc, fates_are_as_without_cuts_but_for_them, 0, 20);
     tcase_add_test(tc, cuts_rise);
     suite_add_tcase(s, tc);
