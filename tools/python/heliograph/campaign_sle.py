@@ -112,7 +112,7 @@ def settled(v):
     rtt, loss = units.duration(v["rtt"]), v["loss"]
     if v["transport"] == "ltp":
         block = 8 * BLOCK / units.rate(v["line"])
-        warmup, measured = max(0.5, 8 * rtt, 20 * block), max(2.0, (30 if loss else 10) * rtt, 100 * block)
+        warmup, measured = max(0.5, (30 if loss else 8) * rtt, 20 * block), max(2.0, (30 if loss else 10) * rtt, 100 * block)
     elif loss:
         warmup, measured = max(2.0, 150 * rtt), max(4.0, 500 * rtt)
     else:
