@@ -37,15 +37,15 @@ static int open_output(struct log_writer **w, const char *path, bool log, FILE *
     return HELIO_EIO;
 }
 
-/* The channels' clock: CLOCK_MONOTONIC, or, when a way starts before that began, the time of day,
- * which begins early enough for all that can be written. */
+tick emu_link_bias(const struct scenario_way *w, uint64_t epoch)
+{
+    return w->start == START_AT && w->start_time < epoch && epoch < INT64_MAX ? epoch : 0;
+}
+
 static tick choose_bias(const struct scenario *s, uint64_t epoch)
 {
-    for (int i = 0; i < 2; i++) {
-        if (s->way[i].start == START_AT && s->way[i].start_time < epoch && epoch < INT64_MAX)
-            return epoch;
-    }
-    return 0;
+    tick forward = emu_link_bias(&s->way[EMU_FORWARD], epoch);
+    return forward != 0 ? forward : emu_link_bias(&s->way[EMU_RETURN], epoch);
 }
 
 static tick delay_min(const struct scenario *s)

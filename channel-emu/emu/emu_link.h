@@ -93,6 +93,10 @@ struct emu_link {
 int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_payload *payload,
                   FILE *say);
 void emu_link_fini(struct emu_link *l);
+/* How far the channels' clock begins before CLOCK_MONOTONIC when something has this `start`: 0, or,
+ * when that is before CLOCK_MONOTONIC began, the epoch, so that it is the time of day, which begins
+ * early enough for all that can be written. */
+tick emu_link_bias(const struct scenario_way *w, uint64_t epoch);
 
 /* A frame arrived, with this ECN field. Stamps of two processors may be out of order by a little:
  * time is held. 0, or HELIO_ENOMEM when it is the first and there is no memory for its channel. */

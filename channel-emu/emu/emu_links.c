@@ -140,6 +140,14 @@ static int place_all(struct emu_links *l)
     return rc;
 }
 
+/* The file's start may lie before those of all directions. */
+static void bias_head(struct emu_links *l)
+{
+    struct emu_link *head = &l->loop.at[0].link;
+    tick bias = emu_link_bias(&l->file.origin, head->epoch);
+    head->bias = bias != 0 ? bias : head->bias;
+}
+
 static void say_ready(const struct emu_links *l, FILE *say)
 {
     char from[ADDRESS_TEXT_MAX], to[ADDRESS_TEXT_MAX];
@@ -164,7 +172,10 @@ int emu_links_init(struct emu_links *l, const char *path, const struct emu_setti
         rc = emu_relay_init(&l->loop.at[i], &l->loop, i, l->file.link[i].name, &l->ports[i], say);
     }
     l->loop.face = (struct emu_face){emu_links_obey, l, emu_links_text, emu_links_line};
-    rc = rc < 0 ? rc : emu_loop_begin(&l->loop, say);
+    if (rc < 0)
+        return rc;
+    bias_head(l);
+    rc = emu_loop_begin(&l->loop, say);
     if (rc < 0)
         return rc;
     rc = place_all(l);

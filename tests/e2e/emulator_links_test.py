@@ -207,6 +207,26 @@ links:
             at += 16 + head[2]
         self.assertEqual(last, len(cut))
 
+    def test_hand_overs_from_a_time_before_the_machine_began(self):
+        """An hour before: the second hand-over was ten seconds ago, and not an hour less that later."""
+        far, near = udp(), udp()
+        start = int(time.time() - time.clock_gettime(time.CLOCK_MONOTONIC)) - 3600
+        links = Links(self.folder.name, f"""
+start: {time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start))}
+links:
+  sat:
+    listen: 127.0.0.1:0
+    to: {text(far)}
+    handover: [{{at: 0, link: a}}, {{at: {int(time.time()) - start - 10}s, link: b}}]
+  a: {{}}
+  b: {{}}
+""")
+        near.sendto(numbered(1, 50), links.address["sat"])
+        self.assertEqual(far.recv(100), numbered(1, 50))
+        self.assertEqual(links.stop(), 0, links.said)
+        hand = links.report["links"]["sat"]["handover"]
+        self.assertEqual((hand["done"], hand["forward"]["via"]["b"]["out"]), (2, 1))
+
     def test_answers_take_the_way_back(self):
         far, near = udp(), udp()
         links = Links(self.folder.name, f"""
