@@ -6,8 +6,8 @@
  * wake-up serves several frames.
  *
  * Frames for a shared transmitter are gathered from all sockets and put in by their time of
- * arrival; what arrived while the sockets were read waits for the next time, since one of those
- * that were read first may hold something earlier.
+ * arrival; what arrived while the sockets were read, or after the last datagram read of one that
+ * may hold more, waits for the next time, since a socket may hold something earlier.
  *
  * What can go wrong: memory for a channel or a flow ends the run.
  */
@@ -56,7 +56,7 @@ static int unstage_frames(struct emu_loop *loop, tick until)
 static int read_all(struct emu_loop *loop)
 {
     int sum = 0;
-    tick begin = clock_now();
+    loop->whole = clock_now();
     for_each_relay(loop, r)
     {
         int rc = emu_relay_read_all(r);
@@ -64,7 +64,7 @@ static int read_all(struct emu_loop *loop)
             return rc;
         sum += rc;
     }
-    int rc = unstage_frames(loop, begin);
+    int rc = unstage_frames(loop, loop->whole);
     return rc < 0 ? rc : sum > 0 || loop->stage.count > 0;
 }
 

@@ -26,6 +26,7 @@ struct emu_loop {
     struct emu_shared *shared; /* owned, with what it holds */
     size_t shared_count;
     struct emu_stage stage; /* frames for shared transmitters */
+    tick whole;             /* what arrived until then has been read */
     struct emu_control control;
     int signal_fd;
     struct udp_receiver *receiver;

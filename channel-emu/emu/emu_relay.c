@@ -200,8 +200,8 @@ static bool from_far_end(const struct emu_relay *r, const struct udp_message *d)
 int emu_relay_read(struct emu_relay *r, int fd)
 {
     struct udp_message in[UDP_RECEIVE_MAX];
-    int rounds = 0;
-    for (int n = UDP_RECEIVE_MAX; n == UDP_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
+    int rounds = 0, n = UDP_RECEIVE_MAX;
+    for (; n == UDP_RECEIVE_MAX && rounds<ROUNDS_MAX; rounds += n> 0) {
         n = udp_receive(r->loop->receiver, fd, clock_now(), in);
         if (n < 0)
             return n;
@@ -212,6 +212,8 @@ int emu_relay_read(struct emu_relay *r, int fd)
                 return rc;
         }
     }
+    if (n == UDP_RECEIVE_MAX) /* there may be more, which came after the last one */
+        r->loop->whole = tick_min(r->loop->whole, in[n - 1].arrival);
     return rounds;
 }
 

@@ -165,6 +165,28 @@ shared: {{up: {{of: [a.forward, b.forward], rate: 80kbit/s, queue: 10000B}}}}
         for name in "ab":  # each loss has its line, in the log of its link
             self.assertEqual(len([r for r in rows(self.name(f"{name}.csv")) if r["reason"] == "queue"]), lost[name])
 
+    def test_a_shared_line_goes_by_arrival(self):
+        """400 of one fill the queue, and then comes one of another; all before any is read. More than a read takes of one
+        socket at a time: what is left in it is still before the other's."""
+        far, near = udp(), udp()
+        links = Links(self.folder.name, f"""
+link: {{overhead: 0}}
+links:
+  a: {{listen: 127.0.0.1:0, to: {text(far)}}}
+  b: {{listen: 127.0.0.1:0, to: {text(far)}}}
+shared: {{up: {{of: [a.forward, b.forward], rate: 100bit/s, queue: 15000B}}}}
+""", "--drain", "0")
+        links.p.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, links.p.pid, os.WSTOPPED | os.WNOWAIT)
+        for i in range(400):
+            near.sendto(numbered(i, 50), links.address["a"])
+        near.sendto(numbered(0, 50), links.address["b"])
+        links.p.send_signal(signal.SIGCONT)
+        self.assertEqual(links.stop(), 0, links.said)
+        account = self.adds_up(links)
+        self.assertEqual([account[name]["forward"]["in"] for name in "ab"], [400, 1])
+        self.assertEqual([account[name]["forward"]["dropped"]["queue"] for name in "ab"], [100, 1])
+
     def test_hand_over_at_its_time(self):
         """In the gap nothing is taken; what was under way when it began is lost, as the file says."""
         far, near = udp(), udp()
