@@ -64,7 +64,8 @@ static int read_all(struct emu_loop *loop)
             return rc;
         sum += rc;
     }
-    int rc = unstage_frames(loop, loop->whole);
+    bool over = head_of(loop)->swept != TICK_NEVER; /* all that comes is refused: none waits */
+    int rc = unstage_frames(loop, over ? TICK_NEVER : loop->whole);
     return rc < 0 ? rc : sum > 0 || loop->stage.count > 0;
 }
 
@@ -180,6 +181,10 @@ static int read_sockets(struct emu_loop *loop, bool look, int n, tick now)
     if (sweep) {
         n = read_all(loop);
         for_each_relay(loop, r) emu_link_was_swept(&r->link, now, n > 0);
+        if (n >= 0 && head->swept != TICK_NEVER) {
+            int rc = unstage_frames(loop, TICK_NEVER);
+            n = rc < 0 ? rc : n;
+        }
     } else if (look ? n > SOCKETS_FROM || loop->stage.count > 0 : now >= head->read_due) {
         n = look && n > SOCKETS_FROM ? read_ready(loop, n) : read_all(loop);
         emu_link_was_read(head, now, n > 0);
