@@ -134,6 +134,22 @@ class Sim(Base):
         with self.assertRaisesRegex(Failed, "^helio-sle user at the destination has not ended within 0.01s$"):
             self.line([]).run("destination", ["/x/helio-sle", "user"], 0.01)
 
+    def test_a_reference_that_breaks_off(self):
+        """What came until then is no rate of the whole time."""
+        v = {"transport": "srt", "line": "1Gbit/s", "rtt": "1ms", "tcp-buffer": "auto", "loss": 0}
+        told = {"octets": 5, "counted": 5, "seconds": 2.0, "goodput_bps": 20.0, "lasted": 1.5}
+        for early in (False, True):
+            said = {"receiver.log": json.dumps({**told, "early": early}), "sender.log": ""}
+            line = unittest.mock.Mock(said=said.get)
+            line.begin.return_value.returncode = 0
+            with unittest.mock.patch("heliograph.programs.find", return_value="x"), \
+                    unittest.mock.patch("heliograph.campaign_sle.times", return_value=(2.0, 4.0)):
+                if early:
+                    with self.assertRaisesRegex(Failed, "^transfer_srt: the connection has ended after 1.5s of 4s$"):
+                        campaign_sle_live.transfer_reference(line, v)
+                else:
+                    self.assertEqual(campaign_sle_live.transfer_reference(line, v)["goodput_bps"], 20.0)
+
     def test_small(self):
         rows = json.loads(campaign(self.file(SMALL), "--out", self.out, "--json").stdout)
         for row in rows:

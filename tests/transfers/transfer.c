@@ -2,7 +2,8 @@
 /*
  * The sender sends a pattern over and over until its time is over, its number of octets is sent or
  * the receiver has enough; the receiver compares all that comes with the same pattern, counts
- * between warm-up and end, and prints JSON. What fails is said with the library's words. The
+ * between warm-up and end, and prints JSON: `early` when the stream was over before the time, as it
+ * is when a connection breaks. What fails is said with the library's words. The
  * pattern's length is a prime, so that a piece that is lost, doubled or out of its place differs.
  */
 #include "tests/transfers/transfer.h"
@@ -73,13 +74,15 @@ static int count_all(const struct transfer_ops *ops, const struct words *w, int 
     static char piece[PIECE];
     uint64_t all = 0, counted = 0;
     double begin = now_s();
+    bool early = false;
     for (double t = begin; t < begin + w->seconds;) {
         int n = ops->recv(s, piece, PIECE);
         if (n == TRANSFER_FAILED)
             return tell_failure(ops, "receive");
+        t = now_s();
+        early = n == 0 && t < begin + w->seconds;
         if (n == 0)
             break;
-        t = now_s();
         if (n == TRANSFER_NOTHING)
             continue;
         assert(n <= PIECE);
@@ -93,8 +96,9 @@ static int count_all(const struct transfer_ops *ops, const struct words *w, int 
             counted += (uint64_t)n;
     }
     printf("{\"octets\": %" PRIu64 ", \"counted\": %" PRIu64
-           ", \"seconds\": %.6f, \"goodput_bps\": %.1f}\n",
-           all, counted, w->seconds - w->warmup, (double)counted * 8 / (w->seconds - w->warmup));
+           ", \"seconds\": %.6f, \"goodput_bps\": %.1f, \"early\": %s, \"lasted\": %.6f}\n",
+           all, counted, w->seconds - w->warmup, (double)counted * 8 / (w->seconds - w->warmup),
+           early ? "true" : "false", now_s() - begin);
     return 0;
 }
 

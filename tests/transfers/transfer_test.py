@@ -26,11 +26,11 @@ def call(*words):
 
 
 class Transfer(unittest.TestCase):
-    def receiver(self):
+    def receiver(self, seconds=LONG):
         """Listens; (process, port). Somebody else may have taken the port meanwhile."""
         for _ in range(10):
             port = free_port()
-            child = subprocess.Popen([PROGRAM, "receive", port, "0", LONG, "4000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            child = subprocess.Popen([PROGRAM, "receive", port, "0", seconds, "4000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.addCleanup(child.communicate)
             self.addCleanup(child.kill)
             said = child.stderr.readline()
@@ -46,7 +46,17 @@ class Transfer(unittest.TestCase):
         shown, said = child.communicate()
         self.assertEqual(child.returncode, 0, said)
         shown = json.loads(shown)
-        self.assertEqual((shown["octets"], shown["counted"]), (OCTETS, OCTETS))
+        self.assertEqual((shown["octets"], shown["counted"], shown["early"]), (OCTETS, OCTETS, True))
+        self.assertLess(shown["lasted"], float(LONG))
+
+    def test_the_receiver_has_enough(self):
+        child, port = self.receiver("0.5")
+        self.assertEqual(call("send", "127.0.0.1", port, LONG, "4000000").returncode, 0)
+        shown, said = child.communicate()
+        self.assertEqual(child.returncode, 0, said)
+        shown = json.loads(shown)
+        self.assertIs(shown["early"], False)
+        self.assertGreaterEqual(shown["lasted"], 0.5)
 
     def test_wrong_words(self):
         for words in ((), ("fetch",), ("send", "127.0.0.1", "1", "1"), ("send", "nowhere", "5000", "1", "65536"), ("receive", "0", "0", "1", "65536"),

@@ -194,7 +194,10 @@ def transfer_reference(line, v):
     shown = [text for text in line.said("receiver.log").splitlines() if text.startswith("{")]
     if receiver.returncode != 0 or not shown:
         raise Failed(f"{name}: {line.said('receiver.log').strip()} {line.said('sender.log').strip()}")
-    result, capacity = json.loads(shown[0]), units.rate(v["line"]) * REFERENCE / ON_AIR * (1 - v["loss"])
+    result = json.loads(shown[0])
+    if result["early"]:  # the sender goes on longer than the receiver
+        raise Failed(f"{name}: the connection has ended after {result['lasted']:.1f}s of {duration:g}s {line.said('sender.log').strip()}".strip())
+    capacity = units.rate(v["line"]) * REFERENCE / ON_AIR * (1 - v["loss"])
     return {"goodput_bps": result["goodput_bps"], "capacity_bps": capacity, "efficiency": result["goodput_bps"] / capacity,
             "octets": result["octets"], "seconds": result["seconds"]}
 
