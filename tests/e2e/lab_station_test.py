@@ -10,7 +10,7 @@ import time
 import unittest
 
 from lab_test import BIN, KIND, SOURCE, Folder, config, lab, made
-from heliograph import lab_derive, lab_station, places, stream_relay
+from heliograph import lab_derive, lab_sim, lab_station, places, stream_relay
 
 LINE = """line: [craft, centre]
 links:
@@ -91,6 +91,41 @@ traffic:
         plan = places.plain(lab_derive.contact_plan(of, "2026-01-01T00:00:00Z"))
         self.assertEqual([r["owlt"] for r in plan["ranges"]], ["65ms", "25ms"])
 
+    def test_each_channel_has_chances_of_its_own(self):
+        def seeds(text):
+            of = made(text)
+            out = lab_derive.derive(of, "/out", "/run", lab_sim.Addresses(of, 20000), "2026-01-01T00:00:00Z", capture_files=False)
+            trees = {name: places.parse("\n".join(out.configs[path][0].lines), path) for name, path in out.channels.items()}
+            return {name.rpartition(".")[2]: tree["seed"] for name, tree in trees.items()}
+
+        first, second = seeds(LINE % "wan: {delay: 20ms}"), seeds(LINE % "wan: {delay: 20ms}" + "seed: 2\n")
+        self.assertEqual((len(first), len({*first.values(), *second.values()})), (3, 6), (first, second))
+        own = seeds((LINE % "wan: {delay: 20ms, seed: 7}").replace("delay: 5ms", "delay: 5ms\n    seed: 9"))
+        self.assertEqual((own["down"], own["wan"]), ("9", "7"))
+        self.assertNotIn(own["up"], ("7", "9"))
+
+    def test_nodes_named_like_channels(self):
+        """Links without a station beside one that has it; two channels of one name are refused."""
+        text = LINE % "wan: {delay: 20ms}" + "nodes: {x.wan: {}, x.up: {}, x.down: {}}\n"
+        text = text.replace("links:\n", "links:\n" + "".join(f"  craft-x.{piece}: {{rate: 1Mbit/s, delay: 1ms%s}}\n" for piece in ("wan", "up", "down")))
+        text += "traffic: [{perf: craft-x.wan, data: 10kB, window: 1}]\n"
+        lab(self.file(text % ((", adapter: tcpcl",) + 2 * ("",))), "up", "--dry-run", "--mode", "sim", "--out", self.folder / "sim")
+        said = lab(self.file(text % ("", "", "")), "up", "--dry-run", "--out", self.folder / "dry").stdout
+        self.assertEqual(said.count("helio-emu relay"), 5)
+        file = self.file(LINE % "" + "nodes: {centre.up: {}}\n" + "traffic: [{perf: craft-centre.up, data: 10kB, window: 1}]\n")
+        file.write_text(file.read_text().replace("links:\n", "links:\n  craft-centre.up: {rate: 1Mbit/s, delay: 1ms}\n"))
+        self.assertIn("its channel craft-centre.up has the same name", lab(file, "check", code=2).stderr)
+
+    def test_a_wrong_event_is_told_before_anything_starts(self):
+        text = LINE % "" + "duration: 1s\nevents: [{at: 500ms, link: craft-centre, set: {%s}}]\n"
+        for mode, wrong, why in (("local", "queue: 5x", "queue: "), ("sim", "delay: 5", 'delay: "5" is not understood')):
+            file = self.file(text % wrong)
+            said = lab(file, "check", "--mode", mode, code=2).stderr
+            self.assertIn(f"{file}:8: ", said)
+            self.assertIn(why, said)
+            self.assertNotIn("Traceback", said)
+            lab(self.file(text % "delay: 6ms"), "check", "--mode", mode)
+
     def test_a_dry_run(self):
         said = lab(self.file(LINE % "wan: {delay: 20ms}, address: 192.0.2.3" + "ports: 4000\n"), "up", "--dry-run", "--out", self.folder / "dry").stdout
         self.assertRegex(said, r"192\.0\.2\.3: helio-sle provider .*station-craft-centre\.yaml")
@@ -104,6 +139,8 @@ traffic:
                 ("wan: {dealy: 5ms}", "station.wan.dealy: unknown key; did you mean delay?"),
                 ("wan: {delay: 5}", "station.wan.delay: \"5\" is no duration"),
                 ("wan: {trace: A}", "station.wan.erasures: with real processes it has one rate"),
+                ("wan: {delay: []}", "station.wan.delay: with real processes it has one rate"),
+                ("wan: {rate: 1Mbit/s, overhead: 20B}", "station.wan.overhead: with real processes a relay"),
                 ("instance: {latency: 5}", "latency: \"5\" is not understood"),
                 ("uplink: {cltu_bufer: 5}", "cltu_bufer: unknown key"),
                 ("id: x", "id: "), ("users: 5", "station.users: a list is wanted")):

@@ -119,7 +119,7 @@ def commands(lab, derived):
         return lab.nodes[node].address or "127.0.0.1"
 
     for link, at in derived.relays.items():
-        yield machine(lab.links[link.removesuffix(".down").removesuffix(".up")].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
+        yield machine(lab.links[derived.owners[link]].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
                                                  "--scenario", derived.channels[link]]
     for link, path in derived.stations.items():
         station = lab.links[link].station.address or "127.0.0.1"
@@ -197,7 +197,7 @@ def check(a):
         lab_derive.write(derived)
         lab_derive.check(derived)
         if a.mode == "sim":
-            lab_sim.command_line(lab, derived)
+            lab_sim.command_line(lab, lab_sim.derive(lab, folder))
         else:
             lab_derive.check_events(lab, addresses, begin)
     print(f"{a.file}: {len(lab.nodes)} nodes, {len(lab.links)} links, {len(lab.traffic)} kinds of traffic")

@@ -14,6 +14,7 @@ import shlex
 import socket
 import subprocess
 import tempfile
+import zlib
 
 from . import lab_file, lab_station, places, programs, units
 from .places import Map, merge, put
@@ -44,12 +45,13 @@ class Derived:
     configs: dict    # path -> (Writer, the program's words that check it)
     nodes: dict      # name -> path of the configuration
     sockets: dict    # name -> path
-    channels: dict   # link -> path of the scenario
+    channels: dict   # link, or the piece of one with a station -> path of the scenario
     relays: dict     # link -> its addresses: listen, to, back
     servers: list    # of Command
     clients: list
     stations: dict = dataclasses.field(default_factory=dict)  # link -> path of the provider's configuration
     wans: dict = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
+    owners: dict = dataclasses.field(default_factory=dict)    # channel -> link
     plan: str = None
     received: list = dataclasses.field(default_factory=list)  # folders for files
 
@@ -329,6 +331,8 @@ class Deriver:
         """Of a relay or a bridge: ways are those of the link's channel that are its own forward and return (None: nothing happens)."""
         whole = link.channel if channel is None else channel
         tree = merge(whole)
+        if link.station is not None:
+            self.set_seed(tree, link, name)
         for way, of in zip(("forward", "return"), ways):
             tree[way] = whole[of] if of else put({}, link.place)
             timed = any(key in tree[way] for key in ("contacts", "outages", "changes")) or isinstance(tree[way].get("delay"), list)
@@ -350,6 +354,14 @@ class Deriver:
                 tree["pcap_after"] = put(os.path.join(self.folder, f"link-{name}.after.pcap"), link.place)
         return tree
 
+    def set_seed(self, tree, link, name):
+        """A channel draws by its seed and its direction's name: the pieces of a link would lose alike."""
+        if name == f"{link.name}.down" or (name.endswith(".wan") and "seed" in tree):
+            return
+        given = tree.get("seed", str(self.lab.seed))
+        if given.isdigit():  # else the piece down tells of it
+            tree[put("seed", link.place)] = put(str((int(given) + zlib.crc32(name.encode())) % 2**63), link.place)
+
     def start_of(self, start):
         """Times of a channel count from the lab's beginning, not from its emulator's."""
         try:
@@ -368,6 +380,7 @@ class Deriver:
             for name, ways, relay in self.addresses.pieces(link) if link.channel is not None else ():
                 self.out.channels[name] = self.add_config(f"link-{name}.yaml", self.title(link, name), self.scenario(link, name, ways),
                                                           ("helio-emu", "check"))
+                self.own(name, link)
                 if relay:
                     self.out.relays[name] = relay
             if link.station is not None:
@@ -376,6 +389,11 @@ class Deriver:
             self.out.plan = self.add_config("plan.yaml", "the contact plan", contact_plan(self.lab, self.begin), ("helio-plan", "check"))
         self.traffic()
         return self.out
+
+    def own(self, name, link):
+        other = self.out.owners.setdefault(name, link.name)
+        if other != link.name:
+            self.wrong(link, f"links.{link.name}: its channel {name} has the same name as one of links.{other}; give a node another name")
 
     @staticmethod
     def title(link, name):
@@ -403,6 +421,7 @@ class Deriver:
                                ("helio-emu", "check"))
         if not self.addresses.wan_relay:
             self.out.channels[name] = path
+            self.own(name, link)
             return
         refused = lab_station.refuse_wan(link)
         for value, text in [refused] if refused else lab_station.check_units(link):
@@ -531,7 +550,7 @@ def check_events(lab, addresses, begin):
             then = lab_file.interpret(tree, lab.path, lab.base)
             derived = derive(then, folder, folder, addresses, begin)
             ends = [derived.nodes[end] for end in then.links[event.link].ends]
-            wanted = (*ends, derived.channels.get(event.link), derived.plan)
+            wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.link), derived.plan)
             derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}
             write(derived)
             check(derived)

@@ -147,7 +147,7 @@ def streams(lab, derived):
     for name in derived.channels:
         if name in derived.relays:
             continue
-        link = lab.links[name.removesuffix(".wan")]
+        link = lab.links[derived.owners[name]]
         if link.station is not None:
             centre = link.ends[1 - link.station.craft]
             out[name] = (len(numbers) + 1 + list(derived.stations).index(link.name), numbers[centre])

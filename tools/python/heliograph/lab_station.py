@@ -99,7 +99,7 @@ def delays(way):
     """Of one way, in seconds: the constant, or those of a table. Mistakes in it are told by who reads it."""
     delay = way.get("delay", "0")
     try:
-        return [units.duration(point["delay"] if isinstance(point, dict) else point) for point in (delay if isinstance(delay, list) else [delay])]
+        return [units.duration(point["delay"] if isinstance(point, dict) else point) for point in (delay if isinstance(delay, list) else [delay])] or [0.0]
     except (ValueError, KeyError, TypeError):
         return [0.0]
 
@@ -177,6 +177,8 @@ def refuse_wan(link):
         for key in keys:
             if key not in ("rate", "delay") or not isinstance(keys[key], str):
                 return link.station.wan, f"links.{link.name}.station.wan.{key}: with real processes it has one rate and one delay each way, and no losses; take --mode sim"
+    if "overhead" in link.station.wan:
+        return link.station.wan["overhead"], f"links.{link.name}.station.wan.overhead: with real processes a relay of streams sees no frames; take --mode sim"
     return None
 
 
