@@ -118,7 +118,9 @@ def commands(lab, derived):
     def machine(node):
         return lab.nodes[node].address or "127.0.0.1"
 
-    for link, at in derived.relays.items():
+    if derived.emulator:
+        yield machine(next(iter(lab.links.values())).ends[0]), ["helio-emu", "links", derived.emulator]
+    for link, at in derived.relays.items() if not derived.emulator else ():
         yield machine(lab.links[derived.owners[link]].ends[0]), ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"],
                                                  "--scenario", derived.channels[link]]
     for link, path in derived.stations.items():

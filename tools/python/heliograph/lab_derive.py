@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import zlib
 
-from . import lab_file, lab_station, places, programs, units
+from . import lab_file, lab_shared, lab_station, places, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -53,6 +53,7 @@ class Derived:
     wans: dict = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
     owners: dict = dataclasses.field(default_factory=dict)    # channel -> link
     plan: str = None
+    emulator: str = None  # path of the file of the one for all channels; None: each has its own
     received: list = dataclasses.field(default_factory=list)  # folders for files
 
     def log(self, node, what):
@@ -79,10 +80,16 @@ class Addresses:
             self.free = iter(range(first, 65536))
         else:
             self.free = iter(free_ports(3 * len(lab.links) + 4 * sum(link.station is not None for link in lab.links.values()) + 1))
-        self.of = {name: tuple(f"{self.host(end)}:{next(self.free)}" for end in (*link.ends, link.ends[0]))
+        self.of = {name: tuple(f"{self.host(end)}:{next(self.free)}" for end in (*link.ends, self.relay_node(link)))
                    for name, link in lab.links.items()}
         self.stations = {name: StationAddresses(*(f"{link.station.address or '127.0.0.1'}:{next(self.free)}" for _ in range(4)))
                          for name, link in lab.links.items() if link.station is not None}
+        for at in self.stations.values() if lab.one_emulator else ():
+            at.uplink = f"{self.host(self.relay_node(None))}:{at.uplink.rpartition(':')[2]}"
+
+    def relay_node(self, link):
+        """At whose machine the relay is: the emulator of all links is at one."""
+        return (next(iter(self.lab.links.values())) if self.lab.one_emulator else link).ends[0]
 
     def host(self, node):
         return self.lab.nodes[node].address or "127.0.0.1"
@@ -120,6 +127,7 @@ class SpaceAddresses:
     relay = False
 
     def __init__(self, lab):
+        lab_shared.refuse(lab, "netns")
         for link in lab.links.values():
             if link.station is not None:
                 raise places.PlacesError(f"{places.where(link.station)}: links.{link.name}.station: stations are in the modes local and sim")
@@ -204,7 +212,7 @@ def has_contacts(lab):
 def way_plan(lab, link, way, ends, plan):
     keys = link.channel[way] if link.channel is not None else Map()
     a, b = (str(lab.nodes[end].number) for end in ends)
-    rate = keys.get("rate") or link.keys.get("rate") or "unlimited"
+    rate = lab_shared.rate(link, way) or link.keys.get("rate") or "unlimited"
     spans = keys.get("contacts") or [put({"from": "0s", "to": FOREVER}, link.place)]
     delay = keys.get("delay", "0")
     if link.station is not None:
@@ -290,8 +298,8 @@ class Deriver:
                 self.wrong(link.keys["adapter"], f"links.{link.name}: {link.adapter} does not pass a relay, which carries datagrams; "
                            "write channel: no, or take --mode netns")
         if link.channel is not None and link.adapter in DATAGRAMS:
-            way = link.channel[("forward", "return")[i]]
-            derived.update({key: value for key, value in (("rate", way.get("rate")), ("overhead", link.channel.get("overhead")))
+            rate = lab_shared.rate(link, ("forward", "return")[i])
+            derived.update({key: value for key, value in (("rate", rate), ("overhead", link.channel.get("overhead")))
                             if value is not None})
         owlt = longest_delay(link)
         if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
@@ -385,6 +393,9 @@ class Deriver:
                     self.out.relays[name] = relay
             if link.station is not None:
                 self.station(link)
+        if self.lab.one_emulator and self.out.relays:
+            self.out.emulator = self.add_config("emulator.yaml", "the emulator of all links", lab_shared.config(self.lab, self.out, self.addresses, self.begin),
+                                                ("helio-emu", "links", "--check"))
         if plan and self.lab.plan in ("", "yes"):
             self.out.plan = self.add_config("plan.yaml", "the contact plan", contact_plan(self.lab, self.begin), ("helio-plan", "check"))
         self.traffic()
@@ -549,6 +560,9 @@ def check_events(lab, addresses, begin):
         with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
             then = lab_file.interpret(tree, lab.path, lab.base)
             derived = derive(then, folder, folder, addresses, begin)
+            before = lab.links[event.link]
+            if lab.one_emulator and before.channel is not None:
+                lab_shared.changes(before, then.links[event.link], addresses.pieces(before), f"{places.where(event.set)}: events set")
             ends = [derived.nodes[end] for end in then.links[event.link].ends]
             wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.link), derived.plan)
             derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}

@@ -9,11 +9,11 @@ import difflib
 import os
 import re
 
-from . import lab_station, places, units
+from . import lab_shared, lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
-TOP = ("title", *SHAPES, "nodes", "node", "links", "link", "traffic", "events", "duration", "seed", "capture", "plan", "ports")
+TOP = ("title", *SHAPES, "nodes", "node", "links", "link", "traffic", "events", "duration", "seed", "capture", "plan", "ports", "emulator", "shared")
 WAY = ("rate", "queue", "codel", "mark", "delay", "jitter", "reorder", "start", "contacts", "outages", "off_contact", "erasures", "duplicate",
        "corrupt", "bit_errors", "rules", "trace")  # of a channel's direction
 CHANNEL = ("seed", "exempt", "tolerance")        # of a channel as a whole
@@ -56,6 +56,7 @@ class Link:
     channel: Map    # the scenario: forward, return and the rest; None: the ends talk to each other directly
     place: tuple
     station: lab_station.Station = None  # a ground station between the two
+    lines: dict = dataclasses.field(default_factory=dict)  # way -> keys of the transmitter that it shares
 
     @property
     def adapter(self):
@@ -102,11 +103,14 @@ class Lab:
     capture: list
     plan: str        # yes, no or a file
     ports: int       # None: free ones
+    shared: dict     # name -> Transmitter
+    one_emulator: bool
 
 
 class Reader:
     def __init__(self, tree, base):
         self.tree, self.base, self.errors = tree, base, []
+        self.shared = lab_shared.members(tree)
 
     def wrong(self, value, text):
         self.errors.append(f"{where(value)}: {text}")
@@ -271,7 +275,8 @@ class Reader:
         channel.update(forward=ways["forward"], **{"return": ways["return"]})
         if channel_wanted not in ("yes", "no"):
             self.wrong(channel_wanted, f"{what}.channel: \"{channel_wanted}\" is not understood; right are yes and no")
-        if channel_wanted == "no" or not (ways["forward"] or ways["return"]):
+        shares = any(f"{name}.{way}" in self.shared for way in ways)
+        if channel_wanted == "no" or not (ways["forward"] or ways["return"] or shares):
             own = merge(pick(ways["forward"], ("rate",)), own)
             channel = None
         return Link(name, ends, own, at, channel, place.place, station)
@@ -404,7 +409,8 @@ def interpret(tree, path, base):
     links = reader.links(pairs, nodes)
     lab = Lab(path, base, tree, reader.word(tree, "title", "", os.path.basename(path)), nodes, links, reader.traffic(nodes),
               reader.events(links), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),
-              reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)))
+              reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)),
+              *lab_shared.read(reader, links))
     if reader.errors:
         raise places.PlacesError("\n".join(dict.fromkeys(reader.errors)))
     return lab

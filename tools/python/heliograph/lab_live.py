@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_derive, lab_file, lab_result, lab_station, machine, places, programs
+from . import lab_derive, lab_file, lab_result, lab_shared, lab_sim, lab_station, machine, places, programs
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -76,6 +76,17 @@ class Session(Processes):
         name = f"link-{link}" + (f".{times}" if times else "")
         self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link], "--json", self.path(f"{name}.json")])
         self.await_words(name, ", ready", f"the emulator of link {link}")
+
+    def start_channels(self):
+        if self.derived.emulator:
+            self.begin_program("emulator", None, ["helio-emu", "links", self.derived.emulator, "--json", self.path("emulator.json"),
+                                                  "--control", self.emulator_socket()])
+            self.await_words("emulator", ", ready", "the emulator")
+        for link in self.derived.channels if not self.derived.emulator else ():
+            self.start_channel(link)
+
+    def emulator_socket(self):
+        return os.path.join(self.state.folder, "emulator.ctl")
 
     def await_words(self, name, words, what):
         give_up = time.monotonic() + READY
@@ -148,8 +159,7 @@ class Session(Processes):
         raise Failed(f"node {name} did not start:{self.why(log)}")
 
     def up(self):
-        for link in self.derived.channels:
-            self.start_channel(link)
+        self.start_channels()
         self.start_stations()
         self.start_nodes()
         for command in self.derived.servers:
@@ -227,6 +237,9 @@ class Session(Processes):
 
     def set_link(self, name, keys):
         """Keys of the adapter at both ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
+        if self.derived.emulator:
+            self.change_link(name, keys)
+            return
         channel = {key: value for key, value in keys.items() if key in (*EMULATOR, *lab_file.BOTH)}
         own = {key: value for key, value in keys.items() if key not in channel or key in ("rate", *lab_file.BOTH)}
         if channel and self.lab.links[name].channel is not None:
@@ -237,14 +250,41 @@ class Session(Processes):
             for node, link in self.ends(name):
                 self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
 
-    def renew_channel(self, name, keys):
+    def change_link(self, name, keys):
+        """The same with the one emulator of all links, which goes on: nothing is lost."""
+        said = f"link {name} set"
+        then = self.lab_with(name, keys)
+        before, after = self.lab.links[name], then.links[name]
+        if (before.channel is None) != (after.channel is None):
+            raise Mistaken(f"{said}: it has no channel")
+        try:
+            told = lab_shared.changes(before, after, self.addresses.pieces(before), said) if before.channel is not None else {}
+        except places.PlacesError as e:
+            raise Mistaken(str(e)) from None
+        called = lab_shared.names(self.derived.channels)
+        ends = lab_sim.end_changes(self.lab, before, then, lab_file.Event(0.0, name, "set", places.put(keys, None), None), self.addresses)
+        if told:
+            words = json.dumps({called[piece]: ways for piece, ways in told.items()})
+            done = subprocess.run([self.program("helio-emu"), "change", self.emulator_socket(), words], capture_output=True, text=True,
+                                  stdin=subprocess.DEVNULL, timeout=120, check=False)
+            if done.returncode != 0:
+                raise (Mistaken if done.returncode == 2 else Failed)(f"{said}: {done.stderr.strip()}")
+        for (node, link), own in zip(self.ends(name), ends):
+            if own:
+                self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
+        self.lab = then
+
+    def lab_with(self, name, keys):
         tree = places.copy(self.lab.tree)
         for key, value in keys.items():
             places.assign(tree, f"links.{name}.{key}", value, places.where(key) if getattr(key, "place", None) else f"link {name} set {key}={value}")
         try:
-            lab = lab_file.interpret(tree, self.lab.path, self.lab.base)
+            return lab_file.interpret(tree, self.lab.path, self.lab.base)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
+
+    def renew_channel(self, name, keys):
+        lab = self.lab_with(name, keys)
         deriver = lab_derive.Deriver(lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         paths = {}
         for piece, ways, _ in self.addresses.pieces(lab.links[name]):
@@ -335,12 +375,14 @@ class Session(Processes):
             self.end_quietly(f"station-{link}", signal.SIGTERM)
         for link in self.derived.wans:
             self.end_quietly(f"link-{link}.wan", signal.SIGINT)
+        if self.derived.emulator:
+            self.end_quietly("emulator", signal.SIGINT)
         for link in self.derived.channels:
             times = self.renewed.get(link, 0)
             self.end_quietly(f"link-{link}" + (f".{times}" if times else ""), signal.SIGINT)
         return {"seconds": seconds, "interrupted": self.stopped, "traffic": self.traffic_results(),
                 "servers": [shown for command in self.derived.servers if (shown := lab_result.load_json(self.path(f"{command.name}.json")))],
-                "channels": self.channel_results(), "nodes": nodes, "stations": stations}
+                "channels": self.channel_results(), "nodes": nodes, "stations": stations, **({"shared": self.emulated()[1]} if self.lab.shared else {})}
 
     def station_status(self, link):
         path = lab_derive.Deriver.station_socket(self.lab, link, self.state.folder)
@@ -392,11 +434,16 @@ class Session(Processes):
         return out
 
     def channel_results(self):
+        if self.derived.emulator:
+            return self.emulated()[0]
         out = {}
         for link in self.derived.channels:
             times = self.renewed.get(link, 0)
             out[link] = lab_result.load_json(self.path(f"link-{link}" + (f".{times}" if times else "") + ".json")) or {}
         return out
+
+    def emulated(self):
+        return lab_shared.results(lab_result.load_json(self.path("emulator.json")), self.derived.channels)
 
     def __exit__(self, *what):
         if self.listener is not None:

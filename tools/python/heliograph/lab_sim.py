@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 
-from . import lab_derive, lab_file, lab_result, places, programs, units
+from . import lab_derive, lab_file, lab_result, lab_shared, places, programs, units
 from .lab import Failed
 from .places import Items, Map, put
 
@@ -189,6 +189,7 @@ def command_line(lab, derived):
 
 
 def derive(lab, out):
+    lab_shared.refuse(lab, "sim")
     addresses = Addresses(lab, FIRST_PORT)
     check_streams(lab)
     change_by_events(lab, addresses)

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-lab with one emulator for all links, and transmitters that they share.
+
+usage: lab_shared_test.py BIN SOURCE sim|live
+
+What is expected of runs with real processes are counts and what was sent, never times: a slow machine changes nothing.
+"""
+import json
+import sys
+import unittest
+
+from lab_test import SOURCE, Folder, lab, made
+
+from heliograph import lab_derive, lab_shared, places
+
+KIND = sys.argv[3]
+STAR = "star: [g, a, b]\nlink: {delay: 5ms}\nshared: {up: {of: [g-a.forward, g-b.forward], rate: 9Mbit/s, queue: 1s}}\n"
+
+
+@unittest.skipUnless(KIND == "sim", "without real processes")
+class Files(Folder):
+    def derived(self, text):
+        of = made(text)
+        return lab_derive.derive(of, "/out", "/run", lab_derive.Addresses(of, 20000), "2026-01-01T00:00:00Z")
+
+    def test_what_is_derived(self):
+        """The emulator's file has all links; who sends into a shared transmitter has its rate, in contact plans, too."""
+        derived = self.derived(STAR + "links: {g-a: {channel: yes}}\nplan: yes\n")
+        tree = places.plain(places.parse("\n".join(derived.configs["/out/emulator.yaml"][0].lines), "emulator.yaml"))
+        self.assertEqual(tree["start"], "2026-01-01T00:00:00Z")
+        self.assertEqual({name: (one["scenario"], one["to"]) for name, one in tree["links"].items()},
+                         {name: (derived.channels[name], derived.relays[name]["to"]) for name in ("g-a", "g-b")})
+        self.assertEqual(tree["shared"], {"up": {"of": ["g-a.forward", "g-b.forward"], "rate": "9Mbit/s", "queue": "1s"}})
+        node = places.plain(places.parse("\n".join(derived.configs["/out/node1.yaml"][0].lines), "node1.yaml"))
+        self.assertEqual([link["rate"] for link in node["links"]], ["9Mbit/s", "9Mbit/s"])
+        plan = places.plain(places.parse("\n".join(derived.configs["/out/plan.yaml"][0].lines), "plan.yaml"))
+        self.assertEqual([contact["rate"] for contact in plan["contacts"]], ["9Mbit/s", "unlimited", "9Mbit/s", "unlimited"])
+
+    def test_a_link_that_only_shares_has_a_channel(self):
+        derived = self.derived("line: 2\nshared: {up: {of: [1-2.return], rate: 1Mbit/s}}\n")
+        self.assertEqual(list(derived.relays), ["1-2"])
+        self.assertIsNone(self.derived("line: 2\nemulator: one\n").emulator, "without channels there is none")
+        self.assertIsNone(self.derived("line: 2\nlink: {delay: 1ms}\n").emulator)
+
+    def test_names_that_the_emulator_does_not_take(self):
+        derived = self.derived(f"line: [a.b, {'x' * 40}]\nshared: {{up: {{of: [a.b-{'x' * 40}.forward], rate: 1Mbit/s}}}}\n")
+        tree = places.plain(places.parse("\n".join(derived.configs["/out/emulator.yaml"][0].lines), "emulator.yaml"))
+        self.assertEqual((list(tree["links"]), tree["shared"]["up"]["of"]), (["channel_1"], ["channel_1.forward"]))
+        shown, shared = lab_shared.results({"links": {"channel_1": {"in": 1}}, "shared": {"up": {"members": [{"of": "channel_1.forward"}]}}}, derived.channels)
+        self.assertEqual((list(shown.values()), shared["up"]["members"][0]["of"]), ([{"in": 1}], f"a.b-{'x' * 40}.forward"))
+
+    def test_a_station_goes_by_its_pieces(self):
+        derived = self.derived("line: [craft, centre]\nlink: {delay: 5ms, station: {}, frame_scid: 171}\n"
+                               "shared: {up: {of: [craft-centre.return], rate: 1Mbit/s}}\n")
+        tree = places.plain(places.parse("\n".join(derived.configs["/out/emulator.yaml"][0].lines), "emulator.yaml"))
+        self.assertEqual((list(tree["links"]), tree["shared"]["up"]["of"]), (["channel_1", "channel_2"], ["channel_2.forward"]))
+
+    def test_errors_name_file_line_and_key(self):
+        two = "line: 2\nlink: {delay: 1ms}\n"
+        for text, *wanted in (
+                (two + "emulator: two\n", ":3: emulator: \"two\" is not known; right are one, each"),
+                (two + "shared:\n  up: {rate: 1Mbit/s}\n", ":4: shared.up.of: is missing; write which directions share it, such as of: [1-2.forward]"),
+                (two + "shared:\n  up: {of: [1-3.forward], rate: 1Mbit/s}\n", ":4: shared.up.of: \"1-3\" is no link; did you mean 1-2?"),
+                (two + "shared:\n  up: {of: [1-2], rate: 1Mbit/s}\n", ":4: shared.up.of: \"1-2\" is not understood; write a link and one way of it"),
+                (two + "shared:\n  up: {of: [1-2.forward, 1-2.forward], rate: 1Mbit/s}\n", ":4: shared.up.of: 1-2.forward has a transmitter already, up"),
+                (two + "shared:\n  up: {of: [1-2.forward], rate: 1Mbit/s, rte: 2}\n", ":4: shared.up.rte: unknown key; did you mean rate?"),
+                (two + "shared:\n  up: {of: [1-2.forward]}\n", ":4: shared.up.rate: "),
+                (two + "shared:\n  up: {of: [1-2.forward], rate: 1Mbit}\n", ":4: shared.up.rate: \"1Mbit\" is no rate; write it like 500Mbit/s"),
+                (two + "emulator: each\nshared:\n  up: {of: [1-2.forward], rate: 1Mbit/s}\n", ":3: emulator: links share a transmitter in one emulator only"),
+                ("line: 2\nlink:\n  rate: 1Mbit/s\nshared: {up: {of: [1-2.forward], rate: 1Mbit/s}}\n", ":3: links.1-2.forward.rate: this direction has the line of shared.up"),
+                ("line: 2\nlink:\n  channel: no\nshared:\n  up: {of: [1-2.forward], rate: 1Mbit/s}\n", ":5: shared.up.of: links.1-2 has no channel"),
+                (two + "emulator: one\nevents:\n  - {at: 1s, link: 1-2, set: {queue: 5ms}}\n", ":5: events set: with one emulator queue of a channel cannot change")):
+            file = self.file(text)
+            said = lab(file, "check", code=2).stderr
+            for words in wanted:
+                self.assertIn(f"{file}{words}", said, text)
+            self.assertNotIn("Traceback", said)
+
+    def test_other_modes_refuse(self):
+        for text, key in ((STAR, "3: shared: "), ("line: 2\nemulator: one\n", "2: emulator: ")):
+            file = self.file(text + "traffic: []\nduration: 1s\n")
+            for mode in ("sim", "netns"):
+                said = lab(file, "check", "--mode", mode, code=2).stderr
+                self.assertIn(f"{file}:{key}one emulator for all links is in mode local only, not in {mode}", said)
+            self.assertIn("not in sim", lab(file, "up", "--mode", "sim", "--out", self.folder / "out", code=2).stderr)
+            lab(file, "check")
+
+    def test_dry_run(self):
+        file = self.file(STAR + "nodes: {g: {address: 192.0.2.1}, a: {address: 192.0.2.2}, b: {address: 192.0.2.3}}\n")
+        said = lab(file, "up", "--dry-run", "--out", self.folder / "out").stdout.splitlines()
+        self.assertEqual([line.split()[:3] for line in said if "helio-emu" in line], [["192.0.2.1:", "helio-emu", "links"]])
+
+
+@unittest.skipUnless(KIND == "live", "with real processes")
+class Live(Folder):
+    def adds_up(self, result):
+        for name, shown in result["channels"].items():
+            for way in ("forward", "return"):
+                c = shown[way]
+                self.assertEqual(c["in"] + c["duplicated"], c["out"] + sum(c["dropped"].values()) + c["queued"], (name, way))
+
+    def test_the_example(self):
+        """Two flows over one line: all arrives, and the transmitter's account is that of its channels."""
+        told = lab(SOURCE / "examples/lab-shared.yaml", "up", "--out", self.folder / "out",
+                   "--set", "links.ground-craft2.forward.trace=iid:0.1").stdout
+        result = self.result(self.folder / "out")
+        self.assertEqual(result["failed"], [])
+        for name in ("perf-1", "perf-2"):
+            self.assertEqual(result["traffic"][name]["bundles_acked"], result["traffic"][name]["bundles_sent"])
+        self.adds_up(result)
+        uplink, both = result["shared"]["uplink"], [result["channels"][f"ground-craft{i}"]["forward"] for i in (1, 2)]
+        self.assertEqual(uplink["rate_bps"], 10**7)
+        self.assertEqual([member["of"] for member in uplink["members"]], ["ground-craft1.forward", "ground-craft2.forward"])
+        self.assertEqual([member["frames"] for member in uplink["members"]], [one["in"] - one["dropped"]["queue"] for one in both])
+        self.assertGreater(both[1]["dropped"]["random"], 0)
+        self.assertEqual(both[0]["dropped"]["random"], 0)
+        self.assertGreater(min(member["share"] for member in uplink["members"]), 0.1)
+        self.assertIn("shared uplink", told)
+        programs = [line.split(":")[0] for line in (self.folder / "out/commands.txt").read_text(encoding="utf-8").splitlines() if "helio-emu" in line]
+        self.assertEqual(programs, ["emulator"])
+
+    def test_events_change_the_running_emulator(self):
+        """What a link had counted before the change is in its account still, and the other link knows nothing of it."""
+        file = self.file("line: 3\nlink: {delay: 1ms, rate: 20Mbit/s}\nemulator: one\n"
+                         "traffic: [{ping: 1-2, count: 10, interval: 100ms}, {perf: 1-3, data: 400kB, window: 4, payload: 20kB}]\n"
+                         "events: [{at: 500ms, link: 1-2, set: {rate: 10Mbit/s}}, {at: 600ms, link: 2-3, set: {forward.delay: 2ms}}]\n")
+        result = self.up(file, mode="local")
+        self.adds_up(result)
+        self.assertEqual((result["traffic"]["ping-1"]["received"], result["traffic"]["perf-2"]["lost"]), (10, 0))
+        self.assertNotIn("shared", result)
+        one, two = (result["channels"][name] for name in ("1-2", "2-3"))
+        self.assertEqual([[change.get(key) for change in shown["forward"]["changed"]] for shown, key in ((one, "rate"), (two, "delay"))],
+                         [["10Mbit/s"], ["2ms"]], json.dumps([one["forward"], two["forward"]]))
+        self.assertEqual(two["return"]["changed"], [])
+        rates = {link["name"]: link["rate_bps"] for link in result["nodes"]["1"]["links"]}
+        self.assertEqual(rates["to-2"], 10**7, result["nodes"]["1"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

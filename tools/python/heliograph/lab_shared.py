@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab with one emulator: all its relays are links of one process (helio-emu links), with one clock and one account, and
+directions of links may share a transmitter.
+
+    emulator: one
+    shared: {uplink: {of: [gs-leo1.forward, gs-leo2.forward], rate: 20Mbit/s, queue: 200ms}}
+
+What a transmitter's keys may be is checked by helio-emu, which reads the file that is made of this.
+"""
+import dataclasses
+import re
+
+from . import lab_station, places, units
+from .places import Items, Map, Word, put
+
+KEYS = ("of", "rate", "queue", "codel", "mark", "changes")  # of a transmitter
+LINE = ("rate", "queue", "codel", "mark")                   # that its directions have none of
+CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a direction, while the emulator runs
+WAYS = ("forward", "return")
+
+
+@dataclasses.dataclass
+class Transmitter:
+    of: list        # of (link, way)
+    keys: Map       # all but `of`
+    place: Word     # its name
+
+
+# ---- of the lab file ----
+
+
+def members(tree):
+    """The words of all lists `of`, before anything of them is checked: such links have a channel."""
+    shared = tree.get("shared")
+    lists = [one.get("of") for one in shared.values() if isinstance(one, Map)] if isinstance(shared, Map) else []
+    return {str(word) for items in lists if isinstance(items, Items) for word in items if isinstance(word, Word)}
+
+
+def read(reader, links):
+    """(transmitters by name, is there one emulator); each link is told of its own."""
+    tree, out = reader.tree, {}
+    wanted = reader.parsed(tree, "emulator", "", lab_station.one_of("one", "each"))
+    for name, value in reader.map(tree.get("shared", Map()), "shared").items():
+        what = f"shared.{name}"
+        value = reader.map(value, what, KEYS)
+        if not value.get("of"):
+            reader.wrong(name, f"{what}.of: is missing; write which directions share it, such as of: [{next(iter(links), 'A-B')}.forward]")
+            continue
+        if value.get("rate") != "unlimited":  # which the emulator refuses; else those who send would tell of it
+            reader.parsed(value, "rate", f"{what}.", units.rate)
+        of = [one for word in reader.items(value["of"], f"{what}.of") if (one := direction(reader, word, links, f"{what}.of"))]
+        out[str(name)] = Transmitter(of, Map((key, word) for key, word in value.items() if key != "of"), name)
+        out[str(name)].keys.place = value.place
+        for link, way in of:
+            links[link].lines[way] = out[str(name)].keys
+            for key in LINE:
+                if key in links[link].channel[way]:
+                    own = links[link].channel[way]
+                    reader.wrong(own.key(key), f"links.{link}.{way}.{key}: this direction has the line of {what}; leave {key} away, or write it there")
+    if out and wanted == "each":
+        reader.wrong(tree["emulator"], "emulator: links share a transmitter in one emulator only; write one, or leave it away")
+    return out, bool(out) or wanted == "one"
+
+
+def direction(reader, word, links, what):
+    """LINK.WAY as two; None, and said, when it is none that can be shared."""
+    link, dot, way = str(word).rpartition(".")
+    if not isinstance(word, Word) or not dot or way not in WAYS:
+        reader.wrong(word, f"{what}: \"{word}\" is not understood; write a link and one way of it, such as {next(iter(links), 'A-B')}.forward")
+    elif link not in links:
+        reader.wrong(word, f"{what}: {reader.no_link(put(link, word.place), links)}")
+    elif links[link].channel is None:
+        reader.wrong(word, f"{what}: links.{link} has no channel; leave its channel: no away")
+    else:
+        return link, way
+    return None
+
+
+def rate(link, way):
+    """Of the line of one way, its own or a shared one; None: there is none."""
+    line = link.lines.get(way) or (link.channel[way] if link.channel is not None else {})
+    return line.get("rate")
+
+
+def refuse(lab, mode):
+    """In modes that have an emulator for each link, or none."""
+    for key in ("shared", "emulator"):
+        if key in lab.tree and lab.one_emulator and (key == "emulator" or lab.shared):
+            raise places.PlacesError(f"{places.where(lab.tree.key(key))}: {key}: one emulator for all links is in mode local only, not in {mode}")
+
+
+# ---- what is derived ----
+
+
+def names(channels):
+    """What the emulator calls them: it takes 32 letters, digits, - and _. All links have a -, so no other is called so."""
+    return {name: name if re.fullmatch(r"[A-Za-z0-9_-]{1,32}", name) else f"channel_{i}" for i, name in enumerate(channels, 1)}
+
+
+def config(lab, derived, addresses, start):
+    """The emulator's file: the links' scenarios and addresses, the transmitters."""
+    called, of = names(derived.channels), {}
+    tree = Map({put("start", None): put(start, None), put("links", None): Map()})
+    for link in lab.links.values():
+        for name, ways, _ in addresses.pieces(link) if link.channel is not None else ():
+            at = derived.relays[name]
+            one = {"scenario": derived.channels[name], "listen": at["listen"], "to": at["to"], "return_to": at["back"]}
+            tree["links"][put(called[name], link.place)] = put(one, link.place)
+            of.update({(link.name, way): f"{called[name]}.{WAYS[i]}" for i, way in enumerate(ways) if way})
+    if lab.shared:
+        tree[put("shared", None)] = Map()
+    for name, one in lab.shared.items():
+        keys = Map({put("of", one.place.place): put([of[direction_] for direction_ in one.of], one.place.place), **one.keys})
+        keys.place = one.keys.place
+        tree["shared"][put(name, one.place.place)] = keys
+    return tree
+
+
+# ---- what changes while it runs ----
+
+
+def flat(way):
+    out = {key: value for key, value in way.items() if key != "erasures"}
+    erasures = dict(way.get("erasures", {}))
+    if "iid" in erasures:
+        out["iid"] = erasures.pop("iid")
+    return {**out, "erasures": erasures}
+
+
+def changes(before, after, pieces, said):
+    """What the running emulator is told of a link: piece -> way -> keys; PlacesError when it cannot change so.
+    said: where a person wrote it."""
+    found = {}
+    for way in WAYS:
+        old, new = flat(before.channel[way]), flat(after.channel[way])
+        keys = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
+        for key in keys:
+            if key not in CHANGES or isinstance(new.get(key), list):
+                raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs (what can: {', '.join(CHANGES)})")
+        found[way] = {key: places.plain(new.get(key, "unlimited" if key == "rate" else "0")) for key in keys}
+    for key in ("overhead", "seed", "exempt", "tolerance"):
+        if places.plain(before.channel.get(key)) != places.plain(after.channel.get(key)):
+            raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs")
+    told = {name: {WAYS[i]: found[way] for i, way in enumerate(ways) if way and found[way]} for name, ways, _ in pieces}
+    return {name: ways for name, ways in told.items() if ways}
+
+
+# ---- what came of it ----
+
+
+def results(report, channels):
+    """(of each channel, of each transmitter) what the emulator told, by the lab's names."""
+    report = report or {}
+    back = {called: name for name, called in names(channels).items()}
+    shared = report.get("shared") or {}
+    for one in shared.values():
+        for member in one.get("members", []):
+            called, _, way = member["of"].rpartition(".")
+            member["of"] = f"{back.get(called, called)}.{way}"
+    return {name: report.get("links", {}).get(called, {}) for called, name in back.items()}, shared
+
+
+def line(name, shown):
+    parts = ", ".join(f"{member['of']} {100 * member['share']:.1f} %" for member in shown["members"])
+    return f"{'shared ' + name:<16} {shown['bytes']} bytes on the air: {parts}"
