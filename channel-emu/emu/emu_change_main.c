@@ -166,7 +166,7 @@ static error_t parse_status(int key, char *arg, struct argp_state *state)
         *(state->arg_num == 0 ? &c->path : &c->text) = arg;
     if (key == ARGP_KEY_END && c->path == NULL)
         argp_error(state, "the socket is missing");
-    if (key == ARGP_KEY_END && strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+    else if (key == ARGP_KEY_END && strlen(c->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
         argp_error(state, "'%s' is too long for a socket's path", c->path);
     return key == ARGP_KEY_ARG || key == ARGP_KEY_END ? 0 : ARGP_ERR_UNKNOWN;
 }

@@ -113,8 +113,9 @@ static json_t *json_hand(const struct emu_loop *loop, const struct emu_relay *r,
             via, loop->at[i].name,
             json_pack("{s:I, s:I}", "in", (json_int_t)v.in, "out", (json_int_t)v.out));
     }
-    return json_pack("{s:I, s:I, s:I, s:o}", "in", (json_int_t)(in + r->link.way[dir].gap), "out",
-                     (json_int_t)out, "gap", (json_int_t)r->link.way[dir].gap, "via", via);
+    const uint64_t gap = r->link.way[dir].gap, all = in + gap;
+    return json_pack("{s:I, s:I, s:I, s:o}", "in", (json_int_t)all, "out", (json_int_t)out, "gap",
+                     (json_int_t)gap, "via", via);
 }
 
 static json_t *json_link(const struct emu_loop *loop, const struct emu_relay *r)

@@ -324,9 +324,10 @@ static double realtime_share(const struct emu_link *l)
 
 json_t *emu_report_run(const struct emu_link *l)
 {
+    const tick started = l->started + l->epoch;
     return json_pack("{s:f, s:I, s:f, s:f}", "duration_s", (double)(clock_now() - l->started) / 1e9,
-                     "started_ns", (json_int_t)(l->started + l->epoch), "cpu_s",
-                     (double)clock_cpu_process() / 1e9, "realtime_share", realtime_share(l));
+                     "started_ns", (json_int_t)started, "cpu_s", (double)clock_cpu_process() / 1e9,
+                     "realtime_share", realtime_share(l));
 }
 
 static json_t *json_verdict(const struct emu_link *l)

@@ -7,6 +7,7 @@
  */
 #include "channel-emu/scenario/scenario_links.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ static void name_links(struct scenario_links *s, const struct conf_tree *map,
                    SCENARIO_LINKS_MAX);
         return;
     }
+    assert(s->count == 0);
     s->link = calloc(n, sizeof *s->link);
     if (s->link == NULL) {
         conf_error(errors, 0, "out of memory");
@@ -206,7 +208,7 @@ static void read_root(struct scenario_links *s, const struct conf_tree *root, co
         conf_error(errors, root->line,
                    "links: is missing; write a map of names, each with a map "
                    "such as {listen: 127.0.0.1:5001, to: 127.0.0.1:6001}");
-    if (errors->total > 0)
+    if (links == NULL || errors->total > 0)
         return;
     name_links(s, links, errors);
     if (errors->total > 0)
