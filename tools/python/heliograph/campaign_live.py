@@ -18,7 +18,6 @@ from .lab import Failed
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
 UNUSED = 0.01  # of the rate, for want of a processor
 SLACK = "200us"  # more lateness than that is not made good: it would stand in the queue of the line ever after
-NODE = {"node": {"priority": "realtime"}} if os.geteuid() == 0 else {}  # where it is permitted
 
 
 def link_keys(v):
@@ -73,7 +72,7 @@ def lab_of(run, traces, **more):
          **({"jitter": v["jitter"]} if "jitter" in v else {})}, link_keys(v),
         {"sessions": v["sessions"], "slack": SLACK}, {"report_delay": v["processing"]},
         {"duration": f"{units.duration(v['duration']):g}", "window": window, "payload": units.size(v["bundle"])},
-        seed=run.repetition, title=run.folder, **NODE, **more)
+        seed=run.repetition, title=run.folder, **lab_made.URGENT, **more)
     return lab_made.lab_of(tree, "the campaign")
 
 

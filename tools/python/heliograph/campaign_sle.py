@@ -169,8 +169,8 @@ def simulate_sle(run, track):
 
 # ---- LTP red in frames ----
 
-def ltp_lab(run, warmup, duration):
-    """Two nodes, AOS frames of the same length between them; each frame is a datagram and holds one segment of LTP."""
+def ltp_lab(run, warmup, duration, **more):
+    """Two nodes, AOS frames of the same length between them; each frame is a datagram and holds one segment of LTP. more: keys of the lab."""
     v = run.values
     rtt, rate = units.duration(v["rtt"]), units.rate(v["line"])
     window = 20 + WINDOW * round(rate / 8 * rtt / BLOCK)
@@ -184,7 +184,7 @@ def ltp_lab(run, warmup, duration):
         traffic.update({"duration": f"{duration:g}", "warmup": f"{warmup:g}"})
     tree = lab_made.one_link({"delay": units.duration_text(rtt / 2), "overhead": f"{OVERHEAD}B"},
                              {"rate": v["line"], **({"erasures": {"iid": str(v["loss"])}} if v["loss"] else {})}, keys,
-                             {"sessions": "auto", "slack": "200us"}, {}, traffic, seed=run.repetition, title=run.folder)
+                             {"sessions": "auto", "slack": "200us"}, {}, traffic, seed=run.repetition, title=run.folder, **more)
     return lab_made.lab_of({**tree, "capture": []}, "the campaign")
 
 

@@ -206,7 +206,7 @@ def transfer_ltp(run, folder):
     """The lab of mode sim, in namespaces of its own."""
     from . import lab_live, lab_result
     from .lab_netns import Session
-    lab = campaign_sle.ltp_lab(run, *campaign_sle.times(run.values))
+    lab = campaign_sle.ltp_lab(run, *campaign_sle.times(run.values), **lab_made.URGENT)
     session = Session(lab, folder, lab_made.Private())
     session.records = False
     shown = lab_live.play(session)
