@@ -131,14 +131,13 @@ def transports(p, table):
             p.row("E", f"{name}, {100 * loss:g} % loss (here {rtt})", value, pick(rows, transport=name, loss=loss, rtt=rtt),
                   note="clean" if loss == 0 else "udt" if name == "udt" else "loss")
     found = [r for r in rows if r.values["transport"] == "ltp"]
-    compared = [r for r in found if units.duration(r.values["rtt"]) <= LTP_COMPARED]
-    if compared:
-        low, high = (f(compared, key=lambda r: r.mean("efficiency")) for f in (min, max))
-        least = min(found, key=lambda r: r.mean("efficiency"))
-        p.check(f"LTP keeps at least {LTP_ENOUGH} % of what losses leave of the line, at all {len(compared)} points up to {1000 * LTP_COMPARED:g} ms",
-                low.mean("efficiency") >= LTP_ENOUGH,
-                f"{low.mean('efficiency'):.1f} ({low.values['rtt']}, {100 * low.values['loss']:g} %) to {high.mean('efficiency'):.1f} %; "
-                f"the least of all points {least.mean('efficiency'):.1f} % ({least.values['rtt']}, {100 * least.values['loss']:g} %)")
+    near = [r for r in found if units.duration(r.values["rtt"]) <= LTP_COMPARED]
+    for points, where in ((near, f" up to {1000 * LTP_COMPARED:g} ms"), (found, "")):
+        if points:
+            low, high = (f(points, key=lambda r: r.mean("efficiency")) for f in (min, max))
+            p.check(f"LTP keeps at least {LTP_ENOUGH} % of what losses leave of the line, at all {len(points)} points{where}",
+                    low.mean("efficiency") >= LTP_ENOUGH,
+                    f"{low.mean('efficiency'):.1f} ({low.values['rtt']}, {100 * low.values['loss']:g} %) to {high.mean('efficiency'):.1f} %")
     for name in ("reno", "cubic"):
         clean, lossy = (pick(rows, transport=name, loss=loss, rtt=trips[-1]) for loss in (losses[0], losses[-1]))
         if clean is not None and lossy is not None and losses[0] == 0 and losses[-1] > 0:
