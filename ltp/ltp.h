@@ -335,6 +335,7 @@ tick ltp_deadline(const struct ltp *l);
  * All data segments of a block have exactly segment_max bytes whatever their header's length, so
  * that a batch suits UDP_SEGMENT; but the last of a stretch is what remains, and the one before it
  * can be a few bytes short, when the remainder and the checkpoint's serials do not fit together.
+ * No segment is longer than segment_max, whatever numbers the peer has chosen.
  *
  * Returns 1 and a segment, or 0 when there is nothing to send. `head` is written by the engine;
  * `data` points into the block and holds until the next push call.

@@ -298,6 +298,7 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
         output_fresh(l, container_of(p->fresh.next, struct export_session, fresh), out, now);
     else
         return 0;
+    assert(out->head_len + out->data.len + p->tail_len <= p->span.segment_max);
     if (p->span.recovery.sessions_auto && !ltp_output_waits(p))
         ltp_limit_idle(p, now);
     if (PORT_UNLIKELY(p->tail_len > 0))

@@ -209,6 +209,7 @@ static void pay_frames(struct hub *h, struct link *l)
 {
     struct frame_port_air air = frame_port_air(h->port);
     assert(air.frames >= l->paid.frames && air.octets >= l->paid.octets);
+    assert(udp_counters(h->io)->tx_refused == 0); /* each fits a frame, or `ahead` would stay */
     uint64_t due =
         air.octets - l->paid.octets + (air.frames - l->paid.frames) * l->config->pace.overhead;
     l->paid = air;

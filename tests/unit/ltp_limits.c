@@ -154,6 +154,39 @@ START_TEST(reports_are_bounded)
 }
 END_TEST
 
+/* The longest report: a peer with the greatest numbers, and a segment that has room for little. */
+START_TEST(reports_fit_segments)
+{
+    struct ltp *l;
+    uint64_t far = UINT64_C(1) << 22;
+    struct ltp_config config = {.engine = 2, .seed = 1};
+    struct ltp_span from = {.peer = UINT64_MAX, .segment_max = 64, .rto = TICK_S};
+    uint8_t head[2000], segment[2000];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    ck_assert_int_eq(ltp_new(&l, &config), 0);
+    ck_assert_int_eq(ltp_span_set(l, &from, 0), 0);
+    ck_assert_int_eq(ltp_link(l, UINT64_MAX, true, 0), 0);
+    uint32_t longest = 0, reports = 0;
+    for (uint64_t k = 0; k < 3; k++) {
+        struct ltp_segment s = pair_data(UINT64_MAX - 1, LTP_RED_CP, far + k * 100000, 700);
+        s.id.originator = UINT64_MAX;
+        s.cp_serial = UINT64_MAX - 3 + k;
+        size_t n = segment_write(&s, segment, sizeof segment);
+        ck_assert_int_eq(ltp_input(l, segment, n, 0), VERDICT_OK);
+        while (ltp_output(l, UINT64_MAX, 0, &out) == 1) {
+            struct ltp_segment r;
+            ck_assert_int_eq(segment_parse(&r, head, out.head_len), VERDICT_OK);
+            longest = out.head_len > longest ? out.head_len : longest;
+            reports += r.type == LTP_RS;
+        }
+    }
+    ck_assert_uint_ge(reports, 3);
+    ck_assert_uint_ge(longest, 48);
+    ck_assert_uint_le(longest, 64);
+    ltp_free(l);
+}
+END_TEST
+
 START_TEST(acknowledgements_are_bounded)
 {
     struct pair *p = pair_new(NULL, NULL);
@@ -231,6 +264,7 @@ int main(void)
     tcase_add_test(t, range_limit);
     tcase_add_test(t, closed_memory_is_bounded);
     tcase_add_test(t, reports_are_bounded);
+    tcase_add_test(t, reports_fit_segments);
     tcase_add_test(t, acknowledgements_are_bounded);
     tcase_add_test(t, refusals_are_bounded);
     tcase_add_test(t, expectation_is_no_claim);
